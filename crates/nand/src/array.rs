@@ -1,0 +1,119 @@
+//! The rules of the medium, enforced where operations are carried out.
+
+use thiserror::Error;
+
+use crate::geometry::{Geometry, Ppn};
+
+/// A rule of NAND flash that an operation would have broken.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum NandRule {
+    /// Pages of a block are programmed once, in ascending order, after an erase.
+    #[error(
+        "program of {place}: the block's next page is {expected} (erase-before-write, in-order programming)"
+    )]
+    ProgramOutOfOrder {
+        /// Where.
+        place: String,
+        /// The only page that may be programmed now.
+        expected: u32,
+    },
+    /// A page that was not programmed since its block's last erase holds nothing.
+    #[error("read of {place}: the page is not programmed")]
+    ReadUnprogrammed {
+        /// Where.
+        place: String,
+    },
+}
+
+/// What has physically happened to every block: pages programmed since its last erase.
+///
+/// The FTL keeps tables of its own about what it *decided*; this is the state of the
+/// flash as the operations arrive, and it accepts them only as the medium would.
+/// Memory: 2 bytes a block, touched lazily.
+#[derive(Debug)]
+pub struct FlashArray {
+    programmed_pages: Vec<u16>,
+}
+
+impl FlashArray {
+    /// An array fresh from the factory: every block erased.
+    pub fn new(geometry: &Geometry) -> Self {
+        Self { programmed_pages: vec![0; geometry.block_index_len()] }
+    }
+
+    /// Whether `ppn` holds data.
+    #[inline]
+    pub fn is_programmed(&self, geometry: &Geometry, ppn: Ppn) -> bool {
+        geometry.page_in_block(ppn) < u32::from(self.programmed_pages[geometry.block_index(ppn) as usize])
+    }
+
+    /// Whether `ppn` is the page that may be programmed next in its block.
+    #[inline]
+    pub fn is_next(&self, geometry: &Geometry, ppn: Ppn) -> bool {
+        geometry.page_in_block(ppn) == u32::from(self.programmed_pages[geometry.block_index(ppn) as usize])
+    }
+
+    /// Whether every page of a block, given by its [`Geometry::block_index`], is programmed.
+    #[inline]
+    pub fn is_full(&self, geometry: &Geometry, block_index: u32) -> bool {
+        u32::from(self.programmed_pages[block_index as usize]) == geometry.pages_per_block
+    }
+
+    /// Programs a page.
+    ///
+    /// # Errors
+    /// [`NandRule::ProgramOutOfOrder`] unless it is the block's next page.
+    #[inline]
+    pub fn program(&mut self, geometry: &Geometry, ppn: Ppn) -> Result<(), NandRule> {
+        if !self.is_next(geometry, ppn) {
+            return Err(NandRule::ProgramOutOfOrder {
+                place: geometry.describe(ppn),
+                expected: u32::from(self.programmed_pages[geometry.block_index(ppn) as usize]),
+            });
+        }
+        self.programmed_pages[geometry.block_index(ppn) as usize] += 1;
+        Ok(())
+    }
+
+    /// Checks that a page may be read.
+    ///
+    /// # Errors
+    /// [`NandRule::ReadUnprogrammed`] when it holds nothing.
+    #[inline]
+    pub fn read(&self, geometry: &Geometry, ppn: Ppn) -> Result<(), NandRule> {
+        if self.is_programmed(geometry, ppn) {
+            return Ok(());
+        }
+        Err(NandRule::ReadUnprogrammed { place: geometry.describe(ppn) })
+    }
+
+    /// Erases the block with the given [`Geometry::block_index`].
+    #[inline]
+    pub fn erase(&mut self, block_index: u32) {
+        self.programmed_pages[block_index as usize] = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{NandDevice, device_toml};
+
+    #[test]
+    fn pages_are_programmed_once_in_order_and_only_after_an_erase() {
+        let device = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap();
+        let g = &device.geometry;
+        let mut flash = FlashArray::new(g);
+        let first = g.ppn(3, 5, 0);
+        assert!(flash.read(g, first).is_err());
+        let second = g.ppn(3, 5, 1);
+        assert!(flash.program(g, second).is_err());
+        flash.program(g, first).unwrap();
+        flash.read(g, first).unwrap();
+        assert!(flash.program(g, first).is_err(), "a page is programmed once");
+        flash.program(g, second).unwrap();
+        flash.erase(g.block_index(first));
+        assert!(flash.read(g, first).is_err());
+        flash.program(g, first).unwrap();
+    }
+}

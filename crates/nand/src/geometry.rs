@@ -1,0 +1,276 @@
+//! The levels of a flash array and the packed address of a page.
+
+use thiserror::Error;
+
+/// Physical page number: one flash page, packed as `block | page | plane` bit fields, so
+/// that every level is one shift away on the hot path, and so that the pages which striped
+/// writes touch one after another (the same page of the same block in every plane) are
+/// neighbours in every array indexed by page or block. With the plane on top their distance
+/// is a large power of two, and caches hold only a few of them.
+pub type Ppn = u32;
+
+/// No physical page. Never a valid [`Ppn`]: [`Geometry::new`] keeps the value free.
+pub const NO_PPN: Ppn = u32::MAX;
+
+/// A flash array from channels down to pages, with the address arithmetic of its [`Ppn`]s.
+///
+/// Chips are numbered across the channels (chip 0 of every channel, then chip 1, ...), so
+/// that neighbouring chips do not share a bus; the dies and planes of one chip are
+/// neighbours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Geometry {
+    /// Channels (buses) of the device.
+    pub channels: u32,
+    /// Chips that share one channel.
+    pub chips_per_channel: u32,
+    /// Dies in a chip; each can run an operation of its own.
+    pub dies_per_chip: u32,
+    /// Planes in a die.
+    pub planes_per_die: u32,
+    /// Erase blocks in a plane.
+    pub blocks_per_plane: u32,
+    /// Pages in an erase block, programmed in ascending order.
+    pub pages_per_block: u32,
+    /// User bytes of a page.
+    pub page_bytes: u32,
+    page_bits: u32,
+    plane_bits: u32,
+}
+
+/// A geometry that cannot be addressed.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum GeometryError {
+    /// A level has no members.
+    #[error("nand.{0} is 0: expected at least 1")]
+    Zero(&'static str),
+    /// More pages than 32-bit page numbers can tell apart.
+    #[error(
+        "the device has {bits} bits of page address, more than the 32 that a page number holds: \
+         lower nand.blocks_per_plane (a part of the device is enough to replay a trace on it)"
+    )]
+    TooLarge {
+        /// Bits that plane, block and page fields would need.
+        bits: u32,
+    },
+}
+
+fn bits_for(count: u32) -> u32 {
+    u32::BITS - (count - 1).leading_zeros()
+}
+
+impl Geometry {
+    /// Checks the level sizes and computes the address fields.
+    ///
+    /// # Errors
+    /// [`GeometryError`] when a level is empty or the device needs more than 32 address bits.
+    pub fn new(levels: [(&'static str, u32); 7]) -> Result<Self, GeometryError> {
+        for (name, count) in levels {
+            if count == 0 {
+                return Err(GeometryError::Zero(name));
+            }
+        }
+        let [channels, chips, dies, planes, blocks, pages, page_bytes] = levels.map(|(_, n)| n);
+        let plane_count = u64::from(channels) * u64::from(chips) * u64::from(dies) * u64::from(planes);
+        let page_bits = bits_for(pages);
+        let block_bits = bits_for(blocks);
+        let plane_bits = u64::BITS - (plane_count - 1).leading_zeros();
+        let bits = page_bits + block_bits + plane_bits;
+        if bits > 32 {
+            return Err(GeometryError::TooLarge { bits });
+        }
+        let geometry = Self {
+            channels,
+            chips_per_channel: chips,
+            dies_per_chip: dies,
+            planes_per_die: planes,
+            blocks_per_plane: blocks,
+            pages_per_block: pages,
+            page_bytes,
+            page_bits,
+            plane_bits,
+        };
+        // With all 32 bits in use the last page of a full device may equal NO_PPN.
+        if geometry.ppn(geometry.planes() - 1, blocks - 1, pages - 1) == NO_PPN {
+            return Err(GeometryError::TooLarge { bits });
+        }
+        Ok(geometry)
+    }
+
+    /// Chips of the device.
+    pub fn chips(&self) -> u32 {
+        self.channels * self.chips_per_channel
+    }
+
+    /// Dies of the device.
+    pub fn dies(&self) -> u32 {
+        self.chips() * self.dies_per_chip
+    }
+
+    /// Planes of the device.
+    pub fn planes(&self) -> u32 {
+        self.dies() * self.planes_per_die
+    }
+
+    /// Planes of one chip.
+    pub fn planes_per_chip(&self) -> u32 {
+        self.dies_per_chip * self.planes_per_die
+    }
+
+    /// Erase blocks of the device.
+    pub fn blocks(&self) -> u64 {
+        u64::from(self.planes()) * u64::from(self.blocks_per_plane)
+    }
+
+    /// Pages of one plane.
+    pub fn pages_per_plane(&self) -> u64 {
+        u64::from(self.blocks_per_plane) * u64::from(self.pages_per_block)
+    }
+
+    /// Physical pages of the device.
+    pub fn pages(&self) -> u64 {
+        u64::from(self.planes()) * self.pages_per_plane()
+    }
+
+    /// Length of an array indexed by [`Geometry::block_index`] (address fields may have gaps).
+    pub fn block_index_len(&self) -> usize {
+        (self.blocks_per_plane as usize) << self.plane_bits
+    }
+
+    /// Length of an array indexed by [`Ppn`].
+    pub fn page_index_len(&self) -> usize {
+        self.block_index_len() << self.page_bits
+    }
+
+    /// Packs an address. `block` is within the plane, `page` within the block.
+    #[inline]
+    pub fn ppn(&self, plane: u32, block: u32, page: u32) -> Ppn {
+        debug_assert!(block < self.blocks_per_plane && page < self.pages_per_block);
+        ((block << self.page_bits | page) << self.plane_bits) | plane
+    }
+
+    /// A page of a block given by its [`Geometry::block_index`].
+    #[inline]
+    pub fn page_of_block(&self, block_index: u32, page: u32) -> Ppn {
+        self.ppn(self.plane_of_block(block_index), self.block_in_plane(block_index), page)
+    }
+
+    /// Device-wide number of the block that holds `ppn` (an array index; may have gaps).
+    #[inline]
+    pub fn block_index(&self, ppn: Ppn) -> u32 {
+        self.block_index_of(self.plane(ppn), ppn >> (self.page_bits + self.plane_bits))
+    }
+
+    /// Device-wide number of block `block` of `plane`.
+    #[inline]
+    pub fn block_index_of(&self, plane: u32, block: u32) -> u32 {
+        block << self.plane_bits | plane
+    }
+
+    /// Plane of a block given by its [`Geometry::block_index`].
+    #[inline]
+    pub fn plane_of_block(&self, block_index: u32) -> u32 {
+        block_index & ((1 << self.plane_bits) - 1)
+    }
+
+    /// Number of a block within its plane.
+    #[inline]
+    pub fn block_in_plane(&self, block_index: u32) -> u32 {
+        block_index >> self.plane_bits
+    }
+
+    /// Page number within its block.
+    #[inline]
+    pub fn page_in_block(&self, ppn: Ppn) -> u32 {
+        ppn >> self.plane_bits & ((1 << self.page_bits) - 1)
+    }
+
+    /// Plane that holds `ppn`.
+    #[inline]
+    pub fn plane(&self, ppn: Ppn) -> u32 {
+        ppn & ((1 << self.plane_bits) - 1)
+    }
+
+    /// Chip that holds plane `plane`.
+    #[inline]
+    pub fn chip_of_plane(&self, plane: u32) -> u32 {
+        plane / self.planes_per_chip()
+    }
+
+    /// Channel of chip `chip`.
+    #[inline]
+    pub fn channel_of_chip(&self, chip: u32) -> u32 {
+        chip % self.channels
+    }
+
+    /// Plane number from its coordinates.
+    pub fn plane_at(&self, channel: u32, chip: u32, die: u32, plane: u32) -> u32 {
+        ((chip * self.channels + channel) * self.dies_per_chip + die) * self.planes_per_die + plane
+    }
+
+    /// A human name of a page's place, for error messages.
+    pub fn describe(&self, ppn: Ppn) -> String {
+        let plane = self.plane(ppn);
+        let chip = self.chip_of_plane(plane);
+        let in_chip = plane % self.planes_per_chip();
+        format!(
+            "channel {} chip {} die {} plane {} block {} page {}",
+            self.channel_of_chip(chip),
+            chip / self.channels,
+            in_chip / self.planes_per_die,
+            in_chip % self.planes_per_die,
+            self.block_in_plane(self.block_index(ppn)),
+            self.page_in_block(ppn)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn geometry(levels: [u32; 7]) -> Result<Geometry, GeometryError> {
+        let names = [
+            "channels",
+            "chips_per_channel",
+            "dies_per_chip",
+            "planes_per_die",
+            "blocks_per_plane",
+            "pages_per_block",
+            "page_bytes",
+        ];
+        let mut named = [("", 0); 7];
+        for i in 0..7 {
+            named[i] = (names[i], levels[i]);
+        }
+        Geometry::new(named)
+    }
+
+    #[test]
+    fn every_address_survives_packing_even_where_levels_are_not_powers_of_two() {
+        let g = geometry([3, 2, 1, 2, 5, 7, 4096]).unwrap();
+        let mut seen = std::collections::HashSet::new();
+        for plane in 0..g.planes() {
+            for block in 0..5 {
+                for page in 0..7 {
+                    let ppn = g.ppn(plane, block, page);
+                    assert!(seen.insert(ppn));
+                    assert_eq!(g.plane(ppn), plane);
+                    assert_eq!(g.block_in_plane(g.block_index(ppn)), block);
+                    assert_eq!(g.plane_of_block(g.block_index(ppn)), plane);
+                    assert_eq!(g.page_of_block(g.block_index(ppn), page), ppn);
+                    assert_eq!(g.page_in_block(ppn), page);
+                    assert!((ppn as usize) < g.page_index_len());
+                }
+            }
+        }
+        assert_eq!(seen.len() as u64, g.pages());
+    }
+
+    #[test]
+    fn empty_levels_and_oversized_devices_are_refused() {
+        assert_eq!(geometry([1, 1, 0, 1, 4, 4, 4096]), Err(GeometryError::Zero("dies_per_chip")));
+        assert!(geometry([64, 64, 1, 1, 1 << 12, 1 << 8, 4096]).is_err());
+        assert!(geometry([64, 63, 1, 1, 1 << 12, 1 << 8, 4096]).is_ok());
+        assert!(geometry([1, 1, 1, 1, 1 << 16, 1 << 16, 4096]).is_err(), "the last page would be NO_PPN");
+    }
+}
