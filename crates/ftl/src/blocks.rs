@@ -1,0 +1,366 @@
+//! Physical pages and blocks: who owns them, where the next page of a stream goes.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use flashtwin_nand::{Geometry, NO_PPN, Ppn};
+
+use crate::victim::VictimSelection;
+
+/// Kinds of data that do not share an active block: their programs reach the flash in
+/// different queues, and the pages of a block must be programmed in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Stream {
+    /// Pages the host writes.
+    Host,
+    /// Pages that garbage collection moves.
+    Gc,
+    /// Copies made on purpose.
+    Replica,
+}
+
+/// Number of [`Stream`]s.
+pub const STREAMS: usize = 3;
+
+/// A block's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Erased.
+    Free,
+    /// Taking the pages of a stream.
+    Open,
+    /// Programmed to its last page.
+    Closed,
+    /// Chosen as victim, not yet erased.
+    Collecting,
+}
+
+const NO_BLOCK: u32 = u32::MAX;
+
+/// One block packed into a word of zeroed memory: valid pages, written pages, state and
+/// erase count, so that touching a block costs one cache line and an untouched block
+/// costs no memory.
+#[derive(Clone, Copy)]
+struct Word(u64);
+
+impl Word {
+    fn valid(self) -> u32 {
+        (self.0 & 0xffff) as u32
+    }
+
+    fn written(self) -> u32 {
+        (self.0 >> 16 & 0xffff) as u32
+    }
+
+    fn state(self) -> State {
+        match self.0 >> 32 & 3 {
+            0 => State::Free,
+            1 => State::Open,
+            2 => State::Closed,
+            _ => State::Collecting,
+        }
+    }
+
+    fn erases(self) -> u32 {
+        (self.0 >> 34) as u32
+    }
+
+    fn with_state(self, state: State) -> Self {
+        Self(self.0 & !(3 << 32) | (state as u64) << 32)
+    }
+}
+
+/// Every block's counts; indexed by [`Geometry::block_index`].
+pub struct BlockTable {
+    words: Vec<u64>,
+}
+
+impl BlockTable {
+    fn word(&self, block: u32) -> Word {
+        Word(self.words[block as usize])
+    }
+
+    /// Valid pages.
+    pub fn valid(&self, block: u32) -> u32 {
+        self.word(block).valid()
+    }
+
+    /// Pages programmed since the last erase.
+    pub fn written(&self, block: u32) -> u32 {
+        self.word(block).written()
+    }
+
+    /// Where the block is in its life.
+    pub fn state(&self, block: u32) -> State {
+        self.word(block).state()
+    }
+
+    /// How often it was erased.
+    pub fn erases(&self, block: u32) -> u32 {
+        self.word(block).erases()
+    }
+
+    fn set_state(&mut self, block: u32, state: State) {
+        self.words[block as usize] = self.word(block).with_state(state).0;
+    }
+}
+
+struct Plane {
+    /// Blocks from this one on were never used.
+    fresh: u32,
+    /// Erased blocks, the least worn first (dynamic wear levelling).
+    recycled: BinaryHeap<Reverse<(u32, u32)>>,
+    active: [u32; STREAMS],
+    valid_pages: u64,
+}
+
+/// The physical side of the tables.
+pub(crate) struct Blocks {
+    pub(crate) geometry: Geometry,
+    pub(crate) table: BlockTable,
+    /// Owner of each page plus one (an LPN or a VPN, by the mapping form); 0: not valid.
+    owner: Vec<u32>,
+    planes: Vec<Plane>,
+    victims: Box<dyn VictimSelection>,
+    chip_valid: Vec<u64>,
+    chip_erases: Vec<u64>,
+    chip_of_plane: Vec<u32>,
+    /// Valid pages beyond which a plane takes no host page: what remains lets collection
+    /// always find an invalid page.
+    plane_limit: u64,
+}
+
+/// Blocks that a plane must keep back: one active block a stream and one free block for
+/// garbage collection to start with.
+const RESERVED_BLOCKS: u32 = STREAMS as u32 + 1;
+
+impl Blocks {
+    pub(crate) fn new(geometry: &Geometry, victims: Box<dyn VictimSelection>) -> Self {
+        let planes = (0..geometry.planes())
+            .map(|_| Plane {
+                fresh: 0,
+                recycled: BinaryHeap::new(),
+                active: [NO_BLOCK; STREAMS],
+                valid_pages: 0,
+            })
+            .collect();
+        Self {
+            table: BlockTable { words: vec![0; geometry.block_index_len()] },
+            owner: vec![0; geometry.page_index_len()],
+            planes,
+            victims,
+            chip_valid: vec![0; geometry.chips() as usize],
+            chip_erases: vec![0; geometry.chips() as usize],
+            chip_of_plane: (0..geometry.planes()).map(|p| geometry.chip_of_plane(p)).collect(),
+            plane_limit: Self::plane_limit(geometry),
+            geometry: geometry.clone(),
+        }
+    }
+
+    /// Pages of valid data that one plane can hold.
+    pub(crate) fn plane_limit(geometry: &Geometry) -> u64 {
+        u64::from(geometry.blocks_per_plane.saturating_sub(RESERVED_BLOCKS))
+            * u64::from(geometry.pages_per_block)
+    }
+
+    pub(crate) fn has_room(&self, plane: u32) -> bool {
+        self.planes[plane as usize].valid_pages < self.plane_limit
+    }
+
+    pub(crate) fn valid_pages(&self, plane: u32) -> u64 {
+        self.planes[plane as usize].valid_pages
+    }
+
+    pub(crate) fn free_blocks(&self, plane: u32) -> u32 {
+        let plane = &self.planes[plane as usize];
+        self.geometry.blocks_per_plane - plane.fresh + plane.recycled.len() as u32
+    }
+
+    #[inline]
+    pub(crate) fn chip_of(&self, plane: u32) -> u32 {
+        self.chip_of_plane[plane as usize]
+    }
+
+    #[inline]
+    pub(crate) fn chip_of_page(&self, ppn: Ppn) -> u32 {
+        self.chip_of(self.geometry.plane(ppn))
+    }
+
+    pub(crate) fn chip_valid(&self) -> &[u64] {
+        &self.chip_valid
+    }
+
+    pub(crate) fn chip_erases(&self) -> &[u64] {
+        &self.chip_erases
+    }
+
+    /// Whether the next page of `stream` needs no free block.
+    #[inline]
+    pub(crate) fn has_open_block(&self, plane: u32, stream: Stream) -> bool {
+        self.planes[plane as usize].active[stream as usize] != NO_BLOCK
+    }
+
+    /// Owner of a valid page; `None` for a page that holds nothing valid.
+    #[inline]
+    pub(crate) fn owner(&self, ppn: Ppn) -> Option<u32> {
+        self.owner[ppn as usize].checked_sub(1)
+    }
+
+    fn open(&mut self, plane: u32, stream: Stream) -> u32 {
+        let state = &mut self.planes[plane as usize];
+        // A fresh block was erased less often than any recycled one.
+        let block = if state.fresh < self.geometry.blocks_per_plane {
+            state.fresh += 1;
+            state.fresh - 1
+        } else {
+            match state.recycled.pop() {
+                Some(Reverse((_, block))) => block,
+                None => return NO_BLOCK,
+            }
+        };
+        let index = self.geometry.block_index_of(plane, block);
+        state.active[stream as usize] = index;
+        self.table.set_state(index, State::Open);
+        index
+    }
+
+    /// The next page of `stream` in `plane`, now owned by `owner`; `None` when a free
+    /// block is needed and there is none.
+    #[inline]
+    pub(crate) fn program(&mut self, plane: u32, stream: Stream, owner: u32) -> Option<Ppn> {
+        let mut block = self.planes[plane as usize].active[stream as usize];
+        if block == NO_BLOCK {
+            block = self.open(plane, stream);
+            if block == NO_BLOCK {
+                return None;
+            }
+        }
+        let written = self.table.written(block);
+        let ppn = self.geometry.page_of_block(block, written);
+        self.owner[ppn as usize] = owner + 1;
+        // Valid and written both grow by one.
+        self.table.words[block as usize] += 1 | 1 << 16;
+        self.planes[plane as usize].valid_pages += 1;
+        self.chip_valid[self.chip_of_plane[plane as usize] as usize] += 1;
+        if written + 1 == self.geometry.pages_per_block {
+            self.table.set_state(block, State::Closed);
+            self.planes[plane as usize].active[stream as usize] = NO_BLOCK;
+            self.victims.closed(block, self.table.valid(block));
+        }
+        Some(ppn)
+    }
+
+    /// The page no longer holds anything that anyone points to.
+    #[inline]
+    pub(crate) fn invalidate(&mut self, ppn: Ppn) {
+        debug_assert!(self.owner[ppn as usize] != 0, "invalidated twice: {ppn}");
+        self.owner[ppn as usize] = 0;
+        let block = self.geometry.block_index(ppn);
+        self.table.words[block as usize] -= 1;
+        let plane = self.geometry.plane(ppn);
+        self.planes[plane as usize].valid_pages -= 1;
+        self.chip_valid[self.chip_of_plane[plane as usize] as usize] -= 1;
+        let word = self.table.word(block);
+        if word.state() == State::Closed {
+            self.victims.invalidated(block, word.valid());
+        }
+    }
+
+    /// Takes the next victim of a plane.
+    pub(crate) fn choose_victim(&mut self, plane: u32) -> Option<u32> {
+        let block = self.victims.choose(plane, &self.table)?;
+        self.table.set_state(block, State::Collecting);
+        Some(block)
+    }
+
+    /// Puts a victim back among the closed blocks.
+    pub(crate) fn return_victim(&mut self, block: u32) {
+        self.table.set_state(block, State::Closed);
+        self.victims.closed(block, self.table.valid(block));
+    }
+
+    /// The block, which must hold nothing valid, is erased and free again.
+    pub(crate) fn erase(&mut self, block: u32) {
+        debug_assert_eq!(self.table.valid(block), 0);
+        let plane = self.geometry.plane_of_block(block);
+        let erases = self.table.erases(block) + 1;
+        self.table.words[block as usize] = u64::from(erases) << 34;
+        let number = self.geometry.block_in_plane(block);
+        self.planes[plane as usize].recycled.push(Reverse((erases, number)));
+        self.chip_erases[self.chip_of_plane[plane as usize] as usize] += 1;
+    }
+
+    /// Forgets the wear so far: what preloading did is not in the counts.
+    pub(crate) fn reset_wear(&mut self) {
+        for word in self.table.words.iter_mut().filter(|word| **word != 0) {
+            *word &= (1 << 34) - 1;
+        }
+        for plane in &mut self.planes {
+            plane.recycled = plane.recycled.drain().map(|Reverse((_, block))| Reverse((0, block))).collect();
+        }
+        self.chip_erases.fill(0);
+    }
+
+    /// Erase counts of every block of the device: (count, blocks with it), ascending.
+    pub(crate) fn wear(&self) -> Vec<(u32, u64)> {
+        let mut counts = std::collections::BTreeMap::new();
+        let mut touched = 0;
+        for &word in self.table.words.iter().filter(|word| **word != 0) {
+            *counts.entry(Word(word).erases()).or_insert(0) += 1;
+            touched += 1;
+        }
+        *counts.entry(0).or_insert(0) += self.geometry.blocks() - touched;
+        counts.into_iter().filter(|&(_, blocks)| blocks > 0).collect()
+    }
+
+    /// Compares every count with the owners it summarises.
+    pub(crate) fn audit(&self) -> Result<(), String> {
+        let g = &self.geometry;
+        for plane in 0..g.planes() {
+            let mut plane_valid = 0;
+            for block in 0..g.blocks_per_plane {
+                let index = g.block_index_of(plane, block);
+                let first = g.page_of_block(index, 0);
+                let page = |page| g.page_of_block(index, page) as usize;
+                let owners: Vec<u32> = (0..g.pages_per_block).map(|at| self.owner[page(at)]).collect();
+                let valid = owners.iter().filter(|&&owner| owner != 0).count() as u32;
+                let written = self.table.written(index);
+                if valid != self.table.valid(index) {
+                    return Err(format!(
+                        "{} counts {} valid pages, {valid} have owners",
+                        g.describe(first),
+                        self.table.valid(index)
+                    ));
+                }
+                if owners[written as usize..].iter().any(|&owner| owner != 0) {
+                    return Err(format!(
+                        "{}: a page beyond the write pointer {written} is owned",
+                        g.describe(first)
+                    ));
+                }
+                plane_valid += u64::from(valid);
+            }
+            if plane_valid != self.planes[plane as usize].valid_pages {
+                return Err(format!(
+                    "plane {plane} counts {} valid pages, {plane_valid} have owners",
+                    self.planes[plane as usize].valid_pages
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of these tables that are in use (untouched zeroed memory not counted).
+    pub(crate) fn bytes_in_use(&self) -> u64 {
+        let opened: u64 = self.planes.iter().map(|plane| u64::from(plane.fresh)).sum();
+        let pages = opened * u64::from(self.geometry.pages_per_block);
+        // A word a block, an owner a page, two list links a block once armed.
+        opened * (8 + 8) + pages * 4 + self.planes.len() as u64 * size_of::<Plane>() as u64
+    }
+}
+
+/// A page number that stands for none where plain words are stored.
+pub(crate) fn is_page(ppn: Ppn) -> bool {
+    ppn != NO_PPN
+}

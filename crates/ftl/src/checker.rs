@@ -1,0 +1,161 @@
+//! The plain truth beside the tables: what each logical page was last given, and what each
+//! flash page holds, learnt from the operations alone.
+
+use std::collections::HashMap;
+
+use flashtwin_nand::{FlashArray, Geometry, Ppn};
+
+use crate::error::FtlError;
+use crate::ftl::{Ftl, Map};
+use crate::op::{FlashOp, OpKind};
+
+/// A model so simple that it is right by inspection: two plain maps and the rules of the
+/// medium. It knows nothing of the tables that it checks.
+pub(crate) struct Checker {
+    geometry: Geometry,
+    flash: FlashArray,
+    /// Value last written to each logical page.
+    truth: HashMap<u32, u64>,
+    /// Value that each programmed page holds.
+    stored: HashMap<Ppn, u64>,
+    versions: u64,
+}
+
+fn broken(text: String) -> FtlError {
+    FtlError::Broken(text)
+}
+
+impl Checker {
+    pub(crate) fn new(geometry: &Geometry) -> Self {
+        Self {
+            geometry: geometry.clone(),
+            flash: FlashArray::new(geometry),
+            truth: HashMap::new(),
+            stored: HashMap::new(),
+            versions: 0,
+        }
+    }
+
+    /// A value that was never written before, for systems that do not look at contents.
+    pub(crate) fn next_version(&mut self) -> u64 {
+        self.versions += 1;
+        1 << 32 | self.versions
+    }
+
+    pub(crate) fn write(&mut self, lpn: u32, value: u64) {
+        self.truth.insert(lpn, value);
+    }
+
+    pub(crate) fn trim(&mut self, lpn: u32) {
+        self.truth.remove(&lpn);
+    }
+
+    pub(crate) fn program(&mut self, ppn: Ppn, value: u64) -> Result<(), FtlError> {
+        self.flash.program(&self.geometry, ppn).map_err(|rule| broken(rule.to_string()))?;
+        self.stored.insert(ppn, value);
+        Ok(())
+    }
+
+    pub(crate) fn copy(&mut self, from: Ppn, to: Ppn) -> Result<(), FtlError> {
+        match self.stored.get(&from) {
+            Some(&value) => self.program(to, value),
+            None => Err(broken(format!("copy of {}, which holds nothing", self.geometry.describe(from)))),
+        }
+    }
+
+    pub(crate) fn carry_out(&mut self, op: &FlashOp) -> Result<(), FtlError> {
+        match op.kind {
+            OpKind::Read => self.flash.read(&self.geometry, op.ppn).map_err(|rule| broken(rule.to_string())),
+            OpKind::Program => self.copy(op.source, op.ppn),
+            OpKind::Erase => {
+                let block = self.geometry.block_index(op.ppn);
+                for page in 0..self.geometry.pages_per_block {
+                    self.stored.remove(&self.geometry.page_of_block(block, page));
+                }
+                self.flash.erase(block);
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn read(&self, lpn: u32, ppn: Ppn) -> Result<(), FtlError> {
+        let (wanted, found) = (self.truth.get(&lpn), self.stored.get(&ppn));
+        if wanted.is_some() && wanted == found {
+            return Ok(());
+        }
+        let place = self.geometry.describe(ppn);
+        Err(broken(format!("a read of LPN {lpn} at {place} finds {found:?}, last written was {wanted:?}")))
+    }
+}
+
+impl Ftl {
+    /// Compares all tables with one another and, where verification is on, with the truth:
+    /// every mapped page holds what was written, counts match what they count, copies lie
+    /// on different chips, causes sum to pages programmed. Costs a pass over the device.
+    ///
+    /// # Errors
+    /// [`FtlError::Broken`] naming the first thing that does not hold.
+    pub fn audit(&self) -> Result<(), FtlError> {
+        self.blocks.audit().map_err(broken)?;
+        match &self.map {
+            Map::Page(map) => self.audit_pages((0..map.len()).map(|lpn| (lpn, lpn, map.get(lpn))))?,
+            Map::Content(map) => {
+                map.audit().map_err(broken)?;
+                let pairs = (0..map.lpns()).filter_map(|lpn| {
+                    let vpn = map.vpn_of(lpn);
+                    (vpn != crate::NO_VPN).then(|| (lpn, vpn, map.home(vpn)))
+                });
+                self.audit_pages(pairs)?;
+                self.audit_copies(map)?;
+            }
+        }
+        let valid: u64 = self.blocks.chip_valid().iter().sum();
+        if valid != self.pages_in_use() {
+            return Err(broken(format!("{valid} pages are valid, the maps use {}", self.pages_in_use())));
+        }
+        Ok(())
+    }
+
+    fn audit_pages(&self, pages: impl Iterator<Item = (u32, u32, Ppn)>) -> Result<(), FtlError> {
+        for (lpn, owner, ppn) in pages.filter(|&(_, _, ppn)| crate::blocks::is_page(ppn)) {
+            if self.blocks.owner(ppn) != Some(owner) {
+                let place = self.blocks.geometry.describe(ppn);
+                return Err(broken(format!(
+                    "LPN {lpn} lies at {place}, whose owner is {:?}, not {owner}",
+                    self.blocks.owner(ppn)
+                )));
+            }
+            if let Some(checker) = &self.checker {
+                checker.read(lpn, ppn)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn audit_copies(&self, map: &crate::mapping::ContentMap) -> Result<(), FtlError> {
+        for (vpn, _) in map.replicas.live() {
+            let mut chips: Vec<u32> = Vec::new();
+            for &ppn in map.replica_ppns(vpn).iter().chain([&map.home(vpn)]) {
+                let chip = self.blocks.chip_of_page(ppn);
+                if chips.contains(&chip) {
+                    return Err(broken(format!("VPN {vpn} has two copies on chip {chip}")));
+                }
+                chips.push(chip);
+                if self.blocks.owner(ppn) != Some(vpn) {
+                    return Err(broken(format!(
+                        "a copy of VPN {vpn} is owned by {:?}",
+                        self.blocks.owner(ppn)
+                    )));
+                }
+                let stored = self.checker.as_ref().map(|checker| checker.stored.get(&ppn).copied());
+                if stored.is_some_and(|value| value != Some(u64::from(map.content(vpn)))) {
+                    return Err(broken(format!(
+                        "a copy of VPN {vpn} holds {stored:?}, not content {}",
+                        map.content(vpn)
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,215 @@
+//! The controller's configuration. Doc comments are the reference manual's text.
+
+use flashtwin_nand::Geometry;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::allocation::{AllocationPolicy, Order};
+use crate::redirection::RedirectionPolicy;
+use crate::replication::degree::DegreePolicy;
+use crate::replication::placement::PlacementPolicy;
+use crate::victim::VictimPolicy;
+
+/// What the controller decides, policy by policy.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FtlConfig {
+    /// How logical pages find their physical page: `page` (LPN -> PPN) or `content`
+    /// (LPN -> VPN -> PPN, equal contents share a page; CA-SSD paper, RR-SSD paper III.B).
+    pub mapping: MappingForm,
+    /// Where host pages are written.
+    pub allocation: AllocationConfig,
+    /// Garbage collection.
+    pub gc: GcConfig,
+    /// Deduplication; used by `mapping = "content"`.
+    pub dedup: DedupConfig,
+    /// Which chip serves a read.
+    pub redirection: RedirectionConfig,
+    /// Copies of popular contents; used by `mapping = "content"`.
+    pub replication: ReplicationConfig,
+}
+
+/// How logical pages find their physical page.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MappingForm {
+    /// LPN -> PPN; every write programs a page.
+    #[default]
+    Page,
+    /// LPN -> VPN -> PPN with reference counts; equal contents share a page.
+    Content,
+}
+
+/// Where host pages are written.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AllocationConfig {
+    /// Which plane a host page goes to.
+    pub policy: AllocationPolicy,
+    /// For `static`: the levels from the fastest changing to the slowest: C(hannel),
+    /// W(ay, a chip of the channel), D(ie), P(lane) in any order.
+    pub order: Order,
+}
+
+/// Garbage collection, plane by plane.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GcConfig {
+    /// Which closed block is collected next.
+    pub victim: VictimPolicy,
+    /// A plane starts collecting when its free blocks fall to this share of its blocks
+    /// (never fewer than `urgent` + 1 blocks).
+    pub start: f64,
+    /// It stops when its free blocks reach this share (never fewer than one block above
+    /// where it starts).
+    pub stop: f64,
+    /// With this many free blocks or fewer, collection goes ahead of the host. At least 1.
+    pub urgent: u32,
+    /// Valid pages moved per host page written while a plane collects: work proceeds in
+    /// bounded steps.
+    pub step_pages: u32,
+}
+
+impl Default for GcConfig {
+    fn default() -> Self {
+        Self { victim: VictimPolicy::Greedy, start: 0.05, stop: 0.05, urgent: 1, step_pages: 8 }
+    }
+}
+
+/// Capacity of the fingerprint store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Entries {
+    /// At most this many; the least recently written value is evicted.
+    Limited(u32),
+    /// Every content on flash is known: written `"unlimited"`.
+    #[default]
+    #[serde(with = "unlimited")]
+    #[schemars(with = "String")]
+    Unlimited,
+}
+
+mod unlimited {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("unlimited")
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text == "unlimited" {
+            return Ok(());
+        }
+        Err(D::Error::custom("expected a number of entries or \"unlimited\""))
+    }
+}
+
+/// Deduplication.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DedupConfig {
+    /// Entries of the fingerprint store: a number, or `"unlimited"`. Evicted entries are
+    /// dropped, so that a later duplicate is written again (CA-SSD paper 4.3: 16384,
+    /// 131072, 262144).
+    pub fingerprint_entries: Entries,
+}
+
+/// Which chip serves a read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RedirectionConfig {
+    /// Which of the copies is read.
+    pub policy: RedirectionPolicy,
+}
+
+/// When copies are made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReplicationPolicy {
+    /// Never.
+    #[default]
+    None,
+    /// At the end of each period, from the most popular content down (RR-SSD paper III.B).
+    EndOfPeriod,
+}
+
+/// Copies of popular contents.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReplicationConfig {
+    /// When copies are made.
+    pub policy: ReplicationPolicy,
+    /// Space for replicas beyond the trace's non-deduplicated footprint, as a share of it
+    /// (RR-SSD paper: alpha; 0 is its ISO-capacity analysis: only what deduplication saved).
+    pub alpha: f64,
+    /// How many copies a content earns.
+    pub degree: DegreePolicy,
+    /// For `degree = "few-of-many"`: copies of every content that was read, the first included.
+    pub few_copies: u32,
+    /// Which chip receives a copy.
+    pub placement: PlacementPolicy,
+    /// Replicas beyond what their content's popularity earns are dropped at every so many
+    /// period ends (RR-SSD paper III.B: less often than replication; weekly for daily periods).
+    pub adjust_every: u32,
+}
+
+impl Default for ReplicationConfig {
+    fn default() -> Self {
+        Self {
+            policy: ReplicationPolicy::None,
+            alpha: 0.0,
+            degree: DegreePolicy::Popularity,
+            few_copies: 2,
+            placement: PlacementPolicy::Score,
+            adjust_every: 7,
+        }
+    }
+}
+
+/// A number out of range: the key below `ftl`, its value, what was expected.
+pub type RangeError = (&'static str, String, &'static str);
+
+impl FtlConfig {
+    /// Checks numbers and relations between keys.
+    ///
+    /// # Errors
+    /// The first key that is out of range, with its value and what was expected.
+    pub fn check(&self, geometry: &Geometry) -> Result<(), RangeError> {
+        let share = |key, value: f64| {
+            if (0.0..1.0).contains(&value) {
+                return Ok(());
+            }
+            Err((key, value.to_string(), "a share from 0 up to but not including 1"))
+        };
+        share("gc.start", self.gc.start)?;
+        share("gc.stop", self.gc.stop)?;
+        let at_least_one = |key, value: u32| match value {
+            0 => Err((key, "0".to_owned(), "at least 1")),
+            _ => Ok(()),
+        };
+        at_least_one("gc.urgent", self.gc.urgent)?;
+        at_least_one("gc.step_pages", self.gc.step_pages)?;
+        at_least_one("replication.adjust_every", self.replication.adjust_every)?;
+        at_least_one("replication.few_copies", self.replication.few_copies)?;
+        if self.dedup.fingerprint_entries == Entries::Limited(0) {
+            return Err(("dedup.fingerprint_entries", "0".into(), "at least 1, or \"unlimited\""));
+        }
+        let alpha = self.replication.alpha;
+        if !(alpha.is_finite() && alpha >= 0.0) {
+            return Err(("replication.alpha", alpha.to_string(), "a share of the footprint, 0 or more"));
+        }
+        let replicates = self.replication.policy != ReplicationPolicy::None;
+        if replicates && self.mapping != MappingForm::Content {
+            return Err((
+                "replication.policy",
+                "end-of-period".into(),
+                "ftl.mapping = \"content\" (only a content-addressed map can hold several copies)",
+            ));
+        }
+        if replicates && geometry.chips() > 256 {
+            return Err(("replication.policy", "end-of-period".into(), "a device of at most 256 chips"));
+        }
+        Ok(())
+    }
+}

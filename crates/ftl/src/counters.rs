@@ -1,0 +1,90 @@
+//! What the controller counts. Plain fields; ratios are methods that may be undefined.
+
+use crate::op::Cause;
+
+/// Operations decided since the counters were last reset (after preloading).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Pages programmed, by [`Cause`].
+    pub programs: [u64; Cause::COUNT],
+    /// Pages read from flash, by [`Cause`].
+    pub reads: [u64; Cause::COUNT],
+    /// Blocks erased.
+    pub erases: u64,
+    /// Page writes of the host.
+    pub host_pages_written: u64,
+    /// Page writes of the host whose content was found on flash.
+    pub duplicate_writes: u64,
+    /// Page reads of the host of pages never written.
+    pub unmapped_reads: u64,
+    /// Page reads served by another chip than the home copy's.
+    pub redirected_reads: u64,
+    /// Page reads of a content that had not been read before.
+    pub new_value_reads: u64,
+    /// Page reads of a content that had replicas at that moment.
+    pub replicated_value_reads: u64,
+    /// Host pages that went to another plane than the allocation proposed, for want of room.
+    pub allocation_fallbacks: u64,
+    /// Replicas made.
+    pub replicas_made: u64,
+    /// Replicas invalidated while their content lived.
+    pub replicas_dropped: u64,
+}
+
+impl Counters {
+    /// What was counted since `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        let minus =
+            |a: [u64; Cause::COUNT], b: [u64; Cause::COUNT]| std::array::from_fn(|cause| a[cause] - b[cause]);
+        Self {
+            programs: minus(self.programs, before.programs),
+            reads: minus(self.reads, before.reads),
+            erases: self.erases - before.erases,
+            host_pages_written: self.host_pages_written - before.host_pages_written,
+            duplicate_writes: self.duplicate_writes - before.duplicate_writes,
+            unmapped_reads: self.unmapped_reads - before.unmapped_reads,
+            redirected_reads: self.redirected_reads - before.redirected_reads,
+            new_value_reads: self.new_value_reads - before.new_value_reads,
+            replicated_value_reads: self.replicated_value_reads - before.replicated_value_reads,
+            allocation_fallbacks: self.allocation_fallbacks - before.allocation_fallbacks,
+            replicas_made: self.replicas_made - before.replicas_made,
+            replicas_dropped: self.replicas_dropped - before.replicas_dropped,
+        }
+    }
+
+    /// Pages programmed for whatever cause.
+    pub fn pages_programmed(&self) -> u64 {
+        self.programs.iter().sum()
+    }
+
+    /// Pages programmed on the host's behalf.
+    pub fn host_programs(&self) -> u64 {
+        [Cause::Host, Cause::Unique, Cause::MissedDuplicate, Cause::Reborn]
+            .iter()
+            .map(|&cause| self.programs[cause as usize])
+            .sum()
+    }
+
+    /// Pages programmed / pages the host wrote; `None` when it wrote nothing.
+    pub fn write_amplification(&self) -> Option<f64> {
+        (self.host_pages_written > 0).then(|| self.pages_programmed() as f64 / self.host_pages_written as f64)
+    }
+}
+
+/// How many entries each table of the controller holds, for RAM figures.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TableSizes {
+    /// Logical pages that are mapped.
+    pub mapped_lpns: u64,
+    /// Contents with a physical page.
+    pub vpns: u64,
+    /// Contents that the fingerprint store knows.
+    pub fingerprints: u64,
+    /// Replicas on flash.
+    pub replicas: u64,
+    /// Contents that have replicas.
+    pub replicated_contents: u64,
+    /// Bytes of the simulator's own tables (as allocated for use, lazily zeroed pages that
+    /// were never touched not counted).
+    pub simulator_bytes: u64,
+}

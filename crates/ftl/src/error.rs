@@ -1,0 +1,26 @@
+//! What can go wrong inside the controller.
+
+use thiserror::Error;
+
+/// A run that cannot go on.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum FtlError {
+    /// No plane can take another page.
+    #[error(
+        "the device is full: plane {plane} cannot reclaim a block ({valid_pages} of {pages} pages hold valid data). \
+         Use a larger device (nand.blocks_per_plane) or a smaller trace"
+    )]
+    DeviceFull {
+        /// The plane that was asked last.
+        plane: u32,
+        /// Its valid pages.
+        valid_pages: u64,
+        /// Its pages.
+        pages: u64,
+    },
+    /// An invariant does not hold: the simulator is wrong, not the input.
+    #[error(
+        "invariant broken: {0}. This is a bug in flashtwin: please report it with the trace and the configuration"
+    )]
+    Broken(String),
+}

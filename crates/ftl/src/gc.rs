@@ -1,0 +1,119 @@
+//! Garbage collection: a plane at a time, in bounded steps.
+
+use flashtwin_nand::{Geometry, NO_PPN};
+
+use crate::blocks::Stream;
+use crate::config::GcConfig;
+use crate::error::FtlError;
+use crate::ftl::Ftl;
+use crate::op::{Cause, FlashOp, OpKind};
+
+/// A victim and how far its pages have been moved.
+#[derive(Clone, Copy)]
+struct Victim {
+    block: u32,
+    next_page: u32,
+}
+
+/// What every plane is collecting.
+pub(crate) struct Collector {
+    start_blocks: u32,
+    stop_blocks: u32,
+    urgent_blocks: u32,
+    step_pages: u32,
+    victims: Vec<Option<Victim>>,
+    collecting: Vec<bool>,
+    /// Victims by number of valid pages when chosen.
+    pub(crate) victim_pages: Vec<u64>,
+}
+
+impl Collector {
+    pub(crate) fn new(config: &GcConfig, geometry: &Geometry) -> Self {
+        let share = |share: f64| (share * f64::from(geometry.blocks_per_plane)).ceil() as u32;
+        let start_blocks = share(config.start).max(config.urgent + 1);
+        Self {
+            start_blocks,
+            stop_blocks: share(config.stop).max(start_blocks + 1),
+            urgent_blocks: config.urgent,
+            step_pages: config.step_pages,
+            victims: vec![None; geometry.planes() as usize],
+            collecting: vec![false; geometry.planes() as usize],
+            victim_pages: vec![0; geometry.pages_per_block as usize + 1],
+        }
+    }
+}
+
+impl Ftl {
+    /// After a page went to `plane`: one bounded step, if the plane is collecting.
+    #[inline]
+    pub(crate) fn collect_behind(&mut self, plane: u32, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        let free = self.blocks.free_blocks(plane);
+        if free > self.collector.start_blocks && !self.collector.collecting[plane as usize] {
+            return Ok(());
+        }
+        self.collector.collecting[plane as usize] = true;
+        self.collect(plane, self.collector.step_pages, ops)?;
+        let free = self.blocks.free_blocks(plane);
+        self.collector.collecting[plane as usize] = free < self.collector.stop_blocks;
+        Ok(())
+    }
+
+    /// Collects whole blocks until one free block beyond the reserve is there.
+    pub(crate) fn make_room(&mut self, plane: u32, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        // Every block tried twice without gain: nothing is invalid anywhere.
+        let mut tries = 2 * self.blocks.geometry.blocks_per_plane + 2;
+        while self.blocks.free_blocks(plane) <= 1 {
+            if tries == 0 {
+                return Err(self.full(plane));
+            }
+            tries -= 1;
+            self.collect(plane, u32::MAX, ops)?;
+        }
+        Ok(())
+    }
+
+    fn victim(&mut self, plane: u32) -> Option<Victim> {
+        if let Some(victim) = self.collector.victims[plane as usize] {
+            return Some(victim);
+        }
+        let block = self.blocks.choose_victim(plane)?;
+        let valid = self.blocks.table.valid(block);
+        if valid == self.blocks.geometry.pages_per_block {
+            // Moving a block that is wholly valid gains nothing.
+            self.blocks.return_victim(block);
+            return None;
+        }
+        self.collector.victim_pages[valid as usize] += 1;
+        Some(Victim { block, next_page: 0 })
+    }
+
+    /// Moves up to `budget` valid pages of the plane's victim; erases it when it is empty.
+    fn collect(&mut self, plane: u32, budget: u32, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        let Some(mut victim) = self.victim(plane) else { return Ok(()) };
+        let urgent = self.blocks.free_blocks(plane) <= self.collector.urgent_blocks;
+        let first = self.blocks.geometry.page_of_block(victim.block, 0);
+        let mut budget = budget;
+        while self.blocks.table.valid(victim.block) > 0 {
+            if budget == 0 {
+                self.collector.victims[plane as usize] = Some(victim);
+                return Ok(());
+            }
+            let from = self.blocks.geometry.page_of_block(victim.block, victim.next_page);
+            victim.next_page += 1;
+            let Some(owner) = self.blocks.owner(from) else { continue };
+            budget -= 1;
+            let to = match self.blocks.program(plane, Stream::Gc, owner) {
+                Some(to) => to,
+                None => return Err(self.full(plane)),
+            };
+            let cause = Cause::Gc;
+            self.order(FlashOp { kind: OpKind::Read, ppn: from, source: NO_PPN, cause, urgent }, ops)?;
+            self.order(FlashOp { kind: OpKind::Program, ppn: to, source: from, cause, urgent }, ops)?;
+            self.moved(owner, from, to)?;
+            self.blocks.invalidate(from);
+        }
+        self.collector.victims[plane as usize] = None;
+        self.blocks.erase(victim.block);
+        self.order(FlashOp { kind: OpKind::Erase, ppn: first, source: NO_PPN, cause: Cause::Gc, urgent }, ops)
+    }
+}

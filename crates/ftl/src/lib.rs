@@ -1,0 +1,34 @@
+//! What the controller decides: mapping, allocation, garbage collection, replication
+//! and redirection, as a state machine without a clock.
+//!
+//! Give [`Ftl`] a page operation and a view of the chips' loads; it changes its tables
+//! and answers with flash operations. Driven by an event engine it is a simulator,
+//! driven by nothing it counts writes. It keeps no time, draws every random number from
+//! a seeded stream, and does no I/O.
+
+pub mod allocation;
+mod blocks;
+mod checker;
+mod config;
+mod counters;
+mod error;
+mod ftl;
+mod gc;
+mod mapping;
+mod op;
+pub mod redirection;
+pub mod replication;
+mod rng;
+pub mod victim;
+
+pub use blocks::{BlockTable, STREAMS, Stream};
+pub use config::{
+    AllocationConfig, DedupConfig, Entries, FtlConfig, GcConfig, MappingForm, RangeError, RedirectionConfig,
+    ReplicationConfig, ReplicationPolicy,
+};
+pub use counters::{Counters, TableSizes};
+pub use error::FtlError;
+pub use ftl::{Ftl, Host};
+pub use mapping::NO_VPN;
+pub use op::{Cause, FlashOp, LoadView, OpKind, ReadOutcome, ReadTarget, WriteOutcome};
+pub use rng::Rng;

@@ -1,0 +1,280 @@
+//! LPN -> VPN -> PPNs: the two-level map of a content-addressed SSD.
+//!
+//! Source: RR-SSD paper III.B (primary and secondary mapping tables, fingerprint store),
+//! after CAFTL (Chen et al., FAST 2011).
+
+use flashtwin_nand::{NO_PPN, Ppn};
+
+use super::fingerprint::FingerprintStore;
+use super::{NO_VPN, ReplicaSets};
+use crate::config::Entries;
+
+/// One content held by the device. 16 bytes.
+#[derive(Clone, Copy)]
+struct Vpn {
+    /// The home copy.
+    home: Ppn,
+    /// Logical pages that hold this content.
+    references: u32,
+    content: u32,
+    /// Its replicas' set.
+    replicas: u32,
+}
+
+const EVER_HELD: u8 = 1;
+const EVER_READ: u8 = 2;
+
+/// A content that no logical page points to any more: all its pages are to be invalidated.
+pub(crate) struct Released {
+    pub(crate) home: Ppn,
+    pub(crate) replicas: Vec<Ppn>,
+}
+
+/// The tables of a content-addressed SSD: 4 bytes a logical page, and a content 17 for its
+/// VPN, 4 (12 with a limited store) for its fingerprint, 1 for its flags.
+pub(crate) struct ContentMap {
+    lpn_vpn: Vec<u32>,
+    vpns: Vec<Vpn>,
+    /// Reads of each VPN in this period, saturating (the paper's VPC).
+    popularity: Vec<u8>,
+    free: Vec<u32>,
+    pub(crate) fingerprints: FingerprintStore,
+    pub(crate) replicas: ReplicaSets,
+    flags: Vec<u8>,
+    /// VPNs per content, kept only where a fingerprint can be missing.
+    copies_of_content: Vec<u32>,
+    mapped: u64,
+}
+
+impl ContentMap {
+    pub(crate) fn new(footprint_pages: u32, contents: u32, entries: Entries) -> Self {
+        let counted = if entries == Entries::Unlimited { 0 } else { contents };
+        Self {
+            lpn_vpn: vec![NO_VPN; footprint_pages as usize],
+            vpns: Vec::new(),
+            popularity: Vec::new(),
+            free: Vec::new(),
+            fingerprints: FingerprintStore::new(contents, entries),
+            replicas: ReplicaSets::new(),
+            flags: vec![0; contents as usize],
+            copies_of_content: vec![0; counted as usize],
+            mapped: 0,
+        }
+    }
+
+    /// Logical pages that the map covers.
+    pub(crate) fn lpns(&self) -> u32 {
+        self.lpn_vpn.len() as u32
+    }
+
+    #[inline]
+    pub(crate) fn vpn_of(&self, lpn: u32) -> u32 {
+        self.lpn_vpn[lpn as usize]
+    }
+
+    #[inline]
+    pub(crate) fn home(&self, vpn: u32) -> Ppn {
+        self.vpns[vpn as usize].home
+    }
+
+    #[inline]
+    pub(crate) fn content(&self, vpn: u32) -> u32 {
+        self.vpns[vpn as usize].content
+    }
+
+    #[inline]
+    pub(crate) fn replica_ppns(&self, vpn: u32) -> &[Ppn] {
+        self.replicas.ppns(self.vpns[vpn as usize].replicas)
+    }
+
+    pub(crate) fn popularity(&self, vpn: u32) -> u8 {
+        self.popularity[vpn as usize]
+    }
+
+    pub(crate) fn reset_popularity(&mut self) {
+        self.popularity.fill(0);
+    }
+
+    /// Length of an array indexed by VPN.
+    pub(crate) fn vpn_slots(&self) -> u32 {
+        self.vpns.len() as u32
+    }
+
+    pub(crate) fn is_live(&self, vpn: u32) -> bool {
+        self.vpns[vpn as usize].references > 0
+    }
+
+    pub(crate) fn live_vpns(&self) -> u64 {
+        (self.vpns.len() - self.free.len()) as u64
+    }
+
+    pub(crate) fn mapped(&self) -> u64 {
+        self.mapped
+    }
+
+    /// Pages of first copies and replicas.
+    pub(crate) fn pages_in_use(&self) -> u64 {
+        self.live_vpns() + self.replicas.pages()
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.lpn_vpn.len() * 4
+            + self.vpns.len() * (size_of::<Vpn>() + 1)
+            + self.free.len() * 4
+            + self.flags.len()
+            + self.copies_of_content.len() * 4) as u64
+            + self.fingerprints.bytes()
+            + self.replicas.bytes()
+    }
+
+    /// Counts a read of a content towards its popularity; returns whether it is its first.
+    #[inline]
+    pub(crate) fn count_read(&mut self, vpn: u32, saturation: u8) -> bool {
+        let counter = &mut self.popularity[vpn as usize];
+        *counter = counter.saturating_add(1).min(saturation);
+        let flags = &mut self.flags[self.vpns[vpn as usize].content as usize];
+        let first = *flags & EVER_READ == 0;
+        *flags |= EVER_READ;
+        first
+    }
+
+    /// Whether the device has held this content before, and whether it holds it now
+    /// (unknown to the fingerprint store).
+    #[inline]
+    pub(crate) fn history(&self, content: u32) -> (bool, bool) {
+        let held = self.flags[content as usize] & EVER_HELD != 0;
+        let now = self.copies_of_content.get(content as usize).is_some_and(|&copies| copies > 0);
+        (held, now)
+    }
+
+    /// A VPN for a content about to be programmed; [`ContentMap::place`] says where.
+    #[inline]
+    pub(crate) fn create(&mut self, content: u32) -> u32 {
+        let fresh = Vpn { home: NO_PPN, references: 0, content, replicas: ReplicaSets::NO_SET };
+        let vpn = match self.free.pop() {
+            Some(slot) => {
+                self.vpns[slot as usize] = fresh;
+                self.popularity[slot as usize] = 0;
+                slot
+            }
+            None => {
+                self.vpns.push(fresh);
+                self.popularity.push(0);
+                self.vpns.len() as u32 - 1
+            }
+        };
+        self.flags[content as usize] |= EVER_HELD;
+        if let Some(copies) = self.copies_of_content.get_mut(content as usize) {
+            *copies += 1;
+        }
+        if self.fingerprints.peek(content) != NO_VPN {
+            self.fingerprints.remove(content);
+        }
+        self.fingerprints.insert(content, vpn);
+        vpn
+    }
+
+    #[inline]
+    pub(crate) fn place(&mut self, vpn: u32, home: Ppn) {
+        self.vpns[vpn as usize].home = home;
+    }
+
+    /// Points a logical page at `vpn` (or at nothing); returns what thereby lost its last
+    /// reference.
+    #[inline]
+    pub(crate) fn point(&mut self, lpn: u32, vpn: u32) -> Option<Released> {
+        let old = std::mem::replace(&mut self.lpn_vpn[lpn as usize], vpn);
+        if vpn != NO_VPN {
+            self.vpns[vpn as usize].references += 1;
+            self.mapped += u64::from(old == NO_VPN);
+        } else {
+            self.mapped -= u64::from(old != NO_VPN);
+        }
+        if old == NO_VPN {
+            return None;
+        }
+        let entry = &mut self.vpns[old as usize];
+        entry.references -= 1;
+        (entry.references == 0).then(|| self.release(old))
+    }
+
+    fn release(&mut self, vpn: u32) -> Released {
+        let Vpn { home, content, replicas: set, .. } = self.vpns[vpn as usize];
+        if self.fingerprints.peek(content) == vpn {
+            self.fingerprints.remove(content);
+        }
+        if let Some(copies) = self.copies_of_content.get_mut(content as usize) {
+            *copies -= 1;
+        }
+        let mut replicas = Vec::new();
+        if set != ReplicaSets::NO_SET {
+            while let Some((ppn, gone)) = self.replicas.pop(set) {
+                replicas.push(ppn);
+                if gone {
+                    break;
+                }
+            }
+        }
+        self.free.push(vpn);
+        Released { home, replicas }
+    }
+
+    /// Adds a replica.
+    pub(crate) fn add_replica(&mut self, vpn: u32, level: u8, ppn: Ppn) {
+        let set = self.vpns[vpn as usize].replicas;
+        self.vpns[vpn as usize].replicas = self.replicas.add(set, vpn, level, ppn);
+    }
+
+    /// Takes one replica off a content; returns its page.
+    pub(crate) fn drop_replica(&mut self, vpn: u32) -> Option<Ppn> {
+        let set = self.vpns[vpn as usize].replicas;
+        if set == ReplicaSets::NO_SET {
+            return None;
+        }
+        let (ppn, gone) = self.replicas.pop(set)?;
+        if gone {
+            self.vpns[vpn as usize].replicas = ReplicaSets::NO_SET;
+        }
+        Some(ppn)
+    }
+
+    /// Garbage collection moved a page of `vpn`. Returns whether it was one of its copies.
+    pub(crate) fn relocate(&mut self, vpn: u32, from: Ppn, to: Ppn) -> bool {
+        let entry = &mut self.vpns[vpn as usize];
+        if entry.home == from {
+            entry.home = to;
+            return true;
+        }
+        entry.replicas != ReplicaSets::NO_SET && self.replicas.relocate(entry.replicas, from, to)
+    }
+
+    /// Compares reference counts with the pages that point, and the fingerprints with the
+    /// contents they name.
+    pub(crate) fn audit(&self) -> Result<(), String> {
+        let mut references = vec![0u32; self.vpns.len()];
+        for &vpn in self.lpn_vpn.iter().filter(|&&vpn| vpn != NO_VPN) {
+            references[vpn as usize] += 1;
+        }
+        for (vpn, entry) in self.vpns.iter().enumerate() {
+            if entry.references != references[vpn] {
+                return Err(format!(
+                    "VPN {vpn} counts {} references, {} pages point to it",
+                    entry.references, references[vpn]
+                ));
+            }
+            let known = self.fingerprints.peek(entry.content);
+            if entry.references > 0 && known != NO_VPN && self.content(known) != entry.content {
+                return Err(format!(
+                    "the fingerprint of content {} names VPN {known} of another content",
+                    entry.content
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(test)]
+    pub(crate) fn plant_reference(&mut self, vpn: u32) {
+        self.vpns[vpn as usize].references += 1;
+    }
+}

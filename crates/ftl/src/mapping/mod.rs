@@ -1,0 +1,13 @@
+//! From logical pages to physical ones.
+
+mod content_map;
+mod fingerprint;
+mod page_map;
+mod replica_sets;
+
+pub(crate) use content_map::{ContentMap, Released};
+pub(crate) use page_map::PageMap;
+pub(crate) use replica_sets::ReplicaSets;
+
+/// No virtual page number.
+pub const NO_VPN: u32 = u32::MAX;

@@ -1,0 +1,41 @@
+//! Ideal-All-Chip Replication (RR-SSD paper, section I): the least loaded chip serves any
+//! read, and in it the least loaded unit. No copy exists; nothing is paid for it.
+
+use flashtwin_nand::{Geometry, Ppn};
+
+use super::{Redirection, load_of};
+use crate::op::{LoadView, ReadTarget};
+
+pub(super) struct AnyChip;
+
+impl Redirection for AnyChip {
+    #[inline]
+    fn choose(&self, home: Ppn, _replicas: &[Ppn], loads: &LoadView<'_>, geometry: &Geometry) -> ReadTarget {
+        let home_plane = geometry.plane(home);
+        let per_chip = geometry.planes_per_chip();
+        let home_chip = (home_plane / per_chip) as usize;
+        let lowest = loads.chip.iter().copied().min().unwrap_or(0);
+        let chip = if loads.chip[home_chip] == lowest {
+            home_chip
+        } else {
+            // The first of the least loaded after the home chip: equals share the reads.
+            let after = |part: &[u32]| part.iter().position(|&load| load == lowest);
+            after(&loads.chip[home_chip..])
+                .map_or_else(|| after(&loads.chip[..home_chip]).unwrap_or(0), |at| home_chip + at)
+        };
+        let units = loads.units_per_chip();
+        let planes_per_unit = per_chip as usize / units;
+        // The same place in the chip, unless another of its units is less loaded.
+        let same_place = chip as u32 * per_chip + home_plane % per_chip;
+        let (_, own_load) = load_of(same_place, loads, geometry);
+        let in_chip = &loads.unit[chip * units..(chip + 1) * units];
+        let plane = match in_chip.iter().position(|&load| load < own_load) {
+            None => same_place,
+            Some(_) => {
+                let least = crate::allocation::lowest_unit(in_chip);
+                ((chip * units + least) * planes_per_unit) as u32
+            }
+        };
+        ReadTarget { ppn: home, plane, redirected: chip != home_chip }
+    }
+}

@@ -1,0 +1,27 @@
+//! The copy on the chip with the lowest load (RR-SSD paper III.B, "Handling Read Requests").
+
+use flashtwin_nand::{Geometry, Ppn};
+
+use super::{Redirection, load_of};
+use crate::op::{LoadView, ReadTarget};
+
+pub(super) struct Replicas;
+
+impl Redirection for Replicas {
+    #[inline]
+    fn choose(&self, home: Ppn, replicas: &[Ppn], loads: &LoadView<'_>, geometry: &Geometry) -> ReadTarget {
+        let home_plane = geometry.plane(home);
+        let mut best = (home, home_plane);
+        let mut lowest = load_of(home_plane, loads, geometry);
+        for &ppn in replicas {
+            let plane = geometry.plane(ppn);
+            let load = load_of(plane, loads, geometry);
+            if load < lowest {
+                lowest = load;
+                best = (ppn, plane);
+            }
+        }
+        // Copies of one content never share a chip, so another page is another chip.
+        ReadTarget { ppn: best.0, plane: best.1, redirected: best.0 != home }
+    }
+}

@@ -1,0 +1,262 @@
+//! Copies of popular contents, made at the end of a period.
+//!
+//! Source: RR-SSD paper II.D and III.B ("Replication"): one pass from the highest popularity
+//! counter down to 1; each content gets copies on the best chips until its degree is reached
+//! or the space is used up.
+
+pub mod degree;
+pub mod placement;
+
+use flashtwin_nand::{Geometry, NO_PPN};
+
+use crate::blocks::{Blocks, Stream};
+use crate::config::ReplicationConfig;
+use crate::error::FtlError;
+use crate::ftl::{Ftl, Map};
+use crate::mapping::ContentMap;
+use crate::op::{Cause, FlashOp, OpKind};
+use crate::rng::Rng;
+use degree::Degree;
+use placement::{ChipSet, ChipView, Placement};
+
+/// What replication keeps between periods.
+pub(crate) struct Replicator {
+    pub(crate) budget_pages: u64,
+    degree: Box<dyn Degree>,
+    placement: Box<dyn Placement>,
+    adjust_every: u32,
+    periods: u32,
+    /// Turns taken among the planes of each chip.
+    next_plane: Vec<u32>,
+}
+
+impl Replicator {
+    pub(crate) fn new(
+        config: &ReplicationConfig,
+        geometry: &Geometry,
+        footprint_pages: u32,
+        seed: u64,
+    ) -> Self {
+        Self {
+            // Rounded down: with alpha = 0 never a page more than without deduplication.
+            budget_pages: (f64::from(footprint_pages) * (1.0 + config.alpha)).floor() as u64,
+            degree: config.degree.build(config.few_copies),
+            placement: config.placement.build(Rng::stream(seed, "replica placement")),
+            adjust_every: config.adjust_every,
+            periods: 0,
+            next_plane: vec![0; geometry.chips() as usize],
+        }
+    }
+}
+
+/// One content's share of a chip's stored popularity, in 1/65536 of a read: its counter
+/// divided equally over its copies.
+fn share(popularity: u8, copies: usize) -> u64 {
+    (u64::from(popularity) << 16) / copies as u64
+}
+
+/// The chips as the placement sees them, kept current while a pass places copies.
+fn chip_views(map: &ContentMap, blocks: &Blocks) -> Vec<ChipView> {
+    let geometry = &blocks.geometry;
+    let limit = Blocks::plane_limit(geometry) * u64::from(geometry.planes_per_chip());
+    let mut chips: Vec<ChipView> = (0..geometry.chips() as usize)
+        .map(|chip| ChipView {
+            free_pages: limit.saturating_sub(blocks.chip_valid()[chip]),
+            erases: blocks.chip_erases()[chip],
+            blocks: u64::from(geometry.planes_per_chip()) * u64::from(geometry.blocks_per_plane),
+            popularity: 0,
+        })
+        .collect();
+    for vpn in (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn) && map.popularity(vpn) > 0) {
+        add_shares(&mut chips, map, blocks, vpn);
+    }
+    chips
+}
+
+fn add_shares(chips: &mut [ChipView], map: &ContentMap, blocks: &Blocks, vpn: u32) {
+    let replicas = map.replica_ppns(vpn);
+    let share = share(map.popularity(vpn), 1 + replicas.len());
+    for &ppn in replicas.iter().chain([&map.home(vpn)]) {
+        chips[blocks.chip_of_page(ppn) as usize].popularity += share;
+    }
+}
+
+fn take_shares(chips: &mut [ChipView], map: &ContentMap, blocks: &Blocks, vpn: u32) {
+    let replicas = map.replica_ppns(vpn);
+    let share = share(map.popularity(vpn), 1 + replicas.len());
+    for &ppn in replicas.iter().chain([&map.home(vpn)]) {
+        chips[blocks.chip_of_page(ppn) as usize].popularity -= share;
+    }
+}
+
+/// Contents that were read in this period, the most popular first, equals by VPN.
+fn by_popularity(map: &ContentMap) -> Vec<u32> {
+    let mut levels: Vec<Vec<u32>> = vec![Vec::new(); 256];
+    for vpn in (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
+        levels[map.popularity(vpn) as usize].push(vpn);
+    }
+    levels[1..].iter().rev().flatten().copied().collect()
+}
+
+impl Ftl {
+    fn content_map(&self) -> Option<&ContentMap> {
+        match &self.map {
+            Map::Content(map) => Some(map),
+            Map::Page(_) => None,
+        }
+    }
+
+    /// Ends a profiling period: makes the copies that popularity has earned, then zeroes the
+    /// counters. The operations are those of the replication phase, in which the host is
+    /// served elsewhere (RR-SSD paper III.B: by the mirror). Without replication, only the
+    /// counters are zeroed.
+    ///
+    /// # Errors
+    /// As [`Ftl::write`].
+    pub fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        if let Some(mut replicator) = self.replicator.take() {
+            let outcome = self.replicate(&mut replicator, ops);
+            self.replicator = Some(replicator);
+            outcome?;
+        }
+        if let Map::Content(map) = &mut self.map {
+            map.reset_popularity();
+        }
+        Ok(())
+    }
+
+    fn replicate(&mut self, replicator: &mut Replicator, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        let Some(map) = self.content_map() else { return Ok(()) };
+        replicator.periods += 1;
+        let levels: Vec<u8> = (0..map.vpn_slots()).map(|vpn| map.popularity(vpn)).collect();
+        let order = by_popularity(map);
+        if let Map::Content(map) = &mut self.map {
+            map.replicas.relevel(|vpn| levels[vpn as usize]);
+        }
+        if replicator.periods % replicator.adjust_every == 0 {
+            self.drop_unearned(replicator);
+        }
+        let Some(map) = self.content_map() else { return Ok(()) };
+        let mut chips = chip_views(map, &self.blocks);
+        for vpn in order {
+            if !self.copy_to_degree(vpn, replicator, &mut chips, ops)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops the replicas beyond what this period's popularity earns.
+    fn drop_unearned(&mut self, replicator: &Replicator) {
+        let chips = self.blocks.geometry.chips();
+        let Some(map) = self.content_map() else { return };
+        for (vpn, _) in map.replicas.live() {
+            let Some(map) = self.content_map() else { return };
+            let earned = replicator.degree.copies(map.popularity(vpn), chips);
+            let held = 1 + map.replica_ppns(vpn).len() as u32;
+            for _ in earned.max(1)..held {
+                self.drop_replica(vpn);
+            }
+        }
+    }
+
+    pub(crate) fn drop_replica(&mut self, vpn: u32) {
+        let Map::Content(map) = &mut self.map else { return };
+        if let Some(ppn) = map.drop_replica(vpn) {
+            self.blocks.invalidate(ppn);
+            self.counters.replicas_dropped += 1;
+        }
+    }
+
+    /// Drops replicas, the least popular first, until first copies and replicas fit the
+    /// space they share.
+    #[inline]
+    pub(crate) fn keep_within_budget(&mut self) {
+        let Some(replicator) = &self.replicator else { return };
+        let budget = replicator.budget_pages;
+        loop {
+            let Map::Content(map) = &self.map else { return };
+            if map.replicas.pages() == 0 || map.pages_in_use() <= budget {
+                return;
+            }
+            let Some((vpn, _)) = map.replicas.least_popular(256) else { return };
+            self.drop_replica(vpn);
+        }
+    }
+
+    /// Copies one content until its degree is reached; `false` when the space is used up.
+    fn copy_to_degree(
+        &mut self,
+        vpn: u32,
+        replicator: &mut Replicator,
+        chips: &mut [ChipView],
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<bool, FtlError> {
+        let Some(map) = self.content_map() else { return Ok(false) };
+        let level = map.popularity(vpn);
+        let wanted = replicator.degree.copies(level, chips.len() as u32).min(chips.len() as u32);
+        while let Some(map) = self.content_map() {
+            let held = 1 + map.replica_ppns(vpn).len() as u32;
+            if held >= wanted {
+                break;
+            }
+            if map.pages_in_use() >= replicator.budget_pages && !self.make_replica_room(level, chips) {
+                return Ok(false);
+            }
+            let Some(map) = self.content_map() else { break };
+            let home = self.blocks.chip_of_page(map.home(vpn));
+            let mut holds = ChipSet::default();
+            for &ppn in map.replica_ppns(vpn).iter().chain([&map.home(vpn)]) {
+                holds.insert(self.blocks.chip_of_page(ppn));
+            }
+            let Some(chip) = replicator.placement.choose(home, chips, &holds) else { break };
+            self.copy_to_chip(vpn, chip, level, &mut replicator.next_plane, chips, ops)?;
+        }
+        Ok(true)
+    }
+
+    /// Takes a page from the least popular replicas below `level`.
+    fn make_replica_room(&mut self, level: u8, chips: &mut [ChipView]) -> bool {
+        let Map::Content(map) = &mut self.map else { return false };
+        let Some((victim, set)) = map.replicas.least_popular(u16::from(level)) else { return false };
+        take_shares(chips, map, &self.blocks, victim);
+        if let Some(&ppn) = map.replicas.ppns(set).last() {
+            chips[self.blocks.chip_of_page(ppn) as usize].free_pages += 1;
+        }
+        self.drop_replica(victim);
+        if let Map::Content(map) = &self.map {
+            add_shares(chips, map, &self.blocks, victim);
+        }
+        true
+    }
+
+    fn copy_to_chip(
+        &mut self,
+        vpn: u32,
+        chip: u32,
+        level: u8,
+        next_plane: &mut [u32],
+        chips: &mut [ChipView],
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        let planes = self.blocks.geometry.planes_per_chip();
+        let turn = &mut next_plane[chip as usize];
+        let plane = (0..planes)
+            .map(|step| chip * planes + (*turn + step) % planes)
+            .find(|&plane| self.blocks.has_room(plane));
+        let Some(plane) = plane else { return Err(self.full(chip * planes)) };
+        *turn = (plane + 1) % planes;
+        let to = self.take_page(plane, Stream::Replica, vpn, ops)?;
+        let Map::Content(map) = &mut self.map else { return Ok(()) };
+        take_shares(chips, map, &self.blocks, vpn);
+        let from = map.home(vpn);
+        map.add_replica(vpn, level, to);
+        add_shares(chips, map, &self.blocks, vpn);
+        chips[chip as usize].free_pages -= 1;
+        self.counters.replicas_made += 1;
+        let cause = Cause::Replica;
+        self.order(FlashOp { kind: OpKind::Read, ppn: from, source: NO_PPN, cause, urgent: false }, ops)?;
+        self.order(FlashOp { kind: OpKind::Program, ppn: to, source: from, cause, urgent: false }, ops)?;
+        self.collect_behind(plane, ops)
+    }
+}

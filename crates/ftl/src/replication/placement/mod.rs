@@ -1,0 +1,139 @@
+//! Which chip receives a copy. One policy a file; one row registers its name.
+
+mod random;
+mod score;
+mod successors;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::rng::Rng;
+
+/// One chip as a placement sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChipView {
+    /// Pages that hold nothing valid and may be used (S).
+    pub free_pages: u64,
+    /// Erases of its blocks so far, and how many blocks it has (E is their ratio).
+    pub erases: u64,
+    /// Blocks of the chip.
+    pub blocks: u64,
+    /// Popularity stored on it, in 1/65536 of a read (Pop).
+    pub popularity: u64,
+}
+
+/// A set of chips (at most 256).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ChipSet([u64; 4]);
+
+impl ChipSet {
+    /// Adds a chip.
+    pub fn insert(&mut self, chip: u32) {
+        self.0[chip as usize >> 6] |= 1 << (chip & 63);
+    }
+
+    /// Whether the chip is in the set.
+    pub fn contains(&self, chip: u32) -> bool {
+        self.0[chip as usize >> 6] >> (chip & 63) & 1 == 1
+    }
+}
+
+/// Chooses the chip of a content's next copy.
+pub trait Placement: Send {
+    /// A chip that is not in `holds` and has free pages; `None` when there is none.
+    /// `home` is the chip of the first copy.
+    fn choose(&mut self, home: u32, chips: &[ChipView], holds: &ChipSet) -> Option<u32>;
+}
+
+/// Which chip receives a copy.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlacementPolicy {
+    /// The largest S / (E x Pop): free pages, mean erase count, popularity already stored
+    /// (RR-SSD paper II.D).
+    #[default]
+    Score,
+    /// Any, each equally likely.
+    Random,
+    /// The chips that follow the home chip: (i + 1) % N, (i + 2) % N, ... (RR-SSD paper IV.B.3, "Static").
+    Static,
+}
+
+impl PlacementPolicy {
+    /// Builds the policy with its own stream of random numbers.
+    pub fn build(self, rng: Rng) -> Box<dyn Placement> {
+        match self {
+            Self::Score => Box::new(score::Score),
+            Self::Random => Box::new(random::Random { rng }),
+            Self::Static => Box::new(successors::Successors),
+        }
+    }
+}
+
+fn open(chip: u32, chips: &[ChipView], holds: &ChipSet) -> bool {
+    chips[chip as usize].free_pages > 0 && !holds.contains(chip)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chips() -> Vec<ChipView> {
+        vec![ChipView { free_pages: 100, erases: 0, blocks: 10, popularity: 5 << 16 }; 6]
+    }
+
+    fn held(list: &[u32]) -> ChipSet {
+        let mut set = ChipSet::default();
+        list.iter().for_each(|&chip| set.insert(chip));
+        set
+    }
+
+    fn choose(policy: PlacementPolicy, chips: &[ChipView], holds: &[u32]) -> Option<u32> {
+        policy.build(Rng::stream(1, "test")).choose(2, chips, &held(holds))
+    }
+
+    #[test]
+    fn the_score_prefers_space_then_little_wear_then_little_popularity() {
+        let mut more_space = chips();
+        more_space[4].free_pages = 101;
+        assert_eq!(choose(PlacementPolicy::Score, &more_space, &[2]), Some(4));
+        let mut less_worn = chips();
+        less_worn.iter_mut().enumerate().for_each(|(i, chip)| chip.erases = if i == 3 { 1 } else { 9 });
+        assert_eq!(choose(PlacementPolicy::Score, &less_worn, &[2]), Some(3));
+        let mut less_popular = chips();
+        less_popular[5].popularity = 1 << 16;
+        assert_eq!(choose(PlacementPolicy::Score, &less_popular, &[2]), Some(5));
+        assert_eq!(choose(PlacementPolicy::Score, &less_popular, &[2, 5]), Some(0));
+    }
+
+    #[test]
+    fn static_takes_the_successors_of_the_home_chip_and_wraps() {
+        assert_eq!(choose(PlacementPolicy::Static, &chips(), &[2]), Some(3));
+        assert_eq!(choose(PlacementPolicy::Static, &chips(), &[2, 3, 4, 5]), Some(0));
+    }
+
+    #[test]
+    fn no_policy_uses_a_chip_twice_or_a_full_one() {
+        let mut some_full = chips();
+        some_full[3].free_pages = 0;
+        for policy in [PlacementPolicy::Score, PlacementPolicy::Random, PlacementPolicy::Static] {
+            let mut holds = vec![2];
+            while let Some(chip) = choose(policy, &some_full, &holds) {
+                assert!(chip != 3 && !holds.contains(&chip));
+                holds.push(chip);
+            }
+            assert_eq!(holds.len(), 5, "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn random_placement_is_uniform() {
+        let mut placement = PlacementPolicy::Random.build(Rng::stream(3, "test"));
+        let mut seen = [0u32; 6];
+        for _ in 0..50_000 {
+            seen[placement.choose(2, &chips(), &held(&[2])).unwrap() as usize] += 1;
+        }
+        assert_eq!(seen[2], 0);
+        assert!(seen.iter().enumerate().all(|(i, &n)| i == 2 || (9_500..10_500).contains(&n)), "{seen:?}");
+    }
+}

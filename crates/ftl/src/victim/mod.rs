@@ -1,0 +1,49 @@
+//! Which closed block is collected next. One policy a file; one row registers its name.
+
+mod fifo;
+mod greedy;
+
+use flashtwin_nand::Geometry;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::blocks::BlockTable;
+
+/// Chooses the block that garbage collection takes next.
+///
+/// The owner reports every block that closes and every page of a closed block that
+/// becomes invalid; the policy keeps whatever order it needs. Blocks are named by their
+/// device-wide index.
+pub trait VictimSelection: Send {
+    /// `block` has been programmed to its last page and holds `valid` valid pages.
+    fn closed(&mut self, block: u32, valid: u32);
+
+    /// A page of closed `block` became invalid; `valid` remain.
+    fn invalidated(&mut self, block: u32, valid: u32);
+
+    /// Takes the next victim of `plane` out of consideration and returns it; `None` when
+    /// no block of the plane is closed.
+    fn choose(&mut self, plane: u32, blocks: &BlockTable) -> Option<u32>;
+}
+
+/// Which closed block is collected next.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum VictimPolicy {
+    /// The block with the fewest valid pages; among equals the one that has had that
+    /// count for longest.
+    #[default]
+    Greedy,
+    /// The block that was closed first.
+    Fifo,
+}
+
+impl VictimPolicy {
+    /// Builds the policy for a device.
+    pub fn build(self, geometry: &Geometry) -> Box<dyn VictimSelection> {
+        match self {
+            Self::Greedy => Box::new(greedy::Greedy::new(geometry)),
+            Self::Fifo => Box::new(fifo::Fifo::new(geometry)),
+        }
+    }
+}
