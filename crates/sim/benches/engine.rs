@@ -1,0 +1,189 @@
+//! Page operations per second of whole systems, beside a bare event loop: the same queues
+//! and heap without a controller and without metrics.
+//!
+//! `cargo bench -p flashtwin-sim --bench engine [-- --rounds N] [--only NAME]`
+//!
+//! The workload: 4 KB requests, 70 % writes, Poisson arrivals of mean 30 us, 80 % of accesses
+//! on 20 % of a 4 GB footprint, 1 M requests replayed several times over, on the 64-chip
+//! device of the RR-SSD paper (Table II). Contents: as many as half the footprint has pages,
+//! equally skewed.
+
+#![allow(clippy::print_stdout, missing_docs)]
+
+use std::time::Instant;
+
+use flashtwin_ftl::{Cause, FlashOp, FtlError, Host, LoadView, ReadOutcome, ReadTarget, Rng, WriteOutcome};
+use flashtwin_nand::{FlashArray, Geometry};
+use flashtwin_sim::engine::{Controller, Engine, Observer, Workload};
+use flashtwin_sim::{resolve, run};
+use flashtwin_trace::{ContentSource, Op, PageTrace, TraceBuilder};
+
+const FOOTPRINT_PAGES: u32 = 1 << 20;
+const REQUESTS: usize = 1_000_000;
+const MEAN_ARRIVAL_NS: f64 = 30_000.0;
+
+fn skewed(rng: &mut Rng, bound: u32) -> u32 {
+    let hot = bound / 5;
+    if rng.below(10) < 8 { rng.below(hot) } else { hot + rng.below(bound - hot) }
+}
+
+fn workload(rounds: usize) -> Result<PageTrace, Box<dyn std::error::Error>> {
+    let mut rng = Rng::stream(1, "workload");
+    let mut one = Vec::with_capacity(REQUESTS);
+    let mut time_ns = 0.0;
+    for _ in 0..REQUESTS {
+        let uniform = (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+        time_ns -= MEAN_ARRIVAL_NS * (1.0 - uniform).ln();
+        let op = if rng.below(10) < 7 { Op::Write } else { Op::Read };
+        let page = skewed(&mut rng, FOOTPRINT_PAGES);
+        one.push((time_ns as i64, op, page, skewed(&mut rng, FOOTPRINT_PAGES / 2)));
+    }
+    let mut trace = TraceBuilder::new("poisson");
+    for round in 0..rounds {
+        let shift = round as i64 * (time_ns as i64 + 1);
+        for &(time, op, page, content) in &one {
+            trace.request(shift + time, op, u64::from(page) * 4096, 4096, &[content]);
+        }
+    }
+    Ok(PageTrace::build(&trace.build()?, 4096, ContentSource::Recorded)?)
+}
+
+/// Any page of the device in turn, nothing remembered: what an event loop costs by itself.
+struct NoController {
+    geometry: Geometry,
+    next: Vec<u32>,
+    plane: u32,
+    rng: Rng,
+}
+
+impl Controller for NoController {
+    fn read(&mut self, _lpn: u32, _loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
+        let plane = self.rng.below(self.geometry.planes());
+        let ppn = self.geometry.ppn(plane, 0, 0);
+        let target = ReadTarget { ppn, plane, redirected: false };
+        Ok(ReadOutcome::Flash { target, new_value: false, replicated: false })
+    }
+    fn write(
+        &mut self,
+        _page: Host,
+        _partial: bool,
+        _loads: &LoadView<'_>,
+        _ops: &mut Vec<FlashOp>,
+    ) -> Result<WriteOutcome, FtlError> {
+        self.plane = (self.plane + 1) % self.geometry.planes();
+        let turn = self.next[self.plane as usize];
+        self.next[self.plane as usize] += 1;
+        let pages = self.geometry.pages_per_block;
+        let ppn = self.geometry.ppn(self.plane, turn / pages, turn % pages);
+        Ok(WriteOutcome { program: Some((ppn, Cause::Host)), read_first: None })
+    }
+    fn trim(&mut self, _lpn: u32) {}
+    fn end_period(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        Ok(())
+    }
+}
+
+struct NoMetrics;
+impl Observer for NoMetrics {}
+
+fn bare_loop(trace: &PageTrace) -> Result<f64, Box<dyn std::error::Error>> {
+    let resolved = resolve("conventional", &[])?;
+    let geometry = &resolved.device.geometry;
+    let mut flash = FlashArray::new(geometry);
+    for plane in 0..geometry.planes() {
+        flash.program(geometry, geometry.ppn(plane, 0, 0))?;
+    }
+    let controller = NoController {
+        next: vec![1; geometry.planes() as usize],
+        plane: 0,
+        rng: Rng::stream(1, "reads"),
+        geometry: geometry.clone(),
+    };
+    let mut engine =
+        Engine::new(controller, NoMetrics, &resolved.device, &resolved.config.engine, flash, false);
+    let workload = Workload { trace, queue_depth: 0, speed: 1.0, read_modify_write: true };
+    let begin = Clock::start();
+    for index in 0..trace.requests() {
+        engine.serve(&workload, index)?;
+    }
+    engine.drain()?;
+    Ok(begin.seconds())
+}
+
+/// Seconds that this thread spent on a processor, so that a busy machine disturbs less; the
+/// wall clock where the system does not tell.
+struct Clock {
+    wall: Instant,
+    processor_ns: Option<u64>,
+}
+
+fn processor_ns() -> Option<u64> {
+    std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split_whitespace().next()?.parse().ok()
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self { wall: Instant::now(), processor_ns: processor_ns() }
+    }
+
+    fn seconds(&self) -> f64 {
+        match (self.processor_ns, processor_ns()) {
+            (Some(begin), Some(end)) => (end - begin) as f64 / 1e9,
+            _ => self.wall.elapsed().as_secs_f64(),
+        }
+    }
+}
+
+/// Resident bytes of this process.
+fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages: u64 = status.split_whitespace().nth(1).and_then(|field| field.parse().ok()).unwrap_or(0);
+    pages * 4096
+}
+
+fn argument(name: &str) -> Option<String> {
+    let mut arguments = std::env::args().skip_while(|argument| argument != name);
+    arguments.nth(1)
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let rounds = argument("--rounds").map_or(Ok(10), |text| text.parse())?;
+    let only = argument("--only");
+    let trace = workload(rounds)?;
+    let operations = trace.page_ops() as f64;
+    println!(
+        "{} page operations, {} pages, {} contents",
+        trace.page_ops(),
+        trace.footprint_pages(),
+        trace.content_count
+    );
+    let wanted = |name: &str| only.as_deref().is_none_or(|only| only == name);
+    if wanted("bare") {
+        let seconds = bare_loop(&trace)?;
+        println!(
+            "{:24} {:8.3} s {:8.2} M page ops/s",
+            "bare event loop",
+            seconds,
+            operations / seconds / 1e6
+        );
+    }
+    // Ten periods in the run, so that replication is in the figure.
+    let period_s = trace.time_ns.last().copied().unwrap_or(0) as f64 / 1e9 / 10.0;
+    for system in ["conventional", "ca-ssd", "rr-ssd", "oracle"].into_iter().filter(|name| wanted(name)) {
+        let resolved = resolve(system, &[("replay.period_s".into(), period_s.to_string())])?;
+        let before = resident_bytes();
+        let begin = Clock::start();
+        let result = run(&trace, &resolved, &())?;
+        let seconds = begin.seconds();
+        let per_page = result.summary["simulator"]["bytes_per_footprint_page"].as_f64().unwrap_or(0.0);
+        println!(
+            "{:24} {:8.3} s {:8.2} M page ops/s {:6.1} B/page of tables, resident set grew by {} MB",
+            system,
+            seconds,
+            operations / seconds / 1e6,
+            per_page,
+            resident_bytes().saturating_sub(before) >> 20,
+        );
+    }
+    Ok(())
+}

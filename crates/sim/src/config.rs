@@ -1,0 +1,184 @@
+//! The whole configuration of a run. Doc comments are the reference manual's text.
+
+use flashtwin_ftl::FtlConfig;
+use flashtwin_nand::NandConfig;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A system under test on a device, and how a trace is replayed on it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Name of the system, as results are labelled.
+    pub name: String,
+    /// What the system is and where it is described.
+    pub description: String,
+    /// The NAND device: a name from `flashtwin devices`, or a path to a TOML file. Its
+    /// numbers fill `nand`, where single ones can be set.
+    pub device: String,
+    /// Seed of every random choice. Same inputs and seed: same bytes.
+    pub seed: u64,
+    /// Keeps the plain truth beside the tables and compares each step with it. Slow.
+    pub verify: bool,
+    /// What the controller decides.
+    pub ftl: FtlConfig,
+    /// When things happen.
+    pub engine: EngineConfig,
+    /// How the trace is replayed.
+    pub replay: ReplayConfig,
+    /// The flash array.
+    pub nand: NandConfig,
+}
+
+/// What works on its own inside a chip.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Concurrency {
+    /// One operation at a time per chip: the simplest reading of "chip-level queue".
+    Chip,
+    /// Each die works on its own; the chip's queue feeds them.
+    #[default]
+    Die,
+    /// Each plane works on its own.
+    Plane,
+}
+
+/// What counts as a chip's load.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadMeasure {
+    /// Operations waiting and in service.
+    #[default]
+    QueueLength,
+    /// Host reads waiting and in service.
+    ReadsWaiting,
+}
+
+/// When the host hears that its write is complete.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteCompletes {
+    /// When the page is programmed (the papers' way).
+    #[default]
+    Programmed,
+    /// When the page is in the chip's register (SSDsim's way).
+    Transferred,
+    /// When the controller has it: power-protected DRAM without a limit.
+    Buffered,
+}
+
+/// The device's clockwork.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct EngineConfig {
+    /// What works on its own inside a chip: `chip`, `die` or `plane`.
+    pub concurrency: Concurrency,
+    /// Chip load as allocation and redirection see it.
+    pub load: LoadMeasure,
+    /// When a write is complete: `programmed`, `transferred` or `buffered`.
+    pub write_completes: WriteCompletes,
+    /// Reads go first; after this many have overtaken a write that could start, the write
+    /// goes. 0: no limit.
+    pub reads_before_write: u32,
+    /// Time of the controller itself per request, in microseconds.
+    pub controller_us: f64,
+    /// Hashing time per page in microseconds (RR-SSD paper, Table II: 12; CA-SSD paper 5.1:
+    /// 32). Only content-addressed systems hash.
+    pub hash_us: f64,
+    /// Pages hashed at the same time.
+    pub hash_lanes: u32,
+}
+
+impl Default for EngineConfig {
+    fn default() -> Self {
+        Self {
+            concurrency: Concurrency::Die,
+            load: LoadMeasure::QueueLength,
+            write_completes: WriteCompletes::Programmed,
+            reads_before_write: 0,
+            controller_us: 0.0,
+            hash_us: 12.0,
+            hash_lanes: 1,
+        }
+    }
+}
+
+impl EngineConfig {
+    /// Hashing time per page.
+    pub fn hash_ns(&self) -> u64 {
+        (self.hash_us * 1000.0).round() as u64
+    }
+
+    /// Controller time per request.
+    pub fn controller_ns(&self) -> u64 {
+        (self.controller_us * 1000.0).round() as u64
+    }
+}
+
+/// What the device holds before the trace begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preload {
+    /// Pages whose first access is a read (or a write of a part), with that content.
+    #[default]
+    FirstReads,
+    /// Every page of the footprint, then random overwrites until garbage collection has
+    /// reached its steady state.
+    Footprint,
+    /// Nothing.
+    None,
+}
+
+/// Writes of part of a page.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartialWrite {
+    /// The old page is read first.
+    #[default]
+    ReadModifyWrite,
+    /// Treated as a write of the whole page.
+    Ignore,
+}
+
+/// Where contents come from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Content {
+    /// As the trace recorded them.
+    #[default]
+    Recorded,
+    /// Every write brings a content of its own.
+    Unique,
+}
+
+/// How the trace is replayed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReplayConfig {
+    /// The trace's clock runs this many times faster.
+    pub speed: f64,
+    /// Requests kept under way; 0: requests arrive when the trace says (open loop).
+    pub queue_depth: u32,
+    /// Length of a profiling period in seconds of the trace's own clock (a day in the
+    /// RR-SSD paper).
+    pub period_s: f64,
+    /// What the device holds before the trace begins; costs no time, is not in the counts.
+    pub preload: Preload,
+    /// What a write of part of a page costs.
+    pub partial_write: PartialWrite,
+    /// Where contents come from.
+    pub content: Content,
+}
+
+impl Default for ReplayConfig {
+    fn default() -> Self {
+        Self {
+            speed: 1.0,
+            queue_depth: 0,
+            period_s: 86_400.0,
+            preload: Preload::FirstReads,
+            partial_write: PartialWrite::ReadModifyWrite,
+            content: Content::Recorded,
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Requests arrive: each page is decided at once, and what the flash must do is queued.
+
+use flashtwin_ftl::{Host, OpKind, ReadOutcome, ReadTarget};
+use flashtwin_trace::{Op as HostOp, PageTrace};
+
+use super::hash_unit::Hashed;
+use super::pool::{NONE, Op, Request, Work};
+use super::unit::Queue;
+use super::{Controller, Engine, FOREVER, Observer, Split};
+use crate::config::WriteCompletes;
+use crate::error::SimError;
+
+/// Marks the entries of the carried times that belong to a request, not to an operation.
+pub(super) const REQUEST: u32 = 1 << 31;
+
+/// How the trace's requests become arrivals.
+#[derive(Debug, Clone, Copy)]
+pub struct Workload<'a> {
+    /// The trace.
+    pub trace: &'a PageTrace,
+    /// Requests under way at any time; 0: by the trace's clock.
+    pub queue_depth: u32,
+    /// The trace's clock runs this many times faster.
+    pub speed: f64,
+    /// Whether a write of part of a page reads the rest first.
+    pub read_modify_write: bool,
+}
+
+impl Workload<'_> {
+    /// Arrival of request `index` by the trace's clock, in simulated nanoseconds.
+    #[inline]
+    pub fn arrival_ns(&self, index: usize) -> u64 {
+        let time_ns = self.trace.time_ns[index] as u64;
+        if self.speed == 1.0 {
+            return time_ns;
+        }
+        (time_ns as f64 / self.speed) as u64
+    }
+}
+
+impl<C: Controller, O: Observer> Engine<C, O> {
+    /// Lets time pass until request `index` arrives, and takes it in.
+    ///
+    /// # Errors
+    /// What the controller reports, or a rule of the medium that was broken.
+    #[inline]
+    pub fn serve(&mut self, workload: &Workload<'_>, index: usize) -> Result<(), SimError> {
+        let arrival = if workload.queue_depth == 0 {
+            let arrival = workload.arrival_ns(index);
+            while self.step(arrival + self.controller_ns) {}
+            arrival
+        } else {
+            while self.in_flight >= workload.queue_depth && self.step(FOREVER) {}
+            self.now_ns
+        };
+        self.now_ns = arrival + self.controller_ns;
+        self.take_in(workload, index, arrival)?;
+        match self.broken.take() {
+            None => Ok(()),
+            Some(rule) => Err(rule.into()),
+        }
+    }
+
+    #[inline]
+    fn take_in(&mut self, workload: &Workload<'_>, index: usize, arrival_ns: u64) -> Result<(), SimError> {
+        let trace = workload.trace;
+        let kind = trace.op[index];
+        let pages = trace.first_page_op[index] as usize..trace.first_page_op[index + 1] as usize;
+        self.counts.page_ops[kind as usize] += pages.len() as u64;
+        if kind == HostOp::Trim {
+            for &lpn in &trace.lpn[pages] {
+                self.controller.trim(lpn);
+            }
+            self.counts.requests[HostOp::Trim as usize] += 1;
+            return Ok(());
+        }
+        let is_read = kind == HostOp::Read;
+        if pages.is_empty() {
+            self.counts.requests[usize::from(!is_read)] += 1;
+            self.observer.completed(is_read, Split { controller_ns: self.controller_ns, ..Split::default() });
+            return Ok(());
+        }
+        self.in_flight += 1;
+        let request = self.requests.insert(Request::new(arrival_ns, pages.len() as u32, is_read));
+        for at in pages.clone() {
+            if is_read {
+                self.read_page(trace.lpn[at], request)?;
+                continue;
+            }
+            let flags = trace.partial[index];
+            let partial = (flags & 1 != 0 && at == pages.start) || (flags & 2 != 0 && at + 1 == pages.end);
+            self.counts.partial_writes += u64::from(partial);
+            let lpn = trace.lpn[at];
+            let page = Host { lpn, address: trace.lpn_address[lpn as usize], content: trace.content[at] };
+            self.write_page(page, partial && workload.read_modify_write, request)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn read_page(&mut self, lpn: u32, request: u32) -> Result<(), SimError> {
+        let (controller, loads, _) = self.controller_and_loads();
+        match controller.read(lpn, &loads)? {
+            ReadOutcome::Flash { target, .. } => {
+                if self.holds(target.ppn) {
+                    self.queue_read(target, request, Work::HostRead, NONE);
+                    return Ok(());
+                }
+                self.counts.buffer_reads += 1;
+            }
+            ReadOutcome::Unmapped => {}
+        }
+        let controller_ns = self.now_ns - self.requests[request].arrival_ns;
+        self.page_done(request, Split { controller_ns, ..Split::default() });
+        Ok(())
+    }
+
+    /// Whether the flash holds what the tables say of a page; otherwise the page is still on
+    /// its way there and controller RAM has it.
+    #[inline]
+    fn holds(&self, ppn: u32) -> bool {
+        self.flash.is_programmed(&self.geometry, ppn)
+            && !self.blocks.erase_is_pending(self.geometry.block_index(ppn))
+    }
+
+    #[inline]
+    fn queue_read(&mut self, target: ReadTarget, request: u32, work: Work, other: u32) {
+        let pins_block = self.geometry.plane(target.ppn) == target.plane;
+        if pins_block {
+            self.blocks.read_begins(self.geometry.block_index(target.ppn));
+        }
+        let unit = self.unit_of_plane[target.plane as usize];
+        if target.redirected {
+            self.observer.redirected(self.units[unit as usize].chip);
+        }
+        let op = Op { pins_block, other, request, ready_ns: self.now_ns, ..Op::new(target.ppn, work) };
+        self.enqueue(unit, Queue::Reads, op);
+    }
+
+    #[inline]
+    fn enqueue(&mut self, unit: u32, queue: Queue, op: Op) -> u32 {
+        let slot = self.ops.insert(op);
+        self.units[unit as usize].push(queue, slot, &mut self.ops);
+        if queue != Queue::Background {
+            self.load_up(unit, queue == Queue::Reads);
+        }
+        self.dispatch(unit);
+        slot
+    }
+
+    #[inline]
+    fn write_page(&mut self, page: Host, partial: bool, request: u32) -> Result<(), SimError> {
+        let (controller, loads, own_ops) = self.controller_and_loads();
+        let outcome = controller.write(page, partial, &loads, own_ops)?;
+        // A page to be read first gives its hash only when it is whole.
+        let old = outcome.read_first.filter(|old| self.holds(old.ppn));
+        let ready_ns = match &mut self.hash {
+            Some(hash) if old.is_none() => hash.submit(self.now_ns),
+            _ => self.now_ns,
+        };
+        let waiting = match outcome.program {
+            Some((ppn, _)) => self.queue_program(ppn, request, ready_ns, old.is_some()),
+            None => {
+                self.complete_in_ram(request, ready_ns, old.is_some());
+                NONE
+            }
+        };
+        if let Some(old) = old {
+            let told = self.write_completes != WriteCompletes::Buffered;
+            let request = if told { request } else { NONE };
+            self.queue_read(old, request, Work::ReadBeforeWrite, waiting);
+        }
+        self.queue_own(false);
+        Ok(())
+    }
+
+    #[inline]
+    fn queue_program(&mut self, ppn: u32, request: u32, ready_ns: u64, waits: bool) -> u32 {
+        let unit = self.unit_of_plane[self.geometry.plane(ppn) as usize];
+        let op = Op { request, ready_ns, waits, waited: waits, ..Op::new(ppn, Work::HostProgram) };
+        let slot = self.enqueue(unit, Queue::Writes, op);
+        if let Some(hash) = self.hash.as_mut().filter(|_| !waits) {
+            hash.then(ready_ns, Hashed::Wake(unit));
+        }
+        if self.write_completes == WriteCompletes::Buffered {
+            self.complete_in_ram(request, ready_ns, waits);
+        }
+        slot
+    }
+
+    /// The page needs no flash before the host hears of it: it is complete when hashed.
+    fn complete_in_ram(&mut self, request: u32, ready_ns: u64, waits: bool) {
+        let buffered = self.write_completes == WriteCompletes::Buffered;
+        match &mut self.hash {
+            // Its completion follows the read of its old page.
+            _ if waits && !buffered => {}
+            Some(hash) if !waits => hash.then(ready_ns, Hashed::Complete(request)),
+            _ => {
+                let controller_ns = self.now_ns - self.requests[request].arrival_ns;
+                self.page_done(request, Split { controller_ns, ..Split::default() });
+            }
+        }
+    }
+
+    /// Queues what the controller ordered on its own account.
+    #[inline]
+    fn queue_own(&mut self, offline: bool) {
+        if self.own_ops.is_empty() {
+            return;
+        }
+        let ordered = std::mem::take(&mut self.own_ops);
+        for order in &ordered {
+            let work = match order.kind {
+                OpKind::Read => Work::OwnRead,
+                OpKind::Program => Work::OwnProgram,
+                OpKind::Erase => Work::OwnErase,
+            };
+            if order.kind == OpKind::Erase {
+                self.blocks.erase_decided(self.geometry.block_index(order.ppn));
+            }
+            let unit = self.unit_of_plane[self.geometry.plane(order.ppn) as usize];
+            let op = Op { urgent: order.urgent, offline, ready_ns: self.now_ns, ..Op::new(order.ppn, work) };
+            self.enqueue(unit, Queue::Background, op);
+        }
+        self.own_ops = ordered;
+        self.own_ops.clear();
+    }
+
+    /// Ends a profiling period. What the controller then does costs the host nothing (the
+    /// mirror serves it): it is handed to `inspect` and carried out in no time, but in order.
+    ///
+    /// # Errors
+    /// What the controller reports.
+    pub fn end_period(&mut self, inspect: impl FnOnce(&[flashtwin_ftl::FlashOp])) -> Result<(), SimError> {
+        self.controller.end_period(&mut self.own_ops)?;
+        inspect(&self.own_ops);
+        self.queue_own(true);
+        Ok(())
+    }
+}

@@ -1,0 +1,325 @@
+//! When things happen: arrivals, queues, buses, dies. It decides nothing but the order in
+//! which waiting operations are served; what they are, the controller decides.
+//!
+//! One event list holds at most one event a unit (the end of the stage it is in); arrivals
+//! come from the trace and results of the hashing unit from a queue of their own, both in
+//! order already. A bus serves transfers first come, first served, so a transfer's time is
+//! known when it is asked for and needs no event.
+
+mod arrival;
+mod block_states;
+mod bus;
+mod hash_unit;
+mod pool;
+mod service;
+mod unit;
+
+use flashtwin_ftl::{FlashOp, FtlError, LoadView};
+use flashtwin_nand::{FlashArray, Geometry, NandDevice, NandRule, Timing};
+
+use crate::config::{Concurrency, EngineConfig, LoadMeasure, WriteCompletes};
+use crate::event_queue::EventQueue;
+use block_states::BlockStates;
+use bus::Bus;
+use hash_unit::{HashUnit, Hashed};
+use pool::{Op, Pool, Request};
+use unit::{Stage, Unit};
+
+pub use arrival::Workload;
+
+/// The controller as the engine sees it. [`flashtwin_ftl::Ftl`] is one; tests and the bare
+/// loop of the benchmark bring others.
+pub trait Controller {
+    /// See [`flashtwin_ftl::Ftl::read`].
+    fn read(&mut self, lpn: u32, loads: &LoadView<'_>) -> Result<flashtwin_ftl::ReadOutcome, FtlError>;
+    /// See [`flashtwin_ftl::Ftl::write`].
+    fn write(
+        &mut self,
+        page: flashtwin_ftl::Host,
+        partial: bool,
+        loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<flashtwin_ftl::WriteOutcome, FtlError>;
+    /// See [`flashtwin_ftl::Ftl::trim`].
+    fn trim(&mut self, lpn: u32);
+    /// See [`flashtwin_ftl::Ftl::end_period`].
+    fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError>;
+}
+
+/// Where the time of a page operation went, in nanoseconds. The parts sum to the response
+/// time of the request whose last page this is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Split {
+    /// Waiting for the unit that holds the page.
+    pub queueing_ns: u64,
+    /// Command, data and waiting for the channel.
+    pub transfer_ns: u64,
+    /// Array operation.
+    pub flash_ns: u64,
+    /// Hashing with its queue, and the controller's own time.
+    pub controller_ns: u64,
+}
+
+impl Split {
+    /// The whole.
+    pub fn total_ns(&self) -> u64 {
+        self.queueing_ns + self.transfer_ns + self.flash_ns + self.controller_ns
+    }
+}
+
+/// What an engine reports while it runs. The default does nothing.
+pub trait Observer {
+    /// A request is complete.
+    fn completed(&mut self, _is_read: bool, _split: Split) {}
+    /// A chip's queue (waiting and in service) changed to `length`.
+    fn queue_changed(&mut self, _chip: u32, _now_ns: u64, _length: u32) {}
+    /// The flash starts an operation: for tests that compare command sequences.
+    fn started(&mut self, _now_ns: u64, _what: &'static str, _unit: u32, _ppn: u32) {}
+    /// A unit of the chip served the host's read or program.
+    fn served(&mut self, _chip: u32, _program: bool) {}
+    /// A read was sent to this chip although another holds the home copy.
+    fn redirected(&mut self, _chip: u32) {}
+}
+
+/// Counts that only the engine knows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EngineCounts {
+    /// Requests completed: reads, writes, trims.
+    pub requests: [u64; 3],
+    /// Page operations: reads, writes, trims.
+    pub page_ops: [u64; 3],
+    /// Page writes that cover only part of their page.
+    pub partial_writes: u64,
+    /// Page reads served from controller RAM: their program had not finished.
+    pub buffer_reads: u64,
+    /// Reads of the controller's own (not the host's) likewise served from RAM.
+    pub own_buffer_reads: u64,
+}
+
+impl EngineCounts {
+    /// What was counted since `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        let minus = |a: [u64; 3], b: [u64; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+        Self {
+            requests: minus(self.requests, before.requests),
+            page_ops: minus(self.page_ops, before.page_ops),
+            partial_writes: self.partial_writes - before.partial_writes,
+            buffer_reads: self.buffer_reads - before.buffer_reads,
+            own_buffer_reads: self.own_buffer_reads - before.own_buffer_reads,
+        }
+    }
+}
+
+/// The event engine of one device.
+pub struct Engine<C, O> {
+    /// The deciding part.
+    pub controller: C,
+    /// What is told about it.
+    pub observer: O,
+    geometry: Geometry,
+    timing: Timing,
+    now_ns: u64,
+    events: EventQueue,
+    units: Vec<Unit>,
+    unit_of_plane: Vec<u32>,
+    ops: Pool<Op>,
+    requests: Pool<Request>,
+    in_flight: u32,
+    buses: Vec<Bus>,
+    hash: Option<HashUnit>,
+    flash: FlashArray,
+    blocks: BlockStates,
+    chip_queue: Vec<u32>,
+    unit_queue: Vec<u32>,
+    /// Reads only, kept where the load measure asks for them.
+    chip_reads: Vec<u32>,
+    unit_reads: Vec<u32>,
+    load: LoadMeasure,
+    write_completes: WriteCompletes,
+    reads_before_write: u32,
+    controller_ns: u64,
+    own_ops: Vec<FlashOp>,
+    /// Time that partial writes spent on reading their old page, by waiting operation.
+    carried: std::collections::HashMap<u32, Split>,
+    broken: Option<NandRule>,
+    /// Counts so far.
+    pub counts: EngineCounts,
+}
+
+/// The engine's settings, as integers.
+fn units_in_chip(concurrency: Concurrency, geometry: &Geometry) -> u32 {
+    match concurrency {
+        Concurrency::Chip => 1,
+        Concurrency::Die => geometry.dies_per_chip,
+        Concurrency::Plane => geometry.planes_per_chip(),
+    }
+}
+
+impl<C: Controller, O: Observer> Engine<C, O> {
+    /// An idle device at time 0.
+    pub fn new(
+        controller: C,
+        observer: O,
+        device: &NandDevice,
+        config: &EngineConfig,
+        flash: FlashArray,
+        hashes: bool,
+    ) -> Self {
+        let geometry = device.geometry.clone();
+        let per_chip = units_in_chip(config.concurrency, &geometry);
+        let chips = geometry.chips();
+        let planes_per_unit = geometry.planes_per_chip() / per_chip;
+        let units: Vec<Unit> = (0..chips * per_chip)
+            .map(|unit| Unit::new(unit / per_chip, geometry.channel_of_chip(unit / per_chip)))
+            .collect();
+        let counted = if config.load == LoadMeasure::ReadsWaiting { units.len() } else { 0 };
+        Self {
+            controller,
+            observer,
+            now_ns: 0,
+            events: EventQueue::new(units.len()),
+            unit_of_plane: (0..geometry.planes()).map(|plane| plane / planes_per_unit).collect(),
+            ops: Pool::new(),
+            requests: Pool::new(),
+            in_flight: 0,
+            buses: vec![Bus::default(); geometry.channels as usize],
+            hash: hashes.then(|| HashUnit::new(config.hash_ns(), config.hash_lanes)),
+            flash,
+            blocks: BlockStates::new(geometry.block_index_len()),
+            chip_queue: vec![0; chips as usize],
+            unit_queue: vec![0; units.len()],
+            chip_reads: vec![0; if counted > 0 { chips as usize } else { 0 }],
+            unit_reads: vec![0; counted],
+            units,
+            load: config.load,
+            write_completes: config.write_completes,
+            reads_before_write: config.reads_before_write,
+            controller_ns: config.controller_ns(),
+            own_ops: Vec::new(),
+            carried: std::collections::HashMap::new(),
+            broken: None,
+            counts: EngineCounts::default(),
+            timing: device.timing.clone(),
+            geometry,
+        }
+    }
+
+    /// Simulated time so far.
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// Busy time of each channel.
+    pub fn channel_busy_ns(&self) -> Vec<u64> {
+        self.buses.iter().map(|bus| bus.busy_ns).collect()
+    }
+
+    /// Busy time of each chip: the mean over its units.
+    pub fn chip_busy_ns(&self) -> Vec<u64> {
+        let per_chip = self.units.len() / self.chip_queue.len();
+        self.units
+            .chunks(per_chip)
+            .map(|units| units.iter().map(|unit| unit.busy_ns).sum::<u64>() / per_chip as u64)
+            .collect()
+    }
+
+    /// Pages that the hashing unit took in.
+    pub fn pages_hashed(&self) -> u64 {
+        self.hash.as_ref().map_or(0, |hash| hash.pages)
+    }
+
+    /// The loads as the controller may see them now, beside the controller itself.
+    #[inline]
+    fn controller_and_loads(&mut self) -> (&mut C, LoadView<'_>, &mut Vec<FlashOp>) {
+        let loads = match self.load {
+            LoadMeasure::QueueLength => LoadView { chip: &self.chip_queue, unit: &self.unit_queue },
+            LoadMeasure::ReadsWaiting => LoadView { chip: &self.chip_reads, unit: &self.unit_reads },
+        };
+        (&mut self.controller, loads, &mut self.own_ops)
+    }
+
+    #[inline]
+    fn load_up(&mut self, unit: u32, read: bool) {
+        let chip = self.units[unit as usize].chip;
+        self.chip_queue[chip as usize] += 1;
+        self.unit_queue[unit as usize] += 1;
+        if read && self.load == LoadMeasure::ReadsWaiting {
+            self.chip_reads[chip as usize] += 1;
+            self.unit_reads[unit as usize] += 1;
+        }
+        self.observer.queue_changed(chip, self.now_ns, self.chip_queue[chip as usize]);
+    }
+
+    #[inline]
+    fn load_down(&mut self, unit: u32, read: bool) {
+        let chip = self.units[unit as usize].chip;
+        self.chip_queue[chip as usize] -= 1;
+        self.unit_queue[unit as usize] -= 1;
+        if read && self.load == LoadMeasure::ReadsWaiting {
+            self.chip_reads[chip as usize] -= 1;
+            self.unit_reads[unit as usize] -= 1;
+        }
+        self.observer.queue_changed(chip, self.now_ns, self.chip_queue[chip as usize]);
+    }
+
+    /// Carries out the next pending event at or before `limit_ns`; `false` when there is none.
+    #[inline]
+    fn step(&mut self, limit_ns: u64) -> bool {
+        let flash = self.events.next_time();
+        let hashed = self.hash.as_ref().map_or(u64::MAX, HashUnit::next_time);
+        if flash.min(hashed) > limit_ns || flash.min(hashed) == u64::MAX {
+            return false;
+        }
+        if flash <= hashed {
+            if let Some((time_ns, unit)) = self.events.pop() {
+                self.now_ns = time_ns;
+                self.end_stage(unit);
+            }
+        } else if let Some((time_ns, what)) = self.hash.as_mut().and_then(HashUnit::pop) {
+            self.now_ns = time_ns;
+            match what {
+                Hashed::Wake(unit) => self.dispatch(unit),
+                Hashed::Complete(request) => self.complete_hashed(request),
+            }
+        }
+        true
+    }
+
+    fn complete_hashed(&mut self, request: u32) {
+        let carried = self.carried.remove(&(request | arrival::REQUEST)).unwrap_or_default();
+        let waited = self.now_ns - self.requests[request].arrival_ns;
+        let split = Split { controller_ns: waited - carried.total_ns(), ..carried };
+        self.page_done(request, split);
+    }
+
+    /// One page of a request is complete.
+    #[inline]
+    fn page_done(&mut self, request: u32, split: Split) {
+        let entry = &mut self.requests[request];
+        entry.pages_left -= 1;
+        if entry.pages_left > 0 {
+            return;
+        }
+        debug_assert_eq!(split.total_ns(), self.now_ns - entry.arrival_ns, "{split:?}");
+        let is_read = entry.is_read;
+        self.requests.remove(request);
+        self.in_flight -= 1;
+        self.counts.requests[usize::from(!is_read)] += 1;
+        self.observer.completed(is_read, split);
+    }
+}
+
+/// Time of a device that serves what is asked of it forever is 584 years.
+pub(crate) const FOREVER: u64 = u64::MAX - 1;
+
+impl<C: Controller, O: Observer> Engine<C, O> {
+    /// Serves everything that is under way.
+    pub fn drain(&mut self) -> Result<(), NandRule> {
+        while self.step(FOREVER) {}
+        self.broken.take().map_or(Ok(()), Err)
+    }
+
+    fn is_idle(&self, unit: u32) -> bool {
+        self.units[unit as usize].stage == Stage::Idle
+    }
+}

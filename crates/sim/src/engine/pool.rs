@@ -1,0 +1,153 @@
+//! Flash operations and requests in flight: slots of two arrays, reused, never allocated
+//! one by one.
+
+use flashtwin_nand::Ppn;
+
+/// No slot.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// What an operation does when the flash is done with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// A host read: its page of the request is complete.
+    HostRead,
+    /// A host program: likewise, unless it completed earlier.
+    HostProgram,
+    /// The old page of a partial write: the program in `other` may follow.
+    ReadBeforeWrite,
+    /// A read, program or erase of the controller's own.
+    OwnRead,
+    OwnProgram,
+    OwnErase,
+}
+
+/// An operation waiting for the flash or being served by it. 48 bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Op {
+    pub(crate) ppn: Ppn,
+    /// Next in its queue, or next free slot.
+    pub(crate) next: u32,
+    /// The request it belongs to.
+    pub(crate) request: u32,
+    /// The operation that waits for this one.
+    pub(crate) other: u32,
+    /// When it was ready to be served.
+    pub(crate) ready_ns: u64,
+    /// When the flash took it up.
+    pub(crate) start_ns: u64,
+    pub(crate) work: Work,
+    /// Ahead of the host.
+    pub(crate) urgent: bool,
+    /// Carried out in no time (the replication phase, in which the mirror serves the host).
+    pub(crate) offline: bool,
+    /// Waits for its data: the old page of a partial write.
+    pub(crate) waits: bool,
+    /// Has had to wait so.
+    pub(crate) waited: bool,
+    /// Its block may not be erased before it is done.
+    pub(crate) pins_block: bool,
+}
+
+impl Op {
+    pub(crate) fn new(ppn: Ppn, work: Work) -> Self {
+        Self {
+            ppn,
+            next: NONE,
+            request: NONE,
+            other: NONE,
+            ready_ns: 0,
+            start_ns: 0,
+            work,
+            urgent: false,
+            offline: false,
+            waits: false,
+            waited: false,
+            pins_block: false,
+        }
+    }
+}
+
+/// A request in flight.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request {
+    pub(crate) arrival_ns: u64,
+    pub(crate) pages_left: u32,
+    pub(crate) is_read: bool,
+    next: u32,
+}
+
+/// A slab with a free list threaded through the slots.
+#[derive(Debug)]
+pub(crate) struct Pool<T> {
+    slots: Vec<T>,
+    free: u32,
+}
+
+/// A slot that can hold the link of the free list.
+pub(crate) trait Slot: Copy {
+    fn next(&self) -> u32;
+    fn set_next(&mut self, next: u32);
+}
+
+impl Slot for Op {
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}
+
+impl Slot for Request {
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}
+
+impl Request {
+    pub(crate) fn new(arrival_ns: u64, pages_left: u32, is_read: bool) -> Self {
+        Self { arrival_ns, pages_left, is_read, next: NONE }
+    }
+}
+
+impl<T: Slot> Pool<T> {
+    pub(crate) fn new() -> Self {
+        Self { slots: Vec::new(), free: NONE }
+    }
+
+    #[inline]
+    pub(crate) fn insert(&mut self, value: T) -> u32 {
+        if self.free == NONE {
+            self.slots.push(value);
+            return self.slots.len() as u32 - 1;
+        }
+        let slot = self.free;
+        self.free = self.slots[slot as usize].next();
+        self.slots[slot as usize] = value;
+        slot
+    }
+
+    #[inline]
+    pub(crate) fn remove(&mut self, slot: u32) {
+        self.slots[slot as usize].set_next(self.free);
+        self.free = slot;
+    }
+}
+
+impl<T> std::ops::Index<u32> for Pool<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, slot: u32) -> &T {
+        &self.slots[slot as usize]
+    }
+}
+
+impl<T> std::ops::IndexMut<u32> for Pool<T> {
+    #[inline]
+    fn index_mut(&mut self, slot: u32) -> &mut T {
+        &mut self.slots[slot as usize]
+    }
+}

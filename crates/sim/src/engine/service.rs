@@ -1,0 +1,244 @@
+//! How a unit chooses what to serve next, and the stages of each operation.
+
+use super::hash_unit::Hashed;
+use super::pool::{NONE, Op, Work};
+use super::unit::{Queue, Stage};
+use super::{Controller, Engine, Observer, Split, arrival};
+use crate::config::WriteCompletes;
+
+impl<C: Controller, O: Observer> Engine<C, O> {
+    /// Starts the next operation of an idle unit, if one may start.
+    ///
+    /// Reads go first (RR-SSD paper, section I), then writes, then the controller's own
+    /// work; urgent work of its own goes before all. An operation that must wait for
+    /// another (a program for its block's erase, an erase for the block's last readers)
+    /// lets the next queue go on. The operation decided first never waits for a later one,
+    /// so some queue can always go on.
+    #[inline]
+    pub(super) fn dispatch(&mut self, unit: u32) {
+        if !self.is_idle(unit) {
+            return;
+        }
+        while let Some(queue) = self.choose(unit) {
+            let op = self.units[unit as usize].pop(queue, &self.ops);
+            if self.start(unit, op) {
+                return;
+            }
+        }
+    }
+
+    #[inline]
+    fn choose(&mut self, unit: u32) -> Option<Queue> {
+        let state = &self.units[unit as usize];
+        let own = state.head(Queue::Background);
+        if own != NONE && (self.ops[own].urgent || self.ops[own].offline) && self.may_start(own) {
+            return Some(Queue::Background);
+        }
+        let state = &self.units[unit as usize];
+        let (read, write) = (state.head(Queue::Reads), state.head(Queue::Writes));
+        let write_ready = write != NONE && self.may_start(write);
+        if read != NONE {
+            let overtakes = self.reads_before_write > 0 && write_ready;
+            let state = &mut self.units[unit as usize];
+            if !(overtakes && state.reads_ahead >= self.reads_before_write) {
+                state.reads_ahead = if overtakes { state.reads_ahead + 1 } else { 0 };
+                return Some(Queue::Reads);
+            }
+        }
+        if write_ready {
+            self.units[unit as usize].reads_ahead = 0;
+            return Some(Queue::Writes);
+        }
+        (own != NONE && self.may_start(own)).then_some(Queue::Background)
+    }
+
+    /// Whether everything that the operation must follow has happened.
+    #[inline]
+    fn may_start(&self, op: u32) -> bool {
+        let op = &self.ops[op];
+        match op.work {
+            Work::HostRead | Work::ReadBeforeWrite | Work::OwnRead => true,
+            Work::HostProgram => {
+                op.ready_ns <= self.now_ns && !op.waits && self.flash.is_next(&self.geometry, op.ppn)
+            }
+            Work::OwnProgram => self.flash.is_next(&self.geometry, op.ppn),
+            Work::OwnErase => {
+                let block = self.geometry.block_index(op.ppn);
+                self.flash.is_full(&self.geometry, block) && !self.blocks.has_reads(block)
+            }
+        }
+    }
+
+    /// Starts an operation; `false` when it took no time and the unit is still idle.
+    #[inline]
+    fn start(&mut self, unit: u32, slot: u32) -> bool {
+        let now = self.now_ns;
+        let op = &mut self.ops[slot];
+        op.start_ns = now;
+        let op = *op;
+        if op.offline || (op.work == Work::OwnRead && !self.flash.is_programmed(&self.geometry, op.ppn)) {
+            self.carry_out_at_once(slot, &op);
+            return false;
+        }
+        if op.work as u8 >= Work::OwnRead as u8 {
+            // The controller's own work is load while it is in service, not while it waits.
+            self.load_up(unit, false);
+        }
+        let state = &mut self.units[unit as usize];
+        state.current = slot;
+        state.busy_since_ns = now;
+        let bus = &mut self.buses[state.channel as usize];
+        let (command, transfer) = (self.timing.command_ns, self.timing.transfer_ns);
+        let (stage, until, what) = match op.work {
+            Work::HostRead | Work::ReadBeforeWrite | Work::OwnRead => {
+                (Stage::Sensing, bus.transfer(now, command) + self.timing.read_ns, "read")
+            }
+            Work::HostProgram if self.write_completes == WriteCompletes::Transferred => {
+                (Stage::DataIn, bus.transfer(now, command + transfer), "program")
+            }
+            Work::HostProgram | Work::OwnProgram => {
+                (Stage::Busy, bus.transfer(now, command + transfer) + self.timing.program_ns, "program")
+            }
+            Work::OwnErase => (Stage::Busy, bus.transfer(now, command) + self.timing.erase_ns, "erase"),
+        };
+        state.stage = stage;
+        self.events.push(until, unit);
+        self.observer.started(now, what, unit, op.ppn);
+        true
+    }
+
+    /// The operations of the replication phase, and reads of pages still in controller RAM.
+    fn carry_out_at_once(&mut self, slot: u32, op: &Op) {
+        match op.work {
+            Work::OwnProgram => self.program(op.ppn),
+            Work::OwnErase => self.erase(op.ppn),
+            _ => self.counts.own_buffer_reads += u64::from(!op.offline),
+        }
+        self.ops.remove(slot);
+    }
+
+    fn program(&mut self, ppn: u32) {
+        if let Err(rule) = self.flash.program(&self.geometry, ppn) {
+            self.broken.get_or_insert(rule);
+        }
+    }
+
+    fn erase(&mut self, ppn: u32) {
+        let block = self.geometry.block_index(ppn);
+        self.flash.erase(block);
+        self.blocks.erased(block);
+    }
+
+    /// The stage that a unit was in has ended.
+    #[inline]
+    pub(super) fn end_stage(&mut self, unit: u32) {
+        let now = self.now_ns;
+        let state = &mut self.units[unit as usize];
+        match state.stage {
+            Stage::Sensing => {
+                state.stage = Stage::DataOut;
+                let until = self.buses[state.channel as usize].transfer(now, self.timing.transfer_ns);
+                self.events.push(until, unit);
+            }
+            Stage::DataIn => {
+                state.stage = Stage::Busy;
+                let slot = state.current;
+                self.events.push(now + self.timing.program_ns, unit);
+                let split = self.split(slot, 0);
+                self.page_done(self.ops[slot].request, split);
+            }
+            Stage::DataOut | Stage::Busy | Stage::Idle => self.finish(unit),
+        }
+    }
+
+    fn finish(&mut self, unit: u32) {
+        let state = &mut self.units[unit as usize];
+        let slot = state.current;
+        state.stage = Stage::Idle;
+        state.busy_ns += self.now_ns - state.busy_since_ns;
+        let chip = state.chip;
+        let op = self.ops[slot];
+        let is_read = matches!(op.work, Work::HostRead | Work::ReadBeforeWrite);
+        self.load_down(unit, is_read);
+        if op.pins_block {
+            self.blocks.read_ends(self.geometry.block_index(op.ppn));
+        }
+        match op.work {
+            Work::HostRead => {
+                self.observer.served(chip, false);
+                let split = self.split(slot, self.timing.read_ns);
+                self.ops.remove(slot);
+                self.page_done(op.request, split);
+            }
+            Work::HostProgram => {
+                self.observer.served(chip, true);
+                self.program(op.ppn);
+                // Otherwise the request completed earlier and its slot may serve another.
+                if self.write_completes == WriteCompletes::Programmed {
+                    let split = self.split(slot, self.timing.program_ns);
+                    self.page_done(op.request, split);
+                }
+                self.ops.remove(slot);
+            }
+            Work::ReadBeforeWrite => self.old_page_read(slot),
+            Work::OwnProgram => {
+                self.program(op.ppn);
+                self.ops.remove(slot);
+            }
+            Work::OwnErase => {
+                self.erase(op.ppn);
+                self.ops.remove(slot);
+            }
+            Work::OwnRead => self.ops.remove(slot),
+        }
+        self.dispatch(unit);
+    }
+
+    /// Where the time of the operation that ends now went.
+    #[inline]
+    fn split(&mut self, slot: u32, flash_ns: u64) -> Split {
+        let op = &self.ops[slot];
+        let carried =
+            if op.waited { self.carried.remove(&slot).unwrap_or_default() } else { Split::default() };
+        let arrival = self.requests[op.request].arrival_ns;
+        Split {
+            queueing_ns: op.start_ns - op.ready_ns + carried.queueing_ns,
+            transfer_ns: self.now_ns - op.start_ns - flash_ns + carried.transfer_ns,
+            flash_ns: flash_ns + carried.flash_ns,
+            controller_ns: op.ready_ns - arrival - carried.total_ns(),
+        }
+    }
+
+    /// The old page of a partial write is in RAM: what waited for it goes on.
+    fn old_page_read(&mut self, slot: u32) {
+        let op = self.ops[slot];
+        let told = op.request != NONE;
+        let split = if told { self.split(slot, self.timing.read_ns) } else { Split::default() };
+        self.ops.remove(slot);
+        if op.other == NONE && !told {
+            return;
+        }
+        let ready = match &mut self.hash {
+            Some(hash) => hash.submit(self.now_ns),
+            None => self.now_ns,
+        };
+        // The controller's part is what remains of the whole, so it is not carried.
+        let carried = Split { controller_ns: 0, ..split };
+        if op.other == NONE {
+            self.carried.insert(op.request | arrival::REQUEST, carried);
+            if let Some(hash) = &mut self.hash {
+                hash.then(ready, Hashed::Complete(op.request));
+            }
+            return;
+        }
+        self.carried.insert(op.other, carried);
+        let program = &mut self.ops[op.other];
+        program.waits = false;
+        program.ready_ns = ready;
+        let unit = self.unit_of_plane[self.geometry.plane(program.ppn) as usize];
+        match &mut self.hash {
+            Some(hash) => hash.then(ready, Hashed::Wake(unit)),
+            None => self.dispatch(unit),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What can go wrong, in words for the person who can mend it.
+
+use flashtwin_ftl::FtlError;
+use flashtwin_nand::NandRule;
+use thiserror::Error;
+
+/// A configuration that cannot be used: what, where, and the cure.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+#[error("{0}")]
+pub struct ConfigError(pub String);
+
+/// A run that could not begin or go on.
+#[derive(Debug, Error)]
+pub enum SimError {
+    /// The configuration does not fit the trace.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The controller could not go on.
+    #[error(transparent)]
+    Ftl(#[from] FtlError),
+    /// A rule of the medium was broken: the simulator is wrong, not the input.
+    #[error("{0}. This is a bug in flashtwin: please report it with the trace and the configuration")]
+    Nand(#[from] NandRule),
+    /// The caller asked the run to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// A result could not be written.
+    #[error("{path}: {cause}")]
+    Write {
+        /// The file.
+        path: String,
+        /// Why.
+        cause: String,
+    },
+    /// A result could not be put into a table: a bug.
+    #[error("result table: {0}. This is a bug in flashtwin: please report it")]
+    Table(String),
+}

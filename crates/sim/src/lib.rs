@@ -1,0 +1,28 @@
+//! When it happens: the event engine, its queues and buses, and what a run measures.
+//!
+//! [`resolve`] turns a system's name and a few settings into a checked configuration;
+//! [`run`] replays a trace on it and returns a summary and tables.
+
+mod config;
+pub mod engine;
+mod error;
+pub mod event_queue;
+mod metrics;
+mod registry;
+mod replication_time;
+mod resolve;
+mod result;
+mod run;
+mod toml_doc;
+
+pub use config::{
+    Concurrency, Config, Content, EngineConfig, LoadMeasure, PartialWrite, Preload, ReplayConfig,
+    WriteCompletes,
+};
+pub use error::{ConfigError, SimError};
+pub use registry::{system_names, system_toml};
+pub use resolve::{Resolved, resolve, schema};
+pub use result::RunResult;
+pub use run::{Progress, run};
+
+pub use flashtwin_nand::{device_names, device_toml};

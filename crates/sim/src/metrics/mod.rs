@@ -1,0 +1,58 @@
+//! What a run measures while it goes.
+
+mod queues;
+mod response;
+
+pub(crate) use queues::{Bin, QueueSeries};
+pub(crate) use response::{Response, Tally};
+
+use crate::engine::{Observer, Split};
+
+/// Everything that is measured per event; periods are cut by the runner.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    pub(crate) reads: Response,
+    pub(crate) writes: Response,
+    pub(crate) queues: QueueSeries,
+    /// Host reads and programs served per chip, and reads redirected to it.
+    pub(crate) chip_reads: Vec<u64>,
+    pub(crate) chip_programs: Vec<u64>,
+    pub(crate) chip_redirected: Vec<u64>,
+}
+
+impl Metrics {
+    pub(crate) fn new(chips: u32) -> Self {
+        Self {
+            reads: Response::new(),
+            writes: Response::new(),
+            queues: QueueSeries::new(chips),
+            chip_reads: vec![0; chips as usize],
+            chip_programs: vec![0; chips as usize],
+            chip_redirected: vec![0; chips as usize],
+        }
+    }
+}
+
+impl Observer for Metrics {
+    #[inline]
+    fn completed(&mut self, is_read: bool, split: Split) {
+        let kind = if is_read { &mut self.reads } else { &mut self.writes };
+        kind.record(split);
+    }
+
+    #[inline]
+    fn queue_changed(&mut self, chip: u32, now_ns: u64, length: u32) {
+        self.queues.change(chip, now_ns, length);
+    }
+
+    #[inline]
+    fn served(&mut self, chip: u32, program: bool) {
+        let counts = if program { &mut self.chip_programs } else { &mut self.chip_reads };
+        counts[chip as usize] += 1;
+    }
+
+    #[inline]
+    fn redirected(&mut self, chip: u32) {
+        self.chip_redirected[chip as usize] += 1;
+    }
+}

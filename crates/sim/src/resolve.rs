@@ -1,0 +1,303 @@
+//! From what was given (a system's name, settings) to a checked configuration.
+
+use std::collections::BTreeMap;
+
+use flashtwin_ftl::MappingForm;
+use flashtwin_nand::{NandDevice, device_names, device_toml};
+use flashtwin_trace::ContentSource;
+use serde_json::{Map, Value};
+
+use crate::config::{Config, Content};
+use crate::error::ConfigError;
+use crate::registry::{system_names, system_toml};
+
+/// A checked configuration and the device it describes.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// Every key.
+    pub config: Config,
+    /// The flash array.
+    pub device: NandDevice,
+}
+
+impl Resolved {
+    /// The configuration as it is written into results.
+    pub fn json(&self) -> Value {
+        serde_json::to_value(&self.config).unwrap_or(Value::Null)
+    }
+
+    /// Every key as TOML, with its meaning as a comment.
+    pub fn toml_documented(&self) -> String {
+        crate::toml_doc::document(&self.json(), &schema())
+    }
+
+    /// The contents that a replay of a trace needs: none for a system that does not look at
+    /// them where the trace has none.
+    pub fn content_source(&self, trace_has_content: bool) -> ContentSource {
+        match (self.config.replay.content, self.config.ftl.mapping) {
+            (Content::Unique, _) => ContentSource::Unique,
+            (Content::Recorded, MappingForm::Page) if !trace_has_content => ContentSource::None,
+            (Content::Recorded, _) => ContentSource::Recorded,
+        }
+    }
+}
+
+/// The JSON schema of the whole configuration; its descriptions are the reference text.
+pub fn schema() -> Value {
+    let generator =
+        schemars::generate::SchemaSettings::default().with(|settings| settings.inline_subschemas = true);
+    let schema = generator.into_generator().into_root_schema_for::<Config>();
+    serde_json::to_value(schema).unwrap_or(Value::Null)
+}
+
+/// Resolves a system (a preset's name, or a path to a TOML file) with settings. A setting's
+/// key may be any suffix of a dotted key that is unique, its value TOML or a bare word.
+///
+/// # Errors
+/// [`ConfigError`] naming the key, what was expected, and the nearest right one.
+pub fn resolve(system: &str, sets: &[(String, String)]) -> Result<Resolved, ConfigError> {
+    let (place, text) = preset_or_file("system", system, &system_names(), system_toml)?;
+    let keys = Keys::new(&schema());
+    let mut given = parse_table(&place, &text)?;
+    let mut tree = defaults()?;
+    let settings: Vec<(String, Value)> = sets
+        .iter()
+        .map(|(key, value)| Ok((keys.full(key)?, bare_or_toml(value))))
+        .collect::<Result<_, ConfigError>>()?;
+    // The device first: single numbers of `nand` are set on top of it.
+    let device = settings.iter().rev().find(|(key, _)| key == "device").map(|(_, value)| value.clone());
+    let device = device.or_else(|| given.get("device").cloned()).unwrap_or_else(|| Value::from("rr-ssd"));
+    let Some(device_name) = device.as_str() else {
+        return Err(ConfigError(format!(
+            "device is {device}: expected a name from `flashtwin devices` or a path"
+        )));
+    };
+    let (device_place, device_text) = preset_or_file("device", device_name, &device_names(), device_toml)?;
+    tree.insert("nand".into(), Value::Object(parse_table(&device_place, &device_text)?));
+    tree.insert("name".into(), Value::from(place.clone()));
+    flatten_into(&mut tree, std::mem::take(&mut given), "", &keys, &place)?;
+    for (key, value) in settings {
+        set(&mut tree, &key, value);
+    }
+    check(from_tree(tree, &keys)?)
+}
+
+fn preset_or_file(
+    what: &str,
+    name: &str,
+    presets: &[&'static str],
+    text_of: impl Fn(&str) -> Option<&'static str>,
+) -> Result<(String, String), ConfigError> {
+    if let Some(text) = text_of(name) {
+        return Ok((name.to_owned(), text.to_owned()));
+    }
+    if name.ends_with(".toml") {
+        return match std::fs::read_to_string(name) {
+            Ok(text) => Ok((name.to_owned(), text)),
+            Err(error) => Err(ConfigError(format!("{name}: {error}. Expected a {what} file in TOML"))),
+        };
+    }
+    let nearest = nearest(name, presets.iter().copied());
+    let list = presets.join(", ");
+    Err(ConfigError(format!(
+        "there is no {what} '{name}'{}. There are: {list}; or give the path of a .toml file",
+        nearest.map_or(String::new(), |near| format!("; did you mean '{near}'?"))
+    )))
+}
+
+fn parse_table(place: &str, text: &str) -> Result<Map<String, Value>, ConfigError> {
+    toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+        ConfigError(format!("{place}:{line}: not TOML: {}", error.message()))
+    })
+}
+
+fn bare_or_toml(text: &str) -> Value {
+    let parsed: Result<Map<String, Value>, _> = toml::from_str(&format!("value = {text}"));
+    parsed.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::from(text))
+}
+
+/// The tables below the top level, filled with their defaults.
+fn defaults() -> Result<Map<String, Value>, ConfigError> {
+    let mut tree = Map::new();
+    tree.insert("description".into(), Value::from(""));
+    tree.insert("device".into(), Value::from("rr-ssd"));
+    tree.insert("seed".into(), Value::from(1));
+    tree.insert("verify".into(), Value::from(false));
+    let json =
+        |value: Result<Value, serde_json::Error>| value.map_err(|error| ConfigError(error.to_string()));
+    tree.insert("ftl".into(), json(serde_json::to_value(flashtwin_ftl::FtlConfig::default()))?);
+    tree.insert("engine".into(), json(serde_json::to_value(crate::config::EngineConfig::default()))?);
+    tree.insert("replay".into(), json(serde_json::to_value(crate::config::ReplayConfig::default()))?);
+    Ok(tree)
+}
+
+/// Lays a file's keys over the tree, refusing those that do not exist.
+fn flatten_into(
+    tree: &mut Map<String, Value>,
+    given: Map<String, Value>,
+    prefix: &str,
+    keys: &Keys,
+    place: &str,
+) -> Result<(), ConfigError> {
+    for (name, value) in given {
+        let key = if prefix.is_empty() { name } else { format!("{prefix}.{name}") };
+        match value {
+            Value::Object(table) if keys.is_table(&key) => flatten_into(tree, table, &key, keys, place)?,
+            value if keys.known.contains_key(&key) => set(tree, &key, value),
+            _ => return Err(ConfigError(format!("{place}: {}", keys.unknown(&key)))),
+        }
+    }
+    Ok(())
+}
+
+fn set(tree: &mut Map<String, Value>, key: &str, value: Value) {
+    match key.split_once('.') {
+        None => {
+            tree.insert(key.to_owned(), value);
+        }
+        Some((table, rest)) => {
+            if let Some(Value::Object(inner)) = tree.get_mut(table) {
+                set(inner, rest, value);
+            }
+        }
+    }
+}
+
+fn from_tree(tree: Map<String, Value>, keys: &Keys) -> Result<Config, ConfigError> {
+    let value = Value::Object(tree);
+    serde_path_to_error::deserialize(&value).map_err(|error| {
+        let key = error.path().to_string();
+        let found = key.split('.').try_fold(&value, |value, name| value.get(name)).unwrap_or(&Value::Null);
+        let expected = keys.expected(&key).unwrap_or_else(|| error.inner().to_string());
+        ConfigError(format!("{key} is {found}: expected {expected}"))
+    })
+}
+
+fn check(config: Config) -> Result<Resolved, ConfigError> {
+    let device =
+        config.nand.resolve().map_err(|error| ConfigError(format!("device '{}': {error}", config.device)))?;
+    let wrong = |key: &str, value: String, expected: &str| {
+        ConfigError(format!("{key} is {value}: expected {expected}"))
+    };
+    config
+        .ftl
+        .check(&device.geometry)
+        .map_err(|(key, value, expected)| wrong(&format!("ftl.{key}"), value, expected))?;
+    let positive = |key: &str, value: f64| match value.is_finite() && value > 0.0 {
+        true => Ok(()),
+        false => Err(wrong(key, value.to_string(), "a number above 0")),
+    };
+    positive("replay.speed", config.replay.speed)?;
+    positive("replay.period_s", config.replay.period_s)?;
+    for (key, value) in
+        [("engine.hash_us", config.engine.hash_us), ("engine.controller_us", config.engine.controller_us)]
+    {
+        if !(0.0..=1e9).contains(&value) {
+            return Err(wrong(key, value.to_string(), "a duration between 0 and 1e9 microseconds"));
+        }
+    }
+    if config.engine.hash_lanes == 0 {
+        return Err(wrong("engine.hash_lanes", "0".into(), "at least 1"));
+    }
+    let least = flashtwin_ftl::STREAMS as u32 + 2;
+    if config.nand.blocks_per_plane < least {
+        return Err(wrong(
+            "nand.blocks_per_plane",
+            config.nand.blocks_per_plane.to_string(),
+            &format!("at least {least} (active blocks and a reserve for garbage collection)"),
+        ));
+    }
+    Ok(Resolved { config, device })
+}
+
+fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let scored = candidates.map(|candidate| (strsim::jaro_winkler(word, candidate), candidate));
+    scored
+        .filter(|(score, _)| *score > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+/// Every dotted key of the configuration with what it accepts.
+struct Keys {
+    known: BTreeMap<String, String>,
+}
+
+impl Keys {
+    fn new(schema: &Value) -> Self {
+        let mut known = BTreeMap::new();
+        collect_keys(schema, "", &mut known);
+        Self { known }
+    }
+
+    fn is_table(&self, key: &str) -> bool {
+        let prefix = format!("{key}.");
+        self.known.range(prefix.clone()..).next().is_some_and(|(known, _)| known.starts_with(&prefix))
+    }
+
+    fn expected(&self, key: &str) -> Option<String> {
+        self.known.get(key).filter(|text| !text.is_empty()).cloned()
+    }
+
+    /// The full key that `suffix` ends.
+    fn full(&self, suffix: &str) -> Result<String, ConfigError> {
+        if self.known.contains_key(suffix) {
+            return Ok(suffix.to_owned());
+        }
+        let ending = format!(".{suffix}");
+        let matches: Vec<&str> =
+            self.known.keys().filter(|key| key.ends_with(&ending)).map(String::as_str).collect();
+        match matches.as_slice() {
+            [] => Err(ConfigError(self.unknown(suffix))),
+            [key] => Ok((*key).to_owned()),
+            several => Err(ConfigError(format!(
+                "the key '{suffix}' could be any of {}: write it in full",
+                several.join(", ")
+            ))),
+        }
+    }
+
+    fn unknown(&self, key: &str) -> String {
+        let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
+        let score = |known: &str| {
+            strsim::jaro_winkler(key, known).max(strsim::jaro_winkler(&last(key), &last(known)))
+        };
+        let best = self.known.keys().max_by(|a, b| score(a).total_cmp(&score(b)));
+        let hint = best.map_or(String::new(), |best| format!("; did you mean '{best}'?"));
+        format!("there is no key '{key}'{hint} (`flashtwin systems NAME` lists every key)")
+    }
+}
+
+fn collect_keys(schema: &Value, prefix: &str, known: &mut BTreeMap<String, String>) {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
+    for (name, property) in properties {
+        let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+        if property.get("properties").is_some() {
+            collect_keys(property, &key, known);
+        } else {
+            known.insert(key, accepts(property));
+        }
+    }
+}
+
+/// What a schema accepts, in words.
+fn accepts(schema: &Value) -> String {
+    let choices = |list: &Value| -> Vec<String> {
+        let of =
+            |choice: &Value| choice.get("const").and_then(Value::as_str).map(|name| format!("\"{name}\""));
+        list.as_array().map_or(Vec::new(), |list| list.iter().filter_map(of).collect())
+    };
+    if let Some(list) = schema.get("oneOf") {
+        return format!("one of {}", choices(list).join(", "));
+    }
+    match (schema.get("type").and_then(Value::as_str), schema.get("minimum")) {
+        (Some("integer"), Some(_)) => "a whole number, 0 or more".into(),
+        (Some("integer"), None) => "a whole number".into(),
+        (Some("number"), _) => "a number".into(),
+        (Some("boolean"), _) => "true or false".into(),
+        (Some("string"), _) => "a word".into(),
+        _ if schema.get("anyOf").is_some() => "a whole number or \"unlimited\"".into(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,188 @@
+//! The summary: every figure of a run with its unit in its name; undefined ratios are null.
+
+use flashtwin_ftl::{Cause, Counters};
+use serde_json::{Value, json};
+
+use super::ram::ram;
+use crate::metrics::Tally;
+use crate::run::Finished;
+
+pub(crate) fn summary(run: &Finished<'_>) -> Value {
+    let config = &run.resolved.config;
+    let ftl = &run.engine.controller;
+    let counters = ftl.counters();
+    let counts = &run.engine.counts;
+    let trace = run.trace;
+    let metrics = &run.engine.observer;
+    let (reads, writes) = (metrics.reads.whole(), metrics.writes.whole());
+    let mut all = reads.clone();
+    all.add(writes);
+    let sizes = ftl.table_sizes();
+    let footprint = u64::from(trace.footprint_pages());
+    json!({
+        "flashtwin": env!("CARGO_PKG_VERSION"),
+        "system": config.name,
+        "seed": config.seed,
+        "trace": {
+            "name": trace.name,
+            "digest": trace.digest,
+            "requests": trace.requests(),
+            "page_ops": trace.page_ops(),
+            "footprint_pages": footprint,
+            "contents": trace.content_count,
+            "content_source": trace.content_source.name(),
+            "quality": {
+                "read_mismatches": trace.quality.read_mismatches,
+                "unknown_content_reads": trace.quality.unknown_content_reads,
+                "reads_after_trim": trace.quality.reads_after_trim,
+                "unaligned_content_requests": trace.quality.unaligned_content_requests,
+                "partial_writes": trace.quality.partial_writes,
+                "partial_trims": trace.quality.partial_trims,
+            },
+        },
+        "config": run.resolved.json(),
+        "duration_ns": trace.time_ns.last().copied().unwrap_or(0),
+        "completed_ns": run.engine.now_ns(),
+        "requests": {
+            "read": counts.requests[0], "write": counts.requests[1], "trim": counts.requests[2],
+            "completed": counts.requests.iter().sum::<u64>(),
+        },
+        "response": { "read": response(reads), "write": response(writes), "all": response(&all) },
+        "page_ops": {
+            "read": counts.page_ops[0], "write": counts.page_ops[1], "trim": counts.page_ops[2],
+            "buffer_reads": counts.buffer_reads,
+            "unmapped_reads": counters.unmapped_reads,
+            "redirected_reads": counters.redirected_reads,
+            "duplicate_writes": counters.duplicate_writes,
+            "partial_writes": counts.partial_writes,
+            "new_value_reads": counters.new_value_reads,
+            "replicated_value_reads": counters.replicated_value_reads,
+            "pages_hashed": run.engine.pages_hashed(),
+            "allocation_fallbacks": counters.allocation_fallbacks,
+        },
+        "flash_reads": flash_reads(counters, counts.buffer_reads, counts.own_buffer_reads),
+        "flash_writes": flash_writes(counters),
+        "pages_programmed": counters.pages_programmed(),
+        "host_pages_written": counters.host_pages_written,
+        "write_amplification": counters.write_amplification(),
+        "erases": erases(run),
+        "replication": replication(run),
+        "utilisation": utilisation(run),
+        "space": {
+            "pages_in_use": ftl.pages_in_use(),
+            "pages_in_use_peak": run.pages_in_use_peak.max(ftl.pages_in_use()),
+            "footprint_pages": footprint,
+            "contents_on_flash": sizes.vpns,
+        },
+        "ram": ram(run.resolved, &sizes),
+        "simulator": {
+            "table_bytes": sizes.simulator_bytes,
+            "bytes_per_footprint_page": (footprint > 0).then(|| sizes.simulator_bytes as f64 / footprint as f64),
+        },
+    })
+}
+
+fn response(tally: &Tally) -> Value {
+    let mean = |sum: u128| (tally.count > 0).then(|| sum as f64 / tally.count as f64);
+    let some = |value: u64| (tally.count > 0).then_some(value);
+    json!({
+        "count": tally.count,
+        "mean_ns": tally.mean_ns(),
+        "stddev_ns": tally.stddev_ns(),
+        "min_ns": some(tally.min_ns),
+        "max_ns": some(tally.max_ns),
+        "p50_ns": tally.percentile_ns(50.0),
+        "p90_ns": tally.percentile_ns(90.0),
+        "p95_ns": tally.percentile_ns(95.0),
+        "p99_ns": tally.percentile_ns(99.0),
+        "p99_9_ns": tally.percentile_ns(99.9),
+        "p99_99_ns": tally.percentile_ns(99.99),
+        "split": {
+            "queueing_ns": mean(tally.queueing_ns),
+            "transfer_ns": mean(tally.transfer_ns),
+            "flash_ns": mean(tally.flash_ns),
+            "controller_ns": mean(tally.controller_ns),
+        },
+    })
+}
+
+fn flash_reads(counters: &Counters, buffered: u64, own_buffered: u64) -> Value {
+    let by = |cause: Cause| counters.reads[cause as usize];
+    json!({
+        "host": by(Cause::Host) - buffered,
+        "read_modify_write": by(Cause::ReadModifyWrite),
+        "gc": by(Cause::Gc).saturating_sub(own_buffered),
+        "replica": by(Cause::Replica),
+        "metadata": by(Cause::Metadata),
+    })
+}
+
+fn flash_writes(counters: &Counters) -> Value {
+    let by = |cause: Cause| counters.programs[cause as usize];
+    json!({
+        "host": by(Cause::Host),
+        "unique": by(Cause::Unique),
+        "missed_duplicate": by(Cause::MissedDuplicate),
+        "reborn": by(Cause::Reborn),
+        "gc": by(Cause::Gc),
+        "replica": by(Cause::Replica),
+        "metadata": by(Cause::Metadata),
+    })
+}
+
+fn erases(run: &Finished<'_>) -> Value {
+    let wear = run.engine.controller.wear();
+    let cycles = f64::from(run.resolved.device.pe_cycles);
+    let blocks: u64 = wear.iter().map(|&(_, blocks)| blocks).sum();
+    let total: u64 = wear.iter().map(|&(erases, blocks)| u64::from(erases) * blocks).sum();
+    let mean = total as f64 / blocks as f64;
+    let square = |erases: u32| (f64::from(erases) - mean).powi(2);
+    let variance =
+        wear.iter().map(|&(erases, blocks)| square(erases) * blocks as f64).sum::<f64>() / blocks as f64;
+    let (least, most) = (wear.first().map_or(0, |w| w.0), wear.last().map_or(0, |w| w.0));
+    json!({
+        "total": total,
+        "blocks": blocks,
+        "per_block_mean": mean,
+        "per_block_stddev": variance.sqrt(),
+        "per_block_min": least,
+        "per_block_max": most,
+        "pe_cycles": run.resolved.device.pe_cycles,
+        "life_used_percent": mean / cycles * 100.0,
+        "life_used_worst_percent": f64::from(most) / cycles * 100.0,
+    })
+}
+
+fn replication(run: &Finished<'_>) -> Value {
+    let ftl = &run.engine.controller;
+    json!({
+        "passes": run.replication_passes,
+        "copies": ftl.counters().replicas_made,
+        "dropped": ftl.counters().replicas_dropped,
+        "serial_ns": run.periods.iter().map(|row| row.phase.serial_ns).sum::<u64>(),
+        "parallel_ns": run.periods.iter().map(|row| row.phase.parallel_ns).sum::<u64>(),
+        "replica_pages": ftl.replica_pages(),
+        "replica_pages_peak": run.replica_pages_peak,
+        "budget_pages": ftl.budget_pages(),
+    })
+}
+
+/// Share of time busy: a list's mean and standard deviation.
+fn utilisation(run: &Finished<'_>) -> Value {
+    let end = run.engine.now_ns() as f64;
+    let spread = |busy: Vec<u64>| {
+        if end == 0.0 {
+            return (None, None);
+        }
+        let shares: Vec<f64> = busy.iter().map(|&busy| busy as f64 / end).collect();
+        let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+        let variance = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>() / shares.len() as f64;
+        (Some(mean), Some(variance.sqrt()))
+    };
+    let (channel_mean, channel_stddev) = spread(run.engine.channel_busy_ns());
+    let (chip_mean, chip_stddev) = spread(run.engine.chip_busy_ns());
+    json!({
+        "channel_mean": channel_mean, "channel_stddev": channel_stddev,
+        "chip_mean": chip_mean, "chip_stddev": chip_stddev,
+    })
+}
