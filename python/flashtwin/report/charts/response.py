@@ -1,0 +1,109 @@
+"""Mean response time of each system, split into what it is made of (RR-SSD paper, Fig. 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from .. import facts, style, units
+from ..results import Run, Study
+from .base import Chart, Data, Drawing, nothing
+
+#: How strongly each part is painted in its system's colour; the queue, which policies act on, most.
+STRENGTH = {"queueing": 1.0, "transfer": 0.66, "flash": 0.4, "controller": 0.18}
+
+
+def draw(study: Study) -> Drawing:
+    """Stacked bars for reads, writes and all requests, with the change against the baseline."""
+    kinds = [(kind, title) for kind, title in facts.KINDS if any(facts.mean(run, kind) for run in study.runs)]
+    if not kinds:
+        return nothing("No request completed in any run, so there is no response time to show.")
+    # All requests are the same as the only kind there is.
+    if len(kinds) == 2:
+        kinds = [pair for pair in kinds if pair[0] != "all"]
+    fig = style.figure(max(2.0, 0.95 + 0.42 * len(study.runs)))
+    panels = fig.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
+    for axes, (kind, title) in zip(panels, kinds, strict=True):
+        _bars(axes, study, kind)
+        axes.set_title(f"{title}, mean")
+    labels = [label for _, label in facts.PARTS]
+    patches = [Patch(facecolor=style.MUTED, alpha=STRENGTH[key], edgecolor="none") for key, _ in facts.PARTS]
+    style.legend_above(fig, patches, labels)
+    return Drawing(fig, _sees(study, [kind for kind, _ in kinds]), _absent(study), _data(study))
+
+
+def _bars(axes: Axes, study: Study, kind: str) -> None:
+    colours = style.colours(study)
+    longest = max(facts.mean(run, kind) or 0.0 for run in study.runs)
+    for place, run in enumerate(study.runs):
+        mean = facts.mean(run, kind)
+        if mean is None:
+            style.value_label(axes, 0, place, "no such request")
+            continue
+        left = 0.0
+        for key, width in (facts.split(run, kind) or {"queueing": mean}).items():
+            axes.barh(place, width, 0.62, left, color=colours[run.name], alpha=STRENGTH[key], linewidth=0)
+            left += width
+        change = None if run is study.baseline else facts.change(mean, facts.mean(study.baseline, kind))
+        style.value_label(axes, max(left, mean), place, style.with_change(units.duration(mean), change))
+    style.name_bars(style.quiet(axes, "x"), study.runs)
+    axes.set_xlim(0, (longest or 1.0) * 1.62)
+    style.time_axis(axes, longest or 1.0, 3)
+
+
+def _sees(study: Study, kinds: Sequence[str]) -> list[str]:
+    words = {"read": "A read", "write": "A write", "all": "A request"}
+    sentences = []
+    for kind in kinds:
+        if kind == "all" and len(kinds) > 1:
+            continue
+        shares = [(facts.queueing_share(run, kind), run) for run in study.runs]
+        known = [(value, run) for value, run in shares if value is not None]
+        if not known:
+            continue
+        sentences.append(_queueing(words[kind], known))
+    return sentences
+
+
+def _queueing(subject: str, known: Sequence[tuple[float, Run]]) -> str:
+    (low, least), (high, most) = min(known, key=lambda pair: pair[0]), max(known, key=lambda pair: pair[0])
+    if len(known) == 1 or high - low < 0.05:
+        return f"{subject} spends {units.percent(high)} of its time queueing."
+    return (
+        f"{subject} spends {units.percent(high)} of its time queueing under `{most.label}` "
+        f"and {units.percent(low)} under `{least.label}`."
+    )
+
+
+def _absent(study: Study) -> list[str]:
+    notes = []
+    for kind, words in (("read", "read"), ("write", "write")):
+        if not any(facts.mean(run, kind) for run in study.runs):
+            notes.append(f"The trace has no completed {words} request, so there is no panel for {words}s.")
+    plain = [run.label for run in study.runs if facts.mean(run, "all") and facts.split(run, "all") is None]
+    if plain:
+        notes.append(f"The split of the response time was not recorded for {units.names(plain)}.")
+    return notes
+
+
+def _data(study: Study) -> Data:
+    keys = [key for key, _ in facts.PARTS]
+    data = Data(("system", "kind", "mean_ns", *(f"{key}_ns" for key in keys), "change_percent"))
+    for run in study.runs:
+        for kind, _ in facts.KINDS:
+            parts = facts.split(run, kind) or {}
+            mean = facts.mean(run, kind)
+            change = facts.change(mean, facts.mean(study.baseline, kind))
+            data.rows.append((run.name, kind, mean, *(parts.get(key) for key in keys), change))
+    return data
+
+
+CHART = Chart(
+    "response",
+    "Mean response time and what it is made of",
+    "How long does a request take, and how much of that is waiting?",
+    "response",
+    draw,
+)

@@ -1,0 +1,84 @@
+"""How evenly chips and channels are used (DS-FTL paper: standard deviation of channel utilisation)."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from .. import style, units
+from ..results import Floats, Run, Study
+from .base import Chart, Data, Drawing, nothing
+
+PANELS = (("chips", "chip", "Chips"), ("channels", "channel", "Channels"))
+
+
+def draw(study: Study) -> Drawing:
+    """One dot a chip (or channel), with the mean as a bar, for each system."""
+    shown = [panel for panel in PANELS if any(_shares(run, panel[0]) is not None for run in study.runs)]
+    if not shown:
+        return nothing("No run has the tables `chips` or `channels` with a column `utilisation`.")
+    fig = style.figure(max(1.9, 0.8 + 0.46 * len(study.runs)))
+    panels = fig.subplots(1, len(shown), sharey=True, squeeze=False)[0]
+    data = Data(("level", "system", "index", "utilisation_percent"))
+    for axes, (table, _, title) in zip(panels, shown, strict=True):
+        _dots(axes, study, table, data)
+        axes.set_title(title)
+    notes = [
+        f"The table `{table}` is missing, so {table} are not shown."
+        for table, _, _ in PANELS
+        if not any(table == panel[0] for panel in shown)
+    ]
+    return Drawing(fig, _sees(study, shown[0][0], shown[0][1]), notes, data)
+
+
+def _shares(run: Run, name: str) -> Floats | None:
+    table = run.table(name)
+    column = table.get("utilisation") if table is not None else None
+    return None if column is None else column[np.isfinite(column)] * 100.0
+
+
+def _dots(axes: Axes, study: Study, table: str, data: Data) -> None:
+    colours = style.colours(study)
+    highest = 0.0
+    for place, run in enumerate(study.runs):
+        values = _shares(run, table)
+        if values is None:
+            axes.text(0, place, " not recorded", va="center", size=8, color=style.MUTED)
+            continue
+        # Spread by the golden ratio: even, without chance, and neighbours apart.
+        shift = (np.arange(values.size) * 0.618034 % 1.0 - 0.5) * 0.5
+        axes.scatter(values, place + shift, s=11, color=colours[run.name], alpha=0.65, linewidth=0)
+        axes.vlines(values.mean(), place - 0.34, place + 0.34, color=style.INK, linewidth=1.4)
+        highest = max(highest, float(values.max()))
+        data.rows.extend((table, run.name, index, float(value)) for index, value in enumerate(values))
+    style.name_bars(style.quiet(axes, "x"), study.runs)
+    style.percents(axes, "x")
+    axes.set_xlim(0, highest * 1.06 or 1.0)
+    axes.set_xlabel("of the time busy")
+
+
+def _sees(study: Study, table: str, word: str) -> list[str]:
+    spread = []
+    for run in study.runs:
+        values = _shares(run, table)
+        if values is not None and values.mean() > 0:
+            spread.append((float(values.max() / values.mean()), float(values.mean()), run))
+    if not spread:
+        return [f"No {word} was busy in any run."]
+    worst, best = max(spread, key=lambda row: row[0]), min(spread, key=lambda row: row[0])
+    text = (
+        f"The busiest {word} works {units.significant(worst[0])} times as much as the average one "
+        f"under `{worst[2].label}`"
+    )
+    if best[2] is worst[2]:
+        return [f"{text}, where a {word} is busy {units.percent(worst[1])} of the time."]
+    return [f"{text}, {units.significant(best[0])} times under `{best[2].label}`."]
+
+
+CHART = Chart(
+    "utilisation",
+    "How evenly the device is used",
+    "Is the work spread over all chips and channels?",
+    "flash",
+    draw,
+)

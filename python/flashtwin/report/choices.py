@@ -1,0 +1,250 @@
+"""The modelling choices behind the numbers, in words, as the results recorded them.
+
+Simulators differ here silently; a report that does not say where a response
+time ends cannot be compared with another. Only what `summary.config` holds is
+stated; what is not recorded is said to be so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from . import facts, units
+from .results import Run, Study, as_number, dig, leaves
+
+Words = Callable[[Run], str | None]
+
+
+def _count_of(run: Run, key: str) -> str | None:
+    value = run.setting(key)
+    number = as_number(value)
+    return None if value is None else (f"`{value}`" if number is None else units.count(number))
+
+
+def _arrivals(run: Run) -> str | None:
+    """Open or closed loop, and the speed."""
+    depth, speed = as_number(run.setting("queue_depth")), as_number(run.setting("replay.speed"))
+    if depth:
+        return f"closed loop: {units.count(depth)} requests kept under way, whatever the trace's times"
+    if speed is None:
+        return None
+    return "open loop, at the trace's times" + ("" if speed == 1 else f", its clock {speed:g} times faster")
+
+
+def _words(key: str, words: Mapping[str, str], applies: Callable[[Run], bool] = lambda _: True) -> Words:
+    """The value of a key in words (as it stands when there are none for it), for the runs that it concerns."""
+
+    def told(run: Run) -> str | None:
+        value = run.setting(key)
+        return None if value is None or not applies(run) else words.get(str(value), f"`{value}`")
+
+    return told
+
+
+def _uses_load(run: Run) -> bool:
+    return facts.redirects(run) or run.setting("allocation.policy") == "least-loaded"
+
+
+def _period(run: Run) -> str | None:
+    seconds = as_number(run.setting("period_s"))
+    return None if seconds is None else f"{units.duration(seconds * 1e9)} of the trace's clock"
+
+
+def _hashing(run: Run) -> str | None:
+    time, lanes = run.setting("hash_us"), run.setting("hash_lanes")
+    if time is None or not facts.deduplicates(run):
+        return None
+    return f"{time:g} µs a page" + ("" if lanes is None else f", {lanes} at a time")
+
+
+def _device(run: Run) -> str | None:
+    name = dig(run.summary, "config.device")
+    return f"`{name}`" if isinstance(name, str) else None
+
+
+def _alpha(run: Run) -> str | None:
+    alpha = as_number(run.setting("alpha"))
+    if alpha is None or not facts.replicates(run):
+        return None
+    return f"what deduplication saves, plus {units.percent(alpha * 100.0)} of the footprint (alpha = {alpha:g})"
+
+
+#: Title, and the words for one run (None where the choice does not concern it or was not recorded).
+_CHOICES: tuple[tuple[str, Words], ...] = (
+    (
+        "A write is answered",
+        _words(
+            "write_completes",
+            {
+                "programmed": "when its page is programmed (the papers' way)",
+                "transferred": "when its data is in the chip's register",
+                "buffered": "when the controller has it, in power-protected RAM",
+            },
+        ),
+    ),
+    (
+        "Works on its own",
+        _words(
+            "concurrency",
+            {"die": "each die of a chip", "chip": "each chip: one operation at a time", "plane": "each plane of a die"},
+        ),
+    ),
+    (
+        "On the device before the trace",
+        _words(
+            "preload",
+            {
+                "first-reads": "every page whose first access is a read, with that content; loading is not counted",
+                "footprint": "every page, overwritten until garbage collection is steady; not counted",
+                "none": "nothing",
+            },
+        ),
+    ),
+    ("Arrivals", _arrivals),
+    ("Period", _period),
+    (
+        "A write of part of a page",
+        _words(
+            "partial_write",
+            {"read-modify-write": "reads the page first, then writes it whole", "ignore": "counts as a whole page"},
+        ),
+    ),
+    (
+        "Load of a chip",
+        _words(
+            "engine.load",
+            {
+                "queue-length": "the number of operations waiting and in service",
+                "reads-waiting": "the number of reads waiting and in service",
+                "expected-wait": "the sum of the service times ahead of a new read",
+            },
+            _uses_load,
+        ),
+    ),
+    ("Hashing", _hashing),
+    (
+        "Fingerprints kept",
+        lambda run: _count_of(run, "fingerprint_entries") if facts.deduplicates(run) else None,
+    ),
+    ("Room for replicas", _alpha),
+    ("Device", _device),
+)
+#: Stated even when the results do not hold them, because response times depend on them most.
+_ALWAYS = ("A write is answered", "Works on its own", "On the device before the trace", "Arrivals")
+
+
+def choices(study: Study) -> list[tuple[str, str]]:
+    """(title, words) for every choice; where systems differ, each value with the systems that have it."""
+    rows = []
+    for title, words in _CHOICES:
+        text = _grouped({run.label: words(run) for run in study.runs})
+        if text is not None:
+            rows.append((title, text))
+        elif title in _ALWAYS:
+            rows.append((title, "not recorded in these results"))
+    source = {
+        "recorded": "as recorded in the trace",
+        "unique": "made up: every page write brings a new one",
+        "none": "none; the systems do not look at it",
+    }
+    sources = {run.label: dig(run.summary, "trace.content_source") for run in study.runs}
+    text = _grouped({name: value and source.get(value, f"`{value}`") for name, value in sources.items()})
+    if text is not None:
+        rows.append(("Content of the pages", text))
+    return rows
+
+
+def _grouped(values: Mapping[str, str | None]) -> str | None:
+    groups: dict[str, list[str]] = {}
+    for label, text in values.items():
+        if text:
+            groups.setdefault(text, []).append(label)
+    if not groups:
+        return None
+    if len(groups) == 1:
+        text, labels = next(iter(groups.items()))
+        return text if len(labels) == len(values) else f"{text} ({units.names(labels)})"
+    return "; ".join(f"{units.names(labels)}: {text}" for text, labels in groups.items())
+
+
+def settings(run: Run) -> list[tuple[str, str]]:
+    """Every key of the resolved configuration with its value, in the order of the file."""
+    config = run.summary.get("config")
+    return [(path, _value(value)) for path, value in leaves(config)] if isinstance(config, Mapping) else []
+
+
+def differences(study: Study) -> list[tuple[str, list[str]]]:
+    """The keys in which the runs' configurations differ, with one value a run."""
+    configs = [dict(settings(run)) for run in study.runs]
+    keys = dict.fromkeys(key for config in configs for key in config)
+    rows = [(key, [config.get(key, units.MISSING) for config in configs]) for key in keys]
+    return [(key, values) for key, values in rows if len(set(values)) > 1]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return units.MISSING if value is None else str(value)
+
+
+#: Faults of fewer requests than this (percent) are told in the footer, not on top.
+MINOR_PERCENT = 0.1
+
+#: Counters of the reader that say how much there was, not what was wrong.
+_NOT_A_FAULT = ("lines", "joined_lines", "partial_writes", "partial_trims")
+
+
+def warnings(study: Study) -> list[str]:
+    """What a reader must know before trusting the numbers: trace quality, runs left out, overload."""
+    notes = [*study.problems, *(text for text, minor in _quality_of(study) if not minor)]
+    for run in study.runs:
+        asked, done = run.number("trace.requests"), run.number("requests.completed")
+        if asked and done is not None and done < asked:
+            notes.append(f"`{run.label}` completed only {units.count(done)} of {units.count(asked)} requests.")
+    digests = {dig(run.summary, "trace.digest") for run in study.runs} - {None}
+    if len(digests) > 1:
+        notes.append("The runs were made from different traces (their digests differ): do not compare them.")
+    share = facts.queueing_share(study.baseline, "all")
+    if share is not None and share > 95.0:
+        notes.append(
+            f"Queueing is {units.percent(share)} of a request's time under `{study.baseline.label}`: "
+            "the device is overloaded, and means are dominated by the length of the backlog."
+        )
+    return notes
+
+
+def minor_faults(study: Study) -> list[str]:
+    """Faults of the trace that are too rare to matter; they belong in the record all the same."""
+    return [text for text, minor in _quality_of(study) if minor]
+
+
+def _quality_of(study: Study) -> list[tuple[str, bool]]:
+    """Faults of the trace, each once, with whether it is minor; those of runs name the run when they differ."""
+    requests = study.fact("requests")
+    found = dict(_quality(study.trace.get("quality"), requests))
+    for run in study.runs:
+        for key in ("quality", "trace.quality"):
+            found |= {text: minor for text, minor in _quality(dig(run.summary, key), requests) if text not in found}
+    return list(found.items())
+
+
+def _quality(quality: Any, requests: float | None) -> Iterator[tuple[str, bool]]:
+    """One sentence for each counter that is not zero and for each warning in words."""
+    for path, value in leaves(quality) if isinstance(quality, Mapping) else ():
+        label = path.replace(".", " ").replace("_", " ")
+        number = as_number(value)
+        if path.rpartition(".")[2] in _NOT_A_FAULT:
+            continue
+        if isinstance(value, str) and value:
+            yield f"{label.capitalize()}: {value.rstrip('.')}.", False
+        elif isinstance(value, list) and value:
+            shown = "; ".join(str(item).rstrip(".") for item in value[:5])
+            yield f"{label.capitalize()}: {shown}.", False
+        elif number is not None and number > 0:
+            if path.endswith("_ns"):
+                yield f"Trace quality: {label.removesuffix(' ns')} {units.duration(number)}.", True
+                continue
+            part = facts.share(number, requests)
+            of = f" ({units.percent(part)} of the requests)" if part is not None and part <= 100 else ""
+            yield f"Trace quality: {units.count(number)} {label}{of}.", part is not None and part < MINOR_PERCENT

@@ -1,0 +1,397 @@
+"""The most important findings of a study, in plain words, with numbers and the reason.
+
+Each topic is one function that looks at the data and returns a finding or
+None; nothing is said that was not computed from the results, and a system
+that loses is said to lose. `findings` orders them: what to choose comes first,
+then what deduplication and redirection do, then the others by how large the effect is.
+
+`Finding.numbers` holds the values behind the words, under the path of the
+summary they come from, so that a test (or a reader) can check them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import facts, units
+from .results import Run, Study, load
+
+PART_WORDS = {
+    "queueing": "queueing",
+    "transfer": "transfer",
+    "flash": "flash operations",
+    "controller": "the controller (hashing and tables)",
+}
+#: A run that ends this much later than its trace could not keep up.
+LATE_FACTOR = 1.1
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding: what is so, why, and the numbers that both are made from."""
+
+    topic: str
+    headline: str
+    reason: str
+    #: How large the effect is: the logarithm of a ratio, or a share. Orders the findings.
+    weight: float
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def text(self) -> str:
+        """Headline and reason as one paragraph."""
+        return f"{self.headline} {self.reason}".strip()
+
+
+def findings(folder: Path | str | Study, count: int = 3) -> list[Finding]:
+    """The `count` most important findings of a result folder, the most important first.
+
+    Fewer when the data hold no more. Raises `ReportError` when the folder
+    cannot be read.
+    """
+    study = folder if isinstance(folder, Study) else load(folder)
+    first = _choice(study) if len(study.runs) > 1 else _single(study)
+    # What these systems are compared for comes next, however small the effect: that
+    # redirection gains nothing on a workload is an answer too.
+    asked = [topic(study) for topic in (_redirection, _deduplication)]
+    others = [topic(study) for topic in (_wear, _tail, _load, _cost)]
+    ranked = [first, *_by_weight(asked), *_by_weight(others)]
+    return [finding for finding in ranked if finding is not None][:count]
+
+
+def _by_weight(topics: list[Finding | None]) -> list[Finding]:
+    return sorted((finding for finding in topics if finding is not None), key=lambda one: -one.weight)
+
+
+def _log_ratio(change_percent: float | None) -> float:
+    """|ln(new / old)|: halving weighs as much as doubling. At most 3 (20 times): zero is not infinitely important."""
+    if change_percent is None:
+        return 0.0
+    return min(abs(math.log(max(1.0 + change_percent / 100.0, 1e-6))), 3.0)
+
+
+def _single(study: Study) -> Finding | None:
+    """With one run there is nothing to choose: say what its time is made of."""
+    run = study.baseline
+    mean, parts = facts.mean(run, "all"), facts.split(run, "all")
+    if mean is None:
+        return Finding("choice", f"No request completed under `{run.label}`.", "There is nothing to conclude.", 9.0)
+    headline = f"`{run.label}` answers a request in {units.duration(mean)} on average."
+    values = {"response.all.mean_ns": mean}
+    if not parts or sum(parts.values()) <= 0:
+        return Finding("choice", headline, "What the time is made of was not recorded.", 9.0, values)
+    part = max(parts, key=lambda key: parts[key])
+    share = facts.share(parts[part], sum(parts.values()))
+    reason = f"The largest part of it is {PART_WORDS[part]}: {units.duration(parts[part])}, {units.percent(share)}."
+    return Finding("choice", headline, reason, 9.0, {**values, f"response.all.split.{part}_ns": parts[part]})
+
+
+def _choice(study: Study) -> Finding | None:
+    """Which system that could be built has the shortest mean response time."""
+    base = study.baseline
+    timed = [(mean, run) for run in study.runs if not run.is_ideal and (mean := facts.mean(run, "all")) is not None]
+    if len(timed) < 2:
+        return None
+    timed.sort(key=lambda pair: pair[0])
+    (shortest, best), (second, next_best) = timed[0], timed[1]
+    values = {f"{run.name}:response.all.mean_ns": mean for mean, run in timed}
+    if best is base:
+        slower = facts.change(second, shortest) or 0.0
+        headline = (
+            f"No system beats `{base.label}`: its mean response time is {units.duration(shortest)}, "
+            f"that of the next best, `{next_best.label}`, {units.duration(second)} ({units.change(slower)})."
+        )
+        return Finding("choice", headline, _why(next_best, base, "all"), 9.0, values)
+    change = facts.change_of(best, base, "response.all.mean_ns")
+    headline = f"`{best.label}` has the shortest mean response time: {units.duration(shortest)}"
+    if change is not None:
+        headline += f", {units.longer_or_shorter(change)} {_than(change)} `{base.label}`{_by_kind(best, base)}"
+    gap = facts.change(second, shortest) or 0.0
+    if units.unchanged(gap) and next_best is not base:
+        headline += f"; `{next_best.label}` is practically its equal ({units.change(gap)})"
+    elif next_best is not base:
+        headline += f"; next is `{next_best.label}` with {units.duration(second)}"
+    return Finding("choice", headline + ".", _why(best, base, "all"), 9.0, values)
+
+
+def _than(change: float) -> str:
+    return "against" if units.unchanged(change) else "than"
+
+
+def _by_kind(run: Run, base: Run) -> str:
+    parts = []
+    for kind in ("read", "write"):
+        change = facts.change(facts.mean(run, kind), facts.mean(base, kind))
+        if change is not None:
+            parts.append(f"{kind}s {units.longer_or_shorter(change)}")
+    return f" ({', '.join(parts)})" if len(parts) == 2 else ""
+
+
+def _why(run: Run, base: Run, kind: str) -> str:
+    """Which part of the response time made the difference; empty when the split is not known."""
+    new, old = facts.split(run, kind), facts.split(base, kind)
+    if new is None or old is None:
+        return ""
+    deltas = {key: new[key] - old[key] for key in PART_WORDS}
+    total = sum(deltas.values())
+    if abs(total) < 1.0:
+        return ""
+    # What went the other way is part of the truth; what is under a twentieth is not worth a word.
+    told = [key for key in deltas if abs(deltas[key]) >= 0.05 * abs(total)]
+    told.sort(key=lambda key: -abs(deltas[key]))
+    parts = ", ".join(f"{_signed(deltas[key])} {PART_WORDS[key]}" for key in told)
+    unit = {"read": "read", "write": "write", "all": "request"}[kind]
+    verb = "saves" if total < 0 else "loses"
+    return f"Per {unit}, `{run.label}` {verb} {units.duration(abs(total))} against `{base.label}`: {parts}."
+
+
+def _signed(ns: float) -> str:
+    return f"{'+' if ns > 0 else units.MINUS}{units.duration(abs(ns))}"
+
+
+def _deduplication(study: Study) -> Finding | None:
+    """What looking at contents does to writes, against a baseline that does not look."""
+    base = study.baseline
+    if facts.deduplicates(base):
+        return None
+    looking = [run for run in study.runs if facts.deduplicates(run)]
+    # The plainest of them: without redirection, so that the effect is deduplication's alone.
+    run = next((run for run in looking if not facts.redirects(run)), looking[0] if looking else None)
+    share = facts.duplicate_share(run) if run is not None else None
+    if run is None or share is None:
+        return None
+    values = {f"{run.name}:duplicate_write_percent": share}
+    programs = facts.change_of(run, base, "pages_programmed")
+    headline = f"{units.percent(share)} of the page writes bring a content that `{run.label}` already holds"
+    if programs is not None:
+        values[f"{run.name}:pages_programmed_change_percent"] = programs
+        if units.unchanged(programs):
+            headline += f", yet it programs as many pages as `{base.label}` ({units.change(programs)})"
+        elif programs > 0:
+            headline += f", yet it programs {units.more_or_fewer(programs)} pages than `{base.label}`"
+        else:
+            headline += f", so it programs {units.more_or_fewer(programs)} pages than `{base.label}`"
+    write = facts.change(facts.mean(run, "write"), facts.mean(base, "write"))
+    read = facts.change(facts.mean(run, "read"), facts.mean(base, "read"))
+    worded = [
+        f"{kind}s are {units.longer_or_shorter(value)}"
+        for kind, value in (("write", write), ("read", read))
+        if value is not None
+    ]
+    if worded:
+        headline += f"; {' and '.join(worded)}"
+    for kind, value in (("write", write), ("read", read)):
+        if value is not None:
+            values[f"{run.name}:response.{kind}.mean_change_percent"] = value
+    weight = max(_log_ratio(programs), _log_ratio(write), _log_ratio(read))
+    return Finding("deduplication", headline + ".", _dedup_reason(run, base, write), weight, values)
+
+
+def _dedup_reason(run: Run, base: Run, write: float | None) -> str:
+    text = _why(run, base, "write")
+    if write is not None and write > units.UNCHANGED_PERCENT:
+        hashing = facts.split(run, "write")
+        if hashing and hashing["controller"] > 0:
+            text += (
+                f" Looking a content up costs every write {units.duration(hashing['controller'])} "
+                "in the controller, duplicate or not."
+            )
+    missed = facts.share(run.number("flash_writes.missed_duplicate"), run.number("pages_programmed"))
+    if missed is not None and missed >= 1.0:
+        text += f" {units.percent(missed)} of its programs are duplicates that its fingerprint store had dropped."
+    return text.strip()
+
+
+def _redirection(study: Study) -> Finding | None:
+    """What a choice of chips does to reads, what it could do at best, and what stands in the way."""
+    ref = facts.reference(study)
+    old = facts.mean(ref, "read")
+    choosing = [run for run in study.others(ref) if facts.redirects(run) and facts.mean(run, "read") is not None]
+    if old is None or not choosing:
+        return None
+    designs = sorted((run for run in choosing if not run.is_ideal), key=lambda run: facts.mean(run, "read") or 0.0)
+    bound = next((run for run in choosing if run.is_ideal), None)
+    limit = facts.change(facts.mean(bound, "read"), old) if bound is not None else None
+    values = {f"{run.name}:response.read.mean_ns": facts.mean(run, "read") or 0.0 for run in [ref, *choosing]}
+    if bound is not None and limit is not None and not designs:
+        headline = f"If any chip could serve any read (`{bound.label}`), reads would be {_would(limit)} `{ref.label}`."
+        return Finding("redirection", headline, _room(ref), 0.5 + _log_ratio(limit), values)
+    best = (designs or choosing)[0]
+    change = facts.change(facts.mean(best, "read"), old) or 0.0
+    headline = f"Choosing the chip for a read makes reads under `{best.label}` {_would(change)} `{ref.label}`"
+    if bound is not None and limit is not None:
+        headline += f"; the bound, `{bound.label}`, makes them {units.longer_or_shorter(limit)}"
+        if limit < -units.UNCHANGED_PERCENT and change < 0:
+            headline += f", so {units.percent(change / limit * 100.0)} of what is possible is reached"
+    worse = [run for run in designs[1:] if (facts.change(facts.mean(run, "read"), old) or 0.0) > 0.5]
+    if worse:
+        headline += f"; {units.names([run.label for run in worse])} make reads longer"
+    reason = _redirection_reason(best, ref, change, limit)
+    # Redirection is what these systems are compared for: said even when the effect is small.
+    weight = 0.5 + max(_log_ratio(change), _log_ratio(limit))
+    return Finding("redirection", headline + ".", reason, weight, values)
+
+
+def _would(change: float) -> str:
+    return f"{units.longer_or_shorter(change)} {_than(change)} under".replace("against under", "against")
+
+
+def _room(ref: Run) -> str:
+    """How much waiting there is that a choice of chips could avoid."""
+    share = facts.queueing_share(ref, "read")
+    if share is None:
+        return ""
+    text = f"Queueing is {units.percent(share)} of a read's time under `{ref.label}`"
+    level = facts.mean_queue(ref)
+    if level is not None:
+        text += f", with {units.significant(level, 2)} requests waiting per chip on average"
+    return text + "."
+
+
+def _redirection_reason(run: Run, ref: Run, change: float, limit: float | None) -> str:
+    sentences = []
+    if change > units.UNCHANGED_PERCENT:
+        sentences.append(_why(run, ref, "read"))
+        gc = facts.change_of(run, ref, "flash_writes.gc")
+        if gc is not None and gc > 1.0:
+            sentences.append(f"Its garbage collection moves {units.percent(gc)} more pages.")
+    else:
+        redirected = facts.redirected_share(run)
+        if redirected is not None:
+            sentences.append(f"`{run.label}` serves {units.percent(redirected)} of the page reads from another chip.")
+    if limit is not None and limit > -3.0:
+        sentences.append(f"There is little to gain here: {_lower(_room(ref))}" if _room(ref) else "")
+    elif limit is not None and change > limit * 0.7:
+        sentences.append(_gap(run))
+    elif limit is None or change > limit:
+        sentences.append(_room(ref))
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _gap(run: Run) -> str:
+    """Why a replicating system stays behind its bound."""
+    if run.number("replication.passes") == 0 and not run.count("replication.copies"):
+        return "No replication pass ran: the trace ended before its first period did, so there was nothing to choose."
+    if run.number("replication.copies") == 0:
+        budget, used = run.number("replication.budget_pages"), run.number("space.pages_in_use")
+        full = budget is not None and used is not None and used >= budget * 0.999
+        why = f", because first copies already fill its {units.count(budget)} pages" if full else ""
+        return f"Its {units.count(run.number('replication.passes'))} replication passes made no copy{why}."
+    reads = run.number("page_ops.read")
+    replicated = facts.share(run.number("page_ops.replicated_value_reads"), reads)
+    new = facts.share(run.number("page_ops.new_value_reads"), reads)
+    if replicated is None:
+        return ""
+    text = f"Only {units.percent(replicated)} of the page reads went to contents that had replicas"
+    if replicated >= 60.0:
+        return f"{units.percent(replicated)} of the page reads went to contents that had replicas, but with few copies."
+    if new is not None and new >= replicated:
+        text += f"; {units.percent(new)} went to contents never read before (popularity drifts)"
+    elif new is not None:
+        text += f", while {units.percent(new)} went to contents never read before"
+    return text + "."
+
+
+def _wear(study: Study) -> Finding | None:
+    """Erases and write amplification, when garbage collection ran at all."""
+    base = study.baseline
+    erased = [(run.number("erases.total"), run) for run in study.runs if not run.is_ideal]
+    known = [(value, run) for value, run in erased if value is not None]
+    others = [(value, run) for value, run in known if run is not base]
+    before = base.number("erases.total")
+    if not others or before is None or not any(value for value, _ in known):
+        return None
+    value, run = max(others, key=lambda pair: _log_ratio(facts.change(pair[0], before)))
+    change = facts.change(value, before)
+    headline = f"`{run.label}` erases {units.count(value)} blocks, `{base.label}` {units.count(before)}"
+    if change is not None:
+        headline += f" ({units.change(change)})"
+    values = {f"{run.name}:erases.total": value, f"{base.name}:erases.total": before}
+    amplification = [(one.number("write_amplification"), one) for one in (base, run)]
+    reason = ", ".join(f"{units.ratio(wa)} under `{one.label}`" for wa, one in amplification if wa is not None)
+    text = f"Write amplification is {reason}." if reason else ""
+    used = [(facts.life_used(one), one) for one in (base, run)]
+    worth = [
+        f"{units.percent(share)} under `{one.label}`" for share, one in used if share is not None and share >= 0.01
+    ]
+    if worth:
+        text += f" Of the blocks' erase cycles, this trace uses {' and '.join(worth)}."
+    return Finding("wear", headline + ".", text.strip(), _log_ratio(change) * 0.4, values)
+
+
+def _tail(study: Study) -> Finding | None:
+    """The 99th percentile, where it moves more than, or against, the mean."""
+    base, found = study.baseline, []
+    for run in study.others(base):
+        for kind in ("read", "write"):
+            tail = facts.change_of(run, base, f"response.{kind}.p99_ns")
+            mean = facts.change(facts.mean(run, kind), facts.mean(base, kind))
+            if tail is None or mean is None or run.is_ideal:
+                continue
+            opposed = tail * mean < 0 and not units.unchanged(tail) and not units.unchanged(mean)
+            found.append((_log_ratio(tail) * (1.0 if opposed else 0.6), tail, mean, kind, run))
+    if not found:
+        return None
+    weight, tail, mean, kind, run = max(found, key=lambda row: row[0])
+    new, old = run.number(f"response.{kind}.p99_ns"), base.number(f"response.{kind}.p99_ns")
+    if new is None or old is None:
+        return None
+    headline = (
+        f"The slowest 1 % of {kind}s take more than {units.duration(new)} under `{run.label}`, "
+        f"{units.duration(old)} under `{base.label}` ({units.change(tail)})."
+    )
+    reason = f"The mean {kind} changes by {units.change(mean)}."
+    values = {f"{run.name}:response.{kind}.p99_ns": new, f"{base.name}:response.{kind}.p99_ns": old}
+    return Finding("tail", headline, reason, weight, values)
+
+
+def _load(study: Study) -> Finding | None:
+    """Whether the device is overloaded or idle at this speed: then other findings mean little."""
+    base = study.baseline
+    share = facts.queueing_share(base, "all")
+    planned, ended = facts.arrivals_ns(base), base.number("completed_ns")
+    if planned and ended and ended > planned * LATE_FACTOR and not facts.closed_loop(base):
+        headline = (
+            f"`{base.label}` cannot keep up: it needs {units.duration(ended)} for requests that "
+            f"arrive within {units.duration(planned)}."
+        )
+        reason = "Response times then grow with the length of the trace; replay it more slowly to compare systems."
+        return Finding("load", headline, reason, 1.5, {"completed_ns": ended, "duration_ns": planned})
+    if share is not None and share < 5.0:
+        headline = f"The device is nearly idle: queueing is {units.percent(share)} of a request's time."
+        reason = "No policy can save waiting that does not occur; replay the trace faster to see where queues build up."
+        return Finding("load", headline, reason, 0.3, {"queueing_percent": share})
+    return None
+
+
+def _cost(study: Study) -> Finding | None:
+    """What replicas cost in programs, pages and RAM."""
+    made = [(facts.replica_share(run) or 0.0, run) for run in study.runs if facts.replicates(run)]
+    if not made or max(made, key=lambda pair: pair[0])[0] == 0:
+        return None
+    share, run = max(made, key=lambda pair: pair[0])
+    headline = f"Replicas are {units.percent(share)} of all pages that `{run.label}` programs"
+    base = study.baseline
+    programs = facts.change_of(run, base, "pages_programmed")
+    if programs is not None and run is not base:
+        headline += f" ({units.change(programs)} pages in all against `{base.label}`)"
+    parts = []
+    copies, passes = run.number("replication.copies"), run.number("replication.passes")
+    if copies and passes:
+        parts.append(f"{units.count(copies)} copies in {units.count(passes)} passes")
+    parallel = run.number("replication.parallel_ns")
+    if parallel and passes:
+        parts.append(f"{units.duration(parallel / passes)} a pass with all chips at work")
+    reason = f"It made {', '.join(parts)}." if parts else ""
+    values = {f"{run.name}:replica_percent": share}
+    return Finding("cost", headline + ".", reason, share / 100.0, values)

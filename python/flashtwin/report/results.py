@@ -1,0 +1,251 @@
+"""Reads a result folder: `study.json`, `runs/<name>/`, `workload/`.
+
+This is the only module of the report that touches files of results, and it
+never writes. Everything in a result folder may be missing except the list of
+runs: a reader gets `None` and decides how to say so. What it leaves out: all
+arithmetic between systems (`facts`) and all wording (`findings`, `charts`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: Systems that no device could be built as, for results that do not hold their configuration.
+IDEAL_SYSTEMS = ("oracle", "ideal")
+
+
+class ReportError(ValueError):
+    """A result folder that cannot be read; the message says what and where, and the cure."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of one Parquet file, as arrays; a null number is NaN."""
+
+    columns: Mapping[str, Floats]
+    texts: Mapping[str, tuple[str, ...]]
+    rows: int
+
+    def get(self, name: str) -> Floats | None:
+        """The column, or None when the file has none of that name or only nulls."""
+        values = self.columns.get(name)
+        if values is None or not np.isfinite(values).any():
+            return None
+        return values
+
+    def where(self, name: str, value: str) -> Table:
+        """The rows whose text column `name` is `value` (no rows when there is no such column)."""
+        text = self.texts.get(name)
+        keep = np.zeros(self.rows, dtype=bool) if text is None else np.array([t == value for t in text], dtype=bool)
+        return Table({key: column[keep] for key, column in self.columns.items()}, {}, int(keep.sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One trace on one system. `name` is unique in its study."""
+
+    name: str
+    folder: Path
+    summary: Mapping[str, Any]
+    _tables: dict[str, Table | None] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def system(self) -> str:
+        """The preset the run was made from; the run's name when it is not recorded."""
+        return str(self.summary.get("system") or self.name)
+
+    @property
+    def label(self) -> str:
+        """The name as it is shown (a backtick would end the quoting that prose uses)."""
+        return self.name.replace("`", "'")
+
+    @property
+    def is_ideal(self) -> bool:
+        """Whether the run is a bound (reads served by any chip at no cost), not a design."""
+        policy = self.setting("redirection.policy")
+        return self.system.startswith(IDEAL_SYSTEMS) if policy is None else policy == "any-chip"
+
+    def number(self, path: str) -> float | None:
+        """A number of the summary by its dotted path; None when missing, null or not finite."""
+        return as_number(dig(self.summary, path))
+
+    def count(self, path: str) -> float:
+        """Like `number`, with 0 for what is missing: for counters that a system may not have."""
+        return self.number(path) or 0.0
+
+    def setting(self, key: str) -> Any:
+        """A value of the resolved configuration by its last key (or dotted suffix), wherever it is nested.
+
+        None when no such key exists. The outermost one wins when there are several.
+        """
+        config = self.summary.get("config")
+        if not isinstance(config, Mapping):
+            return None
+        hits = [(path.count("."), value) for path, value in leaves(config) if ("." + path).endswith("." + key)]
+        return min(hits, key=lambda hit: hit[0])[1] if hits else None
+
+    def table(self, name: str) -> Table | None:
+        """One of the run's tables; None when it was not written or has no rows."""
+        if name not in self._tables:
+            self._tables[name] = read_table(self.folder / f"{name}.parquet")
+        return self._tables[name]
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A result folder: one trace, one or more runs on it, the first (or named) one being the baseline."""
+
+    folder: Path
+    info: Mapping[str, Any]
+    runs: tuple[Run, ...]
+    baseline: Run
+    problems: tuple[str, ...]
+    _workload: dict[str, Table | None] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def trace(self) -> Mapping[str, Any]:
+        """What is known of the trace: the study's TraceInfo, else what the baseline recorded."""
+        for candidate in (self.info.get("trace"), self.baseline.summary.get("trace")):
+            if isinstance(candidate, Mapping) and candidate:
+                return candidate
+        return {}
+
+    def fact(self, path: str) -> float | None:
+        """A number of the trace's facts; None when it is missing or null."""
+        return as_number(dig(self.trace, path))
+
+    def workload(self, name: str) -> Table | None:
+        """One of the workload's tables; None when it was not written or has no rows."""
+        if name not in self._workload:
+            self._workload[name] = read_table(self.folder / "workload" / f"{name}.parquet")
+        return self._workload[name]
+
+    def run_of(self, system: str) -> Run | None:
+        """The first run of a system, found by the run's name, then by its preset."""
+        named = [run for run in self.runs if run.name == system]
+        return next(iter(named + [run for run in self.runs if run.system == system]), None)
+
+    def others(self, run: Run) -> tuple[Run, ...]:
+        """All runs but this one, in order."""
+        return tuple(other for other in self.runs if other is not run)
+
+
+def load(folder: Path | str) -> Study:
+    """Reads a folder that `study` or `compare` wrote; also the folder of a single run.
+
+    Raises `ReportError` when there is nothing to report on. A run that is
+    listed but cannot be read is left out and named in `Study.problems`.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise ReportError(f"{folder}: no such folder; give the folder that `flashtwin study --out` wrote")
+    if not (folder / "study.json").is_file():
+        if (folder / "summary.json").is_file():
+            return _single_run(folder)
+        raise ReportError(f"{folder}: no study.json in it; expected a folder that `flashtwin study` or `compare` wrote")
+    info = read_json(folder / "study.json")
+    runs, problems = _read_runs(folder, info)
+    if not runs:
+        raise ReportError(f"{folder}: study.json lists no run that can be read ({'; '.join(problems) or 'empty list'})")
+    wanted = info.get("baseline")
+    baseline = next((run for run in runs if run.name == wanted), runs[0])
+    if wanted is not None and baseline.name != wanted:
+        problems.append(f"the baseline `{wanted}` has no result; `{baseline.label}` is taken instead")
+    return Study(folder, info, tuple(runs), baseline, tuple(problems))
+
+
+def _single_run(folder: Path) -> Study:
+    summary = read_json(folder / "summary.json")
+    run = Run(str(summary.get("system") or folder.name), folder, summary)
+    return Study(folder, {"flashtwin": summary.get("flashtwin")}, (run,), run, ())
+
+
+def _read_runs(folder: Path, info: Mapping[str, Any]) -> tuple[list[Run], list[str]]:
+    names = info.get("runs")
+    if not isinstance(names, list):
+        raise ReportError(f"{folder / 'study.json'}: `runs` must be a list of names")
+    runs: list[Run] = []
+    problems: list[str] = []
+    for name in dict.fromkeys(str(name) for name in names):
+        if name in ("", ".", "..") or "/" in name or "\\" in name:
+            raise ReportError(f"{folder / 'study.json'}: run name {name!r} is not the name of a folder in runs/")
+        path = folder / "runs" / name / "summary.json"
+        try:
+            runs.append(Run(name, path.parent, read_json(path)))
+        except ReportError as error:
+            problems.append(f"run `{name}` is left out: {error}")
+    return runs, problems
+
+
+def read_json(path: Path) -> Mapping[str, Any]:
+    """A JSON object from a file, or `ReportError` naming file, line and column."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ReportError(f"{path}: not found") from None
+    except json.JSONDecodeError as error:
+        raise ReportError(f"{path}:{error.lineno}:{error.colno}: not JSON ({error.msg})") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReportError(f"{path}: cannot be read ({error})") from None
+    if not isinstance(value, dict):
+        raise ReportError(f"{path}: expected a JSON object")
+    return value
+
+
+def read_table(path: Path) -> Table | None:
+    """A Parquet file as arrays; None when there is no file or no row in it."""
+    if not path.is_file():
+        return None
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise ReportError(f"{path}: not a readable Parquet file ({error}); run the study again") from None
+    if table.num_rows == 0:
+        return None
+    columns: dict[str, Floats] = {}
+    texts: dict[str, tuple[str, ...]] = {}
+    for name in table.column_names:
+        values = table.column(name).to_pylist()
+        if any(isinstance(value, str) for value in values):
+            texts[name] = tuple("" if value is None else str(value) for value in values)
+        elif all(value is None or isinstance(value, int | float) for value in values):
+            columns[name] = np.array([math.nan if value is None else float(value) for value in values])
+    return Table(columns, texts, table.num_rows)
+
+
+def as_number(value: Any) -> float | None:
+    """A finite number, or None; booleans are not numbers here."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+def dig(tree: Any, path: str) -> Any:
+    """Follows a dotted path through nested mappings; None where it ends early."""
+    for key in path.split("."):
+        if not isinstance(tree, Mapping):
+            return None
+        tree = tree.get(key)
+    return tree
+
+
+def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value of a nested mapping with its dotted path, in the order of the file."""
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value

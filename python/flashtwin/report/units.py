@@ -1,0 +1,118 @@
+"""Numbers as people read them: a value, a unit chosen by its size, three significant digits.
+
+One place, so that a number reads the same in the findings, on a chart and in
+a table. A missing number is an en dash, never "nan".
+"""
+
+from __future__ import annotations
+
+MISSING = "–"
+MINUS = "−"
+#: Changes below this many percent are called "unchanged".
+UNCHANGED_PERCENT = 0.5
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """`digits` significant digits without an exponent; thousands separated by commas."""
+    if value == 0:
+        return "0"
+    # The exponent after rounding: 9.996 is 10.0, not 10.00.
+    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
+    return f"{value:,.{min(max(digits - 1 - exponent, 0), 12)}f}".replace("-", MINUS)
+
+
+def duration(ns: float | None) -> str:
+    """Nanoseconds as ns, µs, ms, s, min, h or days."""
+    if ns is None:
+        return MISSING
+    size = abs(ns)
+    for limit, divisor, unit in (
+        (999.5, 1.0, "ns"),
+        (999.5e3, 1e3, "µs"),
+        (999.5e6, 1e6, "ms"),
+        (120e9, 1e9, "s"),
+        (7200e9, 60e9, "min"),
+        (172_800e9, 3600e9, "h"),
+    ):
+        if size < limit:
+            return f"{significant(ns / divisor)} {unit}"
+    return f"{significant(ns / 86_400e9)} days"
+
+
+def count(value: float | None) -> str:
+    """A count: exact below 100,000, then in K, M, G."""
+    if value is None:
+        return MISSING
+    if abs(value) < 99_999.5:
+        return f"{value:,.0f}".replace("-", MINUS)
+    for limit, divisor, unit in ((999.5e3, 1e3, "K"), (999.5e6, 1e6, "M")):
+        if abs(value) < limit:
+            return f"{significant(value / divisor)} {unit}"
+    return f"{significant(value / 1e9)} G"
+
+
+def size(value: float | None) -> str:
+    """Bytes in binary units."""
+    if value is None:
+        return MISSING
+    for limit, divisor, unit in ((1024.0, 1.0, "B"), (1024.0**2, 1024.0, "KiB"), (1024.0**3, 1024.0**2, "MiB")):
+        if abs(value) < limit:
+            return f"{significant(value / divisor)} {unit}"
+    if abs(value) < 1024.0**4:
+        return f"{significant(value / 1024.0**3)} GiB"
+    return f"{significant(value / 1024.0**4)} TiB"
+
+
+def ratio(value: float | None) -> str:
+    """A factor such as write amplification, with two decimals."""
+    return MISSING if value is None else f"{value:,.2f}".replace("-", MINUS)
+
+
+def percent(value: float | None, digits: int = 3) -> str:
+    """A share in percent, unsigned: `62.1 %`. Between 0 and 0.01 it is said to be less than that."""
+    if value is None:
+        return MISSING
+    if 0 < abs(value) < 0.01:
+        return "< 0.01 %"
+    # At most one decimal from 1 % on: the second is noise in a sentence.
+    if abs(value) >= 1:
+        text = f"{value:,.1f}" if abs(value) < 99.95 else f"{value:,.0f}"
+        return f"{text.replace('-', MINUS)} %"
+    return f"{significant(value, digits - 1)} %"
+
+
+def change(value: float | None) -> str:
+    """A change in percent with its sign: `−38.0 %`, `+3.1 %`, `±0 %`."""
+    if value is None:
+        return MISSING
+    if abs(value) < 0.05:
+        return "±0 %"
+    text = f"{abs(value):,.1f}" if abs(value) < 99.95 else f"{abs(value):,.0f}"
+    return f"{'+' if value > 0 else MINUS}{text} %"
+
+
+def unchanged(value: float) -> bool:
+    """Whether a change in percent is too small to be called one."""
+    return abs(value) < UNCHANGED_PERCENT
+
+
+def longer_or_shorter(value: float) -> str:
+    """A change of a time in words: `38.0 % shorter`, `3.1 % longer`, `unchanged (+0.2 %)`."""
+    if unchanged(value):
+        return f"unchanged ({change(value)})"
+    return f"{percent(abs(value))} {'longer' if value > 0 else 'shorter'}"
+
+
+def more_or_fewer(value: float, fewer: str = "fewer") -> str:
+    """A change of a count in words: `12.0 % more`, `55.1 % fewer`, `as many (±0 %)`."""
+    if unchanged(value):
+        return f"as many ({change(value)})" if fewer == "fewer" else f"as much ({change(value)})"
+    return f"{percent(abs(value))} {'more' if value > 0 else fewer}"
+
+
+def names(items: list[str]) -> str:
+    """Names in a sentence: `a`, `b` and `c`."""
+    quoted = [f"`{item}`" for item in items]
+    if len(quoted) < 2:
+        return "".join(quoted)
+    return f"{', '.join(quoted[:-1])} and {quoted[-1]}"

@@ -1,0 +1,275 @@
+"""Every chart draws from good results, and says in words what is missing from poor ones."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import synthetic
+from matplotlib.figure import Figure
+
+from flashtwin import report
+from flashtwin.report import facts, style, units
+from flashtwin.report.charts import CHARTS
+from flashtwin.report.charts.base import Drawing
+from flashtwin.report.results import Study, load
+
+NAMES = list(CHARTS)
+
+
+def draw(name: str, folder: Path) -> Drawing:
+    with style.styled():
+        return CHARTS[name].draw(load(folder))
+
+
+def rows(drawing: Drawing) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(drawing.data.csv())))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_draws_says_and_gives_data(name: str, four: Path) -> None:
+    drawing = draw(name, four)
+    assert isinstance(drawing.figure, Figure)
+    assert 1 <= len(drawing.sees) <= 4
+    assert rows(drawing)
+    for sentence in [*drawing.sees, *drawing.absent]:
+        assert sentence.endswith("."), sentence
+        assert "nan" not in sentence.lower().split(), sentence
+        assert "None" not in sentence, sentence
+    assert "nan" not in drawing.data.csv()
+
+
+def test_chart_gives_a_figure_that_needs_no_pyplot(four: Path) -> None:
+    fig = report.chart("response", four)
+    assert isinstance(fig, Figure)
+    assert fig.axes
+
+
+def test_unknown_chart_names_the_known_ones(four: Path) -> None:
+    with pytest.raises(report.ReportError, match=r"'nope'.*response"):
+        report.chart("nope", four)
+
+
+def test_chart_without_data_is_a_figure_with_the_reason(made: Callable[..., Path]) -> None:
+    folder = made({"conventional": synthetic.CONVENTIONAL})
+    fig = report.chart("copies", folder)
+    assert any("copies" in text.get_text() for text in fig.texts)
+
+
+def test_one_colour_a_system_on_every_chart(four: Path) -> None:
+    colours = style.colours(load(four))
+    assert len(set(colours.values())) == 4
+    document = style.svg(report.chart("latency", four))
+    assert all(colour in document for colour in colours.values())
+
+
+def test_split_in_the_data_sums_to_the_mean(four: Path) -> None:
+    for row in rows(draw("response", four)):
+        parts = sum(float(row[f"{key}_ns"]) for key, _ in facts.PARTS)
+        assert parts == pytest.approx(float(row["mean_ns"]), rel=1e-6)
+
+
+def test_causes_in_the_data_sum_to_pages_programmed(four: Path) -> None:
+    for row in rows(draw("writes", four)):
+        assert sum(int(row[key]) for key, _ in facts.CAUSES) == int(row["pages_programmed"])
+
+
+def test_distribution_ends_at_one(four: Path) -> None:
+    last: dict[tuple[str, str], float] = {}
+    for row in rows(draw("latency", four)):
+        key = row["system"], row["kind"]
+        assert float(row["share_at_most"]) >= last.get(key, 0.0)
+        last[key] = float(row["share_at_most"])
+    assert len(last) == 8
+    assert all(value == pytest.approx(1.0) for value in last.values())
+
+
+def test_improvement_is_against_ca_ssd_and_matches_the_table(four: Path) -> None:
+    rr, ca = (
+        pq.read_table(four / "runs" / name / "periods.parquet")["read_mean_ns"].to_numpy()
+        for name in ("rr-ssd", "ca-ssd")
+    )
+    found = [
+        float(row["percent"])
+        for row in rows(draw("periods", four))
+        if row["series"] == "reads, shorter by" and row["system"] == "rr-ssd"
+    ]
+    assert found == pytest.approx(list((1 - rr / ca) * 100), rel=1e-6)
+
+
+def test_queues_show_with_and_without_redirection_on_one_scale(four: Path) -> None:
+    fig = report.chart("queues", four)
+    titles = [axes.get_title(loc="left") for axes in fig.axes if axes.get_title(loc="left")]
+    assert titles == ["ca-ssd", "rr-ssd", "oracle"]
+    limits = {mesh.get_clim() for axes in fig.axes[:6] for mesh in axes.collections if mesh.get_array() is not None}
+    assert len(limits) == 1
+
+
+def test_queue_matrix_places_rows_by_chip_and_time(four: Path) -> None:
+    run = load(four).runs[2]
+    queue = facts.queues(run)
+    table = pq.read_table(four / "runs" / "rr-ssd" / "queue_over_time.parquet").to_pylist()
+    assert queue is not None
+    for row in table[:: len(table) // 20]:
+        column = int(np.searchsorted(queue.start_ns, row["start_ns"]))
+        assert queue.mean[row["chip"], column] == row["queue_mean"]
+
+
+# What a result may lack, the chart that misses it, and words of the sentence that says so.
+MISSING = [
+    ("latency", "latency_histogram", "latency_histogram"),
+    ("periods", "periods", "periods"),
+    ("queues", "queue_over_time", "queue_over_time"),
+    ("gc_victims", "gc_victims", "gc_victims"),
+    ("copies", "copies", "copies"),
+]
+
+
+@pytest.mark.parametrize(("name", "table", "words"), MISSING)
+def test_missing_table_is_said(name: str, table: str, words: str, study: Path) -> None:
+    for path in study.glob(f"runs/*/{table}.parquet"):
+        path.unlink()
+    drawing = draw(name, study)
+    assert drawing.figure is None
+    assert any(words in reason for reason in drawing.absent), drawing.absent
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_empty_tables_and_bare_summaries_draw_nothing_but_say_why(name: str, study: Path) -> None:
+    for path in study.rglob("*.parquet"):
+        pq.write_table(pq.read_table(path).slice(0, 0), path)
+    for run in ("conventional", "ca-ssd", "rr-ssd", "oracle"):
+        (study / "runs" / run / "summary.json").write_text("{}")
+    drawing = draw(name, study)
+    assert drawing.figure is None
+    assert drawing.absent
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_run_lacks_a_table_and_the_others_are_drawn(name: str, study: Path) -> None:
+    for path in (study / "runs" / "rr-ssd").glob("*.parquet"):
+        path.unlink()
+    drawing = draw(name, study)
+    if name != "copies":  # no other system has replicas
+        assert drawing.figure is not None
+
+
+def test_nulls_in_a_period_are_gaps(study: Path) -> None:
+    for run in ("ca-ssd", "rr-ssd"):
+        path = study / "runs" / run / "periods.parquet"
+        table = pq.read_table(path)
+        values = table["read_mean_ns"].to_pylist()
+        values[3] = None
+        place = table.column_names.index("read_mean_ns")
+        pq.write_table(table.set_column(place, "read_mean_ns", [values]), path)
+    drawing = draw("periods", study)
+    gaps = [row for row in rows(drawing) if row["percent"] == ""]
+    assert {(row["system"], row["period"]) for row in gaps} == {("rr-ssd", "4"), ("oracle", "4")}
+
+
+def test_runs_with_other_periods_are_not_compared(study: Path) -> None:
+    path = study / "runs" / "rr-ssd" / "periods.parquet"
+    table = pq.read_table(path)
+    place = table.column_names.index("start_ns")
+    doubled = [value * 2 + 1 for value in table["start_ns"].to_pylist()]
+    pq.write_table(table.set_column(place, "start_ns", [doubled]), path)
+    systems = {row["system"] for row in rows(draw("periods", study)) if "shorter" in row["series"]}
+    assert systems == {"oracle"}
+
+
+def test_no_garbage_collection_is_one_line(made: Callable[..., Path]) -> None:
+    drawing = draw("gc_victims", made(gc=False))
+    assert drawing.figure is None
+    assert len(drawing.absent) == 1
+    assert "No garbage collection" in drawing.absent[0]
+    writes = draw("writes", made(gc=False))
+    assert any("No block had to be erased" in sentence for sentence in writes.sees)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_reads_only_and_writes_only(share: float, made: Callable[..., Path]) -> None:
+    folder = made(read_share=share, requests=20_000)
+    for name in NAMES:
+        drawing = draw(name, folder)
+        assert drawing.figure is not None or drawing.absent
+    assert any("no panel" in reason for reason in draw("response", folder).absent)
+
+
+def test_one_period(made: Callable[..., Path]) -> None:
+    folder = made(periods=1, requests=20_000)
+    assert draw("periods", folder).figure is not None
+    assert any("one period" in sentence for sentence in draw("workload", folder).sees)
+
+
+def test_no_content(made: Callable[..., Path]) -> None:
+    folder = made({"conventional": synthetic.CONVENTIONAL, "wide": synthetic.CONVENTIONAL}, content=False)
+    assert any("carries no content" in reason for reason in draw("workload", folder).absent)
+    assert draw("copies", folder).figure is None
+
+
+def test_twelve_systems_of_any_name(made: Callable[..., Path]) -> None:
+    systems = {f'rr-ssd a={k} <b>&`x`"': replace(synthetic.RR_SSD, queue=1 + k / 4) for k in range(11)}
+    folder = made({"conventional": synthetic.CONVENTIONAL, **systems}, requests=20_000)
+    study = load(folder)
+    looks = {(style.colours(study)[run.name], str(style.dashes(study)[run.name])) for run in study.runs}
+    assert len(looks) == 12
+    for name in NAMES:
+        assert draw(name, folder).figure is not None
+
+
+def test_single_run_folder(four: Path) -> None:
+    study = load(four / "runs" / "rr-ssd")
+    assert isinstance(study, Study)
+    assert [run.name for run in study.runs] == ["rr-ssd"]
+    assert any("only one run" in reason for reason in draw("periods", four / "runs" / "rr-ssd").absent)
+
+
+def test_errors_say_where_and_what(tmp_path: Path, study: Path) -> None:
+    with pytest.raises(report.ReportError, match="no such folder"):
+        load(tmp_path / "nowhere")
+    with pytest.raises(report.ReportError, match=r"no study\.json"):
+        load(tmp_path)
+    (study / "runs" / "ca-ssd" / "chips.parquet").write_bytes(b"not parquet")
+    with pytest.raises(report.ReportError, match=r"chips\.parquet.*Parquet"):
+        draw("utilisation", study)
+    (study / "runs" / "ca-ssd" / "summary.json").write_text('{"a": ')
+    assert any("ca-ssd" in problem and ":1:" in problem for problem in load(study).problems)
+    (study / "study.json").write_text(json.dumps({"runs": ["../../etc"]}))
+    with pytest.raises(report.ReportError, match="not the name of a folder"):
+        load(study)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (0.0, "0 ns"),
+        (999.4, "999 ns"),
+        (12_345.0, "12.3 µs"),
+        (999_600.0, "1.00 ms"),
+        (1.234e9, "1.23 s"),
+        (840e9, "14.0 min"),
+        (604_800e9, "7.00 days"),
+    ],
+)
+def test_durations(value: float | None, text: str) -> None:
+    assert units.duration(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, "–"), (0.0, "±0 %"), (-38.04, "−38.0 %"), (263.9, "+264 %"), (0.04, "±0 %")]
+)
+def test_changes(value: float | None, text: str) -> None:
+    assert units.change(value) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(99_999, "99,999"), (150_000, "150 K"), (2_345_678, "2.35 M"), (0, "0")])
+def test_counts(value: float, text: str) -> None:
+    assert units.count(value) == text

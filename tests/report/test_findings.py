@@ -1,0 +1,166 @@
+"""Findings say what the data say: the same numbers, and who loses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import synthetic
+
+from flashtwin import report
+from flashtwin.report import units
+
+
+def summary(folder: Path, run: str) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads((folder / "runs" / run / "summary.json").read_text())
+    return value
+
+
+def change(new: float, old: float) -> float:
+    return (new / old - 1) * 100
+
+
+def test_three_findings_the_choice_first(four: Path) -> None:
+    found = report.findings(four)
+    assert [finding.topic for finding in found] == ["choice", "deduplication", "redirection"]
+    assert all(finding.text and finding.reason for finding in found)
+
+
+def test_numbers_of_the_choice_are_those_of_the_data(four: Path) -> None:
+    text = report.findings(four)[0].text
+    rr, base = (summary(four, name)["response"] for name in ("rr-ssd", "conventional"))
+    assert text.startswith("`rr-ssd` has the shortest mean response time")
+    assert units.duration(rr["all"]["mean_ns"]) in text
+    for kind in ("all", "read", "write"):
+        percent = abs(change(rr[kind]["mean_ns"], base[kind]["mean_ns"]))
+        assert f"{units.percent(percent)} shorter" in text
+    saved = base["all"]["split"]["queueing_ns"] - rr["all"]["split"]["queueing_ns"]
+    assert f"−{units.duration(saved)} queueing" in text
+
+
+def test_numbers_of_deduplication_are_those_of_the_data(four: Path) -> None:
+    text = report.findings(four)[1].text
+    ca, base = summary(four, "ca-ssd"), summary(four, "conventional")
+    assert units.percent(ca["page_ops"]["duplicate_writes"] / ca["page_ops"]["write"] * 100) in text
+    fewer = -change(ca["pages_programmed"], base["pages_programmed"])
+    assert f"{units.percent(fewer)} fewer pages" in text
+
+
+def test_numbers_of_redirection_are_those_of_the_data(four: Path) -> None:
+    finding = report.findings(four)[2]
+    rr, ca, oracle = (summary(four, name)["response"]["read"]["mean_ns"] for name in ("rr-ssd", "ca-ssd", "oracle"))
+    assert f"`rr-ssd` {units.percent(-change(rr, ca))} shorter than under `ca-ssd`" in finding.headline
+    assert f"{units.percent(-change(oracle, ca))} shorter" in finding.headline
+    assert units.percent((ca - rr) / (ca - oracle) * 100) in finding.headline
+    assert finding.numbers["rr-ssd:response.read.mean_ns"] == rr
+
+
+def test_rr_ssd_loses_and_it_is_said(made: Callable[..., Path]) -> None:
+    worse = replace(synthetic.RR_SSD, read_us=(190, 8, 75, 1), write_us=(700, 5, 160, 26), gc_share=0.2)
+    folder = made({**synthetic.FOUR, "rr-ssd": worse})
+    found = {finding.topic: finding for finding in report.findings(folder, 9)}
+    assert found["choice"].headline.startswith("`ca-ssd` has the shortest")
+    rr, ca = (summary(folder, name)["response"]["read"]["mean_ns"] for name in ("rr-ssd", "ca-ssd"))
+    assert f"`rr-ssd` {units.percent(change(rr, ca))} longer than under `ca-ssd`" in found["redirection"].headline
+    assert "loses" in found["redirection"].reason
+    assert "garbage collection moves" in found["redirection"].reason
+
+
+def test_every_system_loses_against_the_baseline(made: Callable[..., Path]) -> None:
+    slow = replace(synthetic.CA_SSD, read_us=(300, 6, 75, 1), write_us=(2600, 5, 390, 300), duplicate_share=0.03)
+    folder = made({"conventional": synthetic.CONVENTIONAL, "ca-ssd": slow})
+    found = {finding.topic: finding.text for finding in report.findings(folder, 9)}
+    assert found["choice"].startswith("No system beats `conventional`")
+    assert "`ca-ssd` loses" in found["choice"]
+    hash_ns = summary(folder, "ca-ssd")["response"]["write"]["split"]["controller_ns"]
+    assert "3.0 % of the page writes" in found["deduplication"]
+    assert "longer" in found["deduplication"]
+    assert f"costs every write {units.duration(hash_ns)}" in found["deduplication"]
+
+
+def test_short_queues_leave_nothing_to_redirect(made: Callable[..., Path]) -> None:
+    idle = {
+        name: replace(system, read_us=(1.2, 6, 75, 1), write_us=(2, 8, 400, 1), queue=0.01)
+        for name, system in synthetic.FOUR.items()
+    }
+    found = {finding.topic: finding.text for finding in report.findings(made(idle), 9)}
+    assert "There is little to gain here: queueing is 1.4 % of a read's time" in found["redirection"]
+    assert "nearly idle" in found["load"]
+
+
+def test_no_pass_ran(made: Callable[..., Path]) -> None:
+    folder = made(
+        {
+            **synthetic.FOUR,
+            "rr-ssd": replace(
+                synthetic.RR_SSD, read_us=synthetic.CA_SSD.read_us, replica_share=0.0, redirected_reads=0.0
+            ),
+        }
+    )
+    synthetic.edit_summary(folder, "rr-ssd", lambda s: s["config"]["ftl"]["replication"].update(policy="end-of-period"))
+    found = {finding.topic: finding.text for finding in report.findings(folder, 9)}
+    assert "No replication pass ran" in found["redirection"]
+
+
+def test_popularity_drifts(made: Callable[..., Path]) -> None:
+    folder = made(
+        {**synthetic.FOUR, "rr-ssd": replace(synthetic.RR_SSD, read_us=(128, 6, 75, 1), replicated_reads=0.04)}
+    )
+    found = {finding.topic: finding.text for finding in report.findings(folder, 9)}
+    assert "Only 4.0 % of the page reads went to contents that had replicas; 22.0 %" in found["redirection"]
+    assert "drifts" in found["redirection"]
+
+
+def test_without_content_nothing_is_said_of_it(made: Callable[..., Path]) -> None:
+    folder = made(
+        {
+            "conventional": synthetic.CONVENTIONAL,
+            "least-loaded": replace(synthetic.CONVENTIONAL, write_us=(1100, 8, 400, 1)),
+        },
+        content=False,
+    )
+    texts = " ".join(finding.text for finding in report.findings(folder, 9))
+    assert texts.startswith("`least-loaded` has the shortest")
+    for word in ("content", "duplicate", "replica", "Choosing"):
+        assert word not in texts
+
+
+def test_no_erases_left_is_not_infinitely_important(study: Path) -> None:
+    synthetic.edit_summary(study, "ca-ssd", lambda s: s["erases"].update(total=0))
+    found = {finding.topic: finding for finding in report.findings(study, 9)}
+    assert found["wear"].headline.startswith("`ca-ssd` erases 0 blocks")
+    assert found["wear"].weight < 1.3
+
+
+def test_one_run(made: Callable[..., Path]) -> None:
+    folder = made({"rr-ssd": synthetic.RR_SSD})
+    first = report.findings(folder)[0]
+    assert units.duration(summary(folder, "rr-ssd")["response"]["all"]["mean_ns"]) in first.text
+    assert "largest part of it is queueing" in first.text
+
+
+def test_overload(study: Path) -> None:
+    synthetic.edit_summary(study, "conventional", lambda s: s.update(completed_ns=s["duration_ns"]))
+    found = {finding.topic: finding.text for finding in report.findings(study, 9)}
+    assert "cannot keep up: it needs 14.0 min for requests that arrive within 84.0 s" in found["load"]
+
+
+def test_bare_summaries_give_no_nonsense(study: Path) -> None:
+    for run in synthetic.FOUR:
+        (study / "runs" / run / "summary.json").write_text("{}")
+    assert report.findings(study) == []
+    # One run keeps its numbers: still nothing to compare with, and no crash.
+    (study / "runs" / "rr-ssd" / "summary.json").write_text(json.dumps({"response": {"all": {"mean_ns": 5.0}}}))
+    assert [finding.text for finding in report.findings(study) if "nan" in finding.text] == []
+
+
+@pytest.mark.parametrize("path", ["pages_programmed", "response", "page_ops", "erases", "flash_writes", "replication"])
+def test_any_part_of_a_summary_may_be_missing(path: str, study: Path) -> None:
+    for run in synthetic.FOUR:
+        synthetic.edit_summary(study, run, lambda s: s.pop(path))
+    for finding in report.findings(study, 9):
+        assert "–" not in finding.text, finding.text

@@ -1,0 +1,280 @@
+"""The page: well-formed, self-contained, the same every time, and it looks like something in a browser."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+import synthetic
+from matplotlib import image
+
+from flashtwin import report
+from flashtwin.report.page import page, systems_table
+from flashtwin.report.results import load
+
+VOID = {"meta", "link", "br", "img", "hr", "input"}
+LOADING = {"src", "href", "xlink:href", "srcset", "data", "action", "poster"}
+
+
+class Checker(HTMLParser):
+    """Collects ids, references and loads; fails on tags that do not nest."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.loads: list[str] = []
+        self.tags: set[str] = set()
+        self.downloads: dict[str, str] = {}
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        values = dict(attrs)
+        self.ids += [value for key, value in attrs if key == "id" and value]
+        self.loads += [value or "" for key, value in attrs if key in LOADING]
+        if "download" in values:
+            self.downloads[values["download"] or ""] = values["href"] or ""
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style":
+            self.text += data
+
+
+def check(file: Path) -> Checker:
+    checker = Checker()
+    checker.feed(file.read_text(encoding="utf-8"))
+    checker.close()
+    assert checker.open == []
+    return checker
+
+
+def test_files(built: Path) -> None:
+    made = {path.relative_to(built).as_posix() for path in built.rglob("*") if path.is_file()}
+    charts = {f"charts/{name}.{suffix}" for name in report.chart_names() for suffix in ("svg", "png")}
+    assert made == charts | {"report.html"}
+
+
+def test_well_formed_with_unique_ids(built: Path) -> None:
+    checker = check(built / "report.html")
+    assert len(checker.ids) == len(set(checker.ids))
+    anchors = [load[1:] for load in checker.loads if load.startswith("#")]
+    assert set(anchors) <= set(checker.ids)
+    assert {"findings", "systems", "choices", "made"} <= set(checker.ids)
+
+
+def test_loads_nothing_from_elsewhere(built: Path) -> None:
+    checker = check(built / "report.html")
+    assert [load for load in checker.loads if not load.startswith(("data:", "#"))] == []
+    assert "script" not in checker.tags
+    text = (built / "report.html").read_text(encoding="utf-8")
+    assert not re.search(r"@import|url\(\s*['\"]?(?!#|data:)", text)
+    for path in built.glob("charts/*.svg"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"href=\"(?!#|data:)", text)
+
+
+def test_size(built: Path) -> None:
+    assert (built / "report.html").stat().st_size < 6_000_000
+
+
+def test_downloads_are_the_files(built: Path) -> None:
+    downloads = check(built / "report.html").downloads
+    for name in report.chart_names():
+        for suffix in ("svg", "png"):
+            content = base64.b64decode(downloads[f"{name}.{suffix}"].partition(",")[2])
+            assert content == (built / "charts" / f"{name}.{suffix}").read_bytes()
+        assert base64.b64decode(downloads[f"{name}.csv"].partition(",")[2]).count(b"\n") > 1
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_same_results_same_bytes(built: Path, four: Path, tmp_path: Path) -> None:
+    report.build(four, out=tmp_path / "again")
+    assert digests(tmp_path / "again") == digests(built)
+
+
+def test_same_bytes_elsewhere_and_without_the_native_core(built: Path, four: Path, tmp_path: Path) -> None:
+    """Another process, another style, another time zone, and a machine where the core cannot be imported."""
+    (tmp_path / "matplotlibrc").write_text("axes.facecolor: pink\nfont.size: 20\nsvg.hashsalt: other\n")
+    code = (
+        "import sys, types; bare = types.ModuleType('flashtwin'); bare.__path__ = [sys.argv[1]]\n"
+        "sys.modules['flashtwin'] = bare; sys.modules['flashtwin._core'] = None\n"
+        "from flashtwin import report; report.build(sys.argv[2], out=sys.argv[3])\n"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    package = Path(report.__file__).parent.parent
+    subprocess.run(
+        [sys.executable, "-c", code, str(package), str(four), str(tmp_path / "out")],
+        check=True,
+        env={**os.environ, "PYTHONHASHSEED": "77", "TZ": "Asia/Tokyo", "MATPLOTLIBRC": str(tmp_path)},
+    )
+    assert digests(tmp_path / "out") == digests(built)
+
+
+def test_says_findings_choices_and_origin(built: Path, four: Path) -> None:
+    text = re.sub(r"\s+", " ", check(built / "report.html").text.replace("\u00a0", " "))
+    for finding in report.findings(four):
+        assert finding.headline.replace("`", "") in text
+    for words in (
+        "when its page is programmed",
+        "each die of a chip",
+        "its clock 10 times faster",
+        "every page whose first access is a read",
+        "plus 0 % of the footprint (alpha = 0) (rr-ssd)",
+        "9f2c66d1a40be773",
+        "12 reordered requests",
+        "ftl.replication.alpha = 0.0",
+    ):
+        assert words in text, words
+
+
+def test_names_are_escaped(made: Callable[..., Path]) -> None:
+    name = '<img src=x onerror="alert(1)">&`'
+    folder = made({"conventional": synthetic.CONVENTIONAL, name.replace("/", ""): synthetic.RR_SSD}, requests=4000)
+    checker = check(report.build(folder))
+    assert "img" not in checker.tags
+    assert '<img src=x onerror="alert(1)">' in checker.text
+
+
+def test_a_chart_that_is_no_more_is_removed(made: Callable[..., Path]) -> None:
+    folder = made({"conventional": synthetic.CONVENTIONAL}, requests=4000)
+    (folder / "charts").mkdir()
+    (folder / "charts" / "copies.svg").write_text("<svg/>")
+    (folder / "charts" / "mine.svg").write_text("<svg/>")
+    report.build(folder)
+    assert not (folder / "charts" / "copies.svg").exists()
+    assert (folder / "charts" / "mine.svg").exists()
+
+
+def test_unwritable_folder(four: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(report.ReportError, match="cannot be made"):
+        report.build(four, out=tmp_path / "taken")
+    assert list(tmp_path.iterdir()) == [tmp_path / "taken"]
+
+
+def test_warnings_come_first(study: Path) -> None:
+    synthetic.edit_summary(study, "oracle", lambda s: s["requests"].update(completed=1000))
+    text = re.sub(r"\s+", " ", page(load(study), []))
+    assert "<code>oracle</code> completed only 1,000 of 240" in text
+    assert text.index("Before you read the numbers") < text.index("has the shortest")
+
+
+def test_poor_results_make_a_page(study: Path) -> None:
+    for path in study.rglob("*.parquet"):
+        path.unlink()
+    for run in synthetic.FOUR:
+        (study / "runs" / run / "summary.json").write_text("{}")
+    text = check(report.build(study)).text
+    assert "not recorded" in text
+    assert "too little to conclude" in text
+
+
+def chromium(file: Path, shot: Path, scratch: Path, *more: str, height: int = 2400) -> str:
+    """A screenshot of a page in a headless browser; returns what the browser logged."""
+    program = next(
+        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+    )
+    if program is None:
+        pytest.skip("no chromium on this machine: the page cannot be looked at")
+    done = subprocess.run(
+        [
+            program,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--hide-scrollbars",
+            "--enable-logging=stderr",
+            f"--user-data-dir={scratch}",
+            f"--window-size=1280,{height}",
+            *more,
+            file.as_uri(),
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    (shot.parent / "log").write_text(done.stderr)
+    return done.stderr + done.stdout
+
+
+def test_looks_like_a_page_in_a_browser(built: Path, tmp_path: Path) -> None:
+    shot = tmp_path / "shot.png"
+    log = chromium(built / "report.html", shot, tmp_path / "profile", f"--screenshot={shot}")
+    assert "CONSOLE" not in log, [line for line in log.splitlines() if "CONSOLE" in line]
+    pixels = image.imread(shot)[:, :, :3]
+    assert pixels.shape[1] == 1280
+    # Not blank anywhere on the way down, and more than black on white.
+    for band in np.array_split(pixels[:2300], 6):
+        assert band.std() > 0.02
+    colours = np.unique((pixels[::3, ::3].reshape(-1, 3) * 15).astype(int), axis=0)
+    assert len(colours) > 40
+
+
+def test_every_picture_is_loaded_and_every_chart_has_a_size(built: Path, tmp_path: Path) -> None:
+    """Asks the browser itself, with a script added to a copy of the page (which has none)."""
+    text = (built / "report.html").read_text(encoding="utf-8")
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
+    # The same pictures once more as <img>: the load event waits for those, so nothing has to be waited for.
+    pictures = re.findall(r'xlink:href="(data:image/[^"]+)"', text)
+    probe = "".join(f'<img class="probe" alt="" style="position:absolute;width:1px" src="{uri}">' for uri in pictures)
+    probe += """<script>addEventListener("load", () => {
+      const loaded = [...document.querySelectorAll("img.probe")].every((img) => img.complete && img.naturalWidth > 0);
+      const sizes = [...document.querySelectorAll(".chart svg")].map((svg) => svg.getBoundingClientRect());
+      const sized = sizes.every((box) => box.width > 600 && box.height > 80);
+      const fits = document.documentElement.scrollWidth <= innerWidth;
+      const count = document.querySelectorAll("svg image").length;
+      document.title = `PROBE ${count} ${loaded} ${sizes.length} ${sized} ${fits}`;
+    });</script></body>"""
+    copy = tmp_path / "probe.html"
+    copy.write_text(text.replace("</body>", probe), encoding="utf-8")
+    dump = chromium(copy, tmp_path / "none", tmp_path / "profile", "--dump-dom")
+    found = re.search(r"PROBE (\d+) (\w+) (\d+) (\w+) (\w+)", dump)
+    assert found, "the page's load event did not come"
+    count, loaded, charts, sized, fits = found.groups()
+    assert int(count) == len(pictures) >= 3
+    assert int(charts) == len(report.chart_names())
+    assert (loaded, sized, fits) == ("true", "true", "true")
+
+
+def test_a_system_that_loses_is_marked(made: Callable[..., Path]) -> None:
+    slow = replace(synthetic.CONVENTIONAL, read_us=(900, 6, 75, 1))
+    folder = made({"conventional": synthetic.CONVENTIONAL, "slow": slow}, requests=4000)
+    _, rows = systems_table(load(folder))
+    assert [cell.sense for cell in rows[0][1]] == [""] * len(rows[0][1])
+    assert rows[1][1][0].sense == "worse"
+    assert rows[1][1][0].change.startswith("+")
