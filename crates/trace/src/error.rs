@@ -1,0 +1,123 @@
+//! Errors: what is wrong, where, what was expected, what to do.
+
+use std::fmt;
+
+/// Where in its input something is wrong.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file as the user named it, `standard input`, or the trace's name.
+    pub input: String,
+    /// Line (text) or row (Parquet), counted from 1.
+    pub line: Option<u64>,
+    /// Column in bytes, counted from 1.
+    pub column: Option<usize>,
+}
+
+impl Place {
+    /// The input as a whole.
+    pub fn input(name: impl Into<String>) -> Place {
+        Place { input: name.into(), line: None, column: None }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.input)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        if let Some(column) = self.column {
+            write!(f, ":{column}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What kind of thing is wrong; programs may tell errors apart by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The file is missing, a directory, not readable, or its storage fails.
+    Io,
+    /// The compressed data is damaged or ends too early.
+    Compression,
+    /// There is no request in the input.
+    Empty,
+    /// No supported format fits the content.
+    UnknownFormat,
+    /// Several formats fit the content, and only the user can say which.
+    AmbiguousFormat,
+    /// A line, row or column is not what the format says.
+    Malformed,
+    /// Time runs backwards further than the sorting window.
+    Disorder,
+    /// More page operations, pages or contents than 32-bit ids can name.
+    TooLarge,
+    /// The content asked for is not in the trace.
+    NoContent,
+    /// An argument makes no sense.
+    Argument,
+    /// The caller asked to stop.
+    Cancelled,
+}
+
+/// An error about a trace, in one line: `place: what is wrong; cure`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {what}{}", Cure(.cure))]
+pub struct TraceError {
+    /// Its kind.
+    pub cause: Cause,
+    /// Where it is.
+    pub place: Place,
+    /// What is wrong and what was expected.
+    pub what: String,
+    /// What the user can do; empty when there is nothing to say.
+    pub cure: String,
+}
+
+/// Puts a cure behind its message only when there is one.
+struct Cure<'a>(&'a str);
+
+impl fmt::Display for Cure<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, "; {}", self.0) }
+    }
+}
+
+impl TraceError {
+    /// An error about the whole of `input`.
+    pub fn new(
+        cause: Cause,
+        input: impl Into<String>,
+        what: impl Into<String>,
+        cure: impl Into<String>,
+    ) -> TraceError {
+        TraceError { cause, place: Place::input(input), what: what.into(), cure: cure.into() }
+    }
+
+    pub(crate) fn io(input: &str, error: &std::io::Error) -> TraceError {
+        use std::io::ErrorKind;
+        let (what, cure) = match error.kind() {
+            ErrorKind::NotFound => {
+                ("no such file".to_owned(), "check the path, or use '-' for standard input")
+            }
+            ErrorKind::PermissionDenied => {
+                ("permission denied".to_owned(), "make the file readable for this user")
+            }
+            ErrorKind::IsADirectory => {
+                ("this is a directory, a trace file was expected".to_owned(), "name one of the files in it")
+            }
+            _ => (error.to_string(), ""),
+        };
+        TraceError::new(Cause::Io, input, what, cure)
+    }
+
+    pub(crate) fn cancelled(input: &str) -> TraceError {
+        TraceError::new(Cause::Cancelled, input, "stopped on request", "")
+    }
+
+    pub(crate) fn at_line(mut self, line: u64, column: Option<usize>) -> TraceError {
+        self.place.line = Some(line);
+        self.place.column = column;
+        self
+    }
+}

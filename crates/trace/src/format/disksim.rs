@@ -1,0 +1,76 @@
+//! DiskSim ASCII: `time_ms device lba size flags`, decimal milliseconds, flag bit 0 = read.
+//!
+//! DiskSim itself counts addresses and sizes in 512-byte sectors (`disksim`); converted traces in
+//! bytes are about too (`disksim-bytes`). They are told apart only by proof: a size that is no
+//! multiple of 512 cannot be in bytes, for a block device has none such. Where every size is a
+//! multiple of 512 either may be meant, and the user is asked. A file whose times are all whole
+//! numbers is taken for `mqsim`, in nanoseconds.
+//!
+//! Source: J. Bucy et al., "The DiskSim Simulation Environment Version 4.0 Reference Manual", 2008.
+
+use super::{Reader, Row};
+use crate::request::Op;
+use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
+use crate::trace::OpenOptions;
+
+pub(crate) const ROW_SECTORS: Row = Row {
+    name: "disksim",
+    aliases: &["disksim-sectors"],
+    layout: "time_ms device lba_512 sectors flags, flag 1 = read",
+    yields_to: Some(super::mqsim::ROW.name),
+    reader: Reader::text::<DiskSim<SECTOR_BYTES>>(),
+};
+
+pub(crate) const ROW_BYTES: Row = Row {
+    name: "disksim-bytes",
+    aliases: &[],
+    layout: "time_ms device offset_bytes size_bytes flags, flag 1 = read",
+    yields_to: Some(super::mqsim::ROW.name),
+    reader: Reader::text::<DiskSim<1>>(),
+};
+
+const NS_PER_MS: u64 = 1_000_000;
+const READ_FLAG: u64 = 1;
+
+const TIME: Field = Field { name: "time", expected: "a decimal number of milliseconds" };
+const DEVICE: Field = Field { name: "device", expected: "a whole number" };
+const ADDRESS_SECTORS: Field = Field { name: "address", expected: "a number of 512-byte sectors" };
+const SIZE_SECTORS: Field = Field { name: "size", expected: "a number of 512-byte sectors" };
+const ADDRESS_BYTES: Field = Field { name: "address", expected: "a number of bytes, a multiple of 512" };
+const SIZE_BYTES: Field = Field { name: "size", expected: "a number of bytes, a multiple of 512" };
+const FLAGS: Field = Field { name: "flags", expected: "a whole number" };
+
+/// `UNIT`: bytes that an address or size of 1 stands for.
+struct DiskSim<const UNIT: u64>;
+
+impl<const UNIT: u64> LineParser for DiskSim<UNIT> {
+    fn new(_options: &OpenOptions) -> Self {
+        DiskSim
+    }
+
+    #[inline]
+    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+        let (address, size) =
+            if UNIT == 1 { (ADDRESS_BYTES, SIZE_BYTES) } else { (ADDRESS_SECTORS, SIZE_SECTORS) };
+        let mut fields = Fields::<false>::new(line);
+        let time_at = fields.at;
+        let time = fields.decimal_time(TIME, NS_PER_MS)?;
+        let device = fields.small(DEVICE)?;
+        let offset_at = fields.at;
+        let offset_bytes = fields.offset(address, UNIT)?;
+        if !offset_bytes.is_multiple_of(SECTOR_BYTES) {
+            return Err(Bad::new(offset_at, Complaint::NotA(address)));
+        }
+        let length_at = fields.at;
+        let length_bytes = fields.length(size, UNIT)?;
+        if !u64::from(length_bytes).is_multiple_of(SECTOR_BYTES) {
+            return Err(Bad::new(length_at, Complaint::NotA(size)));
+        }
+        let flags = fields.number(FLAGS, u64::from(u32::MAX), "beyond 2^32")?;
+        fields.end()?;
+        let op = if flags & READ_FLAG == 0 { Op::Write } else { Op::Read };
+        let time_ns = sink.time(time, 1, time_at)?;
+        let volume = sink.volume(u64::from(device), |device| device.to_string());
+        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+    }
+}

@@ -1,0 +1,126 @@
+//! FIU IODedup and SRCMap: `ts_ns pid process lba_512 sectors W|R major minor digest`.
+//!
+//! One line a request or, as the FIU recorder wrote them, a line for every 4 KB of it: lines of one
+//! time, process, direction and volume with consecutive addresses are joined again. The digest is an
+//! MD5 (32 hex digits) for every 4 KB, or eight of them (256 hex digits, one a sector: the homes
+//! traces); those of a longer request are concatenated. A process name may contain blanks.
+//!
+//! Source: R. Koller, R. Rangaswami, "I/O Deduplication", FAST '10, and the SNIA IOTTA repository's
+//! description of its traces.
+
+use super::{Reader, Row};
+use crate::CHUNK_BYTES;
+use crate::request::Op;
+use crate::text::{
+    Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES, add_contents, check_digest,
+};
+use crate::trace::OpenOptions;
+
+pub(crate) const ROW: Row = Row {
+    name: "fiu",
+    aliases: &["iodedup", "srcmap"],
+    layout: "time_ns pid process lba_512 sectors W|R major minor digest",
+    yields_to: None,
+    reader: Reader::text::<Fiu>(),
+};
+
+const TIME: Field = Field { name: "time", expected: "a whole number of nanoseconds" };
+const PID: Field = Field { name: "process id", expected: "a whole number" };
+const PROCESS: Field = Field { name: "process name", expected: "a word" };
+const ADDRESS: Field = Field { name: "address", expected: "a number of 512-byte sectors" };
+const SIZE: Field = Field { name: "size", expected: "a number of 512-byte sectors" };
+const DIRECTION: Field = Field { name: "direction", expected: "W or R" };
+const MAJOR: Field = Field { name: "major device number", expected: "a whole number" };
+const MINOR: Field = Field { name: "minor device number", expected: "a whole number" };
+const DIGEST: Field = Field { name: "digest", expected: "hex digits, 32 or 256 for every 4 KB" };
+
+/// What a line must continue to be a part of the request of the line before.
+#[derive(PartialEq, Eq)]
+struct Continued {
+    time: u64,
+    pid: u64,
+    op: Op,
+    volume: u32,
+    address: u64,
+}
+
+struct Fiu {
+    join: bool,
+    last: Option<Continued>,
+}
+
+impl LineParser for Fiu {
+    fn new(options: &OpenOptions) -> Fiu {
+        Fiu { join: options.join_lines, last: None }
+    }
+
+    #[inline]
+    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+        let mut fields = Fields::<false>::new(line);
+        let time_at = fields.at;
+        let time = fields.ticks(TIME)?;
+        let pid = fields.number(PID, u64::MAX, "beyond 2^64")?;
+        fields.word(PROCESS)?;
+        if !matches!(fields.peek(), Some(b'0'..=b'9')) {
+            pass_name_with_blanks(&mut fields);
+        }
+        let address = fields.offset(ADDRESS, SECTOR_BYTES)?;
+        let length = fields.length(SIZE, SECTOR_BYTES)?;
+        let op = direction(&mut fields)?;
+        let major = fields.small(MAJOR)?;
+        let minor = fields.small(MINOR)?;
+        let volume_key = u64::from(major) << 32 | u64::from(minor);
+        let digest_at = fields.at;
+        let digest = if length == 0 && fields.ended() { &[] } else { fields.word(DIGEST)? };
+        fields.end()?;
+        check_digest(digest, length, DIGEST).map_err(|complaint| Bad::new(digest_at, complaint))?;
+        let volume = sink.volume(volume_key, |_| format!("{major}:{minor}"));
+        let time_ns = sink.time(time, 1, time_at)?;
+        let this = Continued { time, pid, op, volume, address };
+        add_contents(sink, digest, length);
+        let continues = self.join && self.last.as_ref() == Some(&this);
+        if !(continues && sink.lengthen_last(length)) {
+            let request =
+                Parsed { time_ns, time_at, volume, op, offset_bytes: address, length_bytes: length };
+            if let Err(bad) = sink.push(&request) {
+                self.last = None;
+                return Err(bad);
+            }
+        }
+        // Only whole chunks can be followed by more: contents lie on a grid from the request's start.
+        self.last = (length > 0 && length.is_multiple_of(CHUNK_BYTES))
+            .then(|| Continued { address: address + u64::from(length), ..this });
+        Ok(())
+    }
+}
+
+#[inline]
+fn direction(fields: &mut Fields<'_, false>) -> Result<Op, Bad> {
+    let at = fields.at;
+    match fields.word(DIRECTION)? {
+        b"W" | b"w" => Ok(Op::Write),
+        b"R" | b"r" => Ok(Op::Read),
+        _ => Err(Bad::new(at, Complaint::NotA(DIRECTION))),
+    }
+}
+
+/// Fields behind the process name.
+const FIELDS_BEHIND_NAME: usize = 6;
+const FIELDS: usize = 9;
+
+/// Steps to the address of a line whose process name contains blanks, counting fields from the end.
+#[cold]
+fn pass_name_with_blanks(fields: &mut Fields<'_, false>) {
+    let mut starts = Vec::new();
+    let mut inside = false;
+    for (at, byte) in fields.line.iter().enumerate() {
+        let blank = matches!(byte, b' ' | b'\t');
+        if !blank && !inside {
+            starts.push(at);
+        }
+        inside = !blank;
+    }
+    if starts.len() > FIELDS {
+        fields.at = starts[starts.len() - FIELDS_BEHIND_NAME];
+    }
+}

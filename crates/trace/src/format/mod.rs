@@ -1,0 +1,249 @@
+//! The formats: one file each, one row each in [`REGISTRY`].
+//!
+//! To add a text format: write a file with a [`LineParser`] and a [`Row`], and name the row below.
+//! Recognition needs no code of its own: a format fits when its parser reads the first lines.
+
+mod disksim;
+mod fiu;
+mod foreign;
+mod mqsim;
+mod msr;
+pub(crate) mod parquet;
+mod spc;
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Cause, TraceError};
+use crate::input::{Input, Source};
+use crate::progress::Progress;
+use crate::text::{LineParser, Text, is_blank, lines_that_fit, read_lines};
+use crate::trace::{OpenOptions, Trace};
+
+/// All formats that can be read.
+static REGISTRY: [Row; 7] =
+    [fiu::ROW, msr::ROW, spc::ROW, mqsim::ROW, disksim::ROW_SECTORS, disksim::ROW_BYTES, parquet::ROW];
+
+/// A format as the registry knows it.
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    /// Other names and usual file endings.
+    pub(crate) aliases: &'static [&'static str],
+    /// What a line looks like, for messages.
+    pub(crate) layout: &'static str,
+    /// A format that is meant when it fits as many lines as this one.
+    pub(crate) yields_to: Option<&'static str>,
+    pub(crate) reader: Reader,
+}
+
+/// How the input of a format is read.
+pub(crate) enum Reader {
+    /// Line by line.
+    Text { fit: fn(&[&[u8]]) -> usize, read: fn(Text<'_>) -> Result<Trace, TraceError> },
+    /// By seeking in a Parquet file.
+    Parquet,
+}
+
+impl Reader {
+    /// The reader of a text format with parser `P`.
+    pub(crate) const fn text<P: LineParser>() -> Reader {
+        Reader::Text { fit: lines_that_fit::<P>, read: read_lines::<P> }
+    }
+}
+
+/// A trace format, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Format(&'static str);
+
+impl Format {
+    /// Of traces that were made in memory, not read.
+    pub const MEMORY: Format = Format("memory");
+    /// The canonical Parquet.
+    pub const PARQUET: Format = Format(parquet::ROW.name);
+
+    /// Its name, as `--format` takes it.
+    pub fn name(self) -> &'static str {
+        self.0
+    }
+
+    /// All formats that can be read.
+    pub fn all() -> impl Iterator<Item = Format> {
+        REGISTRY.iter().map(|row| Format(row.name))
+    }
+
+    /// What a line (or a row) of it looks like.
+    pub fn layout(self) -> &'static str {
+        self.row().map_or("", |row| row.layout)
+    }
+
+    fn row(self) -> Option<&'static Row> {
+        REGISTRY.iter().find(|row| row.name == self.0)
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl FromStr for Format {
+    type Err = TraceError;
+
+    fn from_str(name: &str) -> Result<Format, TraceError> {
+        let wanted = name.to_ascii_lowercase();
+        let called = |row: &&Row| row.name == wanted || row.aliases.contains(&wanted.as_str());
+        match REGISTRY.iter().find(called) {
+            Some(row) => Ok(Format(row.name)),
+            None => Err(TraceError::new(
+                Cause::Argument,
+                "format",
+                format!("there is no format '{name}'"),
+                format!("use one of {}", supported()),
+            )),
+        }
+    }
+}
+
+fn supported() -> String {
+    let names: Vec<&str> = REGISTRY.iter().map(|row| row.name).collect();
+    names.join(", ")
+}
+
+/// Endings that are no part of a trace's name.
+fn known_endings() -> Vec<&'static str> {
+    let compressions = ["gz", "zst", "xz", "bz2"];
+    let texts = ["csv", "trace", "ascii", "txt", "blkparse"];
+    let formats = REGISTRY.iter().flat_map(|row| [&[row.name], row.aliases].concat());
+    compressions.into_iter().chain(texts).chain(formats).collect()
+}
+
+/// Reads a trace of any format.
+pub(crate) fn open(
+    source: &Source,
+    options: &OpenOptions,
+    progress: &dyn Progress,
+) -> Result<Trace, TraceError> {
+    let mut input = Input::open(source)?;
+    let trace_name = source.trace_name(&known_endings());
+    let is_parquet = input.peek(parquet::MAGIC.len())? == parquet::MAGIC;
+    if is_parquet {
+        if let Some(other) = options.format.filter(|&format| format != Format::PARQUET) {
+            return Err(TraceError::new(
+                Cause::Malformed,
+                &input.name,
+                format!("this is a Parquet file, {other} was asked for"),
+                "leave --format out, or use --format parquet",
+            ));
+        }
+        return parquet::read(source, input, &trace_name, options, progress);
+    }
+    let name = input.name.clone();
+    let mut blocks = input.into_blocks(options.threaded);
+    let first = blocks.next(Vec::new())?;
+    if first.is_empty() {
+        return Err(crate::input::empty(&name));
+    }
+    refuse_binary(&name, &first)?;
+    let row = match options.format {
+        Some(format) => format.row(),
+        None => Some(recognise(&name, &first)?),
+    };
+    let Some((row, read)) = row.and_then(|row| match row.reader {
+        Reader::Text { read, .. } => Some((row, read)),
+        Reader::Parquet => None,
+    }) else {
+        return Err(TraceError::new(
+            Cause::Malformed,
+            &name,
+            "this is not a Parquet file: it does not begin with PAR1",
+            "leave --format out, the format is then recognised by its content",
+        ));
+    };
+    read(Text { format: Format(row.name), trace_name, blocks, first, options, progress })
+}
+
+/// How much of the beginning is looked at for bytes that no text has.
+const BINARY_LOOK_BYTES: usize = 64 * 1024;
+
+fn refuse_binary(name: &str, first: &[u8]) -> Result<(), TraceError> {
+    let look = &first[..first.len().min(BINARY_LOOK_BYTES)];
+    let Some(at) = look.iter().position(|&byte| byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c))
+    else {
+        return Ok(());
+    };
+    Err(TraceError::new(
+        Cause::UnknownFormat,
+        name,
+        format!(
+            "this is binary data (byte {:#04x} at offset {at}), a text trace or Parquet was expected",
+            look[at]
+        ),
+        format!("convert it to one of the supported formats: {}", supported()),
+    ))
+}
+
+/// How many lines of the beginning decide on the format.
+const LINES_LOOKED_AT: usize = 400;
+
+/// Finds the one format whose parser reads most of the first lines.
+fn recognise(name: &str, first: &[u8]) -> Result<&'static Row, TraceError> {
+    let lines: Vec<&[u8]> = first
+        .split(|&byte| byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .filter(|line| !is_blank(line))
+        .take(LINES_LOOKED_AT)
+        .collect();
+    if lines.is_empty() {
+        return Err(crate::input::empty(name));
+    }
+    let scores: Vec<(&'static Row, usize)> = REGISTRY
+        .iter()
+        .map(|row| match row.reader {
+            Reader::Text { fit, .. } => (row, fit(&lines)),
+            Reader::Parquet => (row, 0),
+        })
+        .collect();
+    let best = scores.iter().map(|&(_, fit)| fit).max().unwrap_or(0);
+    if best * 2 < lines.len() || best == 0 {
+        return Err(unknown(name, &lines));
+    }
+    let fits: Vec<&'static Row> =
+        scores.into_iter().filter(|&(_, fit)| fit == best).map(|(row, _)| row).collect();
+    let meant: Vec<&'static Row> = fits
+        .iter()
+        .copied()
+        .filter(|row| !fits.iter().any(|other| row.yields_to == Some(other.name)))
+        .collect();
+    match meant[..] {
+        [row] => Ok(row),
+        _ => Err(ambiguous(name, &meant)),
+    }
+}
+
+fn unknown(name: &str, lines: &[&[u8]]) -> TraceError {
+    let what = match foreign::name_of(lines) {
+        Some(foreign) => format!("this looks like {foreign}, which cannot be read yet"),
+        None => {
+            let start = lines[0].get(..60).unwrap_or(lines[0]);
+            format!("no supported format fits lines like '{}'", start.escape_ascii())
+        }
+    };
+    TraceError::new(
+        Cause::UnknownFormat,
+        name,
+        what,
+        format!("convert it to a supported format ({}), or name the format with --format", supported()),
+    )
+}
+
+fn ambiguous(name: &str, candidates: &[&Row]) -> TraceError {
+    let list: Vec<String> = candidates.iter().map(|row| format!("{} ({})", row.name, row.layout)).collect();
+    let options: Vec<String> = candidates.iter().map(|row| format!("--format {}", row.name)).collect();
+    TraceError::new(
+        Cause::AmbiguousFormat,
+        name,
+        format!("these formats cannot be told apart by their looks: {}", list.join("; ")),
+        format!("say which one it is with {}", options.join(" or ")),
+    )
+}

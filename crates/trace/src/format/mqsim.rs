@@ -1,0 +1,64 @@
+//! MQSim and SSDSim ASCII: `time_ns device lba_512 sectors 0|1 [digest]`, 1 = read, 0 = write.
+//!
+//! The two simulators read the same layout, so it is one format. Its mark among five-column formats
+//! is the time: whole nanoseconds, where DiskSim has milliseconds with a decimal point. Each device
+//! is a volume. A sixth column, in converted FIU traces, holds digests as `fiu` lines do.
+
+use super::{Reader, Row};
+use crate::request::Op;
+use crate::text::{
+    Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES, add_contents, check_digest,
+};
+use crate::trace::OpenOptions;
+
+pub(crate) const ROW: Row = Row {
+    name: "mqsim",
+    aliases: &["ssdsim"],
+    layout: "time_ns device lba_512 sectors op [digest], op 1 = read, 0 = write",
+    yields_to: None,
+    reader: Reader::text::<MqSim>(),
+};
+
+const TIME: Field = Field { name: "time", expected: "a whole number of nanoseconds" };
+const DEVICE: Field = Field { name: "device", expected: "a whole number" };
+const ADDRESS: Field = Field { name: "address", expected: "a number of 512-byte sectors" };
+const SIZE: Field = Field { name: "size", expected: "a number of 512-byte sectors" };
+const OPERATION: Field = Field { name: "operation", expected: "1 (read) or 0 (write)" };
+const DIGEST: Field = Field { name: "digest", expected: "hex digits, 32 or 256 for every 4 KB" };
+
+struct MqSim;
+
+impl LineParser for MqSim {
+    fn new(_options: &OpenOptions) -> MqSim {
+        MqSim
+    }
+
+    #[inline]
+    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+        let mut fields = Fields::<false>::new(line);
+        let time_at = fields.at;
+        let time = fields.ticks(TIME)?;
+        let device = fields.small(DEVICE)?;
+        let offset_bytes = fields.offset(ADDRESS, SECTOR_BYTES)?;
+        let length_bytes = fields.length(SIZE, SECTOR_BYTES)?;
+        let op_at = fields.at;
+        let op = match fields.word(OPERATION)? {
+            b"0" => Op::Write,
+            b"1" => Op::Read,
+            _ => return Err(Bad::new(op_at, Complaint::NotA(OPERATION))),
+        };
+        let mut digest: &[u8] = &[];
+        if !fields.ended() {
+            let digest_at = fields.at;
+            digest = fields.word(DIGEST)?;
+            fields.end()?;
+            check_digest(digest, length_bytes, DIGEST).map_err(|complaint| Bad::new(digest_at, complaint))?;
+        }
+        let time_ns = sink.time(time, 1, time_at)?;
+        let volume = sink.volume(u64::from(device), |device| device.to_string());
+        if !digest.is_empty() {
+            add_contents(sink, digest, length_bytes);
+        }
+        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+    }
+}

@@ -1,0 +1,40 @@
+//! The canonical Parquet. The schema is written down in docs/trace-formats.md.
+
+mod read;
+mod write;
+
+use std::path::{Path, PathBuf};
+
+pub(crate) use read::read;
+pub use write::write_parquet;
+
+use super::{Reader, Row};
+
+pub(crate) const ROW: Row = Row {
+    name: "parquet",
+    aliases: &["pq"],
+    layout: "time_ns, volume, op, offset_bytes, length_bytes, content",
+    yields_to: None,
+    reader: Reader::Parquet,
+};
+
+/// How every Parquet file begins.
+pub(crate) const MAGIC: &[u8] = b"PAR1";
+
+/// Version of the schema; files of a later one are refused.
+const SCHEMA_VERSION: u32 = 1;
+
+// Keys of the file's key-value metadata.
+const KEY_SCHEMA: &str = "flashtwin.schema";
+const KEY_CHUNK_BYTES: &str = "flashtwin.chunk_bytes";
+const KEY_SOURCE_NAME: &str = "flashtwin.source_name";
+const KEY_SOURCE_FORMAT: &str = "flashtwin.source_format";
+const KEY_VOLUME_NAMES: &str = "flashtwin.volume_names";
+const KEY_QUALITY: &str = "flashtwin.quality";
+const KEY_TRACE_DIGEST: &str = "flashtwin.trace_digest";
+const KEY_HAS_DIGESTS: &str = "flashtwin.has_digests";
+
+/// Where the digests of a trace's contents lie: `NAME.digests.parquet` beside `NAME.parquet`.
+fn digests_path(path: &Path) -> PathBuf {
+    path.with_extension("digests.parquet")
+}

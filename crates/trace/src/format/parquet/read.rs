@@ -1,0 +1,396 @@
+//! Reading the canonical Parquet.
+
+use std::fs::File;
+use std::path::Path;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
+};
+use arrow_array::{Array, RecordBatch, UInt32Array};
+use arrow_schema::{DataType, Schema};
+use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::reader::ChunkReader;
+
+use super::{
+    KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_QUALITY, KEY_SCHEMA, KEY_TRACE_DIGEST, KEY_VOLUME_NAMES,
+    SCHEMA_VERSION, digests_path,
+};
+use crate::CHUNK_BYTES;
+use crate::digest::{Digests, fold};
+use crate::error::{Cause, TraceError};
+use crate::format::Format;
+use crate::input::{Input, Source};
+use crate::progress::Progress;
+use crate::quality::Quality;
+use crate::request::{NO_CONTENT, Op};
+use crate::trace::{Columns, OpenOptions, Trace, Volumes, check, finish};
+
+const BATCH_ROWS: usize = 1 << 16;
+
+/// Reads the requests of `input`, and the digests beside a plain file.
+pub(crate) fn read(
+    source: &Source,
+    input: Input,
+    trace_name: &str,
+    options: &OpenOptions,
+    progress: &dyn Progress,
+) -> Result<Trace, TraceError> {
+    let reader = Requests { name: input.name.clone(), trace_name, options, progress, bytes: input.total };
+    match source {
+        Source::File(path) if !input.is_compressed() => {
+            let file = File::open(path).map_err(|error| TraceError::io(&input.name, &error))?;
+            reader.read(file, Some(path))
+        }
+        _ => reader.read(Bytes::from(input.read_all()?), None),
+    }
+}
+
+struct Requests<'a> {
+    name: String,
+    trace_name: &'a str,
+    options: &'a OpenOptions,
+    progress: &'a dyn Progress,
+    bytes: u64,
+}
+
+/// The columns that must be there, and their types as the schema has them.
+const REQUIRED: [(&str, DataType); 5] = [
+    ("time_ns", DataType::Int64),
+    ("volume", DataType::UInt32),
+    ("op", DataType::UInt8),
+    ("offset_bytes", DataType::UInt64),
+    ("length_bytes", DataType::UInt32),
+];
+const CONTENT: &str = "content";
+const SCHEMA_CURE: &str =
+    "write the columns as docs/trace-formats.md lists them, or make the file with `flashtwin trace convert`";
+
+impl Requests<'_> {
+    fn malformed(&self, what: impl Into<String>) -> TraceError {
+        TraceError::new(Cause::Malformed, &self.name, what, SCHEMA_CURE)
+    }
+
+    fn broken(&self, error: &dyn std::fmt::Display) -> TraceError {
+        TraceError::new(
+            Cause::Malformed,
+            &self.name,
+            format!("this Parquet file cannot be read ({error})"),
+            "it may be truncated: fetch or write it again",
+        )
+    }
+
+    fn read<R: ChunkReader + 'static>(&self, file: R, path: Option<&Path>) -> Result<Trace, TraceError> {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| self.broken(&error))?;
+        let metadata = Metadata::of(builder.metadata());
+        self.check_version(&metadata)?;
+        self.check_schema(builder.schema())?;
+        let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
+        let wanted = REQUIRED.iter().map(|(name, _)| *name).chain([CONTENT]);
+        let mask = ProjectionMask::columns(builder.parquet_schema(), wanted);
+        let batches = builder
+            .with_projection(mask)
+            .with_batch_size(BATCH_ROWS)
+            .build()
+            .map_err(|error| self.broken(&error))?;
+        let mut columns = self.read_batches(batches, rows)?;
+        if columns.time_ns.is_empty() {
+            return Err(crate::input::empty(&self.name));
+        }
+        if let Some(path) = path
+            && !columns.content.is_empty()
+        {
+            columns.digests = read_digests(&digests_path(path), &metadata)?;
+        }
+        check(&self.name, &columns)?;
+        self.finish(columns, &metadata)
+    }
+
+    fn check_version(&self, metadata: &Metadata) -> Result<(), TraceError> {
+        if let Some(version) = metadata.get(KEY_SCHEMA) {
+            let known = version.parse::<u32>().is_ok_and(|version| version <= SCHEMA_VERSION);
+            if !known {
+                return Err(self.malformed(format!(
+                    "schema version '{version}' is not known, {SCHEMA_VERSION} was expected"
+                )));
+            }
+        }
+        match metadata.get(KEY_CHUNK_BYTES) {
+            Some(bytes) if bytes != CHUNK_BYTES.to_string() => {
+                Err(self.malformed(format!("contents of {bytes} bytes each, {CHUNK_BYTES} was expected")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_schema(&self, schema: &Schema) -> Result<(), TraceError> {
+        for (name, expected) in &REQUIRED {
+            let Ok(field) = schema.field_with_name(name) else {
+                let present: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+                return Err(self.malformed(format!(
+                    "column {name} ({expected}) is missing; the file has {}",
+                    present.join(", ")
+                )));
+            };
+            if !field.data_type().is_integer() {
+                return Err(self
+                    .malformed(format!("column {name} is {}, {expected} was expected", field.data_type())));
+            }
+        }
+        match schema.field_with_name(CONTENT).map(|f| f.data_type()) {
+            Err(_) | Ok(DataType::Null) => Ok(()),
+            Ok(DataType::List(item) | DataType::LargeList(item)) if item.data_type().is_integer() => Ok(()),
+            Ok(other) => {
+                Err(self.malformed(format!("column {CONTENT} is {other}, List(UInt32) was expected")))
+            }
+        }
+    }
+
+    fn read_batches(&self, batches: ParquetRecordBatchReader, rows: usize) -> Result<Columns, TraceError> {
+        let mut columns = Columns {
+            time_ns: Vec::with_capacity(rows),
+            volume: Vec::with_capacity(rows),
+            op: Vec::with_capacity(rows),
+            offset_bytes: Vec::with_capacity(rows),
+            length_bytes: Vec::with_capacity(rows),
+            content_start: vec![0],
+            ..Columns::default()
+        };
+        for batch in batches {
+            let batch = batch.map_err(|error| self.broken(&error))?;
+            self.append(&batch, &mut columns)?;
+            let share = columns.time_ns.len() as f64 / rows.max(1) as f64;
+            self.progress.update((self.bytes as f64 * share) as u64, self.bytes);
+            if self.progress.cancelled() {
+                return Err(TraceError::cancelled(&self.name));
+            }
+        }
+        Ok(columns)
+    }
+
+    fn append(&self, batch: &RecordBatch, columns: &mut Columns) -> Result<(), TraceError> {
+        let row = columns.time_ns.len() as u64;
+        let column = |name: &str| {
+            batch.column_by_name(name).ok_or_else(|| self.malformed(format!("column {name} is missing")))
+        };
+        let fail = |name: &'static str| {
+            move |(at, what): (usize, String)| {
+                self.malformed(format!("column {name}: {what}")).at_line(row + at as u64 + 1, None)
+            }
+        };
+        extend::<Int64Type>(&mut columns.time_ns, column("time_ns")?).map_err(fail("time_ns"))?;
+        extend::<UInt32Type>(&mut columns.volume, column("volume")?).map_err(fail("volume"))?;
+        extend::<UInt64Type>(&mut columns.offset_bytes, column("offset_bytes")?)
+            .map_err(fail("offset_bytes"))?;
+        extend::<UInt32Type>(&mut columns.length_bytes, column("length_bytes")?)
+            .map_err(fail("length_bytes"))?;
+        let mut numbers = Vec::with_capacity(batch.num_rows());
+        extend::<UInt8Type>(&mut numbers, column("op")?).map_err(fail("op"))?;
+        for (at, &number) in numbers.iter().enumerate() {
+            let op = Op::from_number(number).ok_or_else(|| {
+                let what = format!("{number} is not 0 (read), 1 (write) or 2 (trim)");
+                fail("op")((at, what))
+            })?;
+            columns.op.push(op);
+        }
+        if let Some(content) = batch.column_by_name(CONTENT) {
+            append_contents(columns, content).map_err(fail(CONTENT))?;
+        }
+        // Files without the column have no contents anywhere.
+        let end = columns.content.len() as u64;
+        columns.content_start.resize(columns.time_ns.len() + 1, end);
+        Ok(())
+    }
+
+    fn finish(&self, mut columns: Columns, metadata: &Metadata) -> Result<Trace, TraceError> {
+        let mut quality: Quality = metadata
+            .get(KEY_QUALITY)
+            .and_then(|json| serde_json::from_str(json).ok())
+            .unwrap_or_else(|| Quality { lines: columns.time_ns.len() as u64, ..Quality::default() });
+        // They are judged again.
+        quality.warnings.clear();
+        self.check_order(&columns.time_ns, &mut quality)?;
+        let names: Vec<String> = metadata
+            .get(KEY_VOLUME_NAMES)
+            .and_then(|json| serde_json::from_str(json).ok())
+            .unwrap_or_default();
+        let mut volumes = Volumes::default();
+        for volume in &mut columns.volume {
+            *volume = volumes.index(u64::from(*volume), |key| {
+                let name = names.get(key as usize).cloned();
+                name.unwrap_or_else(|| key.to_string())
+            });
+        }
+        let format = Format::PARQUET;
+        Ok(finish(self.trace_name, format, columns, volumes, quality))
+    }
+
+    fn check_order(&self, time_ns: &[i64], quality: &mut Quality) -> Result<(), TraceError> {
+        let mut latest = i64::MIN;
+        for (row, &time) in time_ns.iter().enumerate() {
+            if time >= latest {
+                latest = time;
+                continue;
+            }
+            let behind = latest.abs_diff(time);
+            if behind > self.options.sort_window_ns {
+                return Err(TraceError::new(
+                    Cause::Disorder,
+                    &self.name,
+                    format!(
+                        "time_ns {time} is {:.6} s earlier than a request before it, the sorting window is {:.6} s",
+                        behind as f64 / 1e9,
+                        self.options.sort_window_ns as f64 / 1e9
+                    ),
+                    format!("sort the file by time, or widen the window: sort_window_ns = {behind} or more"),
+                )
+                .at_line(row as u64 + 1, None));
+            }
+            quality.reordered_requests += 1;
+            quality.largest_step_back_ns = quality.largest_step_back_ns.max(behind);
+        }
+        let span = latest.checked_sub(time_ns.iter().copied().min().unwrap_or(0));
+        match span {
+            Some(_) => Ok(()),
+            None => Err(self.malformed("time_ns spans more than 292 years")),
+        }
+    }
+}
+
+/// Key-value metadata of a file.
+struct Metadata(Vec<(String, String)>);
+
+impl Metadata {
+    fn of(metadata: &ParquetMetaData) -> Metadata {
+        let pairs = metadata.file_metadata().key_value_metadata();
+        Metadata(
+            pairs
+                .into_iter()
+                .flatten()
+                .filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?)))
+                .collect(),
+        )
+    }
+
+    fn get(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+    }
+}
+
+/// A row of a batch and what is wrong there.
+type BadRow = (usize, String);
+
+/// Appends an integer column of any width to `values`.
+fn extend<T: ArrowPrimitiveType>(values: &mut Vec<T::Native>, array: &dyn Array) -> Result<(), BadRow>
+where
+    T::Native: TryFrom<i64> + TryFrom<u64>,
+{
+    if array.null_count() > 0 {
+        let row = array.nulls().and_then(|n| (0..n.len()).find(|&i| n.is_null(i)));
+        return Err((row.unwrap_or(0), "a value is missing (null)".to_owned()));
+    }
+    if let Some(exact) = array.as_primitive_opt::<T>() {
+        values.extend_from_slice(exact.values());
+        return Ok(());
+    }
+    fn convert<S: ArrowPrimitiveType, W, N>(values: &mut Vec<N>, array: &dyn Array) -> Result<(), BadRow>
+    where
+        W: From<S::Native> + std::fmt::Display + Copy,
+        N: TryFrom<W>,
+    {
+        for (row, &value) in array.as_primitive::<S>().values().iter().enumerate() {
+            let wide = W::from(value);
+            let fits = N::try_from(wide).map_err(|_| (row, format!("{wide} is out of range")))?;
+            values.push(fits);
+        }
+        Ok(())
+    }
+    match array.data_type() {
+        DataType::Int8 => convert::<Int8Type, i64, _>(values, array),
+        DataType::Int16 => convert::<Int16Type, i64, _>(values, array),
+        DataType::Int32 => convert::<Int32Type, i64, _>(values, array),
+        DataType::Int64 => convert::<Int64Type, i64, _>(values, array),
+        DataType::UInt8 => convert::<UInt8Type, u64, _>(values, array),
+        DataType::UInt16 => convert::<UInt16Type, u64, _>(values, array),
+        DataType::UInt32 => convert::<UInt32Type, u64, _>(values, array),
+        DataType::UInt64 => convert::<UInt64Type, u64, _>(values, array),
+        other => Err((0, format!("{other} is not a whole number"))),
+    }
+}
+
+/// Appends a content column: a list of ids (or null) a row.
+fn append_contents(columns: &mut Columns, array: &dyn Array) -> Result<(), BadRow> {
+    let mut at = columns.content.len() as u64;
+    if let Some(lists) = array.as_list_opt::<i32>() {
+        append_ids(&mut columns.content, lists.values())?;
+        // A null list has no values in files read from Parquet, so lengths tell everything.
+        for pair in lists.value_offsets().windows(2) {
+            at += (pair[1] - pair[0]) as u64;
+            columns.content_start.push(at);
+        }
+    } else if let Some(lists) = array.as_list_opt::<i64>() {
+        append_ids(&mut columns.content, lists.values())?;
+        for pair in lists.value_offsets().windows(2) {
+            at += (pair[1] - pair[0]) as u64;
+            columns.content_start.push(at);
+        }
+    }
+    Ok(())
+}
+
+/// Appends content ids; a null one is unknown.
+fn append_ids(content: &mut Vec<u32>, values: &dyn Array) -> Result<(), BadRow> {
+    let Some(nulls) = values.nulls().filter(|nulls| nulls.null_count() > 0) else {
+        return extend::<UInt32Type>(content, values);
+    };
+    let Some(ids) = values.as_any().downcast_ref::<UInt32Array>() else {
+        return Err((0, "missing ids (null) need the type UInt32".to_owned()));
+    };
+    content.extend(ids.values().iter().zip(nulls).map(|(&id, known)| if known { id } else { NO_CONTENT }));
+    Ok(())
+}
+
+/// Digests lie in a file of their own; a trace is complete without them.
+fn read_digests(path: &Path, trace: &Metadata) -> Result<Digests, TraceError> {
+    if trace.get(KEY_HAS_DIGESTS) == Some("false") {
+        return Ok(Digests::default());
+    }
+    let Ok(file) = File::open(path) else {
+        return Ok(Digests::default());
+    };
+    let name = path.display().to_string();
+    let broken = |what: String| {
+        let cure = "remove the file (digests are optional), or convert the trace again";
+        TraceError::new(Cause::Malformed, &name, what, cure)
+    };
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file)
+        .map_err(|error| broken(format!("this Parquet file cannot be read ({error})")))?;
+    let metadata = Metadata::of(builder.metadata());
+    if let (Some(own), Some(wanted)) = (metadata.get(KEY_TRACE_DIGEST), trace.get(KEY_TRACE_DIGEST))
+        && own != wanted
+    {
+        return Err(broken("these digests belong to another trace".to_owned()));
+    }
+    let batches =
+        builder.build().map_err(|error| broken(format!("this Parquet file cannot be read ({error})")))?;
+    let mut found: Vec<(u32, [u8; 16])> = Vec::new();
+    for batch in batches {
+        let batch = batch.map_err(|error| broken(format!("this Parquet file cannot be read ({error})")))?;
+        let ids = batch.column_by_name("content").and_then(|c| c.as_primitive_opt::<UInt32Type>());
+        let digests = batch.column_by_name("digest").and_then(|c| c.as_binary_opt::<i32>());
+        let (Some(ids), Some(digests)) = (ids, digests) else {
+            let what = "columns content (UInt32) and digest (Binary) were expected";
+            return Err(broken(what.to_owned()));
+        };
+        found.extend(ids.values().iter().zip(digests).filter_map(|(&id, digest)| Some((id, fold(digest?)))));
+    }
+    found.sort_by_key(|&(id, _)| id);
+    if !found.iter().enumerate().all(|(at, &(id, _))| at == id as usize) {
+        return Err(broken("contents must be numbered from 0 without gaps".to_owned()));
+    }
+    Ok(Digests::new(found.into_iter().map(|(_, digest)| digest).collect()))
+}

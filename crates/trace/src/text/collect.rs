@@ -1,0 +1,156 @@
+//! Where line parsers put what they read.
+
+use crate::digest::{Digests, fold};
+use crate::quality::Quality;
+use crate::request::{NO_CONTENT, Op};
+use crate::trace::{Columns, OpenOptions, Volumes};
+
+use super::fields::{Bad, Complaint, Field};
+use super::intern::{BATCH, Interner};
+
+/// One request as a line tells it.
+pub(crate) struct Parsed {
+    /// From [`Collector::time`].
+    pub(crate) time_ns: i64,
+    /// Where on the line the time stands.
+    pub(crate) time_at: usize,
+    /// From [`Collector::volume`].
+    pub(crate) volume: u32,
+    pub(crate) op: Op,
+    pub(crate) offset_bytes: u64,
+    pub(crate) length_bytes: u32,
+}
+
+/// Collects requests into columns, in file order.
+pub(crate) struct Collector {
+    columns: Columns,
+    volumes: Volumes,
+    pub(crate) quality: Quality,
+    interner: Interner,
+    /// Digests of the last entries of `columns.content`, whose ids are looked up together.
+    waiting: Vec<[u8; 16]>,
+    /// First time of the file, in the file's own ticks: some clocks count from the year 1601.
+    first_tick: Option<u64>,
+    latest_ns: i64,
+    window_ns: u64,
+}
+
+impl Collector {
+    pub(crate) fn new(options: &OpenOptions) -> Collector {
+        Collector {
+            columns: Columns { content_start: vec![0], ..Columns::default() },
+            volumes: Volumes::default(),
+            quality: Quality::default(),
+            interner: Interner::new(),
+            waiting: Vec::with_capacity(BATCH),
+            first_tick: None,
+            latest_ns: i64::MIN,
+            window_ns: options.sort_window_ns,
+        }
+    }
+
+    /// A time in ticks of `ns_per_tick`, as nanoseconds since the file's first time.
+    #[inline]
+    pub(crate) fn time(&mut self, ticks: u64, ns_per_tick: i64, at: usize) -> Result<i64, Bad> {
+        const TIME: Field = Field { name: "time", expected: "a time" };
+        let first = *self.first_tick.get_or_insert(ticks);
+        // Both are below 2^63, so the difference fits.
+        (ticks as i64 - first as i64).checked_mul(ns_per_tick).ok_or_else(|| {
+            let limit = "more than 292 years away from the first request";
+            Bad::new(at, Complaint::Beyond(TIME, limit))
+        })
+    }
+
+    /// Index of a volume by its key, by which volumes are numbered in the end.
+    #[inline]
+    pub(crate) fn volume(&mut self, key: u64, name: impl FnOnce(u64) -> String) -> u32 {
+        self.volumes.index(key, name)
+    }
+
+    /// Adds a request; its contents, if any, have been added before.
+    #[inline]
+    pub(crate) fn push(&mut self, parsed: &Parsed) -> Result<(), Bad> {
+        if parsed.time_ns < self.latest_ns {
+            self.step_back(parsed)?;
+        } else {
+            self.latest_ns = parsed.time_ns;
+        }
+        if parsed.length_bytes == 0 {
+            self.quality.empty_requests += 1;
+            return Ok(());
+        }
+        let columns = &mut self.columns;
+        columns.time_ns.push(parsed.time_ns);
+        columns.volume.push(parsed.volume);
+        columns.op.push(parsed.op);
+        columns.offset_bytes.push(parsed.offset_bytes);
+        columns.length_bytes.push(parsed.length_bytes);
+        columns.content_start.push(columns.content.len() as u64);
+        Ok(())
+    }
+
+    #[cold]
+    fn step_back(&mut self, parsed: &Parsed) -> Result<(), Bad> {
+        let behind_ns = self.latest_ns.abs_diff(parsed.time_ns);
+        if behind_ns > self.window_ns {
+            // The line may be skipped: what it brought must not stay.
+            self.look_up();
+            let kept = self.columns.content_start.last().copied().unwrap_or(0);
+            self.columns.content.truncate(kept as usize);
+            let window_ns = self.window_ns;
+            let complaint = Complaint::TooEarly { behind_ns, window_ns };
+            return Err(Bad::new(parsed.time_at, complaint));
+        }
+        let quality = &mut self.quality;
+        quality.reordered_requests += 1;
+        quality.largest_step_back_ns = quality.largest_step_back_ns.max(behind_ns);
+        Ok(())
+    }
+
+    /// Lengthens the last request by `length_bytes`, whose contents have been added before; false
+    /// (and nothing is done) when there is none or it would become too long.
+    #[inline]
+    pub(crate) fn lengthen_last(&mut self, length_bytes: u32) -> bool {
+        let columns = &mut self.columns;
+        let (Some(length), Some(end)) = (columns.length_bytes.last_mut(), columns.content_start.last_mut())
+        else {
+            return false;
+        };
+        match length.checked_add(length_bytes) {
+            Some(sum) => {
+                *length = sum;
+                *end = columns.content.len() as u64;
+                self.quality.joined_lines += 1;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Adds one content of the request to come.
+    #[inline]
+    pub(crate) fn content(&mut self, digest: &[u8]) {
+        self.columns.content.push(NO_CONTENT);
+        self.waiting.push(fold(digest));
+        if self.waiting.len() == BATCH {
+            self.look_up();
+        }
+    }
+
+    /// Gives the waiting contents their ids.
+    fn look_up(&mut self) {
+        let content = &mut self.columns.content;
+        let first = content.len() - self.waiting.len();
+        let ids = &mut content[first..];
+        // 2^32 contents would be 64 GB of digests: the id then is "unknown".
+        self.interner.ids(&self.waiting, |nth, id| ids[nth] = id.unwrap_or(NO_CONTENT));
+        self.waiting.clear();
+    }
+
+    pub(crate) fn into_parts(mut self) -> (Columns, Volumes, Quality) {
+        self.look_up();
+        let mut columns = self.columns;
+        columns.digests = Digests::new(self.interner.digests);
+        (columns, self.volumes, self.quality)
+    }
+}

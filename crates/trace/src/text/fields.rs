@@ -1,0 +1,289 @@
+//! The fields of a line: numbers, times, words, each with its place for error messages.
+
+use crate::error::{Cause, Place, TraceError};
+
+/// Unit of addresses and sizes in most text formats.
+pub(crate) const SECTOR_BYTES: u64 = 512;
+/// Highest offset accepted: a request of any length then ends below 2^63 bytes.
+const OFFSET_BYTES_MAX: u64 = i64::MAX as u64 - u32::MAX as u64;
+const LENGTH_BYTES_MAX: u64 = u32::MAX as u64;
+
+/// A field as messages call it: "`name` 'text' is not `expected`".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    pub(crate) expected: &'static str,
+}
+
+/// What is wrong with a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Complaint {
+    /// The field's text is not what was expected.
+    NotA(Field),
+    /// The line ends before the field.
+    Missing(Field),
+    /// The field is a negative number.
+    Negative(Field),
+    /// The field is a number beyond what a trace can hold.
+    Beyond(Field, &'static str),
+    /// There is more on the line than the format has fields.
+    Surplus,
+    /// The time is earlier than the sorting window allows.
+    TooEarly { behind_ns: u64, window_ns: u64 },
+    /// The digest has the wrong number of hex digits.
+    DigestLength { digits: usize, chunks: u64 },
+}
+
+/// A line that cannot be read: where on the line (bytes from 0), and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bad {
+    pub(crate) at: usize,
+    pub(crate) complaint: Complaint,
+}
+
+/// How much of a wrong field is quoted.
+const QUOTED_BYTES_MAX: usize = 40;
+
+impl Bad {
+    #[cold]
+    pub(crate) fn new(at: usize, complaint: Complaint) -> Bad {
+        Bad { at, complaint }
+    }
+
+    /// The error for the user.
+    pub(crate) fn to_error(&self, name: &str, number: u64, line: &[u8]) -> TraceError {
+        let quoted = quote(line, self.at);
+        let mut cause = Cause::Malformed;
+        let mut cure = "correct the line, or skip such lines with --on-bad-line skip".to_owned();
+        let what = match &self.complaint {
+            Complaint::NotA(field) => format!("{} '{quoted}' is not {}", field.name, field.expected),
+            Complaint::Missing(field) => {
+                format!("the line ends before its {}, which should be {}", field.name, field.expected)
+            }
+            Complaint::Negative(field) => {
+                format!("{} '{quoted}' is negative, {} was expected", field.name, field.expected)
+            }
+            Complaint::Beyond(field, limit) => format!("{} '{quoted}' is {limit}", field.name),
+            Complaint::Surplus => {
+                format!("'{quoted}' is more than the format has fields for, the line should end here")
+            }
+            Complaint::TooEarly { behind_ns, window_ns } => {
+                cause = Cause::Disorder;
+                cure = format!(
+                    "sort the file by time, or widen the window: sort_window_ns = {behind_ns} or more"
+                );
+                format!(
+                    "time '{quoted}' is {:.6} s earlier than a request before it, the sorting window is {:.6} s",
+                    *behind_ns as f64 / 1e9,
+                    *window_ns as f64 / 1e9
+                )
+            }
+            Complaint::DigestLength { digits, chunks } => format!(
+                "the digest has {digits} hex digits, a request of {chunks} pages of 4 KB should have {} or {}",
+                chunks * 32,
+                chunks * 256
+            ),
+        };
+        TraceError {
+            cause,
+            place: Place { input: name.to_owned(), line: Some(number), column: Some(self.at + 1) },
+            what,
+            cure,
+        }
+    }
+}
+
+/// The field that begins at `at`, printable and not too long.
+fn quote(line: &[u8], at: usize) -> String {
+    let rest = line.get(at..).unwrap_or_default();
+    let end = rest.iter().position(|byte| matches!(byte, b' ' | b'\t' | b',')).unwrap_or(rest.len());
+    let shown = &rest[..end.min(QUOTED_BYTES_MAX)];
+    let mut text = shown.escape_ascii().to_string();
+    if end > QUOTED_BYTES_MAX {
+        text.push_str("...");
+    }
+    text
+}
+
+/// Walks over the fields of a line. `COMMA` tells whether commas part the fields or blanks do.
+pub(crate) struct Fields<'a, const COMMA: bool> {
+    pub(crate) line: &'a [u8],
+    pub(crate) at: usize,
+}
+
+impl<'a, const COMMA: bool> Fields<'a, COMMA> {
+    #[inline]
+    pub(crate) fn new(line: &'a [u8]) -> Self {
+        let mut fields = Fields { line, at: 0 };
+        fields.pass_blanks();
+        fields
+    }
+
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<u8> {
+        self.line.get(self.at).copied()
+    }
+
+    #[inline]
+    fn pass_blanks(&mut self) {
+        while let Some(b' ' | b'\t') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    #[inline]
+    fn ends_field(byte: u8) -> bool {
+        matches!(byte, b' ' | b'\t') || (COMMA && byte == b',')
+    }
+
+    #[inline]
+    fn at_field_end(&self) -> bool {
+        self.peek().is_none_or(Self::ends_field)
+    }
+
+    /// Steps over what parts fields, to the beginning of the next one.
+    #[inline]
+    fn pass_separator(&mut self) {
+        self.pass_blanks();
+        if COMMA && self.peek() == Some(b',') {
+            self.at += 1;
+            self.pass_blanks();
+        }
+    }
+
+    /// A field's error, at its beginning.
+    #[cold]
+    #[inline(never)]
+    fn reject(&self, start: usize, field: Field) -> Bad {
+        let complaint = match self.line.get(start..) {
+            None | Some([]) => Complaint::Missing(field),
+            Some([b'-', b'0'..=b'9', ..]) => Complaint::Negative(field),
+            Some(_) => Complaint::NotA(field),
+        };
+        Bad::new(start, complaint)
+    }
+
+    /// Digits up to something else; `None` if there is none or they exceed 64 bits.
+    #[inline]
+    fn digits(&mut self) -> Option<u64> {
+        let start = self.at;
+        let mut value = 0u64;
+        for byte in &self.line[start..] {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                break;
+            }
+            // Cannot be exact beyond 19 digits; checked below.
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+            self.at += 1;
+        }
+        match self.at - start {
+            1..=19 => Some(value),
+            0 => None,
+            _ => self.line[start..self.at]
+                .iter()
+                .try_fold(0u64, |value, byte| value.checked_mul(10)?.checked_add(u64::from(byte - b'0'))),
+        }
+    }
+
+    /// An unsigned whole number up to `max`; `limit` says what a larger one is.
+    #[inline]
+    pub(crate) fn number(&mut self, field: Field, max: u64, limit: &'static str) -> Result<u64, Bad> {
+        let start = self.at;
+        let value = self.digits();
+        if !self.at_field_end() || self.at == start {
+            return Err(self.reject(start, field));
+        }
+        match value {
+            Some(value) if value <= max => {
+                self.pass_separator();
+                Ok(value)
+            }
+            _ => Err(Bad::new(start, Complaint::Beyond(field, limit))),
+        }
+    }
+
+    /// A number of 32 bits.
+    #[inline]
+    pub(crate) fn small(&mut self, field: Field) -> Result<u32, Bad> {
+        let value = self.number(field, u64::from(u32::MAX), "beyond 2^32")?;
+        Ok(value as u32)
+    }
+
+    /// A time in whole ticks.
+    #[inline]
+    pub(crate) fn ticks(&mut self, field: Field) -> Result<u64, Bad> {
+        self.number(field, i64::MAX as u64, "beyond 2^63")
+    }
+
+    /// An address in units of `unit` bytes; in bytes.
+    #[inline]
+    pub(crate) fn offset(&mut self, field: Field, unit: u64) -> Result<u64, Bad> {
+        let units = self.number(field, OFFSET_BYTES_MAX / unit, "an offset beyond 2^63 bytes")?;
+        Ok(units * unit)
+    }
+
+    /// A size in units of `unit` bytes; in bytes.
+    #[inline]
+    pub(crate) fn length(&mut self, field: Field, unit: u64) -> Result<u32, Bad> {
+        let units = self.number(field, LENGTH_BYTES_MAX / unit, "4 GiB or more")?;
+        Ok((units * unit) as u32)
+    }
+
+    /// A decimal number of units of `ns_per_unit` (a power of ten); in nanoseconds. Digits below
+    /// the nanosecond are cut off.
+    #[inline]
+    pub(crate) fn decimal_time(&mut self, field: Field, ns_per_unit: u64) -> Result<u64, Bad> {
+        let start = self.at;
+        let whole = self.digits();
+        if self.at == start {
+            return Err(self.reject(start, field));
+        }
+        let mut fraction_ns = 0;
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            let mut weight = ns_per_unit;
+            while let Some(byte @ b'0'..=b'9') = self.peek() {
+                weight /= 10;
+                fraction_ns += weight * u64::from(byte - b'0');
+                self.at += 1;
+            }
+        }
+        if !self.at_field_end() {
+            return Err(self.reject(start, field));
+        }
+        let time = whole
+            .and_then(|whole| whole.checked_mul(ns_per_unit))
+            .and_then(|ns| ns.checked_add(fraction_ns))
+            .filter(|&ns| ns <= i64::MAX as u64);
+        self.pass_separator();
+        time.ok_or_else(|| Bad::new(start, Complaint::Beyond(field, "beyond 292 years")))
+    }
+
+    /// The text of a field; fails when there is none.
+    #[inline]
+    pub(crate) fn word(&mut self, field: Field) -> Result<&'a [u8], Bad> {
+        let start = self.at;
+        let rest = &self.line[start..];
+        let length = rest.iter().position(|&byte| Self::ends_field(byte));
+        let word = &rest[..length.unwrap_or(rest.len())];
+        self.at += word.len();
+        if word.is_empty() {
+            return Err(self.reject(start, field));
+        }
+        self.pass_separator();
+        Ok(word)
+    }
+
+    /// Whether the line is used up.
+    #[inline]
+    pub(crate) fn ended(&self) -> bool {
+        self.at >= self.line.len()
+    }
+
+    /// Fails when the line goes on.
+    #[inline]
+    pub(crate) fn end(&self) -> Result<(), Bad> {
+        if self.ended() { Ok(()) } else { Err(Bad::new(self.at, Complaint::Surplus)) }
+    }
+}

@@ -1,0 +1,123 @@
+//! Digests to dense ids, fast: the one hash table on the way in.
+
+/// Interns 16-byte digests in order of first appearance.
+///
+/// Open addressing with linear probing over 8-byte slots: 32 bits of hash beside the id. Both the slot
+/// and the digest it must be compared with are somewhere in memory, so looking up one digest after
+/// another waits for memory twice each. [`Interner::ids`] takes a batch instead, and its first two
+/// loops are independent loads that the processor overlaps.
+pub(crate) struct Interner {
+    slots: Vec<u64>,
+    mask: usize,
+    pub(crate) digests: Vec<[u8; 16]>,
+}
+
+/// Digests looked up together.
+pub(crate) const BATCH: usize = 64;
+
+const EMPTY: u64 = u64::MAX;
+const FIRST_SLOTS: usize = 1 << 12;
+
+/// Digests are hashes already, but not those a user may make up; one multiplication mixes both halves.
+#[inline]
+fn hash(digest: &[u8; 16]) -> u64 {
+    let value = u128::from_le_bytes(*digest);
+    let low = value as u64 ^ 0x9e37_79b9_7f4a_7c15;
+    let high = (value >> 64) as u64 ^ 0xa076_1d64_78bd_642f;
+    let product = u128::from(low) * u128::from(high);
+    product as u64 ^ (product >> 64) as u64
+}
+
+impl Interner {
+    pub(crate) fn new() -> Interner {
+        Interner { slots: vec![EMPTY; FIRST_SLOTS], mask: FIRST_SLOTS - 1, digests: Vec::new() }
+    }
+
+    /// Calls `found` with the id of each digest (at most [`BATCH`] of them), in order. The id is
+    /// `None` when there would be more than 32 bits can name.
+    pub(crate) fn ids(&mut self, batch: &[[u8; 16]], mut found: impl FnMut(usize, Option<u32>)) {
+        let mut hashes = [0; BATCH];
+        let mut guesses = [EMPTY; BATCH];
+        let mut right = [false; BATCH];
+        for (nth, digest) in batch.iter().enumerate() {
+            hashes[nth] = hash(digest);
+            guesses[nth] = self.slots[hashes[nth] as usize & self.mask];
+        }
+        for (nth, digest) in batch.iter().enumerate() {
+            let known = self.digests.get(guesses[nth] as u32 as usize);
+            right[nth] = known == Some(digest);
+        }
+        for (nth, digest) in batch.iter().enumerate() {
+            let id = if right[nth] { Some(guesses[nth] as u32) } else { self.id(digest, hashes[nth]) };
+            found(nth, id);
+        }
+    }
+
+    fn id(&mut self, digest: &[u8; 16], hash: u64) -> Option<u32> {
+        let tag = hash >> 32;
+        let mut at = hash as usize & self.mask;
+        loop {
+            let slot = self.slots[at];
+            if slot == EMPTY {
+                return self.add(at, tag, digest);
+            }
+            let id = slot as u32;
+            if slot >> 32 == tag && self.digests[id as usize] == *digest {
+                return Some(id);
+            }
+            at = (at + 1) & self.mask;
+        }
+    }
+
+    fn add(&mut self, at: usize, tag: u64, digest: &[u8; 16]) -> Option<u32> {
+        let id = u32::try_from(self.digests.len()).ok().filter(|&id| id < u32::MAX - 1)?;
+        self.slots[at] = tag << 32 | u64::from(id);
+        self.digests.push(*digest);
+        // Half full at most: probes stay short.
+        if self.digests.len() * 2 > self.slots.len() {
+            self.grow();
+        }
+        Some(id)
+    }
+
+    fn grow(&mut self) {
+        let size = self.slots.len() * 4;
+        self.mask = size - 1;
+        self.slots = vec![EMPTY; size];
+        for (id, digest) in self.digests.iter().enumerate() {
+            let hash = hash(digest);
+            let mut at = hash as usize & self.mask;
+            while self.slots[at] != EMPTY {
+                at = (at + 1) & self.mask;
+            }
+            self.slots[at] = (hash >> 32) << 32 | id as u64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn numbers_digests_by_first_appearance() {
+        let mut interner = Interner::new();
+        let mut reference: HashMap<[u8; 16], u32> = HashMap::new();
+        let digests: Vec<[u8; 16]> = (0u64..100_000)
+            .map(|n| {
+                // Repeats near and far; half of them differ in the upper bytes only.
+                let value = u128::from(n * n % 20_011) << (n % 2 * 70);
+                value.to_le_bytes()
+            })
+            .collect();
+        for batch in digests.chunks(BATCH - 1) {
+            interner.ids(batch, |nth, id| {
+                let next = reference.len() as u32;
+                let expected = *reference.entry(batch[nth]).or_insert(next);
+                assert_eq!(id, Some(expected));
+            });
+        }
+        assert_eq!(interner.digests.len(), reference.len());
+    }
+}

@@ -1,0 +1,269 @@
+//! Bad input: a clear message with place and cure, never a panic.
+
+use std::io::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flashtwin_trace::{Cause, OnBadLine, OpenOptions, Progress, Source, Trace, TraceError};
+
+const MSR: &str = "\
+128166372003061629,hm,0,Read,383496192,32768,413
+128166372016382155,hm,0,Write,2822144,4096,1000
+128166372026382245,hm,0,Write,2822144,512,2000
+";
+
+fn open_with(bytes: impl AsRef<[u8]>, options: &OpenOptions) -> Result<Trace, TraceError> {
+    let source = Source::Bytes("mail.csv".to_owned(), bytes.as_ref().into());
+    Trace::open(&source, options, &())
+}
+
+fn open(bytes: impl AsRef<[u8]>) -> Result<Trace, TraceError> {
+    open_with(bytes, &OpenOptions::default())
+}
+
+fn refused(bytes: impl AsRef<[u8]>, cause: Cause, parts: &[&str]) {
+    let error = open(bytes).unwrap_err();
+    assert_eq!(error.cause, cause, "{error}");
+    let message = error.to_string();
+    for part in parts {
+        assert!(message.contains(part), "'{part}' is not in: {message}");
+    }
+    assert!(!error.cure.is_empty(), "no cure: {message}");
+}
+
+#[test]
+fn a_line_that_is_not_understood_is_named() {
+    let bad = MSR.replace(",4096,", ",40x6,");
+    refused(
+        &bad,
+        Cause::Malformed,
+        &["mail.csv:2:39: size '40x6' is not a number of bytes", "--on-bad-line skip"],
+    );
+    refused(
+        MSR.replace("2822144,512", "-2822144,512"),
+        Cause::Malformed,
+        &["mail.csv:3:31: offset '-2822144' is negative"],
+    );
+    refused(
+        MSR.replace("2822144,512", "9223372036854775808,512"),
+        Cause::Malformed,
+        &["mail.csv:3:31", "beyond 2^63"],
+    );
+    refused(MSR.replace("2822144,512", "99999999999999999999999,512"), Cause::Malformed, &["beyond 2^63"]);
+    refused(MSR.replace("2822144,512", "2822144,4294967296"), Cause::Malformed, &["4 GiB"]);
+    refused(
+        MSR.replace("Read", "Reed"),
+        Cause::Malformed,
+        &["mail.csv:1:25: type 'Reed' is not Read or Write"],
+    );
+    refused(
+        MSR.replace(",2822144,512,2000", ""),
+        Cause::Malformed,
+        &["mail.csv:3:30: the line ends before its offset"],
+    );
+    refused(
+        MSR.replace(",2000", ",2000,7"),
+        Cause::Malformed,
+        &["'7' is more than the format has fields for"],
+    );
+    // A last line cut short, as an interrupted download leaves it.
+    refused(&MSR[..MSR.len() - 20], Cause::Malformed, &["mail.csv:3:"]);
+}
+
+#[test]
+fn bad_lines_can_be_skipped_and_are_listed() {
+    let mut text = String::new();
+    for number in 0..40 {
+        let size = if number % 2 == 0 { "4096" } else { "4k" };
+        text += &format!("{},hm,0,Read,0,{size},413\n", 128_166_372_003_061_629u64 + number);
+    }
+    let options = OpenOptions { on_bad_line: OnBadLine::Skip, ..OpenOptions::default() };
+    let trace = open_with(&text, &options).unwrap();
+    assert_eq!(trace.len(), 20);
+    assert_eq!(trace.quality.lines, 40);
+    assert_eq!(trace.quality.bad_lines_skipped, 20);
+    assert_eq!(trace.quality.bad_lines.len(), 10);
+    assert_eq!(trace.quality.bad_lines[0], "mail.csv:2:32: size '4k' is not a number of bytes");
+    let options = OpenOptions { format: Some("spc".parse().unwrap()), ..options };
+    let error = open_with(&text, &options).unwrap_err();
+    assert!(error.to_string().contains("no line could be read"), "{error}");
+}
+
+#[test]
+fn digests_are_checked() {
+    let good =
+        "10 4253 nfsd 508516672 16 W 6 0 88b93b628d84082186026d9da044f17388b93b628d84082186026d9da044f173\n";
+    assert_eq!(open(good).unwrap().content, [0, 0]);
+    let short = good.replace("044f173\n", "044f17\n");
+    refused(good.repeat(3) + &short, Cause::Malformed, &["mail.csv:4:33", "63 hex digits", "64 or 512"]);
+    let wrong = good.replace("88b9", "88z9");
+    refused(good.repeat(3) + &wrong, Cause::Malformed, &["mail.csv:4:33: digest '88z9", "is not hex digits"]);
+}
+
+#[test]
+fn small_disorder_is_sorted_and_counted() {
+    let text = "0,8,4096,w,1.0\n0,16,4096,w,2.5\n0,24,4096,r,2.0\n0,32,4096,r,2.5\n0,40,512,r,2.0\n";
+    let trace = open(text).unwrap();
+    assert_eq!(trace.time_ns, [0, 1_000_000_000, 1_000_000_000, 1_500_000_000, 1_500_000_000]);
+    assert_eq!(trace.offset_bytes, [4096, 12288, 20480, 8192, 16384]);
+    assert_eq!(trace.quality.reordered_requests, 2);
+    assert_eq!(trace.quality.largest_step_back_ns, 500_000_000);
+    let far = text.to_owned() + "0,0,512,r,0.5\n";
+    refused(
+        &far,
+        Cause::Disorder,
+        &["mail.csv:6:11: time '0.5' is 2.000000 s earlier", "sort_window_ns = 2000000000"],
+    );
+    let options = OpenOptions { sort_window_ns: 2_000_000_000, ..OpenOptions::default() };
+    let trace = open_with(&far, &options).unwrap();
+    assert_eq!(trace.offset_bytes[0], 0);
+    let options = OpenOptions { on_bad_line: OnBadLine::Skip, ..OpenOptions::default() };
+    assert_eq!(open_with(&far, &options).unwrap().quality.bad_lines_skipped, 1);
+}
+
+#[test]
+fn reordered_contents_move_along() {
+    let a = "88b93b628d84082186026d9da044f173";
+    let b = "b5e9f4e5ab62a4fff5313a606b0ad4e3";
+    let text = format!("20 1 p 8 8 W 6 0 {a}\n10 1 p 16 8 W 6 0 {b}\n30 1 p 16 8 R 6 0 {b}\n");
+    let trace = open(text).unwrap();
+    assert_eq!(trace.time_ns, [0, 10, 20]);
+    // Ids follow the sorted order, and the digests go with them.
+    assert_eq!(trace.content, [0, 1, 0]);
+    assert_eq!(trace.digests.get(0).unwrap()[..2], [0xb5, 0xe9]);
+}
+
+#[test]
+fn empty_binary_and_unknown_input() {
+    refused("", Cause::Empty, &["mail.csv: the input is empty"]);
+    refused("\n\n# nothing\n", Cause::Empty, &["empty"]);
+    refused(
+        "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n",
+        Cause::UnknownFormat,
+        &["no supported format fits"],
+    );
+    refused(
+        b"\x7fELF\x02\x01\x01\0\0\0",
+        Cause::UnknownFormat,
+        &["binary data", "supported formats: fiu, msr"],
+    );
+    refused(
+        "What hath God wrought\n",
+        Cause::UnknownFormat,
+        &["'What hath", "fiu, msr, spc, mqsim, disksim", "--format"],
+    );
+    refused("PAR1 and nothing more", Cause::Malformed, &["Parquet"]);
+}
+
+#[test]
+fn known_but_unsupported_formats_are_called_by_name() {
+    for (line, name) in [
+        ("  8,16   5        2     0.000001850 18615  Q   R 1444645666 + 256 [java]", "blkparse"),
+        ("version,time,op,size,lbn\n1,5633898,2a,512,42932745", "CloudPhysics"),
+        ("1538323200,4247200,128,1,1058", "Tencent"),
+        ("419,W,8792731648,16384,1577808144360767", "Alibaba"),
+        ("fio version 2 iolog\n/dev/sda add", "fio"),
+        ("1455592511.534535,0.000332,R,2,8192,4096", "SYSTOR"),
+        ("BeginHeader\n  DiskRead, TimeStamp, Process Name ( PID)", "ETW"),
+        (
+            "1484803046.187999857\t W \t49135896 \t4096 \tmain \tdm-1\t 080617000bbba905fb80567c1165d6fa",
+            "phone",
+        ),
+    ] {
+        refused(line, Cause::UnknownFormat, &[name, "supported format (fiu, msr"]);
+    }
+}
+
+#[test]
+fn damaged_compression_is_told_apart() {
+    let text = MSR.repeat(3000);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(text.as_bytes()).unwrap();
+    let gzip = gzip.finish().unwrap();
+    let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 1);
+    xz.write_all(text.as_bytes()).unwrap();
+    let xz = xz.finish().unwrap();
+    let mut bzip2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    bzip2.write_all(text.as_bytes()).unwrap();
+    let bzip2 = bzip2.finish().unwrap();
+    let zstd = zstd::stream::encode_all(text.as_bytes(), 1).unwrap();
+    for (name, whole) in [("gzip", gzip), ("zstd", zstd), ("xz", xz), ("bzip2", bzip2)] {
+        for keep in [20, whole.len() / 2, whole.len() - 3] {
+            let error = open(&whole[..keep]).unwrap_err();
+            assert_eq!(error.cause, Cause::Compression, "{name} {keep}: {error}");
+            let message = error.to_string();
+            assert!(message.contains(name) && message.contains("truncated"), "{message}");
+        }
+        let mut damaged = whole.clone();
+        let middle = damaged.len() / 2;
+        damaged[middle..middle + 8].fill(0xff);
+        let error = open(&damaged).unwrap_err();
+        assert!(matches!(error.cause, Cause::Compression | Cause::Malformed), "{name}: {error}");
+    }
+    // Only a header, and nothing in it.
+    refused(zstd::stream::encode_all(&b""[..], 1).unwrap(), Cause::Empty, &["empty"]);
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let options = OpenOptions::default();
+    let missing = Source::from_argument("no/such/trace.csv");
+    let error = Trace::open(&missing, &options, &()).unwrap_err();
+    assert!(error.to_string().starts_with("no/such/trace.csv: no such file"), "{error}");
+    let folder = Source::from_argument(env!("CARGO_MANIFEST_DIR"));
+    let error = Trace::open(&folder, &options, &()).unwrap_err();
+    assert!(error.to_string().contains("is a directory"), "{error}");
+    assert_eq!(Source::from_argument("-"), Source::Stdin);
+    let error = "nosuch".parse::<flashtwin_trace::Format>().unwrap_err();
+    assert!(error.to_string().contains("there is no format 'nosuch'; use one of fiu"), "{error}");
+}
+
+#[test]
+fn times_in_the_wrong_unit_are_flagged() {
+    // A century and more, in what claims to be nanoseconds of a five-column trace.
+    let text = "0 0 8 8 1\n4000000000000000000 0 16 8 1\n";
+    let trace = open(text).unwrap();
+    assert!(trace.quality.warnings[0].contains("127 years"), "{:?}", trace.quality.warnings);
+    let mut dense = String::new();
+    for number in 0..5000 {
+        dense += &format!("{} 0 {} 8 1\n", number / 10, number * 8);
+    }
+    let trace = open(dense).unwrap();
+    assert!(trace.quality.warnings[0].contains("requests a second"), "{:?}", trace.quality.warnings);
+    let trace = open("0 0 9007199254740992 8 1\n5 0 8 0 1\n").unwrap();
+    assert!(trace.quality.warnings[0].contains("exbibyte"), "{:?}", trace.quality.warnings);
+    assert_eq!(trace.quality.empty_requests, 1);
+}
+
+/// Stops at once.
+struct Impatient(AtomicU64);
+
+impl Progress for Impatient {
+    fn update(&self, _done: u64, _total: u64) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn cancelled(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn reading_can_be_stopped() {
+    let source = Source::Bytes("mail.csv".to_owned(), MSR.as_bytes().into());
+    let progress = Impatient(AtomicU64::new(0));
+    let error = Trace::open(&source, &OpenOptions::default(), &progress).unwrap_err();
+    assert_eq!(error.cause, Cause::Cancelled);
+    assert_eq!(progress.0.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn long_lines_and_odd_bytes_do_no_harm() {
+    refused("9".repeat(17 << 20), Cause::UnknownFormat, &["16 MiB"]);
+    let mut text = MSR.as_bytes().to_vec();
+    text.extend_from_slice(b"\xff\xfe\x80,hm,0,Read,0,512,1\n");
+    refused(&text, Cause::Malformed, &["mail.csv:4:1: time '\\xff\\xfe\\x80'"]);
+    // Every prefix of a good file is read or refused.
+    for keep in 0..MSR.len() {
+        let _ = open(&MSR[..keep]);
+    }
+}

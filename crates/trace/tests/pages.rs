@@ -1,0 +1,414 @@
+//! `PageTrace` against a reference that is too simple to be wrong: hash maps over (volume, chunk).
+
+mod common;
+
+use std::collections::{BTreeSet, HashMap};
+
+use common::Random;
+use flashtwin_trace::{
+    ContentSource, FirstAccess, NO_CONTENT, Op, PageQuality, PageTrace, Request, Trace, TraceBuilder,
+};
+
+const CHUNK: u64 = 4096;
+
+type Page = (u32, u64);
+
+/// What a chunk holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Value {
+    Recorded(u32),
+    Nameless(u32),
+    Trimmed,
+}
+
+/// One page operation, as the reference sees it.
+#[derive(Clone)]
+struct Operation {
+    request: usize,
+    op: Op,
+    page: Page,
+    partial: bool,
+}
+
+struct Reference<'a> {
+    trace: &'a Trace,
+    page_bytes: u64,
+    operations: Vec<Operation>,
+    now: HashMap<Page, Vec<Value>>,
+    nameless: u32,
+    ids: HashMap<Vec<Value>, u32>,
+    content: Vec<u32>,
+    initial: HashMap<Page, u32>,
+    quality: PageQuality,
+}
+
+impl<'a> Reference<'a> {
+    fn new(trace: &'a Trace, page_bytes: u64) -> Reference<'a> {
+        let mut reference = Reference {
+            trace,
+            page_bytes,
+            operations: Vec::new(),
+            now: HashMap::new(),
+            nameless: 0,
+            ids: HashMap::new(),
+            content: Vec::new(),
+            initial: HashMap::new(),
+            quality: PageQuality::default(),
+        };
+        for index in 0..trace.len() {
+            let request = trace.request(index);
+            let (start, end) = reference.extent(index);
+            if start != request.offset_bytes {
+                reference.quality.unaligned_content_requests += 1;
+            }
+            for page in start / page_bytes..end.div_ceil(page_bytes) {
+                let whole = start <= page * page_bytes && (page + 1) * page_bytes <= end;
+                match request.op {
+                    Op::Write if !whole => reference.quality.partial_writes += 1,
+                    Op::Trim if !whole => reference.quality.partial_trims += 1,
+                    _ => {}
+                }
+                reference.operations.push(Operation {
+                    request: index,
+                    op: request.op,
+                    page: (request.volume, page),
+                    partial: !whole,
+                });
+            }
+        }
+        reference
+    }
+
+    fn extent(&self, index: usize) -> (u64, u64) {
+        let request = self.trace.request(index);
+        let mut start = request.offset_bytes;
+        if !self.trace.contents(index).is_empty() {
+            start -= start % CHUNK;
+        }
+        (start, start + u64::from(request.length_bytes))
+    }
+
+    /// What `operation` touches of the chunk in `slot`: nothing, or all of it with a content, or else.
+    fn touch(&self, operation: &Operation, slot: u64) -> Option<Option<u32>> {
+        let chunk = operation.page.1 * self.page_bytes + slot * CHUNK;
+        let (start, end) = self.extent(operation.request);
+        if chunk >= end || chunk + CHUNK <= start {
+            return None;
+        }
+        let whole = start <= chunk && chunk + CHUNK <= end;
+        let contents = self.trace.contents(operation.request);
+        let known = whole && !contents.is_empty();
+        Some(
+            known
+                .then(|| contents[((chunk - start) / CHUNK) as usize])
+                .filter(|&content| content != NO_CONTENT),
+        )
+    }
+
+    fn slots(&self) -> u64 {
+        self.page_bytes / CHUNK
+    }
+
+    fn first_access(&self, page: Page) -> FirstAccess {
+        self.operations
+            .iter()
+            .filter(|o| o.page == page)
+            .find_map(|o| match (o.op, o.partial) {
+                (Op::Read, _) => Some(FirstAccess::Read),
+                (Op::Write, true) => Some(FirstAccess::PartialWrite),
+                (Op::Write, false) => Some(FirstAccess::Write),
+                (Op::Trim, false) => Some(FirstAccess::Trim),
+                (Op::Trim, true) => None,
+            })
+            .unwrap_or(FirstAccess::None)
+    }
+
+    /// The content of a chunk before the trace, if a read shows it before anything changes it.
+    fn before(&self, page: Page, slot: u64) -> Option<u32> {
+        for operation in self.operations.iter().filter(|o| o.page == page) {
+            match (operation.op, self.touch(operation, slot)) {
+                (Op::Read, Some(Some(content))) => return Some(content),
+                (Op::Write, Some(_)) => return None,
+                (Op::Trim, _) if !operation.partial => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn fresh(&mut self) -> Value {
+        self.nameless += 1;
+        Value::Nameless(self.nameless)
+    }
+
+    fn id(&mut self, page: &[Value]) -> u32 {
+        let next = self.ids.len() as u32;
+        *self.ids.entry(page.to_vec()).or_insert(next)
+    }
+
+    fn follow_recorded(&mut self) {
+        for operation in self.operations.clone() {
+            let page = operation.page;
+            let slots = self.slots();
+            if operation.op == Op::Trim {
+                if !operation.partial {
+                    self.now.insert(page, vec![Value::Trimmed; slots as usize]);
+                }
+                self.content.push(NO_CONTENT);
+                continue;
+            }
+            if !self.now.contains_key(&page) {
+                let mut chunks = Vec::new();
+                let overwritten = self.first_access(page) == FirstAccess::Write;
+                for slot in 0..slots {
+                    chunks.push(match self.before(page, slot) {
+                        _ if overwritten => Value::Trimmed,
+                        Some(content) => Value::Recorded(content),
+                        None => self.fresh(),
+                    });
+                }
+                if !overwritten {
+                    let id = self.id(&chunks);
+                    self.initial.insert(page, id);
+                }
+                self.now.insert(page, chunks);
+            }
+            let mut chunks = self.now[&page].clone();
+            if operation.op == Op::Read {
+                self.note_read(&operation, &chunks);
+            } else {
+                for slot in 0..slots {
+                    match self.touch(&operation, slot) {
+                        None => {}
+                        Some(Some(content)) => chunks[slot as usize] = Value::Recorded(content),
+                        Some(None) => chunks[slot as usize] = self.fresh(),
+                    }
+                }
+                self.now.insert(page, chunks.clone());
+            }
+            let trimmed = chunks.iter().all(|&chunk| chunk == Value::Trimmed);
+            let content = if trimmed { NO_CONTENT } else { self.id(&chunks) };
+            self.content.push(content);
+        }
+    }
+
+    fn note_read(&mut self, operation: &Operation, chunks: &[Value]) {
+        if chunks.iter().all(|&chunk| chunk == Value::Trimmed) {
+            self.quality.reads_after_trim += 1;
+            return;
+        }
+        let found: Vec<(Value, u32)> = (0..self.slots())
+            .filter_map(|slot| Some((chunks[slot as usize], self.touch(operation, slot)??)))
+            .collect();
+        let known_differs = |&(held, found): &(Value, u32)| matches!(held, Value::Recorded(c) if c != found);
+        let is_unknown = |&(held, _): &(Value, u32)| !matches!(held, Value::Recorded(_));
+        if found.iter().any(known_differs) {
+            self.quality.read_mismatches += 1;
+        } else if found.iter().any(is_unknown) {
+            self.quality.unknown_content_reads += 1;
+        }
+    }
+
+    fn follow_unique(&mut self) {
+        let mut next = 0;
+        let mut fresh = || {
+            next += 1;
+            next - 1
+        };
+        let mut now: HashMap<Page, u32> = HashMap::new();
+        for operation in &self.operations {
+            let page = operation.page;
+            if operation.op == Op::Trim {
+                if !operation.partial {
+                    now.insert(page, NO_CONTENT);
+                }
+                self.content.push(NO_CONTENT);
+                continue;
+            }
+            if !now.contains_key(&page) && self.first_access(page) != FirstAccess::Write {
+                let id = fresh();
+                now.insert(page, id);
+                self.initial.insert(page, id);
+            }
+            if operation.op == Op::Write {
+                now.insert(page, fresh());
+            } else if now[&page] == NO_CONTENT {
+                self.quality.reads_after_trim += 1;
+            }
+            self.content.push(now[&page]);
+        }
+    }
+}
+
+fn compare(trace: &Trace, page_bytes: u32, source: ContentSource) {
+    let mut reference = Reference::new(trace, u64::from(page_bytes));
+    match source {
+        ContentSource::Recorded => reference.follow_recorded(),
+        ContentSource::Unique => reference.follow_unique(),
+        ContentSource::None => reference.content = vec![NO_CONTENT; reference.operations.len()],
+    }
+    let pages = PageTrace::build(trace, page_bytes, source).unwrap();
+
+    // Addresses: volumes one behind another, pages in order.
+    let touched: BTreeSet<Page> = reference.operations.iter().map(|o| o.page).collect();
+    let mut base: HashMap<u32, u64> = HashMap::new();
+    let mut next = 0;
+    for volume in 0..trace.volume_names.len() as u32 {
+        base.insert(volume, next);
+        let last = touched.iter().filter(|p| p.0 == volume).map(|p| p.1).max();
+        next += last.map_or(0, |last| last + 1);
+    }
+    let addresses: Vec<u64> = touched.iter().map(|p| base[&p.0] + p.1).collect();
+    assert_eq!(pages.lpn_address, addresses);
+    let lpn: HashMap<Page, u32> = touched.iter().copied().zip(0..).collect();
+
+    assert_eq!(pages.page_ops(), reference.operations.len());
+    assert_eq!(pages.requests(), trace.len());
+    for (page_op, operation) in reference.operations.iter().enumerate() {
+        assert!(pages.page_ops_of(operation.request).contains(&page_op));
+        assert_eq!(pages.op[operation.request], operation.op);
+        assert_eq!(pages.lpn[page_op], lpn[&operation.page]);
+        assert_eq!(pages.is_partial(operation.request, page_op), operation.partial);
+    }
+    assert_eq!(pages.content, reference.content);
+    for (page, &dense) in &lpn {
+        let first = reference.first_access(*page);
+        assert_eq!(pages.first_access[dense as usize], first);
+        let expected = reference.initial.get(page).copied().unwrap_or(NO_CONTENT);
+        assert_eq!(pages.initial_content[dense as usize], expected);
+        if source != ContentSource::None {
+            assert_eq!(pages.existed_before(dense), expected != NO_CONTENT);
+        }
+    }
+    let known = |id: &&u32| **id != NO_CONTENT;
+    let contents: BTreeSet<u32> =
+        pages.content.iter().chain(&pages.initial_content).filter(known).copied().collect();
+    // Dense: all ids below the count are in use.
+    assert_eq!(contents.len(), pages.content_count as usize);
+    assert_eq!(contents.last().map_or(0, |last| last + 1), pages.content_count);
+    assert_eq!(pages.quality, reference.quality);
+    assert_eq!(pages.digest, trace.digest());
+}
+
+/// A small trace with everything in it that can go together.
+fn random_trace(seed: u64) -> Trace {
+    let mut random = Random(seed);
+    let mut builder = TraceBuilder::new("random");
+    let volumes = 1 + random.below(3) as u32;
+    let space = 4 + random.below(60);
+    let (with_content, aligned) = (!random.one_in(5), random.one_in(3));
+    let alphabet = 1 + random.below(12);
+    for number in 0..1 + random.below(50) {
+        let op = match random.below(10) {
+            0 => Op::Trim,
+            1..=4 => Op::Read,
+            _ => Op::Write,
+        };
+        let grid = if aligned || random.one_in(2) { 4096 } else { 512 };
+        let length = (1 + random.below(10)) * grid;
+        let offset = random.below(space * 4096 / grid) * grid;
+        let mut contents: Vec<u32> = Vec::new();
+        if with_content && op != Op::Trim && !random.one_in(6) {
+            for _ in 0..length.div_ceil(4096) {
+                let unknown = random.one_in(15);
+                let content = random.below(alphabet) as u32 * 7;
+                contents.push(if unknown { NO_CONTENT } else { content });
+            }
+        }
+        let request = Request {
+            time_ns: 1000 + (number / 2) as i64,
+            volume: random.below(u64::from(volumes)) as u32 * 3,
+            op,
+            offset_bytes: offset,
+            length_bytes: length as u32,
+        };
+        builder.push(request, &contents);
+    }
+    builder.build().unwrap()
+}
+
+#[test]
+fn agrees_with_the_reference_on_random_traces() {
+    for seed in 0..3000 {
+        let trace = random_trace(seed);
+        for page_bytes in [4096, 8192, 16384] {
+            if trace.has_content() {
+                compare(&trace, page_bytes, ContentSource::Recorded);
+            }
+            compare(&trace, page_bytes, ContentSource::Unique);
+            compare(&trace, page_bytes, ContentSource::None);
+        }
+    }
+}
+
+fn build(builder: &TraceBuilder, page_bytes: u32) -> PageTrace {
+    PageTrace::build(&builder.build().unwrap(), page_bytes, ContentSource::Recorded).unwrap()
+}
+
+#[test]
+fn a_read_that_differs_finds_what_was_written() {
+    let mut builder = TraceBuilder::new("mismatch");
+    builder.request(0, Op::Write, 0, 4096, &[5]);
+    builder.request(1, Op::Read, 0, 4096, &[6]);
+    let pages = build(&builder, 4096);
+    assert_eq!(pages.content, [0, 0]);
+    assert_eq!(pages.content_count, 1);
+    assert_eq!(pages.quality.read_mismatches, 1);
+}
+
+#[test]
+fn a_misaligned_partition_keeps_one_content_a_page() {
+    let mut builder = TraceBuilder::new("sector 63");
+    let start = 63 * 512;
+    builder.request(0, Op::Write, start, 8192, &[1, 2]);
+    builder.request(1, Op::Write, start + 8192, 4096, &[3]);
+    builder.request(2, Op::Read, start, 12288, &[1, 2, 3]);
+    let pages = build(&builder, 4096);
+    assert_eq!(pages.footprint_pages(), 3);
+    assert_eq!(pages.content, [0, 1, 2, 0, 1, 2]);
+    assert_eq!(pages.partial, [0, 0, 0]);
+    assert_eq!(pages.quality.unaligned_content_requests, 3);
+    assert_eq!(pages.quality.read_mismatches, 0);
+}
+
+#[test]
+fn a_large_page_is_the_tuple_of_its_chunks() {
+    let mut builder = TraceBuilder::new("tuples");
+    builder.request(0, Op::Write, 0, 16384, &[1, 2, 3, 4]);
+    builder.request(1, Op::Write, 16384, 16384, &[1, 2, 3, 4]);
+    builder.request(2, Op::Write, 4096, 4096, &[9]);
+    builder.request(3, Op::Write, 4096, 4096, &[2]);
+    builder.request(4, Op::Read, 40960, 4096, &[7]);
+    let pages = build(&builder, 16384);
+    // Equal tuples are one content, also after a part changed and changed back.
+    assert_eq!(pages.content, [0, 0, 1, 0, 2]);
+    assert_eq!(pages.partial, [0, 0, 3, 3, 3]);
+    assert_eq!(pages.initial_content, [NO_CONTENT, NO_CONTENT, 2]);
+    assert!(pages.first_access_is_read(2));
+}
+
+#[test]
+fn refuses_what_makes_no_sense() {
+    let mut builder = TraceBuilder::new("bare");
+    builder.request(0, Op::Write, 0, 4096, &[]);
+    let trace = builder.build().unwrap();
+    let error = PageTrace::build(&trace, 4096, ContentSource::Recorded).unwrap_err();
+    assert!(error.to_string().contains("--content unique"), "{error}");
+    let error = PageTrace::build(&trace, 1000, ContentSource::None).unwrap_err();
+    assert!(error.to_string().contains("multiple of 512"), "{error}");
+    builder.request(1, Op::Write, 0, 4096, &[1]);
+    let trace = builder.build().unwrap();
+    let error = PageTrace::build(&trace, 2048, ContentSource::Recorded).unwrap_err();
+    assert!(error.to_string().contains("multiple of 4096"), "{error}");
+    PageTrace::build(&trace, 2048, ContentSource::None).unwrap();
+}
+
+#[test]
+fn counts_more_page_operations_than_ids_as_an_error() {
+    let mut builder = TraceBuilder::new("huge");
+    for number in 0..1025 {
+        builder.request(number, Op::Trim, 0, u32::MAX - 511, &[]);
+    }
+    let error = PageTrace::build(&builder.build().unwrap(), 512, ContentSource::None).unwrap_err();
+    assert!(error.to_string().contains("page operations"), "{error}");
+}
