@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use flashtwin_nand::{Geometry, NO_PPN, Ppn};
 
+use crate::prefetch::prefetch;
 use crate::victim::VictimSelection;
 
 /// Kinds of data that do not share an active block: their programs reach the flash in
@@ -195,6 +196,13 @@ impl Blocks {
         &self.chip_erases
     }
 
+    /// Asks for the tables of a page.
+    #[inline]
+    pub(crate) fn prefetch(&self, ppn: Ppn) {
+        prefetch(&self.owner, ppn as usize);
+        prefetch(&self.table.words, self.geometry.block_index(ppn) as usize);
+    }
+
     /// Whether the next page of `stream` needs no free block.
     #[inline]
     pub(crate) fn has_open_block(&self, plane: u32, stream: Stream) -> bool {
@@ -254,6 +262,10 @@ impl Blocks {
     /// The page no longer holds anything that anyone points to.
     #[inline]
     pub(crate) fn invalidate(&mut self, ppn: Ppn) {
+        #[cfg(test)]
+        if crate::tests::planted(crate::tests::Bug::SkippedInvalidate) {
+            return;
+        }
         debug_assert!(self.owner[ppn as usize] != 0, "invalidated twice: {ppn}");
         self.owner[ppn as usize] = 0;
         let block = self.geometry.block_index(ppn);

@@ -77,9 +77,10 @@ impl Ftl {
         }
     }
 
-    /// Logical pages that a device can hold under this controller.
+    /// Logical pages that a device can hold under this controller: one page of the room is
+    /// kept for the write that replaces another.
     pub fn capacity_pages(geometry: &Geometry) -> u64 {
-        Blocks::plane_limit(geometry) * u64::from(geometry.planes())
+        (Blocks::plane_limit(geometry) * u64::from(geometry.planes())).saturating_sub(1)
     }
 
     /// Keeps the plain truth beside the tables from now on and compares every step with it.
@@ -132,6 +133,31 @@ impl Ftl {
     /// Pages that first copies and replicas may occupy together; `None` without replication.
     pub fn budget_pages(&self) -> Option<u64> {
         self.replicator.as_ref().map(|replicator| replicator.budget_pages)
+    }
+
+    /// Whether the allocation looks at host addresses; otherwise they need not be given.
+    pub fn wants_address(&self) -> bool {
+        self.allocation.wants_address()
+    }
+
+    /// Asks for the tables that an operation some way ahead will look into first. Changes
+    /// nothing; a trace-driven simulator knows its future, and waiting for memory is most of
+    /// what it does.
+    #[inline]
+    pub fn prefetch_far(&self, lpn: u32, content: u32) {
+        match &self.map {
+            Map::Page(map) => map.prefetch(lpn),
+            Map::Content(map) => map.prefetch_far(lpn, content),
+        }
+    }
+
+    /// Asks for what those tables point to; the operation is nearer now.
+    #[inline]
+    pub fn prefetch_near(&self, lpn: u32, content: u32) {
+        match &self.map {
+            Map::Page(map) => self.blocks.prefetch(map.get(lpn)),
+            Map::Content(map) => map.prefetch_near(lpn, content),
+        }
     }
 
     /// Serves a page read. Orders nothing by itself.

@@ -16,9 +16,12 @@ mod ftl;
 mod gc;
 mod mapping;
 mod op;
+mod prefetch;
 pub mod redirection;
 pub mod replication;
 mod rng;
+#[cfg(test)]
+mod tests;
 pub mod victim;
 
 pub use blocks::{BlockTable, STREAMS, Stream};

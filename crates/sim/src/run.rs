@@ -51,6 +51,17 @@ impl Controller for Ftl {
     fn trim(&mut self, lpn: u32) {
         Ftl::trim(self, lpn);
     }
+    fn wants_address(&self) -> bool {
+        Ftl::wants_address(self)
+    }
+    #[inline]
+    fn prefetch_far(&self, lpn: u32, content: u32) {
+        Ftl::prefetch_far(self, lpn, content);
+    }
+    #[inline]
+    fn prefetch_near(&self, lpn: u32, content: u32) {
+        Ftl::prefetch_near(self, lpn, content);
+    }
     fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), flashtwin_ftl::FtlError> {
         Ftl::end_period(self, ops)
     }

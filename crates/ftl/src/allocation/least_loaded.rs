@@ -30,13 +30,22 @@ impl LeastLoaded {
 }
 
 /// Index of the smallest value, the first one at or after `start` (cyclically) among equals.
+/// Nothing is below 0, so an idle one ends the search: on a device that is not overloaded
+/// the first look is the last.
+#[inline]
 pub(crate) fn lowest_from(values: &[u32], start: usize) -> usize {
-    let lowest = values.iter().copied().min().unwrap_or(0);
-    let at = |part: &[u32]| part.iter().position(|&value| value == lowest);
-    match at(&values[start..]) {
-        Some(offset) => start + offset,
-        None => at(&values[..start]).unwrap_or(0),
+    let mut best = start;
+    let mut lowest = values[start];
+    for at in (start + 1..values.len()).chain(0..start) {
+        if lowest == 0 {
+            break;
+        }
+        if values[at] < lowest {
+            lowest = values[at];
+            best = at;
+        }
     }
+    best
 }
 
 impl Allocation for LeastLoaded {
@@ -55,6 +64,10 @@ impl Allocation for LeastLoaded {
         let plane = self.next_plane[base] as usize % planes;
         self.next_plane[base] = if plane + 1 == planes { 0 } else { plane as u32 + 1 };
         (base + plane) as u32
+    }
+
+    fn wants_address(&self) -> bool {
+        false
     }
 }
 

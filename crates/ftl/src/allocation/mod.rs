@@ -7,6 +7,7 @@ use flashtwin_nand::Geometry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use least_loaded::lowest_from;
 pub use static_order::Order;
 
 use crate::op::LoadView;
@@ -19,6 +20,9 @@ pub trait Allocation: Send {
     /// The plane for the logical page at `address` (page number in the host's address
     /// space), given the chips' loads at this moment.
     fn plane(&mut self, address: u64, loads: &LoadView<'_>) -> u32;
+
+    /// Whether `address` is looked at; otherwise it need not be given.
+    fn wants_address(&self) -> bool;
 }
 
 /// Which plane a host page goes to.
@@ -40,9 +44,4 @@ impl AllocationPolicy {
             Self::LeastLoaded => Box::new(least_loaded::LeastLoaded::new(geometry)),
         }
     }
-}
-
-/// Index of the least loaded unit, the first among equals.
-pub(crate) fn lowest_unit(loads: &[u32]) -> usize {
-    least_loaded::lowest_from(loads, 0)
 }

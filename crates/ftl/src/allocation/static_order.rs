@@ -74,6 +74,10 @@ impl Allocation for StaticOrder {
     fn plane(&mut self, address: u64, _loads: &LoadView<'_>) -> u32 {
         self.planes[(address % self.planes.len() as u64) as usize]
     }
+
+    fn wants_address(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::NO_VPN;
 use crate::config::Entries;
+use crate::prefetch::prefetch;
 
 /// Content -> VPN, all of them or the most recently written ones.
 ///
@@ -61,6 +62,17 @@ impl FingerprintStore {
     #[inline]
     pub(crate) fn peek(&self, content: u32) -> u32 {
         self.vpns[content as usize]
+    }
+
+    /// The table's entry for a content, where there is such a content.
+    #[inline]
+    pub(crate) fn slot(&self, content: u32) -> Option<&u32> {
+        self.vpns.get(content as usize)
+    }
+
+    #[inline]
+    pub(crate) fn prefetch(&self, content: u32) {
+        prefetch(&self.vpns, content as usize);
     }
 
     /// Remembers a content just written, evicting the least recently written one if full.

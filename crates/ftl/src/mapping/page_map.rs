@@ -2,6 +2,8 @@
 
 use flashtwin_nand::{NO_PPN, Ppn};
 
+use crate::prefetch::prefetch;
+
 /// One physical page a logical page. 4 bytes each.
 pub(crate) struct PageMap {
     ppns: Vec<Ppn>,
@@ -17,6 +19,11 @@ impl PageMap {
     #[inline]
     pub(crate) fn get(&self, lpn: u32) -> Ppn {
         self.ppns[lpn as usize]
+    }
+
+    #[inline]
+    pub(crate) fn prefetch(&self, lpn: u32) {
+        prefetch(&self.ppns, lpn as usize);
     }
 
     /// Moves a logical page; returns where it lay.

@@ -14,15 +14,9 @@ impl Redirection for AnyChip {
         let home_plane = geometry.plane(home);
         let per_chip = geometry.planes_per_chip();
         let home_chip = (home_plane / per_chip) as usize;
-        let lowest = loads.chip.iter().copied().min().unwrap_or(0);
-        let chip = if loads.chip[home_chip] == lowest {
-            home_chip
-        } else {
-            // The first of the least loaded after the home chip: equals share the reads.
-            let after = |part: &[u32]| part.iter().position(|&load| load == lowest);
-            after(&loads.chip[home_chip..])
-                .map_or_else(|| after(&loads.chip[..home_chip]).unwrap_or(0), |at| home_chip + at)
-        };
+        // The home chip if none is less loaded, otherwise the first of the least loaded after
+        // it: equals share the reads.
+        let chip = crate::allocation::lowest_from(loads.chip, home_chip);
         let units = loads.units_per_chip();
         let planes_per_unit = per_chip as usize / units;
         // The same place in the chip, unless another of its units is less loaded.
@@ -32,7 +26,7 @@ impl Redirection for AnyChip {
         let plane = match in_chip.iter().position(|&load| load < own_load) {
             None => same_place,
             Some(_) => {
-                let least = crate::allocation::lowest_unit(in_chip);
+                let least = crate::allocation::lowest_from(in_chip, 0);
                 ((chip * units + least) * planes_per_unit) as u32
             }
         };

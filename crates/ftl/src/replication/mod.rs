@@ -38,8 +38,10 @@ impl Replicator {
         seed: u64,
     ) -> Self {
         Self {
-            // Rounded down: with alpha = 0 never a page more than without deduplication.
-            budget_pages: (f64::from(footprint_pages) * (1.0 + config.alpha)).floor() as u64,
+            // Rounded down: with alpha = 0 never a page more than without deduplication. Nor more
+            // than the device holds: the host writes before the copies that give way are dropped.
+            budget_pages: ((f64::from(footprint_pages) * (1.0 + config.alpha)).floor() as u64)
+                .min(Ftl::capacity_pages(geometry)),
             degree: config.degree.build(config.few_copies),
             placement: config.placement.build(Rng::stream(seed, "replica placement")),
             adjust_every: config.adjust_every,

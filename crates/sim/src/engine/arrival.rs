@@ -13,6 +13,10 @@ use crate::error::SimError;
 /// Marks the entries of the carried times that belong to a request, not to an operation.
 pub(super) const REQUEST: u32 = 1 << 31;
 
+/// Page operations ahead at which the first tables are asked for, and what they point to.
+const FAR: usize = 16;
+const NEAR: usize = 8;
+
 /// How the trace's requests become arrivals.
 #[derive(Debug, Clone, Copy)]
 pub struct Workload<'a> {
@@ -46,14 +50,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline]
     pub fn serve(&mut self, workload: &Workload<'_>, index: usize) -> Result<(), SimError> {
         let arrival = if workload.queue_depth == 0 {
-            let arrival = workload.arrival_ns(index);
-            while self.step(arrival + self.controller_ns) {}
-            arrival
+            workload.arrival_ns(index)
         } else {
             while self.in_flight >= workload.queue_depth && self.step(FOREVER) {}
             self.now_ns
         };
-        self.now_ns = arrival + self.controller_ns;
+        let taken_in = arrival + self.controller_ns;
+        while self.step(taken_in) {}
+        self.now_ns = taken_in;
         self.take_in(workload, index, arrival)?;
         match self.broken.take() {
             None => Ok(()),
@@ -68,8 +72,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let pages = trace.first_page_op[index] as usize..trace.first_page_op[index + 1] as usize;
         self.counts.page_ops[kind as usize] += pages.len() as u64;
         if kind == HostOp::Trim {
-            for &lpn in &trace.lpn[pages] {
-                self.controller.trim(lpn);
+            // A trim of part of a page leaves the page.
+            for at in pages.filter(|&at| !trace.is_partial(index, at)) {
+                self.controller.trim(trace.lpn[at]);
             }
             self.counts.requests[HostOp::Trim as usize] += 1;
             return Ok(());
@@ -83,6 +88,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.in_flight += 1;
         let request = self.requests.insert(Request::new(arrival_ns, pages.len() as u32, is_read));
         for at in pages.clone() {
+            self.look_ahead(trace, at);
             if is_read {
                 self.read_page(trace.lpn[at], request)?;
                 continue;
@@ -91,10 +97,20 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             let partial = (flags & 1 != 0 && at == pages.start) || (flags & 2 != 0 && at + 1 == pages.end);
             self.counts.partial_writes += u64::from(partial);
             let lpn = trace.lpn[at];
-            let page = Host { lpn, address: trace.lpn_address[lpn as usize], content: trace.content[at] };
+            let address = if self.wants_address { trace.lpn_address[lpn as usize] } else { 0 };
+            let page = Host { lpn, address, content: trace.content[at] };
             self.write_page(page, partial && workload.read_modify_write, request)?;
         }
         Ok(())
+    }
+
+    /// Lets the controller ask for the memory that the next page operations will need.
+    #[inline]
+    fn look_ahead(&self, trace: &PageTrace, at: usize) {
+        if let (Some(&lpn), Some(&content)) = (trace.lpn.get(at + FAR), trace.content.get(at + FAR)) {
+            self.controller.prefetch_far(lpn, content);
+            self.controller.prefetch_near(trace.lpn[at + NEAR], trace.content[at + NEAR]);
+        }
     }
 
     #[inline]

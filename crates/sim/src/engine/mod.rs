@@ -42,6 +42,14 @@ pub trait Controller {
     ) -> Result<flashtwin_ftl::WriteOutcome, FtlError>;
     /// See [`flashtwin_ftl::Ftl::trim`].
     fn trim(&mut self, lpn: u32);
+    /// See [`flashtwin_ftl::Ftl::wants_address`].
+    fn wants_address(&self) -> bool {
+        false
+    }
+    /// See [`flashtwin_ftl::Ftl::prefetch_far`].
+    fn prefetch_far(&self, _lpn: u32, _content: u32) {}
+    /// See [`flashtwin_ftl::Ftl::prefetch_near`].
+    fn prefetch_near(&self, _lpn: u32, _content: u32) {}
     /// See [`flashtwin_ftl::Ftl::end_period`].
     fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError>;
 }
@@ -138,6 +146,7 @@ pub struct Engine<C, O> {
     write_completes: WriteCompletes,
     reads_before_write: u32,
     controller_ns: u64,
+    wants_address: bool,
     own_ops: Vec<FlashOp>,
     /// Time that partial writes spent on reading their old page, by waiting operation.
     carried: std::collections::HashMap<u32, Split>,
@@ -174,6 +183,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             .collect();
         let counted = if config.load == LoadMeasure::ReadsWaiting { units.len() } else { 0 };
         Self {
+            wants_address: controller.wants_address(),
             controller,
             observer,
             now_ns: 0,

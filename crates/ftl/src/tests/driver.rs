@@ -1,0 +1,210 @@
+//! What the tests of the controller share: tiny devices, random options, an untimed driver.
+
+use flashtwin_nand::Geometry;
+
+use crate::allocation::{AllocationPolicy, Order};
+use crate::redirection::RedirectionPolicy;
+use crate::replication::degree::DegreePolicy;
+use crate::replication::placement::PlacementPolicy;
+use crate::victim::VictimPolicy;
+use crate::{
+    Entries, FlashOp, Ftl, FtlConfig, FtlError, Host, LoadView, MappingForm, ReplicationPolicy, Rng,
+    WriteOutcome,
+};
+
+/// Channels, chips a channel, dies a chip, planes a die, blocks a plane, pages a block.
+pub(super) type Levels = [u32; 6];
+
+pub(super) fn geometry(levels: Levels) -> Geometry {
+    let [channels, chips, dies, planes, blocks, pages] = levels;
+    Geometry::new([
+        ("channels", channels),
+        ("chips_per_channel", chips),
+        ("dies_per_chip", dies),
+        ("planes_per_die", planes),
+        ("blocks_per_plane", blocks),
+        ("pages_per_block", pages),
+        ("page_bytes", 4096),
+    ])
+    .unwrap()
+}
+
+/// Everything that a seed decides about one run.
+#[derive(Debug, Clone)]
+pub(super) struct Options {
+    pub(super) seed: u64,
+    pub(super) levels: Levels,
+    pub(super) config: FtlConfig,
+    pub(super) footprint: u32,
+    pub(super) contents: u32,
+    pub(super) steps: u32,
+    pub(super) trim_percent: u32,
+    pub(super) read_percent: u32,
+    pub(super) partial_percent: u32,
+    /// Share of operations on the first tenth of the pages.
+    pub(super) hot_percent: u32,
+    pub(super) audit_every: u32,
+    pub(super) period_every: u32,
+    pub(super) units_per_chip: u32,
+}
+
+fn pick<T: Copy>(rng: &mut Rng, list: &[T]) -> T {
+    list[rng.below(list.len() as u32) as usize]
+}
+
+impl Options {
+    /// The options of a seed. Sizes are tiny, so that full devices and collection are common.
+    pub(super) fn draw(seed: u64) -> Self {
+        let mut rng = Rng::stream(seed, "options");
+        let levels = [
+            1 + rng.below(3),
+            1 + rng.below(3),
+            1 + rng.below(2),
+            1 + rng.below(2),
+            5 + rng.below(12),
+            1 + rng.below(9),
+        ];
+        let geometry = geometry(levels);
+        let capacity = Ftl::capacity_pages(&geometry) as u32;
+        
+        let fullest = capacity.max(1);
+        let footprint = pick(&mut rng, &[fullest, fullest * 9 / 10, fullest / 2, fullest / 5, 1]).max(1);
+        let contents = pick(&mut rng, &[footprint * 4, footprint, footprint / 3 + 1, 3]);
+        Self {
+            seed,
+            levels,
+            config: config(&mut rng),
+            footprint,
+            contents,
+            steps: 400 + 4 * footprint.min(400),
+            trim_percent: pick(&mut rng, &[0, 0, 5, 25]),
+            read_percent: pick(&mut rng, &[0, 20, 50, 90]),
+            partial_percent: pick(&mut rng, &[0, 10, 50]),
+            hot_percent: pick(&mut rng, &[10, 50, 90]),
+            audit_every: pick(&mut rng, &[1, 17, 101]),
+            period_every: pick(&mut rng, &[20, 100, 1000]),
+            units_per_chip: pick(&mut rng, &[1, levels[2], levels[2] * levels[3]]),
+        }
+    }
+}
+
+fn config(rng: &mut Rng) -> FtlConfig {
+    let mut config = FtlConfig::default();
+    if rng.below(3) > 0 {
+        config.mapping = MappingForm::Content;
+        config.dedup.fingerprint_entries =
+            pick(rng, &[Entries::Unlimited, Entries::Unlimited, Entries::Limited(1), Entries::Limited(20)]);
+        config.replication.policy = pick(
+            rng,
+            &[ReplicationPolicy::None, ReplicationPolicy::EndOfPeriod, ReplicationPolicy::EndOfPeriod],
+        );
+    }
+    let replication = &mut config.replication;
+    replication.alpha = pick(rng, &[0.0, 0.1, 1.0, 30.0]);
+    replication.degree =
+        pick(rng, &[DegreePolicy::Popularity, DegreePolicy::ManyOfFew, DegreePolicy::FewOfMany]);
+    replication.placement =
+        pick(rng, &[PlacementPolicy::Score, PlacementPolicy::Random, PlacementPolicy::Static]);
+    replication.few_copies = 1 + rng.below(3);
+    replication.adjust_every = pick(rng, &[1, 2, 7]);
+    config.allocation.policy = pick(rng, &[AllocationPolicy::Static, AllocationPolicy::LeastLoaded]);
+    config.allocation.order =
+        Order::try_from(pick(rng, &["CWDP", "PDWC", "DPCW", "WCPD"]).to_owned()).unwrap();
+    config.redirection.policy =
+        pick(rng, &[RedirectionPolicy::Home, RedirectionPolicy::Replicas, RedirectionPolicy::AnyChip]);
+    config.gc.victim = pick(rng, &[VictimPolicy::Greedy, VictimPolicy::Fifo]);
+    config.gc.start = pick(rng, &[0.0, 0.05, 0.5, 0.95]);
+    config.gc.stop = pick(rng, &[0.0, 0.3]);
+    config.gc.urgent = pick(rng, &[1, 2, 40]);
+    config.gc.step_pages = pick(rng, &[1, 3, 8, 1000]);
+    config
+}
+
+/// A controller without a clock, verified, and the loads that it is shown.
+pub(super) struct Driver {
+    pub(super) ftl: Ftl,
+    pub(super) ops: Vec<FlashOp>,
+    pub(super) chip: Vec<u32>,
+    pub(super) unit: Vec<u32>,
+}
+
+impl Driver {
+    pub(super) fn new(options: &Options) -> Self {
+        let geometry = geometry(options.levels);
+        options.config.check(&geometry).unwrap();
+        let mut ftl = Ftl::new(&options.config, &geometry, options.footprint, options.contents, options.seed);
+        ftl.verify();
+        let chips = geometry.chips() as usize;
+        let units = chips * options.units_per_chip as usize;
+        Self { ftl, ops: Vec::new(), chip: vec![0; chips], unit: vec![0; units] }
+    }
+
+    /// Other loads from now on.
+    pub(super) fn shake_loads(&mut self, rng: &mut Rng) {
+        self.unit.iter_mut().for_each(|load| *load = rng.below(4));
+        let per_chip = self.unit.len() / self.chip.len();
+        for (chip, load) in self.chip.iter_mut().enumerate() {
+            *load = self.unit[chip * per_chip..(chip + 1) * per_chip].iter().sum();
+        }
+    }
+
+    pub(super) fn write(&mut self, lpn: u32, content: u32, partial: bool) -> Result<WriteOutcome, FtlError> {
+        let loads = LoadView { chip: &self.chip, unit: &self.unit };
+        let page = Host { lpn, address: u64::from(lpn) * 3 / 2, content };
+        self.ftl.write(page, partial, &loads, &mut self.ops)
+    }
+
+    pub(super) fn read(&mut self, lpn: u32) -> Result<crate::ReadOutcome, FtlError> {
+        let loads = LoadView { chip: &self.chip, unit: &self.unit };
+        self.ftl.read(lpn, &loads)
+    }
+
+    pub(super) fn end_period(&mut self) -> Result<(), FtlError> {
+        self.ftl.end_period(&mut self.ops)
+    }
+}
+
+/// What the host does at one step.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Step {
+    Read { lpn: u32 },
+    Write { lpn: u32, content: u32, partial: bool },
+    Trim { lpn: u32 },
+    EndPeriod,
+}
+
+/// The workload of a seed, step by step.
+pub(super) struct Workload {
+    options: Options,
+    pub(super) rng: Rng,
+}
+
+impl Workload {
+    pub(super) fn new(options: &Options) -> Self {
+        Self { options: options.clone(), rng: Rng::stream(options.seed, "workload") }
+    }
+
+    pub(super) fn next(&mut self) -> Step {
+        let Options { footprint, contents, .. } = self.options;
+        let rng = &mut self.rng;
+        if rng.below(self.options.period_every) == 0 {
+            return Step::EndPeriod;
+        }
+        let hot = footprint / 10 + 1;
+        let lpn = match rng.below(100) < self.options.hot_percent {
+            true => rng.below(hot.min(footprint)),
+            false => rng.below(footprint),
+        };
+        let kind = rng.below(100);
+        if kind < self.options.read_percent {
+            return Step::Read { lpn };
+        }
+        if rng.below(100) < self.options.trim_percent {
+            return Step::Trim { lpn };
+        }
+        // Half of the writes bring one of a few contents.
+        let few = (contents / 8).max(1);
+        let content = if rng.below(2) == 0 { rng.below(few) } else { rng.below(contents) };
+        Step::Write { lpn, content, partial: rng.below(100) < self.options.partial_percent }
+    }
+}

@@ -1,0 +1,11 @@
+//! Tests of the whole controller: properties, reference models, planted bugs, closed forms.
+
+mod driver;
+mod reference_map;
+mod reference_replication;
+mod reference_victim;
+mod sabotage;
+mod swarm;
+mod write_amplification;
+
+pub(crate) use sabotage::{Bug, planted};

@@ -1,0 +1,169 @@
+//! A content-addressed controller as a beginner would write it, compared write by write.
+
+use std::collections::{HashMap, HashSet};
+
+use super::driver::{Driver, Options, Step, Workload};
+use crate::ftl::Map;
+use crate::{Cause, Entries, MappingForm, ReplicationPolicy};
+
+/// One content on flash: an evicted fingerprint lets the same content come a second time.
+struct Held {
+    content: u32,
+    references: u32,
+}
+
+/// CA-SSD's rules (systems.md, section 2) on plain maps.
+struct Reference {
+    capacity: usize,
+    pages: HashMap<u32, u32>,
+    held: HashMap<u32, Held>,
+    /// Content and what it is held as, the most recently written last.
+    store: Vec<(u32, u32)>,
+    ever: HashSet<u32>,
+    next: u32,
+}
+
+impl Reference {
+    fn new(entries: Entries) -> Self {
+        let capacity = match entries {
+            Entries::Unlimited => usize::MAX,
+            Entries::Limited(limit) => limit as usize,
+        };
+        let (pages, held, ever) = (HashMap::new(), HashMap::new(), HashSet::new());
+        Self { capacity, pages, held, store: Vec::new(), ever, next: 0 }
+    }
+
+    /// Why the write programs a page, or `None` for a duplicate.
+    fn write(&mut self, lpn: u32, content: u32) -> Option<Cause> {
+        if let Some(at) = self.store.iter().position(|entry| entry.0 == content) {
+            let known = self.store.remove(at);
+            self.store.push(known);
+            self.point(lpn, Some(known.1));
+            return None;
+        }
+        let on_flash = self.held.values().any(|held| held.content == content);
+        let cause = match (on_flash, self.ever.contains(&content)) {
+            (true, _) => Cause::MissedDuplicate,
+            (false, true) => Cause::Reborn,
+            (false, false) => Cause::Unique,
+        };
+        self.ever.insert(content);
+        self.next += 1;
+        self.held.insert(self.next, Held { content, references: 0 });
+        self.store.push((content, self.next));
+        if self.store.len() > self.capacity {
+            self.store.remove(0);
+        }
+        self.point(lpn, Some(self.next));
+        Some(cause)
+    }
+
+    fn point(&mut self, lpn: u32, to: Option<u32>) {
+        if let Some(id) = to {
+            self.held.get_mut(&id).unwrap().references += 1;
+        }
+        let old = match to {
+            Some(id) => self.pages.insert(lpn, id),
+            None => self.pages.remove(&lpn),
+        };
+        let Some(old) = old else { return };
+        let entry = self.held.get_mut(&old).unwrap();
+        entry.references -= 1;
+        if entry.references == 0 {
+            self.held.remove(&old);
+            self.store.retain(|known| known.1 != old);
+        }
+    }
+
+    fn content(&self, lpn: u32) -> Option<u32> {
+        self.pages.get(&lpn).map(|id| self.held[id].content)
+    }
+}
+
+fn options(seed: u64) -> Options {
+    let mut options = Options::draw(seed);
+    options.config.mapping = MappingForm::Content;
+    let capacities = [1, 2, 5, 30].map(Entries::Limited);
+    options.config.dedup.fingerprint_entries =
+        capacities.get(seed as usize % 5).copied().unwrap_or(Entries::Unlimited);
+    options.read_percent = 5;
+    options.steps = 1_500;
+    if seed % 3 == 0 {
+        options.config.replication.policy = ReplicationPolicy::EndOfPeriod;
+    }
+    options
+}
+
+#[test]
+fn every_write_programs_what_the_plain_model_says_and_why() {
+    for seed in 0..120 {
+        let options = options(seed);
+        let mut driver = Driver::new(&options);
+        let mut reference = Reference::new(options.config.dedup.fingerprint_entries);
+        let mut workload = Workload::new(&options);
+        for step in 0..options.steps {
+            match workload.next() {
+                Step::Write { lpn, content, partial } => {
+                    let cause = driver.write(lpn, content, partial).unwrap().program.map(|page| page.1);
+                    assert_eq!(cause, reference.write(lpn, content), "step {step} of {options:?}");
+                }
+                Step::Trim { lpn } => {
+                    driver.ftl.trim(lpn);
+                    reference.point(lpn, None);
+                }
+                Step::Read { lpn } => drop(driver.read(lpn).unwrap()),
+                Step::EndPeriod => driver.end_period().unwrap(),
+            }
+            compare_sizes(&driver, &reference);
+        }
+        compare_tables(&driver, &reference, options.footprint);
+    }
+}
+
+fn compare_sizes(driver: &Driver, reference: &Reference) {
+    let sizes = driver.ftl.table_sizes();
+    assert_eq!(sizes.mapped_lpns, reference.pages.len() as u64);
+    assert_eq!(sizes.vpns, reference.held.len() as u64);
+    assert_eq!(sizes.fingerprints, reference.store.len() as u64);
+    assert_eq!(driver.ftl.pages_in_use(), sizes.vpns + sizes.replicas);
+}
+
+fn compare_tables(driver: &Driver, reference: &Reference, footprint: u32) {
+    let Map::Content(map) = &driver.ftl.map else { unreachable!("the options say content") };
+    for lpn in 0..footprint {
+        let vpn = map.vpn_of(lpn);
+        let content = (vpn != crate::NO_VPN).then(|| map.content(vpn));
+        assert_eq!(content, reference.content(lpn), "LPN {lpn}");
+    }
+    let known: HashSet<u32> = reference.store.iter().map(|entry| entry.0).collect();
+    for content in &reference.ever {
+        let found = map.fingerprints.peek(*content) != crate::NO_VPN;
+        assert_eq!(found, known.contains(content), "fingerprint of content {content}");
+    }
+}
+
+#[test]
+fn contents_that_never_repeat_make_deduplication_a_page_map() {
+    for seed in 0..20 {
+        let mut page = Options::draw(seed);
+        page.contents = page.steps + 1;
+        page.config.mapping = MappingForm::Page;
+        page.config.replication.policy = ReplicationPolicy::None;
+        let mut content = page.clone();
+        content.config.mapping = MappingForm::Content;
+        let counts = [page, content].map(|options| {
+            let mut driver = Driver::new(&options);
+            let mut workload = Workload::new(&options);
+            for step in 0..options.steps {
+                match workload.next() {
+                    Step::Write { lpn, partial, .. } => drop(driver.write(lpn, step, partial).unwrap()),
+                    Step::Trim { lpn } => driver.ftl.trim(lpn),
+                    _ => {}
+                }
+            }
+            let counters = driver.ftl.counters();
+            (driver.ops, counters.host_programs(), counters.erases, driver.ftl.wear())
+        });
+        assert!(counts[0] == counts[1], "seed {seed}");
+    }
+}

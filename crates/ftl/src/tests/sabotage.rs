@@ -1,0 +1,168 @@
+//! Bugs planted on purpose: the checks that find nothing must be able to find something.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::driver::{Driver, Options, Step, Workload};
+use crate::blocks::Stream;
+use crate::ftl::Map;
+use crate::mapping::ContentMap;
+use crate::{Entries, FtlError, MappingForm, ReplicationPolicy};
+
+/// A bug that the code under test asks for where it would be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bug {
+    /// Garbage collection moves a replica and leaves its entry as it was.
+    ForgottenMove,
+    /// A page that nobody points to stays valid.
+    SkippedInvalidate,
+    /// A dead content's fingerprint stays in the store.
+    StaleFingerprint,
+}
+
+thread_local! {
+    /// The bug of this test and how many occasions pass before it strikes, once.
+    static PLANTED: Cell<Option<(Bug, u32)>> = const { Cell::new(None) };
+}
+
+/// Whether `bug` is to be made here and now.
+pub(crate) fn planted(bug: Bug) -> bool {
+    match PLANTED.get() {
+        Some((planted, 0)) if planted == bug => {
+            PLANTED.set(None);
+            true
+        }
+        Some((planted, occasions)) if planted == bug => {
+            PLANTED.set(Some((bug, occasions - 1)));
+            false
+        }
+        _ => false,
+    }
+}
+
+/// A system with everything in it: deduplication, copies, collection.
+fn options(seed: u64) -> Options {
+    let mut options = Options::draw(seed);
+    options.levels = [2, 2, 1, 1, 8, 4];
+    options.footprint = 60;
+    options.contents = 50;
+    options.steps = 3_000;
+    options.units_per_chip = 1;
+    options.period_every = 50;
+    options.read_percent = 40;
+    options.audit_every = 1;
+    options.config.mapping = MappingForm::Content;
+    options.config.dedup.fingerprint_entries = Entries::Unlimited;
+    options.config.replication.policy = ReplicationPolicy::EndOfPeriod;
+    options.config.replication.alpha = 0.2;
+    options
+}
+
+fn try_to_serve(driver: &mut Driver, step: Step) -> Result<(), FtlError> {
+    match step {
+        Step::Read { lpn } => driver.read(lpn).map(|_| ()),
+        Step::Write { lpn, content, partial } => driver.write(lpn, content, partial).map(|_| ()),
+        Step::Trim { lpn } => {
+            driver.ftl.trim(lpn);
+            Ok(())
+        }
+        Step::EndPeriod => driver.end_period(),
+    }?;
+    driver.ftl.audit()
+}
+
+/// Runs with the bug in place; whether it was made, and whether anything was noticed.
+fn run_with(bug: Bug, seed: u64) -> (bool, bool) {
+    PLANTED.set(Some((bug, 5)));
+    let options = options(seed);
+    let mut driver = Driver::new(&options);
+    let mut workload = Workload::new(&options);
+    let mut serve_all = || {
+        (0..options.steps).try_for_each(|_| try_to_serve(&mut driver, workload.next()))
+    };
+    // Some bugs trip an assertion before a check comes round; both count as noticed.
+    let noticed = catch_unwind(AssertUnwindSafe(&mut serve_all)).map_or(true, |outcome| outcome.is_err());
+    let made = PLANTED.take().is_none();
+    (made, noticed)
+}
+
+#[test]
+fn every_planted_bug_is_noticed() {
+    for bug in [Bug::ForgottenMove, Bug::SkippedInvalidate, Bug::StaleFingerprint] {
+        for seed in 0..8 {
+            let (made, noticed) = run_with(bug, seed);
+            assert!(made, "{bug:?} had no occasion with seed {seed}");
+            assert!(noticed, "{bug:?} went unnoticed with seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_noticed_where_nothing_is_planted() {
+    for seed in 0..8 {
+        let options = options(seed);
+        let mut driver = Driver::new(&options);
+        let mut workload = Workload::new(&options);
+        for _ in 0..options.steps {
+            try_to_serve(&mut driver, workload.next()).unwrap();
+        }
+    }
+}
+
+/// A few pages written, then `damage` done to the tables.
+fn damaged(damage: impl Fn(&mut Driver)) -> FtlError {
+    let options = options(0);
+    let mut driver = Driver::new(&options);
+    for lpn in 0..8 {
+        driver.write(lpn, lpn, false).unwrap();
+    }
+    driver.ftl.audit().unwrap();
+    damage(&mut driver);
+    driver.ftl.audit().unwrap_err()
+}
+
+fn map(driver: &mut Driver) -> &mut ContentMap {
+    match &mut driver.ftl.map {
+        Map::Content(map) => map,
+        Map::Page(_) => unreachable!("the options say content"),
+    }
+}
+
+#[test]
+fn a_leaked_reference_is_noticed() {
+    let error = damaged(|driver| map(driver).plant_reference(3));
+    assert!(error.to_string().contains("VPN 3 counts 2 references, 1 pages point to it"), "{error}");
+}
+
+#[test]
+fn a_second_copy_on_one_chip_is_noticed() {
+    let error = damaged(|driver| {
+        let home = map(driver).home(2);
+        let plane = driver.ftl.blocks.geometry.plane(home);
+        let page = driver.ftl.blocks.program(plane, Stream::Replica, 2).unwrap();
+        driver.ftl.checker.as_mut().unwrap().copy(home, page).unwrap();
+        map(driver).add_replica(2, 1, page);
+    });
+    assert!(error.to_string().contains("VPN 2 has two copies on chip"), "{error}");
+}
+
+#[test]
+fn a_page_that_points_to_the_wrong_content_is_noticed() {
+    let error = damaged(|driver| {
+        let (one, other) = (map(driver).home(0), map(driver).home(1));
+        map(driver).place(0, other);
+        map(driver).place(1, one);
+    });
+    assert!(error.to_string().contains("whose owner is"), "{error}");
+}
+
+#[test]
+fn a_program_out_of_order_is_noticed() {
+    let mut driver = Driver::new(&options(0));
+    driver.write(0, 0, false).unwrap();
+    let home = map(&mut driver).home(0);
+    let geometry = driver.ftl.blocks.geometry.clone();
+    let late = geometry.page_of_block(geometry.block_index(home), 3);
+    let error = driver.ftl.checker.as_mut().unwrap().program(late, 7).unwrap_err();
+    assert!(error.to_string().contains("the block's next page is 1"), "{error}");
+}

@@ -1,0 +1,200 @@
+//! Random devices, systems and workloads: after every step the tables agree with the plain
+//! truth beside them, and the counts with one another.
+
+use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::driver::{Driver, Options, Step, Workload, geometry};
+use crate::blocks::State;
+use crate::ftl::Map;
+use crate::{Cause, Entries, FlashOp, MappingForm, OpKind, ReadOutcome, ReplicationPolicy};
+
+const SEEDS: u64 = 600;
+
+/// Runs `check` for every seed; a failure names the seed and its options.
+fn for_every_seed(seeds: u64, check: impl Fn(&Options)) {
+    for seed in 0..seeds {
+        let options = Options::draw(seed);
+        let outcome = catch_unwind(AssertUnwindSafe(|| check(&options)));
+        assert!(outcome.is_ok(), "seed {seed} failed: {options:?}");
+    }
+}
+
+#[test]
+fn any_system_on_any_device_keeps_what_it_is_given() {
+    for_every_seed(SEEDS, |options| {
+        let mut driver = Driver::new(options);
+        let mut workload = Workload::new(options);
+        for step in 0..options.steps {
+            serve(&mut driver, workload.next());
+            driver.shake_loads(&mut workload.rng);
+            if step % options.audit_every == 0 {
+                driver.ftl.audit().unwrap();
+                check_budget(&driver, options);
+            }
+        }
+        driver.ftl.audit().unwrap();
+        check_end(&driver, options);
+    });
+}
+
+fn serve(driver: &mut Driver, step: Step) {
+    match step {
+        Step::Read { lpn } => {
+            let outcome = driver.read(lpn).unwrap();
+            check_target(driver, outcome);
+        }
+        Step::Write { lpn, content, partial } => {
+            driver.write(lpn, content, partial).unwrap();
+        }
+        Step::Trim { lpn } => {
+            driver.ftl.trim(lpn);
+            assert_eq!(driver.read(lpn).unwrap(), ReadOutcome::Unmapped);
+        }
+        Step::EndPeriod => driver.end_period().unwrap(),
+    }
+}
+
+/// Reads of real copies are served where the copy lies.
+fn check_target(driver: &Driver, outcome: ReadOutcome) {
+    let ReadOutcome::Flash { target, .. } = outcome else { return };
+    let geometry = &driver.ftl.blocks.geometry;
+    assert!(target.plane < geometry.planes());
+    assert!(driver.ftl.blocks.owner(target.ppn).is_some());
+}
+
+fn check_budget(driver: &Driver, options: &Options) {
+    let ftl = &driver.ftl;
+    let Some(budget) = ftl.budget_pages() else {
+        assert_eq!(ftl.replica_pages(), 0);
+        return;
+    };
+    assert!(ftl.pages_in_use() <= budget, "{} pages in use, budget {budget}", ftl.pages_in_use());
+    if options.config.replication.alpha == 0.0 {
+        assert!(ftl.pages_in_use() <= u64::from(options.footprint));
+    }
+}
+
+fn check_end(driver: &Driver, options: &Options) {
+    check_space(driver);
+    check_counts(driver);
+    check_distinct_chips(driver, options);
+    check_wear(driver);
+}
+
+/// free + valid + invalid = all pages, and free blocks are those that the planes think.
+fn check_space(driver: &Driver) {
+    let blocks = &driver.ftl.blocks;
+    let geometry = &blocks.geometry;
+    for plane in 0..geometry.planes() {
+        let (mut free, mut collecting) = (0, 0);
+        for block in 0..geometry.blocks_per_plane {
+            let index = geometry.block_index_of(plane, block);
+            let (valid, written) = (blocks.table.valid(index), blocks.table.written(index));
+            assert!(valid <= written && written <= geometry.pages_per_block);
+            free += u32::from(blocks.table.state(index) == State::Free);
+            collecting += u32::from(blocks.table.state(index) == State::Collecting);
+        }
+        assert_eq!(free, blocks.free_blocks(plane), "plane {plane}");
+        assert!(free + collecting >= 1, "plane {plane} has no block left to collect with");
+        assert!(collecting <= 1, "plane {plane} collects {collecting} blocks at a time");
+    }
+}
+
+/// Counters tell of exactly the operations that were ordered.
+fn check_counts(driver: &Driver) {
+    let counters = driver.ftl.counters();
+    let ordered = |kind: OpKind, cause: Cause| {
+        driver.ops.iter().filter(|op: &&FlashOp| op.kind == kind && op.cause == cause).count() as u64
+    };
+    for cause in [Cause::Gc, Cause::Replica] {
+        assert_eq!(counters.programs[cause as usize], ordered(OpKind::Program, cause), "{cause:?}");
+        assert_eq!(counters.reads[cause as usize], ordered(OpKind::Read, cause), "{cause:?}");
+    }
+    assert_eq!(counters.erases, ordered(OpKind::Erase, Cause::Gc));
+    assert_eq!(counters.programs[Cause::Replica as usize], counters.replicas_made);
+    let host = counters.host_programs();
+    let gc = counters.programs[Cause::Gc as usize];
+    let replica = counters.programs[Cause::Replica as usize];
+    assert_eq!(counters.pages_programmed(), host + gc + replica);
+    assert_eq!(counters.host_pages_written, host + counters.duplicate_writes);
+    let victims: u64 = driver.ftl.victim_pages().iter().sum();
+    let unfinished = driver.ftl.blocks.geometry.planes() as u64;
+    assert!(victims >= counters.erases && victims <= counters.erases + unfinished);
+}
+
+/// No content lies twice on one chip where the store knows every content.
+fn check_distinct_chips(driver: &Driver, options: &Options) {
+    let Map::Content(map) = &driver.ftl.map else { return };
+    let mut seen = HashSet::new();
+    let mut copies = vec![0u64; 1 + geometry(options.levels).chips() as usize];
+    for vpn in (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
+        let pages = map.replica_ppns(vpn).iter().chain([&driver.ftl_home(vpn)]).copied().collect::<Vec<_>>();
+        copies[pages.len()] += 1;
+        for ppn in pages {
+            let fresh = seen.insert((map.content(vpn), driver.ftl.blocks.chip_of_page(ppn)));
+            assert!(fresh || options.config.dedup.fingerprint_entries != Entries::Unlimited);
+        }
+    }
+    let told = driver.ftl.copies();
+    assert!(told.iter().zip(&copies).all(|(a, b)| a == b));
+    assert_eq!(driver.ftl.chip_replica_pages().iter().sum::<u64>(), driver.ftl.replica_pages());
+}
+
+fn check_wear(driver: &Driver) {
+    let wear = driver.ftl.wear();
+    let blocks: u64 = wear.iter().map(|row| row.1).sum();
+    let erases: u64 = wear.iter().map(|row| u64::from(row.0) * row.1).sum();
+    assert_eq!(blocks, driver.ftl.blocks.geometry.blocks());
+    assert_eq!(erases, driver.ftl.counters().erases);
+    assert_eq!(erases, driver.ftl.chip_erases().iter().sum::<u64>());
+}
+
+impl Driver {
+    fn ftl_home(&self, vpn: u32) -> u32 {
+        match &self.ftl.map {
+            Map::Content(map) => map.home(vpn),
+            Map::Page(_) => unreachable!("asked for contents only"),
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_operations() {
+    for_every_seed(40, |options| {
+        let run = || {
+            let mut driver = Driver::new(options);
+            let mut workload = Workload::new(options);
+            for _ in 0..options.steps {
+                serve(&mut driver, workload.next());
+                driver.shake_loads(&mut workload.rng);
+            }
+            (driver.ops, driver.ftl.counters().clone(), driver.ftl.wear())
+        };
+        assert!(run() == run());
+    });
+}
+
+#[test]
+fn the_swarm_reaches_every_mechanism() {
+    // A swarm that never collects, replicates or evicts would prove nothing.
+    let (mut gc, mut copies, mut dropped, mut missed, mut fallbacks) = (0, 0, 0, 0, 0);
+    for seed in 0..150 {
+        let options = Options::draw(seed);
+        let mut driver = Driver::new(&options);
+        let mut workload = Workload::new(&options);
+        for _ in 0..options.steps {
+            serve(&mut driver, workload.next());
+        }
+        let counters = driver.ftl.counters();
+        gc += counters.programs[Cause::Gc as usize];
+        copies += counters.replicas_made;
+        dropped += counters.replicas_dropped;
+        missed += counters.programs[Cause::MissedDuplicate as usize];
+        fallbacks += counters.allocation_fallbacks;
+        let content = options.config.mapping == MappingForm::Content;
+        assert!(content || options.config.replication.policy == ReplicationPolicy::None);
+    }
+    let reached = [gc, copies, dropped, missed, fallbacks];
+    assert!(reached.iter().all(|&count| count > 100), "{reached:?}");
+}
