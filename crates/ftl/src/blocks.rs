@@ -333,6 +333,10 @@ impl Blocks {
             let mut plane_valid = 0;
             for block in 0..g.blocks_per_plane {
                 let index = g.block_index_of(plane, block);
+                if self.table.words[index as usize] == 0 {
+                    // Never opened; a device may have a thousand times more of these.
+                    continue;
+                }
                 let first = g.page_of_block(index, 0);
                 let page = |page| g.page_of_block(index, page) as usize;
                 let owners: Vec<u32> = (0..g.pages_per_block).map(|at| self.owner[page(at)]).collect();

@@ -110,7 +110,7 @@ mod unlimited {
 #[serde(deny_unknown_fields, default)]
 pub struct DedupConfig {
     /// Entries of the fingerprint store: a number, or `"unlimited"`. Evicted entries are
-    /// dropped, so that a later duplicate is written again (CA-SSD paper 4.3: 16384,
+    /// dropped, so that a later duplicate is written again (CA-SSD paper 5.2: 16384,
     /// 131072, 262144).
     pub fingerprint_entries: Entries,
 }

@@ -42,6 +42,17 @@ pub struct Ftl {
     pub(crate) checker: Option<Box<Checker>>,
     /// Highest value of a popularity counter: the number of chips less one.
     saturation: u8,
+    /// Most pages that were in use at once, and most replicas.
+    pub(crate) peak: Peak,
+}
+
+/// The most that was held at once since preloading ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Peak {
+    /// Physical pages with valid data.
+    pub pages_in_use: u64,
+    /// Replicas among them.
+    pub replica_pages: u64,
 }
 
 impl Ftl {
@@ -74,6 +85,7 @@ impl Ftl {
             counters: Counters::default(),
             checker: None,
             saturation: geometry.chips().saturating_sub(1).clamp(1, 255) as u8,
+            peak: Peak::default(),
         }
     }
 
@@ -128,6 +140,17 @@ impl Ftl {
             Map::Page(_) => 0,
             Map::Content(map) => map.replicas.pages(),
         }
+    }
+
+    /// The most that was held at once since preloading ended.
+    pub fn peak(&self) -> Peak {
+        self.peak
+    }
+
+    #[inline]
+    pub(crate) fn note_peak(&mut self) {
+        self.peak.pages_in_use = self.peak.pages_in_use.max(self.pages_in_use());
+        self.peak.replica_pages = self.peak.replica_pages.max(self.replica_pages());
     }
 
     /// Pages that first copies and replicas may occupy together; `None` without replication.
@@ -240,6 +263,7 @@ impl Ftl {
             self.blocks.invalidate(old);
         }
         self.counters.programs[Cause::Host as usize] += 1;
+        self.note_peak();
         self.collect_behind(plane, ops)?;
         Ok(Some((ppn, Cause::Host)))
     }
@@ -282,6 +306,7 @@ impl Ftl {
         self.invalidate_all(released);
         self.counters.programs[cause as usize] += 1;
         self.keep_within_budget();
+        self.note_peak();
         self.collect_behind(plane, ops)?;
         Ok(Some((ppn, cause)))
     }
@@ -415,6 +440,8 @@ impl Ftl {
     /// Ends preloading: everything counted so far, wear included, is forgotten.
     pub fn end_preload(&mut self) {
         self.counters = Counters::default();
+        self.peak = Peak::default();
+        self.note_peak();
         self.collector.victim_pages.fill(0);
         self.blocks.reset_wear();
         if let Map::Content(map) = &mut self.map {

@@ -31,7 +31,7 @@ pub use config::{
 };
 pub use counters::{Counters, TableSizes};
 pub use error::FtlError;
-pub use ftl::{Ftl, Host};
+pub use ftl::{Ftl, Host, Peak};
 pub use mapping::NO_VPN;
 pub use op::{Cause, FlashOp, LoadView, OpKind, ReadOutcome, ReadTarget, WriteOutcome};
 pub use rng::Rng;

@@ -135,7 +135,7 @@ impl NandConfig {
         if self.pages_per_block > u32::from(u16::MAX) {
             return wrong("pages_per_block", self.pages_per_block.to_string(), "at most 65535");
         }
-        if self.page_bytes % 512 != 0 || self.page_bytes > 1 << 20 {
+        if !self.page_bytes.is_multiple_of(512) || self.page_bytes > 1 << 20 {
             return wrong("page_bytes", self.page_bytes.to_string(), "a multiple of 512 up to 1 MiB");
         }
         if self.metadata_bytes > self.page_bytes {

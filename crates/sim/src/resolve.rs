@@ -31,12 +31,19 @@ impl Resolved {
         crate::toml_doc::document(&self.json(), &schema())
     }
 
+    /// Whether pages are smaller than what one recorded content covers.
+    fn pages_are_small(&self) -> bool {
+        self.config.nand.page_bytes < 4096
+    }
+
     /// The contents that a replay of a trace needs: none for a system that does not look at
     /// them where the trace has none.
     pub fn content_source(&self, trace_has_content: bool) -> ContentSource {
         match (self.config.replay.content, self.config.ftl.mapping) {
             (Content::Unique, _) => ContentSource::Unique,
-            (Content::Recorded, MappingForm::Page) if !trace_has_content => ContentSource::None,
+            (Content::Recorded, MappingForm::Page) if !trace_has_content || self.pages_are_small() => {
+                ContentSource::None
+            }
             (Content::Recorded, _) => ContentSource::Recorded,
         }
     }

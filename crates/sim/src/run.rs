@@ -1,6 +1,6 @@
 //! One trace on one system: preload, replay, periods, results.
 
-use flashtwin_ftl::{Counters, FlashOp, Ftl, Host, LoadView, MappingForm, OpKind, Rng};
+use flashtwin_ftl::{Counters, FlashOp, Ftl, FtlError, Host, LoadView, MappingForm, OpKind, Rng};
 use flashtwin_nand::FlashArray;
 use flashtwin_trace::{NO_CONTENT, PageTrace};
 
@@ -89,8 +89,6 @@ pub(crate) struct Finished<'a> {
     pub(crate) engine: Engine<Ftl, Metrics>,
     pub(crate) periods: Vec<PeriodRow>,
     pub(crate) replication_passes: u64,
-    pub(crate) replica_pages_peak: u64,
-    pub(crate) pages_in_use_peak: u64,
 }
 
 /// Replays a trace on a system.
@@ -152,8 +150,6 @@ struct Replay<'a> {
     /// Counts when the period under way began.
     engine_before: EngineCounts,
     ftl_before: Counters,
-    replica_pages_peak: u64,
-    pages_in_use_peak: u64,
 }
 
 impl<'a> Replay<'a> {
@@ -180,8 +176,6 @@ impl<'a> Replay<'a> {
             periods: Vec::new(),
             engine_before: EngineCounts::default(),
             ftl_before: Counters::default(),
-            replica_pages_peak: 0,
-            pages_in_use_peak: 0,
         })
     }
 
@@ -203,12 +197,20 @@ impl<'a> Replay<'a> {
                 }
             }
             while self.trace.time_ns[index] >= boundary {
+                if replay.queue_depth == 0 {
+                    self.engine.advance(workload.simulated_ns(boundary));
+                }
                 self.end_period(boundary, true)?;
                 boundary = boundary.saturating_add(self.period_ns);
             }
             self.engine.serve(&workload, index)?;
         }
         self.engine.drain()?;
+        let completed: u64 = self.engine.counts.requests.iter().sum();
+        if completed != total as u64 {
+            let text = format!("{} of {total} requests were never completed", total as u64 - completed);
+            return Err(FtlError::Broken(text).into());
+        }
         let last = self.trace.time_ns.last().map_or(0, |time_ns| time_ns + 1);
         self.end_period(last, false)?;
         progress.update(total as u64, total as u64);
@@ -219,10 +221,8 @@ impl<'a> Replay<'a> {
     fn end_period(&mut self, end_ns: i64, replicate: bool) -> Result<(), SimError> {
         let device = &self.resolved.device;
         let mut phase = PhaseTime::default();
-        self.note_peaks();
         if replicate {
             self.engine.end_period(|ops| phase = phase_time(ops, device))?;
-            self.note_peaks();
         }
         let (engine, ftl) = (self.engine.counts, self.engine.controller.counters().clone());
         let row = PeriodRow {
@@ -245,12 +245,6 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    fn note_peaks(&mut self) {
-        let ftl = &self.engine.controller;
-        self.replica_pages_peak = self.replica_pages_peak.max(ftl.replica_pages());
-        self.pages_in_use_peak = self.pages_in_use_peak.max(ftl.pages_in_use());
-    }
-
     fn finish(self) -> Result<RunResult, SimError> {
         let passes = self.periods.len() as u64 - 1;
         let replicates = self.engine.controller.budget_pages().is_some();
@@ -260,8 +254,6 @@ impl<'a> Replay<'a> {
             engine: self.engine,
             periods: self.periods,
             replication_passes: if replicates { passes } else { 0 },
-            replica_pages_peak: self.replica_pages_peak,
-            pages_in_use_peak: self.pages_in_use_peak,
         };
         crate::result::collect(finished)
     }

@@ -32,7 +32,7 @@ pub(crate) struct Released {
 }
 
 /// The tables of a content-addressed SSD: 4 bytes a logical page, and a content 17 for its
-/// VPN, 4 (12 with a limited store) for its fingerprint, 1 for its flags.
+/// VPN, 4 (16 with a limited store) for its fingerprint, 1 for its flags.
 pub(crate) struct ContentMap {
     lpn_vpn: Vec<u32>,
     vpns: Vec<Vpn>,
@@ -286,11 +286,12 @@ impl ContentMap {
                     entry.references, references[vpn]
                 ));
             }
-            let known = self.fingerprints.peek(entry.content);
-            if entry.references > 0 && known != NO_VPN && self.content(known) != entry.content {
+        }
+        let contents = 0..self.flags.len() as u32;
+        for (content, vpn) in contents.map(|content| (content, self.fingerprints.peek(content))) {
+            if vpn != NO_VPN && (!self.is_live(vpn) || self.content(vpn) != content) {
                 return Err(format!(
-                    "the fingerprint of content {} names VPN {known} of another content",
-                    entry.content
+                    "the fingerprint of content {content} names VPN {vpn}, which does not hold it"
                 ));
             }
         }

@@ -6,7 +6,7 @@ use crate::prefetch::prefetch;
 
 /// Content -> VPN, all of them or the most recently written ones.
 ///
-/// Source: CA-SSD paper 4.2-4.3 (LRU over writes of values; evicted entries are dropped).
+/// Source: CA-SSD paper 4.1 (LRU over writes of values; evicted entries are dropped).
 /// Contents are dense ids, so the store is an array; the LRU order is an intrusive list
 /// over contents, kept only where the capacity is limited. 4 bytes a content unlimited,
 /// 12 limited.

@@ -135,7 +135,7 @@ impl Ftl {
         if let Map::Content(map) = &mut self.map {
             map.replicas.relevel(|vpn| levels[vpn as usize]);
         }
-        if replicator.periods % replicator.adjust_every == 0 {
+        if replicator.periods.is_multiple_of(replicator.adjust_every) {
             self.drop_unearned(replicator);
         }
         let Some(map) = self.content_map() else { return Ok(()) };
@@ -256,6 +256,7 @@ impl Ftl {
         add_shares(chips, map, &self.blocks, vpn);
         chips[chip as usize].free_pages -= 1;
         self.counters.replicas_made += 1;
+        self.note_peak();
         let cause = Cause::Replica;
         self.order(FlashOp { kind: OpKind::Read, ppn: from, source: NO_PPN, cause, urgent: false }, ops)?;
         self.order(FlashOp { kind: OpKind::Program, ppn: to, source: from, cause, urgent: false }, ops)?;

@@ -66,7 +66,7 @@ impl Options {
         ];
         let geometry = geometry(levels);
         let capacity = Ftl::capacity_pages(&geometry) as u32;
-        
+
         let fullest = capacity.max(1);
         let footprint = pick(&mut rng, &[fullest, fullest * 9 / 10, fullest / 2, fullest / 5, 1]).max(1);
         let contents = pick(&mut rng, &[footprint * 4, footprint, footprint / 3 + 1, 3]);

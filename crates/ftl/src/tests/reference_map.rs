@@ -88,7 +88,7 @@ fn options(seed: u64) -> Options {
         capacities.get(seed as usize % 5).copied().unwrap_or(Entries::Unlimited);
     options.read_percent = 5;
     options.steps = 1_500;
-    if seed % 3 == 0 {
+    if seed.is_multiple_of(3) {
         options.config.replication.policy = ReplicationPolicy::EndOfPeriod;
     }
     options

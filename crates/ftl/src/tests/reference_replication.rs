@@ -1,1 +1,243 @@
+//! Popularity replication as its rules read (RR-SSD paper II.D and III.B; systems.md,
+//! section 4), compared copy by copy with what the controller does at each period end.
 
+use std::collections::BTreeMap;
+
+use super::driver::{Driver, Options, Step, Workload};
+use crate::blocks::Blocks;
+use crate::ftl::Map;
+use crate::mapping::ContentMap;
+use crate::replication::degree::DegreePolicy;
+use crate::replication::placement::PlacementPolicy;
+use crate::{MappingForm, ReplicationConfig, ReplicationPolicy};
+
+/// One content: how often it was read in the period, and the chips that hold it, home first.
+#[derive(Debug, Clone, PartialEq)]
+struct Content {
+    reads: u64,
+    chips: Vec<usize>,
+    /// When its replicas were first made, for the order among equals.
+    seniority: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Chip {
+    space: u64,
+    erases: u64,
+}
+
+/// The state at a period's end, as plain as it can be.
+struct Model<'a> {
+    rules: &'a ReplicationConfig,
+    budget: u64,
+    contents: BTreeMap<u32, Content>,
+    chips: Vec<Chip>,
+    blocks_per_chip: u64,
+    copies: u64,
+    drops: u64,
+}
+
+impl Model<'_> {
+    fn pages(&self) -> u64 {
+        self.contents.values().map(|content| content.chips.len() as u64).sum()
+    }
+
+    fn wanted(&self, reads: u64) -> usize {
+        let chips = self.chips.len();
+        let wanted = match (reads, self.rules.degree) {
+            (0, _) => 1,
+            (_, DegreePolicy::Popularity) => 1 + reads as usize,
+            (_, DegreePolicy::ManyOfFew) => chips,
+            (_, DegreePolicy::FewOfMany) => self.rules.few_copies as usize,
+        };
+        wanted.clamp(1, chips)
+    }
+
+    /// Each content's reads, shared equally over its copies, in 1/65536 of a read.
+    fn popularity(&self, chip: usize) -> u128 {
+        let here = self.contents.values().filter(|content| content.chips.contains(&chip));
+        here.map(|content| u128::from((content.reads << 16) / content.chips.len() as u64)).sum()
+    }
+
+    fn drop_last(&mut self, vpn: u32) {
+        let chip = self.contents.get_mut(&vpn).unwrap().chips.pop().unwrap();
+        self.chips[chip].space += 1;
+        self.drops += 1;
+    }
+
+    /// Copies beyond what the content's reads earn go.
+    fn adjust(&mut self) {
+        for vpn in self.contents.keys().copied().collect::<Vec<_>>() {
+            while self.contents[&vpn].chips.len() > self.wanted(self.contents[&vpn].reads) {
+                self.drop_last(vpn);
+            }
+        }
+    }
+
+    /// The least popular content with replicas that was read less than `reads` times.
+    fn less_popular(&self, reads: u64) -> Option<u32> {
+        let replicated = self.contents.iter().filter(|(_, content)| content.chips.len() > 1);
+        let less = replicated.filter(|(_, content)| content.reads < reads);
+        less.min_by_key(|(_, content)| (content.reads, content.seniority)).map(|(&vpn, _)| vpn)
+    }
+
+    fn place(&self, vpn: u32) -> Option<usize> {
+        let holds = &self.contents[&vpn].chips;
+        let open = |chip: &usize| self.chips[*chip].space > 0 && !holds.contains(chip);
+        let count = self.chips.len();
+        if self.rules.placement == PlacementPolicy::Static {
+            return (1..count).map(|step| (holds[0] + step) % count).find(open);
+        }
+        // S / (E x Pop), E and Pop counted from one.
+        let cost = |chip: usize| {
+            u128::from(self.chips[chip].erases + self.blocks_per_chip) * (self.popularity(chip) + 65_536)
+        };
+        let space = |chip: usize| u128::from(self.chips[chip].space);
+        let better = |a: usize, b: usize| space(a) * cost(b) > space(b) * cost(a);
+        (0..count).filter(open).reduce(|best, chip| if better(chip, best) { chip } else { best })
+    }
+
+    /// One pass from the most popular down to those read once.
+    fn replicate(&mut self) {
+        let highest = self.contents.values().map(|content| content.reads).max().unwrap_or(0);
+        for reads in (1..=highest).rev() {
+            let level: Vec<u32> =
+                self.contents.iter().filter(|(_, c)| c.reads == reads).map(|(&vpn, _)| vpn).collect();
+            for vpn in level {
+                while self.contents[&vpn].chips.len() < self.wanted(reads) {
+                    if self.pages() >= self.budget {
+                        let Some(victim) = self.less_popular(reads) else { return };
+                        self.drop_last(victim);
+                    }
+                    let Some(chip) = self.place(vpn) else { break };
+                    self.copy(vpn, chip);
+                }
+            }
+        }
+    }
+
+    fn copy(&mut self, vpn: u32, chip: usize) {
+        let next = self.contents.values().map(|content| content.seniority + 1).max().unwrap_or(0);
+        let content = self.contents.get_mut(&vpn).unwrap();
+        if content.chips.len() == 1 {
+            content.seniority = next;
+        }
+        content.chips.push(chip);
+        self.chips[chip].space -= 1;
+        self.copies += 1;
+    }
+}
+
+fn map(driver: &Driver) -> &ContentMap {
+    match &driver.ftl.map {
+        Map::Content(map) => map,
+        Map::Page(_) => unreachable!("the options say content"),
+    }
+}
+
+/// What the controller holds now. Reads are counted by the test itself.
+fn contents(driver: &Driver, reads: &[u64]) -> BTreeMap<u32, Content> {
+    let map = map(driver);
+    let order: BTreeMap<u32, usize> =
+        map.replicas.live().into_iter().enumerate().map(|(at, (vpn, _))| (vpn, at)).collect();
+    let live = (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn));
+    live.map(|vpn| {
+        let home = map.home(vpn);
+        let pages = [home].into_iter().chain(map.replica_ppns(vpn).iter().copied());
+        let chips = pages.map(|ppn| driver.ftl.blocks.chip_of_page(ppn) as usize).collect();
+        let seniority = order.get(&vpn).copied().unwrap_or(0);
+        (vpn, Content { reads: reads[vpn as usize], chips, seniority })
+    })
+    .collect()
+}
+
+fn model<'a>(driver: &Driver, options: &'a Options, reads: &[u64]) -> Model<'a> {
+    let geometry = &driver.ftl.blocks.geometry;
+    let planes = u64::from(geometry.planes_per_chip());
+    let room = Blocks::plane_limit(geometry) * planes;
+    let chip = |chip: usize| Chip {
+        space: room - driver.ftl.chip_valid_pages()[chip],
+        erases: driver.ftl.chip_erases()[chip],
+    };
+    let footprint = f64::from(options.footprint);
+    let budget = (footprint * (1.0 + options.config.replication.alpha)).floor() as u64;
+    Model {
+        rules: &options.config.replication,
+        budget: budget.min(room * u64::from(geometry.chips()) - 1),
+        contents: contents(driver, reads),
+        chips: (0..geometry.chips() as usize).map(chip).collect(),
+        blocks_per_chip: planes * u64::from(geometry.blocks_per_plane),
+        copies: 0,
+        drops: 0,
+    }
+}
+
+fn options(seed: u64) -> Options {
+    let mut options = Options::draw(seed);
+    options.config.mapping = MappingForm::Content;
+    let replication = &mut options.config.replication;
+    replication.policy = ReplicationPolicy::EndOfPeriod;
+    replication.alpha = [0.0, 0.05, 0.3, 2.0][seed as usize % 4];
+    if replication.placement == PlacementPolicy::Random {
+        replication.placement = PlacementPolicy::Score;
+    }
+    options.read_percent = 70;
+    options.period_every = 60;
+    options.steps = 700;
+    options
+}
+
+/// Ends the period in the model and in the controller, and compares.
+fn compare_period(driver: &mut Driver, options: &Options, period: u32, reads: &[u64]) -> u64 {
+    let mut model = model(driver, options, reads);
+    if period.is_multiple_of(options.config.replication.adjust_every) {
+        model.adjust();
+    }
+    model.replicate();
+    let before = driver.ftl.counters().clone();
+    driver.end_period().unwrap();
+    let did = driver.ftl.counters().since(&before);
+    assert_eq!((did.replicas_made, did.replicas_dropped), (model.copies, model.drops));
+    let strip = |contents: &BTreeMap<u32, Content>| -> Vec<(u32, Vec<usize>)> {
+        contents.iter().map(|(&vpn, content)| (vpn, content.chips.clone())).collect()
+    };
+    assert_eq!(strip(&contents(driver, reads)), strip(&model.contents));
+    assert!(model.pages() <= model.budget);
+    model.copies
+}
+
+#[test]
+fn every_period_makes_and_drops_the_copies_that_the_rules_say() {
+    let mut copies = 0;
+    for seed in 0..150 {
+        let options = options(seed);
+        let mut driver = Driver::new(&options);
+        let mut workload = Workload::new(&options);
+        let saturation = u64::from(driver.ftl.blocks.geometry.chips()).saturating_sub(1).max(1);
+        let mut reads = vec![0u64; 2 * options.steps as usize];
+        let mut period = 0;
+        for _ in 0..options.steps {
+            match workload.next() {
+                Step::Read { lpn } => {
+                    driver.read(lpn).unwrap();
+                    if let Some(count) = reads.get_mut(map(&driver).vpn_of(lpn) as usize) {
+                        *count = (*count + 1).min(saturation);
+                    }
+                }
+                Step::Write { lpn, content, partial } => {
+                    if driver.write(lpn, content, partial).unwrap().program.is_some() {
+                        reads[map(&driver).vpn_of(lpn) as usize] = 0;
+                    }
+                }
+                Step::Trim { lpn } => driver.ftl.trim(lpn),
+                Step::EndPeriod => {
+                    period += 1;
+                    copies += compare_period(&mut driver, &options, period, &reads);
+                    reads.fill(0);
+                }
+            }
+        }
+        driver.ftl.audit().unwrap();
+    }
+    assert!(copies > 5_000, "only {copies} copies: the comparison says little");
+}

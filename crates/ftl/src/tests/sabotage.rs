@@ -77,9 +77,7 @@ fn run_with(bug: Bug, seed: u64) -> (bool, bool) {
     let options = options(seed);
     let mut driver = Driver::new(&options);
     let mut workload = Workload::new(&options);
-    let mut serve_all = || {
-        (0..options.steps).try_for_each(|_| try_to_serve(&mut driver, workload.next()))
-    };
+    let mut serve_all = || (0..options.steps).try_for_each(|_| try_to_serve(&mut driver, workload.next()));
     // Some bugs trip an assertion before a check comes round; both count as noticed.
     let noticed = catch_unwind(AssertUnwindSafe(&mut serve_all)).map_or(true, |outcome| outcome.is_err());
     let made = PLANTED.take().is_none();

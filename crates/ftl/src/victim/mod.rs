@@ -15,7 +15,8 @@ use crate::blocks::BlockTable;
 /// becomes invalid; the policy keeps whatever order it needs. Blocks are named by their
 /// device-wide index.
 pub trait VictimSelection: Send {
-    /// `block` has been programmed to its last page and holds `valid` valid pages.
+    /// `block` has been programmed to its last page and holds `valid` valid pages; or it was
+    /// chosen, found wholly valid, and put back.
     fn closed(&mut self, block: u32, valid: u32);
 
     /// A page of closed `block` became invalid; `valid` remain.
@@ -31,7 +32,8 @@ pub trait VictimSelection: Send {
 #[serde(rename_all = "kebab-case")]
 pub enum VictimPolicy {
     /// The block with the fewest valid pages; among equals the one that has had that
-    /// count for longest.
+    /// count for longest (among those closed before the plane first collected, the lowest
+    /// number).
     #[default]
     Greedy,
     /// The block that was closed first.

@@ -34,7 +34,13 @@ impl Workload<'_> {
     /// Arrival of request `index` by the trace's clock, in simulated nanoseconds.
     #[inline]
     pub fn arrival_ns(&self, index: usize) -> u64 {
-        let time_ns = self.trace.time_ns[index] as u64;
+        self.simulated_ns(self.trace.time_ns[index])
+    }
+
+    /// A time of the trace's clock in simulated nanoseconds.
+    #[inline]
+    pub fn simulated_ns(&self, time_ns: i64) -> u64 {
+        let time_ns = time_ns as u64;
         if self.speed == 1.0 {
             return time_ns;
         }
@@ -52,8 +58,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let arrival = if workload.queue_depth == 0 {
             workload.arrival_ns(index)
         } else {
-            while self.in_flight >= workload.queue_depth && self.step(FOREVER) {}
-            self.now_ns
+            self.next_place(workload.queue_depth)
         };
         let taken_in = arrival + self.controller_ns;
         while self.step(taken_in) {}
@@ -62,6 +67,26 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         match self.broken.take() {
             None => Ok(()),
             Some(rule) => Err(rule.into()),
+        }
+    }
+
+    /// Closed loop: a request takes each of `depth` places at 0, and from then on the next one
+    /// takes a place the moment it is given up.
+    fn next_place(&mut self, depth: u32) -> u64 {
+        if self.places < depth {
+            self.places += 1;
+            return 0;
+        }
+        while self.places_freed_ns.is_empty() && self.step(FOREVER) {}
+        self.places_freed_ns.pop_front().unwrap_or(self.now_ns)
+    }
+
+    /// A request is complete.
+    #[inline]
+    pub(super) fn leave(&mut self, kind: HostOp) {
+        self.counts.requests[kind as usize] += 1;
+        if self.places > 0 {
+            self.places_freed_ns.push_back(self.now_ns);
         }
     }
 
@@ -76,16 +101,15 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             for at in pages.filter(|&at| !trace.is_partial(index, at)) {
                 self.controller.trim(trace.lpn[at]);
             }
-            self.counts.requests[HostOp::Trim as usize] += 1;
+            self.leave(HostOp::Trim);
             return Ok(());
         }
         let is_read = kind == HostOp::Read;
         if pages.is_empty() {
-            self.counts.requests[usize::from(!is_read)] += 1;
+            self.leave(kind);
             self.observer.completed(is_read, Split { controller_ns: self.controller_ns, ..Split::default() });
             return Ok(());
         }
-        self.in_flight += 1;
         let request = self.requests.insert(Request::new(arrival_ns, pages.len() as u32, is_read));
         for at in pages.clone() {
             self.look_ahead(trace, at);
@@ -146,7 +170,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.blocks.read_begins(self.geometry.block_index(target.ppn));
         }
         let unit = self.unit_of_plane[target.plane as usize];
-        if target.redirected {
+        if target.redirected && work == Work::HostRead {
+            self.counts.redirected_reads += 1;
             self.observer.redirected(self.units[unit as usize].chip);
         }
         let op = Op { pins_block, other, request, ready_ns: self.now_ns, ..Op::new(target.ppn, work) };
@@ -157,8 +182,13 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn enqueue(&mut self, unit: u32, queue: Queue, op: Op) -> u32 {
         let slot = self.ops.insert(op);
         self.units[unit as usize].push(queue, slot, &mut self.ops);
-        if queue != Queue::Background {
-            self.load_up(unit, queue == Queue::Reads);
+        match queue {
+            Queue::Reads => self.load_up(unit, true),
+            // A write that waits for its hash or its old page has not reached the chip yet.
+            Queue::Writes if self.hash.is_some() || op.waits => return slot,
+            Queue::Writes => self.load_up(unit, false),
+            // The controller's own work is load only while it is in service.
+            Queue::Background => {}
         }
         self.dispatch(unit);
         slot
@@ -170,6 +200,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let outcome = controller.write(page, partial, &loads, own_ops)?;
         // A page to be read first gives its hash only when it is whole.
         let old = outcome.read_first.filter(|old| self.holds(old.ppn));
+        self.counts.old_page_buffer_reads += u64::from(outcome.read_first.is_some() && old.is_none());
         let ready_ns = match &mut self.hash {
             Some(hash) if old.is_none() => hash.submit(self.now_ns),
             _ => self.now_ns,
@@ -190,10 +221,29 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         Ok(())
     }
 
+    /// The life of its block in which a host page just decided will be programmed. A block may
+    /// have lived and died several times in the tables while its erases wait for the flash; the
+    /// page's number alone does not tell those lives apart.
+    #[inline]
+    fn life_of_program(&self, ppn: u32) -> u32 {
+        let block = self.geometry.block_index(ppn);
+        let life = self.blocks.decided_life(block);
+        // Of the erases that the same write made the controller order, those of a block that
+        // the page opens came before the page; those of a block that it closes, after.
+        if self.own_ops.is_empty() || self.geometry.page_in_block(ppn) != 0 {
+            return life;
+        }
+        let erases = |order: &&flashtwin_ftl::FlashOp| {
+            order.kind == OpKind::Erase && self.geometry.block_index(order.ppn) == block
+        };
+        self.blocks.later(life, self.own_ops.iter().filter(erases).count() as u32)
+    }
+
     #[inline]
     fn queue_program(&mut self, ppn: u32, request: u32, ready_ns: u64, waits: bool) -> u32 {
         let unit = self.unit_of_plane[self.geometry.plane(ppn) as usize];
-        let op = Op { request, ready_ns, waits, waited: waits, ..Op::new(ppn, Work::HostProgram) };
+        let life = self.life_of_program(ppn);
+        let op = Op { request, ready_ns, life, waits, waited: waits, ..Op::new(ppn, Work::HostProgram) };
         let slot = self.enqueue(unit, Queue::Writes, op);
         if let Some(hash) = self.hash.as_mut().filter(|_| !waits) {
             hash.then(ready_ns, Hashed::Wake(unit));

@@ -1,13 +1,18 @@
-//! What is under way on each block: reads that an erase must wait for, and erases that were
-//! decided but not carried out.
+//! What is under way on each block: reads that an erase must wait for, erases that were
+//! decided but not carried out, and which of its lives the flash is in.
 
-/// Packed in a word of zeroed memory a block: pending reads below, pending erases above.
+/// Packed in a word of zeroed memory a block: pending reads in the lowest bits, then pending
+/// erases, then erases carried out (which may wrap: only equality matters).
 #[derive(Debug)]
 pub(crate) struct BlockStates {
-    words: Vec<u32>,
+    words: Vec<u64>,
 }
 
-const ERASE: u32 = 1 << 24;
+const READS: u64 = (1 << 24) - 1;
+const ERASE: u64 = 1 << 24;
+const DONE: u64 = 1 << 44;
+/// Lives are told apart by this many bits.
+const LIVES: u32 = (1 << 20) - 1;
 
 impl BlockStates {
     pub(crate) fn new(blocks: usize) -> Self {
@@ -26,7 +31,7 @@ impl BlockStates {
 
     #[inline]
     pub(crate) fn has_reads(&self, block: u32) -> bool {
-        self.words[block as usize] & (ERASE - 1) != 0
+        self.words[block as usize] & READS != 0
     }
 
     #[inline]
@@ -36,13 +41,35 @@ impl BlockStates {
 
     #[inline]
     pub(crate) fn erased(&mut self, block: u32) {
-        self.words[block as usize] -= ERASE;
+        let word = &mut self.words[block as usize];
+        *word = word.wrapping_add(DONE) - ERASE;
+    }
+
+    fn pending_erases(&self, block: u32) -> u32 {
+        (self.words[block as usize] >> 24) as u32 & LIVES
     }
 
     /// Whether whatever the block still holds is of the past: its tables describe what will
     /// be there after the erase.
     #[inline]
     pub(crate) fn erase_is_pending(&self, block: u32) -> bool {
-        self.words[block as usize] >= ERASE
+        self.pending_erases(block) != 0
+    }
+
+    /// The life that the flash is in.
+    #[inline]
+    pub(crate) fn life(&self, block: u32) -> u32 {
+        (self.words[block as usize] >> 44) as u32
+    }
+
+    /// The life after `erases` more.
+    pub(crate) fn later(&self, life: u32, erases: u32) -> u32 {
+        (life + erases) & LIVES
+    }
+
+    /// The life that the tables are in: what is decided now belongs to it.
+    #[inline]
+    pub(crate) fn decided_life(&self, block: u32) -> u32 {
+        (self.life(block) + self.pending_erases(block)) & LIVES
     }
 }

@@ -16,6 +16,7 @@ mod unit;
 
 use flashtwin_ftl::{FlashOp, FtlError, LoadView};
 use flashtwin_nand::{FlashArray, Geometry, NandDevice, NandRule, Timing};
+use flashtwin_trace::Op as HostOp;
 
 use crate::config::{Concurrency, EngineConfig, LoadMeasure, WriteCompletes};
 use crate::event_queue::EventQueue;
@@ -100,6 +101,10 @@ pub struct EngineCounts {
     pub partial_writes: u64,
     /// Page reads served from controller RAM: their program had not finished.
     pub buffer_reads: u64,
+    /// Page reads that another chip served than the home copy's.
+    pub redirected_reads: u64,
+    /// Old pages of partial writes that were still in controller RAM.
+    pub old_page_buffer_reads: u64,
     /// Reads of the controller's own (not the host's) likewise served from RAM.
     pub own_buffer_reads: u64,
 }
@@ -113,6 +118,8 @@ impl EngineCounts {
             page_ops: minus(self.page_ops, before.page_ops),
             partial_writes: self.partial_writes - before.partial_writes,
             buffer_reads: self.buffer_reads - before.buffer_reads,
+            redirected_reads: self.redirected_reads - before.redirected_reads,
+            old_page_buffer_reads: self.old_page_buffer_reads - before.old_page_buffer_reads,
             own_buffer_reads: self.own_buffer_reads - before.own_buffer_reads,
         }
     }
@@ -132,7 +139,9 @@ pub struct Engine<C, O> {
     unit_of_plane: Vec<u32>,
     ops: Pool<Op>,
     requests: Pool<Request>,
-    in_flight: u32,
+    /// Closed loop: places that requests have taken, and since when those given up are free.
+    places: u32,
+    places_freed_ns: std::collections::VecDeque<u64>,
     buses: Vec<Bus>,
     hash: Option<HashUnit>,
     flash: FlashArray,
@@ -191,7 +200,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             unit_of_plane: (0..geometry.planes()).map(|plane| plane / planes_per_unit).collect(),
             ops: Pool::new(),
             requests: Pool::new(),
-            in_flight: 0,
+            places: 0,
+            places_freed_ns: std::collections::VecDeque::new(),
             buses: vec![Bus::default(); geometry.channels as usize],
             hash: hashes.then(|| HashUnit::new(config.hash_ns(), config.hash_lanes)),
             flash,
@@ -280,7 +290,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if flash.min(hashed) > limit_ns || flash.min(hashed) == u64::MAX {
             return false;
         }
-        if flash <= hashed {
+        // A program that is ready now counts as load before anything that ends now is looked at.
+        if flash < hashed {
             if let Some((time_ns, unit)) = self.events.pop() {
                 self.now_ns = time_ns;
                 self.end_stage(unit);
@@ -288,7 +299,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         } else if let Some((time_ns, what)) = self.hash.as_mut().and_then(HashUnit::pop) {
             self.now_ns = time_ns;
             match what {
-                Hashed::Wake(unit) => self.dispatch(unit),
+                Hashed::Wake(unit) => {
+                    self.load_up(unit, false);
+                    self.dispatch(unit);
+                }
                 Hashed::Complete(request) => self.complete_hashed(request),
             }
         }
@@ -313,8 +327,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         debug_assert_eq!(split.total_ns(), self.now_ns - entry.arrival_ns, "{split:?}");
         let is_read = entry.is_read;
         self.requests.remove(request);
-        self.in_flight -= 1;
-        self.counts.requests[usize::from(!is_read)] += 1;
+        self.leave(if is_read { HostOp::Read } else { HostOp::Write });
         self.observer.completed(is_read, split);
     }
 }
@@ -323,6 +336,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 pub(crate) const FOREVER: u64 = u64::MAX - 1;
 
 impl<C: Controller, O: Observer> Engine<C, O> {
+    /// Lets time pass until `time_ns`.
+    pub fn advance(&mut self, time_ns: u64) {
+        while self.step(time_ns) {}
+        self.now_ns = self.now_ns.max(time_ns);
+    }
+
     /// Serves everything that is under way.
     pub fn drain(&mut self) -> Result<(), NandRule> {
         while self.step(FOREVER) {}

@@ -31,6 +31,8 @@ pub(crate) struct Op {
     pub(crate) request: u32,
     /// The operation that waits for this one.
     pub(crate) other: u32,
+    /// Host programs: the life of its block that it belongs to.
+    pub(crate) life: u32,
     /// When it was ready to be served.
     pub(crate) ready_ns: u64,
     /// When the flash took it up.
@@ -55,6 +57,7 @@ impl Op {
             next: NONE,
             request: NONE,
             other: NONE,
+            life: 0,
             ready_ns: 0,
             start_ns: 0,
             work,

@@ -59,7 +59,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         match op.work {
             Work::HostRead | Work::ReadBeforeWrite | Work::OwnRead => true,
             Work::HostProgram => {
-                op.ready_ns <= self.now_ns && !op.waits && self.flash.is_next(&self.geometry, op.ppn)
+                op.ready_ns <= self.now_ns
+                    && !op.waits
+                    && self.flash.is_next(&self.geometry, op.ppn)
+                    && self.blocks.life(self.geometry.block_index(op.ppn)) == op.life
             }
             Work::OwnProgram => self.flash.is_next(&self.geometry, op.ppn),
             Work::OwnErase => {
@@ -91,7 +94,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let (command, transfer) = (self.timing.command_ns, self.timing.transfer_ns);
         let (stage, until, what) = match op.work {
             Work::HostRead | Work::ReadBeforeWrite | Work::OwnRead => {
-                (Stage::Sensing, bus.transfer(now, command) + self.timing.read_ns, "read")
+                (Stage::Sensing, bus.command(now, command) + self.timing.read_ns, "read")
             }
             Work::HostProgram if self.write_completes == WriteCompletes::Transferred => {
                 (Stage::DataIn, bus.transfer(now, command + transfer), "program")
@@ -99,7 +102,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             Work::HostProgram | Work::OwnProgram => {
                 (Stage::Busy, bus.transfer(now, command + transfer) + self.timing.program_ns, "program")
             }
-            Work::OwnErase => (Stage::Busy, bus.transfer(now, command) + self.timing.erase_ns, "erase"),
+            Work::OwnErase => (Stage::Busy, bus.command(now, command) + self.timing.erase_ns, "erase"),
         };
         state.stage = stage;
         self.events.push(until, unit);
@@ -238,7 +241,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let unit = self.unit_of_plane[self.geometry.plane(program.ppn) as usize];
         match &mut self.hash {
             Some(hash) => hash.then(ready, Hashed::Wake(unit)),
-            None => self.dispatch(unit),
+            None => {
+                self.load_up(unit, false);
+                self.dispatch(unit);
+            }
         }
     }
 }

@@ -79,10 +79,10 @@ impl QueueSeries {
         for (state, bins) in self.chips.iter_mut().zip(&mut self.bins) {
             let merge = |a: Bin, b: Bin| Bin { area: a.area + b.area, max: a.max.max(b.max) };
             // The bin under way is merged with its left neighbour where it is a right half.
-            if state.current % 2 == 1 {
-                if let Some(left) = bins.pop() {
-                    state.bin = merge(left, state.bin);
-                }
+            if state.current % 2 == 1
+                && let Some(left) = bins.pop()
+            {
+                state.bin = merge(left, state.bin);
             }
             *bins =
                 bins.chunks(2).map(|pair| merge(pair[0], pair.get(1).copied().unwrap_or_default())).collect();

@@ -13,7 +13,7 @@ const NUMBER_BYTES: u64 = 4;
 const COUNT_BYTES: u64 = 2;
 
 /// Table bytes at the end of the run. The two-level form is RR-SSD's (paper III.B), the
-/// inverted form CA-SSD's (paper 4.2: LPT, iLPT, HPT, iHPT); a page map is given for
+/// inverted form CA-SSD's (paper 4.1: LPT, iLPT, HPT, iHPT); a page map is given for
 /// comparison whatever the system.
 pub(crate) fn ram(resolved: &Resolved, sizes: &TableSizes) -> Value {
     let config = &resolved.config;
@@ -35,9 +35,11 @@ pub(crate) fn ram(resolved: &Resolved, sizes: &TableSizes) -> Value {
     let second = sizes.vpns * (NUMBER_BYTES + COUNT_BYTES);
     let fingerprints = sizes.fingerprints * (FINGERPRINT_BYTES + NUMBER_BYTES + profile);
     let lists = sizes.replicas * NUMBER_BYTES;
-    // LPT and iLPT hold a number per logical page, HPT and iHPT a hash and a number per content.
+    // LPT and iLPT hold a number per logical page, HPT a hash and a number per fingerprint,
+    // iHPT a number and the address of the HPT's entry per content.
     let inverted = 2 * sizes.mapped_lpns * NUMBER_BYTES
-        + (sizes.fingerprints + sizes.vpns) * (FINGERPRINT_BYTES + NUMBER_BYTES);
+        + sizes.fingerprints * (FINGERPRINT_BYTES + NUMBER_BYTES)
+        + sizes.vpns * 2 * NUMBER_BYTES;
     json!({
         "lpn_to_ppn_bytes": 0, "lpn_to_vpn_bytes": first, "vpn_to_ppn_bytes": second,
         "fingerprint_store_bytes": fingerprints, "replica_lists_bytes": lists,

@@ -4,6 +4,7 @@ use flashtwin_ftl::{Cause, Counters};
 use serde_json::{Value, json};
 
 use super::ram::ram;
+use crate::engine::EngineCounts;
 use crate::metrics::Tally;
 use crate::run::Finished;
 
@@ -52,7 +53,7 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
             "read": counts.page_ops[0], "write": counts.page_ops[1], "trim": counts.page_ops[2],
             "buffer_reads": counts.buffer_reads,
             "unmapped_reads": counters.unmapped_reads,
-            "redirected_reads": counters.redirected_reads,
+            "redirected_reads": counts.redirected_reads,
             "duplicate_writes": counters.duplicate_writes,
             "partial_writes": counts.partial_writes,
             "new_value_reads": counters.new_value_reads,
@@ -60,7 +61,7 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
             "pages_hashed": run.engine.pages_hashed(),
             "allocation_fallbacks": counters.allocation_fallbacks,
         },
-        "flash_reads": flash_reads(counters, counts.buffer_reads, counts.own_buffer_reads),
+        "flash_reads": flash_reads(counters, counts),
         "flash_writes": flash_writes(counters),
         "pages_programmed": counters.pages_programmed(),
         "host_pages_written": counters.host_pages_written,
@@ -70,7 +71,7 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
         "utilisation": utilisation(run),
         "space": {
             "pages_in_use": ftl.pages_in_use(),
-            "pages_in_use_peak": run.pages_in_use_peak.max(ftl.pages_in_use()),
+            "pages_in_use_peak": ftl.peak().pages_in_use,
             "footprint_pages": footprint,
             "contents_on_flash": sizes.vpns,
         },
@@ -106,12 +107,12 @@ fn response(tally: &Tally) -> Value {
     })
 }
 
-fn flash_reads(counters: &Counters, buffered: u64, own_buffered: u64) -> Value {
+fn flash_reads(counters: &Counters, counts: &EngineCounts) -> Value {
     let by = |cause: Cause| counters.reads[cause as usize];
     json!({
-        "host": by(Cause::Host) - buffered,
-        "read_modify_write": by(Cause::ReadModifyWrite),
-        "gc": by(Cause::Gc).saturating_sub(own_buffered),
+        "host": by(Cause::Host) - counts.buffer_reads,
+        "read_modify_write": by(Cause::ReadModifyWrite) - counts.old_page_buffer_reads,
+        "gc": by(Cause::Gc).saturating_sub(counts.own_buffer_reads),
         "replica": by(Cause::Replica),
         "metadata": by(Cause::Metadata),
     })
@@ -162,7 +163,7 @@ fn replication(run: &Finished<'_>) -> Value {
         "serial_ns": run.periods.iter().map(|row| row.phase.serial_ns).sum::<u64>(),
         "parallel_ns": run.periods.iter().map(|row| row.phase.parallel_ns).sum::<u64>(),
         "replica_pages": ftl.replica_pages(),
-        "replica_pages_peak": run.replica_pages_peak,
+        "replica_pages_peak": ftl.peak().replica_pages,
         "budget_pages": ftl.budget_pages(),
     })
 }

@@ -26,7 +26,9 @@ pub(crate) fn tables(run: &mut Finished<'_>) -> Result<Vec<(String, RecordBatch)
 }
 
 fn batch(columns: Vec<(&str, ArrayRef)>) -> Table {
-    RecordBatch::try_from_iter(columns).map_err(|error| SimError::Table(error.to_string()))
+    // Nullable whatever the data, so that the tables of all runs have one schema.
+    let columns = columns.into_iter().map(|(name, values)| (name, values, true));
+    RecordBatch::try_from_iter_with_nullable(columns).map_err(|error| SimError::Table(error.to_string()))
 }
 
 fn u32s(values: impl IntoIterator<Item = u32>) -> ArrayRef {
@@ -70,7 +72,7 @@ fn periods(rows: &[PeriodRow]) -> Table {
         ("page_reads", count(|row| row.engine.page_ops[0])),
         ("page_writes", count(|row| row.engine.page_ops[1])),
         ("buffer_reads", count(|row| row.engine.buffer_reads)),
-        ("redirected_reads", count(|row| row.ftl.redirected_reads)),
+        ("redirected_reads", count(|row| row.engine.redirected_reads)),
         ("new_value_reads", count(|row| row.ftl.new_value_reads)),
         ("replicated_value_reads", count(|row| row.ftl.replicated_value_reads)),
         ("duplicate_writes", count(|row| row.ftl.duplicate_writes)),

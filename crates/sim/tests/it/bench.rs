@@ -1,0 +1,282 @@
+//! What the tests of the engine share: a device with round numbers and a log of commands.
+
+use std::collections::BTreeMap;
+
+use flashtwin_ftl::{FlashOp, Ftl, FtlConfig, Host, LoadView, MappingForm, OpKind};
+use flashtwin_nand::{FlashArray, NandConfig, NandDevice};
+use flashtwin_sim::EngineConfig;
+use flashtwin_sim::engine::{Engine, EngineCounts, Observer, Split, Workload};
+use flashtwin_trace::{ContentSource, FirstAccess, NO_CONTENT, Op, PageQuality, PageTrace};
+
+/// Command cycles, in nanoseconds, like all that follow.
+pub(crate) const COMMAND: u64 = 100;
+pub(crate) const TRANSFER: u64 = 10_000;
+pub(crate) const SENSE: u64 = 50_000;
+pub(crate) const PROGRAM: u64 = 200_000;
+pub(crate) const ERASE: u64 = 1_000_000;
+/// A read on an idle device: 60,100.
+pub(crate) const READ_ALL: u64 = COMMAND + SENSE + TRANSFER;
+/// A write on an idle device: 210,100.
+pub(crate) const WRITE_ALL: u64 = COMMAND + TRANSFER + PROGRAM;
+
+/// Channels, chips a channel, dies a chip, planes a die, blocks a plane, pages a block.
+pub(crate) type Levels = [u32; 6];
+
+/// 4,096 bytes take 10 us on the channel; a read takes 50, a program 200, an erase 1,000.
+pub(crate) fn nand(levels: Levels) -> NandConfig {
+    let [channels, chips_per_channel, dies_per_chip, planes_per_die, blocks_per_plane, pages_per_block] =
+        levels;
+    NandConfig {
+        source: "round numbers".into(),
+        channels,
+        chips_per_channel,
+        dies_per_chip,
+        planes_per_die,
+        blocks_per_plane,
+        pages_per_block,
+        page_bytes: 4096,
+        metadata_bytes: 0,
+        read_us: 50.0,
+        program_us: 200.0,
+        erase_us: 1000.0,
+        bus_mt_s: 409.6,
+        bus_width_bits: 8,
+        command_ns: COMMAND,
+        pe_cycles: 3000,
+    }
+}
+
+/// A request on consecutive pages.
+#[derive(Debug, Clone)]
+pub(crate) struct Ask {
+    pub(crate) time_ns: i64,
+    pub(crate) op: Op,
+    pub(crate) lpn: u32,
+    pub(crate) contents: Vec<u32>,
+    pub(crate) partial: bool,
+}
+
+fn ask(time_ns: i64, op: Op, lpn: u32, contents: Vec<u32>) -> Ask {
+    Ask { time_ns, op, lpn, contents, partial: false }
+}
+
+pub(crate) fn read(time_ns: i64, lpn: u32) -> Ask {
+    ask(time_ns, Op::Read, lpn, vec![NO_CONTENT])
+}
+
+/// A write of one page; `content` matters to content-addressed systems only.
+pub(crate) fn write(time_ns: i64, lpn: u32, content: u32) -> Ask {
+    ask(time_ns, Op::Write, lpn, vec![content])
+}
+
+pub(crate) fn write_part(time_ns: i64, lpn: u32, content: u32) -> Ask {
+    Ask { partial: true, ..write(time_ns, lpn, content) }
+}
+
+pub(crate) fn read_pages(time_ns: i64, lpn: u32, pages: usize) -> Ask {
+    ask(time_ns, Op::Read, lpn, vec![NO_CONTENT; pages])
+}
+
+pub(crate) fn trim(time_ns: i64, lpn: u32) -> Ask {
+    ask(time_ns, Op::Trim, lpn, vec![NO_CONTENT])
+}
+
+/// A trace whose dense pages are the addresses themselves.
+pub(crate) fn page_trace(asks: &[Ask], footprint: u32, contents: u32) -> PageTrace {
+    let mut first_page_op = vec![0];
+    let (mut lpn, mut content) = (Vec::new(), Vec::new());
+    for ask in asks {
+        lpn.extend((0..ask.contents.len() as u32).map(|page| ask.lpn + page));
+        content.extend(&ask.contents);
+        first_page_op.push(lpn.len() as u32);
+    }
+    PageTrace {
+        name: "by hand".into(),
+        digest: String::new(),
+        page_bytes: 4096,
+        time_ns: asks.iter().map(|ask| ask.time_ns).collect(),
+        op: asks.iter().map(|ask| ask.op).collect(),
+        partial: asks.iter().map(|ask| if ask.partial { 3 } else { 0 }).collect(),
+        first_page_op,
+        lpn,
+        content,
+        lpn_address: (0..u64::from(footprint)).collect(),
+        content_count: contents,
+        initial_content: vec![NO_CONTENT; footprint as usize],
+        first_access: vec![FirstAccess::None; footprint as usize],
+        content_source: ContentSource::Recorded,
+        quality: PageQuality::default(),
+    }
+}
+
+/// One command as the flash took it up: when, what, on which unit.
+pub(crate) type Command = (u64, &'static str, u32);
+
+/// Everything that an engine tells.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    pub(crate) commands: Vec<Command>,
+    pub(crate) pages: Vec<u32>,
+    pub(crate) responses: Vec<Split>,
+    pub(crate) redirected: Vec<u32>,
+    /// Queue of each chip that ever had one, as last told.
+    queues: BTreeMap<u32, u32>,
+}
+
+impl Observer for Log {
+    fn completed(&mut self, _is_read: bool, split: Split) {
+        self.responses.push(split);
+    }
+    fn started(&mut self, now_ns: u64, what: &'static str, unit: u32, ppn: u32) {
+        self.commands.push((now_ns, what, unit));
+        self.pages.push(ppn);
+    }
+    fn queue_changed(&mut self, chip: u32, _now_ns: u64, length: u32) {
+        self.queues.insert(chip, length);
+    }
+    fn redirected(&mut self, chip: u32) {
+        self.redirected.push(chip);
+    }
+}
+
+impl Log {
+    pub(crate) fn response_times(&self) -> Vec<u64> {
+        self.responses.iter().map(Split::total_ns).collect()
+    }
+}
+
+/// A device, a controller and what it holds before the clock starts.
+pub(crate) struct Bench {
+    pub(crate) nand: NandConfig,
+    pub(crate) ftl: FtlConfig,
+    pub(crate) engine: EngineConfig,
+    pub(crate) footprint: u32,
+    pub(crate) contents: u32,
+    pub(crate) queue_depth: u32,
+    /// Logical page and content, written before time 0 in this order.
+    pub(crate) before: Vec<(u32, u32)>,
+    /// Reads before time 0 whose period has ended, for replication.
+    pub(crate) popular: Vec<u32>,
+    pub(crate) verify: bool,
+}
+
+/// What came of it.
+pub(crate) struct Outcome {
+    pub(crate) log: Log,
+    pub(crate) counts: EngineCounts,
+    pub(crate) device: NandDevice,
+    pub(crate) end_ns: u64,
+}
+
+impl Outcome {
+    /// Block and page in the block of each command.
+    pub(crate) fn places(&self) -> Vec<(u32, u32)> {
+        let g = &self.device.geometry;
+        let place = |&ppn: &u32| (g.block_in_plane(g.block_index(ppn)), g.page_in_block(ppn));
+        self.log.pages.iter().map(place).collect()
+    }
+}
+
+impl Bench {
+    /// A page map whose pages go to the planes in turn, channel first, without hashing.
+    pub(crate) fn new(levels: Levels) -> Self {
+        let mut ftl = FtlConfig::default();
+        ftl.allocation.policy = flashtwin_ftl::allocation::AllocationPolicy::Static;
+        let engine = EngineConfig { hash_us: 0.0, ..EngineConfig::default() };
+        Self {
+            nand: nand(levels),
+            ftl,
+            engine,
+            footprint: 16,
+            contents: 64,
+            queue_depth: 0,
+            before: Vec::new(),
+            popular: Vec::new(),
+            verify: true,
+        }
+    }
+
+    /// Pages 0 to `pages` - 1 are on flash before time 0.
+    pub(crate) fn holding(mut self, pages: u32) -> Self {
+        self.before = (0..pages).map(|lpn| (lpn, lpn)).collect();
+        self
+    }
+
+    /// Contents are looked at.
+    pub(crate) fn deduplicating(mut self) -> Self {
+        self.ftl.mapping = MappingForm::Content;
+        self
+    }
+
+    pub(crate) fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    fn prepare(&self, device: &NandDevice) -> (Ftl, FlashArray) {
+        let geometry = &device.geometry;
+        self.ftl.check(geometry).unwrap();
+        let mut ftl = Ftl::new(&self.ftl, geometry, self.footprint, self.contents, 1);
+        if self.verify {
+            ftl.verify();
+        }
+        let mut flash = FlashArray::new(geometry);
+        let idle = vec![0; geometry.chips() as usize];
+        let loads = LoadView { chip: &idle, unit: &idle };
+        let mut ops = Vec::new();
+        for &(lpn, content) in &self.before {
+            let page = Host { lpn, address: u64::from(lpn), content };
+            let outcome = ftl.write(page, false, &loads, &mut ops).unwrap();
+            if let Some((ppn, _)) = outcome.program {
+                flash.program(geometry, ppn).unwrap();
+            }
+            carry_out(&mut flash, device, &mut ops);
+        }
+        for &lpn in &self.popular {
+            ftl.read(lpn, &loads).unwrap();
+        }
+        if !self.popular.is_empty() {
+            ftl.end_period(&mut ops).unwrap();
+            carry_out(&mut flash, device, &mut ops);
+        }
+        ftl.end_preload();
+        (ftl, flash)
+    }
+
+    /// Serves the requests and everything that follows from them.
+    pub(crate) fn serve(&self, asks: &[Ask]) -> Outcome {
+        let trace = page_trace(asks, self.footprint, self.contents);
+        let engine = self.serve_trace(&trace, Log::default());
+        engine.controller.audit().unwrap();
+        assert!(
+            engine.observer.queues.values().all(|&length| length == 0),
+            "a queue is not empty at the end"
+        );
+        let device = self.nand.resolve().unwrap();
+        Outcome { counts: engine.counts, end_ns: engine.now_ns(), log: engine.observer, device }
+    }
+
+    /// The same with an observer of one's own, for traces too long to log.
+    pub(crate) fn serve_trace<O: Observer>(&self, trace: &PageTrace, observer: O) -> Engine<Ftl, O> {
+        let device = self.nand.resolve().unwrap();
+        let (ftl, flash) = self.prepare(&device);
+        let hashes = self.ftl.mapping == MappingForm::Content;
+        let mut engine = Engine::new(ftl, observer, &device, &self.engine, flash, hashes);
+        let workload = Workload { trace, queue_depth: self.queue_depth, speed: 1.0, read_modify_write: true };
+        for index in 0..trace.requests() {
+            engine.serve(&workload, index).unwrap();
+        }
+        engine.drain().unwrap();
+        engine
+    }
+}
+
+fn carry_out(flash: &mut FlashArray, device: &NandDevice, ops: &mut Vec<FlashOp>) {
+    for op in ops.drain(..) {
+        match op.kind {
+            OpKind::Read => flash.read(&device.geometry, op.ppn).unwrap(),
+            OpKind::Program => flash.program(&device.geometry, op.ppn).unwrap(),
+            OpKind::Erase => flash.erase(device.geometry.block_index(op.ppn)),
+        }
+    }
+}

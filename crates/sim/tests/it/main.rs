@@ -1,0 +1,8 @@
+//! The simulator as its users see it: command sequences by hand, closed forms, a swarm.
+
+mod bench;
+mod commands;
+mod garbage_collection;
+mod queueing;
+mod swarm;
+mod traces;

@@ -1,0 +1,168 @@
+//! Waiting times and throughput against closed forms, within 2 %.
+
+use flashtwin_ftl::Rng;
+use flashtwin_sim::engine::{Observer, Split};
+use flashtwin_trace::{Op, PageTrace};
+
+use crate::bench::{Bench, COMMAND, READ_ALL, TRANSFER, WRITE_ALL, page_trace};
+
+const TOLERANCE: f64 = 0.02;
+
+/// Sums of reads and of writes.
+#[derive(Default)]
+struct Means {
+    reads: Sums,
+    writes: Sums,
+}
+
+#[derive(Default)]
+struct Sums {
+    count: u64,
+    queueing_ns: u64,
+    controller_ns: u64,
+    served_ns: u64,
+}
+
+impl Observer for Means {
+    fn completed(&mut self, is_read: bool, split: Split) {
+        let sums = if is_read { &mut self.reads } else { &mut self.writes };
+        sums.count += 1;
+        sums.queueing_ns += split.queueing_ns;
+        sums.controller_ns += split.controller_ns;
+        sums.served_ns += split.transfer_ns + split.flash_ns;
+    }
+}
+
+impl Sums {
+    fn mean(&self, sum_ns: u64) -> f64 {
+        sum_ns as f64 / self.count as f64
+    }
+}
+
+fn close(what: &str, found: f64, wanted: f64) {
+    let off = found / wanted - 1.0;
+    assert!(off.abs() < TOLERANCE, "{what}: {found:.1}, closed form {wanted:.1} ({:+.2} %)", off * 100.0);
+}
+
+/// Requests of one page at exponential intervals; `choose` says what each one is.
+fn poisson(
+    requests: usize,
+    mean_ns: f64,
+    footprint: u32,
+    choose: impl Fn(&mut Rng, usize) -> (Op, u32, u32),
+) -> PageTrace {
+    let mut rng = Rng::stream(11, "arrivals");
+    let mut trace = page_trace(&[], footprint, 64);
+    let mut now = 0.0;
+    for request in 0..requests {
+        let uniform = (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+        now -= (1.0 - uniform).ln() * mean_ns;
+        let (op, lpn, content) = choose(&mut rng, request);
+        trace.time_ns.push(now as i64);
+        trace.op.push(op);
+        trace.partial.push(0);
+        trace.lpn.push(lpn);
+        trace.content.push(content);
+        trace.first_page_op.push(request as u32 + 1);
+    }
+    trace
+}
+
+#[test]
+fn reads_of_a_single_die_wait_as_in_an_m_d_1_queue() {
+    for load in [0.3, 0.6, 0.8] {
+        let service = READ_ALL as f64;
+        let trace = poisson(3_000_000, service / load, 16, |_, _| (Op::Read, 0, 0));
+        let engine = Bench::new([1, 1, 1, 1, 16, 8])
+            .holding(1)
+            .with(|bench| bench.verify = false)
+            .serve_trace(&trace, Means::default());
+        let reads = &engine.observer.reads;
+        // Pollaczek and Khinchine, for a service time without variance.
+        let wanted = load * service / (2.0 * (1.0 - load));
+        close(&format!("waiting at load {load}"), reads.mean(reads.queueing_ns), wanted);
+        assert_eq!(reads.served_ns, reads.count * READ_ALL);
+        let busy = engine.chip_busy_ns()[0] as f64 / engine.now_ns() as f64;
+        close(&format!("utilisation at load {load}"), busy, load);
+    }
+}
+
+#[test]
+fn pages_wait_for_the_hash_as_in_an_m_d_1_queue() {
+    let (load, hash) = (0.7, 12_000.0);
+    let trace = poisson(2_000_000, hash / load, 16, |_, request| (Op::Write, 1 + request as u32 % 8, 0));
+    let engine = Bench::new([1, 1, 1, 1, 16, 8])
+        .holding(1)
+        .deduplicating()
+        .with(|bench| (bench.engine.hash_us, bench.verify) = (12.0, false))
+        .serve_trace(&trace, Means::default());
+    let writes = &engine.observer.writes;
+    let wanted = hash + load * hash / (2.0 * (1.0 - load));
+    close("hashing", writes.mean(writes.controller_ns), wanted);
+}
+
+#[test]
+fn reads_go_before_writes_as_in_a_priority_queue() {
+    // Two classes, no preemption (Cobham 1954): the residual service time of whatever is
+    // being served, divided by what the classes ahead leave.
+    let (read_load, write_load) = (0.25, 0.35);
+    let (read, write) = (READ_ALL as f64, WRITE_ALL as f64);
+    let (read_rate, write_rate) = (read_load / read, write_load / write);
+    let residual = (read_rate * read * read + write_rate * write * write) / 2.0;
+    let total = read_rate + write_rate;
+    let share = (read_rate / total * 4_294_967_296.0) as u64;
+    let trace = poisson(2_500_000, 1.0 / total, 16, |rng, request| match rng.next_u64() >> 32 < share {
+        true => (Op::Read, 0, 0),
+        false => (Op::Write, 1 + request as u32 % 8, 1),
+    });
+    let engine = Bench::new([1, 1, 1, 1, 6_000, 256])
+        .holding(1)
+        .with(|bench| bench.verify = false)
+        .serve_trace(&trace, Means::default());
+    let Means { reads, writes } = &engine.observer;
+    close("reads", reads.mean(reads.queueing_ns), residual / (1.0 - read_load));
+    let behind = residual / ((1.0 - read_load) * (1.0 - read_load - write_load));
+    close("writes", writes.mean(writes.queueing_ns), behind);
+}
+
+/// Nanoseconds a request when `depth` requests are always under way, on one channel.
+fn pace(op: Op, chips: u32, requests: usize) -> f64 {
+    let mut trace = page_trace(&[], chips, 64);
+    for request in 0..requests {
+        trace.time_ns.push(0);
+        trace.op.push(op);
+        trace.partial.push(0);
+        trace.lpn.push(request as u32 % chips);
+        trace.content.push(0);
+        trace.first_page_op.push(request as u32 + 1);
+    }
+    let bench = Bench::new([1, chips, 1, 1, 64, 64]).holding(chips).with(|bench| {
+        bench.footprint = chips;
+        (bench.queue_depth, bench.verify) = (4 * chips, false);
+    });
+    let engine = bench.serve_trace(&trace, Means::default());
+    engine.now_ns() as f64 / requests as f64
+}
+
+#[test]
+fn a_saturated_channel_passes_a_page_every_transfer_time() {
+    let on_the_bus = (COMMAND + TRANSFER) as f64;
+    for chips in [8, 16, 64] {
+        close(&format!("reads of {chips} chips"), pace(Op::Read, chips, 20_000), on_the_bus);
+    }
+    for chips in [32, 64] {
+        close(&format!("programs of {chips} chips"), pace(Op::Write, chips, 20_000), on_the_bus);
+    }
+}
+
+#[test]
+fn dies_limit_the_throughput_where_the_channel_does_not() {
+    for chips in [1, 2, 4] {
+        let wanted = READ_ALL as f64 / f64::from(chips);
+        close(&format!("reads of {chips} chips"), pace(Op::Read, chips, 5_000), wanted);
+    }
+    for chips in [1, 4, 12] {
+        let wanted = WRITE_ALL as f64 / f64::from(chips);
+        close(&format!("programs of {chips} chips"), pace(Op::Write, chips, 3_000), wanted);
+    }
+}

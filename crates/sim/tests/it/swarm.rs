@@ -1,0 +1,325 @@
+//! Random systems, devices, engines and traces through the public `run`, with verification.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use flashtwin_ftl::allocation::AllocationPolicy;
+use flashtwin_ftl::redirection::RedirectionPolicy;
+use flashtwin_ftl::replication::degree::DegreePolicy;
+use flashtwin_ftl::replication::placement::PlacementPolicy;
+use flashtwin_ftl::victim::VictimPolicy;
+use flashtwin_ftl::{Cause, Entries, Ftl, Host, LoadView, MappingForm, ReplicationPolicy, Rng};
+use flashtwin_sim::{
+    Concurrency, EngineConfig, LoadMeasure, PartialWrite, Preload, Resolved, RunResult, WriteCompletes,
+    resolve, run,
+};
+use flashtwin_trace::{ContentSource, Op, PageTrace, Trace, TraceBuilder};
+use serde_json::Value;
+
+use crate::bench::nand;
+
+fn pick<T: Copy>(rng: &mut Rng, list: &[T]) -> T {
+    list[rng.below(list.len() as u32) as usize]
+}
+
+/// A trace in which everything happens: parts of pages, several pages, trims, duplicates.
+pub(crate) fn random_trace(rng: &mut Rng) -> Trace {
+    let requests = pick(rng, &[1, 40, 400, 400]);
+    let pages = pick(rng, &[1, 10, 60, 300]);
+    let gap_ns = pick(rng, &[0, 5_000, 60_000, 3_000_000]);
+    let (reads, trims) = (pick(rng, &[0, 30, 70, 100]), pick(rng, &[0, 10]));
+    let contents = pick(rng, &[3, 30, 10_000]);
+    let parts = pick(rng, &[0, 30]);
+    let mut builder = TraceBuilder::new("swarm");
+    let mut now = 0;
+    for _ in 0..requests {
+        now += if gap_ns == 0 { 0 } else { i64::from(rng.below(2 * gap_ns)) };
+        let page = u64::from(if rng.below(2) == 0 { rng.below(pages) } else { rng.below(pages / 8 + 1) });
+        let (mut offset, mut length) = (page * 4096, 4096 * (1 + rng.below(4)));
+        if rng.below(100) < parts {
+            (offset, length) = (offset + 512 * u64::from(rng.below(8)), 512 * (1 + rng.below(20)));
+        }
+        let op = match rng.below(100) {
+            kind if kind < reads => Op::Read,
+            _ if rng.below(100) < trims => Op::Trim,
+            _ => Op::Write,
+        };
+        let carried = if op == Op::Trim || rng.below(20) == 0 { 0 } else { length.div_ceil(4096) };
+        let ids: Vec<u32> = (0..carried).map(|_| rng.below(contents)).collect();
+        builder.request(now, op, offset, length, &ids);
+    }
+    // At least one request with a content, so that contents may be asked for.
+    builder.request(now, Op::Write, 0, 4096, &[0]);
+    builder.build().unwrap()
+}
+
+fn random_engine(rng: &mut Rng) -> EngineConfig {
+    EngineConfig {
+        concurrency: pick(rng, &[Concurrency::Chip, Concurrency::Die, Concurrency::Plane]),
+        load: pick(rng, &[LoadMeasure::QueueLength, LoadMeasure::ReadsWaiting]),
+        write_completes: pick(
+            rng,
+            &[WriteCompletes::Programmed, WriteCompletes::Transferred, WriteCompletes::Buffered],
+        ),
+        reads_before_write: pick(rng, &[0, 1, 5]),
+        controller_us: pick(rng, &[0.0, 0.0, 1.5, 400.0]),
+        hash_us: pick(rng, &[0.0, 12.0, 300.0]),
+        hash_lanes: pick(rng, &[1, 2, 7]),
+    }
+}
+
+/// A random system on a device that the trace fills more or less.
+fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
+    let mut resolved = resolve("conventional", &[]).unwrap();
+    let config = &mut resolved.config;
+    (config.verify, config.seed) = (true, rng.next_u64());
+    config.engine = random_engine(rng);
+    let ftl = &mut config.ftl;
+    if rng.below(4) > 0 {
+        ftl.mapping = MappingForm::Content;
+        ftl.dedup.fingerprint_entries = pick(rng, &[Entries::Unlimited, Entries::Limited(4)]);
+        ftl.replication.policy = pick(rng, &[ReplicationPolicy::None, ReplicationPolicy::EndOfPeriod]);
+    }
+    ftl.replication.alpha = pick(rng, &[0.0, 0.2, 5.0]);
+    ftl.replication.adjust_every = 1 + rng.below(3);
+    ftl.replication.degree =
+        pick(rng, &[DegreePolicy::Popularity, DegreePolicy::ManyOfFew, DegreePolicy::FewOfMany]);
+    ftl.replication.placement =
+        pick(rng, &[PlacementPolicy::Score, PlacementPolicy::Random, PlacementPolicy::Static]);
+    ftl.allocation.policy = pick(rng, &[AllocationPolicy::Static, AllocationPolicy::LeastLoaded]);
+    ftl.redirection.policy =
+        pick(rng, &[RedirectionPolicy::Home, RedirectionPolicy::Replicas, RedirectionPolicy::AnyChip]);
+    ftl.gc.victim = pick(rng, &[VictimPolicy::Greedy, VictimPolicy::Fifo]);
+    (ftl.gc.start, ftl.gc.urgent) = (pick(rng, &[0.0, 0.05, 0.6]), pick(rng, &[1, 1, 9]));
+    ftl.gc.step_pages = pick(rng, &[1, 8, 100]);
+    config.replay.queue_depth = pick(rng, &[0, 0, 1, 4, 64]);
+    config.replay.speed = pick(rng, &[1.0, 0.3, 50.0]);
+    config.replay.period_s = pick(rng, &[1.0, 0.001, 0.01]);
+    config.replay.preload = pick(rng, &[Preload::FirstReads, Preload::Footprint, Preload::None]);
+    config.replay.partial_write = pick(rng, &[PartialWrite::ReadModifyWrite, PartialWrite::Ignore]);
+    let source = match config.ftl.mapping {
+        MappingForm::Page => pick(rng, &[ContentSource::None, ContentSource::Recorded]),
+        MappingForm::Content => pick(rng, &[ContentSource::Recorded, ContentSource::Unique]),
+    };
+    let pages = PageTrace::build(trace, 4096, source).unwrap();
+    let levels = [1 + rng.below(3), 1 + rng.below(3), 1 + rng.below(2), 1 + rng.below(2)];
+    let pages_per_block = 1 + rng.below(8);
+    let planes: u32 = levels.iter().product();
+    // The least number of blocks that holds the footprint, or a few more.
+    let least = (pages.footprint_pages() + 1).div_ceil(planes * pages_per_block) + 4;
+    let blocks = least + pick(rng, &[0, 1, 12]);
+    let [channels, chips, dies, planes] = levels;
+    config.nand = nand([channels, chips, dies, planes, blocks, pages_per_block]);
+    config.ftl.check(&config.nand.resolve().unwrap().geometry).unwrap();
+    resolved.device = resolved.config.nand.resolve().unwrap();
+    (pages, resolved)
+}
+
+fn number(summary: &Value, path: &str) -> u64 {
+    let value = path.split('.').fold(summary, |value, key| &value[key]);
+    value.as_u64().unwrap_or_else(|| panic!("{path} is {value}"))
+}
+
+fn column(result: &RunResult, table: &str, name: &str) -> u64 {
+    let column = result.table(table).unwrap().column_by_name(name).unwrap().clone();
+    column.as_primitive::<UInt64Type>().values().iter().sum()
+}
+
+/// What must hold of any run.
+fn check(trace: &PageTrace, resolved: &Resolved, result: &RunResult) {
+    let summary = &result.summary;
+    let n = |path: &str| number(summary, path);
+    assert_eq!(n("requests.completed"), trace.requests() as u64);
+    let page_ops = n("page_ops.read") + n("page_ops.write") + n("page_ops.trim");
+    assert_eq!(page_ops, trace.page_ops() as u64);
+    for kind in ["read", "write", "all"] {
+        check_response(&summary["response"][kind]);
+    }
+    assert_eq!(n("response.read.count"), n("requests.read"));
+    assert_eq!(n("response.write.count"), n("requests.write"));
+    let causes = summary["flash_writes"].as_object().unwrap();
+    let sum: u64 = causes.values().map(|cause| cause.as_u64().unwrap()).sum();
+    assert_eq!(sum, n("pages_programmed"));
+    check_tables(summary, result);
+    let chips = u64::from(resolved.device.geometry.chips());
+    let mapping = resolved.config.ftl.mapping;
+    if mapping == MappingForm::Content && resolved.config.ftl.replication.alpha == 0.0 {
+        assert!(n("space.pages_in_use_peak") <= n("trace.footprint_pages"));
+    }
+    let copies = result.table("copies").unwrap().column_by_name("copies").unwrap().clone();
+    let most = copies.as_primitive::<arrow_array::types::UInt32Type>().values().iter().max().copied();
+    assert!(u64::from(most.unwrap_or(0)) <= chips);
+    for share in ["channel_mean", "chip_mean"] {
+        let share = summary["utilisation"][share].as_f64().unwrap_or(0.0);
+        assert!((0.0..=1.0).contains(&share), "{share}");
+    }
+}
+
+fn check_response(response: &Value) {
+    let Some(mean) = response["mean_ns"].as_f64() else {
+        assert_eq!(response["count"], 0);
+        return;
+    };
+    let split = response["split"].as_object().unwrap();
+    let sum: f64 = split.values().map(|part| part.as_f64().unwrap()).sum();
+    assert!((sum - mean).abs() <= 1e-9 * mean.max(1.0), "split {sum}, mean {mean}");
+    let at = |key: &str| response[key].as_u64().unwrap();
+    let ordered = ["p50_ns", "p90_ns", "p95_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "max_ns"].map(at);
+    assert!(ordered.is_sorted(), "{ordered:?}");
+    assert!(at("min_ns") as f64 <= mean + 0.5 && mean <= at("max_ns") as f64 + 0.5);
+}
+
+/// Tables tell the same story as the summary.
+fn check_tables(summary: &Value, result: &RunResult) {
+    let n = |path: &str| number(summary, path);
+    let flash_writes = &summary["flash_writes"];
+    let host: u64 = ["host", "unique", "missed_duplicate", "reborn"]
+        .iter()
+        .map(|cause| flash_writes[cause].as_u64().unwrap())
+        .sum();
+    for (table, name, total) in [
+        ("chips", "reads", n("flash_reads.host")),
+        ("chips", "programs", host),
+        ("chips", "erases", n("erases.total")),
+        ("chips", "redirected_reads", n("page_ops.redirected_reads")),
+        ("chips", "valid_pages", n("space.pages_in_use")),
+        ("chips", "replica_pages", n("replication.replica_pages")),
+        ("periods", "reads", n("requests.read")),
+        ("periods", "writes", n("requests.write")),
+        ("periods", "page_reads", n("page_ops.read")),
+        ("periods", "buffer_reads", n("page_ops.buffer_reads")),
+        ("periods", "host_programs", host),
+        ("periods", "gc_programs", n("flash_writes.gc")),
+        ("periods", "replica_programs", n("flash_writes.replica")),
+        ("periods", "erases", n("erases.total")),
+        ("periods", "copies", n("replication.copies")),
+        ("blocks", "blocks", n("erases.blocks")),
+    ] {
+        assert_eq!(column(result, table, name), total, "{table}.{name}");
+    }
+    let histogram = result.table("latency_histogram").unwrap();
+    let counted = column(result, "latency_histogram", "count");
+    assert_eq!(counted, 2 * n("response.all.count"), "{} rows", histogram.num_rows());
+}
+
+/// The same run twice gives the same bytes.
+fn check_repeats(trace: &PageTrace, resolved: &Resolved, first: &RunResult) {
+    let second = run(trace, resolved, &()).unwrap();
+    assert_eq!(first.summary.to_string(), second.summary.to_string());
+    assert!(first.tables == second.tables);
+}
+
+#[test]
+fn any_system_completes_and_accounts_for_any_trace() {
+    for seed in 0..500 {
+        let mut rng = Rng::stream(seed, "sim swarm");
+        let trace = random_trace(&mut rng);
+        let (pages, resolved) = random_system(&mut rng, &trace);
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let result = run(&pages, &resolved, &()).unwrap();
+            check(&pages, &resolved, &result);
+            if seed % 5 == 0 {
+                check_repeats(&pages, &resolved, &result);
+            }
+        }));
+        assert!(outcome.is_ok(), "seed {seed} failed: {} {:?}", resolved.json(), pages.content_source);
+    }
+}
+
+/// What a load-blind system does to the flash, whenever it does it.
+fn traffic(result: &RunResult) -> (String, String, Vec<u64>) {
+    let causes = result.summary["flash_writes"].to_string();
+    let erases = result.summary["erases"].to_string();
+    let blocks = result.table("blocks").unwrap().column(1).clone();
+    (causes, erases, blocks.as_primitive::<UInt64Type>().values().to_vec())
+}
+
+#[test]
+fn when_things_happen_does_not_change_what_a_load_blind_system_does() {
+    for seed in 0..60 {
+        let mut rng = Rng::stream(seed, "timed and untimed");
+        let trace = random_trace(&mut rng);
+        let (pages, mut resolved) = random_system(&mut rng, &trace);
+        resolved.config.ftl.allocation.policy = AllocationPolicy::Static;
+        resolved.config.ftl.redirection.policy = RedirectionPolicy::Home;
+        let reference = traffic(&run(&pages, &resolved, &()).unwrap());
+        for _ in 0..3 {
+            resolved.config.engine = random_engine(&mut rng);
+            resolved.config.replay.queue_depth = pick(&mut rng, &[0, 1, 16]);
+            resolved.config.replay.speed = pick(&mut rng, &[0.01, 1.0, 1e6]);
+            let other = traffic(&run(&pages, &resolved, &()).unwrap());
+            assert!(other == reference, "seed {seed}: {}", resolved.json());
+        }
+    }
+}
+
+/// Pages programmed by cause and erases of the same controller without an engine.
+fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 8] {
+    let config = &resolved.config;
+    let geometry = &resolved.device.geometry;
+    let contents = trace.content_count;
+    let mut ftl = Ftl::new(&config.ftl, geometry, trace.footprint_pages(), contents, config.seed);
+    let idle = vec![0; geometry.chips() as usize];
+    let loads = LoadView { chip: &idle, unit: &idle };
+    let mut ops = Vec::new();
+    let page = |lpn: u32, content| Host { lpn, address: trace.lpn_address[lpn as usize], content };
+    for lpn in (0..trace.footprint_pages()).filter(|&lpn| trace.existed_before(lpn)) {
+        let initial = page(lpn, trace.initial_content[lpn as usize]);
+        ftl.write(initial, false, &loads, &mut ops).unwrap();
+    }
+    ftl.end_preload();
+    let period_ns = (config.replay.period_s * 1e9) as i64;
+    let mut boundary = period_ns;
+    for request in 0..trace.requests() {
+        while trace.time_ns[request] >= boundary {
+            ftl.end_period(&mut ops).unwrap();
+            boundary += period_ns;
+        }
+        for at in trace.page_ops_of(request) {
+            let (lpn, partial) = (trace.lpn[at], trace.is_partial(request, at));
+            match trace.op[request] {
+                Op::Read => assert!(ftl.read(lpn, &loads).is_ok()),
+                Op::Write => {
+                    ftl.write(page(lpn, trace.content[at]), partial, &loads, &mut ops).unwrap();
+                }
+                Op::Trim if partial => {}
+                Op::Trim => ftl.trim(lpn),
+            }
+        }
+    }
+    let counters = ftl.counters();
+    let by = |cause: Cause| counters.programs[cause as usize];
+    let host = [Cause::Host, Cause::Unique, Cause::MissedDuplicate, Cause::Reborn].map(by);
+    let own = [by(Cause::Gc), by(Cause::Replica), by(Cause::Metadata), counters.erases];
+    [host[0], host[1], host[2], host[3], own[0], own[1], own[2], own[3]]
+}
+
+fn programs_and_erases(result: &RunResult) -> [u64; 8] {
+    let n = |path: &str| number(&result.summary, path);
+    [
+        n("flash_writes.host"),
+        n("flash_writes.unique"),
+        n("flash_writes.missed_duplicate"),
+        n("flash_writes.reborn"),
+        n("flash_writes.gc"),
+        n("flash_writes.replica"),
+        n("flash_writes.metadata"),
+        n("erases.total"),
+    ]
+}
+
+#[test]
+fn a_run_counts_what_the_controller_decides_without_a_clock() {
+    for seed in 0..60 {
+        let mut rng = Rng::stream(seed, "without a clock");
+        let trace = random_trace(&mut rng);
+        let (pages, mut resolved) = random_system(&mut rng, &trace);
+        resolved.config.ftl.allocation.policy = AllocationPolicy::Static;
+        resolved.config.ftl.redirection.policy = RedirectionPolicy::Home;
+        resolved.config.replay.preload = Preload::FirstReads;
+        let result = run(&pages, &resolved, &()).unwrap();
+        let counted = programs_and_erases(&result);
+        assert_eq!(counted, untimed(&pages, &resolved), "seed {seed}: {}", resolved.json());
+    }
+}

@@ -1,0 +1,172 @@
+//! Traces at the edge, and what must hold between systems on one trace.
+
+use flashtwin_ftl::Rng;
+use flashtwin_sim::{Resolved, RunResult, resolve, run, system_names};
+use flashtwin_trace::{Columns, ContentSource, Format, Op, PageTrace, Quality, Trace, TraceBuilder};
+
+use crate::bench::nand;
+use crate::swarm::random_trace;
+
+fn system(name: &str, sets: &[(&str, &str)]) -> Resolved {
+    let sets: Vec<(String, String)> = [("verify", "true")]
+        .iter()
+        .chain(sets)
+        .map(|(key, value)| ((*key).into(), (*value).into()))
+        .collect();
+    let mut resolved = resolve(name, &sets).unwrap();
+    resolved.config.nand = nand([2, 2, 2, 1, 40, 8]);
+    resolved.device = resolved.config.nand.resolve().unwrap();
+    resolved
+}
+
+fn replay(trace: &Trace, resolved: &Resolved) -> RunResult {
+    let source = resolved.content_source(trace.has_content());
+    let pages = PageTrace::build(trace, 4096, source).unwrap();
+    run(&pages, resolved, &()).unwrap()
+}
+
+#[test]
+fn an_empty_trace_is_a_run_without_figures() {
+    let trace = Trace::from_columns("empty", Format::MEMORY, Columns::default(), Quality::default()).unwrap();
+    let pages = PageTrace::build(&trace, 4096, ContentSource::Unique).unwrap();
+    for name in system_names() {
+        let result = run(&pages, &system(name, &[]), &()).unwrap();
+        assert_eq!(result.summary["requests"]["completed"], 0, "{name}");
+        assert!(result.summary["response"]["read"]["mean_ns"].is_null());
+        assert!(result.summary["write_amplification"].is_null());
+        assert_eq!(result.table("periods").unwrap().num_rows(), 1);
+    }
+}
+
+#[test]
+fn a_trace_of_one_request_is_served_by_every_system() {
+    for op in Op::ALL {
+        let contents: &[u32] = if op == Op::Trim { &[] } else { &[7] };
+        let trace = TraceBuilder::new("one").request(0, op, 8192, 4096, contents).build().unwrap();
+        for name in system_names() {
+            let mut resolved = system(name, &[]);
+            if op == Op::Trim && resolved.config.ftl.mapping == flashtwin_ftl::MappingForm::Content {
+                // Nothing in this trace has a content that could be looked at.
+                resolved.config.ftl.mapping = flashtwin_ftl::MappingForm::Page;
+                resolved.config.ftl.replication.policy = flashtwin_ftl::ReplicationPolicy::None;
+            }
+            let result = replay(&trace, &resolved);
+            assert_eq!(result.summary["requests"]["completed"], 1, "{name} {op:?}");
+        }
+    }
+}
+
+#[test]
+fn a_trace_of_reads_finds_what_was_there_before_and_programs_nothing() {
+    let mut builder = TraceBuilder::new("reads");
+    for request in 0..200u32 {
+        let page = request % 50;
+        builder.request(i64::from(request) * 1_000, Op::Read, u64::from(page) * 4096, 4096, &[page / 3]);
+    }
+    let trace = builder.build().unwrap();
+    for name in system_names() {
+        let summary = replay(&trace, &system(name, &[("period_s", "1.0")])).summary;
+        assert_eq!(summary["pages_programmed"], 0, "{name}");
+        assert_eq!(summary["page_ops"]["unmapped_reads"], 0);
+        assert_eq!(summary["flash_reads"]["host"], 200);
+        assert!(summary["write_amplification"].is_null());
+        let shares = summary["ram"]["vpn_to_ppn_bytes"].as_u64().unwrap();
+        assert_eq!(shares > 0, resolved_by_content(name), "{name}");
+    }
+}
+
+fn resolved_by_content(name: &str) -> bool {
+    system(name, &[]).config.ftl.mapping == flashtwin_ftl::MappingForm::Content
+}
+
+#[test]
+fn deduplicating_systems_write_the_same_pages_and_never_more_than_a_conventional_one() {
+    for seed in 0..20 {
+        let trace = random_trace(&mut Rng::stream(seed, "systems"));
+        let sets = [("period_s", "0.003")];
+        let host = |name: &str| {
+            let summary = replay(&trace, &system(name, &sets)).summary;
+            let writes = &summary["flash_writes"];
+            let count = |cause: &str| writes[cause].as_u64().unwrap();
+            let pages = count("host") + count("unique") + count("reborn");
+            assert_eq!(count("missed_duplicate"), 0, "{name} with an unlimited store");
+            (pages, summary["page_ops"]["duplicate_writes"].as_u64().unwrap())
+        };
+        let (conventional, ca_ssd) = (host("conventional"), host("ca-ssd"));
+        assert_eq!(conventional.0, ca_ssd.0 + ca_ssd.1, "seed {seed}");
+        assert_eq!(ca_ssd, host("rr-ssd"));
+        assert_eq!(ca_ssd, host("oracle"));
+        assert_eq!(conventional, host("oracle-conventional"));
+    }
+}
+
+#[test]
+fn contents_that_never_repeat_make_ca_ssd_write_what_a_conventional_ssd_writes() {
+    for seed in 0..20 {
+        let trace = random_trace(&mut Rng::stream(seed, "unique"));
+        let sets = [("content", "unique"), ("allocation.policy", "static")];
+        let figures = ["conventional", "ca-ssd"].map(|name| {
+            let summary = replay(&trace, &system(name, &sets)).summary;
+            (summary["pages_programmed"].clone(), summary["erases"].clone())
+        });
+        assert_eq!(figures[0], figures[1], "seed {seed}");
+    }
+}
+
+#[test]
+fn a_device_smaller_than_the_footprint_is_refused_with_the_cure() {
+    let mut builder = TraceBuilder::new("large");
+    for page in 0..400u64 {
+        builder.request(page as i64, Op::Write, page * 4096, 4096, &[]);
+    }
+    let trace = builder.build().unwrap();
+    let pages = PageTrace::build(&trace, 4096, ContentSource::None).unwrap();
+    let mut resolved = system("conventional", &[]);
+    for blocks in 5..60 {
+        resolved.config.nand = nand([2, 2, 1, 1, blocks, 8]);
+        resolved.device = resolved.config.nand.resolve().unwrap();
+        let room = 4 * (blocks - 4) * 8;
+        match run(&pages, &resolved, &()) {
+            Ok(_) => assert!(room > 400, "{blocks} blocks hold {room} pages"),
+            Err(error) => {
+                let text = error.to_string();
+                assert!(room <= 400 && text.contains("nand.blocks_per_plane"), "{blocks}: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn runs_on_several_threads_at_once_give_the_same_results_as_one_alone() {
+    let trace = random_trace(&mut Rng::stream(6, "threads"));
+    let pages = PageTrace::build(&trace, 4096, ContentSource::Recorded).unwrap();
+    let resolved = system("rr-ssd", &[("period_s", "0.001")]);
+    let alone = run(&pages, &resolved, &()).unwrap();
+    let together: Vec<RunResult> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| run(&pages, &resolved, &()).unwrap())).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    for result in together {
+        assert_eq!(result.summary, alone.summary);
+        assert!(result.tables == alone.tables);
+    }
+}
+
+#[test]
+fn a_run_writes_the_same_bytes_twice() {
+    let trace = random_trace(&mut Rng::stream(5, "bytes"));
+    let scratch = std::env::temp_dir().join(format!("flashtwin-bytes-{}", std::process::id()));
+    let folders = ["one", "two"].map(|name| scratch.join(name));
+    for folder in &folders {
+        replay(&trace, &system("rr-ssd", &[("period_s", "0.001")])).write(folder).unwrap();
+    }
+    let mut files = 0;
+    for entry in std::fs::read_dir(&folders[0]).unwrap() {
+        let name = entry.unwrap().file_name();
+        let [one, two] = folders.each_ref().map(|folder| std::fs::read(folder.join(&name)).unwrap());
+        assert!(one == two, "{name:?} differs");
+        files += 1;
+    }
+    assert_eq!(files, 9);
+    std::fs::remove_dir_all(&scratch).unwrap();
+}
