@@ -84,7 +84,9 @@ pub struct TableSizes {
     pub replicas: u64,
     /// Contents that have replicas.
     pub replicated_contents: u64,
-    /// Bytes of the simulator's own tables (as allocated for use, lazily zeroed pages that
-    /// were never touched not counted).
-    pub simulator_bytes: u64,
+    /// Bytes of the simulator's own tables of logical and physical pages and blocks (lazily
+    /// zeroed memory that was never touched not counted).
+    pub page_table_bytes: u64,
+    /// Bytes of the simulator's own tables of contents, replicas included.
+    pub content_table_bytes: u64,
 }

@@ -455,7 +455,7 @@ impl Ftl {
         match &self.map {
             Map::Page(map) => TableSizes {
                 mapped_lpns: map.mapped(),
-                simulator_bytes: blocks + map.bytes(),
+                page_table_bytes: blocks + map.bytes(),
                 ..TableSizes::default()
             },
             Map::Content(map) => TableSizes {
@@ -464,7 +464,8 @@ impl Ftl {
                 fingerprints: map.fingerprints.entries(),
                 replicas: map.replicas.pages(),
                 replicated_contents: map.replicas.len(),
-                simulator_bytes: blocks + map.bytes(),
+                page_table_bytes: blocks + map.page_bytes(),
+                content_table_bytes: map.content_bytes(),
             },
         }
     }

@@ -175,13 +175,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let begin = Clock::start();
         let result = run(&trace, &resolved, &())?;
         let seconds = begin.seconds();
-        let per_page = result.summary["simulator"]["bytes_per_footprint_page"].as_f64().unwrap_or(0.0);
+        let bytes = |what: &str| match result.summary["simulator"][what].as_f64() {
+            Some(bytes) => format!("{bytes:.1}"),
+            None => "-".to_owned(),
+        };
         println!(
-            "{:24} {:8.3} s {:8.2} M page ops/s {:6.1} B/page of tables, resident set grew by {} MB",
+            "{:24} {:8.3} s {:8.2} M page ops/s; tables {} B/page, {} B/content; resident set grew by {} MB",
             system,
             seconds,
             operations / seconds / 1e6,
-            per_page,
+            bytes("bytes_per_footprint_page"),
+            bytes("bytes_per_content"),
             resident_bytes().saturating_sub(before) >> 20,
         );
     }

@@ -137,9 +137,14 @@ impl ContentMap {
         self.live_vpns() + self.replicas.pages()
     }
 
-    pub(crate) fn bytes(&self) -> u64 {
-        (self.lpn_vpn.len() * 4
-            + self.vpns.len() * (size_of::<Vpn>() + 1)
+    /// Bytes of the table of logical pages.
+    pub(crate) fn page_bytes(&self) -> u64 {
+        self.lpn_vpn.len() as u64 * 4
+    }
+
+    /// Bytes of the tables of contents.
+    pub(crate) fn content_bytes(&self) -> u64 {
+        (self.vpns.len() * (size_of::<Vpn>() + 1)
             + self.free.len() * 4
             + self.flags.len()
             + self.copies_of_content.len() * 4) as u64

@@ -77,10 +77,16 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
         },
         "ram": ram(run.resolved, &sizes),
         "simulator": {
-            "table_bytes": sizes.simulator_bytes,
-            "bytes_per_footprint_page": (footprint > 0).then(|| sizes.simulator_bytes as f64 / footprint as f64),
+            "table_bytes": sizes.page_table_bytes + sizes.content_table_bytes,
+            "bytes_per_footprint_page": per(sizes.page_table_bytes, footprint),
+            "bytes_per_content": per(sizes.content_table_bytes, u64::from(trace.content_count)),
         },
     })
+}
+
+/// A ratio; missing where there is nothing to divide by or nothing to divide.
+fn per(bytes: u64, count: u64) -> Option<f64> {
+    (count > 0 && bytes > 0).then(|| bytes as f64 / count as f64)
 }
 
 fn response(tally: &Tally) -> Value {

@@ -1,0 +1,197 @@
+//! The one door into the core. Work runs on threads of its own with the GIL released; the calling
+//! thread wakes 20 times a second to look for Ctrl-C and to report progress, and, when either asks
+//! for it, tells the work to stop and waits until it has.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+
+use crate::errors;
+
+/// How often the calling thread looks up: quick to a person, nothing to the machine.
+const LOOK_UP: Duration = Duration::from_millis(50);
+
+/// How long work that may hang gets to notice that it was cancelled.
+const A_MOMENT: Duration = Duration::from_millis(500);
+
+/// What the work and the waiting thread share: how far each job is, and whether to stop.
+pub(crate) struct Control {
+    cancelled: AtomicBool,
+    jobs: Vec<(AtomicU64, AtomicU64)>,
+}
+
+impl Control {
+    pub(crate) fn new(jobs: usize) -> Arc<Self> {
+        let jobs = (0..jobs).map(|_| (AtomicU64::new(0), AtomicU64::new(0))).collect();
+        Arc::new(Self { cancelled: AtomicBool::new(false), jobs })
+    }
+
+    pub(crate) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// The progress sink of one job.
+    pub(crate) fn job(&self, index: usize) -> Job<'_> {
+        Job { control: self, index }
+    }
+
+    /// Steps done and steps in all of one job; in all is 0 until it is known.
+    pub(crate) fn progress(&self, index: usize) -> (u64, u64) {
+        let (done, total) = &self.jobs[index];
+        (done.load(Ordering::Relaxed), total.load(Ordering::Relaxed))
+    }
+}
+
+/// One job's view of [`Control`]; what the crates below know as `Progress`.
+pub(crate) struct Job<'a> {
+    control: &'a Control,
+    index: usize,
+}
+
+impl Job<'_> {
+    fn set(&self, done: u64, total: u64) {
+        let job = &self.control.jobs[self.index];
+        job.0.store(done, Ordering::Relaxed);
+        job.1.store(total, Ordering::Relaxed);
+    }
+
+    fn stop(&self) -> bool {
+        self.control.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+impl flashtwin_trace::Progress for Job<'_> {
+    fn update(&self, done: u64, total: u64) {
+        self.set(done, total);
+    }
+    fn cancelled(&self) -> bool {
+        self.stop()
+    }
+}
+
+impl flashtwin_sim::Progress for Job<'_> {
+    fn update(&self, done: u64, total: u64) {
+        self.set(done, total);
+    }
+    fn cancelled(&self) -> bool {
+        self.stop()
+    }
+}
+
+/// What to do with work that does not stop when it is told to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// Wait: it looks at its `Progress` often and must not leave half a file behind.
+    Unlimited,
+    /// Leave it behind after a moment: it may hang in a read from a pipe that nobody fills.
+    Brief,
+}
+
+/// Runs `work` with the GIL released and returns what it returns. `look_up` is called with the GIL
+/// about every 50 ms and once after the work has ended; an error from it, or Ctrl-C, cancels the
+/// work and is raised once the work has stopped.
+pub(crate) fn enter<T: Send + 'static>(
+    py: Python<'_>,
+    control: &Arc<Control>,
+    patience: Patience,
+    work: impl FnOnce(&Control) -> T + Send + 'static,
+    mut look_up: impl FnMut(Python<'_>) -> PyResult<()> + Send,
+) -> PyResult<T> {
+    let _quiet = Quiet::begin();
+    let outcome = py.detach(|| wait_for(start(control, work), control, patience, &mut look_up))?;
+    let value = outcome.map_err(|panic| errors::internal(&panic))?;
+    py.check_signals()?;
+    look_up(py)?;
+    Ok(value)
+}
+
+/// Starts `work` on a thread of its own; what it returns, or that it panicked, will be received.
+fn start<T: Send + 'static>(
+    control: &Arc<Control>,
+    work: impl FnOnce(&Control) -> T + Send + 'static,
+) -> Receiver<Result<T, String>> {
+    let (sender, receiver) = mpsc::channel();
+    let control = Arc::clone(control);
+    thread::spawn(move || {
+        // Nobody receives it when the work was left behind.
+        let _ = sender.send(catch(|| work(&control)));
+    });
+    receiver
+}
+
+/// Waits for the work, looking up 20 times a second. Called without the GIL.
+fn wait_for<T: Send>(
+    receiver: Receiver<Result<T, String>>,
+    control: &Control,
+    patience: Patience,
+    look_up: &mut (impl FnMut(Python<'_>) -> PyResult<()> + Send),
+) -> PyResult<Result<T, String>> {
+    let interrupted = loop {
+        match receiver.recv_timeout(LOOK_UP) {
+            Ok(outcome) => return Ok(outcome),
+            Err(RecvTimeoutError::Disconnected) => return Ok(Err("a thread ended early".to_owned())),
+            Err(RecvTimeoutError::Timeout) => {
+                let looked = Python::attach(|py| py.check_signals().and_then(|()| look_up(py)));
+                if let Err(error) = looked {
+                    break error;
+                }
+            }
+        }
+    };
+    control.cancel();
+    // What arrives now, or that nothing does, makes no difference: the interruption is the outcome.
+    match patience {
+        Patience::Unlimited => drop(receiver.recv()),
+        Patience::Brief => drop(receiver.recv_timeout(A_MOMENT)),
+    }
+    Err(interrupted)
+}
+
+/// Calls into the core that are under way; while there are any, a panic is kept for the exception
+/// that will be raised instead of being printed.
+static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
+static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
+
+struct Quiet;
+
+impl Quiet {
+    fn begin() -> Self {
+        UNDER_WAY.fetch_add(1, Ordering::Relaxed);
+        Quiet
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        UNDER_WAY.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Installs the panic hook that [`Quiet`] works with; others' panics are printed as before.
+pub(crate) fn quieten_panics() {
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if UNDER_WAY.load(Ordering::Relaxed) == 0 {
+            return before(info);
+        }
+        let place = info.location().map(ToString::to_string).unwrap_or_default();
+        let payload = info.payload();
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let what = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("panic");
+        let mut last = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = format!("{what} ({place})");
+    }));
+}
+
+/// Does some work; if it panics, the panic's message and place.
+pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+        let last = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner);
+        last.clone()
+    })
+}

@@ -1,0 +1,35 @@
+//! The bindings: `flashtwin._core`, what Python sees of the core.
+//!
+//! Thin on purpose: types, errors, the GIL and Ctrl-C. What a trace is, what a system does and how
+//! results are computed is decided in the crates below; how it is offered to people, in
+//! `python/flashtwin`. Bulk data crosses as Arrow tables, everything else as JSON text.
+
+mod arrow;
+mod columns;
+mod enter;
+mod errors;
+mod replay;
+mod systems;
+mod trace;
+
+use pyo3::prelude::*;
+
+/// The native core of flashtwin. Private: use the functions of `flashtwin`.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    enter::quieten_panics();
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    errors::register(module)?;
+    module.add_class::<arrow::Table>()?;
+    module.add_class::<trace::Trace>()?;
+    module.add_class::<systems::Resolved>()?;
+    module.add_class::<replay::RunResult>()?;
+    module.add_function(wrap_pyfunction!(systems::systems, module)?)?;
+    module.add_function(wrap_pyfunction!(systems::system_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(systems::devices, module)?)?;
+    module.add_function(wrap_pyfunction!(systems::device_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(systems::config_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(systems::resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(replay::run, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! Replays: one trace on one or several systems.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+
+use flashtwin_sim::SimError;
+use flashtwin_trace::PageTrace;
+use pyo3::prelude::*;
+
+use crate::arrow::Table;
+use crate::enter::{self, Control, Patience};
+use crate::errors;
+use crate::systems::Resolved;
+use crate::trace::Trace;
+
+/// What one system did with one trace.
+#[pyclass(frozen, module = "flashtwin._core")]
+pub(crate) struct RunResult {
+    result: Arc<flashtwin_sim::RunResult>,
+}
+
+#[pymethods]
+impl RunResult {
+    /// All totals with the whole configuration, as JSON text.
+    #[getter]
+    fn summary_json(&self) -> String {
+        self.result.summary.to_string()
+    }
+
+    /// Names of the tables.
+    #[getter]
+    fn table_names(&self) -> Vec<String> {
+        self.result.tables.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// One of the tables.
+    fn table(&self, name: &str) -> PyResult<Table> {
+        let known = || self.table_names().join(", ");
+        let unknown = || format!("no table is called '{name}'; there are: {}", known());
+        let batch = self.result.table(name).ok_or_else(|| errors::FlashtwinError::new_err(unknown()))?;
+        Ok(Table::new(batch.clone()))
+    }
+
+    /// Writes `summary.json` and the tables as Parquet into a folder that exists.
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.result.write(&path)).map_err(|error| errors::sim(&error))
+    }
+}
+
+/// Replays a trace on several systems at once; results come in the order of the systems.
+///
+/// `progress(index, done, total)` is called for every unfinished run about 20 times a second,
+/// `finished(index, result)` once for each run soon after it has ended. At the first failure the
+/// other runs are stopped.
+#[pyfunction]
+#[pyo3(signature = (trace, systems, threads=0, progress=None, finished=None))]
+pub(crate) fn run(
+    py: Python<'_>,
+    trace: &Trace,
+    systems: Vec<PyRef<'_, Resolved>>,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+    finished: Option<Py<PyAny>>,
+) -> PyResult<Vec<RunResult>> {
+    let jobs = jobs(py, trace, &systems)?;
+    let count = jobs.len();
+    let control = Control::new(count);
+    let done = Arc::new(Done::new(count));
+    let mut reporter = Reporter { told: vec![false; count], progress, finished };
+    let (control_seen, done_seen) = (Arc::clone(&control), Arc::clone(&done));
+    let done_made = Arc::clone(&done);
+    enter::enter(
+        py,
+        &control,
+        Patience::Unlimited,
+        move |control| run_all(&jobs, control, &done_made, threads),
+        move |py| reporter.look_up(py, &control_seen, &done_seen),
+    )?;
+    done.all()
+}
+
+/// One system with the trace cut for its page size.
+struct Job {
+    trace: Arc<PageTrace>,
+    resolved: Arc<flashtwin_sim::Resolved>,
+}
+
+/// Cuts the trace once for each page size; systems of one page size share the cut.
+fn jobs(py: Python<'_>, trace: &Trace, systems: &[PyRef<'_, Resolved>]) -> PyResult<Vec<Job>> {
+    systems
+        .iter()
+        .map(|system| {
+            let resolved = Arc::clone(&system.resolved);
+            let content = resolved.content_source(trace.trace.has_content());
+            let trace = trace.cut(py, resolved.config.nand.page_bytes, content)?;
+            Ok(Job { trace, resolved })
+        })
+        .collect()
+}
+
+type Outcome = Result<Arc<flashtwin_sim::RunResult>, Failure>;
+
+/// Why a run has no result.
+enum Failure {
+    Sim(SimError),
+    Panic(String),
+}
+
+impl Failure {
+    /// Whether the run was only stopped because something else had failed.
+    fn is_consequence(&self) -> bool {
+        matches!(self, Failure::Sim(SimError::Interrupted))
+    }
+
+    fn to_exception(&self) -> PyErr {
+        match self {
+            Failure::Sim(error) => errors::sim(error),
+            Failure::Panic(message) => errors::internal(message),
+        }
+    }
+}
+
+/// Outcomes by job, each set once by the thread that ran it.
+struct Done {
+    outcomes: Vec<OnceLock<Outcome>>,
+}
+
+impl Done {
+    fn new(jobs: usize) -> Self {
+        Self { outcomes: (0..jobs).map(|_| OnceLock::new()).collect() }
+    }
+
+    fn result(&self, index: usize) -> Option<Arc<flashtwin_sim::RunResult>> {
+        let outcome = self.outcomes[index].get()?;
+        outcome.as_ref().ok().cloned()
+    }
+
+    /// All results in order, or the first failure that is not the mere consequence of another.
+    fn all(&self) -> PyResult<Vec<RunResult>> {
+        let failures = self.outcomes.iter().filter_map(|outcome| outcome.get()?.as_ref().err());
+        if let Some(failure) = failures.min_by_key(|failure| failure.is_consequence()) {
+            return Err(failure.to_exception());
+        }
+        let results = (0..self.outcomes.len()).map(|index| self.result(index));
+        let all: Option<Vec<_>> = results.map(|result| Some(RunResult { result: result? })).collect();
+        all.ok_or_else(|| errors::internal("a run ended without a result"))
+    }
+}
+
+/// Runs all jobs on at most `threads` threads (0: one for each core); the first failure stops the rest.
+fn run_all(jobs: &[Job], control: &Control, done: &Done, threads: usize) {
+    let cores = || thread::available_parallelism().map_or(1, usize::from);
+    let threads = if threads == 0 { cores() } else { threads }.min(jobs.len());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(job) = jobs.get(index) else { break };
+            let outcome =
+                match enter::catch(|| flashtwin_sim::run(&job.trace, &job.resolved, &control.job(index))) {
+                    Ok(outcome) => outcome.map(Arc::new).map_err(Failure::Sim),
+                    Err(panic) => Err(Failure::Panic(panic)),
+                };
+            if outcome.is_err() {
+                control.cancel();
+            }
+            // Each index is drawn once, so the slot is empty.
+            let _ = done.outcomes[index].set(outcome);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(work);
+        }
+    });
+}
+
+/// Tells Python how far the runs are, and once of each that has finished.
+struct Reporter {
+    told: Vec<bool>,
+    progress: Option<Py<PyAny>>,
+    finished: Option<Py<PyAny>>,
+}
+
+impl Reporter {
+    fn look_up(&mut self, py: Python<'_>, control: &Control, done: &Done) -> PyResult<()> {
+        for index in 0..self.told.len() {
+            let (steps, total) = control.progress(index);
+            if let (Some(progress), false) = (&self.progress, self.told[index] || total == 0) {
+                progress.call1(py, (index, steps, total))?;
+            }
+            let Some(result) = done.result(index).filter(|_| !self.told[index]) else {
+                continue;
+            };
+            self.told[index] = true;
+            if let Some(finished) = &self.finished {
+                finished.call1(py, (index, RunResult { result }))?;
+            }
+        }
+        Ok(())
+    }
+}

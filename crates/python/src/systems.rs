@@ -1,0 +1,70 @@
+//! Systems, devices and their configuration.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+
+use crate::errors;
+
+/// Names of the systems that come with flashtwin.
+#[pyfunction]
+pub(crate) fn systems() -> Vec<&'static str> {
+    flashtwin_sim::system_names()
+}
+
+/// The preset of a system as TOML.
+#[pyfunction]
+pub(crate) fn system_toml(name: &str) -> PyResult<&'static str> {
+    flashtwin_sim::system_toml(name).ok_or_else(|| unknown("system", name, &flashtwin_sim::system_names()))
+}
+
+/// Names of the devices that come with flashtwin.
+#[pyfunction]
+pub(crate) fn devices() -> Vec<&'static str> {
+    flashtwin_sim::device_names()
+}
+
+/// A device as TOML.
+#[pyfunction]
+pub(crate) fn device_toml(name: &str) -> PyResult<&'static str> {
+    flashtwin_sim::device_toml(name).ok_or_else(|| unknown("device", name, &flashtwin_sim::device_names()))
+}
+
+/// JSON schema of the whole configuration, as text.
+#[pyfunction]
+pub(crate) fn config_schema() -> String {
+    flashtwin_sim::schema().to_string()
+}
+
+/// Resolves a system (a name or the path of a TOML file) with some of its keys set otherwise.
+#[pyfunction]
+#[pyo3(signature = (system, sets=Vec::new()))]
+pub(crate) fn resolve(system: &str, sets: Vec<(String, String)>) -> PyResult<Resolved> {
+    let resolved = flashtwin_sim::resolve(system, &sets).map_err(|error| errors::config(&error))?;
+    Ok(Resolved { resolved: Arc::new(resolved) })
+}
+
+/// A configuration with every key decided and checked.
+#[pyclass(frozen, module = "flashtwin._core")]
+pub(crate) struct Resolved {
+    pub(crate) resolved: Arc<flashtwin_sim::Resolved>,
+}
+
+#[pymethods]
+impl Resolved {
+    /// Every key with its value, as JSON text.
+    #[getter]
+    fn json(&self) -> String {
+        self.resolved.json().to_string()
+    }
+
+    /// Every key with its value, unit, description and source, as TOML.
+    #[getter]
+    fn toml(&self) -> String {
+        self.resolved.toml_documented()
+    }
+}
+
+fn unknown(kind: &str, name: &str, known: &[&str]) -> PyErr {
+    errors::ConfigError::new_err(format!("no {kind} is called '{name}'; there are: {}", known.join(", ")))
+}

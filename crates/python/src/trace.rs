@@ -1,0 +1,172 @@
+//! Traces: opening, looking at, converting.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use flashtwin_trace::{ContentSource, OnBadLine, OpenOptions, PageTrace, Source};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::arrow::{self, Table};
+use crate::columns;
+use crate::enter::{self, Control, Patience};
+use crate::errors;
+
+/// What the host asked for: requests sorted by time, with contents where the trace has them.
+#[pyclass(frozen, module = "flashtwin._core")]
+pub(crate) struct Trace {
+    pub(crate) trace: Arc<flashtwin_trace::Trace>,
+    /// The trace cut into pages, kept for the next replay: cutting takes as long as replaying.
+    cuts: Mutex<Vec<(Cut, Arc<PageTrace>)>>,
+}
+
+/// What a cut depends on: the page size in bytes and where contents come from.
+type Cut = (u32, ContentSource);
+
+/// How many cuts are kept: the page sizes of a usual comparison.
+const CUTS_KEPT: usize = 2;
+
+#[pymethods]
+impl Trace {
+    /// Reads a trace; `-` is standard input.
+    #[staticmethod]
+    #[pyo3(signature = (path, format=None, on_bad_line="fail", sort_window_ns=1_000_000_000, progress=None))]
+    fn open(
+        py: Python<'_>,
+        path: PathBuf,
+        format: Option<&str>,
+        on_bad_line: &str,
+        sort_window_ns: u64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let source = Source::from_argument(&path);
+        let options = OpenOptions {
+            format: format.map(str::parse).transpose().map_err(|error| errors::trace(&error))?,
+            on_bad_line: parse_on_bad_line(on_bad_line)?,
+            sort_window_ns,
+            ..OpenOptions::default()
+        };
+        let patience = match source {
+            Source::Stdin => Patience::Brief,
+            _ => Patience::Unlimited,
+        };
+        let trace = watched(py, progress, patience, move |control| {
+            flashtwin_trace::Trace::open(&source, &options, &control.job(0))
+        })?
+        .map_err(|error| errors::trace(&error))?;
+        Ok(Self { trace: Arc::new(trace), cuts: Mutex::default() })
+    }
+
+    /// What the trace is called.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.trace.name
+    }
+
+    /// The format it was read as.
+    #[getter]
+    fn format(&self) -> &'static str {
+        self.trace.format.name()
+    }
+
+    /// A digest of all columns, whatever format they were read from.
+    #[getter]
+    fn digest(&self, py: Python<'_>) -> String {
+        py.detach(|| self.trace.digest())
+    }
+
+    /// Whether pages carry contents.
+    #[getter]
+    fn has_content(&self) -> bool {
+        self.trace.has_content()
+    }
+
+    fn __len__(&self) -> usize {
+        self.trace.len()
+    }
+
+    /// The workload in numbers, as JSON text.
+    fn info_json(&self, py: Python<'_>) -> PyResult<String> {
+        let trace = Arc::clone(&self.trace);
+        watched(py, None, Patience::Unlimited, move |_| flashtwin_analysis::info(&trace).to_string())
+    }
+
+    /// The workload's tables by name, with periods of a length in seconds.
+    fn workload(&self, py: Python<'_>, period_s: f64) -> PyResult<BTreeMap<String, Table>> {
+        let trace = Arc::clone(&self.trace);
+        let tables =
+            watched(py, None, Patience::Unlimited, move |_| flashtwin_analysis::tables(&trace, period_s))?;
+        Ok(tables.into_iter().map(|(name, batch)| (name, Table::new(batch))).collect())
+    }
+
+    /// Writes the canonical Parquet file, complete or not at all.
+    fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let trace = Arc::clone(&self.trace);
+        watched(py, None, Patience::Unlimited, move |_| flashtwin_trace::write_parquet(&trace, &path))?
+            .map_err(|error| errors::trace(&error))
+    }
+
+    /// The canonical columns as an Arrow C stream.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        arrow::capsule(py, columns::reader(&self.trace))
+    }
+}
+
+impl Trace {
+    /// The trace cut into pages. Cuts are kept, so that systems and replays share them.
+    pub(crate) fn cut(
+        &self,
+        py: Python<'_>,
+        page_bytes: u32,
+        content: ContentSource,
+    ) -> PyResult<Arc<PageTrace>> {
+        let wanted = (page_bytes, content);
+        let kept = || self.cuts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, cut)) = kept().iter().find(|(cut, _)| *cut == wanted) {
+            return Ok(Arc::clone(cut));
+        }
+        let trace = Arc::clone(&self.trace);
+        let made =
+            watched(py, None, Patience::Unlimited, move |_| PageTrace::build(&trace, page_bytes, content))?;
+        let made = Arc::new(made.map_err(|error| errors::trace(&error))?);
+        let mut cuts = kept();
+        cuts.truncate(CUTS_KEPT - 1);
+        cuts.insert(0, (wanted, Arc::clone(&made)));
+        Ok(made)
+    }
+}
+
+fn parse_on_bad_line(word: &str) -> PyResult<OnBadLine> {
+    match word {
+        "fail" => Ok(OnBadLine::Fail),
+        "skip" => Ok(OnBadLine::Skip),
+        other => {
+            let message = format!("on_bad_line is '{other}'; use fail or skip");
+            Err(errors::TraceError::new_err(message))
+        }
+    }
+}
+
+/// Runs one job in the core, telling `progress` how far it is.
+fn watched<T: Send + 'static>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    patience: Patience,
+    work: impl FnOnce(&Control) -> T + Send + 'static,
+) -> PyResult<T> {
+    let control = Control::new(1);
+    let seen = Arc::clone(&control);
+    enter::enter(py, &control, patience, work, move |py| {
+        if let Some(progress) = &progress {
+            progress.call1(py, seen.progress(0))?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,186 @@
+"""Writes the generated pages of the manual: docs/cli.md from the verbs, docs/configuration.md from the schema.
+
+python docs/generate.py            write them
+python docs/generate.py --check    say which are stale, exit 1 if any is
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+import flashtwin as ft
+from flashtwin.cli import flashtwin
+
+DOCS = Path(__file__).resolve().parent
+NOTE = "<!-- Written by `make docs` from {source}. Do not edit. -->"
+
+
+def cli_page() -> str:
+    """Every verb's help, as it is printed."""
+    parts = [
+        NOTE.format(source="the command line itself"),
+        "",
+        "# Command line",
+        "",
+        "Data goes to stdout, talk to stderr; progress is shown on a terminal only. Exit status: 0 done, 1 flashtwin",
+        "itself failed, 2 wrong usage or bad input, 130 interrupted. Interrupting leaves complete files only.",
+    ]
+    for path, command in verbs(flashtwin, "flashtwin"):
+        context = click.Context(command, info_name=path, terminal_width=100, max_content_width=100)
+        parts += ["", f"## `{path}`", "", "```text", command.get_help(context).rstrip(), "```"]
+    return "\n".join(parts) + "\n"
+
+
+def verbs(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
+    """A command and all below it."""
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            if below is not None:
+                yield from verbs(below, f"{path} {name}")
+
+
+def configuration_page() -> str:
+    """Every key of the configuration with type, default and description."""
+    schema = ft.config_schema()
+    parts = [
+        NOTE.format(source="the configuration's schema"),
+        "",
+        "# Configuration",
+        "",
+        "Every key of a system. `--set key=value` changes one, as does a keyword in Python; a key may be shortened to",
+        "any ending that names one key only. `flashtwin systems NAME` prints all keys with the values of a system.",
+        "Where a system's TOML file leaves a key out, the default below holds.",
+    ]
+    parts += sections(schema, schema, "")
+    return "\n".join(parts) + "\n"
+
+
+def sections(node: dict[str, Any], schema: dict[str, Any], path: str) -> list[str]:
+    """The tables of one level of the configuration, then those below it."""
+    keys = properties(node, schema)
+    plain = {key: value for key, value in keys.items() if not properties(value, schema)}
+    lines: list[str] = []
+    if path:
+        lines += ["", f"## `{path}`", "", *paragraph(node.get("description", ""))]
+    if plain:
+        lines += ["", "| key | type | default | meaning |", "| --- | --- | --- | --- |"]
+        lines += [row(key, value, schema) for key, value in plain.items()]
+    for key, value in keys.items():
+        if key not in plain:
+            lines += sections(merged(value, schema), schema, f"{path}.{key}" if path else key)
+    return lines
+
+
+def row(key: str, value: dict[str, Any], schema: dict[str, Any]) -> str:
+    """One key as a row of a table."""
+    found = merged(value, schema)
+    default = f"`{toml(found['default'])}`" if "default" in found else ""
+    meaning = " ".join([*paragraph(value.get("description", found.get("description", ""))), *choices(found, schema)])
+    return f"| `{key}` | {kind(found, schema)} | {default} | {meaning.replace('|', chr(92) + '|')} |"
+
+
+def kind(node: dict[str, Any], schema: dict[str, Any]) -> str:
+    """The type of a value in words."""
+    if "const" in node:
+        return f"`{node['const']}`"
+    if "enum" in node or names(node, schema):
+        return "name"
+    options = node.get("anyOf") or node.get("oneOf")
+    if options:
+        return " or ".join(dict.fromkeys(kind(merged(option, schema), schema) for option in options))
+    found = node.get("type", "value")
+    words = {
+        "integer": "whole number",
+        "number": "number",
+        "string": "text",
+        "boolean": "true or false",
+        "null": "none",
+    }
+    kinds = found if isinstance(found, list) else [found]
+    return " or ".join(words.get(one, one) for one in kinds)
+
+
+def choices(node: dict[str, Any], schema: dict[str, Any]) -> list[str]:
+    """The names that a value may have, with what each means."""
+    return [
+        f"`{name}`: {' '.join(paragraph(meaning))}" if meaning else f"`{name}`."
+        for name, meaning in names(node, schema)
+    ]
+
+
+def names(node: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, str]]:
+    """The fixed names that a value may have; none when it may be anything else."""
+    if "enum" in node:
+        return [(str(name), "") for name in node["enum"]]
+    options = [merged(option, schema) for option in node.get("oneOf", [])]
+    if not options or not all("const" in option or "enum" in option for option in options):
+        return []
+    return [
+        (str(name), option.get("description", ""))
+        for option in options
+        for name in option.get("enum", [option.get("const")])
+    ]
+
+
+def properties(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """The keys of a table; none for a plain value."""
+    found: dict[str, Any] = merged(node, schema).get("properties", {})
+    return found
+
+
+def merged(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """A node with what it refers to; what stands on the node itself wins."""
+    if "$ref" not in node:
+        return node
+    target: Any = schema
+    for part in node["$ref"].removeprefix("#/").split("/"):
+        target = target[part]
+    return {**merged(target, schema), **{key: value for key, value in node.items() if key != "$ref"}}
+
+
+def paragraph(text: str) -> list[str]:
+    """Text without line breaks, as a list that may be empty."""
+    return [" ".join(text.split())] if text.strip() else []
+
+
+def toml(value: Any) -> str:
+    """A value as it is written in TOML."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+PAGES = {"cli.md": cli_page, "configuration.md": configuration_page}
+
+
+def main() -> int:
+    """Writes or checks all pages; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--check", action="store_true", help="only say which pages are stale")
+    check = parser.parse_args().check
+    stale = []
+    for name, page in PAGES.items():
+        path = DOCS / name
+        text = page()
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(name)
+        if not check:
+            path.write_text(text, encoding="utf-8")
+    if check and stale:
+        print(f"stale: {', '.join(stale)}; run `make docs`")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
