@@ -107,8 +107,8 @@ fn preset_or_file(
     let nearest = nearest(name, presets.iter().copied());
     let list = presets.join(", ");
     Err(ConfigError(format!(
-        "there is no {what} '{name}'{}. There are: {list}; or give the path of a .toml file",
-        nearest.map_or(String::new(), |near| format!("; did you mean '{near}'?"))
+        "there is no {what} '{name}'{} There are: {list}; or give the path of a .toml file",
+        nearest.map_or(".".to_owned(), |near| format!("; did you mean '{near}'?"))
     )))
 }
 

@@ -1,0 +1,99 @@
+# Everything a person needs, through one virtual environment made on first use.
+# `make` alone prints this list. Reruns do only what changed.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$p"; break; }; done)
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
+
+DEMO_TRACE ?= traces/webvm-small.fiu.zst
+DEMO_OUT ?= demo-out
+# Its seven days last 120 s each, and its load is a tenth of the server's: a hundredfold
+# clock makes queues build up on 64 chips.
+DEMO_ARGS ?= --period 120s --speed 100
+
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates devices systems workloads \
+	-type f \( -name '*.rs' -o -name '*.toml' \) -not -path '*/tests/*' -not -path '*/benches/*')
+
+.PHONY: help build demo test test-slow bench lint format docs lock clean tools
+
+help: ## this list
+	@echo "flashtwin: replay real block traces on SSDs that deduplicate, replicate and redirect"
+	@echo
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+tools:
+	@command -v cargo >/dev/null || { \
+		echo "flashtwin: cargo not found; install Rust 1.88 or later from https://rustup.rs" >&2; exit 1; }
+	@test -n "$(PYTHON)" || { \
+		echo "flashtwin: no python3 of 3.11 or later found; install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
+
+$(VENV)/.made: | tools
+	@echo "making $(VENV)"
+	@"$(PYTHON)" -m venv $(VENV) || { \
+		echo "flashtwin: '$(PYTHON) -m venv' failed; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@touch $@
+
+$(VENV)/.runtime: requirements.lock $(VENV)/.made
+	@echo "installing requirements.lock"
+	@$(PIP) -r requirements.lock
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock $(VENV)/.runtime
+	@echo "installing requirements-dev.lock"
+	@$(PIP) -r requirements-dev.lock
+	@touch $@
+
+# Editable install: Python files are read in place, only Rust needs building again.
+$(VENV)/.core: $(RUST_SOURCES) pyproject.toml $(VENV)/.runtime
+	@echo "building the core (cargo, release)"
+	@VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QUIET=1 $(BIN)/maturin develop --release --locked
+	@touch $@
+
+build: $(VENV)/.core ## the program: .venv/bin/flashtwin
+
+demo: build ## study the real trace that comes with flashtwin; writes demo-out/report.html
+	@$(BIN)/flashtwin study $(DEMO_TRACE) $(DEMO_ARGS) --out $(DEMO_OUT)
+
+test: build $(VENV)/.dev ## all tests that take seconds, Rust and Python
+	cargo test --locked --quiet --workspace --exclude flashtwin-python
+	$(BIN)/python -m pytest -q
+
+test-slow: build $(VENV)/.dev ## the tests that take minutes as well
+	cargo test --locked --quiet --workspace --exclude flashtwin-python -- --include-ignored
+	$(BIN)/python -m pytest -q -m 'slow or not slow'
+
+bench: build ## what is fast, and how we know
+	cargo bench --locked -p flashtwin-trace --bench ingest
+	cargo bench --locked -p flashtwin-sim --bench engine
+	@$(BIN)/python benches/peer_mqsim.py
+
+lint: $(VENV)/.dev ## formatters in check mode and linters of both languages
+	cargo fmt --all --check
+	cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev ## format both languages in place
+	cargo fmt --all
+	$(BIN)/ruff format --quiet .
+	$(BIN)/ruff check --quiet --fix .
+
+docs: build $(VENV)/.dev ## write the generated pages: docs/configuration.md, docs/cli.md
+	$(BIN)/python docs/generate.py
+
+lock: ## resolve the lock files again (needs uv)
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate \
+		--custom-compile-command "make lock" --extra build pyproject.toml -o requirements.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate \
+		--custom-compile-command "make lock" --extra build --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+
+clean: ## remove everything that was made (target/, .venv/, demo-out/)
+	rm -rf target $(VENV) $(DEMO_OUT) .pytest_cache .ruff_cache .mypy_cache python/flashtwin/_core*.so
