@@ -1,0 +1,111 @@
+"""The native core of flashtwin. Private: use the functions of `flashtwin`."""
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Literal, final
+
+__all__ = [
+    "ConfigError",
+    "FlashtwinError",
+    "InternalError",
+    "Resolved",
+    "RunResult",
+    "SimError",
+    "Table",
+    "Trace",
+    "TraceError",
+    "__version__",
+    "config_schema",
+    "device_toml",
+    "devices",
+    "resolve",
+    "run",
+    "system_toml",
+    "systems",
+]
+
+__version__: str
+
+class FlashtwinError(ValueError):
+    """Bad input, said in one message: what is wrong, where, and what to do. The parent of all others."""
+
+class TraceError(FlashtwinError):
+    """A trace cannot be read, or not in the way asked for."""
+
+class ConfigError(FlashtwinError):
+    """A system, a device or a key of the configuration is wrong."""
+
+class SimError(FlashtwinError):
+    """A system cannot replay this trace, or results cannot be written."""
+
+class InternalError(RuntimeError):
+    """A mistake in flashtwin itself; please report it with the message."""
+
+@final
+class Table:
+    """A table of named columns. Hand it to anything that speaks the Arrow PyCapsule interface."""
+
+    @property
+    def column_names(self) -> list[str]: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+@final
+class Trace:
+    """What the host asked for: requests sorted by time, with contents where the trace has them."""
+
+    @staticmethod
+    def open(
+        path: str | PathLike[str],
+        format: str | None = None,
+        on_bad_line: Literal["fail", "skip"] = "fail",
+        sort_window_ns: int = 1_000_000_000,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Trace: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def has_content(self) -> bool: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def info_json(self) -> str: ...
+    def workload(self, period_s: float) -> dict[str, Table]: ...
+    def write_parquet(self, path: str | PathLike[str]) -> None: ...
+
+@final
+class Resolved:
+    """A configuration with every key decided and checked."""
+
+    @property
+    def json(self) -> str: ...
+    @property
+    def toml(self) -> str: ...
+
+@final
+class RunResult:
+    """What one system did with one trace."""
+
+    @property
+    def summary_json(self) -> str: ...
+    @property
+    def table_names(self) -> list[str]: ...
+    def table(self, name: str) -> Table: ...
+    def write(self, path: str | PathLike[str]) -> None: ...
+
+def systems() -> list[str]: ...
+def system_toml(name: str) -> str: ...
+def devices() -> list[str]: ...
+def device_toml(name: str) -> str: ...
+def config_schema() -> str: ...
+def resolve(system: str, sets: Sequence[tuple[str, str]] = ...) -> Resolved: ...
+def run(
+    trace: Trace,
+    systems: Sequence[Resolved],
+    threads: int = 0,
+    progress: Callable[[int, int, int], None] | None = None,
+    finished: Callable[[int, RunResult], None] | None = None,
+) -> list[RunResult]: ...

@@ -1,0 +1,125 @@
+"""The command line: `flashtwin VERB`. One file a verb; what they share is in the underscored modules.
+
+Data goes to stdout, talk to stderr. Exit status: 0 done, 1 flashtwin itself failed, 2 wrong usage
+or bad input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from flashtwin import FlashtwinError
+from flashtwin.cli._talk import error, say
+
+#: The verbs in the order of the help; `name` is the function of that name in the module of that name.
+VERBS = ("study", "replay", "compare", "systems", "devices", "trace", "report", "version")
+
+
+class Verbs(click.Group):
+    """Loads a verb's module when it is asked for, and names the nearest verb when there is none."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All verbs, in the order of the help."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """A verb's command."""
+        if name not in VERBS:
+            return None
+        module = importlib.import_module(f"flashtwin.cli.{name}")
+        command: click.Command = getattr(module, name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Finds the verb, or says which one was likely meant."""
+        if args and not args[0].startswith("-") and args[0] not in VERBS:
+            near = difflib.get_close_matches(args[0], VERBS, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"there are: {', '.join(VERBS)}"
+            ctx.fail(f"no verb is called '{args[0]}'; {hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@click.pass_context
+def flashtwin(ctx: click.Context, debug: bool) -> None:
+    """Replay real block traces, contents included, on SSDs that deduplicate, replicate and redirect.
+
+    \b
+    Example:
+      flashtwin study mail.fiu.zst --out mail-study
+    """
+    ctx.obj = {"debug": debug}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command line and ends the process with its exit status."""
+    args = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(run(args))
+
+
+def run(args: list[str]) -> int:
+    """Runs one command line; returns its exit status. Every way to fail ends here, in one line."""
+    try:
+        with flashtwin.make_context("flashtwin", list(args) or ["--help"]) as ctx:
+            flashtwin.invoke(ctx)
+        sys.stdout.flush()
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.UsageError as wrong:
+        return _usage(wrong)
+    except click.ClickException as wrong:
+        error(wrong.format_message())
+        return 2
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        say("interrupted; no incomplete file was left")
+        return 130
+    except Exception as failure:  # noqa: BLE001 - the last resort: one line instead of a traceback
+        return _failed(failure, debug="--debug" in args)
+    return 0
+
+
+def _usage(wrong: click.UsageError) -> int:
+    if isinstance(wrong, click.exceptions.NoArgsIsHelpError):
+        say(wrong.format_message())
+        return 2
+    error(wrong.format_message())
+    if wrong.ctx is not None:
+        say(f"try `{wrong.ctx.command_path} --help`")
+    return 2
+
+
+def _failed(failure: Exception, *, debug: bool) -> int:
+    if _is_bad_input(failure):
+        error(str(failure))
+        return 2
+    if debug:
+        traceback.print_exception(failure)
+    place = "" if debug else "; `flashtwin --debug ...` shows where"
+    error(f"internal error: {type(failure).__name__}: {_one_line(failure)}; please report it{place}")
+    return 1
+
+
+def _is_bad_input(failure: Exception) -> bool:
+    if isinstance(failure, FlashtwinError):
+        return True
+    report: Any = sys.modules.get("flashtwin.report")
+    return report is not None and isinstance(failure, report.ReportError)
+
+
+def _one_line(failure: Exception) -> str:
+    return " ".join(str(failure).split())

@@ -1,0 +1,199 @@
+"""Options that several verbs share, and what they mean to the core."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import click
+
+from flashtwin.presets import System, resolve_text
+from flashtwin.trace import OnBadLine, Trace
+from flashtwin.trace import open as open_trace
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+#: Keys of the configuration that have a flag of their own.
+KEYS = {
+    "speed": "replay.speed",
+    "queue_depth": "replay.queue_depth",
+    "period": "replay.period_s",
+    "content": "replay.content",
+}
+
+_UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+
+
+class Duration(click.ParamType[float]):
+    """A length of time in seconds: `120`, `120s`, `30min`, `1h`, `1d`, `1w`."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Reads the text."""
+        if isinstance(value, float):
+            return value
+        parts = re.fullmatch(r"(\d+(?:\.\d+)?)([a-z]*)", str(value).strip())
+        if parts is None or parts[2] not in _UNITS or float(parts[1]) == 0:
+            self.fail(f"'{value}' is not a length of time; write it like 120s, 30min, 1h, 1d or 1w", param, ctx)
+        return float(parts[1]) * _UNITS[parts[2]]
+
+
+class KeyValue(click.ParamType[tuple[str, str]]):
+    """`key=value`."""
+
+    name = "key=value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """Cuts the text at its first equals sign."""
+        key, equals, literal = str(value).partition("=")
+        if not equals or not key.strip() or not literal.strip():
+            self.fail(f"'{value}' is not of the form key=value, such as replication.alpha=0.2", param, ctx)
+        return key.strip(), literal.strip()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read the trace."""
+
+    path: str
+    format: str | None
+    on_bad_line: OnBadLine
+    sort_window_ns: int
+
+    @property
+    def stem(self) -> str:
+        """The trace's name without folder and endings."""
+        return "stdin" if self.path == "-" else Path(self.path).name.split(".")[0]
+
+    def open(self, progress: Callable[[int, int], None] | None) -> Trace:
+        """Reads it."""
+        return open_trace(
+            self.path,
+            self.format,
+            on_bad_line=self.on_bad_line,
+            sort_window_ns=self.sort_window_ns,
+            progress=progress,
+        )
+
+
+@dataclass(frozen=True)
+class Running:
+    """How to replay it."""
+
+    threads: int
+    sets: list[tuple[str, str]]
+
+    def system(self, name: str) -> System:
+        """A system with the keys set as asked for."""
+        return resolve_text(name, self.sets)
+
+
+def reading_options(command: Command) -> Command:
+    """TRACE, --format, --on-bad-line, --sort-window; the verb gets `reading`."""
+    trace = click.argument("path", metavar="TRACE")
+    format_ = click.option(
+        "--format", "format_", metavar="NAME", help="The trace's format, where its looks leave doubt."
+    )
+    bad = click.option(
+        "--on-bad-line",
+        type=click.Choice(["fail", "skip"]),
+        default="fail",
+        show_default=True,
+        help="Stop at a line that cannot be read, or skip, count and list it.",
+    )
+    window = click.option(
+        "--sort-window",
+        type=Duration(),
+        metavar="TIME",
+        default="1s",
+        show_default=True,
+        help="Sort requests that are late by up to this much into place; more is an error.",
+    )
+    return _wrapped(command, (trace, format_, bad, window), _to_reading)
+
+
+def running_options(command: Command) -> Command:
+    """--set and its short forms, --content, --threads; the verb gets `running`."""
+    options = (
+        click.option(
+            "--set", "sets", multiple=True, type=KeyValue(), help="Set a key of the configuration; repeatable."
+        ),
+        click.option("--period", type=Duration(), metavar="TIME", help="Length of a period: 120s, 1h, 1d."),
+        click.option("--speed", metavar="X", help="Replay X times as fast as recorded."),
+        click.option("--queue-depth", metavar="N", help="Ignore the recorded times; keep N requests under way."),
+        click.option(
+            "--content",
+            type=click.Choice(["recorded", "unique"]),
+            help="Contents of pages: as in the trace, or a new one for every write.",
+        ),
+        click.option(
+            "--threads", type=click.IntRange(min=0), default=0, help="Systems that run at once; 0: one for each core."
+        ),
+    )
+    return _wrapped(command, options, _to_running)
+
+
+def out_option(text: str) -> Callable[[Command], Command]:
+    """--out DIR."""
+    return click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help=text)
+
+
+def systems_option(default: str) -> Callable[[Command], Command]:
+    """--systems A,B,..."""
+    return click.option(
+        "--systems",
+        default=default,
+        show_default=True,
+        callback=_split_names,
+        metavar="A,B,...",
+        help="The systems, by name or TOML file; the first is the baseline.",
+    )
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
+
+
+def _split_names(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
+    """`a,b,c` as a list, each once."""
+    names = [name.strip() for name in value.split(",") if name.strip()]
+    if not names:
+        raise click.BadParameter("name at least one system", ctx, param)
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise click.BadParameter(f"system '{twice}' is named twice", ctx, param)
+    return names
+
+
+def _wrapped(command: Command, options: tuple[Any, ...], gather: Callable[[dict[str, Any]], None]) -> Command:
+    """A verb whose shared options are gathered into one argument before it is called."""
+
+    @functools.wraps(command)
+    def gathered(**arguments: Any) -> Any:
+        gather(arguments)
+        return command(**arguments)
+
+    wrapped: Any = gathered
+    for option in reversed(options):
+        wrapped = option(wrapped)
+    return cast("Command", wrapped)
+
+
+def _to_reading(arguments: dict[str, Any]) -> None:
+    arguments["reading"] = Reading(
+        path=arguments.pop("path"),
+        format=arguments.pop("format_"),
+        on_bad_line=arguments.pop("on_bad_line"),
+        sort_window_ns=round(arguments.pop("sort_window") * 1e9),
+    )
+
+
+def _to_running(arguments: dict[str, Any]) -> None:
+    sets = list(arguments.pop("sets"))
+    short = [(key, arguments.pop(flag)) for flag, key in KEYS.items()]
+    sets += [(key, str(value)) for key, value in short if value is not None]
+    arguments["running"] = Running(arguments.pop("threads"), sets)

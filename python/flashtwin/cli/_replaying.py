@@ -1,0 +1,78 @@
+"""What `replay` and `compare` share: running systems, and showing their figures side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from flashtwin import folder
+from flashtwin.cli._options import Reading, Running
+from flashtwin.cli._progress import Bars
+from flashtwin.cli._talk import data, data_json, say, table
+from flashtwin.replays import compare, name_systems
+from flashtwin.studies import replay_into
+
+Summary = Mapping[str, Any]
+
+#: The figures shown: label with unit, where it stands in the summary, how it is written.
+_FIGURES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
+    ("mean response, us", "response.all.mean_ns", lambda ns: f"{ns / 1e3:,.1f}"),
+    ("  reads", "response.read.mean_ns", lambda ns: f"{ns / 1e3:,.1f}"),
+    ("  writes", "response.write.mean_ns", lambda ns: f"{ns / 1e3:,.1f}"),
+    ("p99 of reads, us", "response.read.p99_ns", lambda ns: f"{ns / 1e3:,.1f}"),
+    ("p99 of writes, us", "response.write.p99_ns", lambda ns: f"{ns / 1e3:,.1f}"),
+    ("duplicate page writes", "page_ops.duplicate_writes", lambda n: f"{n:,}"),
+    ("redirected page reads", "page_ops.redirected_reads", lambda n: f"{n:,}"),
+    ("pages programmed", "pages_programmed", lambda n: f"{n:,}"),
+    ("  replicas among them", "flash_writes.replica", lambda n: f"{n:,}"),
+    ("write amplification", "write_amplification", lambda ratio: f"{ratio:.3f}"),
+    ("erases", "erases.total", lambda n: f"{n:,}"),
+    ("requests completed", "requests.completed", lambda n: f"{n:,}"),
+)
+
+
+def replay_all(reading: Reading, running: Running, systems: list[str], out: Path | None) -> dict[str, Summary]:
+    """Replays the trace on the systems; returns their summaries, and leaves results in `out` if asked to."""
+    chosen = name_systems([running.system(name) for name in systems], {})
+    if out is None:
+        with Bars() as bars:
+            trace = reading.open(bars.reading())
+            names = list(chosen)
+            results = compare(
+                trace,
+                chosen,
+                threads=running.threads,
+                progress=lambda index, done, total: bars.job(names[index], done, total),
+            )
+        return {name: result.summary for name, result in results.items()}
+    with folder.prepared(out) as path:
+        with Bars() as bars:
+            trace = reading.open(bars.reading())
+            replay_into(path, trace, chosen, running.threads, bars.job, say)
+        say(f"results: {path}")
+        return {name: _summary(path, name) for name in chosen}
+
+
+def show(summaries: Mapping[str, Summary], *, as_json: bool) -> None:
+    """Prints the summaries: all of them as JSON, or the main figures side by side."""
+    if as_json:
+        data_json(summaries)
+        return
+    rows = [
+        [label, *(_cell(summary, path, write) for summary in summaries.values())] for label, path, write in _FIGURES
+    ]
+    data(table(["", *summaries], rows))
+
+
+def _summary(path: Path, name: str) -> Summary:
+    summary: Summary = json.loads((path / folder.RUNS / name / "summary.json").read_text(encoding="utf-8"))
+    return summary
+
+
+def _cell(summary: Summary, path: str, write: Callable[[float], str]) -> str:
+    value: Any = summary
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return "-" if value is None else write(value)

@@ -1,0 +1,58 @@
+"""What the program says: data to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+def say(text: str) -> None:
+    """One line of talk, to stderr."""
+    click.echo(text, err=True)
+
+
+def error(text: str) -> None:
+    """What went wrong, to stderr; colour only on a terminal."""
+    click.echo(f"{click.style('error:', fg='red', bold=True)} {text}", err=True)
+
+
+def data(text: str) -> None:
+    """Lines of data, to stdout."""
+    click.echo(text)
+
+
+def data_json(value: Any) -> None:
+    """Data for machines, to stdout: one JSON document."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Aligned columns: the first to the left, the others, which are numbers, to the right."""
+    cells = [list(header), *(list(row) for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+    lines = []
+    for row in cells:
+        first = row[0].ljust(widths[0])
+        others = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
+        lines.append("  ".join([first, *others]).rstrip())
+    return "\n".join(lines)
+
+
+def pairs(rows: Sequence[tuple[str, str]]) -> str:
+    """Names and what they are, aligned."""
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in rows)
+
+
+def show_report(page: Path, findings: Sequence[str], *, as_json: bool) -> None:
+    """Where the report is and what it found."""
+    if as_json:
+        data_json({"report": str(page), "findings": list(findings)})
+        return
+    for number, finding in enumerate(findings, start=1):
+        data(f"{number}. {finding}")
+    data(f"report: {page}")

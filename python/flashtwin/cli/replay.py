@@ -1,0 +1,26 @@
+"""`flashtwin replay`: one trace on one system."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flashtwin.cli._options import Reading, Running, json_option, out_option, reading_options, running_options
+from flashtwin.cli._replaying import replay_all, show
+
+
+@click.command(short_help="Replay a trace on one system.")
+@reading_options
+@click.option("--system", required=True, metavar="NAME", help="A name of `flashtwin systems`, or a TOML file.")
+@running_options
+@out_option("Folder for the summary and the tables; without it, only the figures are printed.")
+@json_option
+def replay(reading: Reading, running: Running, system: str, out: Path | None, as_json: bool) -> None:
+    """Replay TRACE on one system and print what it did.
+
+    \b
+    Example:
+      flashtwin replay mail.fiu.zst --system rr-ssd --set replication.alpha=0.2
+    """
+    show(replay_all(reading, running, [system], out), as_json=as_json)

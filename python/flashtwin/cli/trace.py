@@ -1,0 +1,90 @@
+"""`flashtwin trace`: looking at traces and converting them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flashtwin import FlashtwinError
+from flashtwin.cli._options import Reading, json_option, reading_options
+from flashtwin.cli._progress import Bars
+from flashtwin.cli._talk import data, data_json, pairs, say
+
+
+@click.group(short_help="Look at traces, convert them.")
+def trace() -> None:
+    """Look at traces, convert them.
+
+    \b
+    Example:
+      flashtwin trace info mail.fiu.zst
+    """
+
+
+@trace.command(short_help="What a trace is like, in numbers.")
+@reading_options
+@json_option
+def info(reading: Reading, as_json: bool) -> None:
+    """Print what TRACE is like: requests, bytes, footprint, duplicates, and the quality of the file.
+
+    \b
+    Example:
+      flashtwin trace info mail.fiu.zst
+      zstdcat mail.fiu.zst | flashtwin trace info - --json
+    """
+    with Bars() as bars:
+        found = reading.open(bars.reading()).info
+    data_json(found) if as_json else data(pairs(list(_flat(found))))
+
+
+@trace.command(short_help="Convert a trace to canonical Parquet.")
+@reading_options
+@click.argument("output", type=click.Path(path_type=Path, dir_okay=False), metavar="OUTPUT.parquet")
+@click.option("--force", is_flag=True, help="Replace OUTPUT if it exists.")
+def convert(reading: Reading, output: Path, force: bool) -> None:
+    """Convert TRACE to the canonical Parquet file that docs/trace-formats.md describes.
+
+    \b
+    Example:
+      flashtwin trace convert mail.fiu.zst mail.parquet
+    """
+    _check_output(output, force=force)
+    with Bars() as bars:
+        opened = reading.open(bars.reading())
+        opened.write_parquet(output)
+    say(f"{len(opened):,} requests: {output}")
+
+
+def _check_output(output: Path, *, force: bool) -> None:
+    if output.suffix != ".parquet":
+        raise FlashtwinError(f"{output}: the name must end in .parquet, the only format that is written")
+    if output.exists() and not force:
+        raise FlashtwinError(f"{output}: exists; give --force to replace it")
+    if not output.absolute().parent.is_dir():
+        raise FlashtwinError(f"{output}: there is no folder '{output.parent}'; make it first")
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    """Nested values as dotted names and readable texts."""
+    rows: list[tuple[str, str]] = []
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            rows += _flat(value, f"{prefix}{key}.")
+        elif isinstance(value, list):
+            rows += [(f"{prefix}{key}", str(entry)) for entry in value] or [(f"{prefix}{key}", "none")]
+        else:
+            rows.append((f"{prefix}{key}", _text(value)))
+    return rows
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.2f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,174 @@
+"""Result folders: what is written where, so that only complete results ever stand under their names.
+
+    OUT/study.json          the trace in numbers, the runs in order, the baseline
+    OUT/runs/NAME/          summary.json and tables of one run
+    OUT/workload/           tables about the trace
+    OUT/report.html, charts/
+
+Every file is written under another name first and renamed; a run's folder likewise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from flashtwin import _core
+
+STUDY = "study.json"
+RUNS = "runs"
+WORKLOAD = "workload"
+#: What each finished run was made from, so that the same run need not be made again.
+MADE_FROM = ".made-from.json"
+_PARTIAL = ".partial"
+
+
+class OutputError(_core.FlashtwinError):
+    """A folder cannot be written to, or holds something else."""
+
+
+@contextmanager
+def prepared(path: str | Path, *, holding: str = STUDY) -> Iterator[Path]:
+    """Makes a folder ready for results before any long work; takes it away again if none came.
+
+    A folder that is not empty must hold results already (the file `holding`): nothing else is ever
+    written over.
+    """
+    path = Path(path)
+    existed = path.exists()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        probe = path / f".writable{_PARTIAL}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written to ({_reason(error)}); choose another folder") from None
+    _refuse_strangers(path, holding)
+    try:
+        yield path
+    finally:
+        if not existed and not any(path.iterdir()):
+            path.rmdir()
+
+
+def check_run_name(name: str) -> None:
+    """Refuses names that cannot be the name of a folder."""
+    if not name or name.startswith(".") or any(sign in name for sign in "/\\\0"):
+        raise _core.ConfigError(f"'{name}' cannot name a run: it must be a file name that does not begin with a dot")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a text file, complete or not at all."""
+    with _writing(path) as partial:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Writes a JSON file, complete or not at all."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_run(path: Path, name: str, result: _core.RunResult) -> None:
+    """Writes a run's folder, complete or not at all; one of that name is replaced."""
+    final = path / RUNS / name
+    with _writing(final) as partial:
+        partial.mkdir(parents=True)
+        result.write(partial)
+        _remove(final)
+        partial.replace(final)
+
+
+def write_workload(path: Path, tables: Mapping[str, _core.Table]) -> None:
+    """Writes the tables about the trace."""
+    import pyarrow
+    from pyarrow import parquet
+
+    final = path / WORKLOAD
+    with _writing(final) as partial:
+        partial.mkdir()
+        for name, table in tables.items():
+            parquet.write_table(pyarrow.table(table), partial / f"{name}.parquet", compression="zstd")
+        _remove(final)
+        partial.replace(final)
+
+
+def write_study(path: Path, trace: Mapping[str, Any], runs: Sequence[str]) -> None:
+    """Writes the file that makes a folder a result folder."""
+    write_json(
+        path / STUDY,
+        {"flashtwin": _core.__version__, "trace": trace, "runs": list(runs), "baseline": runs[0]},
+    )
+
+
+def run_key(digest: str, config: Mapping[str, Any]) -> str:
+    """Names all that a run's result depends on: the core itself, the trace, the configuration."""
+    parts = json.dumps([_core_digest(), digest, config], sort_keys=True)
+    return hashlib.sha256(parts.encode()).hexdigest()
+
+
+def finished_runs(path: Path) -> dict[str, str]:
+    """Keys of the complete runs in a folder, by name; nothing when that cannot be told."""
+    try:
+        keys = json.loads((path / MADE_FROM).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(keys, dict):
+        return {}
+    return {str(name): str(key) for name, key in keys.items() if (path / RUNS / name / "summary.json").is_file()}
+
+
+def record_run(path: Path, name: str, key: str) -> None:
+    """Notes what a finished run was made from."""
+    write_json(path / MADE_FROM, dict(sorted({**finished_runs(path), name: key}.items())))
+
+
+def forget_run(path: Path, name: str) -> None:
+    """Takes back the note on a run that is about to be replaced."""
+    finished = finished_runs(path)
+    if finished.pop(name, None) is not None:
+        write_json(path / MADE_FROM, finished)
+
+
+@contextmanager
+def _writing(final: Path) -> Iterator[Path]:
+    """A name beside `final` to write under; what is left under it is removed, errors are said in words."""
+    partial = final.with_name(f".{final.name}{_PARTIAL}")
+    try:
+        _remove(partial)
+        yield partial
+    except OSError as error:
+        raise OutputError(f"{final}: cannot be written ({_reason(error)})") from None
+    finally:
+        _remove(partial)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def _refuse_strangers(path: Path, holding: str) -> None:
+    if (path / holding).is_file() or (path / MADE_FROM).is_file():
+        return
+    stranger = min((entry.name for entry in path.iterdir() if not entry.name.endswith(_PARTIAL)), default=None)
+    if stranger is not None:
+        raise OutputError(f"{path}: holds '{stranger}' but no results of flashtwin; choose a new or an empty folder")
+
+
+@cache
+def _core_digest() -> str:
+    with Path(_core.__file__).open("rb") as library:
+        return hashlib.file_digest(library, "sha256").hexdigest()
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

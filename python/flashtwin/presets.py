@@ -1,0 +1,115 @@
+"""Systems and devices: what there is, and a system with some of its keys set otherwise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from flashtwin import _core
+
+#: What a key of the configuration may be set to.
+Value = bool | int | float | str
+
+
+def systems() -> list[str]:
+    """Names of the systems that come with flashtwin.
+
+    >>> import flashtwin as ft
+    >>> "conventional" in ft.systems()
+    True
+    """
+    return _core.systems()
+
+
+def devices() -> list[str]:
+    """Names of the NAND devices that come with flashtwin."""
+    return _core.devices()
+
+
+def system_toml(name: str) -> str:
+    """The preset of a system: the policies it is made of, as TOML."""
+    return _core.system_toml(name)
+
+
+def device_toml(name: str) -> str:
+    """A NAND device: geometry, timing and where the numbers come from, as TOML."""
+    return _core.device_toml(name)
+
+
+def config_schema() -> dict[str, Any]:
+    """The JSON schema of the whole configuration; descriptions carry units and sources."""
+    schema: dict[str, Any] = json.loads(_core.config_schema())
+    return schema
+
+
+@dataclass(frozen=True)
+class System:
+    """A complete SSD design under test, with every key decided and checked. Made by `system`."""
+
+    name: str
+    _resolved: _core.Resolved = field(repr=False)
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """Every key with its value, nested as in TOML."""
+        config: dict[str, Any] = json.loads(self._resolved.json)
+        return config
+
+    @property
+    def period_s(self) -> float:
+        """Length of a period in seconds of the trace's own clock."""
+        return float(self.config["replay"]["period_s"])
+
+    @property
+    def toml(self) -> str:
+        """Every key with its value, unit, description and source, as TOML that can be edited and read back."""
+        return self._resolved.toml
+
+
+def system(name: str | Path, **sets: Value) -> System:
+    """A system, by the name of a preset or the path of a TOML file, with some keys set otherwise.
+
+    A key is any dotted ending that names one key of the configuration.
+
+    Args:
+        name: a name of `systems()`, or a path ending in `.toml`.
+        **sets: keys and values; `**{"replication.alpha": 0.2}` for a dotted one.
+
+    Raises:
+        ConfigError: the system or a key is not known (the message names the nearest), or a value is wrong.
+
+    >>> import flashtwin as ft
+    >>> ft.system("rr-ssd", **{"replication.alpha": 0.2}).name
+    'rr-ssd'
+    """
+    return _resolve(str(name), [(key, literal(value)) for key, value in sets.items()])
+
+
+def resolve_text(name: str, sets: list[tuple[str, str]]) -> System:
+    """Like `system`, with values as text: TOML literals or bare words, as `--set` takes them."""
+    return _resolve(name, sets)
+
+
+def as_system(chosen: str | Path | System, sets: Mapping[str, Value]) -> System:
+    """A system from what callers may pass for one."""
+    if not isinstance(chosen, System):
+        return system(chosen, **sets)
+    if sets:
+        raise _core.ConfigError(f"keys cannot be set on the finished system '{chosen.name}'; set them in `ft.system`")
+    return chosen
+
+
+def literal(value: Value) -> str:
+    """A value as a TOML literal."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
+def _resolve(name: str, sets: list[tuple[str, str]]) -> System:
+    label = Path(name).stem if name.endswith(".toml") else name
+    return System(label, _core.resolve(name, sets))

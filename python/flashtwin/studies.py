@@ -1,0 +1,111 @@
+"""Studies: one trace on several systems, results and report written into a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from flashtwin import _core, folder
+from flashtwin.presets import System, Value
+from flashtwin.replays import name_systems
+from flashtwin.trace import Trace
+from flashtwin.trace import open as open_trace
+
+#: The systems of a study unless others are asked for; the first is the baseline.
+SYSTEMS = ("conventional", "ca-ssd", "rr-ssd", "oracle")
+
+#: Called with what is being done, steps done and steps in all, about 20 times a second.
+StageProgress = Callable[[str, int, int], None]
+
+#: Called with one sentence when there is something to say.
+Notify = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A finished study: where it is, and what it found."""
+
+    path: Path
+    report: Path
+    findings: list[str]
+
+
+def study(
+    trace: Trace | str | Path,
+    out: str | Path,
+    systems: Sequence[str | Path | System] | Mapping[str, str | Path | System] = SYSTEMS,
+    *,
+    threads: int = 0,
+    progress: StageProgress | None = None,
+    notify: Notify | None = None,
+    **sets: Value,
+) -> Study:
+    """Characterizes a trace, replays it on every system and writes the report.
+
+    Runs are written as they finish; done again with the same folder, those that were made from the
+    same trace and configuration are not made again.
+
+    Args:
+        trace: what `open` returned, or a path for it.
+        out: the folder for results; new, empty, or holding a study.
+        systems: as in `compare`.
+        threads: how many systems run at once; 0 is one for each core.
+        progress: called with what is being done, steps done and steps in all.
+        notify: called with a sentence when runs are reused.
+        **sets: keys to set otherwise in every system given by name.
+
+    >>> import flashtwin as ft
+    >>> done = ft.study("traces/webvm-small.fiu.zst", "out/study", ["conventional", "rr-ssd"], period_s=120)
+    >>> done.report.name
+    'report.html'
+    """
+    chosen = name_systems(systems, sets)
+    with folder.prepared(out) as path:
+        opened = trace if isinstance(trace, Trace) else open_trace(trace)
+        replay_into(path, opened, chosen, threads, progress, notify)
+        return finish(path, opened, chosen, progress)
+
+
+def replay_into(
+    path: Path,
+    trace: Trace,
+    systems: Mapping[str, System],
+    threads: int = 0,
+    progress: StageProgress | None = None,
+    notify: Notify | None = None,
+) -> None:
+    """Makes the runs that the folder does not hold yet, writing each as it finishes, then `study.json`."""
+    keys = {name: folder.run_key(trace.digest, system.config) for name, system in systems.items()}
+    finished = folder.finished_runs(path)
+    missing = [name for name, key in keys.items() if finished.get(name) != key]
+    kept = [name for name in systems if name not in missing]
+    if kept and notify:
+        notify(f"reusing {', '.join(kept)} from {path}: same trace, same configuration")
+
+    def write(index: int, result: _core.RunResult) -> None:
+        name = missing[index]
+        folder.forget_run(path, name)
+        folder.write_run(path, name, result)
+        folder.record_run(path, name, keys[name])
+
+    def report(index: int, done: int, total: int) -> None:
+        if progress:
+            progress(missing[index], done, total)
+
+    if missing:
+        _core.run(trace.native, [systems[name]._resolved for name in missing], threads, report, write)
+    folder.write_study(path, trace.info, list(systems))
+
+
+def finish(path: Path, trace: Trace, systems: Mapping[str, System], progress: StageProgress | None = None) -> Study:
+    """Writes the workload's tables and the report of a folder whose runs are complete."""
+    from flashtwin import report
+
+    if progress:
+        progress("workload", 0, 0)
+    folder.write_workload(path, trace.tables(next(iter(systems.values())).period_s))
+    if progress:
+        progress("report", 0, 0)
+    page = report.build(path)
+    return Study(path, page, [finding.text for finding in report.findings(path)])

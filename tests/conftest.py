@@ -1,0 +1,107 @@
+"""What several tests share: running the program as people do, small traces, golden files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Hypothesis would otherwise make a folder of its own beside the sources.
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / ".pytest_cache" / "hypothesis"))
+
+PROGRAM = Path(sys.executable).with_name("flashtwin")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the golden files of tests/golden again")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command did."""
+
+    status: int
+    out: str
+    err: str
+
+
+Cli = Callable[..., Outcome]
+
+
+def clean_environment() -> dict[str, str]:
+    """The environment without what changes how text looks."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "NO_COLOR", "COLUMNS")}
+    return {**kept, "TERM": "dumb", "LC_ALL": "C.UTF-8", "MPLBACKEND": "agg"}
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """Runs `flashtwin ARGUMENTS` in an empty folder."""
+
+    def run(*arguments: str | Path, stdin: bytes = b"", timeout: float = 120) -> Outcome:
+        done = subprocess.run(
+            [PROGRAM, *map(str, arguments)],
+            cwd=tmp_path,
+            env=clean_environment(),
+            input=stdin,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+        )
+        return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compares a text with `tests/golden/NAME`; `--update-golden` writes it."""
+
+    def check(name: str, text: str) -> None:
+        path = ROOT / "tests" / "golden" / name
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            return
+        assert path.is_file(), f"{path} is missing; write it with `pytest tests --update-golden`"
+        assert text == path.read_text(encoding="utf-8")
+
+    return check
+
+
+@pytest.fixture
+def at_root() -> Iterator[Path]:
+    """The repository as the working folder, as in the examples of the documentation."""
+    before = Path.cwd()
+    os.chdir(ROOT)
+    yield ROOT
+    os.chdir(before)
+
+
+def fiu_trace(requests: int, *, footprint: int = 400, step_ns: int = 100_000) -> str:
+    """A FIU trace of one-page requests: half of them writes, a third of these of 20 common contents."""
+    lines = []
+    held: dict[int, int] = {}
+    for number in range(requests):
+        page = (number * 7919 + (number // 3) * 31) % footprint
+        if number % 2 == 0:
+            held[page] = number % 20 if number % 3 == 0 else 1_000_000 + number
+        content = held.setdefault(page, 100 + page % 50)
+        kind = "W" if number % 2 == 0 else "R"
+        lines.append(f"{number * step_ns} 100 worker {page * 8} 8 {kind} 8 0 {content:032x}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def small_trace(tmp_path: Path) -> Path:
+    """2,000 requests with contents on 400 pages, in 0.2 s."""
+    path = tmp_path / "small.fiu"
+    path.write_text(fiu_trace(2000), encoding="ascii")
+    return path

@@ -1,0 +1,185 @@
+"""Every way of giving flashtwin something wrong: exit 2, one message with place and cure, nothing left."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from .conftest import Cli, fiu_trace
+
+
+@dataclass(frozen=True)
+class Case:
+    """A trace that is wrong, and the words that the message must hold."""
+
+    name: str
+    content: Callable[[], bytes]
+    words: tuple[str, ...]
+    options: tuple[str, ...] = ()
+
+
+def lines(*extra: str, at: int = 500) -> bytes:
+    """A good trace with lines put into its middle."""
+    good = fiu_trace(1000).splitlines()
+    return ("\n".join([*good[:at], *extra, *good[at:]]) + "\n").encode()
+
+
+def truncated_gzip() -> bytes:
+    packed = gzip.compress(fiu_trace(5000).encode(), mtime=0)
+    return packed[: len(packed) // 2]
+
+
+def backwards() -> bytes:
+    """The last request an hour before the first ones: no sorting window reaches that far."""
+    start = 10**13
+    good = [f"{start + number * 10**6} 1 p {number * 8} 8 W 8 0 {number:032x}" for number in range(300_000)]
+    return ("\n".join([*good, f"{start - 3600 * 10**9} 1 p 0 8 W 8 0 {1:032x}"]) + "\n").encode()
+
+
+#: A device of 128 pages.
+TINY_DEVICE = tuple(
+    f"--set={key}"
+    for key in (
+        "channels=1",
+        "chips_per_channel=1",
+        "dies_per_chip=1",
+        "planes_per_die=1",
+        "blocks_per_plane=8",
+        "pages_per_block=16",
+    )
+)
+
+MSR = "".join(f"12816637200306162{n:02},hm,0,{'Write' if n % 2 else 'Read'},{n * 4096},4096,100\n" for n in range(100))
+
+BAD_TRACES = (
+    Case("truncated-gzip", truncated_gzip, ("bad.trace", "gzip")),
+    Case("binary", lambda: bytes(range(256)) * 64, ("bad.trace", "binary", "supported formats")),
+    Case(
+        "negative-size", lambda: lines("50000000 1 p 0 -8 W 8 0 " + "0" * 32), ("bad.trace:501", "-8", "--on-bad-line")
+    ),
+    Case(
+        "huge-offset",
+        lambda: lines(f"50000000 1 p {2**63} 8 W 8 0 " + "0" * 32),
+        ("bad.trace:501", str(2**63), "--on-bad-line"),
+    ),
+    Case("backwards", backwards, ("bad.trace", "300001", "sort")),
+    Case("empty", lambda: b"", ("bad.trace", "empty")),
+    Case("no-content", MSR.encode, ("content", "--content unique", "conventional")),
+    Case(
+        "device-too-small",
+        lambda: fiu_trace(1000, footprint=800).encode(),
+        ("footprint", "pages", "nand.blocks_per_plane"),
+        TINY_DEVICE,
+    ),
+    Case(
+        "unknown-key",
+        lambda: fiu_trace(1000).encode(),
+        ("replication.alpah", "replication.alpha"),
+        ("--set", "replication.alpah=0.2"),
+    ),
+    Case(
+        "wrong-value",
+        lambda: fiu_trace(1000).encode(),
+        ("replication.alpha", "lots"),
+        ("--set", "replication.alpha=lots"),
+    ),
+    Case("unknown-system", lambda: fiu_trace(1000).encode(), ("rr-sdd", "rr-ssd"), ("--system", "rr-sdd")),
+)
+
+
+def complains(status: int, err: str, words: tuple[str, ...]) -> None:
+    """One line of error with all the words in it, and no traceback."""
+    assert status == 2, err
+    assert "Traceback" not in err
+    assert "panicked" not in err
+    errors = [line for line in err.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1, err
+    for word in words:
+        assert word in errors[0], f"{word!r} is missing in {errors[0]!r}"
+
+
+@pytest.mark.parametrize("case", BAD_TRACES, ids=lambda case: case.name)
+def test_replay_refuses(case: Case, cli: Cli, tmp_path: Path) -> None:
+    trace = tmp_path / "bad.trace"
+    trace.write_bytes(case.content())
+    system = () if "--system" in case.options else ("--system", "rr-ssd")
+    done = cli("replay", trace, *system, *case.options, "--out", "results")
+    complains(done.status, done.err, case.words)
+    assert done.out == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.trace"]
+
+
+@pytest.mark.parametrize("case", BAD_TRACES[:6], ids=lambda case: case.name)
+def test_convert_leaves_nothing(case: Case, cli: Cli, tmp_path: Path) -> None:
+    trace = tmp_path / "bad.trace"
+    trace.write_bytes(case.content())
+    done = cli("trace", "convert", trace, "out.parquet")
+    complains(done.status, done.err, case.words)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.trace"]
+
+
+def test_bad_lines_can_be_skipped_and_are_counted(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "bad.trace").write_bytes(lines("50000000 1 p 0 -8 W 8 0 " + "0" * 32))
+    done = cli("trace", "info", "bad.trace", "--on-bad-line", "skip", "--json")
+    assert done.status == 0, done.err
+    assert '"bad_lines_skipped": 1' in done.out
+
+
+def test_the_window_for_sorting_can_be_widened(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "bad.trace").write_bytes(backwards())
+    done = cli("trace", "info", "bad.trace", "--sort-window", "2h", "--json")
+    assert done.status == 0, done.err
+    assert '"reordered_requests": 1' in done.out
+
+
+def test_no_such_trace(cli: Cli, tmp_path: Path) -> None:
+    done = cli("study", "nowhere.fiu")
+    complains(done.status, done.err, ("nowhere.fiu", "no such file"))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("verb", ["study", "compare", "replay"])
+def test_unwritable_folder_is_refused_before_the_work(verb: str, cli: Cli, tmp_path: Path, small_trace: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    system = ("--system", "conventional") if verb == "replay" else ("--systems", "conventional")
+    done = cli(verb, small_trace, *system, "--out", "file/results")
+    complains(done.status, done.err, ("file/results", "choose another folder"))
+
+
+def test_a_folder_of_something_else_is_left_alone(cli: Cli, tmp_path: Path, small_trace: Path) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter1.tex").write_text("years of work")
+    done = cli("study", small_trace, "--out", "thesis")
+    complains(done.status, done.err, ("thesis", "chapter1.tex", "empty folder"))
+    assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["chapter1.tex"]
+
+
+def test_convert_does_not_overwrite(cli: Cli, tmp_path: Path, small_trace: Path) -> None:
+    (tmp_path / "out.parquet").write_text("precious")
+    done = cli("trace", "convert", small_trace, "out.parquet")
+    complains(done.status, done.err, ("out.parquet", "--force"))
+    assert (tmp_path / "out.parquet").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("studdy", "x"), ("studdy", "`study`")),
+        (("replay", "x", "--system", "rr-ssd", "--sett", "a=1"), ("--sett", "--set")),
+        (("replay", "x", "--system", "rr-ssd", "--set", "alpha"), ("alpha", "key=value")),
+        (("replay", "x"), ("--system",)),
+        (("compare", "x", "--systems", "rr-ssd,rr-ssd"), ("rr-ssd", "twice")),
+        (("study", "x", "--period", "fortnight"), ("fortnight", "1d")),
+        (("systems", "nothing-like-it"), ("nothing-like-it", "conventional")),
+        (("devices", "nothing-like-it"), ("nothing-like-it",)),
+        (("report", "nowhere"), ("nowhere", "no such folder")),
+    ],
+)
+def test_wrong_usage(arguments: tuple[str, ...], words: tuple[str, ...], cli: Cli, tmp_path: Path) -> None:
+    done = cli(*arguments)
+    complains(done.status, done.err, words)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,182 @@
+"""What people read on the command line: exact words where they are ours, golden files in tests/golden."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import flashtwin as ft
+
+from .conftest import PROGRAM, Cli, clean_environment, fiu_trace
+
+Golden = Callable[[str, str], None]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("help", ("--help",)),
+        ("systems", ("systems",)),
+        ("devices", ("devices",)),
+        ("trace-info", ("trace", "info", "small.fiu")),
+        ("trace-info-json", ("trace", "info", "small.fiu", "--json")),
+        ("compare", ("compare", "small.fiu", "--period", "0.05s")),
+        ("replay", ("replay", "small.fiu", "--system", "rr-ssd", "--period", "0.05s", "--set", "alpha=0.2")),
+    ],
+)
+def test_output(name: str, arguments: tuple[str, ...], cli: Cli, small_trace: Path, golden: Golden) -> None:
+    done = cli(*arguments)
+    assert done.status == 0, done.err
+    assert done.err == ""
+    golden(f"{name}.txt", done.out)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("unknown-verb", ("studdy",)),
+        ("unknown-key", ("replay", "small.fiu", "--system", "rr-ssd", "--set", "replication.alpah=1")),
+        ("ambiguous-key", ("replay", "small.fiu", "--system", "rr-ssd", "--set", "policy=greedy")),
+        ("wrong-type", ("replay", "small.fiu", "--system", "rr-ssd", "--set", "replication.alpha=lots")),
+        ("unknown-system", ("systems", "rr-sdd")),
+        ("no-such-trace", ("trace", "info", "smal.fiu")),
+        ("unknown-format", ("trace", "info", "small.fiu", "--format", "fui")),
+    ],
+)
+def test_complaints(name: str, arguments: tuple[str, ...], cli: Cli, small_trace: Path, golden: Golden) -> None:
+    done = cli(*arguments)
+    assert (done.status, done.out) == (2, "")
+    golden(f"error-{name}.txt", done.err)
+
+
+def test_study_ends_by_naming_findings_and_report(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    done = cli("study", small_trace, "--period", "0.05s")
+    assert done.status == 0, done.err
+    lines = done.out.splitlines()
+    assert lines[-1] == "report: small-study/report.html"
+    assert [line[:3] for line in lines[:-1]] == ["1. ", "2. ", "3. "]
+    study = json.loads((tmp_path / "small-study" / "study.json").read_text())
+    assert study["runs"] == ["conventional", "ca-ssd", "rr-ssd", "oracle"]
+    assert study["trace"]["requests"] == 2000
+    for run in study["runs"]:
+        assert (tmp_path / "small-study" / "runs" / run / "periods.parquet").is_file()
+    assert (tmp_path / "small-study" / "workload" / "popularity.parquet").is_file()
+    assert (tmp_path / "small-study" / "report.html").stat().st_size > 10_000
+
+
+def test_done_again_only_what_changed_is_done(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    options = ("--systems", "conventional,rr-ssd", "--period", "0.05s", "--out", "out")
+    assert cli("compare", small_trace, *options).status == 0
+    same = cli("compare", small_trace, *options)
+    assert same.err == "reusing conventional, rr-ssd from out: same trace, same configuration\nresults: out\n"
+    other_key = cli("compare", small_trace, *options, "--set", "replication.alpha=0.7")
+    assert "rr-ssd" not in other_key.err
+    small_trace.write_text(fiu_trace(1999))
+    other_trace = cli("compare", small_trace, *options)
+    assert (other_trace.status, other_trace.err) == (0, "results: out\n")
+
+
+def test_report_of_a_comparison(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    done = cli("compare", small_trace, "--systems", "ca-ssd,rr-ssd", "--out", "both", "--json")
+    assert done.status == 0, done.err
+    assert list(json.loads(done.out)) == ["ca-ssd", "rr-ssd"]
+    report = cli("report", "both", "--json")
+    assert report.status == 0, report.err
+    assert json.loads(report.out)["report"] == "both/report.html"
+    assert (tmp_path / "both" / "report.html").is_file()
+
+
+def test_a_system_printed_is_a_system_read(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    printed = cli("systems", "rr-ssd", "--set", "replication.alpha=0.3")
+    (tmp_path / "mine.toml").write_text(printed.out)
+    options = ("--json", "--period", "0.05s")
+    mine = json.loads(cli("replay", small_trace, "--system", "mine.toml", *options).out)["mine"]
+    preset = json.loads(
+        cli("replay", small_trace, "--system", "rr-ssd", "--set", "replication.alpha=0.3", *options).out
+    )["rr-ssd"]
+    assert mine["config"] == preset["config"]
+    assert mine["response"] == preset["response"]
+
+
+def test_a_trace_from_standard_input(cli: Cli, small_trace: Path) -> None:
+    piped = cli("trace", "info", "-", "--json", stdin=small_trace.read_bytes())
+    assert piped.status == 0, piped.err
+    named = json.loads(cli("trace", "info", small_trace, "--json").out)
+    assert {**json.loads(piped.out), "name": ""} == {**named, "name": ""}
+
+
+def test_speed_and_queue_depth_reach_the_engine(cli: Cli, small_trace: Path) -> None:
+    def response(*options: str) -> float:
+        one_die = [f"--set={key}=1" for key in ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")]
+        done = cli("replay", small_trace, "--system", "conventional", "--json", *one_die, *options)
+        assert done.status == 0, done.err
+        mean: float = json.loads(done.out)["conventional"]["response"]["all"]["mean_ns"]
+        return mean
+
+    assert response("--speed", "50") > 1.5 * response()
+    assert response("--queue-depth", "1") < response("--queue-depth", "64")
+
+
+def test_output_cut_short_is_not_an_error(small_trace: Path, tmp_path: Path) -> None:
+    shell = f"'{PROGRAM}' systems rr-ssd | head -n 1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, env=clean_environment(), check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_progress_is_shown_on_a_terminal_only(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "long.fiu").write_text(fiu_trace(200_000, footprint=50_000))
+    arguments = ("replay", "long.fiu", "--system", "rr-ssd")
+    assert cli(*arguments).err == ""
+    terminal, other_end = pty.openpty()
+    with subprocess.Popen(
+        [PROGRAM, *arguments],
+        cwd=tmp_path,
+        env={**clean_environment(), "TERM": "xterm", "COLUMNS": "100"},
+        stdout=subprocess.PIPE,
+        stderr=other_end,
+    ) as program:
+        os.close(other_end)
+        drawn = drain(terminal)
+        program.communicate(timeout=60)
+    assert "rr-ssd" in drawn
+    assert "/s" in drawn
+
+
+def drain(terminal: int) -> str:
+    """Everything written to a terminal until its last writer leaves."""
+    seen = b""
+    while True:
+        try:
+            chunk = os.read(terminal, 65536)
+        except OSError:
+            return seen.decode()
+        if not chunk:
+            return seen.decode()
+        seen += chunk
+
+
+def test_an_internal_error_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from flashtwin.cli import run, version
+
+    def fail(**arguments: object) -> None:
+        raise RuntimeError("something\nnobody expected")
+
+    monkeypatch.setattr(version.version, "callback", fail)
+    assert run(["version"]) == 1
+    assert capsys.readouterr().err == (
+        "error: internal error: RuntimeError: something nobody expected; please report it; "
+        "`flashtwin --debug ...` shows where\n"
+    )
+    assert run(["--debug", "version"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_version(cli: Cli) -> None:
+    assert cli("version").out == f"flashtwin {ft.__version__}\n"
+    assert json.loads(cli("version", "--json").out)["flashtwin"] == ft.__version__

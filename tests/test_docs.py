@@ -1,0 +1,134 @@
+"""What the documentation says can be typed, can be typed; its examples run; its generated pages are fresh."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import matplotlib.pyplot as plt
+import pytest
+
+import flashtwin as ft
+from flashtwin.cli import flashtwin
+
+from .conftest import ROOT
+
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+API_MODULES = ("flashtwin", "flashtwin.presets", "flashtwin.replays", "flashtwin.studies", "flashtwin.trace")
+
+
+@pytest.fixture
+def at_a_clone(tmp_path: Path) -> Iterator[Path]:
+    """A folder that looks like the repository to an example, and may be written to."""
+    (tmp_path / "traces").symlink_to(ROOT / "traces")
+    before = Path.cwd()
+    os.chdir(tmp_path)
+    yield tmp_path
+    os.chdir(before)
+    plt.close("all")
+
+
+@pytest.fixture
+def with_results(at_a_clone: Path, small_trace: Path) -> Path:
+    """The same with results of an earlier comparison in `out`."""
+    systems = ["conventional", "ca-ssd", "rr-ssd", "oracle"]
+    ft.compare(ft.open(small_trace), systems, period_s=0.05).save(at_a_clone / "out")
+    return at_a_clone
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def typed_commands() -> Iterator[tuple[str, str]]:
+    """Every command line of the documentation and of the verbs' own help, with where it stands."""
+    for page in PAGES:
+        for block in blocks(page, "console"):
+            for line in block.splitlines():
+                yield page.name, line.split("  #")[0].strip()
+    for path, command in verbs():
+        for line in (command.help or "").rpartition("\b")[2].splitlines():
+            if line.strip().startswith("flashtwin "):
+                yield path, line.strip()
+
+
+def verbs(group: click.Group = flashtwin, path: str = "flashtwin") -> Iterator[tuple[str, click.Command]]:
+    """Every verb by its full name."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield f"{path} {name}", command
+        if isinstance(command, click.Group):
+            yield from verbs(command, f"{path} {name}")
+
+
+COMMANDS = sorted(set(typed_commands()))
+
+
+@pytest.mark.parametrize(("where", "line"), COMMANDS, ids=[f"{where}:{line}" for where, line in COMMANDS])
+def test_commands_exist(where: str, line: str) -> None:
+    words = shlex.split(re.split(r" [|>] ", line)[-1] if "|" in line else line.split(" > ", maxsplit=1)[0])
+    if words[0] == "make":
+        targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert all(word in targets for word in words[1:] if "=" not in word)
+        return
+    assert words[0].removeprefix(".venv/bin/") == "flashtwin", f"{where}: what is {words[0]}?"
+    command: click.Command = flashtwin
+    rest = words[1:]
+    while isinstance(command, click.Group):
+        found = command.get_command(click.Context(command), rest.pop(0))
+        assert found is not None, f"{where}: {line}"
+        command = found
+    # Parses every option and value, and does nothing.
+    command.make_context(" ".join(words), rest)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
+def test_python_of_the_pages_runs(page: Path, with_results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, object] = {}
+    for block in blocks(page, "python"):
+        exec(compile(block, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize("module", API_MODULES)
+def test_docstring_examples_run(module: str, at_a_clone: Path) -> None:
+    failed, _ = doctest.testmod(importlib.import_module(module), raise_on_error=False, optionflags=doctest.ELLIPSIS)
+    assert failed == 0
+
+
+def test_generated_pages_are_fresh() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    broken = [
+        f"{page.name}: {target}"
+        for page in PAGES
+        for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        if "://" not in target and not (page.parent / target).exists()
+    ]
+    assert not broken
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("notebook", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.name)
+def test_notebooks_run(notebook: Path, at_a_clone: Path) -> None:
+    import nbformat
+    from nbclient import NotebookClient
+
+    content = nbformat.read(notebook, as_version=4)
+    assert all(not cell.get("outputs") for cell in content.cells), "commit notebooks without output"
+    (at_a_clone / "examples").mkdir()
+    NotebookClient(content, timeout=300, kernel_name="python3", resources={"metadata": {"path": "."}}).execute()

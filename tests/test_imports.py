@@ -1,0 +1,115 @@
+"""Who may import whom, in both languages, and how long a file may be."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .conftest import ROOT
+
+#: What each crate may depend on. `nand` <- `ftl` <- `sim`; `trace` <- `analysis`, `sim`; the
+#: bindings may import all, nothing imports them.
+CRATES = {
+    "nand": set[str](),
+    "trace": set[str](),
+    "ftl": {"nand"},
+    "analysis": {"trace"},
+    "sim": {"ftl", "nand", "trace"},
+    "python": {"nand", "ftl", "sim", "trace", "analysis"},
+}
+
+#: The modules of the Python API, the only ones that reach the core.
+MAY_IMPORT_CORE = {
+    "flashtwin",
+    "flashtwin.folder",
+    "flashtwin.replays",
+    "flashtwin.studies",
+    "flashtwin.presets",
+    "flashtwin.trace",
+}
+
+LINES_AT_MOST = 600
+PACKAGE = ROOT / "python" / "flashtwin"
+
+
+def test_crates_depend_only_downwards() -> None:
+    metadata = json.loads(
+        subprocess.run(
+            ["cargo", "metadata", "--format-version", "1", "--no-deps", "--offline"],
+            cwd=ROOT,
+            capture_output=True,
+            check=True,
+        ).stdout
+    )
+    found = {}
+    for package in metadata["packages"]:
+        name = package["name"].removeprefix("flashtwin-")
+        ours = (dependency["name"] for dependency in package["dependencies"] if dependency["kind"] != "dev")
+        found[name] = {other.removeprefix("flashtwin-") for other in ours if other.startswith("flashtwin-")}
+    assert found.keys() == CRATES.keys()
+    for name, dependencies in found.items():
+        assert dependencies <= CRATES[name], f"{name} must not depend on {dependencies - CRATES[name]}"
+
+
+def test_the_ftl_has_no_clock_and_no_files() -> None:
+    for path in (ROOT / "crates" / "ftl" / "src").rglob("*.rs"):
+        text = path.read_text(encoding="utf-8")
+        for forbidden in ("std::time", "std::fs", "std::io", "std::thread", "Instant::now"):
+            assert forbidden not in text, f"{path.relative_to(ROOT)} uses {forbidden}"
+
+
+def modules() -> list[tuple[str, Path]]:
+    """Every module of the package with its file."""
+    files = sorted(PACKAGE.rglob("*.py"))
+    return [
+        (".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"), path)
+        for path in files
+    ]
+
+
+def imported(module: str, path: Path) -> set[str]:
+    """Every module of ours that a module imports, at the top or inside functions."""
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            names |= {base} | {f"{base}.{alias.name}" for alias in node.names}
+    return {name for name in names if name.startswith("flashtwin")}
+
+
+@pytest.mark.parametrize(("module", "path"), modules(), ids=[name for name, _ in modules()])
+def test_python_modules_keep_to_their_layer(module: str, path: Path) -> None:
+    imports = imported(module, path)
+    if not module.startswith("flashtwin.cli"):
+        assert not {name for name in imports if name.startswith("flashtwin.cli")}, "nobody imports the command line"
+    if module not in MAY_IMPORT_CORE:
+        assert not {name for name in imports if name.startswith("flashtwin._core")}, "only the API reaches the core"
+    if module.startswith("flashtwin.report"):
+        above = {name for name in imports if not name.startswith("flashtwin.report")}
+        assert not above, f"the report reads result files and imports nothing else of ours, not {above}"
+
+
+def sources() -> Iterator[Path]:
+    for folder, ending in (
+        ("crates", "*.rs"),
+        ("python", "*.py"),
+        ("tests", "*.py"),
+        ("benches", "*.*"),
+        ("docs", "*.py"),
+    ):
+        yield from sorted((ROOT / folder).rglob(ending))
+
+
+def test_no_file_is_long() -> None:
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in sources()}
+    long = {str(path.relative_to(ROOT)): count for path, count in lines.items() if count > LINES_AT_MOST}
+    assert not long, f"one thing a file, at most {LINES_AT_MOST} lines: {long}"

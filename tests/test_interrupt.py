@@ -1,0 +1,93 @@
+"""Ctrl-C: one line, exit 130, only complete files, and what is finished is used again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import flashtwin as ft
+
+from .conftest import PROGRAM, clean_environment, fiu_trace
+
+
+def start(folder: Path, *arguments: str, **streams: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [PROGRAM, *arguments],
+        cwd=folder,
+        env=clean_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **streams,  # type: ignore[call-overload]
+    )
+
+
+def stop(program: subprocess.Popen[bytes]) -> tuple[int, str]:
+    """Sends what Ctrl-C sends; returns exit status and talk."""
+    program.send_signal(signal.SIGINT)
+    _, err = program.communicate(timeout=20)
+    return program.returncode, err.decode()
+
+
+def test_waiting_for_standard_input(tmp_path: Path) -> None:
+    with start(tmp_path, "trace", "convert", "-", "out.parquet", "--format", "fiu", stdin=subprocess.PIPE) as program:
+        assert program.stdin is not None
+        assert program.stderr is not None
+        program.stdin.write(fiu_trace(100).encode())
+        program.stdin.flush()
+        time.sleep(1.5)
+        program.send_signal(signal.SIGINT)
+        # The pipe stays open: nothing but the signal can end the program.
+        assert program.wait(timeout=20) == 130
+        assert program.stderr.read().decode().splitlines() == ["interrupted; no incomplete file was left"]
+    assert not list(tmp_path.iterdir())
+
+
+def test_finished_runs_are_kept_and_used_again(tmp_path: Path) -> None:
+    (tmp_path / "long.fiu").write_text(fiu_trace(300_000, footprint=100_000))
+    systems = "conventional,ca-ssd,rr-ssd,oracle"
+    options = ("study", "long.fiu", "--systems", systems, "--period", "2s", "--threads", "1", "--out", "out")
+    program = start(tmp_path, *options)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "out" / ".made-from.json").exists():
+        assert time.monotonic() < deadline
+        assert program.poll() is None
+        time.sleep(0.002)
+    status, err = stop(program)
+    assert status == 130
+    assert err.splitlines() == ["interrupted; no incomplete file was left"]
+    left = [path.name for path in (tmp_path / "out").rglob("*")]
+    assert "conventional" in left
+    assert not [name for name in left if name.endswith((".partial", ".tmp")) or name == "study.json"]
+
+    again = start(tmp_path, *options)
+    _, talk = again.communicate(timeout=120)
+    assert again.returncode == 0
+    assert talk.decode().startswith("reusing conventional")
+    assert (tmp_path / "out" / "report.html").is_file()
+
+
+def test_in_python_it_is_a_keyboard_interrupt(small_trace: Path) -> None:
+    trace = ft.open(small_trace)
+
+    def interrupt(run: int, done: int, total: int) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+
+    with pytest.raises(KeyboardInterrupt):
+        ft.replay(trace, "rr-ssd", progress=interrupt)
+    assert ft.replay(trace, "rr-ssd").summary["requests"]["completed"] == len(trace)
+
+
+def test_an_error_of_the_callback_stops_the_run(small_trace: Path) -> None:
+    trace = ft.open(small_trace)
+
+    def fail(run: int, done: int, total: int) -> None:
+        raise LookupError("from the callback")
+
+    with pytest.raises(LookupError, match="from the callback"):
+        ft.replay(trace, "conventional", progress=fail)
