@@ -70,7 +70,7 @@ impl Bad {
             Complaint::TooEarly { behind_ns, window_ns } => {
                 cause = Cause::Disorder;
                 cure = format!(
-                    "sort the file by time, or widen the window: sort_window_ns = {behind_ns} or more"
+                    "sort the file by time, or widen the window: sort_window_ns = {behind_ns} or more (--sort-window on the command line)"
                 );
                 format!(
                     "time '{quoted}' is {:.6} s earlier than a request before it, the sorting window is {:.6} s",

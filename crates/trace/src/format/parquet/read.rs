@@ -246,7 +246,7 @@ impl Requests<'_> {
                         behind as f64 / 1e9,
                         self.options.sort_window_ns as f64 / 1e9
                     ),
-                    format!("sort the file by time, or widen the window: sort_window_ns = {behind} or more"),
+                    format!("sort the file by time, or widen the window: sort_window_ns = {behind} or more (--sort-window on the command line)"),
                 )
                 .at_line(row as u64 + 1, None));
             }
