@@ -23,6 +23,7 @@ KEYS = {
     "queue_depth": "replay.queue_depth",
     "period": "replay.period_s",
     "content": "replay.content",
+    "verify": "verify",
 }
 
 _UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
@@ -132,6 +133,12 @@ def running_options(command: Command) -> Command:
             help="Contents of pages: as in the trace, or a new one for every write.",
         ),
         click.option(
+            "--verify",
+            is_flag=True,
+            default=None,
+            help="Compare every step with the plain truth and all tables with one another; slow.",
+        ),
+        click.option(
             "--threads", type=click.IntRange(min=0), default=0, help="Systems that run at once; 0: one for each core."
         ),
     )
@@ -195,5 +202,10 @@ def _to_reading(arguments: dict[str, Any]) -> None:
 def _to_running(arguments: dict[str, Any]) -> None:
     sets = list(arguments.pop("sets"))
     short = [(key, arguments.pop(flag)) for flag, key in KEYS.items()]
-    sets += [(key, str(value)) for key, value in short if value is not None]
+    sets += [(key, _literal(value)) for key, value in short if value is not None]
     arguments["running"] = Running(arguments.pop("threads"), sets)
+
+
+def _literal(value: object) -> str:
+    """As TOML writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -170,3 +170,37 @@ fn a_run_writes_the_same_bytes_twice() {
     assert_eq!(files, 9);
     std::fs::remove_dir_all(&scratch).unwrap();
 }
+
+#[test]
+fn a_trim_of_part_of_a_page_leaves_the_page() {
+    for (length_bytes, unmapped_reads) in [(1024, 0), (4096, 1)] {
+        let trace = TraceBuilder::new("trim")
+            .request(0, Op::Write, 0, 4096, &[7])
+            .request(10_000_000, Op::Trim, 0, length_bytes, &[])
+            .request(20_000_000, Op::Read, 0, 4096, &[7])
+            .build()
+            .unwrap();
+        for name in system_names() {
+            let result = replay(&trace, &system(name, &[]));
+            assert_eq!(result.summary["page_ops"]["unmapped_reads"], unmapped_reads, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_request_counts_in_the_period_in_which_it_completes() {
+    let write = |trace: &mut TraceBuilder, time_ns, page: u64| {
+        trace.request(time_ns, Op::Write, page * 4096, 4096, &[page as u32]);
+    };
+    let mut trace = TraceBuilder::new("periods");
+    // A program takes 400 us: the second one ends in the second period of 1 ms, and nothing
+    // arrives between it and the sixth.
+    for (time_ns, page) in [(0, 0), (850_000, 1), (5_000_000, 2)] {
+        write(&mut trace, time_ns, page);
+    }
+    let result = replay(&trace.build().unwrap(), &system("conventional", &[("replay.period_s", "0.001")]));
+    let periods = result.table("periods").unwrap();
+    let writes = periods.column_by_name("writes").unwrap();
+    let writes = writes.as_any().downcast_ref::<arrow_array::UInt64Array>().unwrap();
+    assert_eq!(writes.values().to_vec(), [1, 1, 0, 0, 0, 1]);
+}
