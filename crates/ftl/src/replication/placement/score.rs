@@ -4,24 +4,27 @@ use super::{ChipSet, ChipView, Placement, open};
 
 pub(super) struct Score;
 
-/// Whether `a` scores higher than `b`, in exact integers. E is the mean erase count plus
-/// one and Pop the stored popularity plus one read, so that a new device has a score.
-fn higher(a: &ChipView, b: &ChipView) -> bool {
-    let cost = |chip: &ChipView| {
-        // (erases / blocks + 1) x (popularity + 1), times blocks; blocks are equal per chip.
-        u128::from(chip.erases + chip.blocks) * u128::from(chip.popularity + (1 << 16))
-    };
-    u128::from(a.free_pages) * cost(b) > u128::from(b.free_pages) * cost(a)
+/// E x Pop: the mean erase count plus one and the stored popularity plus one read, so that a
+/// new device has a score; times the blocks of a chip, which are equal for all. It would
+/// take 2^24 erases of every block and 2^16 reads of a million contents to saturate.
+#[inline]
+fn cost(chip: &ChipView) -> u64 {
+    (chip.erases + chip.blocks).saturating_mul(chip.popularity + (1 << 16))
 }
 
 impl Placement for Score {
     fn choose(&mut self, _home: u32, chips: &[ChipView], holds: &ChipSet) -> Option<u32> {
-        let mut best: Option<u32> = None;
+        let mut best: Option<(u32, u64, u64)> = None;
         for chip in (0..chips.len() as u32).filter(|&chip| open(chip, chips, holds)) {
-            if best.is_none_or(|best| higher(&chips[chip as usize], &chips[best as usize])) {
-                best = Some(chip);
+            let (free, cost) = (chips[chip as usize].free_pages, cost(&chips[chip as usize]));
+            // free / cost > best free / best cost, in exact integers.
+            let higher = best.is_none_or(|(_, best_free, best_cost)| {
+                u128::from(free) * u128::from(best_cost) > u128::from(best_free) * u128::from(cost)
+            });
+            if higher {
+                best = Some((chip, free, cost));
             }
         }
-        best
+        best.map(|(chip, _, _)| chip)
     }
 }
