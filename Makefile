@@ -18,7 +18,7 @@ DEMO_OUT ?= demo-out
 # clock makes queues build up on 64 chips.
 DEMO_ARGS ?= --period 120s --speed 100
 
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates devices systems workloads \
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find $(wildcard crates devices systems workloads) \
 	-type f \( -name '*.rs' -o -name '*.toml' \) -not -path '*/tests/*' -not -path '*/benches/*')
 
 .PHONY: help build demo test test-slow bench lint format docs lock clean tools
