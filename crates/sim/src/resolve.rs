@@ -65,7 +65,7 @@ pub fn schema() -> Value {
 pub fn resolve(system: &str, sets: &[(String, String)]) -> Result<Resolved, ConfigError> {
     let (place, text) = preset_or_file("system", system, &system_names(), system_toml)?;
     let keys = Keys::new(&schema());
-    let mut given = parse_table(&place, &text)?;
+    let given = parse_table(&place, &text)?;
     let mut tree = defaults()?;
     let settings: Vec<(String, Value)> = sets
         .iter()
@@ -82,7 +82,7 @@ pub fn resolve(system: &str, sets: &[(String, String)]) -> Result<Resolved, Conf
     let (device_place, device_text) = preset_or_file("device", device_name, &device_names(), device_toml)?;
     tree.insert("nand".into(), Value::Object(parse_table(&device_place, &device_text)?));
     tree.insert("name".into(), Value::from(place.clone()));
-    flatten_into(&mut tree, std::mem::take(&mut given), "", &keys, &place)?;
+    flatten_into(&mut tree, given, "", &keys, &place)?;
     for (key, value) in settings {
         set(&mut tree, &key, value);
     }

@@ -77,7 +77,6 @@ pub(crate) struct PeriodRow {
     pub(crate) engine: EngineCounts,
     pub(crate) ftl: Counters,
     pub(crate) phase: PhaseTime,
-    pub(crate) copies: u64,
     pub(crate) replica_pages: u64,
     pub(crate) pages_in_use: u64,
 }
@@ -231,7 +230,6 @@ impl<'a> Replay<'a> {
             reads: self.engine.observer.reads.end_period(),
             writes: self.engine.observer.writes.end_period(),
             engine: engine.since(&self.engine_before),
-            copies: ftl.replicas_made - self.ftl_before.replicas_made,
             ftl: ftl.since(&self.ftl_before),
             phase,
             replica_pages: self.engine.controller.replica_pages(),

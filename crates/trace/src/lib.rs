@@ -19,7 +19,7 @@ mod trace;
 pub use digest::Digests;
 pub use error::{Cause, Place, TraceError};
 pub use format::Format;
-pub use format::parquet::write_parquet;
+pub use format::parquet::{batch_rows, request_columns, request_schema, write_parquet};
 pub use input::Source;
 pub use page::{ContentSource, FirstAccess, PageQuality, PageTrace};
 pub use progress::Progress;

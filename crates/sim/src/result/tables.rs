@@ -81,7 +81,7 @@ fn periods(rows: &[PeriodRow]) -> Table {
         ("replica_programs", count(|row| row.ftl.programs[Cause::Replica as usize])),
         ("metadata_programs", count(|row| row.ftl.programs[Cause::Metadata as usize])),
         ("erases", count(|row| row.ftl.erases)),
-        ("copies", count(|row| row.copies)),
+        ("copies", count(|row| row.ftl.replicas_made)),
         ("replication_serial_ns", count(|row| row.phase.serial_ns)),
         ("replication_parallel_ns", count(|row| row.phase.parallel_ns)),
         ("replica_pages", count(|row| row.replica_pages)),

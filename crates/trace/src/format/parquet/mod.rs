@@ -1,10 +1,12 @@
 //! The canonical Parquet. The schema is written down in docs/trace-formats.md.
 
+mod columns;
 mod read;
 mod write;
 
 use std::path::{Path, PathBuf};
 
+pub use columns::{batch_rows, request_columns, request_schema};
 pub(crate) use read::read;
 pub use write::write_parquet;
 

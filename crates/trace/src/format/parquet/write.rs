@@ -4,10 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::{
-    ArrayRef, BinaryArray, Int64Array, ListArray, RecordBatch, UInt8Array, UInt32Array, UInt64Array,
-};
-use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_array::{ArrayRef, BinaryArray, RecordBatch, UInt32Array};
 use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -15,15 +12,13 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::ColumnPath;
 
+use super::columns::{BATCH_ROWS, batch_rows, request_columns, request_schema};
 use super::{
     KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_QUALITY, KEY_SCHEMA, KEY_SOURCE_FORMAT, KEY_SOURCE_NAME,
     KEY_TRACE_DIGEST, KEY_VOLUME_NAMES, SCHEMA_VERSION, digests_path,
 };
 use crate::error::{Cause, TraceError};
 use crate::trace::Trace;
-
-/// Rows of a row group, and of a batch handed to the writer.
-const ROWS: usize = 1 << 18;
 
 /// Writes `trace` as canonical Parquet to `path`, and its digests beside it (as
 /// `NAME.digests.parquet`) when it has any. Equal traces give equal bytes. Each file appears under
@@ -96,7 +91,7 @@ fn properties(metadata: Vec<(&str, String)>) -> WriterPropertiesBuilder {
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_dictionary_enabled(false)
         .set_statistics_enabled(EnabledStatistics::Chunk)
-        .set_max_row_group_row_count(Some(ROWS))
+        .set_max_row_group_row_count(Some(BATCH_ROWS))
         .set_created_by("flashtwin".to_owned())
         .set_key_value_metadata(Some(pairs))
 }
@@ -119,20 +114,7 @@ fn write_batches(
     temporary.finish()
 }
 
-fn ranges(rows: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
-    (0..rows).step_by(ROWS).map(move |start| start..rows.min(start + ROWS))
-}
-
 fn write_requests(trace: &Trace, digest: &str, path: &Path) -> Result<(), TraceError> {
-    let item = Arc::new(Field::new("item", DataType::UInt32, false));
-    let schema = Arc::new(Schema::new(vec![
-        Field::new("time_ns", DataType::Int64, false),
-        Field::new("volume", DataType::UInt32, false),
-        Field::new("op", DataType::UInt8, false),
-        Field::new("offset_bytes", DataType::UInt64, false),
-        Field::new("length_bytes", DataType::UInt32, false),
-        Field::new("content", DataType::List(Arc::clone(&item)), true),
-    ]));
     let json =
         |value: serde_json::Result<String>| value.map_err(|error| cannot_write(path, &error.to_string()));
     let metadata = vec![
@@ -149,39 +131,8 @@ fn write_requests(trace: &Trace, digest: &str, path: &Path) -> Result<(), TraceE
     let properties = properties(metadata)
         .set_column_encoding(ColumnPath::from("time_ns"), Encoding::DELTA_BINARY_PACKED)
         .build();
-    let batches = ranges(trace.len()).map(|rows| {
-        let op: Vec<u8> = trace.op[rows.clone()].iter().map(|&op| op as u8).collect();
-        let columns: Vec<ArrayRef> = vec![
-            Arc::new(Int64Array::from(trace.time_ns[rows.clone()].to_vec())),
-            Arc::new(UInt32Array::from(trace.volume[rows.clone()].to_vec())),
-            Arc::new(UInt8Array::from(op)),
-            Arc::new(UInt64Array::from(trace.offset_bytes[rows.clone()].to_vec())),
-            Arc::new(UInt32Array::from(trace.length_bytes[rows.clone()].to_vec())),
-            Arc::new(contents(trace, rows, &item)),
-        ];
-        columns
-    });
-    write_batches(path, &schema, properties, batches)
-}
-
-/// The content column of some rows: a list each, null where nothing is recorded.
-fn contents(trace: &Trace, rows: std::ops::Range<usize>, item: &Arc<Field>) -> ListArray {
-    if trace.content_start.is_empty() {
-        return ListArray::new_null(Arc::clone(item), rows.len());
-    }
-    let starts = &trace.content_start[rows.start..=rows.end];
-    let first = starts[0];
-    // A batch has at most 2^18 requests of at most 2^20 contents each; beyond 2^31 of them together
-    // (8 TiB asked for in one batch) the offsets would not fit, which no trace reaches.
-    let offsets: Vec<i32> = starts.iter().map(|&start| (start - first) as i32).collect();
-    let values = trace.content[first as usize..starts[rows.len()] as usize].to_vec();
-    let valid: Vec<bool> = starts.windows(2).map(|pair| pair[0] != pair[1]).collect();
-    ListArray::new(
-        Arc::clone(item),
-        OffsetBuffer::new(ScalarBuffer::from(offsets)),
-        Arc::new(UInt32Array::from(values)),
-        Some(NullBuffer::from(valid)),
-    )
+    let batches = batch_rows(trace.len()).map(|rows| request_columns(trace, rows));
+    write_batches(path, &request_schema(), properties, batches)
 }
 
 fn write_digests(trace: &Trace, digest: &str, path: &Path) -> Result<(), TraceError> {
@@ -196,7 +147,7 @@ fn write_digests(trace: &Trace, digest: &str, path: &Path) -> Result<(), TraceEr
         .set_column_statistics_enabled(ColumnPath::from("digest"), EnabledStatistics::None)
         .set_column_encoding(ColumnPath::from("content"), Encoding::DELTA_BINARY_PACKED)
         .build();
-    let batches = ranges(trace.digests.len()).map(|rows| {
+    let batches = batch_rows(trace.digests.len()).map(|rows| {
         let ids: Vec<u32> = (rows.start as u32..rows.end as u32).collect();
         let digests = &trace.digests.bytes[rows];
         let columns: Vec<ArrayRef> =

@@ -1,0 +1,68 @@
+//! The requests of a trace as Arrow columns: what the canonical Parquet file holds, and what other
+//! tools are handed in memory.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, ListArray, UInt8Array, UInt32Array, UInt64Array};
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+
+use crate::trace::Trace;
+
+/// Rows of a batch, and of a row group of the file.
+pub(super) const BATCH_ROWS: usize = 1 << 18;
+
+/// The rows of each batch of a table of `rows` rows.
+pub fn batch_rows(rows: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..rows).step_by(BATCH_ROWS).map(move |start| start..rows.min(start + BATCH_ROWS))
+}
+
+fn item() -> FieldRef {
+    Arc::new(Field::new("item", DataType::UInt32, false))
+}
+
+/// The columns of the canonical form; docs/trace-formats.md says what they mean.
+pub fn request_schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        Field::new("time_ns", DataType::Int64, false),
+        Field::new("volume", DataType::UInt32, false),
+        Field::new("op", DataType::UInt8, false),
+        Field::new("offset_bytes", DataType::UInt64, false),
+        Field::new("length_bytes", DataType::UInt32, false),
+        Field::new("content", DataType::List(item()), true),
+    ]))
+}
+
+/// Some requests of a trace as the columns of [`request_schema`].
+pub fn request_columns(trace: &Trace, rows: Range<usize>) -> Vec<ArrayRef> {
+    let op: Vec<u8> = trace.op[rows.clone()].iter().map(|&op| op as u8).collect();
+    vec![
+        Arc::new(Int64Array::from(trace.time_ns[rows.clone()].to_vec())),
+        Arc::new(UInt32Array::from(trace.volume[rows.clone()].to_vec())),
+        Arc::new(UInt8Array::from(op)),
+        Arc::new(UInt64Array::from(trace.offset_bytes[rows.clone()].to_vec())),
+        Arc::new(UInt32Array::from(trace.length_bytes[rows.clone()].to_vec())),
+        Arc::new(contents(trace, rows)),
+    ]
+}
+
+/// The content column of some rows: a list each, null where nothing is recorded.
+fn contents(trace: &Trace, rows: Range<usize>) -> ListArray {
+    if trace.content_start.is_empty() {
+        return ListArray::new_null(item(), rows.len());
+    }
+    let starts = &trace.content_start[rows.start..=rows.end];
+    let first = starts[0];
+    // A batch has at most 2^18 requests of at most 2^20 contents each; beyond 2^31 of them together
+    // (8 TiB asked for in one batch) the offsets would not fit, which no trace reaches.
+    let offsets: Vec<i32> = starts.iter().map(|&start| (start - first) as i32).collect();
+    let values = trace.content[first as usize..starts[rows.len()] as usize].to_vec();
+    let valid: Vec<bool> = starts.windows(2).map(|pair| pair[0] != pair[1]).collect();
+    ListArray::new(
+        item(),
+        OffsetBuffer::new(ScalarBuffer::from(offsets)),
+        Arc::new(UInt32Array::from(values)),
+        Some(NullBuffer::from(valid)),
+    )
+}
