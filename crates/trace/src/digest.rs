@@ -2,6 +2,9 @@
 
 use twox_hash::XxHash3_128;
 
+use crate::requests::Requests;
+use crate::volumes::Appearance;
+
 /// The digests behind content ids: id -> 16 bytes.
 ///
 /// An MD5 is kept as it is. Anything longer (the eight MD5s that make a page of the FIU homes traces,
@@ -47,30 +50,72 @@ pub(crate) fn fold(digest: &[u8]) -> [u8; 16] {
     }
 }
 
-/// A 128-bit hash fed with columns, the same on every machine.
-pub(crate) struct ColumnHasher {
-    hasher: XxHash3_128,
+/// The digest of a trace, fed with runs of its requests in order.
+///
+/// Every column has a hasher of its own, so how the trace is cut into runs does not matter. Volumes
+/// enter by order of first appearance, which is known without the rest of the trace.
+pub(crate) struct TraceHasher {
+    chunk_bytes: u32,
+    requests: u64,
+    volumes: Appearance,
+    columns: [XxHash3_128; COLUMNS],
     buffer: Vec<u8>,
 }
 
+/// Time, volume, operation, offset, length, whether there are contents, contents.
+const COLUMNS: usize = 7;
 const BUFFER_BYTES: usize = 64 * 1024;
 
-impl ColumnHasher {
-    pub(crate) fn new() -> ColumnHasher {
-        ColumnHasher { hasher: XxHash3_128::with_seed(0), buffer: Vec::with_capacity(BUFFER_BYTES) }
-    }
-
-    /// Feeds a column: its length, then its values in little-endian order.
-    pub(crate) fn column<T: Copy, const N: usize>(&mut self, values: &[T], to_bytes: impl Fn(T) -> [u8; N]) {
-        self.hasher.write(&(values.len() as u64).to_le_bytes());
-        for block in values.chunks(BUFFER_BYTES / N) {
-            self.buffer.clear();
-            self.buffer.extend(block.iter().flat_map(|&value| to_bytes(value)));
-            self.hasher.write(&self.buffer);
+impl TraceHasher {
+    pub(crate) fn new(chunk_bytes: u32) -> TraceHasher {
+        TraceHasher {
+            chunk_bytes,
+            requests: 0,
+            volumes: Appearance::default(),
+            columns: std::array::from_fn(|_| XxHash3_128::with_seed(0)),
+            buffer: Vec::with_capacity(BUFFER_BYTES),
         }
     }
 
+    pub(crate) fn add(&mut self, run: &Requests<'_>) {
+        self.requests += run.len() as u64;
+        self.column(0, run.time_ns.iter().map(|time| time.to_le_bytes()));
+        let mut volumes = std::mem::take(&mut self.volumes);
+        self.column(1, run.volume.iter().map(|&volume| volumes.number(volume).0.to_le_bytes()));
+        self.volumes = volumes;
+        self.column(2, run.op.iter().map(|&op| [op as u8]));
+        self.column(3, run.offset_bytes.iter().map(|offset| offset.to_le_bytes()));
+        self.column(4, run.length_bytes.iter().map(|length| length.to_le_bytes()));
+        match run.content_start {
+            [first, .., last] => {
+                self.column(5, run.content_start.windows(2).map(|pair| [u8::from(pair[0] != pair[1])]));
+                let content = &run.content[*first as usize..*last as usize];
+                self.column(6, content.iter().map(|id| id.to_le_bytes()));
+            }
+            _ => self.column(5, run.time_ns.iter().map(|_| [0])),
+        }
+    }
+
+    /// Feeds values to a column's hasher, little end first.
+    fn column<const N: usize>(&mut self, column: usize, mut values: impl Iterator<Item = [u8; N]>) {
+        loop {
+            self.buffer.clear();
+            self.buffer.extend(values.by_ref().take(BUFFER_BYTES / N).flatten());
+            if self.buffer.is_empty() {
+                return;
+            }
+            self.columns[column].write(&self.buffer);
+        }
+    }
+
+    /// 32 hex digits.
     pub(crate) fn finish(&self) -> String {
-        format!("{:032x}", self.hasher.finish_128())
+        let mut all = XxHash3_128::with_seed(0);
+        all.write(&self.chunk_bytes.to_le_bytes());
+        all.write(&self.requests.to_le_bytes());
+        for column in &self.columns {
+            all.write(&column.finish_128().to_le_bytes());
+        }
+        format!("{:032x}", all.finish_128())
     }
 }

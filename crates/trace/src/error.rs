@@ -111,7 +111,14 @@ impl TraceError {
         TraceError::new(Cause::Io, input, what, cure)
     }
 
-    pub(crate) fn cancelled(input: &str) -> TraceError {
+    /// The machine gives no threads.
+    pub fn threads(input: &str, error: &dyn std::fmt::Display) -> TraceError {
+        let what = format!("no threads could be started ({error})");
+        TraceError::new(Cause::Io, input, what, "ask for fewer threads")
+    }
+
+    /// The caller wanted the work to end; see [`crate::Progress::cancelled`].
+    pub fn cancelled(input: &str) -> TraceError {
         TraceError::new(Cause::Cancelled, input, "stopped on request", "")
     }
 

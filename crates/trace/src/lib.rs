@@ -1,21 +1,30 @@
 //! What the host asked for: requests, readers, canonical Parquet, content.
 //!
 //! [`Trace::open`] reads any supported format, recognised by its content, from a file or standard
-//! input, plain or compressed. A [`Trace`] is columns: one entry a request. [`PageTrace::build`] cuts
-//! it into page operations for one page size and interns logical pages and contents to dense 32-bit
-//! ids, which is the form every system replays.
+//! input, plain or compressed. A [`Trace`] is columns: one entry a request; [`TraceStream`] goes through
+//! one that is larger than memory. [`PageTrace::build`] cuts a trace into page operations for one page
+//! size and interns logical pages and contents to dense 32-bit ids, which is the form every system
+//! replays.
 
+mod columns;
 mod digest;
 mod error;
+mod feed;
 mod format;
 mod input;
 mod page;
 mod progress;
 mod quality;
+mod random;
 mod request;
+mod requests;
+mod sample;
+mod stream;
 mod text;
 mod trace;
+mod volumes;
 
+pub use columns::Columns;
 pub use digest::Digests;
 pub use error::{Cause, Place, TraceError};
 pub use format::Format;
@@ -25,7 +34,10 @@ pub use page::{ContentSource, FirstAccess, PageQuality, PageTrace};
 pub use progress::Progress;
 pub use quality::{BAD_LINES_LISTED, Quality};
 pub use request::{NO_CONTENT, Op, Request};
-pub use trace::{Columns, OnBadLine, OpenOptions, Trace, TraceBuilder};
+pub use requests::Requests;
+pub use sample::SampleBy;
+pub use stream::TraceStream;
+pub use trace::{BlkparseAction, OnBadLine, OpenOptions, Trace, TraceBuilder};
 
 /// Bytes of a request that one recorded content covers, in every text format.
 pub const CHUNK_BYTES: u32 = 4096;

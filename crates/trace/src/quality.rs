@@ -15,6 +15,9 @@ pub struct Quality {
     pub bad_lines_skipped: u64,
     /// The first [`BAD_LINES_LISTED`] of them, each as its error message.
     pub bad_lines: Vec<String>,
+    /// Lines that say something else than a request and were passed over: other events of a recorder,
+    /// its summaries, files opened and closed.
+    pub passed_lines: u64,
     /// Requests earlier than one before them in the file; they were sorted into place.
     pub reordered_requests: u64,
     /// The furthest such a request was behind the latest one before it, in nanoseconds.
@@ -31,56 +34,88 @@ pub struct Quality {
 
 const NS_PER_YEAR: f64 = 365.25 * 86_400.0 * 1e9;
 const YEARS_BELIEVABLE: f64 = 100.0;
+const YEARS_OF_SILENCE_BELIEVABLE: f64 = 1.0;
 const REQUESTS_PER_SECOND_BELIEVABLE: f64 = 1e9;
 const BYTES_PER_SECOND_BELIEVABLE: f64 = 1e15;
 const ADDRESS_BELIEVABLE: u64 = 1 << 60;
 const REQUEST_BYTES_BELIEVABLE: u32 = 1 << 30;
-const REQUESTS_FOR_A_RATE: usize = 1000;
+const REQUESTS_FOR_A_RATE: u64 = 1000;
+
+/// What units are judged by, gathered over the requests of a trace in order of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Figures {
+    requests: u64,
+    duration_ns: i64,
+    offset_bytes_max: u64,
+    length_bytes_max: u32,
+    bytes: u128,
+    gap_ns_max: i64,
+}
+
+impl Figures {
+    /// Adds requests, by their columns.
+    pub(crate) fn add(&mut self, time_ns: &[i64], offset_bytes: &[u64], length_bytes: &[u32]) {
+        self.requests += time_ns.len() as u64;
+        let gap = time_ns.first().map_or(0, |first| first - self.duration_ns);
+        let gaps = time_ns.windows(2).map(|pair| pair[1] - pair[0]);
+        self.gap_ns_max = gaps.fold(self.gap_ns_max.max(gap), i64::max);
+        self.duration_ns = time_ns.last().copied().unwrap_or(self.duration_ns);
+        let furthest = offset_bytes.iter().copied().max().unwrap_or(0);
+        self.offset_bytes_max = self.offset_bytes_max.max(furthest);
+        let longest = length_bytes.iter().copied().max().unwrap_or(0);
+        self.length_bytes_max = self.length_bytes_max.max(longest);
+        self.bytes += length_bytes.iter().map(|&length| u128::from(length)).sum::<u128>();
+    }
+}
 
 impl Quality {
     /// Adds a warning for each figure that no real trace has: the sign of a wrong unit or format.
-    pub(crate) fn judge(&mut self, time_ns: &[i64], offset_bytes: &[u64], length_bytes: &[u32]) {
-        let duration_ns = time_ns.last().copied().unwrap_or(0) as f64;
-        let requests = time_ns.len();
+    pub(crate) fn judge(&mut self, figures: &Figures) {
+        let duration_ns = figures.duration_ns as f64;
         if duration_ns > YEARS_BELIEVABLE * NS_PER_YEAR {
             self.warnings.push(format!(
                 "the trace lasts {:.0} years: its times are probably in another unit (check the format)",
                 duration_ns / NS_PER_YEAR
             ));
         }
-        if requests >= REQUESTS_FOR_A_RATE {
-            self.judge_rate(duration_ns, requests, length_bytes);
+        if figures.gap_ns_max as f64 > YEARS_OF_SILENCE_BELIEVABLE * NS_PER_YEAR {
+            self.warnings.push(format!(
+                "{:.0} years pass between two requests: the clock was probably set while recording (cut the trace there)",
+                figures.gap_ns_max as f64 / NS_PER_YEAR
+            ));
         }
-        if let Some(&furthest) = offset_bytes.iter().max()
-            && furthest >= ADDRESS_BELIEVABLE
-        {
+        if figures.requests >= REQUESTS_FOR_A_RATE {
+            self.judge_rate(figures);
+        }
+        let furthest = figures.offset_bytes_max;
+        if furthest >= ADDRESS_BELIEVABLE {
             self.warnings.push(format!(
                 "the highest address is {furthest} bytes, over an exbibyte: offsets are probably in another unit (check the format)"
             ));
         }
-        if let Some(&longest) = length_bytes.iter().max()
-            && longest >= REQUEST_BYTES_BELIEVABLE
-        {
+        let longest = figures.length_bytes_max;
+        if longest >= REQUEST_BYTES_BELIEVABLE {
             self.warnings.push(format!(
                 "the longest request is {longest} bytes, a gibibyte or more: sizes are probably in another unit (check the format)"
             ));
         }
     }
 
-    fn judge_rate(&mut self, duration_ns: f64, requests: usize, length_bytes: &[u32]) {
-        if duration_ns == 0.0 {
+    fn judge_rate(&mut self, figures: &Figures) {
+        let requests = figures.requests;
+        if figures.duration_ns == 0 {
             self.warnings
                 .push(format!("all {requests} requests have the same time: times are missing or too coarse"));
             return;
         }
-        let per_second = requests as f64 / (duration_ns / 1e9);
+        let seconds = figures.duration_ns as f64 / 1e9;
+        let per_second = requests as f64 / seconds;
         if per_second > REQUESTS_PER_SECOND_BELIEVABLE {
             self.warnings.push(format!(
                 "{per_second:.1e} requests a second on average: times are probably in another unit (check the format)"
             ));
         }
-        let bytes: f64 = length_bytes.iter().map(|&length| f64::from(length)).sum();
-        let bytes_per_second = bytes / (duration_ns / 1e9);
+        let bytes_per_second = figures.bytes as f64 / seconds;
         if bytes_per_second > BYTES_PER_SECOND_BELIEVABLE {
             self.warnings.push(format!(
                 "{bytes_per_second:.1e} bytes a second on average: times or sizes are probably in another unit (check the format)"

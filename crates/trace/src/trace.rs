@@ -1,14 +1,18 @@
 //! A trace: what the host asked for, as columns.
 
-use hashbrown::HashMap;
+use std::str::FromStr;
 
-use crate::digest::ColumnHasher;
+use crate::columns::{
+    Columns, check, check_digests, count_unaligned, number_contents_by_appearance, sort_by_time,
+};
+use crate::digest::TraceHasher;
 use crate::error::{Cause, TraceError};
-use crate::format::{self, Format};
+use crate::format::{self, Format, Opened};
 use crate::input::Source;
 use crate::progress::Progress;
-use crate::quality::Quality;
+use crate::quality::{Figures, Quality};
 use crate::request::{NO_CONTENT, Op, Request};
+use crate::volumes::Volumes;
 use crate::{CHUNK_BYTES, Digests};
 
 /// What to do with a line that cannot be understood.
@@ -19,6 +23,46 @@ pub enum OnBadLine {
     Fail,
     /// Leave the line out, count it and list the first few in [`Quality::bad_lines`].
     Skip,
+}
+
+/// Which of the events that a request causes in the kernel stands for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BlkparseAction {
+    /// Q: a program or file system asks. Before requests are merged, split and scheduled.
+    Queued,
+    /// D: issued to the driver: what the drive sees.
+    #[default]
+    Issued,
+    /// C: completed by the drive.
+    Completed,
+}
+
+impl BlkparseAction {
+    pub(crate) fn letter(self) -> u8 {
+        match self {
+            BlkparseAction::Queued => b'Q',
+            BlkparseAction::Issued => b'D',
+            BlkparseAction::Completed => b'C',
+        }
+    }
+}
+
+impl FromStr for BlkparseAction {
+    type Err = TraceError;
+
+    fn from_str(letter: &str) -> Result<BlkparseAction, TraceError> {
+        match letter {
+            "Q" => Ok(BlkparseAction::Queued),
+            "D" => Ok(BlkparseAction::Issued),
+            "C" => Ok(BlkparseAction::Completed),
+            _ => Err(TraceError::new(
+                Cause::Argument,
+                "blkparse_action",
+                format!("'{letter}' is not an action that requests can be taken from"),
+                "use Q (queued), D (issued to the driver) or C (completed)",
+            )),
+        }
+    }
 }
 
 /// How to read a trace.
@@ -34,6 +78,8 @@ pub struct OpenOptions {
     /// Whether lines of one time, process and direction with consecutive addresses become the one
     /// request they were (FIU, which writes a line for every 4 KB); default yes.
     pub join_lines: bool,
+    /// Which event of a request in blkparse text is taken; default: issued to the driver.
+    pub blkparse_action: BlkparseAction,
     /// Whether decompression runs in a thread of its own; default yes. The result is the same.
     pub threaded: bool,
 }
@@ -45,6 +91,7 @@ impl Default for OpenOptions {
             on_bad_line: OnBadLine::Fail,
             sort_window_ns: 1_000_000_000,
             join_lines: true,
+            blkparse_action: BlkparseAction::Issued,
             threaded: true,
         }
     }
@@ -82,22 +129,6 @@ pub struct Trace {
     pub quality: Quality,
 }
 
-/// The columns of a trace as anyone may bring them; see the fields of [`Trace`].
-///
-/// Unlike there, times may start anywhere, volumes need not be dense and content ids may be any numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct Columns {
-    pub time_ns: Vec<i64>,
-    pub volume: Vec<u32>,
-    pub op: Vec<Op>,
-    pub offset_bytes: Vec<u64>,
-    pub length_bytes: Vec<u32>,
-    pub content_start: Vec<u64>,
-    pub content: Vec<u32>,
-    pub digests: Digests,
-}
-
 impl Trace {
     /// Reads a trace.
     ///
@@ -108,14 +139,20 @@ impl Trace {
         options: &OpenOptions,
         progress: &dyn Progress,
     ) -> Result<Trace, TraceError> {
-        format::open(source, options, progress)
+        let Opened { name, format, mut feed } = format::open(source, options)?;
+        let label = source.label();
+        let mut columns = feed.read(usize::MAX, progress)?;
+        let parts = feed.into_parts(!columns.content.is_empty())?;
+        columns.digests = parts.digests;
+        check_digests(&label, &columns)?;
+        Ok(finish(&name, format, columns, parts.volumes, parts.quality))
     }
 
     /// Makes a trace from columns: checks them, sorts them by time (stably), lets the first request be
     /// at 0 and makes volumes and contents dense.
     ///
     /// # Errors
-    /// [`Cause::Malformed`] when columns disagree in length, a request is empty or reaches beyond 2^63,
+    /// [`Malformed`](crate::Cause::Malformed) when columns disagree in length, a request is empty or reaches beyond 2^63,
     /// or a request's contents are neither none nor one a chunk.
     pub fn from_columns(
         name: &str,
@@ -123,7 +160,8 @@ impl Trace {
         columns: Columns,
         quality: Quality,
     ) -> Result<Trace, TraceError> {
-        check(name, &columns)?;
+        check(name, &columns, 0)?;
+        check_digests(name, &columns)?;
         let mut volumes = Volumes::default();
         let mut columns = columns;
         for volume in &mut columns.volume {
@@ -135,7 +173,7 @@ impl Trace {
     /// Writes the trace as canonical Parquet; see [`crate::write_parquet`].
     ///
     /// # Errors
-    /// [`Cause::Io`] when the folder cannot be written to.
+    /// [`Io`](crate::Cause::Io) when the folder cannot be written to.
     pub fn write_parquet(&self, path: &std::path::Path) -> Result<(), TraceError> {
         crate::write_parquet(self, path)
     }
@@ -186,122 +224,12 @@ impl Trace {
     }
 
     /// 128-bit hash over all columns as 32 hex digits: equal requests with equal contents at equal
-    /// addresses give equal digests, whatever format and compression they were read from. The
-    /// digests of contents do not enter, only which contents are the same.
+    /// addresses give equal digests, whatever format and compression they were read from. The digests
+    /// of contents do not enter, only which contents are the same, nor do the names of volumes.
     pub fn digest(&self) -> String {
-        let mut hasher = ColumnHasher::new();
-        hasher.column(&[self.chunk_bytes], u32::to_le_bytes);
-        hasher.column(&self.time_ns, i64::to_le_bytes);
-        hasher.column(&self.volume, u32::to_le_bytes);
-        hasher.column(&self.op, |op: Op| [op as u8]);
-        hasher.column(&self.offset_bytes, u64::to_le_bytes);
-        hasher.column(&self.length_bytes, u32::to_le_bytes);
-        hasher.column(&self.content_start, u64::to_le_bytes);
-        hasher.column(&self.content, u32::to_le_bytes);
+        let mut hasher = TraceHasher::new(self.chunk_bytes);
+        hasher.add(&self.requests(0..self.len()));
         hasher.finish()
-    }
-}
-
-pub(crate) fn check(name: &str, columns: &Columns) -> Result<(), TraceError> {
-    let bad = |what: String, row: Option<usize>| {
-        let error = TraceError::new(Cause::Malformed, name, what, "");
-        Err(match row {
-            Some(row) => error.at_line(row as u64 + 1, None),
-            None => error,
-        })
-    };
-    let requests = columns.time_ns.len();
-    for (column, length) in [
-        ("volume", columns.volume.len()),
-        ("op", columns.op.len()),
-        ("offset_bytes", columns.offset_bytes.len()),
-        ("length_bytes", columns.length_bytes.len()),
-    ] {
-        if length != requests {
-            return bad(format!("column {column} has {length} rows, time_ns has {requests}"), None);
-        }
-    }
-    for (row, (&offset, &length)) in columns.offset_bytes.iter().zip(&columns.length_bytes).enumerate() {
-        if length == 0 {
-            return bad("a request of 0 bytes".to_owned(), Some(row));
-        }
-        if offset > i64::MAX as u64 - u64::from(length) {
-            return bad(format!("offset {offset} reaches beyond 2^63 bytes"), Some(row));
-        }
-    }
-    let digests = columns.digests.len();
-    if digests > 0
-        && let Some(&id) = columns.content.iter().find(|&&id| id != NO_CONTENT && id as usize >= digests)
-    {
-        return bad(format!("content {id} has no digest, there are {digests}"), None);
-    }
-    let starts = &columns.content_start;
-    if starts.is_empty() && columns.content.is_empty() {
-        return Ok(());
-    }
-    if starts.len() != requests + 1
-        || starts.first() != Some(&0)
-        || starts.last() != Some(&(columns.content.len() as u64))
-    {
-        return bad(
-            "content_start must have one entry more than there are requests, begin with 0 and end with the length of content"
-                .to_owned(),
-            None,
-        );
-    }
-    for (row, pair) in starts.windows(2).enumerate() {
-        let wanted = u64::from(columns.length_bytes[row].div_ceil(CHUNK_BYTES));
-        let got = pair[1].wrapping_sub(pair[0]);
-        if got != 0 && got != wanted {
-            return bad(
-                format!(
-                    "a request of {} bytes must have {wanted} contents (one for each {CHUNK_BYTES} bytes it begins) or none, it has {got}",
-                    columns.length_bytes[row]
-                ),
-                Some(row),
-            );
-        }
-    }
-    Ok(())
-}
-
-/// Volumes as a file numbers them, on their way to dense numbers.
-#[derive(Debug, Default)]
-pub(crate) struct Volumes {
-    found: HashMap<u64, u32>,
-    keys: Vec<(u64, String)>,
-    last: Option<(u64, u32)>,
-}
-
-impl Volumes {
-    /// Index of the volume with this key, in order of appearance; made by `name` when new.
-    #[inline]
-    pub(crate) fn index(&mut self, key: u64, name: impl FnOnce(u64) -> String) -> u32 {
-        match self.last {
-            Some((last, index)) if last == key => index,
-            _ => self.look_up(key, name),
-        }
-    }
-
-    fn look_up(&mut self, key: u64, name: impl FnOnce(u64) -> String) -> u32 {
-        let index = *self.found.entry(key).or_insert_with(|| {
-            self.keys.push((key, name(key)));
-            (self.keys.len() - 1) as u32
-        });
-        self.last = Some((key, index));
-        index
-    }
-
-    /// For each index the dense number (ascending with the key), and the names in that order.
-    fn into_dense(self) -> (Vec<u32>, Vec<String>) {
-        let mut order: Vec<u32> = (0..self.keys.len() as u32).collect();
-        order.sort_by_key(|&index| self.keys[index as usize].0);
-        let mut dense = vec![0; order.len()];
-        for (number, &index) in order.iter().enumerate() {
-            dense[index as usize] = number as u32;
-        }
-        let names = order.iter().map(|&index| self.keys[index as usize].1.clone()).collect();
-        (dense, names)
     }
 }
 
@@ -332,8 +260,10 @@ pub(crate) fn finish(
         columns.digests = Digests::default();
     }
     number_contents_by_appearance(&mut columns);
-    count_unaligned(&columns, &mut quality);
-    quality.judge(&columns.time_ns, &columns.offset_bytes, &columns.length_bytes);
+    quality.unaligned_content = count_unaligned(&columns);
+    let mut figures = Figures::default();
+    figures.add(&columns.time_ns, &columns.offset_bytes, &columns.length_bytes);
+    quality.judge(&figures);
     Trace {
         name: name.to_owned(),
         format,
@@ -351,70 +281,6 @@ pub(crate) fn finish(
     }
 }
 
-fn sort_by_time(columns: &mut Columns) {
-    let mut order: Vec<usize> = (0..columns.time_ns.len()).collect();
-    order.sort_by_key(|&row| columns.time_ns[row]);
-    if columns.content_start.len() > 1 {
-        let mut content = Vec::with_capacity(columns.content.len());
-        let mut starts = Vec::with_capacity(columns.content_start.len());
-        starts.push(0);
-        for &row in &order {
-            let start = columns.content_start[row] as usize;
-            let end = columns.content_start[row + 1] as usize;
-            content.extend_from_slice(&columns.content[start..end]);
-            starts.push(content.len() as u64);
-        }
-        columns.content = content;
-        columns.content_start = starts;
-    }
-    fn permute<T: Copy>(column: &mut Vec<T>, order: &[usize]) {
-        *column = order.iter().map(|&row| column[row]).collect();
-    }
-    permute(&mut columns.time_ns, &order);
-    permute(&mut columns.volume, &order);
-    permute(&mut columns.op, &order);
-    permute(&mut columns.offset_bytes, &order);
-    permute(&mut columns.length_bytes, &order);
-}
-
-/// Gives contents ids in order of first appearance, so that equal traces have equal ids.
-fn number_contents_by_appearance(columns: &mut Columns) {
-    let mut next = 0;
-    let in_order = columns.content.iter().all(|&id| {
-        if id == next {
-            next += 1;
-        }
-        id < next || id == NO_CONTENT
-    });
-    if !in_order {
-        let mut number: HashMap<u32, u32> = HashMap::new();
-        let mut digests = Vec::new();
-        for id in &mut columns.content {
-            if *id == NO_CONTENT {
-                continue;
-            }
-            let fresh = number.len() as u32;
-            let old = *id;
-            *id = *number.entry(old).or_insert_with(|| {
-                digests.extend(columns.digests.get(old));
-                fresh
-            });
-        }
-        columns.digests = Digests::new(digests);
-    } else if !columns.digests.is_empty() {
-        columns.digests.bytes.truncate(next as usize);
-    }
-}
-
-fn count_unaligned(columns: &Columns, quality: &mut Quality) {
-    quality.unaligned_content = columns
-        .content_start
-        .windows(2)
-        .zip(&columns.offset_bytes)
-        .filter(|(pair, offset)| pair[0] != pair[1] && *offset % u64::from(CHUNK_BYTES) != 0)
-        .count() as u64;
-}
-
 /// Builds a trace request by request, for tests and generators.
 #[derive(Clone, Debug)]
 pub struct TraceBuilder {
@@ -425,10 +291,7 @@ pub struct TraceBuilder {
 impl TraceBuilder {
     /// Starts an empty trace.
     pub fn new(name: &str) -> TraceBuilder {
-        TraceBuilder {
-            name: name.to_owned(),
-            columns: Columns { content_start: vec![0], ..Columns::default() },
-        }
+        TraceBuilder { name: name.to_owned(), columns: Columns::empty() }
     }
 
     /// Adds a request; `contents` are any numbers that stand for contents, one for each

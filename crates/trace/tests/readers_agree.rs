@@ -10,18 +10,64 @@ use flashtwin_trace::{Cause, Format, OpenOptions, Source, Trace, TraceError};
 
 type Text = fn() -> String;
 
-/// File, its text, whether it has contents, the format recognised.
-const FILES: [(&str, Text, bool, &str); 9] = [
-    ("sample.fiu", sample::fiu, true, "fiu"),
-    ("sample-lines.fiu.gz", sample::fiu_lines, true, "fiu"),
-    ("sample-homes.fiu.zst", sample::homes, true, "fiu"),
-    ("sample-digests.mqsim.xz", sample::mqsim_digests, true, "mqsim"),
-    ("sample.csv", sample::msr, false, "msr"),
-    ("sample.spc.bz2", sample::spc, false, "spc"),
-    ("sample.mqsim.zst", sample::mqsim, false, "mqsim"),
-    ("sample.disksim", sample::disksim, false, "disksim"),
-    ("sample-bytes.disksim.gz", sample::disksim_bytes, false, "disksim-bytes"),
+/// A file of the sample.
+struct Sample {
+    file: &'static str,
+    text: Text,
+    format: &'static str,
+    with_content: bool,
+    /// Unit of its times.
+    unit_ns: u64,
+    /// Whether it holds the requests of volume 0 only.
+    one_volume: bool,
+}
+
+const fn sample(file: &'static str, text: Text, format: &'static str) -> Sample {
+    Sample { file, text, format, with_content: false, unit_ns: 100, one_volume: false }
+}
+
+const fn with_content(file: &'static str, text: Text, format: &'static str) -> Sample {
+    Sample { with_content: true, ..sample(file, text, format) }
+}
+
+const fn in_units(unit_ns: u64, file: &'static str, text: Text, format: &'static str) -> Sample {
+    Sample { unit_ns, ..sample(file, text, format) }
+}
+
+const MICROSECOND: u64 = 1000;
+const SECOND: u64 = 1_000_000_000;
+
+const FILES: [Sample; 17] = [
+    with_content("sample.fiu", sample::fiu, "fiu"),
+    with_content("sample-lines.fiu.gz", sample::fiu_lines, "fiu"),
+    with_content("sample-homes.fiu.zst", sample::homes, "fiu"),
+    with_content("sample-digests.mqsim.xz", sample::mqsim_digests, "mqsim"),
+    sample("sample.csv", sample::msr, "msr"),
+    sample("sample.spc.bz2", sample::spc, "spc"),
+    sample("sample.mqsim.zst", sample::mqsim, "mqsim"),
+    sample("sample.disksim", sample::disksim, "disksim"),
+    sample("sample-bytes.disksim.gz", sample::disksim_bytes, "disksim-bytes"),
+    sample("sample.blkparse.zst", sample::blkparse, "blkparse"),
+    sample("sample.systor.csv.gz", sample::systor, "systor"),
+    in_units(MICROSECOND, "sample.etw.csv.xz", sample::etw, "etw"),
+    in_units(MICROSECOND, "sample-2.fio.gz", sample::fio_waits, "fio"),
+    in_units(MICROSECOND, "sample-3.fio.bz2", sample::fio_timestamps, "fio"),
+    in_units(MICROSECOND, "sample.alibaba.csv.zst", sample::alibaba, "alibaba"),
+    in_units(SECOND, "sample.tencent.csv.xz", sample::tencent, "tencent"),
+    Sample {
+        one_volume: true,
+        ..in_units(SECOND, "sample.cloudphysics.csv.gz", sample::cloudphysics, "cloudphysics")
+    },
 ];
+
+impl Sample {
+    /// The trace in it.
+    fn expected(&self) -> Trace {
+        let requests = if self.one_volume { sample::cloud::of_one_volume() } else { sample::requests() };
+        sample::trace_of(requests, self.unit_ns, self.with_content)
+    }
+}
+
 const PARQUET: &str = "sample.parquet";
 
 fn data(file: &str) -> PathBuf {
@@ -55,10 +101,11 @@ fn assert_same_requests(one: &Trace, other: &Trace, what: &str) {
 
 #[test]
 fn all_files_hold_the_sample() {
-    for (file, _, with_content, format) in FILES {
+    for sample in FILES {
+        let Sample { file, format, .. } = sample;
         let trace = open(&Source::File(data(file)), asked_for(format)).unwrap();
-        let expected = sample::trace(with_content);
-        assert_eq!(trace.has_content(), with_content, "{file}");
+        let expected = sample.expected();
+        assert_eq!(trace.has_content(), sample.with_content, "{file}");
         assert_same_requests(&trace, &expected, file);
         assert_eq!(trace.digest(), expected.digest(), "{file}");
         assert_eq!(trace.format.name(), format, "{file}");
@@ -73,11 +120,12 @@ fn all_files_hold_the_sample() {
 
 #[test]
 fn names_say_nothing() {
-    for (file, _, with_content, format) in FILES {
+    for sample in FILES {
+        let Sample { file, format, .. } = sample;
         let bytes = std::fs::read(data(file)).unwrap();
         let source = Source::Bytes("nameless".to_owned(), bytes.into());
         let trace = open(&source, asked_for(format)).unwrap();
-        assert_eq!(trace.digest(), sample::trace(with_content).digest(), "{file}");
+        assert_eq!(trace.digest(), sample.expected().digest(), "{file}");
     }
     let bytes = std::fs::read(data(PARQUET)).unwrap();
     let trace = open(&Source::Bytes("nameless".to_owned(), bytes.into()), None).unwrap();
@@ -86,7 +134,7 @@ fn names_say_nothing() {
 
 #[test]
 fn threads_change_nothing() {
-    for (file, _, _, format) in FILES {
+    for Sample { file, format, .. } in FILES {
         let mut options = OpenOptions {
             format: asked_for(format).map(|name| name.parse().unwrap()),
             ..OpenOptions::default()
@@ -133,7 +181,7 @@ fn digests_are_those_of_the_lines() {
 
 #[test]
 fn the_files_are_up_to_date() {
-    for (file, text, ..) in FILES {
+    for Sample { file, text, .. } in FILES {
         let bytes = std::fs::read(data(file)).unwrap();
         assert_eq!(decompress(file, &bytes).unwrap(), text(), "{file}");
     }
@@ -143,7 +191,7 @@ fn the_files_are_up_to_date() {
 #[test]
 #[ignore = "writes tests/data"]
 fn make_the_files() {
-    for (file, text, ..) in FILES {
+    for Sample { file, text, .. } in FILES {
         std::fs::write(data(file), compress(file, text().as_bytes()).unwrap()).unwrap();
     }
     let trace = open(&Source::File(data("sample.fiu")), None).unwrap();

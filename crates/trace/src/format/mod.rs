@@ -3,26 +3,47 @@
 //! To add a text format: write a file with a [`LineParser`] and a [`Row`], and name the row below.
 //! Recognition needs no code of its own: a format fits when its parser reads the first lines.
 
+mod alibaba;
+mod blkparse;
+mod cloudphysics;
 mod disksim;
+mod etw;
+mod fio;
 mod fiu;
 mod foreign;
 mod mqsim;
 mod msr;
 pub(crate) mod parquet;
 mod spc;
+mod systor;
+mod tencent;
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{Cause, TraceError};
+use crate::feed::Feed;
 use crate::input::{Input, Source};
-use crate::progress::Progress;
-use crate::text::{LineParser, Text, is_blank, lines_that_fit, read_lines};
-use crate::trace::{OpenOptions, Trace};
+use crate::text::{LineParser, Lines, Text, is_blank, lines, lines_that_fit};
+use crate::trace::OpenOptions;
 
 /// All formats that can be read.
-static REGISTRY: [Row; 7] =
-    [fiu::ROW, msr::ROW, spc::ROW, mqsim::ROW, disksim::ROW_SECTORS, disksim::ROW_BYTES, parquet::ROW];
+static REGISTRY: [Row; 14] = [
+    fiu::ROW,
+    msr::ROW,
+    etw::ROW,
+    spc::ROW,
+    blkparse::ROW,
+    fio::ROW,
+    alibaba::ROW,
+    tencent::ROW,
+    systor::ROW,
+    cloudphysics::ROW,
+    mqsim::ROW,
+    disksim::ROW_SECTORS,
+    disksim::ROW_BYTES,
+    parquet::ROW,
+];
 
 /// A format as the registry knows it.
 pub(crate) struct Row {
@@ -39,7 +60,7 @@ pub(crate) struct Row {
 /// How the input of a format is read.
 pub(crate) enum Reader {
     /// Line by line.
-    Text { fit: fn(&[&[u8]]) -> usize, read: fn(Text<'_>) -> Result<Trace, TraceError> },
+    Text { fit: fn(&[&[u8]]) -> usize, lines: fn(&str, &OpenOptions) -> Box<dyn Lines> },
     /// By seeking in a Parquet file.
     Parquet,
 }
@@ -47,7 +68,7 @@ pub(crate) enum Reader {
 impl Reader {
     /// The reader of a text format with parser `P`.
     pub(crate) const fn text<P: LineParser>() -> Reader {
-        Reader::Text { fit: lines_that_fit::<P>, read: read_lines::<P> }
+        Reader::Text { fit: lines_that_fit::<P>, lines: lines::<P> }
     }
 }
 
@@ -118,12 +139,15 @@ fn known_endings() -> Vec<&'static str> {
     compressions.into_iter().chain(texts).chain(formats).collect()
 }
 
-/// Reads a trace of any format.
-pub(crate) fn open(
-    source: &Source,
-    options: &OpenOptions,
-    progress: &dyn Progress,
-) -> Result<Trace, TraceError> {
+/// A trace of which nothing is read yet but what its format is.
+pub(crate) struct Opened {
+    pub(crate) name: String,
+    pub(crate) format: Format,
+    pub(crate) feed: Box<dyn Feed>,
+}
+
+/// Opens a trace of any format.
+pub(crate) fn open(source: &Source, options: &OpenOptions) -> Result<Opened, TraceError> {
     let mut input = Input::open(source)?;
     let trace_name = source.trace_name(&known_endings());
     let is_parquet = input.peek(parquet::MAGIC.len())? == parquet::MAGIC;
@@ -136,7 +160,8 @@ pub(crate) fn open(
                 "leave --format out, or use --format parquet",
             ));
         }
-        return parquet::read(source, input, &trace_name, options, progress);
+        let feed = parquet::open(source, input, options)?;
+        return Ok(Opened { name: trace_name, format: Format::PARQUET, feed });
     }
     let name = input.name.clone();
     let mut blocks = input.into_blocks(options.threaded);
@@ -149,8 +174,8 @@ pub(crate) fn open(
         Some(format) => format.row(),
         None => Some(recognise(&name, &first)?),
     };
-    let Some((row, read)) = row.and_then(|row| match row.reader {
-        Reader::Text { read, .. } => Some((row, read)),
+    let Some((row, lines)) = row.and_then(|row| match row.reader {
+        Reader::Text { lines, .. } => Some((row, lines)),
         Reader::Parquet => None,
     }) else {
         return Err(TraceError::new(
@@ -160,7 +185,8 @@ pub(crate) fn open(
             "leave --format out, the format is then recognised by its content",
         ));
     };
-    read(Text { format: Format(row.name), trace_name, blocks, first, options, progress })
+    let feed = Box::new(Text::new(blocks, first, lines(&name, options)));
+    Ok(Opened { name: trace_name, format: Format(row.name), feed })
 }
 
 /// How much of the beginning is looked at for bytes that no text has.
@@ -223,7 +249,7 @@ fn recognise(name: &str, first: &[u8]) -> Result<&'static Row, TraceError> {
 
 fn unknown(name: &str, lines: &[&[u8]]) -> TraceError {
     let what = match foreign::name_of(lines) {
-        Some(foreign) => format!("this looks like {foreign}, which cannot be read yet"),
+        Some(foreign) => format!("this looks like {foreign}, which cannot be read"),
         None => {
             let start = lines[0].get(..60).unwrap_or(lines[0]);
             format!("no supported format fits lines like '{}'", start.escape_ascii())

@@ -3,65 +3,18 @@
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-use super::cut::extent;
 use super::{FirstAccess, PageTrace, too_large};
 use crate::error::TraceError;
 use crate::request::{NO_CONTENT, Op};
+use crate::requests::Requests;
 use crate::trace::Trace;
-
-/// Every page write brings a content of its own, every page that existed holds one of its own.
-pub(super) fn follow_unique(pages: &mut PageTrace) -> Result<(), TraceError> {
-    let footprint = pages.lpn_address.len();
-    let mut held = vec![NO_CONTENT; footprint];
-    let mut seen = vec![false; footprint];
-    let mut next = 0u32;
-    let mut fresh = || {
-        let id = next;
-        next += 1;
-        id
-    };
-    // At most one content an operation and one a page, of which there are fewer than 2^32 - 1 each.
-    if pages.lpn.len() as u64 + footprint as u64 >= u64::from(NO_CONTENT) {
-        return Err(too_large(&pages.name, "contents"));
-    }
-    pages.initial_content = vec![NO_CONTENT; footprint];
-    pages.content = Vec::with_capacity(pages.lpn.len());
-    for request in 0..pages.requests() {
-        for page_op in pages.page_ops_of(request) {
-            let lpn = pages.lpn[page_op];
-            let page = lpn as usize;
-            if pages.op[request] == Op::Trim {
-                if !pages.is_partial(request, page_op) {
-                    held[page] = NO_CONTENT;
-                    seen[page] = true;
-                }
-                pages.content.push(NO_CONTENT);
-                continue;
-            }
-            if !seen[page] {
-                seen[page] = true;
-                if pages.existed_before(lpn) {
-                    held[page] = fresh();
-                    pages.initial_content[page] = held[page];
-                }
-            }
-            if pages.op[request] == Op::Write {
-                held[page] = fresh();
-            } else if held[page] == NO_CONTENT {
-                pages.quality.reads_after_trim += 1;
-            }
-            pages.content.push(held[page]);
-        }
-    }
-    pages.content_count = next;
-    Ok(())
-}
 
 /// The trace's own contents. See [`PageTrace`] for the rules.
 pub(super) fn follow_recorded(trace: &Trace, pages: &mut PageTrace) -> Result<(), TraceError> {
+    let requests = trace.requests(0..trace.len());
     let mut follower = Follower::new(trace, pages);
     for request in 0..pages.requests() {
-        let carried = Carried::new(trace, request, pages.page_bytes);
+        let carried = Carried::new(&requests, request, pages.page_bytes);
         for (nth, page_op) in pages.page_ops_of(request).enumerate() {
             let lpn = pages.lpn[page_op];
             let partial = pages.is_partial(request, page_op);
@@ -94,15 +47,15 @@ enum Touch {
 }
 
 impl Carried<'_> {
-    fn new(trace: &Trace, request: usize, page_bytes: u32) -> Carried<'_> {
-        let (start, end) = extent(trace, request, page_bytes);
+    fn new<'a>(requests: &Requests<'a>, request: usize, page_bytes: u32) -> Carried<'a> {
+        let (start, end) = requests.extent(request, page_bytes);
         Carried {
-            contents: trace.contents(request),
+            contents: requests.contents(request),
             start,
             end,
             first_page: start / u64::from(page_bytes),
             page_bytes: u64::from(page_bytes),
-            chunk_bytes: u64::from(trace.chunk_bytes),
+            chunk_bytes: u64::from(requests.chunk_bytes),
         }
     }
 
@@ -252,9 +205,10 @@ impl Follower {
 
 /// The content of every chunk before the trace, where a read shows it before anything overwrites it.
 fn contents_before(trace: &Trace, pages: &PageTrace, slots: usize) -> Vec<u32> {
+    let requests = trace.requests(0..trace.len());
     let mut before = vec![UNSEEN; pages.lpn_address.len() * slots];
     for request in 0..pages.requests() {
-        let carried = Carried::new(trace, request, pages.page_bytes);
+        let carried = Carried::new(&requests, request, pages.page_bytes);
         let op = pages.op[request];
         for (nth, page_op) in pages.page_ops_of(request).enumerate() {
             if op == Op::Trim && pages.is_partial(request, page_op) {

@@ -12,16 +12,6 @@ pub(super) struct Cut {
     pub(super) unaligned_content_requests: u64,
 }
 
-/// First byte and the byte behind the last one of request `index`, on its volume. Requests with
-/// contents are moved down to the grid of contents (when pages are made of whole chunks).
-pub(super) fn extent(trace: &Trace, index: usize, page_bytes: u32) -> (u64, u64) {
-    let offset = trace.offset_bytes[index];
-    let chunk = trace.chunk_bytes;
-    let on_grid = page_bytes.is_multiple_of(chunk) && !trace.contents(index).is_empty();
-    let start = if on_grid { offset - offset % u64::from(chunk) } else { offset };
-    (start, start + u64::from(trace.length_bytes[index]))
-}
-
 /// A request's pages on the host's address space, to be sorted by address.
 struct Span {
     first_page: u64,
@@ -31,6 +21,7 @@ struct Span {
 
 pub(super) fn cut(trace: &Trace, page_bytes: u32) -> Result<Cut, TraceError> {
     let requests = trace.len();
+    let all = trace.requests(0..requests);
     if requests > (u32::MAX - 1) as usize {
         return Err(too_large(&trace.name, "requests"));
     }
@@ -43,7 +34,7 @@ pub(super) fn cut(trace: &Trace, page_bytes: u32) -> Result<Cut, TraceError> {
     let mut page_ops = 0u64;
     first_page_op.push(0);
     for request in 0..requests {
-        let (start, end) = extent(trace, request, page_bytes);
+        let (start, end) = all.extent(request, page_bytes);
         unaligned += u64::from(start != trace.offset_bytes[request]);
         let (first, last) = (start / page, (end - 1) / page);
         let head = start % page != 0 || (first == last && end % page != 0);
@@ -74,8 +65,9 @@ pub(super) fn cut(trace: &Trace, page_bytes: u32) -> Result<Cut, TraceError> {
 fn volume_bases(trace: &Trace, page_bytes: u32) -> Result<Vec<u64>, TraceError> {
     let volumes = trace.volume.iter().max().map_or(0, |&v| v as usize + 1);
     let mut pages = vec![0u64; volumes];
+    let all = trace.requests(0..trace.len());
     for request in 0..trace.len() {
-        let (_, end) = extent(trace, request, page_bytes);
+        let (_, end) = all.extent(request, page_bytes);
         let span = &mut pages[trace.volume[request] as usize];
         *span = (*span).max(end.div_ceil(u64::from(page_bytes)));
     }

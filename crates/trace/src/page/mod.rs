@@ -2,63 +2,17 @@
 
 mod content;
 mod cut;
-
-use std::fmt;
-use std::str::FromStr;
+mod made;
+mod source;
+mod zipf;
 
 use serde::Serialize;
+
+pub use source::ContentSource;
 
 use crate::error::{Cause, TraceError};
 use crate::request::{NO_CONTENT, Op};
 use crate::trace::Trace;
-
-/// Where the contents of pages come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ContentSource {
-    /// The trace's own.
-    Recorded,
-    /// Every page write brings a content never seen before; every page that is read before it is
-    /// written holds one of its own.
-    Unique,
-    /// No contents at all, for systems that do not look at them.
-    None,
-}
-
-impl ContentSource {
-    /// `recorded`, `unique` or `none`.
-    pub fn name(self) -> &'static str {
-        match self {
-            ContentSource::Recorded => "recorded",
-            ContentSource::Unique => "unique",
-            ContentSource::None => "none",
-        }
-    }
-}
-
-impl fmt::Display for ContentSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for ContentSource {
-    type Err = TraceError;
-
-    fn from_str(word: &str) -> Result<ContentSource, TraceError> {
-        [ContentSource::Recorded, ContentSource::Unique, ContentSource::None]
-            .into_iter()
-            .find(|source| source.name() == word)
-            .ok_or_else(|| {
-                TraceError::new(
-                    Cause::Argument,
-                    "content",
-                    format!("'{word}' is not a source of contents"),
-                    "use recorded, unique or none",
-                )
-            })
-    }
-}
 
 /// What the first access to a page is, which tells whether the page existed before the trace.
 #[repr(u8)]
@@ -186,11 +140,11 @@ impl PageTrace {
         pages.note_first_accesses();
         match content_source {
             ContentSource::Recorded => content::follow_recorded(trace, &mut pages)?,
-            ContentSource::Unique => content::follow_unique(&mut pages)?,
             ContentSource::None => {
                 pages.content = vec![NO_CONTENT; pages.lpn.len()];
                 pages.initial_content = vec![NO_CONTENT; pages.lpn_address.len()];
             }
+            made_up => made::follow(made_up, &mut pages)?,
         }
         Ok(pages)
     }
@@ -272,6 +226,7 @@ fn check_arguments(trace: &Trace, page_bytes: u32, content_source: ContentSource
             "use a multiple of 512, such as 4096 or 16384",
         ));
     }
+    content_source.check()?;
     if content_source != ContentSource::Recorded {
         return Ok(());
     }
@@ -280,7 +235,7 @@ fn check_arguments(trace: &Trace, page_bytes: u32, content_source: ContentSource
             Cause::NoContent,
             &trace.name,
             "this trace carries no content, which the system needs",
-            "use `--content unique` to give every write a content of its own, or a system that does not look at contents, such as `conventional`",
+            "use `--content unique` to give every write a content of its own, `--content 'zipf(0.8,100000)'` to draw them by popularity, or a system that does not look at contents, such as `conventional`",
         ));
     }
     if !page_bytes.is_multiple_of(trace.chunk_bytes) {

@@ -1,9 +1,12 @@
 //! Where line parsers put what they read.
 
+use crate::columns::Columns;
 use crate::digest::{Digests, fold};
+use crate::feed::Parts;
 use crate::quality::Quality;
 use crate::request::{NO_CONTENT, Op};
-use crate::trace::{Columns, OpenOptions, Volumes};
+use crate::trace::OpenOptions;
+use crate::volumes::Volumes;
 
 use super::fields::{Bad, Complaint, Field};
 use super::intern::{BATCH, Interner};
@@ -38,7 +41,7 @@ pub(crate) struct Collector {
 impl Collector {
     pub(crate) fn new(options: &OpenOptions) -> Collector {
         Collector {
-            columns: Columns { content_start: vec![0], ..Columns::default() },
+            columns: Columns::empty(),
             volumes: Volumes::default(),
             quality: Quality::default(),
             interner: Interner::new(),
@@ -55,8 +58,10 @@ impl Collector {
         const TIME: Field = Field { name: "time", expected: "a time" };
         let first = *self.first_tick.get_or_insert(ticks);
         // Both are below 2^63, so the difference fits.
-        (ticks as i64 - first as i64).checked_mul(ns_per_tick).ok_or_else(|| {
-            let limit = "more than 292 years away from the first request";
+        let time_ns = (ticks as i64 - first as i64).checked_mul(ns_per_tick);
+        // Half of what 64 bits hold in either direction, so that times can be subtracted.
+        time_ns.filter(|time_ns| time_ns.unsigned_abs() < 1 << 62).ok_or_else(|| {
+            let limit = "more than 146 years away from the first request";
             Bad::new(at, Complaint::Beyond(TIME, limit))
         })
     }
@@ -65,6 +70,12 @@ impl Collector {
     #[inline]
     pub(crate) fn volume(&mut self, key: u64, name: impl FnOnce(u64) -> String) -> u32 {
         self.volumes.index(key, name)
+    }
+
+    /// Counts a line that says something else than a request.
+    #[inline]
+    pub(crate) fn pass_line(&mut self) {
+        self.quality.passed_lines += 1;
     }
 
     /// Adds a request; its contents, if any, have been added before.
@@ -147,10 +158,31 @@ impl Collector {
         self.waiting.clear();
     }
 
-    pub(crate) fn into_parts(mut self) -> (Columns, Volumes, Quality) {
+    /// Requests collected and not taken yet.
+    pub(crate) fn rows(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Takes out the requests so far, in file order. The last one stays unless the file is at its end:
+    /// the next line may lengthen it.
+    pub(crate) fn take(&mut self, at_end: bool) -> Columns {
         self.look_up();
-        let mut columns = self.columns;
-        columns.digests = Digests::new(self.interner.digests);
-        (columns, self.volumes, self.quality)
+        self.columns.take_but(usize::from(!at_end))
+    }
+
+    /// The latest time so far, in the collector's terms; nothing may come that is further behind it
+    /// than the sorting window.
+    pub(crate) fn latest_ns(&self) -> i64 {
+        self.latest_ns
+    }
+
+    pub(crate) fn volumes(&self) -> &Volumes {
+        &self.volumes
+    }
+
+    /// What is left when all requests are taken.
+    pub(crate) fn into_parts(self) -> Parts {
+        let digests = Digests::new(self.interner.digests);
+        Parts { volumes: self.volumes, quality: self.quality, digests }
     }
 }

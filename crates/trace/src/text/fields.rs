@@ -7,6 +7,8 @@ pub(crate) const SECTOR_BYTES: u64 = 512;
 /// Highest offset accepted: a request of any length then ends below 2^63 bytes.
 const OFFSET_BYTES_MAX: u64 = i64::MAX as u64 - u32::MAX as u64;
 const LENGTH_BYTES_MAX: u64 = u32::MAX as u64;
+const BEYOND_OFFSET: &str = "an offset beyond 2^63 bytes";
+const BEYOND_LENGTH: &str = "4 GiB or more";
 
 /// A field as messages call it: "`name` 'text' is not `expected`".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,14 +221,14 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
     /// An address in units of `unit` bytes; in bytes.
     #[inline]
     pub(crate) fn offset(&mut self, field: Field, unit: u64) -> Result<u64, Bad> {
-        let units = self.number(field, OFFSET_BYTES_MAX / unit, "an offset beyond 2^63 bytes")?;
+        let units = self.number(field, OFFSET_BYTES_MAX / unit, BEYOND_OFFSET)?;
         Ok(units * unit)
     }
 
     /// A size in units of `unit` bytes; in bytes.
     #[inline]
     pub(crate) fn length(&mut self, field: Field, unit: u64) -> Result<u32, Bad> {
-        let units = self.number(field, LENGTH_BYTES_MAX / unit, "4 GiB or more")?;
+        let units = self.number(field, LENGTH_BYTES_MAX / unit, BEYOND_LENGTH)?;
         Ok((units * unit) as u32)
     }
 
@@ -258,6 +260,44 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
             .filter(|&ns| ns <= i64::MAX as u64);
         self.pass_separator();
         time.ok_or_else(|| Bad::new(start, Complaint::Beyond(field, "beyond 292 years")))
+    }
+
+    /// A number of bytes in hex (`0x...`) up to `max`; `limit` says what a larger one is.
+    #[inline]
+    fn hex(&mut self, field: Field, max: u64, limit: &'static str) -> Result<u64, Bad> {
+        let start = self.at;
+        let digits = self.word(field)?.strip_prefix(b"0x").filter(|digits| !digits.is_empty());
+        let mut value = 0u64;
+        let mut beyond = false;
+        for &byte in digits.ok_or_else(|| Bad::new(start, Complaint::NotA(field)))? {
+            let digit = char::from(byte).to_digit(16);
+            let digit = digit.ok_or_else(|| Bad::new(start, Complaint::NotA(field)))?;
+            beyond |= value >> 60 != 0;
+            value = value << 4 | u64::from(digit);
+        }
+        if beyond || value > max { Err(Bad::new(start, Complaint::Beyond(field, limit))) } else { Ok(value) }
+    }
+
+    /// An address in bytes, in hex.
+    #[inline]
+    pub(crate) fn hex_offset(&mut self, field: Field) -> Result<u64, Bad> {
+        self.hex(field, OFFSET_BYTES_MAX, BEYOND_OFFSET)
+    }
+
+    /// A size in bytes, in hex.
+    #[inline]
+    pub(crate) fn hex_length(&mut self, field: Field) -> Result<u32, Bad> {
+        Ok(self.hex(field, LENGTH_BYTES_MAX, BEYOND_LENGTH)? as u32)
+    }
+
+    /// Whether a field between commas is empty; steps over it then.
+    #[inline]
+    pub(crate) fn nothing(&mut self) -> bool {
+        let nothing = COMMA && self.peek() == Some(b',');
+        if nothing {
+            self.pass_separator();
+        }
+        nothing
     }
 
     /// The text of a field; fails when there is none.

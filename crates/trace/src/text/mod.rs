@@ -9,15 +9,20 @@ pub(crate) use collect::{Collector, Parsed};
 pub(crate) use digits::{add_contents, check_digest};
 pub(crate) use fields::{Bad, Complaint, Field, Fields, SECTOR_BYTES};
 
+use crate::columns::Columns;
 use crate::error::{Cause, TraceError};
-use crate::format::Format;
+use crate::feed::{Feed, Parts};
 use crate::input::{self, Blocks};
 use crate::progress::Progress;
 use crate::quality::BAD_LINES_LISTED;
-use crate::trace::{OnBadLine, OpenOptions, Trace, finish};
+use crate::trace::{OnBadLine, OpenOptions};
+use crate::volumes::Volumes;
 
 /// Reads the lines of one format. It may keep what it needs of the lines before.
-pub(crate) trait LineParser: Sized {
+pub(crate) trait LineParser: Send + Sized + 'static {
+    /// What to do when lines were passed over and none was a request.
+    const NO_REQUESTS: &'static str = "";
+
     fn new(options: &OpenOptions) -> Self;
 
     /// Whether the first line is a header, to be passed over.
@@ -29,17 +34,6 @@ pub(crate) trait LineParser: Sized {
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad>;
 }
 
-/// Everything a text reader needs.
-pub(crate) struct Text<'a> {
-    pub(crate) format: Format,
-    pub(crate) trace_name: String,
-    pub(crate) blocks: Blocks,
-    /// The first block, already read to recognise the format.
-    pub(crate) first: Vec<u8>,
-    pub(crate) options: &'a OpenOptions,
-    pub(crate) progress: &'a dyn Progress,
-}
-
 /// How many of `lines` the format can read.
 pub(crate) fn lines_that_fit<P: LineParser>(lines: &[&[u8]]) -> usize {
     // Disorder says nothing about the layout.
@@ -49,52 +43,107 @@ pub(crate) fn lines_that_fit<P: LineParser>(lines: &[&[u8]]) -> usize {
     lines.iter().filter(|line| parser.line(line, &mut sink).is_ok()).count()
 }
 
-/// Reads a whole text.
-pub(crate) fn read_lines<P: LineParser>(text: Text<'_>) -> Result<Trace, TraceError> {
-    let Text { format, trace_name, mut blocks, first, options, progress } = text;
-    let mut reader = Reader {
+/// Reads blocks of lines into a collector: a [`LineParser`] whose format is forgotten.
+pub(crate) trait Lines: Send {
+    /// Reads a block of whole lines.
+    fn block(&mut self, block: &[u8]) -> Result<(), TraceError>;
+
+    fn sink(&mut self) -> &mut Collector;
+
+    fn seen(&self) -> &Collector;
+
+    /// [`LineParser::NO_REQUESTS`].
+    fn no_requests(&self) -> &'static str;
+
+    fn into_parts(self: Box<Self>) -> Parts;
+}
+
+/// A reader of lines for the input called `name`.
+pub(crate) fn lines<P: LineParser>(name: &str, options: &OpenOptions) -> Box<dyn Lines> {
+    Box::new(Reader {
         parser: P::new(options),
         sink: Collector::new(options),
-        name: &blocks.name.clone(),
+        name: name.to_owned(),
         skip: options.on_bad_line == OnBadLine::Skip,
-    };
-    let mut block = first;
-    while !block.is_empty() {
-        reader.block(&block)?;
-        progress.update(blocks.done(), blocks.total);
-        if progress.cancelled() {
-            return Err(TraceError::cancelled(&blocks.name));
+    })
+}
+
+/// The requests of a text.
+pub(crate) struct Text {
+    blocks: Blocks,
+    /// The block to be read next, empty at the end.
+    block: Vec<u8>,
+    lines: Box<dyn Lines>,
+    any: bool,
+}
+
+impl Text {
+    /// `first` is the first block, already taken from `blocks` to recognise the format.
+    pub(crate) fn new(blocks: Blocks, first: Vec<u8>, lines: Box<dyn Lines>) -> Text {
+        Text { blocks, block: first, lines, any: false }
+    }
+
+    /// The error when there is no request at all.
+    fn nothing(&self) -> TraceError {
+        let name = &self.blocks.name;
+        let quality = &self.lines.seen().quality;
+        if let Some(line) = quality.bad_lines.first() {
+            let what = format!("no line could be read, all were skipped (the first: {line})");
+            let cure = "check the format, or choose another with --format";
+            return TraceError::new(Cause::Empty, name, what, cure);
         }
-        block = blocks.next(block)?;
-    }
-    let (columns, volumes, quality) = reader.sink.into_parts();
-    if columns.time_ns.is_empty() {
-        return Err(nothing_in(&blocks.name, quality.bad_lines.first()));
-    }
-    Ok(finish(&trace_name, format, columns, volumes, quality))
-}
-
-fn nothing_in(name: &str, bad_line: Option<&String>) -> TraceError {
-    match bad_line {
-        None => input::empty(name),
-        Some(line) => TraceError::new(
-            Cause::Empty,
-            name,
-            format!("no line could be read, all were skipped (the first: {line})"),
-            "check the format, or choose another with --format",
-        ),
+        if quality.passed_lines > 0 {
+            let what = format!("there is no request in it, {} lines say other things", quality.passed_lines);
+            return TraceError::new(Cause::Empty, name, what, self.lines.no_requests());
+        }
+        input::empty(name)
     }
 }
 
-struct Reader<'a, P> {
+impl Feed for Text {
+    fn read(&mut self, rows: usize, progress: &dyn Progress) -> Result<Columns, TraceError> {
+        while !self.ended() && self.lines.seen().rows() <= rows {
+            self.lines.block(&self.block)?;
+            progress.update(self.blocks.done(), self.blocks.total);
+            if progress.cancelled() {
+                return Err(TraceError::cancelled(&self.blocks.name));
+            }
+            self.block = self.blocks.next(std::mem::take(&mut self.block))?;
+        }
+        let at_end = self.ended();
+        let columns = self.lines.sink().take(at_end);
+        self.any |= columns.len() > 0;
+        if at_end && !self.any {
+            return Err(self.nothing());
+        }
+        Ok(columns)
+    }
+
+    fn ended(&self) -> bool {
+        self.block.is_empty()
+    }
+
+    fn latest_ns(&self) -> i64 {
+        self.lines.seen().latest_ns()
+    }
+
+    fn volumes(&self) -> &Volumes {
+        self.lines.seen().volumes()
+    }
+
+    fn into_parts(self: Box<Self>, _digests: bool) -> Result<Parts, TraceError> {
+        Ok(self.lines.into_parts())
+    }
+}
+
+struct Reader<P> {
     parser: P,
     sink: Collector,
-    name: &'a str,
+    name: String,
     skip: bool,
 }
 
-impl<P: LineParser> Reader<'_, P> {
-    /// Reads a block of whole lines.
+impl<P: LineParser> Lines for Reader<P> {
     fn block(&mut self, block: &[u8]) -> Result<(), TraceError> {
         let mut rest = block;
         while !rest.is_empty() {
@@ -112,6 +161,24 @@ impl<P: LineParser> Reader<'_, P> {
         Ok(())
     }
 
+    fn sink(&mut self) -> &mut Collector {
+        &mut self.sink
+    }
+
+    fn seen(&self) -> &Collector {
+        &self.sink
+    }
+
+    fn no_requests(&self) -> &'static str {
+        P::NO_REQUESTS
+    }
+
+    fn into_parts(self: Box<Self>) -> Parts {
+        self.sink.into_parts()
+    }
+}
+
+impl<P: LineParser> Reader<P> {
     /// A line that the parser did not like: blank, a comment, a header, or really bad.
     #[cold]
     fn bad_line(&mut self, line: &[u8], bad: &Bad) -> Result<(), TraceError> {
@@ -119,7 +186,7 @@ impl<P: LineParser> Reader<'_, P> {
         if is_blank(line) || (number == 1 && P::is_header(line)) {
             return Ok(());
         }
-        let error = bad.to_error(self.name, number, line);
+        let error = bad.to_error(&self.name, number, line);
         if !self.skip {
             return Err(error);
         }

@@ -1,12 +1,18 @@
 //! The shared sample: a made-up trace, and how each format writes it.
 
+pub(crate) mod cloud;
+mod recorders;
+
 use std::fmt::Write as _;
 
 use flashtwin_trace::{Op, Request, Trace, TraceBuilder};
 
+pub(crate) use cloud::{alibaba, cloudphysics, systor, tencent};
+pub(crate) use recorders::{blkparse, etw, fio_timestamps, fio_waits};
+
 use crate::common::Random;
 
-/// One request of the sample: times in units of 100 ns, the coarsest that any format counts in.
+/// One request of the sample: times in units of 100 ns, as MSR's.
 pub(crate) struct Asked {
     pub(crate) ticks: u64,
     pub(crate) volume: u32,
@@ -61,10 +67,15 @@ pub(crate) fn requests() -> Vec<Asked> {
 
 /// The sample as a trace, made without any reader.
 pub(crate) fn trace(with_content: bool) -> Trace {
+    trace_of(requests(), 100, with_content)
+}
+
+/// Some requests of the sample as a trace, their times cut to multiples of `unit_ns`.
+pub(crate) fn trace_of(requests: Vec<Asked>, unit_ns: u64, with_content: bool) -> Trace {
     let mut builder = TraceBuilder::new("sample");
-    for asked in requests() {
+    for asked in requests {
         let request = Request {
-            time_ns: (asked.ticks * 100) as i64,
+            time_ns: (asked.ticks * 100 / unit_ns * unit_ns) as i64,
             volume: asked.volume,
             op: if asked.read { Op::Read } else { Op::Write },
             offset_bytes: asked.sector * 512,

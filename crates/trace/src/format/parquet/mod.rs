@@ -7,7 +7,7 @@ mod write;
 use std::path::{Path, PathBuf};
 
 pub use columns::{batch_rows, request_columns, request_schema};
-pub(crate) use read::read;
+pub(crate) use read::open;
 pub use write::write_parquet;
 
 use super::{Reader, Row};

@@ -1,7 +1,7 @@
 //! Reading the canonical Parquet.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -21,41 +21,86 @@ use super::{
     SCHEMA_VERSION, digests_path,
 };
 use crate::CHUNK_BYTES;
+use crate::columns::{Columns, check};
 use crate::digest::{Digests, fold};
 use crate::error::{Cause, TraceError};
-use crate::format::Format;
+use crate::feed::{Feed, Parts};
 use crate::input::{Input, Source};
 use crate::progress::Progress;
 use crate::quality::Quality;
 use crate::request::{NO_CONTENT, Op};
-use crate::trace::{Columns, OpenOptions, Trace, Volumes, check, finish};
+use crate::trace::OpenOptions;
+use crate::volumes::Volumes;
 
 const BATCH_ROWS: usize = 1 << 16;
 
-/// Reads the requests of `input`, and the digests beside a plain file.
-pub(crate) fn read(
+/// Opens the requests of `input`. A compressed file, and anything but a file, is taken into memory as
+/// it is, for Parquet is read from its end.
+pub(crate) fn open(
     source: &Source,
     input: Input,
-    trace_name: &str,
     options: &OpenOptions,
-    progress: &dyn Progress,
-) -> Result<Trace, TraceError> {
-    let reader = Requests { name: input.name.clone(), trace_name, options, progress, bytes: input.total };
-    match source {
+) -> Result<Box<dyn Feed>, TraceError> {
+    let name = input.name.clone();
+    let bytes = input.total;
+    let (plan, digests) = match source {
         Source::File(path) if !input.is_compressed() => {
-            let file = File::open(path).map_err(|error| TraceError::io(&input.name, &error))?;
-            reader.read(file, Some(path))
+            let file = File::open(path).map_err(|error| TraceError::io(&name, &error))?;
+            (plan(&name, file)?, Some(digests_path(path)))
         }
-        _ => reader.read(Bytes::from(input.read_all()?), None),
+        _ => (plan(&name, Bytes::from(input.read_all()?))?, None),
+    };
+    if plan.rows == 0 {
+        return Err(crate::input::empty(&name));
     }
+    let quality = first_quality(&plan.metadata, plan.rows);
+    let names: Option<Vec<String>> =
+        plan.metadata.get(KEY_VOLUME_NAMES).and_then(|json| serde_json::from_str(json).ok());
+    Ok(Box::new(Rows {
+        name,
+        window_ns: options.sort_window_ns,
+        bytes,
+        plan,
+        done: 0,
+        ended: false,
+        earliest_ns: i64::MAX,
+        latest_ns: i64::MIN,
+        names: names.unwrap_or_default(),
+        volumes: Volumes::default(),
+        quality,
+        digests,
+    }))
 }
 
-struct Requests<'a> {
-    name: String,
-    trace_name: &'a str,
-    options: &'a OpenOptions,
-    progress: &'a dyn Progress,
-    bytes: u64,
+/// A Parquet file whose schema has been checked.
+struct Plan {
+    batches: ParquetRecordBatchReader,
+    metadata: Metadata,
+    rows: usize,
+}
+
+fn plan<R: ChunkReader + 'static>(name: &str, file: R) -> Result<Plan, TraceError> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| broken(name, &error))?;
+    let metadata = Metadata::of(builder.metadata());
+    check_version(name, &metadata)?;
+    check_schema(name, builder.schema())?;
+    let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
+    let wanted = REQUIRED.iter().map(|(name, _)| *name).chain([CONTENT]);
+    let mask = ProjectionMask::columns(builder.parquet_schema(), wanted);
+    let batches = builder
+        .with_projection(mask)
+        .with_batch_size(BATCH_ROWS)
+        .build()
+        .map_err(|error| broken(name, &error))?;
+    Ok(Plan { batches, metadata, rows })
+}
+
+/// The counters of the first reading, which the file keeps, to be added to.
+fn first_quality(metadata: &Metadata, rows: usize) -> Quality {
+    let kept = metadata.get(KEY_QUALITY).and_then(|json| serde_json::from_str(json).ok());
+    let quality = kept.unwrap_or_else(|| Quality { lines: rows as u64, ..Quality::default() });
+    // Warnings are judged again.
+    Quality { warnings: Vec::new(), ..quality }
 }
 
 /// The columns that must be there, and their types as the schema has them.
@@ -70,116 +115,138 @@ const CONTENT: &str = "content";
 const SCHEMA_CURE: &str =
     "write the columns as docs/trace-formats.md lists them, or make the file with `flashtwin trace convert`";
 
-impl Requests<'_> {
-    fn malformed(&self, what: impl Into<String>) -> TraceError {
-        TraceError::new(Cause::Malformed, &self.name, what, SCHEMA_CURE)
-    }
+fn malformed(name: &str, what: impl Into<String>) -> TraceError {
+    TraceError::new(Cause::Malformed, name, what, SCHEMA_CURE)
+}
 
-    fn broken(&self, error: &dyn std::fmt::Display) -> TraceError {
-        TraceError::new(
-            Cause::Malformed,
-            &self.name,
-            format!("this Parquet file cannot be read ({error})"),
-            "it may be truncated: fetch or write it again",
-        )
-    }
+fn broken(name: &str, error: &dyn std::fmt::Display) -> TraceError {
+    TraceError::new(
+        Cause::Malformed,
+        name,
+        format!("this Parquet file cannot be read ({error})"),
+        "it may be truncated: fetch or write it again",
+    )
+}
 
-    fn read<R: ChunkReader + 'static>(&self, file: R, path: Option<&Path>) -> Result<Trace, TraceError> {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| self.broken(&error))?;
-        let metadata = Metadata::of(builder.metadata());
-        self.check_version(&metadata)?;
-        self.check_schema(builder.schema())?;
-        let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
-        let wanted = REQUIRED.iter().map(|(name, _)| *name).chain([CONTENT]);
-        let mask = ProjectionMask::columns(builder.parquet_schema(), wanted);
-        let batches = builder
-            .with_projection(mask)
-            .with_batch_size(BATCH_ROWS)
-            .build()
-            .map_err(|error| self.broken(&error))?;
-        let mut columns = self.read_batches(batches, rows)?;
-        if columns.time_ns.is_empty() {
-            return Err(crate::input::empty(&self.name));
-        }
-        if let Some(path) = path
-            && !columns.content.is_empty()
-        {
-            columns.digests = read_digests(&digests_path(path), &metadata)?;
-        }
-        check(&self.name, &columns)?;
-        self.finish(columns, &metadata)
-    }
-
-    fn check_version(&self, metadata: &Metadata) -> Result<(), TraceError> {
-        if let Some(version) = metadata.get(KEY_SCHEMA) {
-            let known = version.parse::<u32>().is_ok_and(|version| version <= SCHEMA_VERSION);
-            if !known {
-                return Err(self.malformed(format!(
-                    "schema version '{version}' is not known, {SCHEMA_VERSION} was expected"
-                )));
-            }
-        }
-        match metadata.get(KEY_CHUNK_BYTES) {
-            Some(bytes) if bytes != CHUNK_BYTES.to_string() => {
-                Err(self.malformed(format!("contents of {bytes} bytes each, {CHUNK_BYTES} was expected")))
-            }
-            _ => Ok(()),
+fn check_version(name: &str, metadata: &Metadata) -> Result<(), TraceError> {
+    if let Some(version) = metadata.get(KEY_SCHEMA) {
+        let known = version.parse::<u32>().is_ok_and(|version| version <= SCHEMA_VERSION);
+        if !known {
+            return Err(malformed(
+                name,
+                format!("schema version '{version}' is not known, {SCHEMA_VERSION} was expected"),
+            ));
         }
     }
-
-    fn check_schema(&self, schema: &Schema) -> Result<(), TraceError> {
-        for (name, expected) in &REQUIRED {
-            let Ok(field) = schema.field_with_name(name) else {
-                let present: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
-                return Err(self.malformed(format!(
-                    "column {name} ({expected}) is missing; the file has {}",
-                    present.join(", ")
-                )));
-            };
-            if !field.data_type().is_integer() {
-                return Err(self
-                    .malformed(format!("column {name} is {}, {expected} was expected", field.data_type())));
-            }
+    match metadata.get(KEY_CHUNK_BYTES) {
+        Some(bytes) if bytes != CHUNK_BYTES.to_string() => {
+            Err(malformed(name, format!("contents of {bytes} bytes each, {CHUNK_BYTES} was expected")))
         }
-        match schema.field_with_name(CONTENT).map(|f| f.data_type()) {
-            Err(_) | Ok(DataType::Null) => Ok(()),
-            Ok(DataType::List(item) | DataType::LargeList(item)) if item.data_type().is_integer() => Ok(()),
-            Ok(other) => {
-                Err(self.malformed(format!("column {CONTENT} is {other}, List(UInt32) was expected")))
-            }
-        }
+        _ => Ok(()),
     }
+}
 
-    fn read_batches(&self, batches: ParquetRecordBatchReader, rows: usize) -> Result<Columns, TraceError> {
-        let mut columns = Columns {
-            time_ns: Vec::with_capacity(rows),
-            volume: Vec::with_capacity(rows),
-            op: Vec::with_capacity(rows),
-            offset_bytes: Vec::with_capacity(rows),
-            length_bytes: Vec::with_capacity(rows),
-            content_start: vec![0],
-            ..Columns::default()
+fn check_schema(file: &str, schema: &Schema) -> Result<(), TraceError> {
+    for (name, expected) in &REQUIRED {
+        let Ok(field) = schema.field_with_name(name) else {
+            let present: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+            return Err(malformed(
+                file,
+                format!("column {name} ({expected}) is missing; the file has {}", present.join(", ")),
+            ));
         };
-        for batch in batches {
-            let batch = batch.map_err(|error| self.broken(&error))?;
+        if !field.data_type().is_integer() {
+            let what = format!("column {name} is {}, {expected} was expected", field.data_type());
+            return Err(malformed(file, what));
+        }
+    }
+    match schema.field_with_name(CONTENT).map(|f| f.data_type()) {
+        Err(_) | Ok(DataType::Null) => Ok(()),
+        Ok(DataType::List(item) | DataType::LargeList(item)) if item.data_type().is_integer() => Ok(()),
+        Ok(other) => Err(malformed(file, format!("column {CONTENT} is {other}, List(UInt32) was expected"))),
+    }
+}
+
+/// The rows of a Parquet file.
+struct Rows {
+    name: String,
+    window_ns: u64,
+    /// Bytes of the file.
+    bytes: u64,
+    plan: Plan,
+    /// Rows read so far.
+    done: usize,
+    ended: bool,
+    earliest_ns: i64,
+    latest_ns: i64,
+    /// Names of the volumes by their number in the file.
+    names: Vec<String>,
+    volumes: Volumes,
+    quality: Quality,
+    /// Where the digests of contents may lie.
+    digests: Option<PathBuf>,
+}
+
+impl Feed for Rows {
+    fn read(&mut self, rows: usize, progress: &dyn Progress) -> Result<Columns, TraceError> {
+        let expected = rows.min(self.plan.rows - self.done.min(self.plan.rows));
+        let mut columns = Columns::with_capacity(expected);
+        while !self.ended && columns.len() < rows {
+            let Some(batch) = self.plan.batches.next() else {
+                self.ended = true;
+                break;
+            };
+            let batch = batch.map_err(|error| broken(&self.name, &error))?;
             self.append(&batch, &mut columns)?;
-            let share = columns.time_ns.len() as f64 / rows.max(1) as f64;
-            self.progress.update((self.bytes as f64 * share) as u64, self.bytes);
-            if self.progress.cancelled() {
+            let done = self.done + columns.len();
+            let share = done as f64 / self.plan.rows.max(1) as f64;
+            progress.update((self.bytes as f64 * share) as u64, self.bytes);
+            if progress.cancelled() {
                 return Err(TraceError::cancelled(&self.name));
             }
         }
+        check(&self.name, &columns, self.done)?;
+        self.check_order(&columns.time_ns)?;
+        for volume in &mut columns.volume {
+            *volume = self.volumes.index(u64::from(*volume), |key| {
+                self.names.get(key as usize).cloned().unwrap_or_else(|| key.to_string())
+            });
+        }
+        self.done += columns.len();
         Ok(columns)
     }
 
+    fn ended(&self) -> bool {
+        self.ended
+    }
+
+    fn latest_ns(&self) -> i64 {
+        self.latest_ns
+    }
+
+    fn volumes(&self) -> &Volumes {
+        &self.volumes
+    }
+
+    fn into_parts(self: Box<Self>, digests: bool) -> Result<Parts, TraceError> {
+        let digests = match &self.digests {
+            Some(path) if digests => read_digests(path, &self.plan.metadata)?,
+            _ => Digests::default(),
+        };
+        Ok(Parts { volumes: self.volumes, quality: self.quality, digests })
+    }
+}
+
+impl Rows {
     fn append(&self, batch: &RecordBatch, columns: &mut Columns) -> Result<(), TraceError> {
-        let row = columns.time_ns.len() as u64;
+        let row = (self.done + columns.len()) as u64;
         let column = |name: &str| {
-            batch.column_by_name(name).ok_or_else(|| self.malformed(format!("column {name} is missing")))
+            let found = batch.column_by_name(name);
+            found.ok_or_else(|| malformed(&self.name, format!("column {name} is missing")))
         };
         let fail = |name: &'static str| {
             move |(at, what): (usize, String)| {
-                self.malformed(format!("column {name}: {what}")).at_line(row + at as u64 + 1, None)
+                malformed(&self.name, format!("column {name}: {what}")).at_line(row + at as u64 + 1, None)
             }
         };
         extend::<Int64Type>(&mut columns.time_ns, column("time_ns")?).map_err(fail("time_ns"))?;
@@ -206,58 +273,39 @@ impl Requests<'_> {
         Ok(())
     }
 
-    fn finish(&self, mut columns: Columns, metadata: &Metadata) -> Result<Trace, TraceError> {
-        let mut quality: Quality = metadata
-            .get(KEY_QUALITY)
-            .and_then(|json| serde_json::from_str(json).ok())
-            .unwrap_or_else(|| Quality { lines: columns.time_ns.len() as u64, ..Quality::default() });
-        // They are judged again.
-        quality.warnings.clear();
-        self.check_order(&columns.time_ns, &mut quality)?;
-        let names: Vec<String> = metadata
-            .get(KEY_VOLUME_NAMES)
-            .and_then(|json| serde_json::from_str(json).ok())
-            .unwrap_or_default();
-        let mut volumes = Volumes::default();
-        for volume in &mut columns.volume {
-            *volume = volumes.index(u64::from(*volume), |key| {
-                let name = names.get(key as usize).cloned();
-                name.unwrap_or_else(|| key.to_string())
-            });
-        }
-        let format = Format::PARQUET;
-        Ok(finish(self.trace_name, format, columns, volumes, quality))
-    }
-
-    fn check_order(&self, time_ns: &[i64], quality: &mut Quality) -> Result<(), TraceError> {
-        let mut latest = i64::MIN;
-        for (row, &time) in time_ns.iter().enumerate() {
-            if time >= latest {
-                latest = time;
+    /// Follows the times of the next rows, which may step back as far as the sorting window allows.
+    fn check_order(&mut self, time_ns: &[i64]) -> Result<(), TraceError> {
+        for (at, &time) in time_ns.iter().enumerate() {
+            self.earliest_ns = self.earliest_ns.min(time);
+            if time >= self.latest_ns {
+                self.latest_ns = time;
                 continue;
             }
-            let behind = latest.abs_diff(time);
-            if behind > self.options.sort_window_ns {
-                return Err(TraceError::new(
-                    Cause::Disorder,
-                    &self.name,
-                    format!(
-                        "time_ns {time} is {:.6} s earlier than a request before it, the sorting window is {:.6} s",
-                        behind as f64 / 1e9,
-                        self.options.sort_window_ns as f64 / 1e9
-                    ),
-                    format!("sort the file by time, or widen the window: sort_window_ns = {behind} or more (--sort-window on the command line)"),
-                )
-                .at_line(row as u64 + 1, None));
+            let behind = self.latest_ns.abs_diff(time);
+            if behind > self.window_ns {
+                return Err(self.too_early(time, behind, self.done + at));
             }
-            quality.reordered_requests += 1;
-            quality.largest_step_back_ns = quality.largest_step_back_ns.max(behind);
+            self.quality.reordered_requests += 1;
+            self.quality.largest_step_back_ns = self.quality.largest_step_back_ns.max(behind);
         }
-        let span = latest.checked_sub(time_ns.iter().copied().min().unwrap_or(0));
-        match span {
-            Some(_) => Ok(()),
-            None => Err(self.malformed("time_ns spans more than 292 years")),
+        match self.latest_ns.checked_sub(self.earliest_ns) {
+            None if !time_ns.is_empty() => Err(malformed(&self.name, "time_ns spans more than 292 years")),
+            _ => Ok(()),
         }
+    }
+
+    fn too_early(&self, time: i64, behind: u64, row: usize) -> TraceError {
+        TraceError::new(
+            Cause::Disorder,
+            &self.name,
+            format!(
+                "time_ns {time} is {:.6} s earlier than a request before it, the sorting window is {:.6} s",
+                behind as f64 / 1e9,
+                self.window_ns as f64 / 1e9
+            ),
+            format!("sort the file by time, or widen the window: sort_window_ns = {behind} or more (--sort-window on the command line)"),
+        )
+        .at_line(row as u64 + 1, None)
     }
 }
 

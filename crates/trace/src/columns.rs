@@ -1,0 +1,233 @@
+//! Columns of requests on their way into a trace: checked, sorted, numbered.
+
+use std::ops::Range;
+
+use crate::CHUNK_BYTES;
+use crate::digest::Digests;
+use crate::error::{Cause, TraceError};
+use crate::request::{NO_CONTENT, Op};
+use crate::volumes::Appearance;
+
+/// The columns of a trace as anyone may bring them; see the fields of [`Trace`].
+///
+/// Unlike there, times may start anywhere, volumes need not be dense and content ids may be any numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Columns {
+    pub time_ns: Vec<i64>,
+    pub volume: Vec<u32>,
+    pub op: Vec<Op>,
+    pub offset_bytes: Vec<u64>,
+    pub length_bytes: Vec<u32>,
+    pub content_start: Vec<u64>,
+    pub content: Vec<u32>,
+    pub digests: Digests,
+}
+
+impl Columns {
+    /// No requests yet.
+    pub(crate) fn empty() -> Columns {
+        Columns { content_start: vec![0], ..Columns::default() }
+    }
+
+    /// No requests yet, but space for some.
+    pub(crate) fn with_capacity(requests: usize) -> Columns {
+        Columns {
+            time_ns: Vec::with_capacity(requests),
+            volume: Vec::with_capacity(requests),
+            op: Vec::with_capacity(requests),
+            offset_bytes: Vec::with_capacity(requests),
+            length_bytes: Vec::with_capacity(requests),
+            ..Columns::empty()
+        }
+    }
+
+    /// Number of requests.
+    pub(crate) fn len(&self) -> usize {
+        self.time_ns.len()
+    }
+
+    /// Adds the requests `rows` of `from` behind these. Digests stay where they are.
+    pub(crate) fn extend_from(&mut self, from: &Columns, rows: Range<usize>) {
+        self.time_ns.extend_from_slice(&from.time_ns[rows.clone()]);
+        self.volume.extend_from_slice(&from.volume[rows.clone()]);
+        self.op.extend_from_slice(&from.op[rows.clone()]);
+        self.offset_bytes.extend_from_slice(&from.offset_bytes[rows.clone()]);
+        self.length_bytes.extend_from_slice(&from.length_bytes[rows.clone()]);
+        let starts = &from.content_start[rows.start..=rows.end];
+        let shift = (self.content.len() as u64).wrapping_sub(starts[0]);
+        self.content_start.extend(starts[1..].iter().map(|&start| start.wrapping_add(shift)));
+        self.content.extend_from_slice(&from.content[starts[0] as usize..starts[rows.len()] as usize]);
+    }
+
+    /// Removes the first `count` requests.
+    pub(crate) fn drop_first(&mut self, count: usize) {
+        if count == 0 {
+            return;
+        }
+        self.time_ns.drain(..count);
+        self.volume.drain(..count);
+        self.op.drain(..count);
+        self.offset_bytes.drain(..count);
+        self.length_bytes.drain(..count);
+        self.content_start.drain(..count);
+        let first = self.content_start[0];
+        self.content.drain(..first as usize);
+        self.content_start.iter_mut().for_each(|start| *start -= first);
+    }
+
+    /// Takes all requests out but the last `keep`.
+    pub(crate) fn take_but(&mut self, keep: usize) -> Columns {
+        let taken = self.len().saturating_sub(keep);
+        let mut rest = Columns::empty();
+        rest.extend_from(self, taken..self.len());
+        let mut all = std::mem::replace(self, rest);
+        all.time_ns.truncate(taken);
+        all.volume.truncate(taken);
+        all.op.truncate(taken);
+        all.offset_bytes.truncate(taken);
+        all.length_bytes.truncate(taken);
+        all.content_start.truncate(taken + 1);
+        all.content.truncate(all.content_start[taken] as usize);
+        all
+    }
+}
+
+/// Checks that columns agree with each other and that requests are possible. `first_row` requests came
+/// before these, for error messages.
+pub(crate) fn check(name: &str, columns: &Columns, first_row: usize) -> Result<(), TraceError> {
+    let bad = |what: String, row: Option<usize>| {
+        let error = TraceError::new(Cause::Malformed, name, what, "");
+        Err(match row {
+            Some(row) => error.at_line((first_row + row) as u64 + 1, None),
+            None => error,
+        })
+    };
+    let requests = columns.time_ns.len();
+    for (column, length) in [
+        ("volume", columns.volume.len()),
+        ("op", columns.op.len()),
+        ("offset_bytes", columns.offset_bytes.len()),
+        ("length_bytes", columns.length_bytes.len()),
+    ] {
+        if length != requests {
+            return bad(format!("column {column} has {length} rows, time_ns has {requests}"), None);
+        }
+    }
+    for (row, (&offset, &length)) in columns.offset_bytes.iter().zip(&columns.length_bytes).enumerate() {
+        if length == 0 {
+            return bad("a request of 0 bytes".to_owned(), Some(row));
+        }
+        if offset > i64::MAX as u64 - u64::from(length) {
+            return bad(format!("offset {offset} reaches beyond 2^63 bytes"), Some(row));
+        }
+    }
+    let starts = &columns.content_start;
+    if starts.is_empty() && columns.content.is_empty() {
+        return Ok(());
+    }
+    if starts.len() != requests + 1
+        || starts.first() != Some(&0)
+        || starts.last() != Some(&(columns.content.len() as u64))
+    {
+        return bad(
+            "content_start must have one entry more than there are requests, begin with 0 and end with the length of content"
+                .to_owned(),
+            None,
+        );
+    }
+    for (row, pair) in starts.windows(2).enumerate() {
+        let wanted = u64::from(columns.length_bytes[row].div_ceil(CHUNK_BYTES));
+        let got = pair[1].wrapping_sub(pair[0]);
+        if got != 0 && got != wanted {
+            return bad(
+                format!(
+                    "a request of {} bytes must have {wanted} contents (one for each {CHUNK_BYTES} bytes it begins) or none, it has {got}",
+                    columns.length_bytes[row]
+                ),
+                Some(row),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Checks that every content has its digest, if there are digests.
+pub(crate) fn check_digests(name: &str, columns: &Columns) -> Result<(), TraceError> {
+    let digests = columns.digests.len();
+    let lacks = |&&id: &&u32| id != NO_CONTENT && id as usize >= digests;
+    match columns.content.iter().find(lacks).filter(|_| digests > 0) {
+        None => Ok(()),
+        Some(id) => Err(TraceError::new(
+            Cause::Malformed,
+            name,
+            format!("content {id} has no digest, there are {digests}"),
+            "",
+        )),
+    }
+}
+
+/// Sorts by time, stably.
+pub(crate) fn sort_by_time(columns: &mut Columns) {
+    let mut order: Vec<usize> = (0..columns.time_ns.len()).collect();
+    order.sort_by_key(|&row| columns.time_ns[row]);
+    if columns.content_start.len() > 1 {
+        let mut content = Vec::with_capacity(columns.content.len());
+        let mut starts = Vec::with_capacity(columns.content_start.len());
+        starts.push(0);
+        for &row in &order {
+            let start = columns.content_start[row] as usize;
+            let end = columns.content_start[row + 1] as usize;
+            content.extend_from_slice(&columns.content[start..end]);
+            starts.push(content.len() as u64);
+        }
+        columns.content = content;
+        columns.content_start = starts;
+    }
+    fn permute<T: Copy>(column: &mut Vec<T>, order: &[usize]) {
+        *column = order.iter().map(|&row| column[row]).collect();
+    }
+    permute(&mut columns.time_ns, &order);
+    permute(&mut columns.volume, &order);
+    permute(&mut columns.op, &order);
+    permute(&mut columns.offset_bytes, &order);
+    permute(&mut columns.length_bytes, &order);
+}
+
+/// Gives contents ids in order of first appearance, so that equal traces have equal ids.
+pub(crate) fn number_contents_by_appearance(columns: &mut Columns) {
+    let mut next = 0;
+    let in_order = columns.content.iter().all(|&id| {
+        if id == next {
+            next += 1;
+        }
+        id < next || id == NO_CONTENT
+    });
+    if !in_order {
+        let mut appearance = Appearance::default();
+        let mut digests = Vec::new();
+        for id in &mut columns.content {
+            if *id == NO_CONTENT {
+                continue;
+            }
+            let (number, fresh) = appearance.number(*id);
+            if fresh {
+                digests.extend(columns.digests.get(*id));
+            }
+            *id = number;
+        }
+        columns.digests = Digests::new(digests);
+    } else if !columns.digests.is_empty() {
+        columns.digests.bytes.truncate(next as usize);
+    }
+}
+
+/// Counts requests with contents that do not begin on the grid of contents.
+pub(crate) fn count_unaligned(columns: &Columns) -> u64 {
+    columns
+        .content_start
+        .windows(2)
+        .zip(&columns.offset_bytes)
+        .filter(|(pair, offset)| pair[0] != pair[1] && *offset % u64::from(CHUNK_BYTES) != 0)
+        .count() as u64
+}

@@ -1,0 +1,37 @@
+//! A trace on its way in: requests in the order of the file, some at a time.
+
+use crate::columns::Columns;
+use crate::digest::Digests;
+use crate::error::TraceError;
+use crate::progress::Progress;
+use crate::quality::Quality;
+use crate::volumes::Volumes;
+
+/// Brings the requests of an input. Whole traces and streams are made of the same ones.
+pub(crate) trait Feed: Send {
+    /// The next requests in file order: about `rows` of them or more, fewer only at the end. Volumes
+    /// are indices into [`Feed::volumes`].
+    ///
+    /// # Errors
+    /// Also when the input ends without any request at all.
+    fn read(&mut self, rows: usize, progress: &dyn Progress) -> Result<Columns, TraceError>;
+
+    /// Whether all requests have been read.
+    fn ended(&self) -> bool;
+
+    /// The latest time so far. What comes may be earlier by the sorting window, not by more.
+    fn latest_ns(&self) -> i64;
+
+    /// The volumes met so far.
+    fn volumes(&self) -> &Volumes;
+
+    /// What else was found, at the end. Digests of contents are read only if wanted.
+    fn into_parts(self: Box<Self>, digests: bool) -> Result<Parts, TraceError>;
+}
+
+/// What belongs to a trace beside its requests.
+pub(crate) struct Parts {
+    pub(crate) volumes: Volumes,
+    pub(crate) quality: Quality,
+    pub(crate) digests: Digests,
+}

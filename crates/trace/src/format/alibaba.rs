@@ -1,0 +1,60 @@
+//! Alibaba block traces: `device_id,opcode,offset,length,timestamp`.
+//!
+//! Offsets and lengths are bytes, times microseconds since 1970, the opcode is R or W. Each virtual
+//! disk is a volume.
+//!
+//! Source: Alibaba, block-traces (io_traces.csv, January 2020), README; J. Li et al., "An In-Depth
+//! Analysis of Cloud Block Storage Workloads in Large-Scale Production", IISWC '20.
+
+use super::{Reader, Row};
+use crate::request::Op;
+use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
+use crate::trace::OpenOptions;
+
+pub(crate) const ROW: Row = Row {
+    name: "alibaba",
+    aliases: &["alibaba-block"],
+    layout: "device_id,R|W,offset_bytes,length_bytes,time_us",
+    yields_to: None,
+    reader: Reader::text::<Alibaba>(),
+};
+
+const NS_PER_US: i64 = 1000;
+
+const DEVICE: Field = Field { name: "device id", expected: "a whole number" };
+const OPCODE: Field = Field { name: "opcode", expected: "R or W" };
+const OFFSET: Field = Field { name: "offset", expected: "a number of bytes" };
+const LENGTH: Field = Field { name: "length", expected: "a number of bytes" };
+const TIME: Field = Field { name: "timestamp", expected: "a whole number of microseconds" };
+
+struct Alibaba;
+
+impl LineParser for Alibaba {
+    fn new(_options: &OpenOptions) -> Alibaba {
+        Alibaba
+    }
+
+    fn is_header(line: &[u8]) -> bool {
+        line.starts_with(b"device_id")
+    }
+
+    #[inline]
+    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+        let mut fields = Fields::<true>::new(line);
+        let device = fields.small(DEVICE)?;
+        let opcode_at = fields.at;
+        let op = match fields.word(OPCODE)? {
+            b"W" => Op::Write,
+            b"R" => Op::Read,
+            _ => return Err(Bad::new(opcode_at, Complaint::NotA(OPCODE))),
+        };
+        let offset_bytes = fields.offset(OFFSET, 1)?;
+        let length_bytes = fields.length(LENGTH, 1)?;
+        let time_at = fields.at;
+        let time = fields.ticks(TIME)?;
+        fields.end()?;
+        let time_ns = sink.time(time, NS_PER_US, time_at)?;
+        let volume = sink.volume(u64::from(device), |device| device.to_string());
+        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+    }
+}

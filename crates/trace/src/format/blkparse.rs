@@ -1,0 +1,136 @@
+//! blkparse text, default format: `major,minor cpu sequence time pid action rwbs sector + sectors [process]`.
+//!
+//! A request passes through many events; those of one action are taken, D (issued to the driver) unless
+//! the options say otherwise, and all others passed over and counted. Times are seconds with nine
+//! decimals, addresses and sizes 512-byte sectors. What is asked is in the flags (RWBS), behind an F for
+//! a flush that goes ahead: R reads, W writes, D discards; ZA (zone append) writes. Events without sectors
+//! (flushes, commands passed through to the drive) are empty requests. Messages at the beginning and
+//! the summary at the end are passed over. Each device is a volume.
+//!
+//! Source: blktrace, blkparse(1), and blkparse_fmt.c for the default format of each action.
+
+use super::{Reader, Row};
+use crate::request::Op;
+use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
+use crate::trace::OpenOptions;
+
+pub(crate) const ROW: Row = Row {
+    name: "blkparse",
+    aliases: &["blktrace"],
+    layout: "major,minor cpu sequence time_s pid action rwbs sector + sectors [process]",
+    yields_to: None,
+    reader: Reader::text::<Blkparse>(),
+};
+
+const NS_PER_SECOND: u64 = 1_000_000_000;
+
+const DEVICE: Field = Field { name: "device", expected: "major and minor number, such as 8,16" };
+const CPU: Field = Field { name: "CPU", expected: "a whole number" };
+const SEQUENCE: Field = Field { name: "sequence number", expected: "a whole number" };
+const TIME: Field = Field { name: "time", expected: "a decimal number of seconds" };
+const PID: Field = Field { name: "process id", expected: "a whole number" };
+const ACTION: Field = Field { name: "action", expected: "one or two letters, such as Q, D or C" };
+const RWBS: Field = Field { name: "flags", expected: "R, W, D, N or Z with further letters" };
+const SECTOR: Field = Field { name: "sector", expected: "a number of 512-byte sectors" };
+const PLUS: Field = Field { name: "separator", expected: "a plus sign" };
+const SIZE: Field = Field { name: "size", expected: "a number of 512-byte sectors" };
+
+struct Blkparse {
+    /// The letter of the action taken.
+    action: u8,
+    /// Whether lines of the summary are being passed over.
+    in_summary: bool,
+}
+
+impl LineParser for Blkparse {
+    const NO_REQUESTS: &'static str =
+        "no line is a request of the action looked for: choose another with --blkparse-action Q, D or C";
+
+    fn new(options: &OpenOptions) -> Blkparse {
+        Blkparse { action: options.blkparse_action.letter(), in_summary: false }
+    }
+
+    #[inline]
+    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+        let mut fields = Fields::<false>::new(line);
+        if !matches!(fields.peek(), Some(b'0'..=b'9')) {
+            return self.other(&fields, sink);
+        }
+        let device_at = fields.at;
+        let (major, minor) =
+            device(fields.word(DEVICE)?).ok_or_else(|| Bad::new(device_at, Complaint::NotA(DEVICE)))?;
+        fields.small(CPU)?;
+        fields.number(SEQUENCE, u64::MAX, "beyond 2^64")?;
+        let time_at = fields.at;
+        let time = fields.decimal_time(TIME, NS_PER_SECOND)?;
+        fields.number(PID, u64::MAX, "beyond 2^64")?;
+        let action_at = fields.at;
+        let action = fields.word(ACTION)?;
+        if action.len() > 2 || !action.iter().all(u8::is_ascii_alphabetic) {
+            return Err(Bad::new(action_at, Complaint::NotA(ACTION)));
+        }
+        self.in_summary = false;
+        if action != [self.action] {
+            sink.pass_line();
+            return Ok(());
+        }
+        let (op, offset_bytes, length_bytes) = what(&mut fields)?;
+        let time_ns = sink.time(time, 1, time_at)?;
+        let key = u64::from(major) << 32 | u64::from(minor);
+        let volume = sink.volume(key, |_| format!("{major},{minor}"));
+        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+    }
+}
+
+impl Blkparse {
+    /// A line that begins as no event does: the summary, a message, or a bad one.
+    #[cold]
+    fn other(&mut self, fields: &Fields<'_, false>, sink: &mut Collector) -> Result<(), Bad> {
+        let text = &fields.line[fields.at..];
+        let begins = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start.as_bytes()));
+        self.in_summary |= begins(&["CPU", "Total (", "Throughput (", "Events ("]);
+        if self.in_summary || begins(&["Input file "]) {
+            sink.pass_line();
+            return Ok(());
+        }
+        Err(Bad::new(fields.at, Complaint::NotA(DEVICE)))
+    }
+}
+
+/// `major,minor`.
+#[inline]
+fn device(word: &[u8]) -> Option<(u32, u32)> {
+    let comma = memchr::memchr(b',', word)?;
+    let number = |digits: &[u8]| -> Option<u32> { std::str::from_utf8(digits).ok()?.parse().ok() };
+    Some((number(&word[..comma])?, number(&word[comma + 1..])?))
+}
+
+/// What a line asks for, from its flags on: kind, first byte, bytes.
+#[inline]
+fn what(fields: &mut Fields<'_, false>) -> Result<(Op, u64, u32), Bad> {
+    const NOTHING: (Op, u64, u32) = (Op::Write, 0, 0);
+    let flags_at = fields.at;
+    let flags = fields.word(RWBS)?;
+    let main = flags.strip_prefix(b"F").unwrap_or(flags);
+    let op = match main {
+        [b'R', ..] => Op::Read,
+        [b'W', ..] | [b'Z', b'A', ..] => Op::Write,
+        [b'D', ..] => Op::Trim,
+        [] | [b'N' | b'Z', ..] => return Ok(NOTHING),
+        _ => return Err(Bad::new(flags_at, Complaint::NotA(RWBS))),
+    };
+    // Without sectors only the process follows, or (completed) a sector without a size.
+    if matches!(fields.peek(), Some(b'[' | b'(')) {
+        return Ok(NOTHING);
+    }
+    let offset_bytes = fields.offset(SECTOR, SECTOR_BYTES)?;
+    if matches!(fields.peek(), Some(b'[' | b'(')) {
+        return Ok(NOTHING);
+    }
+    let plus_at = fields.at;
+    if fields.word(PLUS)? != b"+" {
+        return Err(Bad::new(plus_at, Complaint::NotA(PLUS)));
+    }
+    let length_bytes = fields.length(SIZE, SECTOR_BYTES)?;
+    Ok((op, offset_bytes, length_bytes))
+}

@@ -1,0 +1,80 @@
+//! CloudPhysics virtual machines: `version,time,op,size,lbn`.
+//!
+//! vSCSI records as text: the version of the record (1 or 2), the time in seconds (whole ones in the
+//! published sample: two hours of a disk), the SCSI operation code in hex, bytes, and 512-byte sectors.
+//! Reads and writes of 6, 10, 12 and 16 bytes are requests; other commands (inquiries, cache flushes,
+//! UNMAP, whose addresses are not recorded) are passed over and counted. One file is one virtual disk.
+//!
+//! Source: libCacheSim, data/cloudPhysicsIO.csv and its guide on the units of a trace; C. Waldspurger et
+//! al., "Efficient MRC Construction with SHARDS", FAST '15; operation codes: SCSI Block Commands (SBC-4).
+
+use super::{Reader, Row};
+use crate::request::Op;
+use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
+use crate::trace::OpenOptions;
+
+pub(crate) const ROW: Row = Row {
+    name: "cloudphysics",
+    aliases: &["vscsi"],
+    layout: "version,time_s,op,size_bytes,lbn_512, op 28 = read, 2a = write",
+    yields_to: None,
+    reader: Reader::text::<CloudPhysics>(),
+};
+
+const NS_PER_SECOND: u64 = 1_000_000_000;
+
+const VERSION: Field = Field { name: "version", expected: "1 or 2" };
+const TIME: Field = Field { name: "time", expected: "a number of seconds" };
+const OP: Field = Field { name: "op", expected: "a SCSI operation code in hex, such as 28 or 2a" };
+const SIZE: Field = Field { name: "size", expected: "a number of bytes, a multiple of 512" };
+const LBN: Field = Field { name: "lbn", expected: "a number of 512-byte sectors" };
+
+struct CloudPhysics;
+
+impl LineParser for CloudPhysics {
+    fn new(_options: &OpenOptions) -> CloudPhysics {
+        CloudPhysics
+    }
+
+    fn is_header(line: &[u8]) -> bool {
+        line.starts_with(b"version,")
+    }
+
+    #[inline]
+    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+        let mut fields = Fields::<true>::new(line);
+        let version_at = fields.at;
+        if !matches!(fields.word(VERSION)?, b"1" | b"2") {
+            return Err(Bad::new(version_at, Complaint::NotA(VERSION)));
+        }
+        let time_at = fields.at;
+        let time = fields.decimal_time(TIME, NS_PER_SECOND)?;
+        let op_at = fields.at;
+        let op = command(fields.word(OP)?).ok_or_else(|| Bad::new(op_at, Complaint::NotA(OP)))?;
+        let size_at = fields.at;
+        let length_bytes = fields.length(SIZE, 1)?;
+        let offset_bytes = fields.offset(LBN, SECTOR_BYTES)?;
+        fields.end()?;
+        let Some(op) = op else {
+            sink.pass_line();
+            return Ok(());
+        };
+        if !u64::from(length_bytes).is_multiple_of(SECTOR_BYTES) {
+            return Err(Bad::new(size_at, Complaint::NotA(SIZE)));
+        }
+        let time_ns = sink.time(time, 1, time_at)?;
+        let volume = sink.volume(0, |volume| volume.to_string());
+        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+    }
+}
+
+/// What a SCSI command asks for, if it moves data of known addresses; `None` for what is no code.
+#[inline]
+fn command(code: &[u8]) -> Option<Option<Op>> {
+    match code {
+        b"28" | b"88" | b"8" | b"08" | b"a8" => Some(Some(Op::Read)),
+        b"2a" | b"8a" | b"a" | b"0a" | b"aa" => Some(Some(Op::Write)),
+        _ if code.len() <= 2 && code.iter().all(u8::is_ascii_hexdigit) => Some(None),
+        _ => None,
+    }
+}

@@ -1,0 +1,118 @@
+//! fio I/O logs of version 2 (`file action offset length`) and 3 (`time file action offset length`).
+//!
+//! The first line names the version. Offsets and lengths are bytes, each file is a volume; times of
+//! version 3 are microseconds since the start of the run. Version 2 has none: its `wait` lines say in
+//! the place of the offset how many microseconds pass, so a request stands at the sum of the waits
+//! before it, and where there is none all stand at 0 (which the trace's warnings say). Trims are
+//! requests, `sync` and `datasync` empty ones; `add`, `open` and `close` are passed over and counted.
+//! Version 1 has not been read by fio itself since 2008.
+//!
+//! Source: fio, HOWTO, "Trace file format", and iolog.c (for the unit of version 3's times).
+
+use super::{Reader, Row};
+use crate::request::Op;
+use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
+use crate::trace::OpenOptions;
+
+pub(crate) const ROW: Row = Row {
+    name: "fio",
+    aliases: &["fio-iolog", "iolog"],
+    layout: "'fio version 2|3 iolog', then [time_us] file action offset_bytes length_bytes",
+    yields_to: None,
+    reader: Reader::text::<Fio>(),
+};
+
+const NS_PER_US: i64 = 1000;
+
+const VERSION: Field =
+    Field { name: "first line", expected: "'fio version 2 iolog' or 'fio version 3 iolog'" };
+const TIME: Field = Field { name: "timestamp", expected: "a whole number of microseconds" };
+const FILE: Field = Field { name: "file", expected: "a file name" };
+const ACTION: Field =
+    Field { name: "action", expected: "read, write, trim, sync, datasync, add, open or close" };
+const ACTION_2: Field =
+    Field { name: "action", expected: "read, write, trim, sync, datasync, wait, add, open or close" };
+const WAIT: Field = Field { name: "wait", expected: "a whole number of microseconds" };
+const OFFSET: Field = Field { name: "offset", expected: "a number of bytes" };
+const LENGTH: Field = Field { name: "length", expected: "a number of bytes" };
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Version {
+    Waits,
+    Timestamps,
+}
+
+struct Fio {
+    version: Option<Version>,
+    /// Of version 2: the waits so far, in microseconds.
+    waited: u64,
+    /// Files in order of appearance; few.
+    files: Vec<Vec<u8>>,
+}
+
+impl LineParser for Fio {
+    fn new(_options: &OpenOptions) -> Fio {
+        Fio { version: None, waited: 0, files: Vec::new() }
+    }
+
+    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+        let Some(version) = self.version else {
+            self.version = match line.trim_ascii() {
+                b"fio version 2 iolog" => Some(Version::Waits),
+                b"fio version 3 iolog" => Some(Version::Timestamps),
+                _ => return Err(Bad::new(0, Complaint::NotA(VERSION))),
+            };
+            return Ok(());
+        };
+        let mut fields = Fields::<false>::new(line);
+        let time_at = fields.at;
+        let (time, expected) = match version {
+            Version::Waits => (self.waited, ACTION_2),
+            Version::Timestamps => (fields.ticks(TIME)?, ACTION),
+        };
+        let file = fields.word(FILE)?;
+        let action_at = fields.at;
+        let op = match fields.word(expected)? {
+            b"add" | b"open" | b"close" => {
+                fields.end()?;
+                sink.pass_line();
+                return Ok(());
+            }
+            b"wait" if version == Version::Waits => return self.wait(fields, sink),
+            b"read" => Some(Op::Read),
+            b"write" => Some(Op::Write),
+            b"trim" => Some(Op::Trim),
+            b"sync" | b"datasync" => None,
+            _ => return Err(Bad::new(action_at, Complaint::NotA(expected))),
+        };
+        let offset_bytes = fields.offset(OFFSET, 1)?;
+        let length_bytes = fields.length(LENGTH, 1)?;
+        fields.end()?;
+        let time_ns = sink.time(time, NS_PER_US, time_at)?;
+        let volume = sink.volume(self.file(file), |_| file.escape_ascii().to_string());
+        let (op, length_bytes) = op.map_or((Op::Write, 0), |op| (op, length_bytes));
+        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+    }
+}
+
+impl Fio {
+    /// The rest of a line that lets time pass.
+    fn wait(&mut self, mut fields: Fields<'_, false>, sink: &mut Collector) -> Result<(), Bad> {
+        let wait_at = fields.at;
+        let wait = fields.ticks(WAIT)?;
+        fields.length(LENGTH, 1)?;
+        fields.end()?;
+        let waited = self.waited.checked_add(wait).filter(|&waited| waited <= i64::MAX as u64);
+        self.waited = waited.ok_or_else(|| Bad::new(wait_at, Complaint::Beyond(WAIT, "beyond 292 years")))?;
+        sink.pass_line();
+        Ok(())
+    }
+
+    fn file(&mut self, file: &[u8]) -> u64 {
+        let known = self.files.iter().position(|known| known == file);
+        known.unwrap_or_else(|| {
+            self.files.push(file.to_owned());
+            self.files.len() - 1
+        }) as u64
+    }
+}

@@ -1,0 +1,74 @@
+//! SYSTOR '17 virtual desktops: `Timestamp,Response,IOType,LUN,Offset,Size`.
+//!
+//! Times are decimal seconds since 1970 (of nine decimals the last three mean nothing), offsets and
+//! sizes bytes, the type R, W, or blank where no response was seen: such lines do not say what was
+//! asked and are passed over and counted. A header line is passed over too, and the response time is
+//! not kept. Each LUN is a volume.
+//!
+//! Source: the README of the SNIA IOTTA repository's traces; C. Lee et al., "Understanding storage
+//! traffic characteristics on enterprise virtual desktop infrastructure", SYSTOR '17.
+
+use super::{Reader, Row};
+use crate::request::Op;
+use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
+use crate::trace::OpenOptions;
+
+pub(crate) const ROW: Row = Row {
+    name: "systor",
+    aliases: &["systor17"],
+    layout: "time_s,response_s,R|W,lun,offset_bytes,size_bytes",
+    yields_to: None,
+    reader: Reader::text::<Systor>(),
+};
+
+const NS_PER_SECOND: u64 = 1_000_000_000;
+
+const TIME: Field = Field { name: "timestamp", expected: "a decimal number of seconds" };
+const RESPONSE: Field = Field { name: "response", expected: "a decimal number of seconds" };
+const TYPE: Field = Field { name: "type", expected: "R, W or nothing" };
+const LUN: Field = Field { name: "LUN", expected: "a whole number" };
+const OFFSET: Field = Field { name: "offset", expected: "a number of bytes" };
+const SIZE: Field = Field { name: "size", expected: "a number of bytes" };
+
+struct Systor;
+
+impl LineParser for Systor {
+    fn new(_options: &OpenOptions) -> Systor {
+        Systor
+    }
+
+    fn is_header(line: &[u8]) -> bool {
+        line.get(..9).is_some_and(|start| start.eq_ignore_ascii_case(b"timestamp"))
+    }
+
+    #[inline]
+    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+        let mut fields = Fields::<true>::new(line);
+        let time_at = fields.at;
+        let time = fields.decimal_time(TIME, NS_PER_SECOND)?;
+        if !fields.nothing() {
+            fields.decimal_time(RESPONSE, NS_PER_SECOND)?;
+        }
+        let type_at = fields.at;
+        let op = if fields.nothing() {
+            None
+        } else {
+            match fields.word(TYPE)? {
+                b"R" => Some(Op::Read),
+                b"W" => Some(Op::Write),
+                _ => return Err(Bad::new(type_at, Complaint::NotA(TYPE))),
+            }
+        };
+        let lun = fields.small(LUN)?;
+        let offset_bytes = fields.offset(OFFSET, 1)?;
+        let length_bytes = fields.length(SIZE, 1)?;
+        fields.end()?;
+        let Some(op) = op else {
+            sink.pass_line();
+            return Ok(());
+        };
+        let time_ns = sink.time(time, 1, time_at)?;
+        let volume = sink.volume(u64::from(lun), |lun| lun.to_string());
+        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+    }
+}

@@ -1,0 +1,56 @@
+//! Tencent cloud block storage: `Timestamp,Offset,Size,IOType,VolumeID`.
+//!
+//! Times are whole seconds since 1970, and slightly out of order; offsets and sizes count 512-byte
+//! sectors; the type is 0 for a read and 1 for a write. Each virtual volume is a volume.
+//!
+//! Source: the SNIA IOTTA repository's description of its traces 27917; Y. Zhang et al., "OSCA: An
+//! Online-Model Based Cache Allocation Scheme in Cloud Block Storage Systems", ATC '20.
+
+use super::{Reader, Row};
+use crate::request::Op;
+use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
+use crate::trace::OpenOptions;
+
+pub(crate) const ROW: Row = Row {
+    name: "tencent",
+    aliases: &["tencent-cbs", "cbs"],
+    layout: "time_s,offset_512,size_512,type,volume, type 1 = write",
+    yields_to: None,
+    reader: Reader::text::<Tencent>(),
+};
+
+const NS_PER_SECOND: i64 = 1_000_000_000;
+
+const TIME: Field = Field { name: "timestamp", expected: "a whole number of seconds" };
+const OFFSET: Field = Field { name: "offset", expected: "a number of 512-byte sectors" };
+const SIZE: Field = Field { name: "size", expected: "a number of 512-byte sectors" };
+const TYPE: Field = Field { name: "type", expected: "0 (read) or 1 (write)" };
+const VOLUME: Field = Field { name: "volume id", expected: "a whole number" };
+
+struct Tencent;
+
+impl LineParser for Tencent {
+    fn new(_options: &OpenOptions) -> Tencent {
+        Tencent
+    }
+
+    #[inline]
+    fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+        let mut fields = Fields::<true>::new(line);
+        let time_at = fields.at;
+        let time = fields.ticks(TIME)?;
+        let offset_bytes = fields.offset(OFFSET, SECTOR_BYTES)?;
+        let length_bytes = fields.length(SIZE, SECTOR_BYTES)?;
+        let type_at = fields.at;
+        let op = match fields.word(TYPE)? {
+            b"0" => Op::Read,
+            b"1" => Op::Write,
+            _ => return Err(Bad::new(type_at, Complaint::NotA(TYPE))),
+        };
+        let volume = fields.small(VOLUME)?;
+        fields.end()?;
+        let time_ns = sink.time(time, NS_PER_SECOND, time_at)?;
+        let volume = sink.volume(u64::from(volume), |volume| volume.to_string());
+        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+    }
+}

@@ -1,0 +1,86 @@
+//! A run of requests, borrowed: what analyses go through, whether the trace is in memory or streamed.
+
+use std::ops::Range;
+
+use crate::request::Op;
+use crate::trace::Trace;
+
+/// Consecutive requests of a trace as columns; the fields are those of [`Trace`].
+///
+/// A trace in memory is cut into such runs without copying, a streamed one is read run by run, so a
+/// metric that takes runs works on traces larger than memory.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub struct Requests<'a> {
+    pub time_ns: &'a [i64],
+    pub volume: &'a [u32],
+    pub op: &'a [Op],
+    pub offset_bytes: &'a [u64],
+    pub length_bytes: &'a [u32],
+    /// Empty without contents; otherwise one entry more than there are requests, indices into `content`.
+    pub content_start: &'a [u64],
+    pub content: &'a [u32],
+    pub chunk_bytes: u32,
+}
+
+impl<'a> Requests<'a> {
+    /// Number of requests.
+    pub fn len(&self) -> usize {
+        self.time_ns.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.time_ns.is_empty()
+    }
+
+    /// The contents that request `index` of the run carries; empty when none are recorded.
+    #[inline]
+    pub fn contents(&self, index: usize) -> &'a [u32] {
+        match self.content_start.get(index..index + 2) {
+            Some(&[start, end]) => &self.content[start as usize..end as usize],
+            _ => &[],
+        }
+    }
+
+    /// First byte of request `index` and the byte behind its last one, on its volume.
+    ///
+    /// Requests with contents are moved down to the grid of contents when pages are made of whole
+    /// chunks; see [`crate::PageTrace`] for why.
+    #[inline]
+    pub fn extent(&self, index: usize, page_bytes: u32) -> (u64, u64) {
+        let offset = self.offset_bytes[index];
+        let chunk = self.chunk_bytes;
+        let on_grid = page_bytes.is_multiple_of(chunk) && !self.contents(index).is_empty();
+        let start = if on_grid { offset - offset % u64::from(chunk) } else { offset };
+        (start, start + u64::from(self.length_bytes[index]))
+    }
+
+    /// The pages that request `index` touches, by number on its volume.
+    #[inline]
+    pub fn pages(&self, index: usize, page_bytes: u32) -> Range<u64> {
+        let (start, end) = self.extent(index, page_bytes);
+        let page = u64::from(page_bytes);
+        start / page..(end - 1) / page + 1
+    }
+}
+
+impl Trace {
+    /// The requests `range` as columns.
+    pub fn requests(&self, range: Range<usize>) -> Requests<'_> {
+        let content_start = match self.content_start.get(range.start..=range.end) {
+            Some(starts) => starts,
+            None => &[],
+        };
+        Requests {
+            time_ns: &self.time_ns[range.clone()],
+            volume: &self.volume[range.clone()],
+            op: &self.op[range.clone()],
+            offset_bytes: &self.offset_bytes[range.clone()],
+            length_bytes: &self.length_bytes[range],
+            content_start,
+            content: &self.content,
+            chunk_bytes: self.chunk_bytes,
+        }
+    }
+}

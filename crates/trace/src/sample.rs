@@ -1,0 +1,157 @@
+//! Thinning a trace out by chance, page by page.
+
+use std::ops::Range;
+use std::str::FromStr;
+
+use crate::CHUNK_BYTES;
+use crate::columns::Columns;
+use crate::error::{Cause, TraceError};
+use crate::random::mix;
+use crate::request::NO_CONTENT;
+use crate::trace::{Trace, finish};
+use crate::volumes::Volumes;
+
+/// What decides whether a page stays in a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SampleBy {
+    /// Its volume and address: all requests of a page stay, or none.
+    Address,
+    /// Its content: all reads and writes of a content stay, or none. What carries no content goes.
+    Content,
+}
+
+impl FromStr for SampleBy {
+    type Err = TraceError;
+
+    fn from_str(word: &str) -> Result<SampleBy, TraceError> {
+        match word {
+            "address" => Ok(SampleBy::Address),
+            "content" => Ok(SampleBy::Content),
+            _ => Err(TraceError::new(
+                Cause::Argument,
+                "sample",
+                format!("a sample cannot be taken by '{word}'"),
+                "use address or content",
+            )),
+        }
+    }
+}
+
+/// Bytes of the pages that stay or go.
+const PAGE_BYTES: u64 = CHUNK_BYTES as u64;
+
+impl Trace {
+    /// A spatial sample: the pages of 4,096 bytes whose hashed address (or content) is below a threshold,
+    /// so that about `rate` of them stay, with everything that happens to them (SHARDS, FAST '15).
+    ///
+    /// A request is cut into the runs of its pages that stay, at its time, with their contents. Equal
+    /// seeds choose equal pages, and those of a lower rate are among those of a higher one.
+    ///
+    /// # Errors
+    /// A rate that is not above 0 and at most 1, a choice by content in a trace without any, and a
+    /// sample without a request.
+    pub fn sample(&self, rate: f64, seed: u64, by: SampleBy) -> Result<Trace, TraceError> {
+        if !(rate > 0.0 && rate <= 1.0) {
+            let what = format!("{rate} is not a share of pages");
+            return Err(TraceError::new(Cause::Argument, &self.name, what, "use a number above 0, up to 1"));
+        }
+        if by == SampleBy::Content && !self.has_content() {
+            let what = "this trace carries no content to choose by";
+            return Err(TraceError::new(Cause::NoContent, &self.name, what, "choose by address"));
+        }
+        let chosen = Chosen::new(rate, seed, by);
+        let mut columns = Columns::empty();
+        for request in 0..self.len() {
+            chosen.take(self, request, &mut columns);
+        }
+        if columns.len() == 0 {
+            return Err(TraceError::new(
+                Cause::Empty,
+                &self.name,
+                format!("no page is left in a sample of {rate}"),
+                "use a higher rate or another seed",
+            ));
+        }
+        columns.digests = self.digests.clone();
+        let mut volumes = Volumes::default();
+        for volume in &mut columns.volume {
+            *volume = volumes.index(u64::from(*volume), |key| {
+                let name = self.volume_names.get(key as usize).cloned();
+                name.unwrap_or_else(|| key.to_string())
+            });
+        }
+        let mut quality = self.quality.clone();
+        quality.warnings.clear();
+        Ok(finish(&format!("{}-sample", self.name), self.format, columns, volumes, quality))
+    }
+}
+
+/// Which pages stay.
+struct Chosen {
+    by: SampleBy,
+    salt: u64,
+    /// Hashes up to this stay.
+    highest: u64,
+}
+
+impl Chosen {
+    fn new(rate: f64, seed: u64, by: SampleBy) -> Chosen {
+        // Casting stops at the highest number, with which all stay.
+        let highest = (rate * 18_446_744_073_709_551_616.0) as u64;
+        Chosen { by, salt: mix(seed ^ 0x5851_f42d_4c95_7f2d), highest }
+    }
+
+    #[inline]
+    fn stays(&self, group: u32, number: u64) -> bool {
+        mix(number.wrapping_add(mix(u64::from(group) ^ self.salt))) <= self.highest
+    }
+
+    /// Adds the runs of pages of a request that stay.
+    fn take(&self, trace: &Trace, request: usize, columns: &mut Columns) {
+        let contents = trace.contents(request);
+        let requests = trace.requests(request..request + 1);
+        let pages = requests.pages(0, CHUNK_BYTES);
+        let count = (pages.end - pages.start) as usize;
+        let stays = |nth: usize| match self.by {
+            SampleBy::Address => self.stays(trace.volume[request], pages.start + nth as u64),
+            SampleBy::Content => match contents.get(nth) {
+                Some(&id) if id != NO_CONTENT => self.stays(0, u64::from(id)),
+                _ => false,
+            },
+        };
+        let mut nth = 0;
+        while nth < count {
+            let first = nth;
+            while nth < count && stays(nth) {
+                nth += 1;
+            }
+            if nth > first {
+                push(trace, request, pages.start, first..nth, columns);
+            }
+            nth += 1;
+        }
+    }
+}
+
+/// Adds the `run` of a request's pages, of which the first is `first_page`.
+fn push(trace: &Trace, request: usize, first_page: u64, run: Range<usize>, columns: &mut Columns) {
+    let (offset, length) = (trace.offset_bytes[request], u64::from(trace.length_bytes[request]));
+    let contents = trace.contents(request);
+    let (start, end) = if contents.is_empty() {
+        let page = |nth: usize| (first_page + nth as u64) * PAGE_BYTES;
+        (page(run.start).max(offset), page(run.end).min(offset + length))
+    } else {
+        // Contents lie on a grid from the request's start.
+        let chunk = |nth: usize| offset + (nth as u64 * PAGE_BYTES).min(length);
+        (chunk(run.start), chunk(run.end))
+    };
+    columns.time_ns.push(trace.time_ns[request]);
+    columns.volume.push(trace.volume[request]);
+    columns.op.push(trace.op[request]);
+    columns.offset_bytes.push(start);
+    columns.length_bytes.push((end - start) as u32);
+    if !contents.is_empty() {
+        columns.content.extend_from_slice(&contents[run]);
+    }
+    columns.content_start.push(columns.content.len() as u64);
+}

@@ -1,0 +1,264 @@
+//! A trace of any size, some requests at a time.
+
+use crate::CHUNK_BYTES;
+use crate::columns::{Columns, count_unaligned, sort_by_time};
+use crate::digest::{Digests, TraceHasher};
+use crate::error::{Cause, TraceError};
+use crate::feed::Feed;
+use crate::format::{self, Format, Opened};
+use crate::input::Source;
+use crate::progress::Progress;
+use crate::quality::{Figures, Quality};
+use crate::request::NO_CONTENT;
+use crate::trace::{OpenOptions, Trace};
+use crate::volumes::Appearance;
+
+/// Requests of a batch; the last one has fewer.
+const BATCH_REQUESTS: usize = 1 << 16;
+
+/// Goes through a trace in order of time, in memory that does not grow with its requests.
+///
+/// The batches, one behind another, are the trace that [`Trace::open`] reads, with the same times,
+/// contents and counters, but for two things: volumes are numbered by order of first appearance, since
+/// nobody knows which will still come, and digests of contents are not kept. What is held is every
+/// distinct digest of a content (about 40 bytes each), the requests of the sorting window, and two
+/// batches. A Parquet file that is itself compressed is held as a whole: decompress it first.
+///
+/// To go through a trace again, open it again.
+pub struct TraceStream {
+    name: String,
+    format: Format,
+    /// Where requests come from; none at the end.
+    feed: Option<Box<dyn Feed>>,
+    held: Held,
+    /// The first batch, which opening reads so that what is wrong shows then.
+    first: Option<Trace>,
+    /// Time of the first request, as the feed counts.
+    origin_ns: Option<i64>,
+    volumes: Appearance,
+    volume_names: Vec<String>,
+    contents: Appearance,
+    requests: u64,
+    hasher: TraceHasher,
+    figures: Figures,
+    unaligned: u64,
+    quality: Quality,
+}
+
+impl TraceStream {
+    /// Opens a trace and reads its first requests.
+    ///
+    /// # Errors
+    /// As [`Trace::open`], as far as the beginning shows it; the rest comes from [`TraceStream::next`].
+    /// Standard input is refused, for it can be read only once.
+    pub fn open(
+        source: &Source,
+        options: &OpenOptions,
+        progress: &dyn Progress,
+    ) -> Result<TraceStream, TraceError> {
+        if *source == Source::Stdin {
+            return Err(TraceError::new(
+                Cause::Argument,
+                source.label(),
+                "standard input can be read only once, but a stream is gone through several times",
+                "write it to a file first (`flashtwin trace convert - FILE.parquet`), or read it into memory without streaming",
+            ));
+        }
+        let Opened { name, format, feed } = format::open(source, options)?;
+        let mut stream = TraceStream {
+            name,
+            format,
+            feed: Some(feed),
+            held: Held::new(options.sort_window_ns),
+            first: None,
+            origin_ns: None,
+            volumes: Appearance::default(),
+            volume_names: Vec::new(),
+            contents: Appearance::default(),
+            requests: 0,
+            hasher: TraceHasher::new(CHUNK_BYTES),
+            figures: Figures::default(),
+            unaligned: 0,
+            quality: Quality::default(),
+        };
+        stream.first = stream.advance(progress)?;
+        Ok(stream)
+    }
+
+    /// The next requests, at least one; `None` at the end and after an error.
+    ///
+    /// Content ids and volume numbers hold for the whole trace. Digests are empty, `quality` is that of
+    /// nothing, and `volume_names` are those met so far.
+    ///
+    /// # Errors
+    /// As [`Trace::open`].
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self, progress: &dyn Progress) -> Result<Option<Trace>, TraceError> {
+        match self.first.take() {
+            Some(batch) => Ok(Some(batch)),
+            None => self.advance(progress),
+        }
+    }
+
+    /// Name of the trace for people.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The format it is read from.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Names of the volumes met so far, by their numbers. After the last batch the volumes without any
+    /// request stand behind the others.
+    pub fn volume_names(&self) -> &[String] {
+        &self.volume_names
+    }
+
+    /// Requests read so far; all of them after the last batch.
+    pub fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// Distinct known contents read so far; ids are below it.
+    pub fn content_count(&self) -> u32 {
+        self.contents.count()
+    }
+
+    /// What was noticed; only after the last batch, and nothing before.
+    pub fn quality(&self) -> &Quality {
+        &self.quality
+    }
+
+    /// After the last batch, [`Trace::digest`] of the trace.
+    pub fn digest(&self) -> String {
+        self.hasher.finish()
+    }
+
+    fn advance(&mut self, progress: &dyn Progress) -> Result<Option<Trace>, TraceError> {
+        let Some(mut feed) = self.feed.take() else {
+            return Ok(None);
+        };
+        // An error leaves the stream without a feed, at its end.
+        while self.held.ready() < BATCH_REQUESTS && !feed.ended() {
+            self.held.refill(feed.as_mut(), progress)?;
+        }
+        let batch = self.held.take(BATCH_REQUESTS);
+        let batch = self.finish_batch(batch, feed.as_ref());
+        if feed.ended() && self.held.ready() == 0 {
+            self.finish(feed)?;
+        } else {
+            self.feed = Some(feed);
+        }
+        Ok((!batch.is_empty()).then_some(batch))
+    }
+
+    /// Brings a batch into a trace's form.
+    fn finish_batch(&mut self, mut columns: Columns, feed: &dyn Feed) -> Trace {
+        if let Some(&first) = columns.time_ns.first() {
+            let origin = *self.origin_ns.get_or_insert(first);
+            columns.time_ns.iter_mut().for_each(|time| *time -= origin);
+        }
+        for volume in &mut columns.volume {
+            let index = *volume;
+            let (number, fresh) = self.volumes.number(index);
+            if fresh {
+                self.volume_names.extend(feed.volumes().name(index).cloned());
+            }
+            *volume = number;
+        }
+        for id in columns.content.iter_mut().filter(|id| **id != NO_CONTENT) {
+            *id = self.contents.number(*id).0;
+        }
+        if columns.content.is_empty() {
+            columns.content_start = Vec::new();
+        }
+        self.unaligned += count_unaligned(&columns);
+        self.figures.add(&columns.time_ns, &columns.offset_bytes, &columns.length_bytes);
+        let batch = Trace {
+            name: self.name.clone(),
+            format: self.format,
+            time_ns: columns.time_ns,
+            volume: columns.volume,
+            op: columns.op,
+            offset_bytes: columns.offset_bytes,
+            length_bytes: columns.length_bytes,
+            content_start: columns.content_start,
+            content: columns.content,
+            chunk_bytes: CHUNK_BYTES,
+            digests: Digests::default(),
+            volume_names: self.volume_names.clone(),
+            quality: Quality::default(),
+        };
+        self.requests += batch.len() as u64;
+        self.hasher.add(&batch.requests(0..batch.len()));
+        batch
+    }
+
+    /// Takes over what is known at the end.
+    fn finish(&mut self, feed: Box<dyn Feed>) -> Result<(), TraceError> {
+        let parts = feed.into_parts(false)?;
+        for index in 0..parts.volumes.len() {
+            if self.volumes.number(index).1 {
+                self.volume_names.extend(parts.volumes.name(index).cloned());
+            }
+        }
+        self.quality = parts.quality;
+        self.quality.unaligned_content = self.unaligned;
+        self.quality.judge(&self.figures);
+        Ok(())
+    }
+}
+
+/// Requests that wait for earlier ones.
+struct Held {
+    window_ns: u64,
+    /// In order of time; the first `taken` are gone already, those before `ready` may go.
+    columns: Columns,
+    taken: usize,
+    ready: usize,
+}
+
+impl Held {
+    fn new(window_ns: u64) -> Held {
+        Held { window_ns, columns: Columns::empty(), taken: 0, ready: 0 }
+    }
+
+    /// How many requests may go.
+    fn ready(&self) -> usize {
+        self.ready - self.taken
+    }
+
+    /// Reads as many requests as are held, so that each is moved and sorted a few times only, however
+    /// many the window holds.
+    fn refill(&mut self, feed: &mut dyn Feed, progress: &dyn Progress) -> Result<(), TraceError> {
+        self.columns.drop_first(self.taken);
+        self.taken = 0;
+        let fresh = feed.read(self.columns.len().max(BATCH_REQUESTS), progress)?;
+        self.columns.extend_from(&fresh, 0..fresh.len());
+        if !self.columns.time_ns.is_sorted() {
+            sort_by_time(&mut self.columns);
+        }
+        self.ready = if feed.ended() {
+            self.columns.len()
+        } else {
+            // What comes now is not earlier than this, and later in the file.
+            let safe_ns = feed.latest_ns().saturating_sub_unsigned(self.window_ns);
+            self.columns.time_ns.partition_point(|&time| time <= safe_ns)
+        };
+        Ok(())
+    }
+
+    /// Takes up to `count` of the requests that may go.
+    fn take(&mut self, count: usize) -> Columns {
+        let end = self.ready.min(self.taken.saturating_add(count));
+        let mut batch = Columns::with_capacity(end - self.taken);
+        batch.extend_from(&self.columns, self.taken..end);
+        self.taken = end;
+        batch
+    }
+}
+
+#[cfg(test)]
+mod tests;
