@@ -41,14 +41,30 @@ pub enum MappingForm {
 }
 
 /// Where host pages are written.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AllocationConfig {
     /// Which plane a host page goes to.
     pub policy: AllocationPolicy,
-    /// For `static`: the levels from the fastest changing to the slowest: C(hannel),
+    /// For `static`, `dynamic` and `hipa`: the levels from the fastest changing to the slowest: C(hannel),
     /// W(ay, a chip of the channel), D(ie), P(lane) in any order.
     pub order: Order,
+    /// For `hipa`: a die is avoided when its predicted load exceeds the mean so many times.
+    pub hipa_threshold: f64,
+    /// For `hipa`: weight of the newest load in the prediction, an exponentially weighted mean; above
+    /// 0, up to 1.
+    pub hipa_weight: f64,
+}
+
+impl Default for AllocationConfig {
+    fn default() -> Self {
+        Self {
+            policy: AllocationPolicy::default(),
+            order: Order::default(),
+            hipa_threshold: 1.5,
+            hipa_weight: 0.25,
+        }
+    }
 }
 
 /// Garbage collection, plane by plane.
@@ -57,6 +73,8 @@ pub struct AllocationConfig {
 pub struct GcConfig {
     /// Which closed block is collected next.
     pub victim: VictimPolicy,
+    /// For `victim = "d-choices"`: how many blocks are drawn.
+    pub choices: u32,
     /// A plane starts collecting when its free blocks fall to this share of its blocks
     /// (never fewer than `urgent` + 1 blocks).
     pub start: f64,
@@ -72,7 +90,7 @@ pub struct GcConfig {
 
 impl Default for GcConfig {
     fn default() -> Self {
-        Self { victim: VictimPolicy::Greedy, start: 0.05, stop: 0.05, urgent: 1, step_pages: 8 }
+        Self { victim: VictimPolicy::Greedy, choices: 10, start: 0.05, stop: 0.05, urgent: 1, step_pages: 8 }
     }
 }
 
@@ -190,8 +208,17 @@ impl FtlConfig {
         };
         at_least_one("gc.urgent", self.gc.urgent)?;
         at_least_one("gc.step_pages", self.gc.step_pages)?;
+        at_least_one("gc.choices", self.gc.choices)?;
         at_least_one("replication.adjust_every", self.replication.adjust_every)?;
         at_least_one("replication.few_copies", self.replication.few_copies)?;
+        let threshold = self.allocation.hipa_threshold;
+        if !(1.0..=1000.0).contains(&threshold) {
+            return Err(("allocation.hipa_threshold", threshold.to_string(), "a factor from 1 to 1000"));
+        }
+        let weight = self.allocation.hipa_weight;
+        if !(weight > 0.0 && weight <= 1.0) {
+            return Err(("allocation.hipa_weight", weight.to_string(), "a weight above 0, up to 1"));
+        }
         if self.dedup.fingerprint_entries == Entries::Limited(0) {
             return Err(("dedup.fingerprint_entries", "0".into(), "at least 1, or \"unlimited\""));
         }

@@ -75,10 +75,10 @@ impl Ftl {
         };
         let replicates = config.replication.policy == ReplicationPolicy::EndOfPeriod;
         Self {
-            blocks: Blocks::new(geometry, config.gc.victim.build(geometry)),
+            blocks: Blocks::new(geometry, config.gc.victim.build(config.gc.choices, geometry, seed)),
             map,
             collector: Collector::new(&config.gc, geometry),
-            allocation: config.allocation.policy.build(config.allocation.order, geometry),
+            allocation: config.allocation.build(geometry),
             redirection: config.redirection.policy.build(),
             replicator: replicates
                 .then(|| Replicator::new(&config.replication, geometry, footprint_pages, seed)),

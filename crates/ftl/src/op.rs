@@ -65,9 +65,16 @@ pub struct LoadView<'a> {
     /// Load of each unit that works on its own (chip, die or plane, by the engine's
     /// concurrency). The units of one chip are neighbours.
     pub unit: &'a [u32],
+    /// Whether the unit's load decides between places, and not the chip's.
+    pub units_decide: bool,
 }
 
-impl LoadView<'_> {
+impl<'a> LoadView<'a> {
+    /// Loads of chips, which decide, and of their units, which decide among equals.
+    pub fn new(chip: &'a [u32], unit: &'a [u32]) -> Self {
+        Self { chip, unit, units_decide: false }
+    }
+
     /// Units in a chip.
     #[inline]
     pub fn units_per_chip(&self) -> usize {

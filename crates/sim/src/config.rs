@@ -2,6 +2,7 @@
 
 use flashtwin_ftl::FtlConfig;
 use flashtwin_nand::NandConfig;
+use flashtwin_trace::ContentSource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +53,9 @@ pub enum LoadMeasure {
     QueueLength,
     /// Host reads waiting and in service.
     ReadsWaiting,
+    /// How long a new read would wait: the rest of the operation in service and the reads before it.
+    /// The die (unit) decides, not the chip.
+    ExpectedWait,
 }
 
 /// When the host hears that its write is complete.
@@ -67,6 +71,19 @@ pub enum WriteCompletes {
     Buffered,
 }
 
+/// What the array stops for a read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Suspend {
+    /// Nothing (the papers' way).
+    #[default]
+    None,
+    /// Erases.
+    Erase,
+    /// Programs and erases.
+    ProgramErase,
+}
+
 /// The device's clockwork.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -80,6 +97,16 @@ pub struct EngineConfig {
     /// Reads go first; after this many have overtaken a write that could start, the write
     /// goes. 0: no limit.
     pub reads_before_write: u32,
+    /// What a read may interrupt: `none`, `erase` or `program-erase` (Wu and He, FAST '12).
+    pub suspend: Suspend,
+    /// Time until an interrupted program or erase stands still, in microseconds.
+    pub suspend_us: f64,
+    /// Time until it goes on, in microseconds.
+    pub resume_us: f64,
+    /// How often one operation may be interrupted.
+    pub suspend_times: u32,
+    /// How many reads may go before an interrupted operation goes on.
+    pub suspend_reads: u32,
     /// Time of the controller itself per request, in microseconds.
     pub controller_us: f64,
     /// Hashing time per page in microseconds (RR-SSD paper, Table II: 12; CA-SSD paper 5.1:
@@ -96,6 +123,11 @@ impl Default for EngineConfig {
             load: LoadMeasure::QueueLength,
             write_completes: WriteCompletes::Programmed,
             reads_before_write: 0,
+            suspend: Suspend::None,
+            suspend_us: 20.0,
+            resume_us: 5.0,
+            suspend_times: 4,
+            suspend_reads: 16,
             controller_us: 0.0,
             hash_us: 12.0,
             hash_lanes: 1,
@@ -140,17 +172,6 @@ pub enum PartialWrite {
     Ignore,
 }
 
-/// Where contents come from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Content {
-    /// As the trace recorded them.
-    #[default]
-    Recorded,
-    /// Every write brings a content of its own.
-    Unique,
-}
-
 /// How the trace is replayed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -166,8 +187,13 @@ pub struct ReplayConfig {
     pub preload: Preload,
     /// What a write of part of a page costs.
     pub partial_write: PartialWrite,
-    /// Where contents come from.
-    pub content: Content,
+    /// Where contents come from. `recorded`: as the trace recorded them. `unique`: every page write
+    /// brings one of its own. `zipf(EXPONENT,VALUES)` or `zipf(EXPONENT,VALUES,SEED)`: every page write
+    /// brings a value drawn by popularity, value i of VALUES with a probability proportional to
+    /// i^-EXPONENT (CA-SSD paper 5.3); without a seed of its own, by the seed above.
+    /// `same-as-address`: a page always holds the same content, and no other page does.
+    #[schemars(with = "String", regex(pattern = r"^(recorded|unique|same-as-address|zipf\(.*\))$"))]
+    pub content: ContentSource,
 }
 
 impl Default for ReplayConfig {
@@ -178,7 +204,7 @@ impl Default for ReplayConfig {
             period_s: 86_400.0,
             preload: Preload::FirstReads,
             partial_write: PartialWrite::ReadModifyWrite,
-            content: Content::Recorded,
+            content: ContentSource::Recorded,
         }
     }
 }

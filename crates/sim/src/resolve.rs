@@ -7,7 +7,7 @@ use flashtwin_nand::{NandDevice, device_names, device_toml};
 use flashtwin_trace::ContentSource;
 use serde_json::{Map, Value};
 
-use crate::config::{Config, Content};
+use crate::config::Config;
 use crate::error::ConfigError;
 use crate::registry::{system_names, system_toml};
 
@@ -40,11 +40,10 @@ impl Resolved {
     /// them where the trace has none.
     pub fn content_source(&self, trace_has_content: bool) -> ContentSource {
         match (self.config.replay.content, self.config.ftl.mapping) {
-            (Content::Unique, _) => ContentSource::Unique,
-            (Content::Recorded, MappingForm::Page) if !trace_has_content || self.pages_are_small() => {
+            (ContentSource::Recorded, MappingForm::Page) if !trace_has_content || self.pages_are_small() => {
                 ContentSource::None
             }
-            (Content::Recorded, _) => ContentSource::Recorded,
+            (source, _) => source.with_seed(self.config.seed),
         }
     }
 }
@@ -176,7 +175,10 @@ fn from_tree(tree: Map<String, Value>, keys: &Keys) -> Result<Config, ConfigErro
     serde_path_to_error::deserialize(&value).map_err(|error| {
         let key = error.path().to_string();
         let found = key.split('.').try_fold(&value, |value, name| value.get(name)).unwrap_or(&Value::Null);
-        let expected = keys.expected(&key).unwrap_or_else(|| error.inner().to_string());
+        let expected = keys.expected(&key).unwrap_or_else(|| {
+            let inner = error.inner().to_string();
+            inner.split_once(", expected ").map_or(inner.clone(), |(_, expected)| expected.to_owned())
+        });
         ConfigError(format!("{key} is {found}: expected {expected}"))
     })
 }
@@ -195,17 +197,31 @@ fn check(config: Config) -> Result<Resolved, ConfigError> {
         true => Ok(()),
         false => Err(wrong(key, value.to_string(), "a number above 0")),
     };
+    if config.replay.content == ContentSource::None {
+        let expected = "recorded, which is none for a trace without contents where that is possible";
+        return Err(wrong("replay.content", "\"none\"".into(), expected));
+    }
     positive("replay.speed", config.replay.speed)?;
     positive("replay.period_s", config.replay.period_s)?;
-    for (key, value) in
-        [("engine.hash_us", config.engine.hash_us), ("engine.controller_us", config.engine.controller_us)]
-    {
+    let engine = &config.engine;
+    for (key, value) in [
+        ("engine.hash_us", engine.hash_us),
+        ("engine.controller_us", engine.controller_us),
+        ("engine.suspend_us", engine.suspend_us),
+        ("engine.resume_us", engine.resume_us),
+    ] {
         if !(0.0..=1e9).contains(&value) {
             return Err(wrong(key, value.to_string(), "a duration between 0 and 1e9 microseconds"));
         }
     }
-    if config.engine.hash_lanes == 0 {
-        return Err(wrong("engine.hash_lanes", "0".into(), "at least 1"));
+    for (key, value) in [
+        ("engine.hash_lanes", engine.hash_lanes),
+        ("engine.suspend_times", engine.suspend_times),
+        ("engine.suspend_reads", engine.suspend_reads),
+    ] {
+        if value == 0 {
+            return Err(wrong(key, "0".into(), "at least 1"));
+        }
     }
     let least = flashtwin_ftl::STREAMS as u32 + 2;
     if config.nand.blocks_per_plane < least {
@@ -303,6 +319,8 @@ fn accepts(schema: &Value) -> String {
         (Some("integer"), None) => "a whole number".into(),
         (Some("number"), _) => "a number".into(),
         (Some("boolean"), _) => "true or false".into(),
+        // A word with a grammar: what is wrong with it is said when it is read.
+        (Some("string"), _) if schema.get("pattern").is_some() => String::new(),
         (Some("string"), _) => "a word".into(),
         _ if schema.get("anyOf").is_some() => "a whole number or \"unlimited\"".into(),
         _ => String::new(),

@@ -306,7 +306,7 @@ impl<'a> Loader<'a> {
     }
 
     fn write(&mut self, page: Host) -> Result<(), SimError> {
-        let loads = LoadView { chip: &self.chip, unit: &self.chip };
+        let loads = LoadView::new(&self.chip, &self.chip);
         let outcome = self.ftl.write(page, false, &loads, &mut self.ops)?;
         self.carry_out(outcome.program.map(|(ppn, _)| ppn))
     }
@@ -345,7 +345,7 @@ impl<'a> Loader<'a> {
             let counted = self.ftl.counters().clone();
             for _ in 0..window {
                 let lpn = rng.below(trace.footprint_pages());
-                let loads = LoadView { chip: &self.chip, unit: &self.chip };
+                let loads = LoadView::new(&self.chip, &self.chip);
                 let ppn = self.ftl.rewrite(lpn, trace.lpn_address[lpn as usize], &loads, &mut self.ops)?;
                 self.carry_out(ppn)?;
             }

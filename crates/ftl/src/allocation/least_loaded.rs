@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn an_idle_device_is_filled_evenly_channel_by_channel() {
         let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
-        let loads = LoadView { chip: &[0; 16], unit: &[0; 32] };
+        let loads = LoadView::new(&[0; 16], &[0; 32]);
         let mut policy = LeastLoaded::new(&g);
         let planes: Vec<u32> = (0..64).map(|_| policy.plane(0, &loads)).collect();
         let channels: Vec<u32> = planes[..8].iter().map(|&p| g.channel_of_chip(g.chip_of_plane(p))).collect();
@@ -97,7 +97,7 @@ mod tests {
         let mut unit = [1; 32];
         unit[11] = 0;
         let mut policy = LeastLoaded::new(&g);
-        let plane = policy.plane(0, &LoadView { chip: &chip, unit: &unit });
+        let plane = policy.plane(0, &LoadView::new(&chip, &unit));
         assert_eq!(plane / g.planes_per_die, 11);
     }
 }

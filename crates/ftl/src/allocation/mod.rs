@@ -1,5 +1,7 @@
 //! Where host pages are written. One policy a file; one row registers its name.
 
+mod dynamic;
+mod hipa;
 mod least_loaded;
 mod static_order;
 
@@ -10,6 +12,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use least_loaded::lowest_from;
 pub use static_order::Order;
 
+use crate::config::AllocationConfig;
 use crate::op::LoadView;
 
 /// Proposes the plane of a host page.
@@ -31,17 +34,32 @@ pub trait Allocation: Send {
 pub enum AllocationPolicy {
     /// A fixed function of the LPN: the levels in `ftl.allocation.order`.
     Static,
+    /// Round robin over all planes in the order of `ftl.allocation.order`, whatever the LPN.
+    Dynamic,
+    /// `static` while the predicted load is even; when that of the target die exceeds
+    /// `ftl.allocation.hipa_threshold` times the mean, the least loaded die (named by the DS-FTL paper).
+    Hipa,
     /// The chip with the lowest load when the write arrives, round robin among equals.
     #[default]
     LeastLoaded,
 }
 
 impl AllocationPolicy {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Static, Self::Dynamic, Self::Hipa, Self::LeastLoaded];
+}
+
+impl AllocationConfig {
     /// Builds the policy for a device.
-    pub fn build(self, order: Order, geometry: &Geometry) -> Box<dyn Allocation> {
-        match self {
-            Self::Static => Box::new(static_order::StaticOrder::new(order, geometry)),
-            Self::LeastLoaded => Box::new(least_loaded::LeastLoaded::new(geometry)),
+    pub fn build(&self, geometry: &Geometry) -> Box<dyn Allocation> {
+        let in_order = || static_order::StaticOrder::new(self.order, geometry);
+        match self.policy {
+            AllocationPolicy::Static => Box::new(in_order()),
+            AllocationPolicy::Dynamic => Box::new(dynamic::Dynamic::new(self.order, geometry)),
+            AllocationPolicy::Hipa => {
+                Box::new(hipa::Hipa::new(in_order(), self.hipa_threshold, self.hipa_weight, geometry))
+            }
+            AllocationPolicy::LeastLoaded => Box::new(least_loaded::LeastLoaded::new(geometry)),
         }
     }
 }

@@ -49,25 +49,29 @@ pub(super) struct StaticOrder {
 
 impl StaticOrder {
     pub(super) fn new(order: Order, geometry: &Geometry) -> Self {
-        let planes = (0..geometry.planes()).map(|index| Self::plane_of(order, geometry, index)).collect();
-        Self { planes }
+        Self { planes: planes_in(order, geometry) }
     }
+}
 
-    fn plane_of(order: Order, geometry: &Geometry, index: u32) -> u32 {
-        let mut rest = index;
-        let [mut channel, mut way, mut die, mut plane] = [0; 4];
-        for letter in order.0 {
-            let (coordinate, count) = match letter {
-                b'C' => (&mut channel, geometry.channels),
-                b'W' => (&mut way, geometry.chips_per_channel),
-                b'D' => (&mut die, geometry.dies_per_chip),
-                _ => (&mut plane, geometry.planes_per_die),
-            };
-            *coordinate = rest % count;
-            rest /= count;
-        }
-        geometry.plane_at(channel, way, die, plane)
+/// All planes in an order.
+pub(super) fn planes_in(order: Order, geometry: &Geometry) -> Vec<u32> {
+    (0..geometry.planes()).map(|index| plane_of(order, geometry, index)).collect()
+}
+
+fn plane_of(order: Order, geometry: &Geometry, index: u32) -> u32 {
+    let mut rest = index;
+    let [mut channel, mut way, mut die, mut plane] = [0; 4];
+    for letter in order.0 {
+        let (coordinate, count) = match letter {
+            b'C' => (&mut channel, geometry.channels),
+            b'W' => (&mut way, geometry.chips_per_channel),
+            b'D' => (&mut die, geometry.dies_per_chip),
+            _ => (&mut plane, geometry.planes_per_die),
+        };
+        *coordinate = rest % count;
+        rest /= count;
     }
+    geometry.plane_at(channel, way, die, plane)
 }
 
 impl Allocation for StaticOrder {
@@ -92,7 +96,7 @@ mod tests {
     #[test]
     fn cwdp_walks_the_channels_first_and_pdwc_the_planes() {
         let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
-        let loads = LoadView { chip: &[0; 16], unit: &[0; 32] };
+        let loads = LoadView::new(&[0; 16], &[0; 32]);
         let mut cwdp = StaticOrder::new(order("CWDP"), &g);
         let channel = |plane| g.channel_of_chip(g.chip_of_plane(plane));
         let walked: Vec<u32> = (0..9).map(|lpn| channel(cwdp.plane(lpn, &loads))).collect();
@@ -104,10 +108,15 @@ mod tests {
         assert_eq!(pdwc.plane(8, &loads), g.plane_at(1, 0, 0, 0));
     }
 
+    const ALL_24: [&str; 24] = [
+        "CWDP", "CWPD", "CDWP", "CDPW", "CPWD", "CPDW", "WCDP", "WCPD", "WDCP", "WDPC", "WPCD", "WPDC",
+        "DCWP", "DCPW", "DWCP", "DWPC", "DPCW", "DPWC", "PCWD", "PCDW", "PWCD", "PWDC", "PDCW", "PDWC",
+    ];
+
     #[test]
     fn every_order_uses_every_plane_once() {
         let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
-        for text in ["CWDP", "WDPC", "DPCW", "PCWD", "PWDC"] {
+        for text in ALL_24 {
             let mut planes = StaticOrder::new(order(text), &g).planes;
             planes.sort_unstable();
             assert!(planes.iter().copied().eq(0..g.planes()), "{text}");

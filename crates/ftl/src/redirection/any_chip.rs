@@ -3,7 +3,7 @@
 
 use flashtwin_nand::{Geometry, Ppn};
 
-use super::{Redirection, load_of};
+use super::{Redirection, unit_load};
 use crate::op::{LoadView, ReadTarget};
 
 pub(super) struct AnyChip;
@@ -21,7 +21,7 @@ impl Redirection for AnyChip {
         let planes_per_unit = per_chip as usize / units;
         // The same place in the chip, unless another of its units is less loaded.
         let same_place = chip as u32 * per_chip + home_plane % per_chip;
-        let (_, own_load) = load_of(same_place, loads, geometry);
+        let own_load = unit_load(same_place, loads, geometry);
         let in_chip = &loads.unit[chip * units..(chip + 1) * units];
         let plane = match in_chip.iter().position(|&load| load < own_load) {
             None => same_place,

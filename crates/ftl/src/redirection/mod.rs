@@ -42,14 +42,19 @@ impl RedirectionPolicy {
     }
 }
 
-/// Loads of the chip and of the unit that would serve a page of `plane`: a chip's load
-/// decides, and among chips of equal load that of the unit.
+/// Loads of the chip and of the unit that would serve a page of `plane`, the one that decides first.
 #[inline]
 fn load_of(plane: u32, loads: &LoadView<'_>, geometry: &Geometry) -> (u32, u32) {
-    let per_chip = geometry.planes_per_chip();
-    let chip = plane / per_chip;
-    let planes_per_unit = per_chip as usize / loads.units_per_chip();
-    (loads.chip[chip as usize], loads.unit[plane as usize / planes_per_unit])
+    let chip = loads.chip[(plane / geometry.planes_per_chip()) as usize];
+    let unit = unit_load(plane, loads, geometry);
+    if loads.units_decide { (unit, chip) } else { (chip, unit) }
+}
+
+/// Load of the unit that would serve a page of `plane`.
+#[inline]
+fn unit_load(plane: u32, loads: &LoadView<'_>, geometry: &Geometry) -> u32 {
+    let planes_per_unit = geometry.planes_per_chip() as usize / loads.units_per_chip();
+    loads.unit[plane as usize / planes_per_unit]
 }
 
 #[cfg(test)]
@@ -65,7 +70,7 @@ mod tests {
         chip[7] = 1;
         chip[9] = 2;
         let unit: Vec<u32> = chip.iter().flat_map(|&load| [load, load / 2]).collect();
-        let loads = LoadView { chip: &chip, unit: &unit };
+        let loads = LoadView::new(&chip, &unit);
         let choose = |policy: RedirectionPolicy, replicas: &[Ppn]| {
             policy.build().choose(page(3), replicas, &loads, &g)
         };
@@ -75,6 +80,9 @@ mod tests {
         assert_eq!((copy.ppn, copy.redirected), (page(9), true));
         let tie = choose(RedirectionPolicy::Replicas, &[page(4)]);
         assert_eq!((tie.ppn, tie.redirected), (page(3), false), "equal loads stay at home");
+        let by_unit = LoadView { units_decide: true, ..loads };
+        let copy = RedirectionPolicy::Replicas.build().choose(page(3), &[page(9) + 1], &by_unit, &g);
+        assert!(copy.redirected, "2 before 5, whatever the chips");
         let any = choose(RedirectionPolicy::AnyChip, &[]);
         assert_eq!((g.chip_of_plane(any.plane), any.ppn, any.redirected), (7, page(3), true));
     }

@@ -107,12 +107,13 @@ fn config(rng: &mut Rng) -> FtlConfig {
         pick(rng, &[PlacementPolicy::Score, PlacementPolicy::Random, PlacementPolicy::Static]);
     replication.few_copies = 1 + rng.below(3);
     replication.adjust_every = pick(rng, &[1, 2, 7]);
-    config.allocation.policy = pick(rng, &[AllocationPolicy::Static, AllocationPolicy::LeastLoaded]);
+    config.allocation.policy = pick(rng, &AllocationPolicy::ALL);
     config.allocation.order =
         Order::try_from(pick(rng, &["CWDP", "PDWC", "DPCW", "WCPD"]).to_owned()).unwrap();
     config.redirection.policy =
         pick(rng, &[RedirectionPolicy::Home, RedirectionPolicy::Replicas, RedirectionPolicy::AnyChip]);
-    config.gc.victim = pick(rng, &[VictimPolicy::Greedy, VictimPolicy::Fifo]);
+    config.gc.victim = pick(rng, &VictimPolicy::ALL);
+    config.gc.choices = 1 + rng.below(4);
     config.gc.start = pick(rng, &[0.0, 0.05, 0.5, 0.95]);
     config.gc.stop = pick(rng, &[0.0, 0.3]);
     config.gc.urgent = pick(rng, &[1, 2, 40]);
@@ -149,13 +150,13 @@ impl Driver {
     }
 
     pub(super) fn write(&mut self, lpn: u32, content: u32, partial: bool) -> Result<WriteOutcome, FtlError> {
-        let loads = LoadView { chip: &self.chip, unit: &self.unit };
+        let loads = LoadView::new(&self.chip, &self.unit);
         let page = Host { lpn, address: u64::from(lpn) * 3 / 2, content };
         self.ftl.write(page, partial, &loads, &mut self.ops)
     }
 
     pub(super) fn read(&mut self, lpn: u32) -> Result<crate::ReadOutcome, FtlError> {
-        let loads = LoadView { chip: &self.chip, unit: &self.unit };
+        let loads = LoadView::new(&self.chip, &self.unit);
         self.ftl.read(lpn, &loads)
     }
 

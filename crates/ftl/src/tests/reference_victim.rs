@@ -16,7 +16,10 @@ struct Compared {
     geometry: Geometry,
     /// When each closed block was closed.
     closed: HashMap<u32, u64>,
+    /// When each closed block was closed or lost a page, by blocks closed in its plane.
+    changed: HashMap<u32, u64>,
     clock: u64,
+    planes: HashMap<u32, u64>,
     choices: Arc<Mutex<u64>>,
 }
 
@@ -24,10 +27,14 @@ impl VictimSelection for Compared {
     fn closed(&mut self, block: u32, valid: u32) {
         self.clock += 1;
         self.closed.insert(block, self.clock);
+        let now = self.planes.entry(self.geometry.plane_of_block(block)).or_insert(0);
+        *now += 1;
+        self.changed.insert(block, *now);
         self.inner.closed(block, valid);
     }
 
     fn invalidated(&mut self, block: u32, valid: u32) {
+        self.changed.insert(block, self.planes[&self.geometry.plane_of_block(block)]);
         self.inner.invalidated(block, valid);
     }
 
@@ -43,6 +50,26 @@ impl VictimSelection for Compared {
             }
             VictimPolicy::Fifo => {
                 assert_eq!(found, candidates.min_by_key(|block| self.closed[block]));
+            }
+            VictimPolicy::CostBenefit => {
+                let score = |block: u32| {
+                    let share = f64::from(blocks.valid(block)) / f64::from(self.geometry.pages_per_block);
+                    let age = (self.planes[&plane] - self.changed[&block] + 1) as f64;
+                    // Nothing to move costs nothing.
+                    if share == 0.0 { f64::INFINITY } else { age * (1.0 - share) / (2.0 * share) }
+                };
+                let best = candidates.map(score).max_by(f64::total_cmp);
+                match (found.map(score), best) {
+                    (Some(found), Some(best)) => assert!(found == best || found >= best * (1.0 - 1e-9)),
+                    (found, best) => assert_eq!(found, best),
+                }
+            }
+            VictimPolicy::DChoices | VictimPolicy::Random => {
+                let full = self.geometry.pages_per_block;
+                let any = candidates.map(|block| blocks.valid(block)).min();
+                assert_eq!(found.is_some(), any.is_some());
+                // Only when all blocks are wholly valid is a wholly valid one taken.
+                assert!(found.is_none_or(|block| blocks.valid(block) < full) || any == Some(full));
             }
         }
         if let Some(block) = found {
@@ -63,10 +90,12 @@ fn victims_are_those_that_a_scan_finds() {
         let choices = Arc::new(Mutex::new(0));
         let compared = Compared {
             policy,
-            inner: policy.build(&geometry),
+            inner: policy.build(options.config.gc.choices, &geometry, seed),
             geometry: geometry.clone(),
             closed: HashMap::new(),
+            changed: HashMap::new(),
             clock: 0,
+            planes: HashMap::new(),
             choices: Arc::clone(&choices),
         };
         driver.ftl.blocks = Blocks::new(&geometry, Box::new(compared));

@@ -11,16 +11,16 @@ const PAGES: u32 = 64;
 const IDLE_BLOCKS: f64 = 3.5;
 
 /// Measured pages programmed per page written, in the steady state.
-fn measured(victim: VictimPolicy, logical_pages: u32) -> f64 {
+fn measured((victim, choices): (VictimPolicy, u32), logical_pages: u32) -> f64 {
     let geometry = geometry([1, 1, 1, 1, BLOCKS, PAGES]);
     let mut config = FtlConfig::default();
-    config.gc.victim = victim;
+    (config.gc.victim, config.gc.choices) = (victim, choices);
     // Collect as late as the device permits: nearly all spare space is at work.
     (config.gc.start, config.gc.stop, config.gc.urgent) = (0.0, 0.0, 1);
     let mut ftl = Ftl::new(&config, &geometry, logical_pages, 0, 1);
     let mut rng = Rng::stream(1, "uniform writes");
     let mut ops = Vec::new();
-    let loads = LoadView { chip: &[0], unit: &[0] };
+    let loads = LoadView::new(&[0], &[0]);
     let mut write = |ftl: &mut Ftl, lpn: u32| {
         ops.clear();
         ftl.write(Host { lpn, address: u64::from(lpn), content: u32::MAX }, false, &loads, &mut ops).unwrap();
@@ -77,9 +77,10 @@ fn greedy_model(ratio: f64, pages: u32) -> f64 {
     f64::INFINITY
 }
 
-/// Blocks by valid pages in the mean field, integrated in time from a fresh device: slow,
-/// and independent of the algebra above.
-fn greedy_by_integration(ratio: f64, pages: u32) -> f64 {
+/// Blocks by valid pages in the mean field, integrated in time from a fresh device: slow, and
+/// independent of the algebra above. `collect` says how much of each level of `x` makes up a share of
+/// all blocks that is collected.
+fn by_integration(ratio: f64, pages: u32, collect: impl Fn(&[f64], f64) -> Vec<f64>) -> f64 {
     let b = pages as usize;
     // Shares of blocks; every logical page of U = 1 / ratio lies somewhere.
     let valid = f64::from(pages) / ratio;
@@ -89,12 +90,9 @@ fn greedy_by_integration(ratio: f64, pages: u32) -> f64 {
     let cycle = 1e-3;
     let (mut moved, mut cycles) = (0.0, 0.0);
     for step in 0..40_000 {
-        // A share of the blocks is collected, the emptiest first.
-        let (mut left, mut pages_moved) = (cycle, 0.0);
-        for (valid, blocks) in x.iter_mut().enumerate() {
-            let taken = f64::min(left, *blocks);
-            *blocks -= taken;
-            left -= taken;
+        let mut pages_moved = 0.0;
+        for (valid, taken) in collect(&x, cycle).into_iter().enumerate() {
+            x[valid] -= taken;
             pages_moved += taken * valid as f64;
         }
         x[b] += cycle;
@@ -115,6 +113,28 @@ fn greedy_by_integration(ratio: f64, pages: u32) -> f64 {
     b * cycles / (b * cycles - moved)
 }
 
+/// The emptiest blocks first.
+fn emptiest(x: &[f64], share: f64) -> Vec<f64> {
+    let mut left = share;
+    let taken = x.iter().map(|&blocks| {
+        let taken = f64::min(left, blocks);
+        left -= taken;
+        taken
+    });
+    taken.collect()
+}
+
+/// The emptiest of `d` drawn: none of them below a level with the d-th power of the share above it
+/// (Van Houdt 2013, eq. 1). Draws of wholly valid blocks only are repeated.
+fn emptiest_of(d: i32) -> impl Fn(&[f64], f64) -> Vec<f64> {
+    move |x, share| {
+        let from = |level: usize| x[level..].iter().sum::<f64>().powi(d);
+        let full = x.len() - 1;
+        let chosen = |level: usize| (from(level) - from(level + 1)) / (from(0) - from(full));
+        (0..x.len()).map(|level| if level == full { 0.0 } else { share * chosen(level) }).collect()
+    }
+}
+
 #[test]
 fn the_models_give_the_published_numbers() {
     // Desnoyers 2014: spare factor 0.22.
@@ -123,12 +143,12 @@ fn the_models_give_the_published_numbers() {
     assert!((greedy - 2.390).abs() < 0.001, "{greedy}");
     for spare in [0.1, 0.22, 0.4] {
         let ratio = 1.0 / (1.0 - spare);
-        let (algebra, time) = (greedy_model(ratio, PAGES), greedy_by_integration(ratio, PAGES));
+        let (algebra, time) = (greedy_model(ratio, PAGES), by_integration(ratio, PAGES, emptiest));
         assert!((algebra / time - 1.0).abs() < 0.01, "spare {spare}: {algebra} and {time}");
     }
 }
 
-fn compare(victim: VictimPolicy, model: impl Fn(f64) -> f64) {
+fn compare(victim: (VictimPolicy, u32), model: impl Fn(f64) -> f64) {
     for spare in [0.1, 0.22, 0.4] {
         let logical = (f64::from(BLOCKS * PAGES) * (1.0 - spare)) as u32;
         let (wanted, found) = (model(pages_ratio(logical)), measured(victim, logical));
@@ -138,10 +158,50 @@ fn compare(victim: VictimPolicy, model: impl Fn(f64) -> f64) {
 
 #[test]
 fn greedy_write_amplification_is_that_of_the_mean_field() {
-    compare(VictimPolicy::Greedy, |ratio| greedy_model(ratio, PAGES));
+    compare((VictimPolicy::Greedy, 1), |ratio| greedy_model(ratio, PAGES));
 }
 
 #[test]
 fn fifo_write_amplification_is_that_of_the_lambert_formula() {
-    compare(VictimPolicy::Fifo, fifo_model);
+    compare((VictimPolicy::Fifo, 1), fifo_model);
+}
+
+#[test]
+fn d_choices_write_amplification_is_that_of_the_mean_field() {
+    compare((VictimPolicy::Random, 7), |ratio| by_integration(ratio, PAGES, emptiest_of(1)));
+    for d in [2, 10] {
+        compare((VictimPolicy::DChoices, d), |ratio| by_integration(ratio, PAGES, emptiest_of(d as i32)));
+    }
+}
+
+/// Cost-benefit pays where some pages are hot: nine of ten writes go to a tenth of the pages.
+#[test]
+fn cost_benefit_beats_fifo_and_random_on_hot_and_cold_pages() {
+    let write_amplification = |victim: VictimPolicy| {
+        let logical = (f64::from(BLOCKS * PAGES) * 0.85) as u32;
+        let geometry = geometry([1, 1, 1, 1, BLOCKS, PAGES]);
+        let mut config = FtlConfig::default();
+        (config.gc.victim, config.gc.start, config.gc.stop) = (victim, 0.0, 0.0);
+        let mut ftl = Ftl::new(&config, &geometry, logical, 0, 1);
+        let mut rng = Rng::stream(1, "hot and cold writes");
+        let mut ops = Vec::new();
+        let loads = LoadView::new(&[0], &[0]);
+        let hot = logical / 10;
+        for write in 0..7 * logical {
+            let lpn = match (write < logical, rng.below(10)) {
+                (true, _) => write,
+                (_, 0) => hot + rng.below(logical - hot),
+                _ => rng.below(hot),
+            };
+            ops.clear();
+            let page = Host { lpn, address: u64::from(lpn), content: u32::MAX };
+            ftl.write(page, false, &loads, &mut ops).unwrap();
+        }
+        ftl.counters().write_amplification().unwrap()
+    };
+    let cost_benefit = write_amplification(VictimPolicy::CostBenefit);
+    for other in [VictimPolicy::Fifo, VictimPolicy::Random] {
+        let other_wa = write_amplification(other);
+        assert!(cost_benefit < other_wa, "cost-benefit {cost_benefit}, {other:?} {other_wa}");
+    }
 }

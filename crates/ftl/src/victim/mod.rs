@@ -1,5 +1,8 @@
 //! Which closed block is collected next. One policy a file; one row registers its name.
 
+mod closed_set;
+mod cost_benefit;
+mod d_choices;
 mod fifo;
 mod greedy;
 
@@ -38,14 +41,27 @@ pub enum VictimPolicy {
     Greedy,
     /// The block that was closed first.
     Fifo,
+    /// The block with the largest age x (1 - u) / (2 u), u being its share of valid pages and its age
+    /// the number of blocks the plane has closed since it changed (Rosenblum and Ousterhout, 1992).
+    CostBenefit,
+    /// Of `gc.choices` blocks drawn at random the one with the fewest valid pages (Van Houdt, 2013).
+    DChoices,
+    /// A block drawn at random, unless it is wholly valid.
+    Random,
 }
 
 impl VictimPolicy {
-    /// Builds the policy for a device.
-    pub fn build(self, geometry: &Geometry) -> Box<dyn VictimSelection> {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Greedy, Self::Fifo, Self::CostBenefit, Self::DChoices, Self::Random];
+
+    /// Builds the policy for a device; `seed` decides where it draws.
+    pub fn build(self, choices: u32, geometry: &Geometry, seed: u64) -> Box<dyn VictimSelection> {
         match self {
             Self::Greedy => Box::new(greedy::Greedy::new(geometry)),
             Self::Fifo => Box::new(fifo::Fifo::new(geometry)),
+            Self::CostBenefit => Box::new(cost_benefit::CostBenefit::new(geometry)),
+            Self::DChoices => Box::new(d_choices::DChoices::new(geometry, choices, seed)),
+            Self::Random => Box::new(d_choices::DChoices::new(geometry, 1, seed)),
         }
     }
 }

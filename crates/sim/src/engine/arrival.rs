@@ -183,7 +183,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let slot = self.ops.insert(op);
         self.units[unit as usize].push(queue, slot, &mut self.ops);
         match queue {
-            Queue::Reads => self.load_up(unit, true),
+            Queue::Reads => {
+                self.load_up(unit, true);
+                self.suspend_for_read(unit);
+            }
             // A write that waits for its hash or its old page has not reached the chip yet.
             Queue::Writes if self.hash.is_some() || op.waits => return slot,
             Queue::Writes => self.load_up(unit, false),

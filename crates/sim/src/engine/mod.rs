@@ -10,20 +10,24 @@ mod arrival;
 mod block_states;
 mod bus;
 mod hash_unit;
+mod loads;
 mod pool;
 mod service;
+mod suspension;
 mod unit;
 
 use flashtwin_ftl::{FlashOp, FtlError, LoadView};
 use flashtwin_nand::{FlashArray, Geometry, NandDevice, NandRule, Timing};
 use flashtwin_trace::Op as HostOp;
 
-use crate::config::{Concurrency, EngineConfig, LoadMeasure, WriteCompletes};
+use crate::config::{Concurrency, EngineConfig, WriteCompletes};
 use crate::event_queue::EventQueue;
 use block_states::BlockStates;
 use bus::Bus;
 use hash_unit::{HashUnit, Hashed};
+use loads::Loads;
 use pool::{Op, Pool, Request};
+use suspension::Suspension;
 use unit::{Stage, Unit};
 
 pub use arrival::Workload;
@@ -107,6 +111,8 @@ pub struct EngineCounts {
     pub old_page_buffer_reads: u64,
     /// Reads of the controller's own (not the host's) likewise served from RAM.
     pub own_buffer_reads: u64,
+    /// Times that a program or an erase was stopped for reads.
+    pub suspensions: u64,
 }
 
 impl EngineCounts {
@@ -121,6 +127,7 @@ impl EngineCounts {
             redirected_reads: self.redirected_reads - before.redirected_reads,
             old_page_buffer_reads: self.old_page_buffer_reads - before.old_page_buffer_reads,
             own_buffer_reads: self.own_buffer_reads - before.own_buffer_reads,
+            suspensions: self.suspensions - before.suspensions,
         }
     }
 }
@@ -146,14 +153,10 @@ pub struct Engine<C, O> {
     hash: Option<HashUnit>,
     flash: FlashArray,
     blocks: BlockStates,
-    chip_queue: Vec<u32>,
-    unit_queue: Vec<u32>,
-    /// Reads only, kept where the load measure asks for them.
-    chip_reads: Vec<u32>,
-    unit_reads: Vec<u32>,
-    load: LoadMeasure,
+    loads: Loads,
     write_completes: WriteCompletes,
     reads_before_write: u32,
+    suspension: Suspension,
     controller_ns: u64,
     wants_address: bool,
     own_ops: Vec<FlashOp>,
@@ -190,7 +193,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let units: Vec<Unit> = (0..chips * per_chip)
             .map(|unit| Unit::new(unit / per_chip, geometry.channel_of_chip(unit / per_chip)))
             .collect();
-        let counted = if config.load == LoadMeasure::ReadsWaiting { units.len() } else { 0 };
+        let read_ns = device.timing.command_ns + device.timing.read_ns + device.timing.transfer_ns;
         Self {
             wants_address: controller.wants_address(),
             controller,
@@ -206,14 +209,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             hash: hashes.then(|| HashUnit::new(config.hash_ns(), config.hash_lanes)),
             flash,
             blocks: BlockStates::new(geometry.block_index_len()),
-            chip_queue: vec![0; chips as usize],
-            unit_queue: vec![0; units.len()],
-            chip_reads: vec![0; if counted > 0 { chips as usize } else { 0 }],
-            unit_reads: vec![0; counted],
+            loads: Loads::new(config.load, chips as usize, units.len(), read_ns),
             units,
-            load: config.load,
             write_completes: config.write_completes,
             reads_before_write: config.reads_before_write,
+            suspension: Suspension::new(config),
             controller_ns: config.controller_ns(),
             own_ops: Vec::new(),
             carried: std::collections::HashMap::new(),
@@ -236,7 +236,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Busy time of each chip: the mean over its units.
     pub fn chip_busy_ns(&self) -> Vec<u64> {
-        let per_chip = self.units.len() / self.chip_queue.len();
+        let per_chip = self.units.len() / self.loads.chip_queue.len();
         self.units
             .chunks(per_chip)
             .map(|units| units.iter().map(|unit| unit.busy_ns).sum::<u64>() / per_chip as u64)
@@ -251,35 +251,29 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// The loads as the controller may see them now, beside the controller itself.
     #[inline]
     fn controller_and_loads(&mut self) -> (&mut C, LoadView<'_>, &mut Vec<FlashOp>) {
-        let loads = match self.load {
-            LoadMeasure::QueueLength => LoadView { chip: &self.chip_queue, unit: &self.unit_queue },
-            LoadMeasure::ReadsWaiting => LoadView { chip: &self.chip_reads, unit: &self.unit_reads },
-        };
+        let loads = self.loads.view(&self.units, &self.suspension, self.now_ns);
         (&mut self.controller, loads, &mut self.own_ops)
     }
 
     #[inline]
     fn load_up(&mut self, unit: u32, read: bool) {
         let chip = self.units[unit as usize].chip;
-        self.chip_queue[chip as usize] += 1;
-        self.unit_queue[unit as usize] += 1;
-        if read && self.load == LoadMeasure::ReadsWaiting {
-            self.chip_reads[chip as usize] += 1;
-            self.unit_reads[unit as usize] += 1;
-        }
-        self.observer.queue_changed(chip, self.now_ns, self.chip_queue[chip as usize]);
+        self.loads.up(unit, chip, read);
+        self.observer.queue_changed(chip, self.now_ns, self.loads.chip_queue[chip as usize]);
     }
 
     #[inline]
     fn load_down(&mut self, unit: u32, read: bool) {
         let chip = self.units[unit as usize].chip;
-        self.chip_queue[chip as usize] -= 1;
-        self.unit_queue[unit as usize] -= 1;
-        if read && self.load == LoadMeasure::ReadsWaiting {
-            self.chip_reads[chip as usize] -= 1;
-            self.unit_reads[unit as usize] -= 1;
-        }
-        self.observer.queue_changed(chip, self.now_ns, self.chip_queue[chip as usize]);
+        self.loads.down(unit, chip, read);
+        self.observer.queue_changed(chip, self.now_ns, self.loads.chip_queue[chip as usize]);
+    }
+
+    /// The stage that a unit is in now will end at `time_ns`.
+    #[inline]
+    fn expect(&mut self, unit: u32, time_ns: u64) {
+        self.units[unit as usize].event_ns = time_ns;
+        self.events.push(time_ns, unit);
     }
 
     /// Carries out the next pending event at or before `limit_ns`; `false` when there is none.
@@ -293,8 +287,13 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         // A program that is ready now counts as load before anything that ends now is looked at.
         if flash < hashed {
             if let Some((time_ns, unit)) = self.events.pop() {
-                self.now_ns = time_ns;
-                self.end_stage(unit);
+                // What was expected before the unit was made to do something else is void.
+                let expected_ns = &mut self.units[unit as usize].event_ns;
+                if *expected_ns == time_ns {
+                    *expected_ns = NO_EVENT;
+                    self.now_ns = time_ns;
+                    self.end_stage(unit);
+                }
             }
         } else if let Some((time_ns, what)) = self.hash.as_mut().and_then(HashUnit::pop) {
             self.now_ns = time_ns;
@@ -331,6 +330,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.observer.completed(is_read, split);
     }
 }
+
+/// The due time of a unit without a pending event.
+const NO_EVENT: u64 = u64::MAX;
 
 /// Time of a device that serves what is asked of it forever is 584 years.
 pub(crate) const FOREVER: u64 = u64::MAX - 1;

@@ -20,10 +20,18 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             return;
         }
         while let Some(queue) = self.choose(unit) {
+            if self.units[unit as usize].suspended.is_some()
+                && !(queue == Queue::Reads && self.read_before_resuming(unit))
+            {
+                return self.resume(unit);
+            }
             let op = self.units[unit as usize].pop(queue, &self.ops);
             if self.start(unit, op) {
                 return;
             }
+        }
+        if self.units[unit as usize].suspended.is_some() {
+            self.resume(unit);
         }
     }
 
@@ -105,7 +113,17 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             Work::OwnErase => (Stage::Busy, bus.command(now, command) + self.timing.erase_ns, "erase"),
         };
         state.stage = stage;
-        self.events.push(until, unit);
+        state.reading = matches!(op.work, Work::HostRead | Work::ReadBeforeWrite);
+        // What follows the stage that begins now: data out of the register, or the array's part.
+        state.busy_until_ns = until
+            + match stage {
+                Stage::Sensing => transfer,
+                Stage::DataIn => self.timing.program_ns,
+                _ => 0,
+            };
+        state.lost_ns = 0;
+        self.note_suspendable(unit, op.work, 0);
+        self.expect(unit, until);
         self.observer.started(now, what, unit, op.ppn);
         true
     }
@@ -141,16 +159,17 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             Stage::Sensing => {
                 state.stage = Stage::DataOut;
                 let until = self.buses[state.channel as usize].transfer(now, self.timing.transfer_ns);
-                self.events.push(until, unit);
+                self.expect(unit, until);
             }
             Stage::DataIn => {
                 state.stage = Stage::Busy;
                 let slot = state.current;
-                self.events.push(now + self.timing.program_ns, unit);
+                self.expect(unit, now + self.timing.program_ns);
                 let split = self.split(slot, 0);
                 self.page_done(self.ops[slot].request, split);
             }
             Stage::DataOut | Stage::Busy | Stage::Idle => self.finish(unit),
+            Stage::Suspending => self.suspended(unit),
         }
     }
 
@@ -178,7 +197,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 self.program(op.ppn);
                 // Otherwise the request completed earlier and its slot may serve another.
                 if self.write_completes == WriteCompletes::Programmed {
-                    let split = self.split(slot, self.timing.program_ns);
+                    let mut split = self.split(slot, self.timing.program_ns);
+                    // Standing still for reads is waiting, too.
+                    let lost_ns = self.units[unit as usize].lost_ns;
+                    (split.transfer_ns, split.queueing_ns) =
+                        (split.transfer_ns - lost_ns, split.queueing_ns + lost_ns);
                     self.page_done(op.request, split);
                 }
                 self.ops.remove(slot);

@@ -1,6 +1,7 @@
 //! A unit: the part of the flash that serves one operation at a time, with its queues.
 
 use super::pool::{NONE, Op, Pool};
+use super::suspension::Suspended;
 
 /// The queues of a unit, in the order they are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub(crate) enum Stage {
     DataIn,
     /// Register to array, or erasing.
     Busy,
+    /// Stopping what the array does.
+    Suspending,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +45,19 @@ pub(crate) struct Unit {
     /// Reads served since a write was last overtaken.
     pub(crate) reads_ahead: u32,
     pub(crate) busy_since_ns: u64,
+    /// When the operation in service will probably end (a transfer may have to wait for the channel).
+    pub(crate) busy_until_ns: u64,
+    /// Whether that operation is a host's read.
+    pub(crate) reading: bool,
     pub(crate) busy_ns: u64,
+    /// When the pending event is due.
+    pub(crate) event_ns: u64,
+    /// Whether the operation in service may be stopped for reads, how often it has been, and how long
+    /// it stood still.
+    pub(crate) suspendable: bool,
+    pub(crate) suspensions: u32,
+    pub(crate) lost_ns: u64,
+    pub(crate) suspended: Option<Suspended>,
 }
 
 impl Unit {
@@ -55,8 +70,21 @@ impl Unit {
             channel,
             reads_ahead: 0,
             busy_since_ns: 0,
+            busy_until_ns: 0,
+            reading: false,
             busy_ns: 0,
+            event_ns: 0,
+            suspendable: false,
+            suspensions: 0,
+            lost_ns: 0,
+            suspended: None,
         }
+    }
+
+    /// Whether an operation is in service, and then whether it is a host's read.
+    #[inline]
+    pub(crate) fn in_service(&self) -> Option<bool> {
+        (self.stage != Stage::Idle).then_some(self.reading)
     }
 
     #[inline]

@@ -31,7 +31,7 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
             "page_ops": trace.page_ops(),
             "footprint_pages": footprint,
             "contents": trace.content_count,
-            "content_source": trace.content_source.name(),
+            "content_source": trace.content_source.to_string(),
             "quality": {
                 "read_mismatches": trace.quality.read_mismatches,
                 "unknown_content_reads": trace.quality.unknown_content_reads,

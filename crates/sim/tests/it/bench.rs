@@ -222,7 +222,7 @@ impl Bench {
         }
         let mut flash = FlashArray::new(geometry);
         let idle = vec![0; geometry.chips() as usize];
-        let loads = LoadView { chip: &idle, unit: &idle };
+        let loads = LoadView::new(&idle, &idle);
         let mut ops = Vec::new();
         for &(lpn, content) in &self.before {
             let page = Host { lpn, address: u64::from(lpn), content };

@@ -3,7 +3,7 @@
 use flashtwin_ftl::ReplicationPolicy;
 use flashtwin_ftl::redirection::RedirectionPolicy;
 use flashtwin_sim::engine::Split;
-use flashtwin_sim::{Concurrency, WriteCompletes};
+use flashtwin_sim::{Concurrency, Suspend, WriteCompletes};
 
 use crate::bench::{
     Bench, COMMAND, READ_ALL, TRANSFER, WRITE_ALL, read, read_pages, trim, write, write_part,
@@ -283,4 +283,83 @@ fn events_between_an_arrival_and_the_end_of_its_controller_time_are_not_lost() {
     let outcome = bench.serve(&(0..4).map(|lpn| read(0, lpn)).collect::<Vec<_>>());
     let expected = [(100_000, "read", 0), (160_100, "read", 0), (260_100, "read", 0), (320_200, "read", 0)];
     assert_eq!(outcome.log.commands, expected);
+}
+
+/// Programs stop for reads within 20 us and go on after 5 us.
+fn suspending(bench: Bench) -> Bench {
+    bench.with(|bench| bench.engine.suspend = Suspend::ProgramErase)
+}
+
+#[test]
+fn a_read_stops_the_program_and_the_rest_of_it_follows() {
+    let outcome = suspending(Bench::new(ONE).holding(1)).serve(&[write(0, 1, 1), read(100_000, 0)]);
+    assert_eq!(outcome.log.commands, [(0, "program", 0), (120_000, "read", 0), (180_100, "resume", 0)]);
+    // 110,100 of 200,000 ns were left at 100,000.
+    let write = split(85_100, 10_100, 200_000, 0);
+    assert_eq!(outcome.log.responses, [split(20_000, 10_100, 50_000, 0), write]);
+    assert_eq!(outcome.end_ns, 180_100 + 5_000 + 110_100);
+    assert_eq!(outcome.counts.suspensions, 1);
+}
+
+#[test]
+fn data_on_their_way_to_the_register_are_not_stopped() {
+    let outcome = suspending(Bench::new(ONE).holding(1)).serve(&[write(0, 1, 1), read(5_000, 0)]);
+    assert_eq!(outcome.log.commands, [(0, "program", 0), (30_100, "read", 0), (90_200, "resume", 0)]);
+    assert_eq!(outcome.end_ns, 90_200 + 5_000 + 200_000);
+}
+
+#[test]
+fn a_program_that_is_nearly_done_is_not_stopped() {
+    let outcome = suspending(Bench::new(ONE).holding(1)).serve(&[write(0, 1, 1), read(190_100, 0)]);
+    assert_eq!(outcome.log.commands, [(0, "program", 0), (210_100, "read", 0)]);
+    assert_eq!(outcome.counts.suspensions, 0);
+}
+
+#[test]
+fn a_program_is_stopped_no_more_often_than_the_limit_says() {
+    let bench = suspending(Bench::new(ONE).holding(1)).with(|bench| bench.engine.suspend_times = 1);
+    let outcome = bench.serve(&[write(0, 1, 1), read(100_000, 0), read(200_000, 0)]);
+    let expected = [(0, "program", 0), (120_000, "read", 0), (180_100, "resume", 0), (295_200, "read", 0)];
+    assert_eq!(outcome.log.commands, expected);
+}
+
+#[test]
+fn no_more_reads_go_before_a_stopped_program_than_the_limit_says() {
+    let bench = suspending(Bench::new(ONE).holding(1)).with(|bench| {
+        (bench.engine.suspend_times, bench.engine.suspend_reads) = (1, 2);
+    });
+    let asks = [write(0, 1, 1), read(100_000, 0), read(101_000, 0), read(102_000, 0)];
+    let expected = [
+        (0, "program", 0),
+        (120_000, "read", 0),
+        (180_100, "read", 0),
+        (240_200, "resume", 0),
+        (355_300, "read", 0),
+    ];
+    assert_eq!(bench.serve(&asks).log.commands, expected);
+}
+
+#[test]
+fn reads_without_end_do_not_starve_a_program() {
+    let bench = suspending(Bench::new(ONE).holding(1));
+    let mut asks = vec![write(0, 1, 1)];
+    // A read every 30 us, twice what the chip can serve.
+    asks.extend((1..2_000).map(|nth| read(nth * 30_000, 0)));
+    let outcome = bench.serve(&asks);
+    let resumed = outcome.log.commands.iter().filter(|command| command.1 == "resume").count();
+    assert_eq!(resumed, 4, "as often as suspend_times says");
+    // Four times 16 reads of 60,100 ns, their stops and starts, and the program.
+    let write_ns = outcome.log.response_times()[outcome.log.responses.len() - 2_000..]
+        .iter()
+        .copied()
+        .find(|&ns| ns > 4 * 16 * 60_100)
+        .expect("the write");
+    assert!(write_ns < 4 * (16 * 60_100 + 25_000) + 300_000, "{write_ns}");
+}
+
+#[test]
+fn erases_alone_are_stopped_where_only_they_may_be() {
+    let bench = Bench::new(ONE).holding(1).with(|bench| bench.engine.suspend = Suspend::Erase);
+    let outcome = bench.serve(&[write(0, 1, 1), read(100_000, 0)]);
+    assert_eq!(outcome.log.commands, [(0, "program", 0), (210_100, "read", 0)]);
 }

@@ -11,8 +11,8 @@ use flashtwin_ftl::replication::placement::PlacementPolicy;
 use flashtwin_ftl::victim::VictimPolicy;
 use flashtwin_ftl::{Cause, Entries, Ftl, Host, LoadView, MappingForm, ReplicationPolicy, Rng};
 use flashtwin_sim::{
-    Concurrency, EngineConfig, LoadMeasure, PartialWrite, Preload, Resolved, RunResult, WriteCompletes,
-    resolve, run,
+    Concurrency, EngineConfig, LoadMeasure, PartialWrite, Preload, Resolved, RunResult, Suspend,
+    WriteCompletes, resolve, run,
 };
 use flashtwin_trace::{ContentSource, Op, PageTrace, Trace, TraceBuilder};
 use serde_json::Value;
@@ -57,12 +57,17 @@ pub(crate) fn random_trace(rng: &mut Rng) -> Trace {
 fn random_engine(rng: &mut Rng) -> EngineConfig {
     EngineConfig {
         concurrency: pick(rng, &[Concurrency::Chip, Concurrency::Die, Concurrency::Plane]),
-        load: pick(rng, &[LoadMeasure::QueueLength, LoadMeasure::ReadsWaiting]),
+        load: pick(rng, &[LoadMeasure::QueueLength, LoadMeasure::ReadsWaiting, LoadMeasure::ExpectedWait]),
         write_completes: pick(
             rng,
             &[WriteCompletes::Programmed, WriteCompletes::Transferred, WriteCompletes::Buffered],
         ),
         reads_before_write: pick(rng, &[0, 1, 5]),
+        suspend: pick(rng, &[Suspend::None, Suspend::Erase, Suspend::ProgramErase]),
+        suspend_us: pick(rng, &[0.0, 20.0]),
+        resume_us: pick(rng, &[0.0, 5.0]),
+        suspend_times: pick(rng, &[1, 4]),
+        suspend_reads: pick(rng, &[1, 16]),
         controller_us: pick(rng, &[0.0, 0.0, 1.5, 400.0]),
         hash_us: pick(rng, &[0.0, 12.0, 300.0]),
         hash_lanes: pick(rng, &[1, 2, 7]),
@@ -87,10 +92,10 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
         pick(rng, &[DegreePolicy::Popularity, DegreePolicy::ManyOfFew, DegreePolicy::FewOfMany]);
     ftl.replication.placement =
         pick(rng, &[PlacementPolicy::Score, PlacementPolicy::Random, PlacementPolicy::Static]);
-    ftl.allocation.policy = pick(rng, &[AllocationPolicy::Static, AllocationPolicy::LeastLoaded]);
+    ftl.allocation.policy = pick(rng, &AllocationPolicy::ALL);
     ftl.redirection.policy =
         pick(rng, &[RedirectionPolicy::Home, RedirectionPolicy::Replicas, RedirectionPolicy::AnyChip]);
-    ftl.gc.victim = pick(rng, &[VictimPolicy::Greedy, VictimPolicy::Fifo]);
+    ftl.gc.victim = pick(rng, &VictimPolicy::ALL);
     (ftl.gc.start, ftl.gc.urgent) = (pick(rng, &[0.0, 0.05, 0.6]), pick(rng, &[1, 1, 9]));
     ftl.gc.step_pages = pick(rng, &[1, 8, 100]);
     config.replay.queue_depth = pick(rng, &[0, 0, 1, 4, 64]);
@@ -100,7 +105,10 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     config.replay.partial_write = pick(rng, &[PartialWrite::ReadModifyWrite, PartialWrite::Ignore]);
     let source = match config.ftl.mapping {
         MappingForm::Page => pick(rng, &[ContentSource::None, ContentSource::Recorded]),
-        MappingForm::Content => pick(rng, &[ContentSource::Recorded, ContentSource::Unique]),
+        MappingForm::Content => {
+            let drawn = "zipf(1,40)".parse().unwrap();
+            pick(rng, &[ContentSource::Recorded, ContentSource::Unique, ContentSource::SameAsAddress, drawn])
+        }
     };
     let pages = PageTrace::build(trace, 4096, source).unwrap();
     let levels = [1 + rng.below(3), 1 + rng.below(3), 1 + rng.below(2), 1 + rng.below(2)];
@@ -261,7 +269,7 @@ fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 8] {
     let contents = trace.content_count;
     let mut ftl = Ftl::new(&config.ftl, geometry, trace.footprint_pages(), contents, config.seed);
     let idle = vec![0; geometry.chips() as usize];
-    let loads = LoadView { chip: &idle, unit: &idle };
+    let loads = LoadView::new(&idle, &idle);
     let mut ops = Vec::new();
     let page = |lpn: u32, content| Host { lpn, address: trace.lpn_address[lpn as usize], content };
     for lpn in (0..trace.footprint_pages()).filter(|&lpn| trace.existed_before(lpn)) {

@@ -204,3 +204,57 @@ fn a_request_counts_in_the_period_in_which_it_completes() {
     let writes = writes.as_any().downcast_ref::<arrow_array::UInt64Array>().unwrap();
     assert_eq!(writes.values().to_vec(), [1, 1, 0, 0, 0, 1]);
 }
+
+/// Contents drawn by popularity (CA-SSD paper 5.3) stand in for those that a trace lacks.
+#[test]
+fn drawn_contents_are_deduplicated_the_more_the_more_skewed_they_are() {
+    let mut builder = TraceBuilder::new("bare");
+    let mut rng = Rng::stream(5, "drawn contents");
+    for number in 0..4000 {
+        let op = if rng.below(4) == 0 { Op::Read } else { Op::Write };
+        builder.request(i64::from(number) * 50_000, op, u64::from(rng.below(1000)) * 4096, 4096, &[]);
+    }
+    let trace = builder.build().unwrap();
+    let replayed = |name: &str, content: &str| {
+        let result = replay(&trace, &system(name, &[("content", content)]));
+        let programmed: u64 = ["host", "unique", "missed_duplicate", "reborn"]
+            .iter()
+            .map(|cause| result.summary["flash_writes"][cause].as_u64().unwrap())
+            .sum();
+        (programmed, result.summary["trace"]["content_source"].clone())
+    };
+    let writes = trace.op.iter().filter(|&&op| op == Op::Write).count() as u64;
+    let (conventional, source) = replayed("conventional", "zipf(1,2000)");
+    assert_eq!(conventional, writes);
+    assert_eq!(source, "zipf(1,2000,1)");
+    let skewed = replayed("ca-ssd", "zipf(1,2000)").0;
+    let flat = replayed("ca-ssd", "zipf(0,2000)").0;
+    let unique = replayed("ca-ssd", "unique").0;
+    assert!(skewed < flat && flat < unique, "{skewed} {flat} {unique}");
+    assert_eq!(unique, writes);
+    // The address as content: the first write of a page, and nothing after it.
+    let same = replayed("ca-ssd", "same-as-address").0;
+    assert!(same < skewed, "{same} {skewed}");
+}
+
+#[test]
+fn sources_of_contents_are_checked_and_take_the_seed_of_the_run() {
+    let resolved = system("ca-ssd", &[("content", "zipf(0.8,100)"), ("seed", "9")]);
+    assert_eq!(resolved.content_source(false).to_string(), "zipf(0.8,100,9)");
+    assert_eq!(resolved.json()["replay"]["content"], "zipf(0.8,100)");
+    let wrong = |value: &str| {
+        resolve("ca-ssd", &[("replay.content".to_owned(), value.to_owned())]).unwrap_err().to_string()
+    };
+    let expected = "expected recorded, unique, same-as-address or zipf(EXPONENT,VALUES[,SEED])";
+    for (value, why) in [
+        ("zipf(1)", "(1 numbers are given, two or three were expected)"),
+        ("zipf(x,5)", "(the exponent 'x' is not a number from 0 to 10"),
+        ("made-up", expected),
+        ("5", expected),
+        ("none", "expected recorded, which is none"),
+    ] {
+        let message = wrong(value);
+        assert!(message.starts_with("replay.content is "), "{message}");
+        assert!(message.contains(why), "{message}");
+    }
+}
