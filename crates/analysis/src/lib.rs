@@ -4,30 +4,72 @@
 //! reads, say) is missing, never NaN.
 
 mod basics;
+mod before;
+mod characterize;
+mod drift;
+mod duplication;
+mod error;
+mod histogram;
+mod input;
+mod logical_locality;
+mod page_ops;
+mod pages;
+mod periods;
 mod popularity;
+mod prefetch;
+mod read_amplification;
+mod read_cost;
+mod sample;
+mod space;
 mod table;
+mod temperature;
+mod value_counts;
+mod value_locality;
+mod wa;
 
 use arrow_array::RecordBatch;
-use flashtwin_trace::Trace;
+use flashtwin_trace::{Requests, Trace};
 
-pub use basics::{Basics, Rate, RequestBytes, SizesOfKinds, TraceInfo, basics};
+pub use basics::{Basics, Rate, RequestBytes, SizesOfKinds, TraceInfo, basics, trace_info};
+pub use characterize::{Characterization, Options, Window, characterize, characterize_trace};
+pub use drift::{Drift, drift};
+pub use duplication::{Duplication, duplication};
+pub use input::{About, InMemory, Input, Streamed};
+pub use logical_locality::{
+    Direction, LocalityOfKind, LogicalLocality, LogicalLocalityOptions, logical_locality,
+};
 pub use popularity::{Concentration, Popularity, popularity};
+pub use read_amplification::{ReadAmplification, read_amplification};
+pub use read_cost::{ReadCost, read_cost};
+pub use sample::{GROUPS, Sample};
+pub use space::{Space, space};
+pub use temperature::{
+    Frequencies, OrderError, PageWrites, Partitioning, Ratio, Temperature, WriteOrder, page_writes,
+    temperature,
+};
+pub use value_locality::{MissRatioCurve, Reuse, ReuseOfKind, StackDistances, ValueLocality, value_locality};
+pub use wa::{
+    Stop, WaBlockRole, WaCell, WaCounts, WaDevice, WaError, WaOptions, WaSimulator, WriteAmplification,
+    physical_blocks, simulate, write_amplification,
+};
 
-/// [`TraceInfo`] as JSON.
+/// A metric in the making: it is shown a trace run by run, in order, and finished by its own method.
+pub(crate) trait Accumulator: Send {
+    /// Takes in the next requests.
+    fn add(&mut self, requests: &Requests<'_>);
+}
+
+/// [`trace_info`] as JSON.
 pub fn info(trace: &Trace) -> serde_json::Value {
-    // One period: its row is cheap, and not asked for here.
-    let info = basics(trace, i64::MAX).info;
     // A plain structure of numbers and strings always has a JSON form.
-    serde_json::to_value(info).unwrap_or_default()
+    serde_json::to_value(trace_info(trace)).unwrap_or_default()
 }
 
 /// All tables about a trace by name, with periods of `period_s` seconds (one period when that is not
 /// a positive number).
 pub fn tables(trace: &Trace, period_s: f64) -> Vec<(String, RecordBatch)> {
-    let period_ns = (period_s * 1e9) as i64;
-    let mut tables = vec![("periods".to_owned(), basics(trace, period_ns).periods)];
-    if let Some(popularity) = popularity(trace) {
-        tables.push(("popularity".to_owned(), popularity.table));
-    }
+    let (basics, popularity) = basics(trace, (period_s * 1e9) as i64);
+    let mut tables = vec![("periods".to_owned(), basics.periods)];
+    tables.extend(popularity.map(|popularity| ("popularity".to_owned(), popularity.table)));
     tables
 }

@@ -6,15 +6,18 @@ use arrow_array::{Float64Array, RecordBatch, StringArray};
 use flashtwin_trace::{Op, Trace};
 use serde::Serialize;
 
-use crate::basics::known;
+use crate::error;
+use crate::input::whole;
+use crate::sample::Sample;
 use crate::table::table;
+use crate::value_counts::ValueCounts;
 
 /// Most points of a curve in the table.
 const POINTS_MAX: u64 = 1000;
 
 /// Value popularity (CA-SSD paper, Fig. 2; RR-SSD paper, Fig. 4): how page reads and page writes
 /// are spread over contents.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Popularity {
     /// Of reads, over the contents that are read; missing without any.
     pub read: Option<Concentration>,
@@ -32,6 +35,7 @@ pub struct Popularity {
     /// | `write_by_read_order` | page writes | all | reads |
     ///
     /// Contents of equal popularity stay in order of first appearance.
+    #[serde(skip)]
     pub table: RecordBatch,
 }
 
@@ -50,29 +54,26 @@ pub struct Concentration {
 
 /// Computes [`Popularity`]; `None` when no read or write carries a known content. Exact.
 pub fn popularity(trace: &Trace) -> Option<Popularity> {
-    let contents = trace.content_count() as usize;
-    let mut counts = [vec![0u64; contents], vec![0u64; contents]];
-    for request in (0..trace.len()).filter(|&request| trace.op[request] != Op::Trim) {
-        let kind = &mut counts[trace.op[request] as usize];
-        for &content in known(trace, request) {
-            kind[content as usize] += 1;
-        }
-    }
-    let [reads, writes] = counts;
-    if reads.iter().chain(&writes).all(|&count| count == 0) {
+    of_counts(&whole(ValueCounts::new(Sample::ALL), trace))
+}
+
+/// [`Popularity`] from counts; of the contents of a sample when they are sampled.
+pub(crate) fn of_counts(values: &ValueCounts) -> Option<Popularity> {
+    if values.accesses == [0, 0] {
         return None;
     }
-    let own_reads = descending(&reads);
-    let own_writes = descending(&writes);
-    let mut read_order: Vec<usize> =
-        (0..contents).filter(|&content| reads[content] + writes[content] > 0).collect();
-    read_order.sort_by_key(|&content| std::cmp::Reverse(reads[content]));
-    let along = |counts: &[u64]| read_order.iter().map(|&c| counts[c]).collect::<Vec<_>>();
+    let (reads, writes) = (values.of(Op::Read), values.of(Op::Write));
+    let own_reads = descending(reads);
+    let own_writes = descending(writes);
+    let accessed = (0..reads.len() as u32)
+        .filter(|&content| reads[content as usize] > 0 || writes[content as usize] > 0);
+    let read_order = ranks(accessed, |content| reads[content as usize]);
+    let along = |counts: &[u32]| read_order.iter().map(|&c| counts[c as usize]).collect::<Vec<_>>();
     let mut curves = Curves::default();
     curves.add("read", &own_reads);
     curves.add("write", &own_writes);
-    curves.add("read_by_read_order", &along(&reads));
-    curves.add("write_by_read_order", &along(&writes));
+    curves.add("read_by_read_order", &along(reads));
+    curves.add("write_by_read_order", &along(writes));
     Some(Popularity {
         read: concentration(&own_reads),
         write: concentration(&own_writes),
@@ -80,15 +81,31 @@ pub fn popularity(trace: &Trace) -> Option<Popularity> {
     })
 }
 
+/// Standard errors of `contents_for_50_percent` and `contents_for_80_percent` when sampled.
+pub(crate) fn concentration_errors(values: &ValueCounts, op: Op) -> [Option<f64>; 2] {
+    let of_groups = values.groups(op).map(|counts| concentration(&descending(&counts)));
+    let error = |of: fn(&Concentration) -> f64| error::of_mean(of_groups.iter().map(|c| c.as_ref().map(of)));
+    [error(|group| group.contents_for_50_percent), error(|group| group.contents_for_80_percent)]
+}
+
+/// Contents by falling count; those of equal count stay in order of first appearance.
+pub(crate) fn ranks(contents: impl Iterator<Item = u32>, count: impl Fn(u32) -> u32) -> Vec<u32> {
+    // Count and content in one integer: sorted several times faster than pairs.
+    let mut order: Vec<u64> =
+        contents.map(|content| u64::from(!count(content)) << 32 | u64::from(content)).collect();
+    order.sort_unstable();
+    order.into_iter().map(|key| key as u32).collect()
+}
+
 /// The counts above 0, highest first.
-fn descending(counts: &[u64]) -> Vec<u64> {
-    let mut counts: Vec<u64> = counts.iter().copied().filter(|&count| count > 0).collect();
+fn descending(counts: &[u32]) -> Vec<u32> {
+    let mut counts: Vec<u32> = counts.iter().copied().filter(|&count| count > 0).collect();
     counts.sort_unstable_by(|a, b| b.cmp(a));
     counts
 }
 
-fn concentration(counts: &[u64]) -> Option<Concentration> {
-    let accesses: u64 = counts.iter().sum();
+fn concentration(counts: &[u32]) -> Option<Concentration> {
+    let accesses: u64 = counts.iter().map(|&count| u64::from(count)).sum();
     if accesses == 0 {
         return None;
     }
@@ -120,8 +137,8 @@ struct Curves {
 
 impl Curves {
     /// Adds the curve of `counts` in their order; nothing when there are no accesses.
-    fn add(&mut self, kind: &'static str, counts: &[u64]) {
-        let accesses: u64 = counts.iter().sum();
+    fn add(&mut self, kind: &'static str, counts: &[u32]) {
+        let accesses: u64 = counts.iter().map(|&count| u64::from(count)).sum();
         if accesses == 0 {
             return;
         }
@@ -134,7 +151,7 @@ impl Curves {
             if rank == taken {
                 continue;
             }
-            sum += counts[taken..rank].iter().sum::<u64>();
+            sum += counts[taken..rank].iter().map(|&count| u64::from(count)).sum::<u64>();
             taken = rank;
             self.kind.push(kind);
             self.value_fraction.push(rank as f64 / contents as f64);

@@ -1,54 +1,16 @@
 //! The metrics against references that are too simple to be wrong, on random traces.
 
+mod common;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
-use flashtwin_analysis::{Concentration, basics, popularity};
-use flashtwin_trace::{NO_CONTENT, Op, Request, Trace, TraceBuilder};
+use flashtwin_analysis::{Concentration, basics, popularity, trace_info};
+use flashtwin_trace::{NO_CONTENT, Op, Trace, TraceBuilder};
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ z >> 31) % limit
-    }
-}
-
-const SECOND: i64 = 1_000_000_000;
-
-/// Aligned requests of 1 to 4 pages with contents, over about 20 seconds.
-fn random_trace(seed: u64) -> Trace {
-    let mut random = Random(seed);
-    let mut builder = TraceBuilder::new("random");
-    let mut time_ns = 0;
-    for _ in 0..1 + random.below(80) {
-        let op = match random.below(12) {
-            0 => Op::Trim,
-            1..=5 => Op::Read,
-            _ => Op::Write,
-        };
-        let pages = 1 + random.below(4);
-        let contents: Vec<u32> =
-            (0..pages).filter(|_| op != Op::Trim).map(|_| random.below(20) as u32).collect();
-        let request = Request {
-            time_ns,
-            volume: random.below(2) as u32,
-            op,
-            offset_bytes: random.below(12) * 4096,
-            length_bytes: (pages * 4096) as u32,
-        };
-        builder.push(request, &contents);
-        time_ns += random.below(SECOND as u64 / 2) as i64;
-    }
-    builder.build().unwrap()
-}
+use common::{SECOND, random_trace};
 
 fn column(table: &RecordBatch, name: &str) -> Vec<u64> {
     let column = table.column_by_name(name).unwrap();
@@ -126,7 +88,7 @@ fn median(mut sizes: Vec<u32>) -> Option<f64> {
 fn basics_agree_with_the_reference() {
     for seed in 0..500 {
         let trace = random_trace(seed);
-        let info = basics(&trace, SECOND).info;
+        let info = trace_info(&trace);
         let accesses = accesses(&trace);
         let of = |op: Op| -> Vec<usize> { (0..trace.len()).filter(|&i| trace.op[i] == op).collect() };
         assert_eq!(info.requests as usize, trace.len());
@@ -178,7 +140,7 @@ fn periods_add_up_and_agree_with_the_reference() {
     for seed in 0..300 {
         let trace = random_trace(seed);
         let period = SECOND * 3;
-        let table = basics(&trace, period).periods;
+        let table = basics(&trace, period).0.periods;
         let rows = table.num_rows();
         assert_eq!(rows as i64, trace.duration_ns() / period + 1);
         let starts = table["start_ns"].as_primitive::<Int64Type>().values().to_vec();

@@ -1,0 +1,256 @@
+//! Programmed pages per second of wa-simulator, beside a loop that only keeps the two maps; f_min for
+//! 10 M pages; counting of writes.
+//!
+//! `cargo bench -p flashtwin-analysis --bench wa [-- --only NAME] [--writes N] [--pages N]`
+//!
+//! Blocks of 128 pages, over-provisioning 7 %. Writes are uniform, or Zipf-like: the k-th page is written
+//! about 1 / k as often as the first. Partitions are those of f_min(N) for the writes themselves.
+//! `--only uniform|zipf|f_min`; `--only peer` is for `benches/peer_ftlsim.py`.
+
+#![allow(clippy::print_stdout, missing_docs)]
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use flashtwin_analysis::{Frequencies, WaCounts, WaDevice, WaSimulator, page_writes, physical_blocks};
+use flashtwin_trace::{Op, Trace, TraceBuilder};
+
+const BLOCK_PAGES: u32 = 128;
+const PERCENT: u32 = 7;
+const ROUNDS: usize = 3;
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    fn below(&mut self, limit: u32) -> u32 {
+        (((self.next() >> 32) * u64::from(limit)) >> 32) as u32
+    }
+
+    /// Page k with a probability of about 1 / k.
+    fn zipf(&mut self, limit: u32) -> u32 {
+        let uniform = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
+        (f64::from(limit).powf(uniform) as u32).clamp(1, limit) - 1
+    }
+}
+
+/// Seconds that this thread spent on a processor, so that a busy machine disturbs less; the wall clock
+/// where the system does not tell.
+struct Clock {
+    wall: Instant,
+    processor_ns: Option<u64>,
+}
+
+fn processor_ns() -> Option<u64> {
+    std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split_whitespace().next()?.parse().ok()
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self { wall: Instant::now(), processor_ns: processor_ns() }
+    }
+
+    fn seconds(&self) -> f64 {
+        match (self.processor_ns, processor_ns()) {
+            (Some(begin), Some(end)) => (end - begin) as f64 / 1e9,
+            _ => self.wall.elapsed().as_secs_f64(),
+        }
+    }
+}
+
+/// Best time of some rounds, and what the last one gave.
+fn best<T>(mut run: impl FnMut() -> Result<T>) -> Result<(f64, T)> {
+    let mut seconds = f64::INFINITY;
+    for round in 1.. {
+        let clock = Clock::start();
+        let value = run()?;
+        seconds = seconds.min(clock.seconds());
+        if round == ROUNDS {
+            return Ok((seconds, value));
+        }
+    }
+    unreachable!("there is a last round")
+}
+
+/// Writes with pages numbered in the order of their first write, and how often each is written.
+fn numbered(writes: impl Iterator<Item = u32>, pages: u32) -> (Vec<u32>, Vec<u32>) {
+    let mut numbers = vec![u32::MAX; pages as usize];
+    let mut counts = Vec::new();
+    let mut number = |page: u32| {
+        let number = &mut numbers[page as usize];
+        if *number == u32::MAX {
+            *number = counts.len() as u32;
+            counts.push(0);
+        }
+        counts[*number as usize] += 1;
+        *number
+    };
+    let writes = writes.map(&mut number).collect();
+    (writes, counts)
+}
+
+fn line(name: &str, seconds: f64, count: u64, what: &str, more: &str) {
+    println!("{name:26} {seconds:7.3} s {:8.1} M {what}/s  {more}", count as f64 / seconds / 1e6);
+}
+
+/// The two maps and nothing else: every write is programmed once, to the next place of a device as large.
+fn bare_loop(writes: &[u32], pages: usize, places: usize) -> u64 {
+    let (mut l2p, mut p2l) = (vec![0u32; pages], vec![0u32; places]);
+    let mut sum = 0;
+    let mut next = 0;
+    for &page in writes {
+        sum += u64::from(std::mem::replace(&mut l2p[page as usize], next));
+        p2l[next as usize] = page;
+        next += 1;
+        if next as usize == places {
+            next = 0;
+        }
+    }
+    sum + u64::from(black_box(&p2l)[0])
+}
+
+fn device(pages: usize, partitions: usize) -> WaDevice {
+    let physical_blocks = physical_blocks(pages as u64, BLOCK_PAGES, PERCENT);
+    WaDevice { block_pages: BLOCK_PAGES, physical_blocks, partitions: partitions as u32 }
+}
+
+fn simulate(writes: &[u32], counts: &[u32], partitions: u32) -> Result<(f64, WaCounts, usize)> {
+    let frequencies = Frequencies::of(counts);
+    let ratio = frequencies.lowest_ratio(partitions).ok_or("no pages")?;
+    let partitioning = frequencies.partitions(ratio);
+    let of_page = partitioning.of_pages(counts).ok_or("too many partitions")?;
+    let (seconds, done) = best(|| {
+        let mut ssd = WaSimulator::new(device(counts.len(), partitioning.len()), &of_page)?;
+        ssd.write_all(writes)?;
+        Ok(ssd.counts())
+    })?;
+    Ok((seconds, done, partitioning.len()))
+}
+
+fn simulator_speed(name: &str, writes: &[u32], counts: &[u32]) -> Result<()> {
+    let places = device(counts.len(), 1).physical_blocks as usize * BLOCK_PAGES as usize;
+    let (bare, _) = best(|| Ok(black_box(bare_loop(writes, counts.len(), places))))?;
+    line(
+        &format!("{name}, bare maps"),
+        bare,
+        writes.len() as u64,
+        "pages",
+        &format!("{} pages", counts.len()),
+    );
+    for partitions in [1, 8] {
+        let (seconds, done, used) = simulate(writes, counts, partitions)?;
+        let amplification = done.write_amplification().unwrap_or(f64::NAN);
+        let ns = seconds * 1e9 / done.page_writes as f64;
+        let more =
+            format!("WA {amplification:.3}, {} M pages, {ns:.1} ns/write", done.pages_programmed / 1_000_000);
+        line(&format!("{name}, {used} partitions"), seconds, done.pages_programmed, "pages", &more);
+    }
+    Ok(())
+}
+
+fn f_min_speed(pages: u32) -> Result<()> {
+    let mut random = Random(3);
+    let mut counts = vec![1u32; pages as usize];
+    (0..4 * u64::from(pages)).for_each(|_| counts[random.zipf(pages) as usize] += 1);
+    // Too short for the processor's clock.
+    let begin = Instant::now();
+    let frequencies = Frequencies::of(black_box(&counts));
+    let histogram = begin.elapsed().as_secs_f64();
+    let lowest: Vec<f64> = (2..=32).filter_map(|n| black_box(&frequencies).f_min(n)).collect();
+    let search_ms = (begin.elapsed().as_secs_f64() - histogram) * 1e3;
+    let more = format!(
+        "{} frequencies; then {search_ms:.2} ms for f_min(2..=32) = {:.1} .. {:.3}",
+        frequencies.levels().len(),
+        lowest.first().unwrap_or(&f64::NAN),
+        lowest.last().unwrap_or(&f64::NAN)
+    );
+    line("f_min, histogram", histogram, pages.into(), "pages", &more);
+    Ok(())
+}
+
+fn trace_of(writes: &[u32]) -> Result<Trace> {
+    let mut builder = TraceBuilder::new("writes");
+    for (time, &page) in writes.iter().enumerate() {
+        builder.request(time as i64, Op::Write, u64::from(page) * 4096, 4096, &[]);
+    }
+    Ok(builder.build()?)
+}
+
+fn counting_speed(name: &str, writes: &[u32], pages: u32) -> Result<()> {
+    let trace = trace_of(writes)?;
+    let (bare, _) = best(|| {
+        let mut counts = vec![0u32; pages as usize];
+        writes.iter().for_each(|&page| counts[page as usize] += 1);
+        Ok(black_box(counts))
+    })?;
+    let (seconds, counted) = best(|| Ok(page_writes(&trace, 4096, true)))?;
+    let more = format!("with their order; {:.1} M/s only adding up", writes.len() as f64 / bare / 1e6);
+    line(&format!("{name}, counting"), seconds, counted.page_writes, "writes", &more);
+    Ok(())
+}
+
+/// One line: seconds, pages programmed and write amplification of a full SSD under uniform writes, drawn
+/// while the clock runs, as ftlsim draws its own.
+fn peer(writes: usize) -> Result<()> {
+    let pages = 7812 * BLOCK_PAGES;
+    let of_page = vec![0; pages as usize];
+    let mut ssd = WaSimulator::new(device(pages as usize, 1), &of_page)?;
+    ssd.write_all(&(0..pages).collect::<Vec<u32>>())?;
+    let before = ssd.counts();
+    let mut random = Random(1);
+    let mut batch = vec![0; 4096];
+    let clock = Clock::start();
+    for done in (0..writes).step_by(batch.len()) {
+        batch.truncate(writes - done);
+        batch.fill_with(|| random.below(pages));
+        ssd.write_all(&batch)?;
+    }
+    let seconds = clock.seconds();
+    let programmed = ssd.counts().pages_programmed - before.pages_programmed;
+    println!("peer {seconds} {programmed} {}", programmed as f64 / writes as f64);
+    Ok(())
+}
+
+fn argument(name: &str) -> Option<String> {
+    let mut arguments = std::env::args().skip_while(|argument| argument != name);
+    arguments.nth(1)
+}
+
+fn main() -> Result<()> {
+    let count: u64 = argument("--writes").map_or(Ok(10_000_000), |text| text.parse())?;
+    let pages: u32 = argument("--pages").map_or(Ok(1_000_000), |text| text.parse())?;
+    let only = argument("--only");
+    let wanted = |name: &str| only.as_deref().is_none_or(|only| only == name);
+    if only.as_deref() == Some("peer") {
+        return peer(count as usize);
+    }
+    println!("one thread, best of {ROUNDS}, {count} page writes, {pages} pages to choose from");
+    let mut random = Random(1);
+    if wanted("uniform") {
+        let drawn: Vec<u32> = (0..count).map(|_| random.below(pages)).collect();
+        counting_speed("uniform", &drawn, pages)?;
+        let (writes, counts) = numbered(drawn.into_iter(), pages);
+        simulator_speed("uniform", &writes, &counts)?;
+    }
+    if wanted("zipf") {
+        // Spread over the address space: 7,919 is a prime.
+        let spread = |page: u32| (u64::from(page) * 7919 % u64::from(pages)) as u32;
+        let drawn: Vec<u32> = (0..count).map(|_| spread(random.zipf(pages))).collect();
+        counting_speed("zipf", &drawn, pages)?;
+        let (writes, counts) = numbered(drawn.into_iter(), pages);
+        simulator_speed("zipf", &writes, &counts)?;
+    }
+    if wanted("f_min") {
+        f_min_speed(10_000_000)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,233 @@
+//! The workload in numbers: what all papers' workload tables show.
+
+mod arrivals;
+mod requested;
+mod sizes;
+
+use std::sync::Arc;
+
+use arrow_array::{Float64Array, RecordBatch, StringArray, UInt64Array};
+use flashtwin_trace::{Op, PageQuality, Quality, Trace};
+use serde::Serialize;
+
+pub use arrivals::Rate;
+pub(crate) use requested::Requested;
+pub use sizes::RequestBytes;
+
+use crate::Accumulator;
+use crate::before::PagesBefore;
+use crate::input::{About, InMemory, Input, pass, whole};
+use crate::periods::{Clock, Periods};
+use crate::popularity::{self, Popularity};
+use crate::sample::Sample;
+use crate::space::{Space, SpaceFollower};
+use crate::table::table;
+use crate::value_counts::{ValueCounts, percent};
+
+/// The workload in numbers. Percentages are 0 to 100; what is undefined is missing.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TraceInfo {
+    /// Name of the trace.
+    pub name: String,
+    /// Format it was read from.
+    pub format: String,
+    /// Hash over all its columns, see [`Trace::digest`].
+    pub digest: String,
+    /// Requests of all kinds.
+    pub requests: u64,
+    /// Read requests.
+    pub reads: u64,
+    /// Write requests.
+    pub writes: u64,
+    /// Trim requests.
+    pub trims: u64,
+    /// Bytes asked for by reads.
+    pub read_bytes: u64,
+    /// Bytes brought by writes.
+    pub write_bytes: u64,
+    /// Time of the last request, the first being at 0.
+    pub duration_ns: i64,
+    /// Volumes addressed.
+    pub volumes: u64,
+    /// Distinct 4 KB pages touched; missing when 32 bits cannot count the trace's page operations.
+    pub footprint_pages: Option<u64>,
+    /// Bytes from each volume's beginning to the end of its furthest request, summed over volumes.
+    pub span_bytes: u64,
+    /// Whether requests carry contents.
+    pub has_content: bool,
+    /// Distinct contents.
+    pub contents: u64,
+    /// Distinct contents among page reads / page reads (the papers' "unique values, reads";
+    /// CA-SSD Table 2, RR-SSD Table I).
+    pub unique_values_read_percent: Option<f64>,
+    /// Distinct contents among page writes / page writes.
+    pub unique_values_write_percent: Option<f64>,
+    /// Page writes of a content that some page holds at that moment, as far as the trace tells (pages
+    /// first read held what was read from the beginning) / page writes. It is the share of writes
+    /// that deduplication with an unlimited fingerprint store would save.
+    pub duplicate_write_percent: Option<f64>,
+    /// Requests that begin where the previous request to their volume ended / requests.
+    pub sequential_percent: Option<f64>,
+    /// Sizes of requests.
+    pub request_bytes: SizesOfKinds,
+    /// Rate of requests.
+    pub requests_per_second: Rate,
+    /// What was noticed on reading.
+    pub quality: Quality,
+    /// What was noticed on following 4 KB pages; missing as `footprint_pages` is.
+    pub page_quality: Option<PageQuality>,
+}
+
+/// Request sizes by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct SizesOfKinds {
+    pub read: RequestBytes,
+    pub write: RequestBytes,
+    pub trim: RequestBytes,
+}
+
+/// The workload in numbers, and by period.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Basics {
+    /// Over the whole trace.
+    pub info: TraceInfo,
+    /// One row a period: `period`, `start_ns`, `end_ns`, `reads`, `writes`, `trims` (requests),
+    /// `read_bytes`, `write_bytes`, and of pages with known content: `page_reads`, `page_writes`,
+    /// `distinct_contents_read`, `distinct_contents_written` (within the period),
+    /// `new_contents_read` (contents never read before), `new_contents` (never seen before).
+    pub periods: RecordBatch,
+}
+
+/// Computes [`Basics`] with periods of `period_ns` (one when it is not positive), and [`Popularity`] in the
+/// same pass. Exact. Duplicates and what was noticed about pages are left out of the basics: they take
+/// another pass, see [`trace_info`].
+pub fn basics(trace: &Trace, period_ns: i64) -> (Basics, Option<Popularity>) {
+    let survey = Survey::of(&mut InMemory::new(trace), period_ns);
+    let Survey { about, mut requested, values, periods, before } = survey;
+    let footprint_pages = before.finish().footprint_pages;
+    let info = TraceInfo::assemble(&about, &mut requested, &values, footprint_pages, None, None);
+    (Basics { info, periods: periods.finish() }, popularity::of_counts(&values))
+}
+
+/// Everything about the requests of a trace in memory: [`basics`] and duplicates.
+pub fn trace_info(trace: &Trace) -> TraceInfo {
+    let Survey { about, mut requested, values, before, .. } = Survey::of(&mut InMemory::new(trace), 0);
+    let footprint = before.finish();
+    let footprint_pages = footprint.footprint_pages;
+    let clock = Clock::new(0, trace.duration_ns());
+    let (space, page_quality) = whole(SpaceFollower::new(footprint, clock, Sample::ALL), trace).finish();
+    TraceInfo::assemble(&about, &mut requested, &values, footprint_pages, space.as_ref(), page_quality)
+}
+
+/// The metrics of the first pass.
+pub(crate) struct Survey {
+    pub(crate) about: About,
+    pub(crate) requested: Requested,
+    pub(crate) values: ValueCounts,
+    pub(crate) periods: Periods,
+    pub(crate) before: PagesBefore,
+}
+
+impl Survey {
+    pub(crate) fn new(about: &About, period_ns: i64, sample: Sample) -> Survey {
+        Survey {
+            about: about.clone(),
+            requested: Requested::default(),
+            values: ValueCounts::new(sample),
+            periods: Periods::new(Clock::new(period_ns, about.duration_ns), sample),
+            before: PagesBefore::new(sample),
+        }
+    }
+
+    /// Its accumulators, the slowest first.
+    pub(crate) fn accumulators(&mut self) -> [&mut dyn Accumulator; 4] {
+        [&mut self.before, &mut self.values, &mut self.periods, &mut self.requested]
+    }
+
+    fn of(input: &mut InMemory<'_>, period_ns: i64) -> Survey {
+        let mut survey = Survey::new(input.about(), period_ns, Sample::ALL);
+        // A pass over memory with nobody to stop it cannot fail.
+        let _ = pass(input, &(), &mut survey.accumulators());
+        survey
+    }
+}
+
+impl TraceInfo {
+    /// Puts together what the passes have found.
+    pub(crate) fn assemble(
+        about: &About,
+        requested: &mut Requested,
+        values: &ValueCounts,
+        footprint_pages: Option<u64>,
+        space: Option<&Space>,
+        page_quality: Option<PageQuality>,
+    ) -> TraceInfo {
+        let [reads, writes, trims] = [Op::Read, Op::Write, Op::Trim].map(|op| requested.of(op));
+        let [read, write, trim] =
+            requested.sizes.each_mut().map(|kind| sizes::request_bytes(&kind.ascending()));
+        TraceInfo {
+            name: about.name.clone(),
+            format: about.format.clone(),
+            digest: about.digest.clone(),
+            requests: reads + writes + trims,
+            reads,
+            writes,
+            trims,
+            read_bytes: requested.bytes[Op::Read as usize],
+            write_bytes: requested.bytes[Op::Write as usize],
+            duration_ns: about.duration_ns,
+            volumes: about.volumes,
+            footprint_pages,
+            span_bytes: requested.span_bytes(),
+            has_content: requested.has_content,
+            contents: values.contents,
+            unique_values_read_percent: values.unique_percent(Op::Read),
+            unique_values_write_percent: values.unique_percent(Op::Write),
+            duplicate_write_percent: space.and_then(|space| space.duplicate_write_percent),
+            sequential_percent: percent(requested.sequential, reads + writes + trims),
+            request_bytes: SizesOfKinds { read, write, trim },
+            requests_per_second: requested.arrivals.rate(),
+            quality: about.quality.clone(),
+            page_quality,
+        }
+    }
+}
+
+/// Most points of the curve of sizes of one kind.
+const SIZES_MAX: usize = 1000;
+
+/// The table `request_sizes`: `kind` (`read`, `write`), `bytes`, `fraction` (0 to 1): the share of the
+/// requests of that kind that are at most so large.
+pub(crate) fn request_sizes(requested: &mut Requested) -> RecordBatch {
+    let (mut kinds, mut bytes, mut fractions) = (Vec::new(), Vec::new(), Vec::new());
+    for op in [Op::Read, Op::Write] {
+        let sizes = requested.sizes[op as usize].ascending();
+        let all = requested.of(op) as f64;
+        let step = sizes.len().div_ceil(SIZES_MAX).max(1);
+        let mut below = 0;
+        for (nth, &(size, count)) in sizes.iter().enumerate() {
+            below += count;
+            if (nth + 1) % step == 0 || nth + 1 == sizes.len() {
+                kinds.push(op.name());
+                bytes.push(u64::from(size));
+                fractions.push(below as f64 / all);
+            }
+        }
+    }
+    table(vec![
+        ("kind", Arc::new(StringArray::from(kinds))),
+        ("bytes", Arc::new(UInt64Array::from(bytes))),
+        ("fraction", Arc::new(Float64Array::from(fractions))),
+    ])
+}
+
+/// The table `interarrival`: `interval_ns`, `fraction` (0 to 1): the share of the times between a request
+/// and the next that are at most so long. Times are rounded up to at most 3 %.
+pub(crate) fn interarrival(requested: &Requested) -> RecordBatch {
+    let (times, fractions): (Vec<u64>, Vec<f64>) = requested.arrivals.intervals().unzip();
+    table(vec![
+        ("interval_ns", Arc::new(UInt64Array::from(times))),
+        ("fraction", Arc::new(Float64Array::from(fractions))),
+    ])
+}

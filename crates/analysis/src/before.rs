@@ -1,0 +1,152 @@
+//! What pages held before the trace, as far as its reads tell.
+
+use flashtwin_trace::{NO_CONTENT, Op, Requests};
+
+use crate::Accumulator;
+use crate::page_ops::{PAGE_BYTES, PageOp, page_ops};
+use crate::pages::{NO_PAGE, PageTable};
+use crate::prefetch::prefetch;
+use crate::sample::Sample;
+
+/// The page held something that the sample does not keep.
+pub(crate) const NOT_KEPT: u32 = u32::MAX - 3;
+/// The page held something that no record names; it counts as a content of its own.
+pub(crate) const NAMELESS: u32 = u32::MAX - 2;
+/// (Until the end of the pass:) the page existed, and nothing has told what it held.
+const READ: u32 = u32::MAX - 1;
+/// The page did not exist, or it does not matter whether it did.
+pub(crate) const NOTHING: u32 = NO_CONTENT;
+/// (Until the end of the pass:) only parts of the page were trimmed, which does nothing.
+const UNTOUCHED: u32 = u32::MAX - 4;
+
+/// How many page operations ahead memory is asked for.
+pub(crate) const AHEAD: usize = 24;
+
+/// Finds the footprint and the content of every 4 KB page before the trace: what its first read finds,
+/// if that comes before any write. Everything else that existed held a nameless content.
+pub(crate) struct PagesBefore {
+    sample: Sample,
+    /// All pages, or (sampled) those that ever hold a content of the sample.
+    pages: PageTable,
+    held: Vec<u32>,
+    /// Sampled pages for the size of the footprint; unused without sampling.
+    footprint: PageTable,
+    /// Room for the numbers of a run's pages.
+    ids: Vec<u32>,
+}
+
+/// What [`PagesBefore`] found.
+pub(crate) struct Footprint {
+    pub(crate) pages: PageTable,
+    /// Of each page a content, [`NAMELESS`], [`NOT_KEPT`] or [`NOTHING`].
+    pub(crate) held: Vec<u32>,
+    /// Distinct pages touched, estimated when sampled; missing when 32 bits cannot count them.
+    pub(crate) footprint_pages: Option<u64>,
+}
+
+impl PagesBefore {
+    pub(crate) fn new(sample: Sample) -> PagesBefore {
+        PagesBefore {
+            sample,
+            pages: PageTable::new(Sample::ALL),
+            held: Vec::new(),
+            footprint: PageTable::new(sample),
+            ids: Vec::new(),
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Footprint {
+        for held in &mut self.held {
+            *held = match *held {
+                READ => NAMELESS,
+                UNTOUCHED => NOTHING,
+                other => other,
+            };
+        }
+        let counted = if self.sample.is_all() { &self.pages } else { &self.footprint };
+        let footprint = (f64::from(counted.len()) / self.sample.rate).round() as u64;
+        let footprint_pages = (!counted.is_full()).then_some(footprint);
+        Footprint { pages: self.pages, held: self.held, footprint_pages }
+    }
+
+    /// Everything is kept: all pages of the run are numbered at once.
+    fn add_all(&mut self, requests: &Requests<'_>) {
+        let mut ids = std::mem::take(&mut self.ids);
+        ids.clear();
+        self.pages.number(requests, PAGE_BYTES, |_| true, &mut ids);
+        let mut nth = 0;
+        for index in 0..requests.len() {
+            for page_op in page_ops(requests, index) {
+                if let Some(&ahead) = ids.get(nth + AHEAD) {
+                    prefetch(&self.held, ahead as usize);
+                }
+                self.note(ids[nth], requests.op[index], page_op, true);
+                nth += 1;
+            }
+        }
+        self.ids = ids;
+    }
+
+    fn add_sampled(&mut self, requests: &Requests<'_>) {
+        for index in 0..requests.len() {
+            let volume = requests.volume[index];
+            self.footprint.run(volume, requests.pages(index, PAGE_BYTES), |_| {});
+            for page_op in page_ops(requests, index) {
+                let kept = keeps(self.sample, volume, page_op);
+                if let Some(page) = self.pages.page(volume, page_op.page, kept) {
+                    self.note(page.id, requests.op[index], page_op, kept);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn note(&mut self, id: u32, op: Op, page_op: PageOp, kept: bool) {
+        let PageOp { whole, content, .. } = page_op;
+        if id == NO_PAGE {
+            return;
+        }
+        let Some(held) = self.held.get_mut(id as usize) else {
+            self.held.push(first(op, whole, content));
+            return;
+        };
+        if *held == READ {
+            match op {
+                Op::Read if content == NO_CONTENT => {}
+                Op::Read => *held = if kept { content } else { NOT_KEPT },
+                Op::Trim if !whole => {}
+                _ => *held = NAMELESS,
+            }
+        } else if *held == UNTOUCHED {
+            *held = first(op, whole, content);
+        }
+    }
+}
+
+/// What a page's first access tells about it.
+fn first(op: Op, whole: bool, content: u32) -> u32 {
+    match op {
+        Op::Read if content == NO_CONTENT => READ,
+        Op::Read => content,
+        Op::Write if whole => NOTHING,
+        Op::Write => NAMELESS,
+        Op::Trim if whole => NOTHING,
+        Op::Trim => UNTOUCHED,
+    }
+}
+
+/// Whether the sample keeps what a page operation brings or finds: a known content by its own hash, an
+/// unknown one by that of the page.
+#[inline]
+pub(crate) fn keeps(sample: Sample, volume: u32, page_op: PageOp) -> bool {
+    match page_op.content {
+        NO_CONTENT => sample.keeps_page(volume, page_op.page),
+        content => sample.keeps_content(content),
+    }
+}
+
+impl Accumulator for PagesBefore {
+    fn add(&mut self, requests: &Requests<'_>) {
+        if self.sample.is_all() { self.add_all(requests) } else { self.add_sampled(requests) }
+    }
+}

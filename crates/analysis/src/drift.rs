@@ -1,0 +1,291 @@
+//! Whether what is popular stays popular: temporal value popularity.
+
+use std::sync::Arc;
+
+use arrow_array::{Float64Array, RecordBatch, UInt32Array, UInt64Array};
+use flashtwin_trace::{Op, Requests, Trace};
+use serde::Serialize;
+
+use crate::page_ops::{at, known};
+use crate::periods::Clock;
+use crate::popularity::ranks;
+use crate::sample::{GROUPS, Sample};
+use crate::table::table;
+use crate::value_counts::percent;
+use crate::{Accumulator, error};
+
+/// Most periods whose curves are kept: more would not be told apart in a chart.
+const CURVES_MAX: usize = 31;
+/// Most points of one of these curves.
+const POINTS_MAX: u64 = 200;
+/// Of the contents read in a period, one in so many counts as popular.
+const POPULAR_ONE_IN: usize = 10;
+
+/// Temporal value popularity (RR-SSD paper, section II and Fig. 5, 6): do contents that are read much
+/// in one period receive the reads of the next?
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Drift {
+    /// Periods of the trace.
+    pub periods: u64,
+    /// Mean of `popular_before_percent` over the periods that have it.
+    pub popular_before_percent: Option<f64>,
+    /// Mean of `read_before_percent` over the periods that have it.
+    pub read_before_percent: Option<f64>,
+    /// Mean of `seen_before_percent` over the periods that have it.
+    pub seen_before_percent: Option<f64>,
+    /// Mean of `first_read_percent` over the periods from the second on.
+    pub first_read_percent: Option<f64>,
+    /// Most contents that appeared for the first time in a period after the first.
+    pub new_contents_max: Option<u64>,
+    /// One row a period. `page_reads`; of these in percent, missing without reads or (the first
+    /// three) in the first period: `popular_before_percent` (of the tenth of contents most read in the
+    /// period before, at least one), `read_before_percent` (read in the period before),
+    /// `seen_before_percent` (read or written in the period before), `first_read_percent` (never read
+    /// before); and `new_contents`, those neither read nor written in any period before.
+    #[serde(skip)]
+    pub stability: RecordBatch,
+    /// `period`, `value_fraction`, `access_fraction`: contents in order of their reads in the first
+    /// period that has any; the share of each period's page reads that the first of them receive. The
+    /// curve of a later period ends below 1 where it reads other contents. At most 31 periods of at
+    /// most 200 points.
+    #[serde(skip)]
+    pub curves: RecordBatch,
+}
+
+/// Computes [`Drift`] of a trace with periods of `period_ns`; `None` when no read or write carries a
+/// known content. Exact.
+pub fn drift(trace: &Trace, period_ns: i64) -> Option<Drift> {
+    let clock = Clock::new(period_ns, trace.duration_ns());
+    crate::input::whole(DriftFollower::new(clock, Sample::ALL), trace).finish()
+}
+
+/// Bits of what is known of a content.
+mod flag {
+    pub(super) const SEEN: u8 = 1;
+    pub(super) const READ: u8 = 2;
+    pub(super) const SEEN_NOW: u8 = 4;
+    pub(super) const READ_BEFORE: u8 = 8;
+    pub(super) const SEEN_BEFORE: u8 = 16;
+    pub(super) const POPULAR_BEFORE: u8 = 32;
+    pub(super) const OF_THE_PERIOD_BEFORE: u8 = READ_BEFORE | SEEN_BEFORE | POPULAR_BEFORE;
+}
+
+/// Page reads of a period, by what was known of their contents.
+#[derive(Clone, Copy, Debug, Default)]
+struct Row {
+    reads: u64,
+    popular_before: u64,
+    read_before: u64,
+    seen_before: u64,
+    first_read: u64,
+    new_contents: u64,
+}
+
+impl Row {
+    fn add(&mut self, other: Row) {
+        self.reads += other.reads;
+        self.popular_before += other.popular_before;
+        self.read_before += other.read_before;
+        self.seen_before += other.seen_before;
+        self.first_read += other.first_read;
+        self.new_contents += other.new_contents;
+    }
+}
+
+/// Follows popularity from period to period. 9 bytes a content.
+pub(crate) struct DriftFollower {
+    sample: Sample,
+    clock: Clock,
+    flags: Vec<u8>,
+    /// Reads of each content in the current period.
+    reads: Vec<u32>,
+    /// Contents seen in this period, and in the one before.
+    now: Vec<u32>,
+    before: Vec<u32>,
+    row: Row,
+    rows: Vec<Row>,
+    /// Of all periods but the first, by group of contents.
+    groups: [Row; GROUPS],
+    /// Contents of the first period with reads, most read first.
+    first_order: Vec<u32>,
+    curves: Vec<(u32, f64, f64)>,
+    curves_of: usize,
+}
+
+impl DriftFollower {
+    pub(crate) fn new(clock: Clock, sample: Sample) -> DriftFollower {
+        DriftFollower {
+            sample,
+            clock,
+            flags: Vec::new(),
+            reads: Vec::new(),
+            now: Vec::new(),
+            before: Vec::new(),
+            row: Row::default(),
+            rows: Vec::new(),
+            groups: Default::default(),
+            first_order: Vec::new(),
+            curves: Vec::new(),
+            curves_of: 0,
+        }
+    }
+
+    fn access(&mut self, op: Op, content: u32) {
+        let flags = at(&mut self.flags, content, 0);
+        let reads = at(&mut self.reads, content, 0);
+        let is = |bit: u8| u64::from(*flags & bit != 0);
+        let mut one = Row { new_contents: 1 - is(flag::SEEN), ..Row::default() };
+        if op == Op::Read {
+            one.reads = 1;
+            one.popular_before = is(flag::POPULAR_BEFORE);
+            one.read_before = is(flag::READ_BEFORE);
+            one.seen_before = is(flag::SEEN_BEFORE);
+            one.first_read = 1 - is(flag::READ);
+            *reads = reads.saturating_add(1);
+        }
+        self.row.add(one);
+        if !self.sample.is_all() && self.clock.period() > 0 {
+            self.groups[self.sample.group_of_content(content)].add(one);
+        }
+        if *flags & flag::SEEN_NOW == 0 {
+            self.now.push(content);
+        }
+        *flags |= flag::SEEN | flag::SEEN_NOW;
+        if op == Op::Read {
+            *flags |= flag::READ;
+        }
+    }
+
+    fn end_period(&mut self) {
+        let read = |&content: &u32| self.reads[content as usize] > 0;
+        let order = ranks(self.now.iter().copied().filter(read), |content| self.reads[content as usize]);
+        if self.first_order.is_empty() {
+            self.first_order.clone_from(&order);
+        }
+        self.draw();
+        for content in self.before.drain(..) {
+            self.flags[content as usize] &= !flag::OF_THE_PERIOD_BEFORE;
+        }
+        for &content in &self.now {
+            let flags = &mut self.flags[content as usize];
+            *flags = *flags & !flag::SEEN_NOW | flag::SEEN_BEFORE;
+            self.reads[content as usize] = 0;
+        }
+        for &content in &order {
+            self.flags[content as usize] |= flag::READ_BEFORE;
+        }
+        for &content in &order[..order.len().div_ceil(POPULAR_ONE_IN)] {
+            self.flags[content as usize] |= flag::POPULAR_BEFORE;
+        }
+        std::mem::swap(&mut self.before, &mut self.now);
+        self.rows.push(std::mem::take(&mut self.row));
+    }
+
+    /// The curve of the current period along the order of the first.
+    fn draw(&mut self) {
+        if self.row.reads == 0 || self.curves_of == CURVES_MAX {
+            return;
+        }
+        self.curves_of += 1;
+        let contents = self.first_order.len() as u64;
+        let (mut taken, mut sum) = (0, 0);
+        for point in 1..=POINTS_MAX {
+            // Quadratic steps: popular contents, where the curve bends, get more points.
+            let rank = (contents * point * point).div_ceil(POINTS_MAX * POINTS_MAX) as usize;
+            if rank == taken {
+                continue;
+            }
+            let next = &self.first_order[taken..rank];
+            sum += next.iter().map(|&content| u64::from(self.reads[content as usize])).sum::<u64>();
+            taken = rank;
+            let point = (rank as f64 / contents as f64, sum as f64 / self.row.reads as f64);
+            self.curves.push((self.clock.period(), point.0, point.1));
+        }
+    }
+
+    /// Standard errors, when sampled, of the shares of the reads of all periods but the first: popular
+    /// before, read before, seen before, first read.
+    pub(crate) fn errors(&self) -> [Option<f64>; 4] {
+        let parts: [fn(&Row) -> u64; 4] =
+            [|row| row.popular_before, |row| row.read_before, |row| row.seen_before, |row| row.first_read];
+        parts.map(|part| {
+            let sums = self.groups.map(|group| (part(&group), group.reads));
+            error::of_ratio(&sums).map(|error| error * 100.0)
+        })
+    }
+
+    pub(crate) fn finish(mut self) -> Option<Drift> {
+        if self.flags.is_empty() {
+            return None;
+        }
+        self.end_period();
+        let rows = &self.rows;
+        let estimate = |count: u64| (count as f64 / self.sample.rate).round() as u64;
+        let later = rows.iter().skip(1).map(|row| row.new_contents).max();
+        Some(Drift {
+            periods: rows.len() as u64,
+            popular_before_percent: mean(before(rows, |row| row.popular_before)),
+            read_before_percent: mean(before(rows, |row| row.read_before)),
+            seen_before_percent: mean(before(rows, |row| row.seen_before)),
+            first_read_percent: mean(before(rows, |row| row.first_read)),
+            new_contents_max: later.map(estimate),
+            stability: stability(rows, estimate),
+            curves: curves(&self.curves),
+        })
+    }
+}
+
+impl Accumulator for DriftFollower {
+    fn add(&mut self, requests: &Requests<'_>) {
+        let sample = self.sample;
+        for index in 0..requests.len() {
+            while self.clock.is_over(requests.time_ns[index]) {
+                self.end_period();
+                self.clock.next();
+            }
+            let op = requests.op[index];
+            if op == Op::Trim {
+                continue;
+            }
+            for content in known(requests, index).filter(|&content| sample.keeps_content(content)) {
+                self.access(op, content);
+            }
+        }
+    }
+}
+
+/// A share of each period's reads; missing in the first period, which has none before it.
+fn before(rows: &[Row], part: impl Fn(&Row) -> u64) -> impl Iterator<Item = Option<f64>> {
+    let share = move |(period, row): (usize, &Row)| percent(part(row), row.reads).filter(|_| period > 0);
+    rows.iter().enumerate().map(share)
+}
+
+fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let known: Vec<f64> = values.flatten().collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+}
+
+fn stability(rows: &[Row], estimate: impl Fn(u64) -> u64) -> RecordBatch {
+    let counts = |of: fn(&Row) -> u64| {
+        Arc::new(UInt64Array::from_iter_values(rows.iter().map(|row| estimate(of(row)))))
+    };
+    let first_read: Float64Array = rows.iter().map(|row| percent(row.first_read, row.reads)).collect();
+    let share = |part: fn(&Row) -> u64| Arc::new(before(rows, part).collect::<Float64Array>());
+    table(vec![
+        ("period", Arc::new(UInt32Array::from_iter_values(0..rows.len() as u32))),
+        ("page_reads", counts(|row| row.reads)),
+        ("popular_before_percent", share(|row| row.popular_before)),
+        ("read_before_percent", share(|row| row.read_before)),
+        ("seen_before_percent", share(|row| row.seen_before)),
+        ("first_read_percent", Arc::new(first_read)),
+        ("new_contents", counts(|row| row.new_contents)),
+    ])
+}
+
+fn curves(points: &[(u32, f64, f64)]) -> RecordBatch {
+    table(vec![
+        ("period", Arc::new(UInt32Array::from_iter_values(points.iter().map(|point| point.0)))),
+        ("value_fraction", Arc::new(Float64Array::from_iter_values(points.iter().map(|point| point.1)))),
+        ("access_fraction", Arc::new(Float64Array::from_iter_values(points.iter().map(|point| point.2)))),
+    ])
+}

@@ -1,0 +1,181 @@
+//! Duplicates by place: how many a plane would hold.
+
+use std::sync::Arc;
+
+use arrow_array::{Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use flashtwin_trace::{NO_CONTENT, Op, Requests, Trace};
+use serde::Serialize;
+
+use crate::page_ops::page_ops;
+use crate::sample::{GROUPS, Sample};
+use crate::table::table;
+use crate::value_counts::percent;
+use crate::{Accumulator, error};
+
+/// Planes of one word of marks.
+const WORD: u32 = u64::BITS;
+
+/// Duplicates among the pages written, in all and by plane (DS-FTL paper, Fig. 3 and 4).
+///
+/// A page write is a duplicate on a plane when its content was written to that plane before: two
+/// copies on one plane cannot be read at the same time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Duplication {
+    /// Page writes with known content.
+    pub page_writes: u64,
+    /// Of these, duplicates of an earlier one, anywhere; percent.
+    pub duplicate_percent: Option<f64>,
+    /// Mean over planes under static allocation, for the first number of planes asked for; percent.
+    pub static_percent: Option<f64>,
+    /// Mean over planes when writes go round all planes, likewise.
+    pub round_robin_percent: Option<f64>,
+    /// One row a plane: `allocation`, `planes`, `plane`, `pages` (written), `contents` (distinct
+    /// among them), `duplicate_percent`.
+    ///
+    /// `static`: page number on its volume modulo planes. All static orders of channel, chip, die and
+    /// plane spread consecutive pages over all planes before any gets a second one, so each gives the
+    /// same groups of pages under other plane numbers. `round-robin`: each page written goes to the
+    /// next plane, as dynamic allocation does on an idle device.
+    #[serde(skip)]
+    pub by_plane: RecordBatch,
+}
+
+/// Computes [`Duplication`] over numbers of planes; `None` when no write carries a known content. Exact.
+pub fn duplication(trace: &Trace, planes: &[u32]) -> Option<Duplication> {
+    crate::input::whole(DuplicationCounter::new(planes, Sample::ALL), trace).finish()
+}
+
+/// Which contents were written to which plane, under one allocation.
+struct Places {
+    allocation: &'static str,
+    planes: u32,
+    /// A bit a plane for each content.
+    marks: Vec<u64>,
+    pages: Vec<u64>,
+    contents: Vec<u64>,
+}
+
+impl Places {
+    fn new(allocation: &'static str, planes: u32) -> Places {
+        let counts = vec![0; planes as usize];
+        Places { allocation, planes, marks: Vec::new(), pages: counts.clone(), contents: counts }
+    }
+
+    /// Notes a write; whether the content is new to the plane.
+    fn write(&mut self, plane: u32, content: u32) -> bool {
+        let words = self.planes.div_ceil(WORD) as usize;
+        let word = content as usize * words + (plane / WORD) as usize;
+        if word >= self.marks.len() {
+            let contents = (content as usize + 1).max(self.marks.len() / words * 3 / 2);
+            self.marks.resize(contents * words, 0);
+        }
+        let bit = 1 << (plane % WORD);
+        let new = self.marks[word] & bit == 0;
+        self.marks[word] |= bit;
+        self.pages[plane as usize] += 1;
+        self.contents[plane as usize] += u64::from(new);
+        new
+    }
+
+    fn duplicate_percent(&self, plane: usize) -> Option<f64> {
+        percent(self.pages[plane] - self.contents[plane], self.pages[plane])
+    }
+
+    /// Mean over the planes that were written to.
+    fn mean_percent(&self) -> Option<f64> {
+        let shares: Vec<f64> = (0..self.pages.len()).filter_map(|p| self.duplicate_percent(p)).collect();
+        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+    }
+}
+
+/// Finds duplicates by place. Two bits a plane for each content.
+pub(crate) struct DuplicationCounter {
+    sample: Sample,
+    /// Everything on one plane.
+    whole: Places,
+    /// Static and round-robin for each number of planes.
+    places: Vec<Places>,
+    page_writes: u64,
+    /// Writes that are duplicates of an earlier one anywhere, and all, by group of contents.
+    groups: [(u64, u64); GROUPS],
+}
+
+impl DuplicationCounter {
+    pub(crate) fn new(planes: &[u32], sample: Sample) -> DuplicationCounter {
+        let both = |&planes: &u32| [Places::new("static", planes), Places::new("round-robin", planes)];
+        let places = planes.iter().filter(|&&planes| planes > 0).flat_map(both).collect();
+        DuplicationCounter {
+            sample,
+            whole: Places::new("all", 1),
+            places,
+            page_writes: 0,
+            groups: Default::default(),
+        }
+    }
+
+    /// Standard error of `duplicate_percent` when sampled.
+    pub(crate) fn error(&self) -> Option<f64> {
+        error::of_ratio(&self.groups).map(|error| error * 100.0)
+    }
+
+    pub(crate) fn finish(self) -> Option<Duplication> {
+        let written = self.whole.pages[0];
+        if written == 0 {
+            return None;
+        }
+        let mean = |allocation: &str| {
+            self.places.iter().find(|places| places.allocation == allocation)?.mean_percent()
+        };
+        Some(Duplication {
+            page_writes: (written as f64 / self.sample.rate).round() as u64,
+            duplicate_percent: self.whole.duplicate_percent(0),
+            static_percent: mean("static"),
+            round_robin_percent: mean("round-robin"),
+            by_plane: by_plane(&self.places),
+        })
+    }
+}
+
+impl Accumulator for DuplicationCounter {
+    fn add(&mut self, requests: &Requests<'_>) {
+        for index in (0..requests.len()).filter(|&index| requests.op[index] == Op::Write) {
+            for page_op in page_ops(requests, index) {
+                let nth = self.page_writes;
+                self.page_writes += 1;
+                let content = page_op.content;
+                if content == NO_CONTENT || !self.sample.keeps_content(content) {
+                    continue;
+                }
+                let new = self.whole.write(0, content);
+                if !self.sample.is_all() {
+                    let group = &mut self.groups[self.sample.group_of_content(content)];
+                    *group = (group.0 + u64::from(!new), group.1 + 1);
+                }
+                for places in &mut self.places {
+                    let by = if places.allocation == "static" { page_op.page } else { nth };
+                    places.write((by % u64::from(places.planes)) as u32, content);
+                }
+            }
+        }
+    }
+}
+
+fn by_plane(all: &[Places]) -> RecordBatch {
+    let rows = || all.iter().flat_map(|places| (0..places.pages.len()).map(move |plane| (places, plane)));
+    let allocation: StringArray = rows().map(|(places, _)| Some(places.allocation)).collect();
+    let share: Float64Array = rows().map(|(places, plane)| places.duplicate_percent(plane)).collect();
+    let number = |of: fn(&Places, usize) -> u32| {
+        Arc::new(UInt32Array::from_iter_values(rows().map(|(places, plane)| of(places, plane))))
+    };
+    let count = |of: fn(&Places, usize) -> u64| {
+        Arc::new(UInt64Array::from_iter_values(rows().map(|(places, plane)| of(places, plane))))
+    };
+    table(vec![
+        ("allocation", Arc::new(allocation)),
+        ("planes", number(|places, _| places.planes)),
+        ("plane", number(|_, plane| plane as u32)),
+        ("pages", count(|places, plane| places.pages[plane])),
+        ("contents", count(|places, plane| places.contents[plane])),
+        ("duplicate_percent", Arc::new(share)),
+    ])
+}

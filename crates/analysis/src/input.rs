@@ -1,0 +1,204 @@
+//! Where requests come from: a trace in memory, or a file that is read again for each pass.
+
+use flashtwin_trace::{OpenOptions, Progress, Quality, Requests, Source, Trace, TraceError, TraceStream};
+use rayon::prelude::*;
+
+use crate::Accumulator;
+
+/// Requests that are looked at together, by one metric after the other, while they are in the cache.
+const RUN_REQUESTS: usize = 1 << 16;
+
+/// What must be known of a trace before its metrics can be computed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct About {
+    /// Name of the trace.
+    pub name: String,
+    /// Format it was read from.
+    pub format: String,
+    /// Hash over all its columns, see [`Trace::digest`].
+    pub digest: String,
+    /// What was noticed on reading.
+    pub quality: Quality,
+    /// Requests.
+    pub requests: u64,
+    /// Volumes addressed.
+    pub volumes: u64,
+    /// Time of the last request, the first being at 0.
+    pub duration_ns: i64,
+    /// 512, or 4,096 when every request begins and ends on a multiple of it: the granularity of the
+    /// workload (SWC paper, sections 3.1 and 4).
+    pub sector_bytes: u32,
+}
+
+/// A trace that can be gone through from its beginning, as often as needed.
+pub trait Input {
+    /// What is known of it.
+    fn about(&self) -> &About;
+
+    /// Whether a pass costs no reading, so that many small ones are better than one large one.
+    fn is_in_memory(&self) -> bool;
+
+    /// Shows all requests to `visit`, run by run, in order.
+    ///
+    /// # Errors
+    /// When the file cannot be read (again), or [`Progress::cancelled`] says so.
+    fn pass(
+        &mut self,
+        progress: &dyn Progress,
+        visit: &mut dyn FnMut(&Requests<'_>),
+    ) -> Result<(), TraceError>;
+}
+
+/// Shows all requests to all accumulators, which work side by side on each run.
+pub(crate) fn pass(
+    input: &mut (dyn Input + Send),
+    progress: &dyn Progress,
+    accumulators: &mut [&mut dyn Accumulator],
+) -> Result<(), TraceError> {
+    input.pass(progress, &mut |requests| {
+        accumulators.par_iter_mut().for_each(|accumulator| accumulator.add(requests));
+    })
+}
+
+/// Shows a whole trace to one accumulator.
+pub(crate) fn whole<A: Accumulator>(mut accumulator: A, trace: &Trace) -> A {
+    for requests in runs(trace) {
+        accumulator.add(&requests);
+    }
+    accumulator
+}
+
+fn runs(trace: &Trace) -> impl Iterator<Item = Requests<'_>> {
+    let starts = (0..trace.len()).step_by(RUN_REQUESTS);
+    starts.map(|start| trace.requests(start..trace.len().min(start + RUN_REQUESTS)))
+}
+
+/// 512 or 4,096, see [`About::sector_bytes`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Granularity {
+    offsets_and_lengths: u64,
+}
+
+impl Granularity {
+    pub(crate) fn add(&mut self, requests: &Requests<'_>) {
+        let offsets = requests.offset_bytes.iter().fold(0, |bits, &offset| bits | offset);
+        let lengths = requests.length_bytes.iter().fold(0, |bits, &length| bits | length);
+        self.offsets_and_lengths |= offsets | u64::from(lengths);
+    }
+
+    pub(crate) fn sector_bytes(self) -> u32 {
+        if self.offsets_and_lengths.is_multiple_of(4096) { 4096 } else { 512 }
+    }
+}
+
+/// A trace in memory.
+pub struct InMemory<'a> {
+    trace: &'a Trace,
+    about: About,
+}
+
+impl<'a> InMemory<'a> {
+    /// Gets ready to go through `trace`.
+    pub fn new(trace: &'a Trace) -> InMemory<'a> {
+        let mut granularity = Granularity::default();
+        granularity.add(&trace.requests(0..trace.len()));
+        let about = About {
+            name: trace.name.clone(),
+            format: trace.format.name().to_owned(),
+            digest: trace.digest(),
+            quality: trace.quality.clone(),
+            requests: trace.len() as u64,
+            volumes: trace.volume_names.len() as u64,
+            duration_ns: trace.duration_ns(),
+            sector_bytes: granularity.sector_bytes(),
+        };
+        InMemory { trace, about }
+    }
+}
+
+impl Input for InMemory<'_> {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn is_in_memory(&self) -> bool {
+        true
+    }
+
+    fn pass(
+        &mut self,
+        progress: &dyn Progress,
+        visit: &mut dyn FnMut(&Requests<'_>),
+    ) -> Result<(), TraceError> {
+        let mut done = 0;
+        for requests in runs(self.trace) {
+            if progress.cancelled() {
+                return Err(TraceError::cancelled(&self.trace.name));
+            }
+            visit(&requests);
+            done += requests.len() as u64;
+            progress.update(done, self.about.requests);
+        }
+        Ok(())
+    }
+}
+
+/// A trace that is read again for each pass, run by run: its memory does not grow with its length.
+pub struct Streamed {
+    source: Source,
+    options: OpenOptions,
+    about: About,
+}
+
+impl Streamed {
+    /// Reads the trace once, to find out what must be known of it.
+    ///
+    /// # Errors
+    /// As [`TraceStream::open`] and [`TraceStream::next`].
+    pub fn open(
+        source: Source,
+        options: OpenOptions,
+        progress: &dyn Progress,
+    ) -> Result<Streamed, TraceError> {
+        let mut stream = TraceStream::open(&source, &options, progress)?;
+        let mut granularity = Granularity::default();
+        let mut duration_ns = 0;
+        while let Some(batch) = stream.next(progress)? {
+            granularity.add(&batch.requests(0..batch.len()));
+            duration_ns = batch.duration_ns();
+        }
+        let about = About {
+            name: stream.name().to_owned(),
+            format: stream.format().name().to_owned(),
+            digest: stream.digest(),
+            quality: stream.quality().clone(),
+            requests: stream.requests(),
+            volumes: stream.volume_names().len() as u64,
+            duration_ns,
+            sector_bytes: granularity.sector_bytes(),
+        };
+        Ok(Streamed { source, options, about })
+    }
+}
+
+impl Input for Streamed {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn is_in_memory(&self) -> bool {
+        false
+    }
+
+    fn pass(
+        &mut self,
+        progress: &dyn Progress,
+        visit: &mut dyn FnMut(&Requests<'_>),
+    ) -> Result<(), TraceError> {
+        let mut stream = TraceStream::open(&self.source, &self.options, progress)?;
+        while let Some(batch) = stream.next(progress)? {
+            visit(&batch.requests(0..batch.len()));
+        }
+        Ok(())
+    }
+}

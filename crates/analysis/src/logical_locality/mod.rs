@@ -1,0 +1,268 @@
+//! Logical locality: how likely a request is followed by another one nearby.
+
+mod chunks;
+mod hits;
+mod pages;
+mod recency;
+mod tables;
+
+use arrow_array::RecordBatch;
+use flashtwin_trace::{Op, Requests, Trace};
+use serde::{Deserialize, Serialize};
+
+use crate::Accumulator;
+use hits::Hits;
+use pages::Pages;
+use recency::Recency;
+
+/// Requests that are looked at in one go.
+const BLOCK_REQUESTS: usize = 1 << 16;
+/// How many requests ahead memory is asked for.
+const AHEAD: usize = 6;
+
+/// Which other requests a request can hit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Later ones: will the neighbourhood be touched again soon? The definition of SWC section 5.1.
+    #[default]
+    Forward,
+    /// Earlier ones: was the neighbourhood touched a moment ago?
+    Backward,
+}
+
+/// What to look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LogicalLocalityOptions {
+    /// Bytes of a page: the granularity of the trace.
+    pub sector_bytes: u32,
+    /// Which other requests can be hit; default forward.
+    pub direction: Direction,
+    /// Furthest distance, in pages; default 1,024, at most 16,384.
+    pub distance_pages_max: u32,
+    /// Longest time, in requests of the kind; default 5,000, at least 1, at most 65,536.
+    pub time_requests_max: u32,
+}
+
+impl LogicalLocalityOptions {
+    /// The window of the SWC paper, on pages of `sector_bytes`.
+    pub fn new(sector_bytes: u32) -> LogicalLocalityOptions {
+        LogicalLocalityOptions {
+            sector_bytes,
+            direction: Direction::Forward,
+            distance_pages_max: 1024,
+            time_requests_max: 5000,
+        }
+    }
+
+    /// The same with everything in its range.
+    fn within_limits(self) -> LogicalLocalityOptions {
+        LogicalLocalityOptions {
+            sector_bytes: self.sector_bytes.max(1),
+            distance_pages_max: self.distance_pages_max.min(1 << 14),
+            time_requests_max: self.time_requests_max.clamp(1, 1 << 16),
+            ..self
+        }
+    }
+}
+
+/// Logical (spatial) locality of a trace (SWC paper, section 5.1).
+///
+/// A request *hits* another one of its kind and volume within distance D and time T when a page i of the
+/// one and a page j of the other have |i - j| <= D, and at most T requests of the kind separate them: the
+/// next one is at time 1. Pages of one request never hit each other. P(D, T) is the share of all requests
+/// of the kind that hit one within D and T; requests at the end of the trace (at its beginning when
+/// looking backward) have fewer others to hit and still count.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LogicalLocality {
+    /// How it was computed.
+    pub options: LogicalLocalityOptions,
+    /// Reads hitting reads.
+    pub read: LocalityOfKind,
+    /// Writes hitting writes.
+    pub write: LocalityOfKind,
+    /// P(D, T) on a grid that is denser where small: `kind` (`read`, `write`), `distance_pages`,
+    /// `time_requests`, `probability`. No rows for a kind without requests.
+    #[serde(skip)]
+    pub table: RecordBatch,
+    /// What more patience or a wider view gains (SWC Fig. 15 and 16): `kind`, `along`, `at`, `gain`.
+    ///
+    /// | along | at | gain |
+    /// | --- | --- | --- |
+    /// | `time` | a distance D | delta P_D = P(D, T max) - P(D, 1): what waiting can add |
+    /// | `distance` | a time T | delta P_T = P(D max, T) - P(0, T): what looking further away can add |
+    #[serde(skip)]
+    pub gain: RecordBatch,
+}
+
+/// Logical locality of the requests of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LocalityOfKind {
+    /// Requests of the kind.
+    pub requests: u64,
+    /// P(0, T max): share of requests that hit a page of their own again.
+    pub same_page_probability: Option<f64>,
+    /// P(1, 1): share of requests that the very next one touches or continues.
+    pub next_request_probability: Option<f64>,
+    /// P(D max, T max): the most there is.
+    pub highest_probability: Option<f64>,
+    #[serde(skip)]
+    time_requests_max: u32,
+    /// Row = distance, column = time - 1.
+    #[serde(skip)]
+    hits: Vec<u64>,
+}
+
+impl LocalityOfKind {
+    fn new(options: LogicalLocalityOptions, hits: Hits) -> LocalityOfKind {
+        let mut kind = LocalityOfKind {
+            requests: hits.requests,
+            same_page_probability: None,
+            next_request_probability: None,
+            highest_probability: None,
+            time_requests_max: options.time_requests_max,
+            hits: if hits.requests > 0 { hits.counts() } else { Vec::new() },
+        };
+        let (distance_max, time_max) = (options.distance_pages_max, options.time_requests_max);
+        kind.same_page_probability = kind.probability(0, time_max);
+        kind.next_request_probability = kind.probability(1, 1);
+        kind.highest_probability = kind.probability(distance_max, time_max);
+        kind
+    }
+
+    /// Requests that hit another within `distance` pages and `time` requests. Nothing is hit within time
+    /// 0. `None` beyond the furthest distance and longest time looked at.
+    pub fn hits(&self, distance_pages: u32, time_requests: u32) -> Option<u64> {
+        if time_requests > self.time_requests_max {
+            return None;
+        }
+        let row = distance_pages as usize * self.time_requests_max as usize;
+        let within = self.hits.get(row..row + self.time_requests_max as usize)?;
+        Some(if time_requests == 0 { 0 } else { within[time_requests as usize - 1] })
+    }
+
+    /// P(D, T); `None` without requests, and where [`LocalityOfKind::hits`] is.
+    pub fn probability(&self, distance_pages: u32, time_requests: u32) -> Option<f64> {
+        let hits = self.hits(distance_pages, time_requests)?;
+        (self.requests > 0).then(|| hits as f64 / self.requests as f64)
+    }
+}
+
+/// Computes [`LogicalLocality`]. Exact; one pass.
+pub fn logical_locality(trace: &Trace, options: LogicalLocalityOptions) -> LogicalLocality {
+    crate::input::whole(LogicalLocalityMeter::new(options), trace).finish()
+}
+
+/// [`LogicalLocality`] in the making. Memory is bounded by the window and the length of the requests in
+/// it: about 40 MB for the two tables, and 4.4 KB for each chunk of 1,024 pages that the last
+/// `time_requests_max` requests touch.
+pub(crate) struct LogicalLocalityMeter {
+    options: LogicalLocalityOptions,
+    /// Reads and writes.
+    kinds: [Kind; 2],
+}
+
+impl LogicalLocalityMeter {
+    pub(crate) fn new(options: LogicalLocalityOptions) -> LogicalLocalityMeter {
+        let options = options.within_limits();
+        LogicalLocalityMeter { options, kinds: [Kind::new(options), Kind::new(options)] }
+    }
+
+    pub(crate) fn finish(self) -> LogicalLocality {
+        let options = self.options;
+        let [read, write] = self.kinds.map(|kind| LocalityOfKind::new(options, kind.finish()));
+        let kinds = [("read", &read), ("write", &write)];
+        let (table, gain) = (tables::locality(options, &kinds), tables::gain(options, &kinds));
+        LogicalLocality { options, read, write, table, gain }
+    }
+}
+
+impl Accumulator for LogicalLocalityMeter {
+    fn add(&mut self, requests: &Requests<'_>) {
+        for index in 0..requests.len() {
+            if requests.op[index] == Op::Trim {
+                continue;
+            }
+            let pages = requests.pages(index, self.options.sector_bytes);
+            let pages = Pages { volume: requests.volume[index], first: pages.start, last: pages.end - 1 };
+            self.kinds[requests.op[index] as usize].add(pages);
+        }
+    }
+}
+
+/// The requests of one kind.
+///
+/// Whether looking forward or backward, the requests that can be hit are shown to [`Recency`] first; to
+/// look forward is to go through time backward. As a trace comes in order, that is done block by block:
+/// first the requests that follow the block within T, which are only there to be hit, and then the block.
+struct Kind {
+    options: LogicalLocalityOptions,
+    /// The block, and up to T requests behind it (before it when looking backward).
+    waiting: Vec<Pages>,
+    /// How many of the first in `waiting` are only there to be hit (looking backward).
+    counted: usize,
+    recency: Recency,
+    hits: Hits,
+}
+
+impl Kind {
+    fn new(options: LogicalLocalityOptions) -> Kind {
+        Kind {
+            options,
+            waiting: Vec::new(),
+            counted: 0,
+            recency: Recency::new(options.time_requests_max),
+            hits: Hits::new(options.distance_pages_max, options.time_requests_max),
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, pages: Pages) {
+        self.waiting.push(pages);
+        if self.waiting.len() == BLOCK_REQUESTS + self.options.time_requests_max as usize {
+            self.block(BLOCK_REQUESTS);
+        }
+    }
+
+    fn finish(mut self) -> Hits {
+        self.block(self.waiting.len());
+        self.hits
+    }
+
+    /// Takes in the next `requests` requests, with those that follow them waiting as well.
+    fn block(&mut self, requests: usize) {
+        self.recency.restart(self.waiting.len() as u32);
+        let time_max = self.options.time_requests_max as usize;
+        let waiting = self.waiting.len();
+        match self.options.direction {
+            Direction::Forward => {
+                for nth in (0..waiting).rev() {
+                    self.look(nth, nth.checked_sub(AHEAD), nth < requests);
+                }
+                self.waiting.drain(..requests);
+            }
+            Direction::Backward => {
+                for nth in 0..waiting {
+                    self.look(nth, Some(nth + AHEAD), nth >= self.counted);
+                }
+                self.waiting.drain(..waiting.saturating_sub(time_max));
+                self.counted = self.waiting.len();
+            }
+        }
+    }
+
+    /// The next request in the order of looking: it may count, and can be hit by those that come.
+    #[inline]
+    fn look(&mut self, nth: usize, ahead: Option<usize>, counts: bool) {
+        let (pages, distance_max) = (self.waiting[nth], self.options.distance_pages_max);
+        if let Some(&ahead) = ahead.and_then(|ahead| self.waiting.get(ahead)) {
+            self.recency.prepare(ahead, distance_max);
+        }
+        if counts {
+            let now = self.recency.now();
+            let mut staircase = self.hits.request();
+            self.recency.surroundings(pages, distance_max, |step| staircase.step(step, now));
+        }
+        self.recency.touch(pages);
+    }
+}

@@ -1,0 +1,57 @@
+//! Requests cut into 4 KB pages with their contents.
+
+use flashtwin_trace::{NO_CONTENT, Requests};
+
+/// Page size of the footprint and of everything about contents, in bytes.
+pub(crate) const PAGE_BYTES: u32 = 4096;
+
+/// What a request does to one page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PageOp {
+    /// Number of the page on its volume.
+    pub(crate) page: u64,
+    /// Whether the whole page is touched.
+    pub(crate) whole: bool,
+    /// What the page holds after a write, or is found to hold by a read; [`NO_CONTENT`] when that is
+    /// not recorded, or only a part of the page is touched.
+    pub(crate) content: u32,
+}
+
+/// The pages of request `index`, ascending. The rules are those of [`flashtwin_trace::PageTrace`].
+#[inline]
+pub(crate) fn page_ops(requests: &Requests<'_>, index: usize) -> impl Iterator<Item = PageOp> {
+    let contents = requests.contents(index);
+    let (start, end) = requests.extent(index, PAGE_BYTES);
+    let page_bytes = u64::from(PAGE_BYTES);
+    let pages = start / page_bytes..(end - 1) / page_bytes + 1;
+    pages.enumerate().map(move |(nth, page)| {
+        let whole = page * page_bytes >= start && (page + 1) * page_bytes <= end;
+        let recorded = contents.get(nth).copied().unwrap_or(NO_CONTENT);
+        PageOp { page, whole, content: if whole { recorded } else { NO_CONTENT } }
+    })
+}
+
+/// The known contents of request `index`.
+#[inline]
+pub(crate) fn known<'a>(requests: &Requests<'a>, index: usize) -> impl Iterator<Item = u32> + 'a {
+    requests.contents(index).iter().copied().filter(|&content| content != NO_CONTENT)
+}
+
+/// How many requests ahead contents are looked at to ask for memory.
+const AHEAD: usize = 16;
+
+/// The contents that a request a little later carries: what is known of them will soon be needed.
+#[inline]
+pub(crate) fn soon<'a>(requests: &Requests<'a>, index: usize) -> &'a [u32] {
+    requests.contents(index + AHEAD)
+}
+
+/// Item `index` of a column that grows when it must.
+#[inline]
+pub(crate) fn at<T: Clone>(column: &mut Vec<T>, index: u32, default: T) -> &mut T {
+    let index = index as usize;
+    if index >= column.len() {
+        column.resize((index + 1).max(column.len() + column.len() / 2), default);
+    }
+    &mut column[index]
+}

@@ -1,0 +1,259 @@
+//! What larger pages cost reads: `read-simulator`.
+
+use std::sync::Arc;
+
+use arrow_array::{Float64Array, RecordBatch, UInt32Array, UInt64Array};
+use flashtwin_trace::{Op, Requests, Trace};
+use serde::Serialize;
+
+use crate::Accumulator;
+use crate::logical_locality::LogicalLocality;
+use crate::table::table;
+
+/// Cache sizes looked at, in pages.
+const CACHE_PAGES: [usize; 6] = [0, 1, 2, 4, 8, 16];
+/// The largest of them.
+const DEPTH: usize = 16;
+/// The largest page looked at.
+const PAGE_BYTES_MAX: u32 = 65_536;
+/// From so many pages on it is quicker to take a request's pages together.
+const RUN_PAGES: u64 = 4;
+/// Workloads with fewer read requests are left out of the SWC paper's statistics (section 4.3).
+const READS_MIN: u64 = 5_000;
+
+/// Read amplification by page size and cache size (SWC paper, sections 4.3 and 5.2).
+///
+/// Sectors are the trace's: `sector_bytes` each, and one that is touched in part counts. Requests are
+/// aligned to pages; the pages of a request go in ascending order through an LRU cache, and all sectors of
+/// those that miss are read. Pages of writes enter the cache and are not counted; trims do nothing.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReadAmplification {
+    /// Bytes of a sector: the granularity of the trace.
+    pub sector_bytes: u32,
+    /// Read requests.
+    pub reads: u64,
+    /// Whether they are enough (5,000) for the paper's statistics.
+    pub enough_reads: bool,
+    /// Sectors that reads ask for.
+    pub sectors_asked: u64,
+    /// With a buffer of one page and pages of 16 KB: sectors read / sectors asked for.
+    pub read_amplification_16_kb: Option<f64>,
+    /// Read amplification with a buffer of one page / page size in sectors of 512 bytes, the highest of all
+    /// pages of 4 KB and more; percent. (Of a page of two sectors the half is no amplification at all.)
+    pub highest_percent_of_page: Option<f64>,
+    /// Whether that is at most 50, as in all workloads of the paper.
+    pub within_half_page: Option<bool>,
+    /// One row a page size (`sector_bytes` x 1, 2, 4, ... up to 64 KB) and cache size (0, 1, 2, 4, 8, 16
+    /// pages; 1 is the one-page buffer of section 4.3): `page_bytes`, `cache_pages`, `sectors_asked`,
+    /// `sectors_missed` (read from flash), `read_amplification` (missed / asked), `normalised` (by that of
+    /// one-sector pages with the same cache), `estimated`, `locality_discount`.
+    ///
+    /// `estimated` is RA_estimated = (requests smaller than a page x page + sectors of the others) /
+    /// sectors asked; `locality_discount` = RA_estimated x P(D, T) of [`LogicalLocality`] of reads with D
+    /// the page size in sectors and T the cache size, which is 0 without a cache.
+    #[serde(skip)]
+    pub table: RecordBatch,
+}
+
+/// Computes [`ReadAmplification`]; `locality` is that of the same trace. Exact; one pass.
+pub fn read_amplification(trace: &Trace, sector_bytes: u32, locality: &LogicalLocality) -> ReadAmplification {
+    crate::input::whole(ReadSimulator::new(sector_bytes), trace).finish(locality)
+}
+
+/// [`ReadAmplification`] in the making. Memory does not depend on the trace.
+pub(crate) struct ReadSimulator {
+    sector_bytes: u32,
+    reads: u64,
+    sectors_asked: u64,
+    page_sizes: Vec<PageSize>,
+}
+
+impl ReadSimulator {
+    /// `sector_bytes` is a power of two.
+    pub(crate) fn new(sector_bytes: u32) -> ReadSimulator {
+        let sector_bytes = sector_bytes.max(1);
+        let page_sizes = page_sizes(sector_bytes).map(|bytes| PageSize::new(bytes / sector_bytes));
+        ReadSimulator { sector_bytes, reads: 0, sectors_asked: 0, page_sizes: page_sizes.collect() }
+    }
+
+    pub(crate) fn finish(self, locality: &LogicalLocality) -> ReadAmplification {
+        let asked = self.sectors_asked;
+        let ratio = |missed: u64| (asked > 0).then(|| missed as f64 / asked as f64);
+        let buffered = |size: &PageSize| ratio(size.sectors_missed(1));
+        let at_16_kb = self.page_sizes.iter().find(|size| size.sectors * self.sector_bytes == 16_384);
+        let large = self.page_sizes.iter().filter(|size| size.sectors * self.sector_bytes >= 4096);
+        let percents = large.filter_map(|size| {
+            let page = f64::from(size.sectors * self.sector_bytes) / 512.0;
+            Some(buffered(size)? / page * 100.0)
+        });
+        let highest = percents.max_by(f64::total_cmp);
+        ReadAmplification {
+            sector_bytes: self.sector_bytes,
+            reads: self.reads,
+            enough_reads: self.reads >= READS_MIN,
+            sectors_asked: asked,
+            read_amplification_16_kb: at_16_kb.and_then(buffered),
+            highest_percent_of_page: highest,
+            within_half_page: highest.map(|percent| percent <= 50.0),
+            table: self.table(locality, ratio),
+        }
+    }
+
+    fn table(&self, locality: &LogicalLocality, ratio: impl Fn(u64) -> Option<f64>) -> RecordBatch {
+        let rows = || {
+            let sizes = self.page_sizes.iter();
+            sizes.flat_map(|size| CACHE_PAGES.into_iter().map(move |cache| (size, cache)))
+        };
+        let rows_u32 = |value: &dyn Fn(&PageSize, usize) -> u32| {
+            Arc::new(UInt32Array::from_iter_values(rows().map(|(size, cache)| value(size, cache))))
+        };
+        let floats = |value: &dyn Fn(&PageSize, usize) -> Option<f64>| {
+            Arc::new(rows().map(|(size, cache)| value(size, cache)).collect::<Float64Array>())
+        };
+        let missed = |size: &PageSize, cache: usize| size.sectors_missed(cache);
+        let estimated = |size: &PageSize| ratio(size.sectors_estimated);
+        let normalised = |size: &PageSize, cache: usize| {
+            let of_sectors = missed(self.page_sizes.first()?, cache);
+            (of_sectors > 0).then(|| missed(size, cache) as f64 / of_sectors as f64)
+        };
+        let discount = |size: &PageSize, cache: usize| {
+            Some(estimated(size)? * locality.read.probability(size.sectors, cache as u32)?)
+        };
+        table(vec![
+            ("page_bytes", rows_u32(&|size, _| size.sectors * self.sector_bytes)),
+            ("cache_pages", rows_u32(&|_, cache| cache as u32)),
+            ("sectors_asked", Arc::new(UInt64Array::from_iter_values(rows().map(|_| self.sectors_asked)))),
+            (
+                "sectors_missed",
+                Arc::new(UInt64Array::from_iter_values(rows().map(|(size, cache)| missed(size, cache)))),
+            ),
+            ("read_amplification", floats(&|size, cache| ratio(missed(size, cache)))),
+            ("normalised", floats(&normalised)),
+            ("estimated", floats(&|size, _| estimated(size))),
+            ("locality_discount", floats(&discount)),
+        ])
+    }
+}
+
+/// The page sizes looked at, ascending.
+pub(crate) fn page_sizes(sector_bytes: u32) -> impl Iterator<Item = u32> {
+    let larger = |&bytes: &u32| bytes.checked_mul(2).filter(|&larger| larger <= PAGE_BYTES_MAX);
+    std::iter::successors(Some(sector_bytes), larger)
+}
+
+impl Accumulator for ReadSimulator {
+    fn add(&mut self, requests: &Requests<'_>) {
+        let sector = u64::from(self.sector_bytes);
+        for index in 0..requests.len() {
+            let op = requests.op[index];
+            if op == Op::Trim {
+                continue;
+            }
+            let volume = requests.volume[index];
+            // As in the trace, not on the grid of contents: all page sizes see the same sectors.
+            let first = requests.offset_bytes[index] / sector;
+            let end = requests.offset_bytes[index] + u64::from(requests.length_bytes[index]);
+            let sectors = (end - 1) / sector + 1 - first;
+            if op == Op::Read {
+                self.reads += 1;
+                self.sectors_asked += sectors;
+            }
+            for size in &mut self.page_sizes {
+                if op == Op::Read {
+                    size.sectors_estimated += sectors.max(u64::from(size.sectors));
+                }
+                size.request(volume, first, first + sectors - 1, op == Op::Read);
+            }
+        }
+    }
+}
+
+/// A page size, its caches and its counts.
+struct PageSize {
+    /// Sectors a page, a power of two.
+    sectors: u32,
+    cache: Cache,
+    /// Page reads by the place in the LRU list at which the page was found; the last counts those that
+    /// were not in it.
+    found: [u64; DEPTH + 1],
+    /// Sectors read if every request smaller than a page took one page and the others no more than asked.
+    sectors_estimated: u64,
+}
+
+impl PageSize {
+    fn new(sectors: u32) -> PageSize {
+        PageSize { sectors, cache: Cache::new(), found: [0; DEPTH + 1], sectors_estimated: 0 }
+    }
+
+    /// Sectors read with a cache of so many pages.
+    fn sectors_missed(&self, cache_pages: usize) -> u64 {
+        self.found[cache_pages..].iter().sum::<u64>() * u64::from(self.sectors)
+    }
+
+    #[inline]
+    fn request(&mut self, volume: u32, first_sector: u64, last_sector: u64, read: bool) {
+        let shift = self.sectors.trailing_zeros();
+        let (first, last) = (first_sector >> shift, last_sector >> shift);
+        let found = if read { &mut self.found } else { &mut [0; DEPTH + 1] };
+        if last - first < RUN_PAGES {
+            for page in first..=last {
+                found[self.cache.access(volume, page)] += 1;
+            }
+        } else {
+            self.cache.access_run(volume, first, last, found);
+        }
+    }
+}
+
+/// The last 16 pages, latest first: the first C of them are what an LRU cache of C pages holds.
+struct Cache {
+    /// Volume and page.
+    pages: [(u32, u64); DEPTH],
+}
+
+impl Cache {
+    fn new() -> Cache {
+        // No page has this number, as a trace ends below 2^63 bytes.
+        Cache { pages: [(0, u64::MAX); DEPTH] }
+    }
+
+    /// Moves a page to the front: where it was, [`DEPTH`] when it was not there.
+    #[inline]
+    fn access(&mut self, volume: u32, page: u64) -> usize {
+        let mut moving = (volume, page);
+        for (place, held) in self.pages.iter_mut().enumerate() {
+            std::mem::swap(&mut moving, held);
+            if moving == (volume, page) {
+                return place;
+            }
+        }
+        DEPTH
+    }
+
+    /// Accesses pages `first` to `last`; counts at which place each was found.
+    fn access_run(&mut self, volume: u32, first: u64, last: u64, found: &mut [u64; DEPTH + 1]) {
+        let before = self.pages;
+        let within = |held: (u32, u64), end: u64| held.0 == volume && (first..end).contains(&held.1);
+        let mut missing = last - first + 1;
+        for (place, &held) in before.iter().enumerate().filter(|(_, held)| within(**held, last + 1)) {
+            // When its turn comes, the pages of the run below it are in front of it, and those that were
+            // and do not belong to these.
+            let others = before[..place].iter().filter(|other| !within(**other, held.1)).count();
+            let place = held.1 - first + others as u64;
+            found[place.min(DEPTH as u64) as usize] += 1;
+            missing -= 1;
+        }
+        found[DEPTH] += missing;
+        let ahead = (last - first + 1).min(DEPTH as u64) as usize;
+        let mut others = ahead;
+        for &held in &before {
+            if others < DEPTH && !within(held, last + 1) {
+                self.pages[others] = held;
+                others += 1;
+            }
+        }
+        for (held, page) in self.pages[..ahead].iter_mut().zip((first..=last).rev()) {
+            *held = (volume, page);
+        }
+    }
+}

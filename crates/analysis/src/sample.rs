@@ -1,0 +1,88 @@
+//! Spatial sampling: some pages and some contents, chosen by hash, but all that happens to them.
+//!
+//! A page (or a content) is kept when its hash is below a threshold, so a sampled metric sees whole
+//! histories of few items and not holes in many. C. Waldspurger et al., "Efficient MRC Construction
+//! with SHARDS", FAST '15.
+
+use serde::Serialize;
+
+/// Which items are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Sample {
+    /// Share of items kept, above 0 up to 1.
+    pub rate: f64,
+    /// Another seed keeps other items.
+    pub seed: u64,
+    #[serde(skip)]
+    threshold: u64,
+}
+
+/// Groups of items by which errors of sampled figures are estimated.
+pub const GROUPS: usize = 16;
+
+impl Sample {
+    /// Everything: no sampling.
+    pub const ALL: Sample = Sample { rate: 1.0, seed: 0, threshold: u64::MAX };
+
+    /// Keeps the share `rate` of all items; 1 or more (and NaN) keeps all.
+    pub fn new(rate: f64, seed: u64) -> Sample {
+        if rate < 1.0 {
+            // 2^64 items of hash space; the product is below it.
+            let threshold = (rate.max(0.0) * 18_446_744_073_709_551_616.0) as u64;
+            Sample { rate, seed, threshold }
+        } else {
+            Sample { seed, ..Sample::ALL }
+        }
+    }
+
+    /// Whether everything is kept.
+    pub fn is_all(&self) -> bool {
+        self.threshold == u64::MAX
+    }
+
+    /// Whether a page of a volume is kept.
+    #[inline]
+    pub(crate) fn keeps_page(&self, volume: u32, page: u64) -> bool {
+        self.is_all() || self.page_hash(volume, page) < self.threshold
+    }
+
+    /// Whether a content is kept.
+    #[inline]
+    pub(crate) fn keeps_content(&self, content: u32) -> bool {
+        self.is_all() || self.content_hash(content) < self.threshold
+    }
+
+    /// The group (below [`GROUPS`]) of a page, by bits that do not decide whether it is kept.
+    pub(crate) fn group_of_page(&self, volume: u32, page: u64) -> usize {
+        group(self.page_hash(volume, page))
+    }
+
+    /// The group (below [`GROUPS`]) of a content.
+    pub(crate) fn group_of_content(&self, content: u32) -> usize {
+        group(self.content_hash(content))
+    }
+
+    #[inline]
+    fn page_hash(&self, volume: u32, page: u64) -> u64 {
+        mix(mix(page ^ u64::from(volume) << 40) ^ self.seed)
+    }
+
+    #[inline]
+    fn content_hash(&self, content: u32) -> u64 {
+        // Not the hash of the page of the same number.
+        mix(mix(u64::from(content) ^ 0xc0de << 48) ^ self.seed)
+    }
+}
+
+fn group(hash: u64) -> usize {
+    (mix(hash) % GROUPS as u64) as usize
+}
+
+/// Mixes 64 bits (the finalizer of SplitMix64; G. Steele et al., OOPSLA '14).
+#[inline]
+pub(crate) fn mix(mut bits: u64) -> u64 {
+    bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}

@@ -1,0 +1,285 @@
+//! What a store would hold that keeps every content once: duplicates and space over time.
+
+use std::sync::Arc;
+
+use arrow_array::{Float64Array, Int64Array, RecordBatch, UInt32Array, UInt64Array};
+use flashtwin_trace::{NO_CONTENT, Op, PageQuality, Requests, Trace};
+use serde::Serialize;
+
+use crate::before::{AHEAD, Footprint, NAMELESS, NOT_KEPT, NOTHING, PagesBefore, keeps};
+use crate::input::whole;
+use crate::page_ops::{PAGE_BYTES, PageOp, at, page_ops, soon};
+use crate::pages::{NO_PAGE, PageTable};
+use crate::periods::Clock;
+use crate::prefetch::prefetch;
+use crate::sample::{GROUPS, Sample};
+use crate::table::table;
+use crate::value_counts::percent;
+use crate::{Accumulator, error};
+
+/// Duplicates among writes, and the space of a content-addressed store.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Space {
+    /// Page writes of a content that some page holds at that moment, as far as the trace tells (pages
+    /// first read held what was read from the beginning) / page writes; percent. It is the share of
+    /// writes that deduplication with an unlimited fingerprint store would save.
+    pub duplicate_write_percent: Option<f64>,
+    /// Of these duplicates, those that bring what the page itself holds; percent of page writes.
+    pub rewrite_percent: Option<f64>,
+    /// Distinct contents held / pages that hold data, at the end; percent: what a store that keeps
+    /// every content once needs of the space of one that does not.
+    pub contents_of_pages_held_percent: Option<f64>,
+    /// One row a period: `period`, `end_ns`, and at its end `pages_held`, `contents_held`,
+    /// `share_percent` (their ratio). Counts are estimates when sampled.
+    #[serde(skip)]
+    pub table: RecordBatch,
+}
+
+/// Computes [`Space`] (missing without contents) and what was noticed about 4 KB pages, with periods of
+/// `period_ns` (one when it is not positive). Exact.
+pub fn space(trace: &Trace, period_ns: i64) -> (Option<Space>, Option<PageQuality>) {
+    let footprint = whole(PagesBefore::new(Sample::ALL), trace).finish();
+    let clock = Clock::new(period_ns, trace.duration_ns());
+    whole(SpaceFollower::new(footprint, clock, Sample::ALL), trace).finish()
+}
+
+/// Follows what every page holds.
+pub(crate) struct SpaceFollower {
+    sample: Sample,
+    clock: Clock,
+    pages: PageTable,
+    held: Vec<u32>,
+    /// Pages that hold each content.
+    holders: Vec<u32>,
+    /// Contents with holders, and pages with a nameless content, which counts as one more each.
+    distinct_held: u64,
+    nameless_held: u64,
+    pages_held: u64,
+    has_content: bool,
+    /// Page writes and duplicates among them, by group of items.
+    writes: [(u64, u64); GROUPS],
+    rewrites: [u64; GROUPS],
+    quality: PageQuality,
+    rows: Vec<(u32, i64, u64, u64)>,
+    /// Room for the numbers of a run's pages.
+    ids: Vec<u32>,
+}
+
+impl SpaceFollower {
+    pub(crate) fn new(footprint: Footprint, clock: Clock, sample: Sample) -> SpaceFollower {
+        let Footprint { pages, held, .. } = footprint;
+        let mut follower = SpaceFollower {
+            sample,
+            clock,
+            pages,
+            held: Vec::new(),
+            holders: Vec::new(),
+            distinct_held: 0,
+            nameless_held: 0,
+            pages_held: 0,
+            has_content: false,
+            writes: [(0, 0); GROUPS],
+            rewrites: [0; GROUPS],
+            quality: PageQuality::default(),
+            rows: Vec::new(),
+            ids: Vec::new(),
+        };
+        held.iter().for_each(|&content| follower.hold(content));
+        follower.held = held;
+        follower
+    }
+
+    fn hold(&mut self, content: u32) {
+        match content {
+            NOTHING | NOT_KEPT => return,
+            NAMELESS => self.nameless_held += 1,
+            content => {
+                let holders = at(&mut self.holders, content, 0);
+                *holders += 1;
+                self.distinct_held += u64::from(*holders == 1);
+            }
+        }
+        self.pages_held += 1;
+    }
+
+    fn release(&mut self, content: u32) {
+        match content {
+            NOTHING | NOT_KEPT => return,
+            NAMELESS => self.nameless_held -= 1,
+            content => {
+                let holders = &mut self.holders[content as usize];
+                *holders -= 1;
+                self.distinct_held -= u64::from(*holders == 0);
+            }
+        }
+        self.pages_held -= 1;
+    }
+
+    /// Follows one page operation; `id` is the page's number, if it has one.
+    #[inline]
+    fn page_op(&mut self, volume: u32, op: Op, page_op: PageOp, kept: bool, id: Option<u32>) {
+        if op == Op::Write && kept {
+            self.count_write(volume, page_op);
+        }
+        if !page_op.whole {
+            self.quality.partial_writes += u64::from(op == Op::Write);
+            self.quality.partial_trims += u64::from(op == Op::Trim);
+            if op == Op::Trim {
+                return;
+            }
+        }
+        let Some(id) = id else { return };
+        let held = *at(&mut self.held, id, NOTHING);
+        if op == Op::Read {
+            self.compare(held, page_op.content);
+            return;
+        }
+        let brought = match (op, page_op.content) {
+            (Op::Trim, _) => NOTHING,
+            _ if !kept => NOT_KEPT,
+            (_, NO_CONTENT) => NAMELESS,
+            (_, content) => content,
+        };
+        if brought == held && brought < NOT_KEPT {
+            self.rewrites[self.sample.group_of_content(brought)] += 1;
+        }
+        self.hold(brought);
+        self.release(held);
+        self.held[id as usize] = brought;
+    }
+
+    /// Everything is kept: all pages of the run are numbered at once.
+    fn add_all(&mut self, requests: &Requests<'_>) {
+        let mut ids = std::mem::take(&mut self.ids);
+        ids.clear();
+        self.pages.number(requests, PAGE_BYTES, |_| true, &mut ids);
+        let mut nth = 0;
+        for index in 0..requests.len() {
+            self.request(requests, index);
+            for page_op in page_ops(requests, index) {
+                if let Some(&ahead) = ids.get(nth + AHEAD) {
+                    prefetch(&self.held, ahead as usize);
+                }
+                if let Some(&near) = ids.get(nth + AHEAD / 2)
+                    && let Some(&held) = self.held.get(near as usize)
+                {
+                    prefetch(&self.holders, held as usize);
+                }
+                let id = Some(ids[nth]).filter(|&id| id != NO_PAGE);
+                self.page_op(requests.volume[index], requests.op[index], page_op, true, id);
+                nth += 1;
+            }
+        }
+        self.ids = ids;
+    }
+
+    fn add_sampled(&mut self, requests: &Requests<'_>) {
+        for index in 0..requests.len() {
+            self.request(requests, index);
+            let (op, volume) = (requests.op[index], requests.volume[index]);
+            for page_op in page_ops(requests, index) {
+                let kept = keeps(self.sample, volume, page_op);
+                let page = self.pages.page(volume, page_op.page, kept && op == Op::Write);
+                self.page_op(volume, op, page_op, kept, page.map(|page| page.id));
+            }
+        }
+    }
+
+    /// What concerns a request as a whole.
+    #[inline]
+    fn request(&mut self, requests: &Requests<'_>, index: usize) {
+        while self.clock.is_over(requests.time_ns[index]) {
+            self.end_period();
+            self.clock.next();
+        }
+        let contents = requests.contents(index);
+        self.has_content |= !contents.is_empty();
+        let (start, _) = requests.extent(index, PAGE_BYTES);
+        self.quality.unaligned_content_requests += u64::from(start != requests.offset_bytes[index]);
+        for &content in soon(requests, index) {
+            prefetch(&self.holders, content as usize);
+        }
+    }
+
+    fn count_write(&mut self, volume: u32, page_op: PageOp) {
+        let (group, duplicate) = match page_op.content {
+            NO_CONTENT => (self.sample.group_of_page(volume, page_op.page), false),
+            content => {
+                let held = self.holders.get(content as usize).is_some_and(|&holders| holders > 0);
+                (self.sample.group_of_content(content), held)
+            }
+        };
+        self.writes[group].0 += u64::from(duplicate);
+        self.writes[group].1 += 1;
+    }
+
+    fn compare(&mut self, held: u32, found: u32) {
+        match held {
+            NOTHING => self.quality.reads_after_trim += 1,
+            _ if found == NO_CONTENT || found == held || held == NOT_KEPT => {}
+            NAMELESS => self.quality.unknown_content_reads += 1,
+            _ => self.quality.read_mismatches += 1,
+        }
+    }
+
+    /// Standard errors of the figures of [`Space`] when sampled, in its order.
+    pub(crate) fn errors(&self) -> [Option<f64>; 3] {
+        let mut held = [(0u64, 0u64); GROUPS];
+        for (content, &holders) in self.holders.iter().enumerate().filter(|&(_, &holders)| holders > 0) {
+            let group = &mut held[self.sample.group_of_content(content as u32)];
+            *group = (group.0 + 1, group.1 + u64::from(holders));
+        }
+        let mut rewrites = self.writes;
+        rewrites.iter_mut().zip(self.rewrites).for_each(|(group, rewrites)| group.0 = rewrites);
+        [self.writes, rewrites, held].map(|groups| error::of_ratio(&groups).map(|error| error * 100.0))
+    }
+
+    fn end_period(&mut self) {
+        let scale = |count: u64| (count as f64 / self.sample.rate).round() as u64;
+        let contents = self.distinct_held + self.nameless_held;
+        self.rows.push((self.clock.period(), self.clock.end_ns(), scale(self.pages_held), scale(contents)));
+    }
+
+    /// The result (missing without contents) and what was noticed about pages (missing when sampled).
+    pub(crate) fn finish(mut self) -> (Option<Space>, Option<PageQuality>) {
+        self.end_period();
+        let mut quality = std::mem::take(&mut self.quality);
+        if !self.has_content {
+            // Nothing is known of contents, so nothing is missed either.
+            quality.reads_after_trim = 0;
+        }
+        let quality = self.sample.is_all().then_some(quality);
+        if !self.has_content {
+            return (None, quality);
+        }
+        let duplicates = self.writes.iter().map(|&(part, _)| part).sum();
+        let writes = self.writes.iter().map(|&(_, whole)| whole).sum();
+        let contents = self.distinct_held + self.nameless_held;
+        let space = Space {
+            duplicate_write_percent: percent(duplicates, writes),
+            rewrite_percent: percent(self.rewrites.iter().sum(), writes),
+            contents_of_pages_held_percent: percent(contents, self.pages_held),
+            table: space_table(&self.rows),
+        };
+        (Some(space), quality)
+    }
+}
+
+impl Accumulator for SpaceFollower {
+    fn add(&mut self, requests: &Requests<'_>) {
+        if self.sample.is_all() { self.add_all(requests) } else { self.add_sampled(requests) }
+    }
+}
+
+fn space_table(rows: &[(u32, i64, u64, u64)]) -> RecordBatch {
+    let pages: UInt64Array = rows.iter().map(|row| row.2).collect();
+    let contents: UInt64Array = rows.iter().map(|row| row.3).collect();
+    let share: Float64Array = rows.iter().map(|row| percent(row.3, row.2)).collect();
+    table(vec![
+        ("period", Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.0)))),
+        ("end_ns", Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.1)))),
+        ("pages_held", Arc::new(pages)),
+        ("contents_held", Arc::new(contents)),
+        ("share_percent", Arc::new(share)),
+    ])
+}

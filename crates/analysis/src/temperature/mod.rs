@@ -1,0 +1,176 @@
+//! Temperature ranges: how differently pages are updated, and how many partitions that asks for.
+//!
+//! SWC paper, sections 3.1 and 4.1 (page sizes).
+
+mod frequencies;
+mod order;
+mod writes;
+
+use std::sync::Arc;
+
+use arrow_array::{Float64Array, RecordBatch, UInt32Array, UInt64Array};
+use flashtwin_trace::Trace;
+use serde::Serialize;
+
+pub use frequencies::{Frequencies, Partitioning, Ratio};
+pub use order::{OrderError, WriteOrder};
+pub(crate) use writes::CountWrites;
+pub use writes::PageWrites;
+
+use crate::Accumulator;
+use crate::sample::Sample;
+use crate::table::table;
+
+/// Limits of the update frequency ratio for which partitions are counted (SWC paper, Fig. 1 and section
+/// 4.2). Binary fractions, so each is exact.
+const RATIOS: [f64; 5] = [1.5, 2.0, 2.5, 3.0, 5.0];
+/// Numbers of partitions for which the lowest ratio is sought (SWC paper, Fig. 1c).
+const PARTITIONS: std::ops::RangeInclusive<u32> = 2..=32;
+/// Largest page looked at.
+const PAGE_BYTES_MAX: u32 = 65_536;
+
+/// Page sizes looked at: the sector times 1, 2, 4, ... up to 65,536 bytes (SWC paper, section 4.1).
+pub(crate) fn page_sizes(sector_bytes: u32) -> Vec<u32> {
+    let doubled = |size: &u32| size.checked_mul(2);
+    std::iter::successors(Some(sector_bytes.max(1)), doubled).take_while(|&s| s <= PAGE_BYTES_MAX).collect()
+}
+
+/// Temperature ranges of a workload (SWC paper, sections 3.1 and 4.1). The figures are those of one-sector
+/// pages, the tables have all page sizes. Exact.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Temperature {
+    /// Size of the smallest pages looked at, in bytes.
+    pub sector_bytes: u32,
+    /// Sectors written at least once.
+    pub sectors_written: u64,
+    /// Writes of sectors.
+    pub sector_writes: u64,
+    /// Sector writes / sectors written.
+    pub writes_per_sector_mean: Option<f64>,
+    /// Writes of the hottest sector.
+    pub writes_per_sector_max: Option<u32>,
+    /// Partitions needed for an update frequency ratio of at most 1.5.
+    pub partitions_for_ratio_1_5: u64,
+    /// Partitions needed for an update frequency ratio of at most 2.
+    pub partitions_for_ratio_2: u64,
+    /// Partitions needed for an update frequency ratio of at most 3.
+    pub partitions_for_ratio_3: u64,
+    /// Lowest ratio that two partitions can keep; missing beyond 1,000.
+    pub f_min_2: Option<f64>,
+    /// Lowest ratio that four partitions can keep; missing beyond 1,000.
+    pub f_min_4: Option<f64>,
+    /// Lowest ratio that eight partitions can keep; missing beyond 1,000.
+    pub f_min_8: Option<f64>,
+    /// `page_bytes`, `writes_per_page`, `pages`: how many pages are written how often.
+    #[serde(skip)]
+    pub frequencies: RecordBatch,
+    /// `page_bytes`, `frequency_ratio`, `partitions`: greedy partitions needed for f_r <= 1.5, 2, 2.5, 3
+    /// and 5.
+    #[serde(skip)]
+    pub partitions: RecordBatch,
+    /// `page_bytes`, `partitions`, `f_min`: the lowest ratio for which 2 to 32 partitions suffice;
+    /// missing beyond 1,000 and when nothing is written.
+    #[serde(skip)]
+    pub f_min: RecordBatch,
+}
+
+/// Computes [`Temperature`] with sectors of `sector_bytes`. One pass over the requests a page size.
+pub fn temperature(trace: &Trace, sector_bytes: u32) -> Temperature {
+    let mut builder = TemperatureBuilder::new(sector_bytes);
+    for page_bytes in page_sizes(sector_bytes) {
+        builder.add(&page_writes(trace, page_bytes, false));
+    }
+    builder.finish()
+}
+
+/// Counts the page writes of a whole trace at one page size, and keeps their order if asked to.
+pub fn page_writes(trace: &Trace, page_bytes: u32, in_order: bool) -> PageWrites {
+    let mut count = CountWrites::new(page_bytes, in_order, Sample::ALL);
+    count.add(&trace.requests(0..trace.len()));
+    count.finish()
+}
+
+/// [`Temperature`] from one page size after another, so that not all need to be in memory at once.
+pub(crate) struct TemperatureBuilder {
+    result: Temperature,
+    frequencies: (Vec<u32>, Vec<u32>, Vec<u64>),
+    partitions: (Vec<u32>, Vec<f64>, Vec<u64>),
+    f_min: (Vec<u32>, Vec<u32>, Vec<Option<f64>>),
+}
+
+impl TemperatureBuilder {
+    pub(crate) fn new(sector_bytes: u32) -> TemperatureBuilder {
+        let none = || RecordBatch::new_empty(Arc::new(arrow_schema::Schema::empty()));
+        let result = Temperature {
+            sector_bytes,
+            sectors_written: 0,
+            sector_writes: 0,
+            writes_per_sector_mean: None,
+            writes_per_sector_max: None,
+            partitions_for_ratio_1_5: 0,
+            partitions_for_ratio_2: 0,
+            partitions_for_ratio_3: 0,
+            f_min_2: None,
+            f_min_4: None,
+            f_min_8: None,
+            frequencies: none(),
+            partitions: none(),
+            f_min: none(),
+        };
+        let (frequencies, partitions, f_min) = Default::default();
+        TemperatureBuilder { result, frequencies, partitions, f_min }
+    }
+
+    /// Takes in a page size.
+    pub(crate) fn add(&mut self, writes: &PageWrites) {
+        let page_bytes = writes.page_bytes;
+        let frequencies = Frequencies::of(&writes.writes);
+        for &(frequency, pages) in frequencies.levels().iter().rev() {
+            self.frequencies.0.push(page_bytes);
+            self.frequencies.1.push(frequency);
+            self.frequencies.2.push(pages);
+        }
+        let needed = |ratio| Ratio::new(ratio).map_or(0, |ratio| frequencies.partitions(ratio).len() as u64);
+        for ratio in RATIOS {
+            self.partitions.0.push(page_bytes);
+            self.partitions.1.push(ratio);
+            self.partitions.2.push(needed(ratio));
+        }
+        for partitions in PARTITIONS {
+            self.f_min.0.push(page_bytes);
+            self.f_min.1.push(partitions);
+            self.f_min.2.push(frequencies.f_min(partitions));
+        }
+        if page_bytes == self.result.sector_bytes {
+            let result = &mut self.result;
+            result.sectors_written = writes.writes.len() as u64;
+            result.sector_writes = writes.page_writes;
+            result.writes_per_sector_mean = writes.per_page();
+            result.writes_per_sector_max = frequencies.levels().first().map(|&(frequency, _)| frequency);
+            [result.partitions_for_ratio_1_5, result.partitions_for_ratio_2, result.partitions_for_ratio_3] =
+                [1.5, 2.0, 3.0].map(needed);
+            [result.f_min_2, result.f_min_4, result.f_min_8] = [2, 4, 8].map(|n| frequencies.f_min(n));
+        }
+    }
+
+    pub(crate) fn finish(self) -> Temperature {
+        let page_bytes = |column: Vec<u32>| ("page_bytes", Arc::new(UInt32Array::from(column)) as _);
+        let mut result = self.result;
+        result.frequencies = table(vec![
+            page_bytes(self.frequencies.0),
+            ("writes_per_page", Arc::new(UInt32Array::from(self.frequencies.1))),
+            ("pages", Arc::new(UInt64Array::from(self.frequencies.2))),
+        ]);
+        result.partitions = table(vec![
+            page_bytes(self.partitions.0),
+            ("frequency_ratio", Arc::new(Float64Array::from(self.partitions.1))),
+            ("partitions", Arc::new(UInt64Array::from(self.partitions.2))),
+        ]);
+        result.f_min = table(vec![
+            page_bytes(self.f_min.0),
+            ("partitions", Arc::new(UInt32Array::from(self.f_min.1))),
+            ("f_min", Arc::new(Float64Array::from(self.f_min.2))),
+        ]);
+        result
+    }
+}

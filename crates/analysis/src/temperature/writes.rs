@@ -1,0 +1,107 @@
+//! How often each page is written.
+
+use std::ops::Range;
+
+use flashtwin_trace::{Op, Requests};
+
+use super::order::{OrderError, WriteOrder};
+use crate::Accumulator;
+use crate::pages::{NO_PAGE, PageTable};
+use crate::prefetch::prefetch;
+use crate::sample::Sample;
+
+/// Requests whose pages are numbered before they are counted: enough to ask for memory in time, few enough
+/// that the numbers stay in the cache.
+const REQUESTS_TOGETHER: usize = 1024;
+/// How many page writes ahead counts are asked for.
+const AHEAD: usize = 16;
+
+/// Counts page writes at one page size: a write request writes each page that it touches once; reads and
+/// trims write nothing (SWC paper, sections 3.1 and 4.1).
+pub(crate) struct CountWrites {
+    table: PageTable,
+    counted: PageWrites,
+    pages: Vec<u32>,
+}
+
+impl CountWrites {
+    /// For those pages of `page_bytes` that the sample keeps; `in_order` keeps the order of writes as well.
+    pub(crate) fn new(page_bytes: u32, in_order: bool, sample: Sample) -> CountWrites {
+        let order = in_order.then(|| Ok(WriteOrder::default()));
+        let counted = PageWrites { page_bytes, writes: Vec::new(), page_writes: 0, order };
+        CountWrites { table: PageTable::new(sample), counted, pages: Vec::new() }
+    }
+
+    pub(crate) fn finish(self) -> PageWrites {
+        self.counted
+    }
+}
+
+impl Accumulator for CountWrites {
+    fn add(&mut self, requests: &Requests<'_>) {
+        for start in (0..requests.len()).step_by(REQUESTS_TOGETHER) {
+            let together = part(requests, start..requests.len().min(start + REQUESTS_TOGETHER));
+            self.pages.clear();
+            self.table.number(&together, self.counted.page_bytes, |op| op == Op::Write, &mut self.pages);
+            self.counted.add(&self.pages);
+        }
+    }
+}
+
+/// Some of the requests of a run.
+fn part<'a>(requests: &Requests<'a>, range: Range<usize>) -> Requests<'a> {
+    Requests {
+        time_ns: &requests.time_ns[range.clone()],
+        volume: &requests.volume[range.clone()],
+        op: &requests.op[range.clone()],
+        offset_bytes: &requests.offset_bytes[range.clone()],
+        length_bytes: &requests.length_bytes[range.clone()],
+        // One entry more than requests, or empty.
+        content_start: requests.content_start.get(range.start..=range.end).unwrap_or(&[]),
+        content: requests.content,
+        chunk_bytes: requests.chunk_bytes,
+    }
+}
+
+/// How often each page of one size is written, pages being numbered in the order of their first write.
+#[derive(Debug)]
+pub struct PageWrites {
+    /// Page size.
+    pub page_bytes: u32,
+    /// Writes of each page: at least 1.
+    pub writes: Vec<u32>,
+    /// Their sum.
+    pub page_writes: u64,
+    /// The writes in order if they were asked for, or why they are not known.
+    pub order: Option<Result<WriteOrder, OrderError>>,
+}
+
+impl PageWrites {
+    /// Takes in writes of pages; pages without a number are passed over.
+    fn add(&mut self, pages: &[u32]) {
+        for (index, &page) in pages.iter().enumerate() {
+            if let Some(&later) = pages.get(index + AHEAD) {
+                prefetch(&self.writes, later as usize);
+            }
+            if page == NO_PAGE {
+                continue;
+            }
+            match self.writes.get_mut(page as usize) {
+                Some(writes) => *writes = writes.saturating_add(1),
+                None => self.writes.push(1),
+            }
+            self.page_writes += 1;
+            // What cannot be kept is given up, not falsified.
+            if let Some(Ok(order)) = &mut self.order
+                && let Err(why) = order.push(page)
+            {
+                self.order = Some(Err(why));
+            }
+        }
+    }
+
+    /// Page writes / pages written.
+    pub fn per_page(&self) -> Option<f64> {
+        (!self.writes.is_empty()).then(|| self.page_writes as f64 / self.writes.len() as f64)
+    }
+}

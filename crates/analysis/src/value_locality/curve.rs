@@ -1,0 +1,123 @@
+//! Miss-ratio curves from stack distances.
+
+use hashbrown::HashMap;
+
+use crate::sample::GROUPS;
+
+/// Accesses by stack distance.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Histogram {
+    counts: Vec<u32>,
+    /// How often a count went through all 32 bits.
+    wrapped: HashMap<u32, u32>,
+    /// All accesses, also those without distance (the first of each item).
+    pub(super) accesses: u64,
+}
+
+impl Histogram {
+    #[inline]
+    pub(super) fn add(&mut self, distance: Option<u32>) {
+        self.accesses += 1;
+        let Some(distance) = distance else { return };
+        let index = distance as usize;
+        if index >= self.counts.len() {
+            let longer = self.counts.len() + self.counts.len() / 2;
+            self.counts.resize(longer.max(index + 1), 0);
+        }
+        self.counts[index] = self.counts[index].wrapping_add(1);
+        if self.counts[index] == 0 {
+            *self.wrapped.entry(distance).or_default() += 1;
+        }
+    }
+
+    /// The curve over `accesses` in all, of which the share `rate` was expected to be seen.
+    pub(super) fn curve(self, accesses: f64, rate: f64) -> MissRatioCurve {
+        let longest = self.counts.iter().rposition(|&count| count > 0);
+        let sizes = longest.map_or(0, |longest| longest + 1);
+        let mut below = 0;
+        let mut hits = Vec::with_capacity(sizes + 1);
+        hits.push(0);
+        for (distance, &count) in self.counts[..sizes].iter().enumerate() {
+            let wrapped = self.wrapped.get(&(distance as u32)).copied().unwrap_or(0);
+            below += (u64::from(wrapped) << 32) + u64::from(count);
+            hits.push(below);
+        }
+        MissRatioCurve { hits, seen: self.accesses, expected: accesses * rate, rate }
+    }
+}
+
+/// The miss ratio of an LRU cache of any size: exact, or estimated from a sample of the items.
+///
+/// Sampled, a cache of `entries` is what one of `entries x rate` is for the items of the sample, and the
+/// misses seen there are those of the share `rate` of all: C. Waldspurger et al., "Efficient MRC
+/// Construction with SHARDS", FAST '15. Dividing by the accesses *expected* in the sample, not those seen,
+/// is their correction SHARDS-adj: accesses too many or too few come from hot items, which hit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MissRatioCurve {
+    /// Accesses seen that hit a cache of as many of the items seen as the index says.
+    hits: Vec<u64>,
+    /// Accesses seen.
+    seen: u64,
+    /// Accesses expected to be seen.
+    expected: f64,
+    rate: f64,
+}
+
+impl MissRatioCurve {
+    /// Share of accesses that miss an LRU cache of `entries` items, 0 to 1.
+    ///
+    /// Sampled, sizes below 1 / rate cannot be told apart and are estimated along a straight line.
+    pub fn miss_fraction(&self, entries: u64) -> f64 {
+        let size = entries as f64 * self.rate;
+        let (whole, part) = (size.floor(), size.fract());
+        let lower = self.misses(whole as u64);
+        let upper = self.misses((whole as u64).saturating_add(1));
+        ((lower + (upper - lower) * part) / self.expected).clamp(0.0, 1.0)
+    }
+
+    /// The smallest cache beyond which more entries hit nothing more.
+    pub fn entries_max(&self) -> u64 {
+        self.entries(self.hits.len() as u64 - 1)
+    }
+
+    /// The sizes of a table: all small ones, then steps of 1 %, up to the largest useful one.
+    ///
+    /// Sampled, they begin where a cache has an entry in each group: below it the error cannot be told.
+    pub(super) fn grid(&self) -> impl Iterator<Item = u64> {
+        let largest = (self.hits.len() as u64 - 1).max(1);
+        let first = if self.rate < 1.0 { (GROUPS as u64).min(largest) } else { 1 };
+        let next = move |&size: &u64| (size < largest).then(|| (size + 1).max(size * 101 / 100).min(largest));
+        std::iter::successors(Some(first), next).map(|size| self.entries(size))
+    }
+
+    /// The smallest cache with at least this many of the expected accesses hitting.
+    pub(super) fn entries_for(&self, hits: f64) -> Option<u64> {
+        let size = self.hits.partition_point(|&seen| self.corrected(seen) < hits);
+        (size < self.hits.len()).then(|| self.entries(size as u64))
+    }
+
+    /// Accesses, of those expected, that hit at all: all but the first of each item.
+    pub(super) fn reaccesses(&self) -> f64 {
+        self.hits.last().map_or(0.0, |&all| self.corrected(all)).max(0.0)
+    }
+
+    /// Accesses expected to be seen.
+    pub(super) fn accesses(&self) -> f64 {
+        self.expected
+    }
+
+    /// Those too many or too few in the sample count as hits.
+    fn corrected(&self, hits: u64) -> f64 {
+        self.expected - (self.seen - hits) as f64
+    }
+
+    fn misses(&self, size: u64) -> f64 {
+        let last = self.hits.len() as u64 - 1;
+        (self.seen - self.hits[size.min(last) as usize]) as f64
+    }
+
+    /// Entries of a cache that the sample sees as one of `size`.
+    fn entries(&self, size: u64) -> u64 {
+        (size as f64 / self.rate).round() as u64
+    }
+}

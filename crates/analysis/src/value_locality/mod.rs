@@ -1,0 +1,279 @@
+//! Temporal value locality: how soon contents, and addresses, are accessed again.
+
+mod curve;
+mod popular;
+mod stack;
+mod stream;
+
+use std::sync::Arc;
+
+use arrow_array::{Float64Array, RecordBatch, StringArray, UInt64Array};
+use flashtwin_trace::{Op, Requests, Trace};
+use hashbrown::HashMap;
+use serde::Serialize;
+
+use crate::Accumulator;
+use crate::page_ops::{PAGE_BYTES, known};
+use crate::pages::{NO_PAGE, PageTable};
+use crate::sample::Sample;
+use crate::table::table;
+use crate::value_counts::ValueCounts;
+pub use curve::MissRatioCurve;
+pub(crate) use popular::PopularContents;
+pub use stack::StackDistances;
+use stream::{Curves, Places, Stream};
+
+/// Reads and writes, numbered as in [`Op`].
+const KINDS: usize = 2;
+/// Entries of the fingerprint cache with which CA-SSD states miss rates (section 4.1).
+const CA_SSD_ENTRIES: u64 = 64 * 1024;
+
+/// Temporal value locality (CA-SSD paper, Fig. 3 and 4), and temporal locality of addresses beside it.
+///
+/// Four streams of 4 KB page accesses: reads and writes, by content (where it is known) and by address
+/// (where any part of a page counts); trims access nothing. Each goes through an LRU list of its own. All
+/// cache sizes are in items: one content or one page.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ValueLocality {
+    /// What was looked at.
+    pub sample: Sample,
+    /// Page reads.
+    pub read: ReuseOfKind,
+    /// Page writes.
+    pub write: ReuseOfKind,
+    /// LRU caches of all small sizes, then in steps of 1 %, up to the largest that gains anything: `kind`
+    /// (`read`, `write`), `of` (`content`, `address`), `entries`, `miss_fraction`, and its standard error
+    /// `miss_fraction_error`, which is missing unless sampled. First accesses are misses. Sampled, the
+    /// smallest size is 16 / rate.
+    #[serde(skip)]
+    pub miss_ratio: RecordBatch,
+    /// The same for accesses to popular contents, in caches that all contents pass through: `kind`,
+    /// `entries`, `miss_fraction`.
+    #[serde(skip)]
+    pub popular_miss_ratio: RecordBatch,
+}
+
+/// Reuse among the accesses of one kind; missing without any.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct ReuseOfKind {
+    pub content: Option<Reuse>,
+    pub address: Option<Reuse>,
+}
+
+/// How soon items are accessed again. Counts but `accesses` are estimates where sampled.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reuse {
+    /// Page accesses.
+    pub accesses: u64,
+    /// Distinct items.
+    pub items: u64,
+    /// Accesses that are not the first to their item; percent.
+    pub reaccess_percent: f64,
+    /// Smallest LRU cache in which 90 % of these re-accesses hit: the position in the LRU list within
+    /// which CA-SSD finds 90 % of writes (first writes of a content are nowhere in the list). Missing
+    /// without re-accesses.
+    pub entries_for_90_percent_of_reaccesses: Option<u64>,
+    /// How much smaller that cache is than one that holds all items; percent.
+    pub memory_saved_percent: Option<f64>,
+    /// Smallest LRU cache in which 90 % of *all* accesses hit; missing where none does.
+    pub entries_for_90_percent_of_accesses: Option<u64>,
+    /// The fewest contents that make up half of the accesses; of contents only, in the sample.
+    pub popular_items: Option<u64>,
+    /// Misses among accesses to these in an LRU cache of 65,536 entries; percent.
+    pub popular_miss_percent_of_65536_entries: Option<f64>,
+    /// Every cache size.
+    #[serde(skip)]
+    pub curve: MissRatioCurve,
+    /// Every cache size, accesses to popular contents only.
+    #[serde(skip)]
+    pub popular_curve: Option<MissRatioCurve>,
+}
+
+impl Reuse {
+    fn new(curves: &Curves, popular_items: Option<u64>) -> Reuse {
+        let curve = &curves.all;
+        let reaccesses = curve.reaccesses();
+        let entries = curve.entries_for(reaccesses * 0.9).filter(|_| reaccesses > 0.0);
+        let popular_misses = |curve: &MissRatioCurve| curve.miss_fraction(CA_SSD_ENTRIES) * 100.0;
+        Reuse {
+            accesses: curves.accesses,
+            items: curves.items,
+            reaccess_percent: reaccesses / curve.accesses() * 100.0,
+            entries_for_90_percent_of_reaccesses: entries,
+            memory_saved_percent: entries
+                .map(|entries| (1.0 - entries as f64 / curves.items as f64).max(0.0) * 100.0),
+            entries_for_90_percent_of_accesses: curve.entries_for(curve.accesses() * 0.9),
+            popular_items,
+            popular_miss_percent_of_65536_entries: curves.popular.as_ref().map(popular_misses),
+            curve: curve.clone(),
+            popular_curve: curves.popular.clone(),
+        }
+    }
+}
+
+/// Computes [`ValueLocality`] of what `sample` keeps. Two passes: one finds the popular contents.
+pub fn value_locality(trace: &Trace, sample: Sample) -> ValueLocality {
+    let counts = crate::input::whole(ValueCounts::new(sample), trace);
+    let popular = PopularContents::new([counts.of(Op::Read), counts.of(Op::Write)]);
+    crate::input::whole(ValueLocalityMeter::new(sample, popular), trace).finish()
+}
+
+/// [`ValueLocality`] in the making. For each kind about 5 bytes a content and a page, and 4 for each
+/// distance up to the longest.
+pub(crate) struct ValueLocalityMeter {
+    sample: Sample,
+    popular: PopularContents,
+    content: [Stream; KINDS],
+    address: [Stream; KINDS],
+    pages: PageTable,
+    /// Scratch: items accessed.
+    ids: Vec<u32>,
+    /// Where sampled: groups of pages, numbers of contents and groups of contents.
+    page_places: Places,
+    contents: HashMap<u32, u32>,
+    content_places: Places,
+}
+
+impl ValueLocalityMeter {
+    /// `popular` is about the same sample.
+    pub(crate) fn new(sample: Sample, popular: PopularContents) -> ValueLocalityMeter {
+        let streams = || [Stream::new(sample), Stream::new(sample)];
+        ValueLocalityMeter {
+            sample,
+            popular,
+            content: streams(),
+            address: streams(),
+            pages: PageTable::new(sample),
+            ids: Vec::new(),
+            page_places: Places::default(),
+            contents: HashMap::new(),
+            content_places: Places::default(),
+        }
+    }
+
+    pub(crate) fn finish(self) -> ValueLocality {
+        let content = self.content.map(Stream::finish);
+        let address = self.address.map(Stream::finish);
+        let reuse = |kind: Op| ReuseOfKind {
+            content: content[kind as usize]
+                .as_ref()
+                .map(|curves| Reuse::new(curves, Some(self.popular.count(kind as usize)))),
+            address: address[kind as usize].as_ref().map(|curves| Reuse::new(curves, None)),
+        };
+        ValueLocality {
+            sample: self.sample,
+            read: reuse(Op::Read),
+            write: reuse(Op::Write),
+            miss_ratio: miss_ratio(&content, &address),
+            popular_miss_ratio: popular_miss_ratio(&content),
+        }
+    }
+
+    /// Everything of one kind in a run of requests.
+    fn exact(&mut self, op: Op, requests: &Requests<'_>) {
+        let kind = op as usize;
+        self.ids.clear();
+        for index in (0..requests.len()).filter(|&index| requests.op[index] == op) {
+            self.ids.extend(known(requests, index));
+        }
+        self.content[kind].access_all(&self.ids, |content| self.popular.contains(kind, content));
+        self.ids.clear();
+        self.pages.number(requests, PAGE_BYTES, |other| other == op, &mut self.ids);
+        if self.pages.is_full() {
+            self.ids.retain(|&id| id != NO_PAGE);
+        }
+        self.address[kind].access_all(&self.ids, |_| false);
+    }
+
+    fn sampled(&mut self, op: Op, requests: &Requests<'_>, index: usize) {
+        let kind = op as usize;
+        let stream = &mut self.content[kind];
+        for content in known(requests, index) {
+            stream.accesses += 1;
+            if !self.sample.keeps_content(content) {
+                continue;
+            }
+            let id = *self.contents.entry(content).or_insert_with_key(|&content| {
+                let id = self.content_places.len();
+                self.content_places.push(self.sample.group_of_content(content));
+                id
+            });
+            stream.sampled(self.content_places.item(id), self.popular.contains(kind, content));
+        }
+        let stream = &mut self.address[kind];
+        let volume = requests.volume[index];
+        for page in requests.pages(index, PAGE_BYTES) {
+            stream.accesses += 1;
+            if !self.sample.keeps_page(volume, page) {
+                continue;
+            }
+            // One by one, as the group depends on the page's number.
+            self.pages.run(volume, page..page + 1, |found| {
+                if found.new {
+                    self.page_places.push(self.sample.group_of_page(volume, page));
+                }
+                stream.sampled(self.page_places.item(found.id), false);
+            });
+        }
+    }
+}
+
+impl Accumulator for ValueLocalityMeter {
+    fn add(&mut self, requests: &Requests<'_>) {
+        if self.sample.is_all() {
+            self.exact(Op::Read, requests);
+            self.exact(Op::Write, requests);
+            return;
+        }
+        for index in 0..requests.len() {
+            let op = requests.op[index];
+            if op != Op::Trim {
+                self.sampled(op, requests, index);
+            }
+        }
+    }
+}
+
+const KIND_NAMES: [&str; KINDS] = ["read", "write"];
+
+fn miss_ratio(content: &[Option<Curves>; KINDS], address: &[Option<Curves>; KINDS]) -> RecordBatch {
+    let (mut kinds, mut of, mut entries) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut fractions, mut errors) = (Vec::new(), Vec::new());
+    for (kind, name) in KIND_NAMES.into_iter().enumerate() {
+        for (what, curves) in [("content", &content[kind]), ("address", &address[kind])] {
+            let Some(curves) = curves else { continue };
+            for size in curves.all.grid() {
+                kinds.push(name);
+                of.push(what);
+                entries.push(size);
+                fractions.push(curves.all.miss_fraction(size));
+                errors.push(curves.error(size));
+            }
+        }
+    }
+    table(vec![
+        ("kind", Arc::new(StringArray::from(kinds))),
+        ("of", Arc::new(StringArray::from(of))),
+        ("entries", Arc::new(UInt64Array::from(entries))),
+        ("miss_fraction", Arc::new(Float64Array::from(fractions))),
+        ("miss_fraction_error", Arc::new(Float64Array::from(errors))),
+    ])
+}
+
+fn popular_miss_ratio(content: &[Option<Curves>; KINDS]) -> RecordBatch {
+    let (mut kinds, mut entries, mut fractions) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, curves) in KIND_NAMES.into_iter().zip(content) {
+        let Some(popular) = curves.as_ref().and_then(|curves| curves.popular.as_ref()) else { continue };
+        for size in popular.grid() {
+            kinds.push(name);
+            entries.push(size);
+            fractions.push(popular.miss_fraction(size));
+        }
+    }
+    table(vec![
+        ("kind", Arc::new(StringArray::from(kinds))),
+        ("entries", Arc::new(UInt64Array::from(entries))),
+        ("miss_fraction", Arc::new(Float64Array::from(fractions))),
+    ])
+}

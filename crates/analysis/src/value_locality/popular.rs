@@ -1,0 +1,61 @@
+//! The contents that are accessed most.
+
+use super::KINDS;
+
+/// For reads and for writes the fewest contents that receive half of the accesses (CA-SSD paper, Fig. 4).
+/// Of equally popular contents those that appear first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PopularContents {
+    /// A bit a content.
+    members: [Vec<u64>; KINDS],
+    count: [u64; KINDS],
+}
+
+impl PopularContents {
+    /// From the reads and the writes of each content.
+    pub(crate) fn new(counts: [&[u32]; KINDS]) -> PopularContents {
+        let mut popular = PopularContents::default();
+        for (kind, counts) in counts.into_iter().enumerate() {
+            let (above, equal) = threshold(counts);
+            let mut left = equal.1;
+            popular.members[kind] = vec![0; counts.len().div_ceil(64)];
+            for (content, &count) in counts.iter().enumerate() {
+                let tie = count == equal.0 && left > 0;
+                left -= u64::from(tie);
+                if count > equal.0 || tie {
+                    popular.members[kind][content / 64] |= 1 << (content % 64);
+                }
+            }
+            popular.count[kind] = above + equal.1;
+        }
+        popular
+    }
+
+    /// Whether `content` is among the popular ones of a kind.
+    #[inline]
+    pub(super) fn contains(&self, kind: usize, content: u32) -> bool {
+        let word = self.members[kind].get(content as usize / 64);
+        word.is_some_and(|word| word >> (content % 64) & 1 == 1)
+    }
+
+    /// Popular contents of a kind.
+    pub(super) fn count(&self, kind: usize) -> u64 {
+        self.count[kind]
+    }
+}
+
+/// How many contents are popular because of more accesses than some number, and that number with how many
+/// of those with just as many accesses are.
+fn threshold(counts: &[u32]) -> (u64, (u32, u64)) {
+    let mut sorted: Vec<u32> = counts.iter().copied().filter(|&count| count > 0).collect();
+    sorted.sort_unstable_by(|a, b| b.cmp(a));
+    let total: u64 = sorted.iter().map(|&count| u64::from(count)).sum();
+    let mut sum = 0;
+    let half = sorted.iter().position(|&count| {
+        sum += u64::from(count);
+        sum * 2 >= total
+    });
+    let Some(last) = half else { return (0, (u32::MAX, 0)) };
+    let above = sorted.partition_point(|&count| count > sorted[last]);
+    (above as u64, (sorted[last], (last + 1 - above) as u64))
+}

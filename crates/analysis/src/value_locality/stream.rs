@@ -1,0 +1,158 @@
+//! One stream of accesses on its way to a miss-ratio curve.
+
+use super::curve::{Histogram, MissRatioCurve};
+use super::stack::{FIRST_ACCESS, StackDistances};
+use crate::sample::{GROUPS, Sample};
+
+/// An item that the sample keeps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Item {
+    /// Dense number.
+    pub(super) id: u32,
+    /// Its group, and its dense number there; only where sampled.
+    pub(super) place: Place,
+}
+
+/// Where in a group an item is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Place {
+    group: u8,
+    id: u32,
+}
+
+/// Numbers the items of each group.
+#[derive(Default)]
+pub(super) struct Places {
+    /// Of each item, in order of its number.
+    places: Vec<Place>,
+    counts: [u32; GROUPS],
+}
+
+impl Places {
+    /// The next item is in this group.
+    pub(super) fn push(&mut self, group: usize) {
+        self.places.push(Place { group: group as u8, id: self.counts[group] });
+        self.counts[group] += 1;
+    }
+
+    pub(super) fn len(&self) -> u32 {
+        self.places.len() as u32
+    }
+
+    pub(super) fn item(&self, id: u32) -> Item {
+        Item { id, place: self.places[id as usize] }
+    }
+}
+
+/// Accesses to contents or to addresses, of one kind.
+pub(super) struct Stream {
+    sample: Sample,
+    /// All accesses, of items that the sample keeps or not.
+    pub(super) accesses: u64,
+    all: Distances,
+    /// Each group of a sample as a smaller sample: how far their results differ tells the error.
+    groups: Vec<Distances>,
+    /// Accesses to popular contents.
+    popular: Histogram,
+    /// Scratch.
+    distances: Vec<u32>,
+}
+
+#[derive(Default)]
+struct Distances {
+    stack: StackDistances,
+    histogram: Histogram,
+}
+
+impl Distances {
+    #[inline]
+    fn access(&mut self, id: u32) -> Option<u32> {
+        let distance = self.stack.access(id);
+        self.histogram.add(distance);
+        distance
+    }
+}
+
+impl Stream {
+    pub(super) fn new(sample: Sample) -> Stream {
+        let groups = if sample.is_all() { 0 } else { GROUPS };
+        Stream {
+            sample,
+            accesses: 0,
+            all: Distances::default(),
+            groups: std::iter::repeat_with(Distances::default).take(groups).collect(),
+            popular: Histogram::default(),
+            distances: Vec::new(),
+        }
+    }
+
+    /// Accesses to items by number, where nothing is sampled. `is_popular` tells which are popular.
+    pub(super) fn access_all(&mut self, ids: &[u32], is_popular: impl Fn(u32) -> bool) {
+        self.accesses += ids.len() as u64;
+        self.distances.clear();
+        self.all.stack.access_all(ids, &mut self.distances);
+        for (&id, &distance) in ids.iter().zip(&self.distances) {
+            let distance = Some(distance).filter(|&distance| distance != FIRST_ACCESS);
+            self.all.histogram.add(distance);
+            if is_popular(id) {
+                self.popular.add(distance);
+            }
+        }
+    }
+
+    /// An access to an item of the sample, not counted in `accesses`.
+    pub(super) fn sampled(&mut self, item: Item, is_popular: bool) {
+        self.groups[usize::from(item.place.group)].access(item.place.id);
+        let distance = self.all.access(item.id);
+        if is_popular {
+            self.popular.add(distance);
+        }
+    }
+
+    /// What the stream amounts to; `None` without accesses or when the sample has none of them.
+    pub(super) fn finish(self) -> Option<Curves> {
+        if self.all.histogram.accesses == 0 {
+            return None;
+        }
+        let (accesses, rate) = (self.accesses as f64, self.sample.rate);
+        let popular_seen = self.popular.accesses;
+        let group_rate = rate / GROUPS as f64;
+        Some(Curves {
+            items: (f64::from(self.all.stack.items()) / rate).round() as u64,
+            accesses: self.accesses,
+            rate,
+            all: self.all.histogram.curve(accesses, rate),
+            groups: self
+                .groups
+                .into_iter()
+                .map(|group| group.histogram.curve(accesses, group_rate))
+                .collect(),
+            // How many accesses all popular contents get is known from the sample only.
+            popular: (popular_seen > 0).then(|| self.popular.curve(popular_seen as f64 / rate, rate)),
+        })
+    }
+}
+
+/// A stream's miss-ratio curves.
+pub(super) struct Curves {
+    pub(super) items: u64,
+    pub(super) accesses: u64,
+    rate: f64,
+    pub(super) all: MissRatioCurve,
+    groups: Vec<MissRatioCurve>,
+    pub(super) popular: Option<MissRatioCurve>,
+}
+
+impl Curves {
+    /// Standard error of the miss fraction of a cache; `None` unless sampled.
+    ///
+    /// The groups are 16 samples of a sixteenth of the rate each, drawn independently of each other; their
+    /// mean varies by their standard deviation / 4, and less as the sample approaches the whole.
+    pub(super) fn error(&self, entries: u64) -> Option<f64> {
+        let count = self.groups.len() as f64;
+        let found: Vec<f64> = self.groups.iter().map(|group| group.miss_fraction(entries)).collect();
+        let mean = found.iter().sum::<f64>() / count;
+        let squares: f64 = found.iter().map(|fraction| (fraction - mean).powi(2)).sum();
+        (count > 1.0).then(|| (squares / (count * (count - 1.0)) * (1.0 - self.rate)).sqrt())
+    }
+}

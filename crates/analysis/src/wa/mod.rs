@@ -1,0 +1,218 @@
+//! Write amplification that a workload causes on SSDs with partitions of similar temperature.
+//!
+//! SWC paper, sections 3.2, 3.3 and 4.2. Partitions are known before the first write, so it is the lower
+//! bound of what an FTL that has to find them out can reach.
+
+mod grid;
+mod min_set;
+mod simulator;
+mod victims;
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use flashtwin_trace::{Progress, Trace};
+use serde::{Deserialize, Serialize};
+
+pub use grid::{Stop, WaCell, physical_blocks, simulate};
+pub use simulator::{WaBlockRole, WaCounts, WaDevice, WaError, WaSimulator};
+
+use crate::table::table;
+use crate::temperature::{PageWrites, page_sizes, page_writes};
+
+/// Fewest page writes of a workload that enters cross-workload statistics (SWC paper, section 3.2).
+const STATISTICS_PAGE_WRITES: u64 = 100_000;
+/// Fewest writes of a page, on average, that it needs.
+const STATISTICS_WRITES_PER_PAGE: u64 = 4;
+
+/// What to simulate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WaOptions {
+    /// The page size that gets the whole grid, in bytes.
+    pub page_bytes: u32,
+    /// Numbers of partitions at that page size.
+    pub partitions: Vec<u32>,
+    /// Over-provisioning at that page size, in whole percent.
+    pub over_provisioning_percent: Vec<u32>,
+    /// Whether other page sizes, from one sector to 65,536 bytes, are looked at too.
+    pub other_page_sizes: bool,
+    /// Numbers of partitions at other page sizes.
+    pub other_partitions: Vec<u32>,
+    /// Over-provisioning at other page sizes, in whole percent.
+    pub other_over_provisioning_percent: Vec<u32>,
+    /// Limits of the update frequency ratio; each adds the partitions that it needs, at every page size.
+    pub frequency_ratios: Vec<f64>,
+    /// Pages of a block.
+    pub block_pages: Vec<u32>,
+}
+
+impl Default for WaOptions {
+    fn default() -> WaOptions {
+        WaOptions {
+            page_bytes: 4096,
+            partitions: vec![1, 2, 4, 8, 12, 16, 24],
+            over_provisioning_percent: vec![7, 28, 50],
+            other_page_sizes: true,
+            other_partitions: vec![2, 8, 16],
+            other_over_provisioning_percent: vec![7],
+            frequency_ratios: vec![2.0, 3.0],
+            block_pages: vec![128],
+        }
+    }
+}
+
+impl WaOptions {
+    /// The page sizes to be simulated, ascending, for a trace of this granularity.
+    pub(crate) fn page_sizes(&self, sector_bytes: u32) -> Vec<u32> {
+        let mut sizes = if self.other_page_sizes { page_sizes(sector_bytes) } else { Vec::new() };
+        sizes.push(self.page_bytes.max(1));
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
+    fn partitions_at(&self, page_bytes: u32) -> &[u32] {
+        if page_bytes == self.page_bytes { &self.partitions } else { &self.other_partitions }
+    }
+
+    fn over_provisioning_percent_at(&self, page_bytes: u32) -> &[u32] {
+        match page_bytes == self.page_bytes {
+            true => &self.over_provisioning_percent,
+            false => &self.other_over_provisioning_percent,
+        }
+    }
+}
+
+/// Write amplification of a workload (SWC paper, sections 3.3 and 4.2). Figures at the page size of the
+/// whole grid, the first over-provisioning and the first block size; all others are in the table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WriteAmplification {
+    /// Page size of these figures, in bytes.
+    pub page_bytes: u32,
+    /// Pages written at least once: the logical capacity of the simulated SSDs.
+    pub pages_written: u64,
+    /// Page writes.
+    pub page_writes: u64,
+    /// Page writes / pages written.
+    pub writes_per_page_mean: Option<f64>,
+    /// Whether the workload enters cross-workload statistics: at least 100,000 page writes, and 4 for each
+    /// page on average (SWC paper, section 3.2).
+    pub enters_statistics: bool,
+    /// Write amplification with one partition.
+    pub write_amplification_1: Option<f64>,
+    /// With as many partitions as f_r <= 2 needs.
+    pub write_amplification_for_ratio_2: Option<f64>,
+    /// With as many partitions as f_r <= 3 needs.
+    pub write_amplification_for_ratio_3: Option<f64>,
+    /// Every simulated SSD, by page size, block size, over-provisioning and partitions.
+    #[serde(skip)]
+    pub cells: Vec<WaCell>,
+    /// The same as a table, with the fields of [`WaCell`] as columns.
+    #[serde(skip)]
+    pub table: RecordBatch,
+}
+
+/// Computes [`WriteAmplification`] for a trace of this granularity. One pass over the requests a page
+/// size; simulations run side by side.
+///
+/// # Errors
+/// [`WaError::Cancelled`] when `progress` says so.
+pub fn write_amplification(
+    trace: &Trace,
+    sector_bytes: u32,
+    options: &WaOptions,
+    progress: &dyn Progress,
+) -> Result<WriteAmplification, WaError> {
+    let mut builder = WaBuilder::new(options);
+    for page_bytes in options.page_sizes(sector_bytes) {
+        builder.add(&page_writes(trace, page_bytes, true), progress)?;
+    }
+    Ok(builder.finish())
+}
+
+/// [`WriteAmplification`] from one page size after another, so that not all need to be in memory at once.
+pub(crate) struct WaBuilder<'a> {
+    options: &'a WaOptions,
+    result: WriteAmplification,
+}
+
+impl<'a> WaBuilder<'a> {
+    pub(crate) fn new(options: &'a WaOptions) -> WaBuilder<'a> {
+        let result = WriteAmplification {
+            page_bytes: options.page_bytes,
+            pages_written: 0,
+            page_writes: 0,
+            writes_per_page_mean: None,
+            enters_statistics: false,
+            write_amplification_1: None,
+            write_amplification_for_ratio_2: None,
+            write_amplification_for_ratio_3: None,
+            cells: Vec::new(),
+            table: table_of(&[]),
+        };
+        WaBuilder { options, result }
+    }
+
+    /// Simulates one page size; its writes must have been kept in order.
+    pub(crate) fn add(&mut self, writes: &PageWrites, progress: &dyn Progress) -> Result<(), WaError> {
+        let cells = grid::cells(writes, self.options, progress)?;
+        let result = &mut self.result;
+        if writes.page_bytes == self.options.page_bytes {
+            result.pages_written = writes.writes.len() as u64;
+            result.page_writes = writes.page_writes;
+            result.writes_per_page_mean = writes.per_page();
+            result.enters_statistics = writes.page_writes >= STATISTICS_PAGE_WRITES
+                && writes.page_writes >= STATISTICS_WRITES_PER_PAGE * result.pages_written;
+            let found = |purpose: &str, asked: Option<u32>| {
+                let wanted = |cell: &&WaCell| {
+                    cell.purpose == purpose && asked.is_none_or(|asked| asked == cell.partitions_asked)
+                };
+                cells.iter().find(wanted)?.write_amplification
+            };
+            result.write_amplification_1 = found("grid", Some(1));
+            result.write_amplification_for_ratio_2 = found("f_r<=2", None);
+            result.write_amplification_for_ratio_3 = found("f_r<=3", None);
+        }
+        result.cells.extend(cells);
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> WriteAmplification {
+        let mut result = self.result;
+        result.table = table_of(&result.cells);
+        result
+    }
+}
+
+fn table_of(cells: &[WaCell]) -> RecordBatch {
+    let u32s = |field: fn(&WaCell) -> u32| -> ArrayRef {
+        Arc::new(UInt32Array::from_iter_values(cells.iter().map(field)))
+    };
+    let u64s = |field: fn(&WaCell) -> u64| -> ArrayRef {
+        Arc::new(UInt64Array::from_iter_values(cells.iter().map(field)))
+    };
+    let f64s = |field: fn(&WaCell) -> Option<f64>| -> ArrayRef {
+        Arc::new(Float64Array::from_iter(cells.iter().map(field)))
+    };
+    table(vec![
+        ("page_bytes", u32s(|cell| cell.page_bytes)),
+        ("block_pages", u32s(|cell| cell.block_pages)),
+        ("over_provisioning_percent", u32s(|cell| cell.over_provisioning_percent)),
+        ("partitions_asked", u32s(|cell| cell.partitions_asked)),
+        ("purpose", Arc::new(StringArray::from_iter_values(cells.iter().map(|cell| &cell.purpose)))),
+        ("frequency_ratio", f64s(|cell| cell.frequency_ratio)),
+        ("partitions", u32s(|cell| cell.partitions)),
+        ("physical_blocks", u64s(|cell| cell.physical_blocks)),
+        ("over_provisioned_blocks", u64s(|cell| cell.over_provisioned_blocks)),
+        ("partitioning_overhead", f64s(|cell| cell.partitioning_overhead)),
+        ("page_writes", u64s(|cell| cell.page_writes)),
+        ("pages_programmed", u64s(|cell| cell.pages_programmed)),
+        ("erases", u64s(|cell| cell.erases)),
+        ("write_amplification", f64s(|cell| cell.write_amplification)),
+        (
+            "why_missing",
+            Arc::new(cells.iter().map(|cell| cell.why_missing.as_deref()).collect::<StringArray>()),
+        ),
+    ])
+}

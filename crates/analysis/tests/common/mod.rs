@@ -1,0 +1,73 @@
+//! What the tests of several metrics share.
+#![allow(dead_code, missing_docs, unreachable_pub)]
+
+use flashtwin_trace::{Op, Request, Trace, TraceBuilder};
+
+/// SplitMix64.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ z >> 31) % limit
+    }
+}
+
+pub const SECOND: i64 = 1_000_000_000;
+
+/// Aligned requests of 1 to 4 pages with contents, over about 20 seconds.
+pub fn random_trace(seed: u64) -> Trace {
+    let mut random = Random(seed);
+    let mut builder = TraceBuilder::new("random");
+    let mut time_ns = 0;
+    for _ in 0..1 + random.below(80) {
+        let op = match random.below(12) {
+            0 => Op::Trim,
+            1..=5 => Op::Read,
+            _ => Op::Write,
+        };
+        let pages = 1 + random.below(4);
+        let contents: Vec<u32> =
+            (0..pages).filter(|_| op != Op::Trim).map(|_| random.below(20) as u32).collect();
+        let request = Request {
+            time_ns,
+            volume: random.below(2) as u32,
+            op,
+            offset_bytes: random.below(12) * 4096,
+            length_bytes: (pages * 4096) as u32,
+        };
+        builder.push(request, &contents);
+        time_ns += random.below(SECOND as u64 / 2) as i64;
+    }
+    builder.build().unwrap()
+}
+
+/// Requests at any multiple of 512 bytes, with, without and with unknown contents, trims of parts of pages.
+pub fn messy_trace(seed: u64) -> Trace {
+    let mut random = Random(seed ^ 0x5eed);
+    let mut builder = TraceBuilder::new("messy");
+    for time in 0..1 + random.below(60) {
+        let op = [Op::Read, Op::Read, Op::Write, Op::Write, Op::Write, Op::Trim][random.below(6) as usize];
+        let length_bytes = (1 + random.below(24)) as u32 * 512;
+        let chunks = u64::from(length_bytes.div_ceil(4096));
+        let carries = op != Op::Trim && random.below(4) > 0;
+        let content = |random: &mut Random| match random.below(8) {
+            0 => flashtwin_trace::NO_CONTENT,
+            _ => random.below(12) as u32,
+        };
+        let contents: Vec<u32> = (0..chunks).filter(|_| carries).map(|_| content(&mut random)).collect();
+        let grid = if random.below(3) == 0 { 512 } else { 4096 };
+        let request = Request {
+            time_ns: time as i64,
+            volume: random.below(2) as u32,
+            op,
+            offset_bytes: random.below(10 * 4096 / grid) * grid,
+            length_bytes,
+        };
+        builder.push(request, &contents);
+    }
+    builder.build().unwrap()
+}
