@@ -180,3 +180,26 @@ def test_an_internal_error_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: 
 def test_version(cli: Cli) -> None:
     assert cli("version").out == f"flashtwin {ft.__version__}\n"
     assert json.loads(cli("version", "--json").out)["flashtwin"] == ft.__version__
+
+
+def test_a_sample_keeps_whole_histories_of_some_pages(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "long.fiu").write_text(fiu_trace(4000))
+    done = cli("trace", "sample", "long.fiu", "tenth.parquet", "--rate", "0.25")
+    assert done.status == 0, done.err
+    whole, part = ft.open(tmp_path / "long.fiu"), ft.open(tmp_path / "tenth.parquet")
+    assert done.err.endswith(f"{len(part):,} of {len(whole):,} requests: tenth.parquet\n")
+    # 400 pages: 100 expected, standard deviation 8.7.
+    assert 60 <= part.info["footprint_pages"] <= 140
+    assert part.digest == whole.sample(0.25).digest
+    again = part.sample(0.25)
+    assert again.digest == part.digest, "the same seed chooses the same pages"
+    by_content = whole.sample(0.25, by="content")
+    assert by_content.info["contents"] < whole.info["contents"] / 2
+
+
+@pytest.mark.parametrize("rate", ["0", "1.5", "much"])
+def test_a_share_is_above_0_and_at_most_1(rate: str, cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    done = cli("trace", "sample", small_trace, "out.parquet", "--rate", rate)
+    assert done.status == 2
+    assert rate in done.err
+    assert not (tmp_path / "out.parquet").exists()

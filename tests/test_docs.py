@@ -22,7 +22,15 @@ from flashtwin.cli import flashtwin
 from .conftest import ROOT
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
-API_MODULES = ("flashtwin", "flashtwin.presets", "flashtwin.replays", "flashtwin.studies", "flashtwin.trace")
+API_MODULES = (
+    "flashtwin",
+    "flashtwin.batch",
+    "flashtwin.characterization",
+    "flashtwin.presets",
+    "flashtwin.replays",
+    "flashtwin.studies",
+    "flashtwin.trace",
+)
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ CRATES = {
 #: The modules of the Python API, the only ones that reach the core.
 MAY_IMPORT_CORE = {
     "flashtwin",
+    "flashtwin.characterization",
     "flashtwin.folder",
     "flashtwin.replays",
     "flashtwin.studies",
@@ -96,6 +97,15 @@ def test_python_modules_keep_to_their_layer(module: str, path: Path) -> None:
     if module.startswith("flashtwin.report"):
         above = {name for name in imports if not name.startswith("flashtwin.report")}
         assert not above, f"the report reads result files and imports nothing else of ours, not {above}"
+
+
+PURE = ("flashtwin.advice", "flashtwin.across", "flashtwin.rows")
+
+
+@pytest.mark.parametrize("module", PURE)
+def test_what_is_called_pure_imports_nothing_of_ours(module: str) -> None:
+    found = dict(modules())
+    assert not imported(module, found[module])
 
 
 def sources() -> Iterator[Path]:

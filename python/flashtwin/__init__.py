@@ -7,17 +7,24 @@
     >>> "rr-ssd" in ft.systems()
     True
 
-`open` reads a trace, `replay` runs it on one system, `compare` on several, `study` writes the whole
-report. Errors are `FlashtwinError`s whose message says what is wrong, where, and what to do.
+`open` reads a trace, `characterize` measures what it is like, `replay` runs it on one system, `compare`
+on several, `study` writes the whole report; `characterize_many` compares traces. Errors are
+`FlashtwinError`s whose message says what is wrong, where, and what to do.
 """
 
 from flashtwin._core import ConfigError, FlashtwinError, InternalError, SimError, TraceError, __version__
+from flashtwin.advice import Advice
+from flashtwin.batch import Batch, characterize_many
+from flashtwin.characterization import Characterization, characterize
 from flashtwin.presets import System, config_schema, device_toml, devices, system, system_toml, systems
 from flashtwin.replays import Comparison, Result, compare, replay
 from flashtwin.studies import Study, study
 from flashtwin.trace import Trace, open  # noqa: A004 - `ft.open` is the name people expect
 
 __all__ = [
+    "Advice",
+    "Batch",
+    "Characterization",
     "Comparison",
     "ConfigError",
     "FlashtwinError",
@@ -29,6 +36,8 @@ __all__ = [
     "Trace",
     "TraceError",
     "__version__",
+    "characterize",
+    "characterize_many",
     "compare",
     "config_schema",
     "device_toml",

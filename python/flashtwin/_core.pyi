@@ -5,6 +5,7 @@ from os import PathLike
 from typing import Literal, final
 
 __all__ = [
+    "Characterization",
     "ConfigError",
     "FlashtwinError",
     "InternalError",
@@ -15,6 +16,7 @@ __all__ = [
     "Trace",
     "TraceError",
     "__version__",
+    "characterize_stream",
     "config_schema",
     "device_toml",
     "devices",
@@ -61,6 +63,7 @@ class Trace:
         on_bad_line: Literal["fail", "skip"] = "fail",
         sort_window_ns: int = 1_000_000_000,
         progress: Callable[[int, int], None] | None = None,
+        blkparse_action: Literal["Q", "D", "C"] = "D",
     ) -> Trace: ...
     @property
     def name(self) -> str: ...
@@ -74,7 +77,21 @@ class Trace:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def info_json(self) -> str: ...
     def workload(self, period_s: float) -> dict[str, Table]: ...
+    def characterize(
+        self, options_json: str = "{}", progress: Callable[[int, int], None] | None = None
+    ) -> Characterization: ...
+    def sample(self, rate: float, seed: int, by: Literal["address", "content"]) -> Trace: ...
     def write_parquet(self, path: str | PathLike[str]) -> None: ...
+
+@final
+class Characterization:
+    """What a workload is like to an SSD."""
+
+    @property
+    def summary_json(self) -> str: ...
+    @property
+    def table_names(self) -> list[str]: ...
+    def table(self, name: str) -> Table: ...
 
 @final
 class Resolved:
@@ -96,6 +113,15 @@ class RunResult:
     def table(self, name: str) -> Table: ...
     def write(self, path: str | PathLike[str]) -> None: ...
 
+def characterize_stream(
+    path: str | PathLike[str],
+    format: str | None = None,
+    on_bad_line: Literal["fail", "skip"] = "fail",
+    sort_window_ns: int = 1_000_000_000,
+    options_json: str = "{}",
+    progress: Callable[[int, int], None] | None = None,
+    blkparse_action: Literal["Q", "D", "C"] = "D",
+) -> Characterization: ...
 def systems() -> list[str]: ...
 def system_toml(name: str) -> str: ...
 def devices() -> list[str]: ...

@@ -2,7 +2,14 @@
 
     OUT/study.json          the trace in numbers, the runs in order, the baseline
     OUT/runs/NAME/          summary.json and tables of one run
+    OUT/characterization.json, advice.json
     OUT/workload/           tables about the trace
+    OUT/report.html, charts/
+
+Many characterized traces:
+
+    OUT/traces/NAME/        as above, without runs
+    OUT/traces.parquet, distributions.parquet, traces.json, failures.json
     OUT/report.html, charts/
 
 Every file is written under another name first and renamed; a run's folder likewise.
@@ -24,12 +31,21 @@ from flashtwin import _core
 STUDY = "study.json"
 RUNS = "runs"
 WORKLOAD = "workload"
+#: Stands in every result.
+VERSION = _core.__version__
+CHARACTERIZATION = "characterization.json"
+ADVICE = "advice.json"
 #: What each finished run was made from, so that the same run need not be made again.
 MADE_FROM = ".made-from.json"
+#: The same for a characterization.
+CHARACTERIZED_FROM = ".characterized-from.json"
 _PARTIAL = ".partial"
 
 
-class OutputError(_core.FlashtwinError):
+FlashtwinError = _core.FlashtwinError
+
+
+class OutputError(FlashtwinError):
     """A folder cannot be written to, or holds something else."""
 
 
@@ -85,8 +101,8 @@ def write_run(path: Path, name: str, result: _core.RunResult) -> None:
         partial.replace(final)
 
 
-def write_workload(path: Path, tables: Mapping[str, _core.Table]) -> None:
-    """Writes the tables about the trace."""
+def write_workload(path: Path, tables: Mapping[str, Any]) -> None:
+    """Writes the tables about the trace, which speak the Arrow PyCapsule interface."""
     import pyarrow
     from pyarrow import parquet
 
@@ -99,12 +115,67 @@ def write_workload(path: Path, tables: Mapping[str, _core.Table]) -> None:
         partial.replace(final)
 
 
+def write_table(path: Path, table: Any) -> None:
+    """Writes a PyArrow table as Parquet, complete or not at all."""
+    from pyarrow import parquet
+
+    with _writing(path) as partial:
+        parquet.write_table(table, partial, compression="zstd")
+        partial.replace(path)
+
+
+def read_table(path: Path) -> Any:
+    """A Parquet file as a PyArrow table."""
+    from pyarrow import lib, parquet
+
+    try:
+        return parquet.read_table(path)
+    except (lib.ArrowException, OSError) as error:
+        raise OutputError(f"{path}: not a readable Parquet file ({error}); characterize the trace again") from None
+
+
+def read_characterization(path: Path) -> dict[str, Any]:
+    """The `characterization.json` of a folder, without the version that wrote it."""
+    file = path / CHARACTERIZATION
+    try:
+        summary = json.loads(file.read_text(encoding="utf-8"))
+    except OSError:
+        raise OutputError(
+            f"{path}: no {CHARACTERIZATION} in it; expected a folder that `flashtwin characterize` or `study` wrote"
+        ) from None
+    except ValueError as error:
+        raise OutputError(f"{file}: not JSON ({error})") from None
+    if not isinstance(summary, dict) or not isinstance(summary.get("info"), dict):
+        raise OutputError(f"{file}: not a characterization: it has no `info`")
+    summary.pop("flashtwin", None)
+    return summary
+
+
 def write_study(path: Path, trace: Mapping[str, Any], runs: Sequence[str]) -> None:
     """Writes the file that makes a folder a result folder."""
     write_json(
         path / STUDY,
         {"flashtwin": _core.__version__, "trace": trace, "runs": list(runs), "baseline": runs[0]},
     )
+
+
+def characterization_key(*parts: Any) -> str:
+    """Names all that a characterization depends on: the core itself and what the caller adds."""
+    return hashlib.sha256(json.dumps([_core_digest(), *parts], sort_keys=True).encode()).hexdigest()
+
+
+def characterized_from(path: Path) -> str | None:
+    """The key of the complete characterization in a folder; None without one."""
+    try:
+        key = json.loads((path / CHARACTERIZED_FROM).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return key if isinstance(key, str) and (path / CHARACTERIZATION).is_file() else None
+
+
+def record_characterization(path: Path, key: str) -> None:
+    """Notes what a characterization was made from; an empty key says that it is under way."""
+    write_json(path / CHARACTERIZED_FROM, key)
 
 
 def run_key(digest: str, config: Mapping[str, Any]) -> str:
@@ -154,7 +225,7 @@ def _reason(error: OSError) -> str:
 
 
 def _refuse_strangers(path: Path, holding: str) -> None:
-    if (path / holding).is_file() or (path / MADE_FROM).is_file():
+    if any((path / name).is_file() for name in (holding, MADE_FROM, CHARACTERIZED_FROM)):
         return
     stranger = min((entry.name for entry in path.iterdir() if not entry.name.endswith(_PARTIAL)), default=None)
     if stranger is not None:

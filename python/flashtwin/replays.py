@@ -115,7 +115,8 @@ def replay(
         system: a name of `systems()`, a path of a TOML file, or what `system` returned.
         progress: called with 0, steps done and steps in all about 20 times a second.
         **sets: keys of the configuration to set otherwise; `content="unique"` gives a trace without
-            contents one of its own for every page write.
+            contents one of its own for every page write, `content="zipf(0.8,100000)"` values drawn by
+            popularity.
 
     Raises:
         ConfigError: the system or one of the keys is wrong.

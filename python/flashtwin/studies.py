@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flashtwin import _core, folder
+from flashtwin.characterization import Options, Reading, measure
 from flashtwin.presets import System, Value
 from flashtwin.replays import name_systems
 from flashtwin.trace import Trace
@@ -99,13 +100,28 @@ def replay_into(
 
 
 def finish(path: Path, trace: Trace, systems: Mapping[str, System], progress: StageProgress | None = None) -> Study:
-    """Writes the workload's tables and the report of a folder whose runs are complete."""
+    """Characterizes the workload and writes the report of a folder whose runs are complete."""
     from flashtwin import report
 
-    if progress:
-        progress("workload", 0, 0)
-    folder.write_workload(path, trace.tables(next(iter(systems.values())).period_s))
+    _characterize(path, trace, next(iter(systems.values())).period_s, progress)
     if progress:
         progress("report", 0, 0)
     page = report.build(path)
     return Study(path, page, [finding.text for finding in report.findings(path)])
+
+
+def _characterize(path: Path, trace: Trace, period_s: float, progress: StageProgress | None) -> None:
+    """Writes the characterization of the trace, unless the folder holds it already."""
+    options = Options(period_s=period_s, threads=0)
+    key = folder.characterization_key(trace.digest, options.key())
+    if folder.characterized_from(path) == key:
+        return
+
+    def report(done: int, total: int) -> None:
+        if progress:
+            progress("workload", done, total)
+
+    found = measure(trace, options, Reading(), progress=report)
+    folder.record_characterization(path, "")
+    found.write_into(path)
+    folder.record_characterization(path, key)

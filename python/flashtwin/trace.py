@@ -13,6 +13,12 @@ from flashtwin import _core
 #: What to do with a line that cannot be read.
 OnBadLine = Literal["fail", "skip"]
 
+#: Which event of blkparse text is the request: queued, issued to the driver, completed.
+BlkparseAction = Literal["Q", "D", "C"]
+
+#: What a sample of a trace is drawn by.
+SampleBy = Literal["address", "content"]
+
 #: Called with steps done and steps in all (0 until known), about 20 times a second.
 Progress = Callable[[int, int], None]
 
@@ -67,6 +73,19 @@ class Trace:
         """The workload's tables (`periods`, `popularity`, ...), with periods of the given length in seconds."""
         return self._native.workload(period_s)
 
+    def sample(self, rate: float, *, seed: int = 0, by: SampleBy = "address") -> Trace:
+        """A thinner trace: the given share of 4 KB pages, or of contents, with all that happens to them.
+
+        Items are chosen by hash, so histories stay whole, and the same seed chooses the same items in any
+        trace. Requests are cut where pages between are left out.
+
+        Args:
+            rate: share kept, above 0 up to 1.
+            seed: another one keeps other items.
+            by: what is chosen, `"address"` (pages) or `"content"`.
+        """
+        return Trace(self._native.sample(rate, seed, by))
+
     def write_parquet(self, path: str | Path) -> None:
         """Writes the canonical Parquet file (docs/trace-formats.md); complete or not at all."""
         self._native.write_parquet(path)
@@ -87,6 +106,7 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
     *,
     on_bad_line: OnBadLine = "fail",
     sort_window_ns: int = 1_000_000_000,
+    blkparse_action: BlkparseAction = "D",
     progress: Progress | None = None,
 ) -> Trace:
     """Reads a trace: any of the formats of docs/trace-formats.md, plain or compressed; `-` is standard input.
@@ -97,6 +117,8 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
         on_bad_line: `"fail"` at a line that cannot be read, or `"skip"` and count it.
         sort_window_ns: requests up to this much earlier than one before them are sorted into place and
             counted; anything earlier is an error.
+        blkparse_action: in blkparse text, the event that counts as the request: `"Q"` queued, `"D"` issued
+            to the driver, `"C"` completed.
         progress: called with bytes read and bytes in all (0 when not known) about 20 times a second.
 
     Raises:
@@ -107,4 +129,4 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
     >>> trace.format
     'fiu'
     """
-    return Trace(_core.Trace.open(path, format, on_bad_line, sort_window_ns, progress))
+    return Trace(_core.Trace.open(path, format, on_bad_line, sort_window_ns, progress, blkparse_action))

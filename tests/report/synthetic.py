@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from tests import fabricated
 
 PERIODS = 7
 PERIOD_NS = 120_000_000_000
@@ -85,6 +86,7 @@ def write_study(
     hot = random.gamma(1.2, 1.0, CHIPS)
     for name, system in systems.items():
         _write_run(folder / "runs" / name, system, trace, periods, gc, bursts, hot, random)
+    fabricated.characterization(trace["name"], seed, content=content).write_into(folder)
     _write_workload(folder / "workload", trace, periods, content, random)
     return folder
 
@@ -441,9 +443,9 @@ def _write_workload(
         _parquet(
             folder / "popularity.parquet",
             {
-                "kind": ["read"] * 300 + ["write"] * 300,
-                "value_fraction": np.tile(x, 2),
-                "access_fraction": np.concatenate([x**0.16, x**0.35]),
+                "kind": [kind for kind in ("read", "write", "read_by_read_order", "write_by_read_order") for _ in x],
+                "value_fraction": np.tile(x, 4),
+                "access_fraction": np.concatenate([x**0.16, x**0.35, x**0.2, x**0.8]),
             },
         )
 

@@ -17,16 +17,16 @@ from matplotlib.figure import Figure
 
 from flashtwin import report
 from flashtwin.report import facts, style, units
-from flashtwin.report.charts import CHARTS
+from flashtwin.report.charts import CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.charts.base import Drawing
 from flashtwin.report.results import Study, load
 
-NAMES = list(CHARTS)
+NAMES = [*WORKLOAD_CHARTS, *CHARTS]
 
 
 def draw(name: str, folder: Path) -> Drawing:
     with style.styled():
-        return CHARTS[name].draw(load(folder))
+        return {**WORKLOAD_CHARTS, **CHARTS}[name].draw(load(folder))
 
 
 def rows(drawing: Drawing) -> list[dict[str, str]]:

@@ -5,6 +5,7 @@
 //! `python/flashtwin`. Bulk data crosses as Arrow tables, everything else as JSON text.
 
 mod arrow;
+mod characterize;
 mod columns;
 mod enter;
 mod errors;
@@ -22,6 +23,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::register(module)?;
     module.add_class::<arrow::Table>()?;
     module.add_class::<trace::Trace>()?;
+    module.add_class::<characterize::Characterization>()?;
+    module.add_function(wrap_pyfunction!(characterize::characterize_stream, module)?)?;
     module.add_class::<systems::Resolved>()?;
     module.add_class::<replay::RunResult>()?;
     module.add_function(wrap_pyfunction!(systems::systems, module)?)?;

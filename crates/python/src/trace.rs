@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use flashtwin_trace::{ContentSource, OnBadLine, OpenOptions, PageTrace, Source};
+use flashtwin_trace::{ContentSource, OnBadLine, OpenOptions, PageTrace, SampleBy, Source};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::arrow::{self, Table};
+use crate::characterize::{self, Characterization};
 use crate::columns;
 use crate::enter::{self, Control, Patience};
 use crate::errors;
@@ -31,7 +32,7 @@ const CUTS_KEPT: usize = 2;
 impl Trace {
     /// Reads a trace; `-` is standard input.
     #[staticmethod]
-    #[pyo3(signature = (path, format=None, on_bad_line="fail", sort_window_ns=1_000_000_000, progress=None))]
+    #[pyo3(signature = (path, format=None, on_bad_line="fail", sort_window_ns=1_000_000_000, progress=None, blkparse_action="D"))]
     fn open(
         py: Python<'_>,
         path: PathBuf,
@@ -39,14 +40,10 @@ impl Trace {
         on_bad_line: &str,
         sort_window_ns: u64,
         progress: Option<Py<PyAny>>,
+        blkparse_action: &str,
     ) -> PyResult<Self> {
         let source = Source::from_argument(&path);
-        let options = OpenOptions {
-            format: format.map(str::parse).transpose().map_err(|error| errors::trace(&error))?,
-            on_bad_line: parse_on_bad_line(on_bad_line)?,
-            sort_window_ns,
-            ..OpenOptions::default()
-        };
+        let options = open_options(format, on_bad_line, sort_window_ns, blkparse_action)?;
         let patience = match source {
             Source::Stdin => Patience::Brief,
             _ => Patience::Unlimited,
@@ -100,6 +97,27 @@ impl Trace {
         Ok(tables.into_iter().map(|(name, batch)| (name, Table::new(batch))).collect())
     }
 
+    /// Everything about the workload; options are JSON, missing keys have their defaults.
+    #[pyo3(signature = (options_json="{}", progress=None))]
+    fn characterize(
+        &self,
+        py: Python<'_>,
+        options_json: &str,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Characterization> {
+        characterize::in_memory(py, Arc::clone(&self.trace), options_json, progress)
+    }
+
+    /// The share `rate` of its 4 KB pages (`by` is `address`) or contents (`content`), chosen by hash,
+    /// with all that happens to them.
+    fn sample(&self, py: Python<'_>, rate: f64, seed: u64, by: &str) -> PyResult<Self> {
+        let by: SampleBy = by.parse().map_err(|error| errors::trace(&error))?;
+        let trace = Arc::clone(&self.trace);
+        let sampled = watched(py, None, Patience::Unlimited, move |_| trace.sample(rate, seed, by))?;
+        let trace = Arc::new(sampled.map_err(|error| errors::trace(&error))?);
+        Ok(Self { trace, cuts: Mutex::default() })
+    }
+
     /// Writes the canonical Parquet file, complete or not at all.
     fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let trace = Arc::clone(&self.trace);
@@ -143,6 +161,22 @@ impl Trace {
     }
 }
 
+/// How to read, from words.
+pub(crate) fn open_options(
+    format: Option<&str>,
+    on_bad_line: &str,
+    sort_window_ns: u64,
+    blkparse_action: &str,
+) -> PyResult<OpenOptions> {
+    Ok(OpenOptions {
+        format: format.map(str::parse).transpose().map_err(|error| errors::trace(&error))?,
+        on_bad_line: parse_on_bad_line(on_bad_line)?,
+        sort_window_ns,
+        blkparse_action: blkparse_action.parse().map_err(|error| errors::trace(&error))?,
+        ..OpenOptions::default()
+    })
+}
+
 fn parse_on_bad_line(word: &str) -> PyResult<OnBadLine> {
     match word {
         "fail" => Ok(OnBadLine::Fail),
@@ -155,7 +189,7 @@ fn parse_on_bad_line(word: &str) -> PyResult<OnBadLine> {
 }
 
 /// Runs one job in the core, telling `progress` how far it is.
-fn watched<T: Send + 'static>(
+pub(crate) fn watched<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<Py<PyAny>>,
     patience: Patience,

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 import click
 
 from flashtwin.presets import System, resolve_text
-from flashtwin.trace import OnBadLine, Trace
+from flashtwin.trace import BlkparseAction, OnBadLine, Trace
 from flashtwin.trace import open as open_trace
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -65,6 +65,7 @@ class Reading:
     format: str | None
     on_bad_line: OnBadLine
     sort_window_ns: int
+    blkparse_action: BlkparseAction
 
     @property
     def stem(self) -> str:
@@ -78,6 +79,7 @@ class Reading:
             self.format,
             on_bad_line=self.on_bad_line,
             sort_window_ns=self.sort_window_ns,
+            blkparse_action=self.blkparse_action,
             progress=progress,
         )
 
@@ -95,8 +97,12 @@ class Running:
 
 
 def reading_options(command: Command) -> Command:
-    """TRACE, --format, --on-bad-line, --sort-window; the verb gets `reading`."""
-    trace = click.argument("path", metavar="TRACE")
+    """TRACE, --format, --on-bad-line, --sort-window, --blkparse-action; the verb gets `reading`."""
+    return _wrapped(command, (click.argument("path", metavar="TRACE"), *how_to_read()), _to_reading)
+
+
+def how_to_read() -> tuple[Any, ...]:
+    """--format, --on-bad-line, --sort-window, --blkparse-action."""
     format_ = click.option(
         "--format", "format_", metavar="NAME", help="The trace's format, where its looks leave doubt."
     )
@@ -115,7 +121,14 @@ def reading_options(command: Command) -> Command:
         show_default=True,
         help="Sort requests that are late by up to this much into place; more is an error.",
     )
-    return _wrapped(command, (trace, format_, bad, window), _to_reading)
+    action = click.option(
+        "--blkparse-action",
+        type=click.Choice(["Q", "D", "C"]),
+        default="D",
+        show_default=True,
+        help="blkparse text: the event that is the request; queued, issued to the driver or completed.",
+    )
+    return format_, bad, window, action
 
 
 def running_options(command: Command) -> Command:
@@ -129,8 +142,9 @@ def running_options(command: Command) -> Command:
         click.option("--queue-depth", metavar="N", help="Ignore the recorded times; keep N requests under way."),
         click.option(
             "--content",
-            type=click.Choice(["recorded", "unique"]),
-            help="Contents of pages: as in the trace, or a new one for every write.",
+            metavar="SOURCE",
+            help="Contents of pages: recorded, as in the trace; unique, a new one for every write; "
+            "zipf(A,N[,SEED]), one of N values by popularity with exponent A; same-as-address.",
         ),
         click.option(
             "--verify",
@@ -196,6 +210,7 @@ def _to_reading(arguments: dict[str, Any]) -> None:
         format=arguments.pop("format_"),
         on_bad_line=arguments.pop("on_bad_line"),
         sort_window_ns=round(arguments.pop("sort_window") * 1e9),
+        blkparse_action=arguments.pop("blkparse_action"),
     )
 
 

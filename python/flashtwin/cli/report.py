@@ -14,7 +14,7 @@ from flashtwin.cli._talk import show_report
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
 @json_option
 def report(folder: Path, as_json: bool) -> None:
-    """Write the HTML report of the results in DIR, made by `study`, `compare` or `replay`.
+    """Write the HTML report of the results in DIR, made by `study`, `characterize`, `compare` or `replay`.
 
     \b
     Example:

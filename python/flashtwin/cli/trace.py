@@ -1,10 +1,10 @@
-"""`flashtwin trace`: looking at traces and converting them."""
+"""`flashtwin trace`: looking at traces, converting them, thinning them out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -14,9 +14,9 @@ from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, pairs, say
 
 
-@click.group(short_help="Look at traces, convert them.")
+@click.group(short_help="Look at traces, convert them, thin them out.")
 def trace() -> None:
-    """Look at traces, convert them.
+    """Look at traces, convert them, thin them out.
 
     \b
     Example:
@@ -56,6 +56,44 @@ def convert(reading: Reading, output: Path, force: bool) -> None:
         opened = reading.open(bars.reading())
         opened.write_parquet(output)
     say(f"{len(opened):,} requests: {output}")
+
+
+@trace.command(short_help="Thin a trace out, by pages or by contents.")
+@reading_options
+@click.argument("output", type=click.Path(path_type=Path, dir_okay=False), metavar="OUTPUT.parquet")
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0, max=1, min_open=True),
+    required=True,
+    metavar="RATE",
+    help="Share of pages or contents to keep, above 0 up to 1.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(["address", "content"]),
+    default="address",
+    show_default=True,
+    help="What is chosen: 4 KB pages by address, or contents.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Another seed keeps others.")
+@click.option("--force", is_flag=True, help="Replace OUTPUT if it exists.")
+def sample(
+    reading: Reading, output: Path, rate: float, by: Literal["address", "content"], seed: int, force: bool
+) -> None:
+    """Keep a share of TRACE's pages (or contents), chosen by hash, with all that happens to them.
+
+    The load shrinks by the same share: replay the result faster (--speed) where queues should build up.
+
+    \b
+    Example:
+      flashtwin trace sample mail.fiu.zst mail-tenth.parquet --rate 0.1
+    """
+    _check_output(output, force=force)
+    with Bars() as bars:
+        opened = reading.open(bars.reading())
+        sampled = opened.sample(rate, seed=seed, by=by)
+        sampled.write_parquet(output)
+    say(f"{len(sampled):,} of {len(opened):,} requests: {output}")
 
 
 def _check_output(output: Path, *, force: bool) -> None:

@@ -16,10 +16,10 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from . import files, style
-from .charts import CHARTS, note_figure
+from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, note_figure
 from .findings import Finding, findings
 from .page import page, render
-from .results import ReportError, load
+from .results import Collection, ReportError, Study, load_any
 
 __all__ = ["Finding", "ReportError", "build", "chart", "chart_names", "findings"]
 
@@ -31,11 +31,11 @@ def build(folder: Path | str, *, out: Path | str | None = None) -> Path:
     Each file appears complete or not at all. Raises `ReportError` when the
     results cannot be read or the folder cannot be written.
     """
-    study = load(folder)
+    results = load_any(folder)
     target = Path(folder if out is None else out)
     # Drawing takes seconds: a folder that cannot be written is found before.
     files.make_folder(target / "charts")
-    rendered = render(study)
+    rendered = render(results)
     for one in rendered:
         for suffix, content in (("svg", one.svg), ("png", one.png)):
             path = target / "charts" / f"{one.chart.name}.{suffix}"
@@ -45,23 +45,33 @@ def build(folder: Path | str, *, out: Path | str | None = None) -> Path:
                 # A chart of an earlier build that these results no longer have.
                 path.unlink(missing_ok=True)
     html = target / "report.html"
-    files.write(html, page(study, rendered))
+    files.write(html, page(results, rendered))
     return html
 
 
 def chart(name: str, folder: Path | str) -> Figure:
     """One chart of a result folder; when there is nothing to draw, a figure that says why.
 
-    Raises `ReportError` for a name that is not among `chart_names()`.
+    Raises `ReportError` for a name that is not among `chart_names()`, and for a
+    folder whose results are of another kind.
     """
-    if name not in CHARTS:
-        raise ReportError(f"no chart is named {name!r}; there are: {', '.join(CHARTS)}")
-    known = CHARTS[name]
+    if name not in chart_names():
+        raise ReportError(f"no chart is named {name!r}; there are: {', '.join(chart_names())}")
+    results = load_any(folder)
+    title, drawing = "", None
     with style.styled():
-        drawing = known.draw(load(folder))
-    return drawing.figure if drawing.figure is not None else note_figure(known.title, drawing.absent)
+        if name in ACROSS_CHARTS and isinstance(results, Collection):
+            title, drawing = ACROSS_CHARTS[name].title, ACROSS_CHARTS[name].draw(results)
+        elif name in WORKLOAD_CHARTS and not isinstance(results, Collection):
+            title, drawing = WORKLOAD_CHARTS[name].title, WORKLOAD_CHARTS[name].draw(results)
+        elif name in CHARTS and isinstance(results, Study):
+            title, drawing = CHARTS[name].title, CHARTS[name].draw(results)
+    if drawing is None:
+        kind = "many traces" if name in ACROSS_CHARTS else "one trace" if name in WORKLOAD_CHARTS else "a study"
+        raise ReportError(f"{folder}: the chart '{name}' is drawn from the results of {kind}, which these are not")
+    return drawing.figure if drawing.figure is not None else note_figure(title, drawing.absent)
 
 
 def chart_names() -> list[str]:
-    """The names of all charts, in the order of the page."""
-    return list(CHARTS)
+    """The names of all charts: those of a workload, of a study's runs, and of many traces."""
+    return [*WORKLOAD_CHARTS, *CHARTS, *ACROSS_CHARTS]

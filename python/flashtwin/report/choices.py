@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from . import facts, units
-from .results import Run, Study, as_number, dig, leaves
+from .results import Run, Study, Workload, as_number, dig, leaves
 
 Words = Callable[[Run], str | None]
 
@@ -195,9 +195,21 @@ MINOR_PERCENT = 0.1
 _NOT_A_FAULT = ("lines", "joined_lines", "partial_writes", "partial_trims")
 
 
-def warnings(study: Study) -> list[str]:
-    """What a reader must know before trusting the numbers: trace quality, runs left out, overload."""
+def warnings(study: Workload) -> list[str]:
+    """What a reader must know before trusting the numbers: trace quality, sampling, runs left out, overload."""
     notes = [*study.problems, *(text for text, minor in _quality_of(study) if not minor)]
+    rate = study.measured("options.sample_rate")
+    if rate is not None and rate < 1.0:
+        notes.append(
+            f"The workload was characterized from a sample: {units.percent(rate * 100)} of its pages and of its "
+            "contents, chosen by hash."
+        )
+    return [*notes, *_of_runs(study)] if isinstance(study, Study) else notes
+
+
+def _of_runs(study: Study) -> list[str]:
+    """Runs that are incomplete, of different traces, or overloaded."""
+    notes = []
     for run in study.runs:
         asked, done = run.number("trace.requests"), run.number("requests.completed")
         if asked and done is not None and done < asked:
@@ -214,16 +226,16 @@ def warnings(study: Study) -> list[str]:
     return notes
 
 
-def minor_faults(study: Study) -> list[str]:
+def minor_faults(study: Workload) -> list[str]:
     """Faults of the trace that are too rare to matter; they belong in the record all the same."""
     return [text for text, minor in _quality_of(study) if minor]
 
 
-def _quality_of(study: Study) -> list[tuple[str, bool]]:
+def _quality_of(study: Workload) -> list[tuple[str, bool]]:
     """Faults of the trace, each once, with whether it is minor; those of runs name the run when they differ."""
     requests = study.fact("requests")
     found = dict(_quality(study.trace.get("quality"), requests))
-    for run in study.runs:
+    for run in study.runs if isinstance(study, Study) else ():
         for key in ("quality", "trace.quality"):
             found |= {text: minor for text, minor in _quality(dig(run.summary, key), requests) if text not in found}
     return list(found.items())

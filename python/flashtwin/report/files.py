@@ -35,10 +35,12 @@ def write(path: Path, content: str | bytes) -> None:
         Path(temporary).chmod(0o666 & ~_umask())
         Path(temporary).replace(path)
     except OSError as error:
+        raise ReportError(f"{path}: cannot be written ({error.strerror}); choose another folder") from None
+    finally:
+        # Also when interrupted; once renamed there is nothing left under this name.
         if temporary is not None:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
-        raise ReportError(f"{path}: cannot be written ({error.strerror}); choose another folder") from None
 
 
 def _umask() -> int:

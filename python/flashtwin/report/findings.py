@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import facts, units
-from .results import Run, Study, load
+from .results import Run, Study, load_any
 
 PART_WORDS = {
     "queueing": "queueing",
@@ -52,10 +52,12 @@ class Finding:
 def findings(folder: Path | str | Study, count: int = 3) -> list[Finding]:
     """The `count` most important findings of a result folder, the most important first.
 
-    Fewer when the data hold no more. Raises `ReportError` when the folder
-    cannot be read.
+    Fewer when the data hold no more; none where nothing was replayed. Raises
+    `ReportError` when the folder cannot be read.
     """
-    study = folder if isinstance(folder, Study) else load(folder)
+    study = folder if isinstance(folder, Study) else load_any(folder)
+    if not isinstance(study, Study):
+        return []
     first = _choice(study) if len(study.runs) > 1 else _single(study)
     # What these systems are compared for comes next, however small the effect: that
     # redirection gains nothing on a workload is an answer too.

@@ -20,17 +20,30 @@ import jinja2
 from markupsafe import Markup
 
 from . import choices, facts, style, units
-from .charts import CHARTS, Chart, Drawing
+from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, Chart, Drawing
+from .charts.workload import CHART as BRIEF
 from .charts.workload import table_of_facts
 from .findings import findings
-from .results import Run, Study
+from .results import Collection, Run, Study, Workload, leaves
 
-#: The parts of the page that hold charts, in order.
+_CHARACTERIZATION = (
+    ("contents", "Contents"),
+    ("writing", "Temperature and writing"),
+    ("reading", "Page size and reading"),
+    ("locality", "Logical locality"),
+)
+#: The parts of the page that hold charts, in order, of the three kinds of results.
 SECTIONS = (
     ("workload", "The workload"),
     ("response", "Response times"),
     ("time", "Over time"),
     ("flash", "On flash and in RAM"),
+    *_CHARACTERIZATION,
+)
+WORKLOAD_SECTIONS = (("workload", "The workload"), *_CHARACTERIZATION)
+ACROSS_SECTIONS = (
+    ("across_writing", "Temperature and writing"),
+    ("across_reading", "Page size, reading and locality"),
 )
 
 
@@ -38,48 +51,119 @@ SECTIONS = (
 class Rendered:
     """A chart with the bytes of its files; both None when there was nothing to draw."""
 
-    chart: Chart
+    chart: Chart[Any]
     drawing: Drawing
     svg: str | None
     png: bytes | None
 
 
-def render(study: Study) -> list[Rendered]:
-    """Draws every chart of a study."""
+def render(results: Workload | Collection) -> list[Rendered]:
+    """Draws every chart of the results."""
     rendered = []
-    for chart in CHARTS.values():
+    for chart in _charts(results):
         with style.styled():
-            drawing = chart.draw(study)
+            drawing = chart.draw(results)
         fig = drawing.figure
         svg = style.svg(fig) if fig is not None else None
         rendered.append(Rendered(chart, drawing, svg, style.png(fig) if fig is not None else None))
     return rendered
 
 
-def page(study: Study, rendered: list[Rendered]) -> str:
+def _charts(results: Workload | Collection) -> list[Chart[Any]]:
+    """The charts that results of this kind have."""
+    if isinstance(results, Collection):
+        return list(ACROSS_CHARTS.values())
+    # Without a characterization nothing but the brief is known of the workload; one sentence says so.
+    of_workload = list(WORKLOAD_CHARTS.values()) if results.characterization else [BRIEF]
+    return [*of_workload, *(CHARTS.values() if isinstance(results, Study) else ())]
+
+
+def page(results: Workload | Collection, rendered: list[Rendered]) -> str:
     """The whole page as text."""
+    study = results if isinstance(results, Study) else None
     pairs = style.page_pairs(study)
-    columns, rows = systems_table(study)
+    values: dict[str, Any] = {
+        "study": study,
+        "findings": findings(study) if study is not None else None,
+        "columns": [],
+        "rows": [],
+        "place_of": {},
+        "workload_facts": [],
+        "advice": [],
+        "choices": [],
+        "warnings": [],
+        "differences": [],
+        "settings": [],
+        "failures": [],
+    }
+    if study is not None:
+        columns, rows = systems_table(study)
+        values |= {
+            "columns": columns,
+            "rows": rows,
+            "place_of": {name: pairs.index(pair) for name, pair in style.colour_pairs(study).items()},
+            "choices": choices.choices(study),
+            "differences": choices.differences(study),
+            "settings": [(run.label, choices.settings(run)) for run in study.runs],
+        }
+    values |= _of_collection(results) if isinstance(results, Collection) else _of_workload(results)
+    figures = [(one.chart.section, _figure(one, pairs)) for one in rendered]
+    sections = [(key, name, [fig for section, fig in figures if section == key]) for key, name in values.pop("parts")]
     return _template().render(
-        study=study,
-        title=_title(study),
-        facts_line=_facts_line(study),
-        findings=findings(study),
-        columns=columns,
-        rows=rows,
-        sections=[
-            (key, name, [_figure(one, pairs) for one in rendered if one.chart.section == key]) for key, name in SECTIONS
-        ],
-        workload_facts=table_of_facts(study),
-        choices=choices.choices(study),
-        warnings=choices.warnings(study),
-        differences=choices.differences(study),
-        settings=[(run, choices.settings(run)) for run in study.runs],
-        origin=_origin(study),
+        sections=[section for section in sections if section[2]],
         pairs=pairs,
-        place_of={name: pairs.index(pair) for name, pair in style.colour_pairs(study).items()},
         css=Markup(_resource("page.css")),  # noqa: S704 - our own file
+        **values,
     )
+
+
+def _of_workload(results: Workload) -> dict[str, Any]:
+    """What the page says of one trace, with or without runs."""
+    replayed = isinstance(results, Study)
+    options = results.characterization.get("options")
+    values: dict[str, Any] = {
+        "kicker": "Trace replay report" if replayed else "Workload report",
+        "parts": SECTIONS if replayed else WORKLOAD_SECTIONS,
+        "title": str(results.trace.get("name") or results.folder.resolve().name),
+        "facts_line": _facts_line(results),
+        "workload_facts": table_of_facts(results),
+        "advice": [
+            {
+                "topic": str(entry.get("topic")),
+                "verdict": str(entry.get("verdict")),
+                "sentence": str(entry.get("sentence")),
+            }
+            for entry in results.advice
+        ],
+        "warnings": choices.warnings(results),
+        "origin": _origin(results),
+    }
+    if isinstance(options, dict) and not replayed:
+        values["settings"] = [("the characterization", [(key, str(value)) for key, value in leaves(options)])]
+    return values
+
+
+def _of_collection(results: Collection) -> dict[str, Any]:
+    """What the page says of many traces."""
+    counts = results.info.get("counts")
+    number = counts if isinstance(counts, dict) else {}
+    labels = (
+        ("traces", "Traces characterized"),
+        ("large_enough", "Large enough for any statistic (10,000 requests, 5,000 writes)"),
+        ("write_amplification", "In the statistics of write amplification (100,000 page writes, 4 writes a page)"),
+        ("read_amplification", "In the statistics of reading (5,000 reads)"),
+    )
+    rows = [(label, units.count(float(number[key]))) for key, label in labels if key in number]
+    rows.append(("Could not be characterized", units.count(float(len(results.failures)))))
+    return {
+        "kicker": "Workloads report",
+        "parts": ACROSS_SECTIONS,
+        "title": results.folder.resolve().name,
+        "facts_line": f"{units.count(float(number.get('traces', 0)))} traces",
+        "workload_facts": rows,
+        "failures": results.failures,
+        "origin": [("flashtwin", str(results.info.get("flashtwin") or "version not recorded"))],
+    }
 
 
 @lru_cache(maxsize=1)
@@ -102,11 +186,7 @@ def prose(text: str) -> Markup:
     return Markup(re.sub(r"(\d) (%|ns|µs|ms|s|min|h|days|B|[KMGT]iB|[KMG])(?![\w])", "\\1\u00a0\\2", escaped))  # noqa: S704 - escaped above
 
 
-def _title(study: Study) -> str:
-    return str(study.trace.get("name") or study.folder.resolve().name)
-
-
-def _facts_line(study: Study) -> str:
+def _facts_line(study: Workload) -> str:
     parts = []
     for value, text in (
         (study.fact("requests"), lambda v: f"{units.count(v)} requests"),
@@ -115,8 +195,9 @@ def _facts_line(study: Study) -> str:
     ):
         if value is not None:
             parts.append(text(value))
-    systems = "1 system" if len(study.runs) == 1 else f"{len(study.runs)} systems"
-    return " · ".join([*parts, systems])
+    if isinstance(study, Study):
+        parts.append("1 system" if len(study.runs) == 1 else f"{len(study.runs)} systems")
+    return " · ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -181,16 +262,18 @@ def _data_uri(kind: str, content: bytes) -> str:
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
-def _origin(study: Study) -> list[tuple[str, str]]:
+def _origin(study: Workload) -> list[tuple[str, str]]:
     """How the results came to be: version, trace digest, seeds."""
     rows = []
-    version = study.info.get("flashtwin") or study.baseline.summary.get("flashtwin")
+    runs = study.runs if isinstance(study, Study) else ()
+    version = study.info.get("flashtwin") or next((run.summary.get("flashtwin") for run in runs), None)
     rows.append(("flashtwin", str(version) if version else "version not recorded"))
     for title, key in (("Trace", "name"), ("Trace format", "format"), ("Trace digest", "digest")):
         if study.trace.get(key):
             rows.append((title, str(study.trace[key])))
-    seeds = list(dict.fromkeys(str(run.summary.get("seed")) for run in study.runs if "seed" in run.summary))
-    rows.append(("Seed", ", ".join(seeds) if seeds else "not recorded"))
-    rows.append(("Baseline", study.baseline.label))
+    if isinstance(study, Study):
+        seeds = list(dict.fromkeys(str(run.summary.get("seed")) for run in runs if "seed" in run.summary))
+        rows.append(("Seed", ", ".join(seeds) if seeds else "not recorded"))
+        rows.append(("Baseline", study.baseline.label))
     rows += [("Also of the trace", text) for text in choices.minor_faults(study)]
     return rows

@@ -1,4 +1,4 @@
-"""Reads a result folder: `study.json`, `runs/<name>/`, `workload/`.
+"""Reads a result folder: `study.json`, `runs/<name>/`, `characterization.json`, `workload/`.
 
 This is the only module of the report that touches files of results, and it
 never writes. Everything in a result folder may be missing except the list of
@@ -8,6 +8,7 @@ arithmetic between systems (`facts`) and all wording (`findings`, `charts`).
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+
+CHARACTERIZATION = "characterization.json"
+ADVICE = "advice.json"
+#: What makes a folder one of many characterized traces.
+COLLECTION = "traces.json"
 
 #: Systems that no device could be built as, for results that do not hold their configuration.
 IDEAL_SYSTEMS = ("oracle", "ideal")
@@ -46,11 +52,21 @@ class Table:
             return None
         return values
 
-    def where(self, name: str, value: str) -> Table:
-        """The rows whose text column `name` is `value` (no rows when there is no such column)."""
-        text = self.texts.get(name)
-        keep = np.zeros(self.rows, dtype=bool) if text is None else np.array([t == value for t in text], dtype=bool)
-        return Table({key: column[keep] for key, column in self.columns.items()}, {}, int(keep.sum()))
+    def where(self, name: str, value: str | float) -> Table:
+        """The rows whose column `name` is `value` (no rows when there is no such column)."""
+        keep = np.zeros(self.rows, dtype=bool)
+        if isinstance(value, str) and name in self.texts:
+            keep = np.array([text == value for text in self.texts[name]], dtype=bool)
+        elif not isinstance(value, str) and name in self.columns:
+            keep = self.columns[name] == value
+        columns = {key: column[keep] for key, column in self.columns.items()}
+        texts = {key: tuple(itertools.compress(column, keep)) for key, column in self.texts.items()}
+        return Table(columns, texts, int(keep.sum()))
+
+    def values(self, name: str) -> list[float]:
+        """The different numbers of a column, ascending; none when there is no such column."""
+        column = self.columns.get(name, np.zeros(0))
+        return [float(value) for value in np.unique(column[np.isfinite(column)])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,15 +121,54 @@ class Run:
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
-    """A result folder: one trace, one or more runs on it, the first (or named) one being the baseline."""
+class Workload:
+    """What is known of one trace: its facts, its characterization where there is one, and tables."""
 
     folder: Path
     info: Mapping[str, Any]
+    problems: tuple[str, ...] = ()
+    _workload: dict[str, Table | None] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def trace(self) -> Mapping[str, Any]:
+        """What is known of the trace: its TraceInfo, empty when nothing is."""
+        found = self.info.get("trace")
+        return found if isinstance(found, Mapping) else {}
+
+    def fact(self, path: str) -> float | None:
+        """A number of the trace's facts; None when it is missing or null."""
+        return as_number(dig(self.trace, path))
+
+    @cached_property
+    def characterization(self) -> Mapping[str, Any]:
+        """`characterization.json`; empty when the trace was not characterized."""
+        path = self.folder / CHARACTERIZATION
+        return read_json(path) if path.is_file() else {}
+
+    @cached_property
+    def advice(self) -> tuple[Mapping[str, Any], ...]:
+        """The entries of `advice.json`: topic, verdict, sentence, numbers; none when it was not written."""
+        path = self.folder / ADVICE
+        entries = read_json(path).get("advice") if path.is_file() else None
+        return tuple(entry for entry in entries if isinstance(entry, Mapping)) if isinstance(entries, list) else ()
+
+    def measured(self, path: str) -> float | None:
+        """A number of the characterization; None when it is missing or null."""
+        return as_number(dig(self.characterization, path))
+
+    def workload(self, name: str) -> Table | None:
+        """One of the workload's tables; None when it was not written or has no rows."""
+        if name not in self._workload:
+            self._workload[name] = read_table(self.folder / "workload" / f"{name}.parquet")
+        return self._workload[name]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Study(Workload):
+    """A result folder: one trace, one or more runs on it, the first (or named) one being the baseline."""
+
     runs: tuple[Run, ...]
     baseline: Run
-    problems: tuple[str, ...]
-    _workload: dict[str, Table | None] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def trace(self) -> Mapping[str, Any]:
@@ -122,16 +177,6 @@ class Study:
             if isinstance(candidate, Mapping) and candidate:
                 return candidate
         return {}
-
-    def fact(self, path: str) -> float | None:
-        """A number of the trace's facts; None when it is missing or null."""
-        return as_number(dig(self.trace, path))
-
-    def workload(self, name: str) -> Table | None:
-        """One of the workload's tables; None when it was not written or has no rows."""
-        if name not in self._workload:
-            self._workload[name] = read_table(self.folder / "workload" / f"{name}.parquet")
-        return self._workload[name]
 
     def run_of(self, system: str) -> Run | None:
         """The first run of a system, found by the run's name, then by its preset."""
@@ -143,8 +188,32 @@ class Study:
         return tuple(other for other in self.runs if other is not run)
 
 
-def load(folder: Path | str) -> Study:
-    """Reads a folder that `study` or `compare` wrote; also the folder of a single run.
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """Many characterized traces: a row a trace, the distributions over them, and what failed."""
+
+    folder: Path
+    info: Mapping[str, Any]
+    traces: Table | None
+    distributions: Table | None
+
+    @property
+    def failures(self) -> list[tuple[str, str]]:
+        """(trace, message) for every trace that could not be characterized."""
+        found = self.info.get("failures")
+        rows = found if isinstance(found, list) else []
+        return [(str(row.get("trace")), str(row.get("message"))) for row in rows if isinstance(row, Mapping)]
+
+    def figure(self, name: str) -> Table | None:
+        """The rows of `distributions` of one figure; None without any."""
+        if self.distributions is None:
+            return None
+        rows = self.distributions.where("figure", name)
+        return rows if rows.rows else None
+
+
+def load_any(folder: Path | str) -> Workload | Collection:
+    """Reads what `study`, `compare` or `characterize` wrote; also the folder of a single run.
 
     Raises `ReportError` when there is nothing to report on. A run that is
     listed but cannot be read is left out and named in `Study.problems`.
@@ -152,10 +221,30 @@ def load(folder: Path | str) -> Study:
     folder = Path(folder)
     if not folder.is_dir():
         raise ReportError(f"{folder}: no such folder; give the folder that `flashtwin study --out` wrote")
-    if not (folder / "study.json").is_file():
-        if (folder / "summary.json").is_file():
-            return _single_run(folder)
-        raise ReportError(f"{folder}: no study.json in it; expected a folder that `flashtwin study` or `compare` wrote")
+    if (folder / "study.json").is_file():
+        return _study(folder)
+    if (folder / CHARACTERIZATION).is_file():
+        return _characterized(folder)
+    if (folder / COLLECTION).is_file():
+        tables = (read_table(folder / f"{name}.parquet") for name in ("traces", "distributions"))
+        failures = read_json(folder / "failures.json") if (folder / "failures.json").is_file() else {}
+        return Collection(folder, {**read_json(folder / COLLECTION), **failures}, *tables)
+    if (folder / "summary.json").is_file():
+        return _single_run(folder)
+    raise ReportError(
+        f"{folder}: no study.json in it; expected a folder that `flashtwin study`, `compare` or `characterize` wrote"
+    )
+
+
+def load(folder: Path | str) -> Study:
+    """Like `load_any`, for what needs runs; `ReportError` when the folder holds none."""
+    found = load_any(folder)
+    if not isinstance(found, Study):
+        raise ReportError(f"{folder}: holds no runs; expected a folder that `flashtwin study` or `compare` wrote")
+    return found
+
+
+def _study(folder: Path) -> Study:
     info = read_json(folder / "study.json")
     runs, problems = _read_runs(folder, info)
     if not runs:
@@ -164,13 +253,18 @@ def load(folder: Path | str) -> Study:
     baseline = next((run for run in runs if run.name == wanted), runs[0])
     if wanted is not None and baseline.name != wanted:
         problems.append(f"the baseline `{wanted}` has no result; `{baseline.label}` is taken instead")
-    return Study(folder, info, tuple(runs), baseline, tuple(problems))
+    return Study(folder, info, tuple(problems), runs=tuple(runs), baseline=baseline)
+
+
+def _characterized(folder: Path) -> Workload:
+    summary = read_json(folder / CHARACTERIZATION)
+    return Workload(folder, {"flashtwin": summary.get("flashtwin"), "trace": summary.get("info")})
 
 
 def _single_run(folder: Path) -> Study:
     summary = read_json(folder / "summary.json")
     run = Run(str(summary.get("system") or folder.name), folder, summary)
-    return Study(folder, {"flashtwin": summary.get("flashtwin")}, (run,), run, ())
+    return Study(folder, {"flashtwin": summary.get("flashtwin")}, runs=(run,), baseline=run)
 
 
 def _read_runs(folder: Path, info: Mapping[str, Any]) -> tuple[list[Run], list[str]]:

@@ -5,13 +5,77 @@ The order is the order on the page, within each section.
 
 from __future__ import annotations
 
-from . import copies, gc_victims, latency, periods, queues, ram, response, utilisation, workload, writes
+from collections.abc import Iterable
+from typing import TypeVar
+
+from ..results import Collection, Study, Workload
+from . import (
+    across_knee,
+    across_locality,
+    across_partitions,
+    across_read_amplification,
+    across_read_cost,
+    across_write_amplification,
+    copies,
+    gc_victims,
+    latency,
+    locality,
+    locality_gain,
+    miss_ratio,
+    periods,
+    planes,
+    popular_misses,
+    popularity_drift,
+    popularity_reads,
+    queues,
+    ram,
+    read_amplification,
+    read_cost,
+    requests,
+    response,
+    space,
+    stability,
+    temperature,
+    utilisation,
+    wa_page_size,
+    wa_partitions,
+    workload,
+    writes,
+)
 from .base import Chart, Data, Drawing, note_figure
 
-CHARTS: dict[str, Chart] = {
-    chart.name: chart
-    for chart in (
+Results = TypeVar("Results")
+
+
+def _named(charts: Iterable[Chart[Results]]) -> dict[str, Chart[Results]]:
+    return {chart.name: chart for chart in charts}
+
+
+#: What the trace is like: drawn from a characterization, with or without runs beside it.
+WORKLOAD_CHARTS: dict[str, Chart[Workload]] = _named(
+    (
         workload.CHART,
+        requests.CHART,
+        popularity_reads.CHART,
+        popularity_drift.CHART,
+        stability.CHART,
+        miss_ratio.CHART,
+        popular_misses.CHART,
+        space.CHART,
+        planes.CHART,
+        temperature.CHART,
+        wa_partitions.CHART,
+        wa_page_size.CHART,
+        read_amplification.CHART,
+        read_cost.CHART,
+        locality.CHART,
+        locality_gain.CHART,
+    )
+)
+
+#: What systems did with it: drawn from a study.
+CHARTS: dict[str, Chart[Study]] = _named(
+    (
         response.CHART,
         latency.CHART,
         periods.CHART,
@@ -22,6 +86,18 @@ CHARTS: dict[str, Chart] = {
         utilisation.CHART,
         ram.CHART,
     )
-}
+)
 
-__all__ = ["CHARTS", "Chart", "Data", "Drawing", "note_figure"]
+#: How many traces compare.
+ACROSS_CHARTS: dict[str, Chart[Collection]] = _named(
+    (
+        across_partitions.CHART,
+        across_write_amplification.CHART,
+        across_knee.CHART,
+        across_read_amplification.CHART,
+        across_read_cost.CHART,
+        across_locality.CHART,
+    )
+)
+
+__all__ = ["ACROSS_CHARTS", "CHARTS", "WORKLOAD_CHARTS", "Chart", "Data", "Drawing", "note_figure"]

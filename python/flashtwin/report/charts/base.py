@@ -1,4 +1,4 @@
-"""What a chart is: a name, a question, and a function from a study to a drawing."""
+"""What a chart is: a name, a question, and a function from results to a drawing."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from matplotlib.figure import Figure
 
 from .. import style
-from ..results import Study
 
 Cell = str | float | int | None
+
+#: What a chart is drawn from: a `Study`, the `Workload` it has in common with a characterization, or a
+#: `Collection` of traces.
+Results_contra = TypeVar("Results_contra", contravariant=True)
 
 
 @dataclass
@@ -42,9 +46,9 @@ def _cell(value: Cell) -> str:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A chart made from one study.
+    """A chart made from results.
 
-    `figure` is None when the study holds nothing to draw; `absent` then says
+    `figure` is None when they hold nothing to draw; `absent` then says
     what is missing and why. `sees` are sentences computed from the data.
     """
 
@@ -55,7 +59,7 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class Chart:
+class Chart(Generic[Results_contra]):
     """A chart that the report can draw."""
 
     name: str
@@ -64,7 +68,7 @@ class Chart:
     question: str
     #: Where it stands on the page: a key of `page.SECTIONS`.
     section: str
-    draw: Callable[[Study], Drawing]
+    draw: Callable[[Results_contra], Drawing]
 
 
 def nothing(*reasons: str) -> Drawing:

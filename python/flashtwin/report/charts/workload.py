@@ -9,14 +9,14 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from .. import facts, style, units
-from ..results import Floats, Study, Table
+from ..results import Floats, Study, Table, Workload
 from .base import Chart, Data, Drawing, nothing
 
 #: With more periods than this, bars become an area.
 MAX_BARS = 80
 
 
-def draw(study: Study) -> Drawing:
+def draw(study: Workload) -> Drawing:
     """Requests per period, and the popularity CDFs where the trace carries content."""
     notes: list[str] = []
     periods = _periods(study, notes)
@@ -33,9 +33,10 @@ def draw(study: Study) -> Drawing:
     return Drawing(fig, _sees(periods, curves), notes, data)
 
 
-def _periods(study: Study, notes: list[str]) -> Table | None:
+def _periods(study: Workload, notes: list[str]) -> Table | None:
     """Rows with `reads` and `writes`: of the workload, else of any run (the trace is the same)."""
-    candidates = [study.workload("periods"), *(run.table("periods") for run in study.runs)]
+    runs = study.runs if isinstance(study, Study) else ()
+    candidates = [study.workload("periods"), *(run.table("periods") for run in runs)]
     for table in candidates:
         if table is not None and table.get("reads") is not None and table.get("writes") is not None:
             return table
@@ -43,7 +44,7 @@ def _periods(study: Study, notes: list[str]) -> Table | None:
     return None
 
 
-def _popularity(study: Study, notes: list[str]) -> dict[str, tuple[Floats, Floats]]:
+def _popularity(study: Workload, notes: list[str]) -> dict[str, tuple[Floats, Floats]]:
     table = study.workload("popularity")
     curves = {}
     for kind in ("read", "write"):
@@ -132,7 +133,7 @@ def _past(kind: str) -> str:
     return "read" if kind == "read" else "written"
 
 
-def table_of_facts(study: Study) -> list[tuple[str, str]]:
+def table_of_facts(study: Workload) -> list[tuple[str, str]]:
     """The trace in brief, as label and value; what is not known is left out."""
     fact, rows = study.fact, list[tuple[str, str]]()
 
@@ -170,7 +171,7 @@ def table_of_facts(study: Study) -> list[tuple[str, str]]:
     return rows
 
 
-def _rates(study: Study, add: Callable[..., None]) -> None:
+def _rates(study: Workload, add: Callable[..., None]) -> None:
     rate = study.trace.get("requests_per_second")
     if isinstance(rate, dict):
         mean, peak = study.fact("requests_per_second.mean"), study.fact("requests_per_second.peak")

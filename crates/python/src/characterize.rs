@@ -1,0 +1,89 @@
+//! Characterizing traces, in memory or in passes over a file.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use flashtwin_analysis::{Options, Streamed};
+use flashtwin_trace::{OpenOptions, Source, TraceError};
+use pyo3::prelude::*;
+
+use crate::arrow::Table;
+use crate::enter::Patience;
+use crate::errors;
+use crate::trace::{open_options, watched};
+
+/// A characterized trace: all figures, and the tables behind them.
+#[pyclass(frozen, module = "flashtwin._core")]
+pub(crate) struct Characterization {
+    found: flashtwin_analysis::Characterization,
+}
+
+#[pymethods]
+impl Characterization {
+    /// All figures, an object a metric, as JSON text.
+    #[getter]
+    fn summary_json(&self) -> String {
+        self.found.summary.to_string()
+    }
+
+    /// Names of the tables.
+    #[getter]
+    fn table_names(&self) -> Vec<String> {
+        self.found.tables.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// One of the tables.
+    fn table(&self, name: &str) -> PyResult<Table> {
+        let unknown = || {
+            let known = self.table_names().join(", ");
+            errors::FlashtwinError::new_err(format!("no table is called '{name}'; there are: {known}"))
+        };
+        let found = self.found.tables.iter().find(|(known, _)| known == name);
+        found.map(|(_, batch)| Table::new(batch.clone())).ok_or_else(unknown)
+    }
+}
+
+/// Characterizes a trace in memory. Options are JSON; missing keys have their defaults.
+pub(crate) fn in_memory(
+    py: Python<'_>,
+    trace: Arc<flashtwin_trace::Trace>,
+    options_json: &str,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Characterization> {
+    let options = parse(options_json)?;
+    finish(watched(py, progress, Patience::Unlimited, move |control| {
+        flashtwin_analysis::characterize_trace(&trace, &options, &control.job(0))
+    })?)
+}
+
+/// Characterizes a file in several passes, run by run.
+#[pyfunction]
+#[pyo3(signature = (path, format=None, on_bad_line="fail", sort_window_ns=1_000_000_000, options_json="{}", progress=None, blkparse_action="D"))]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn characterize_stream(
+    py: Python<'_>,
+    path: PathBuf,
+    format: Option<&str>,
+    on_bad_line: &str,
+    sort_window_ns: u64,
+    options_json: &str,
+    progress: Option<Py<PyAny>>,
+    blkparse_action: &str,
+) -> PyResult<Characterization> {
+    let options = parse(options_json)?;
+    let reading: OpenOptions = open_options(format, on_bad_line, sort_window_ns, blkparse_action)?;
+    let source = Source::from_argument(&path);
+    finish(watched(py, progress, Patience::Unlimited, move |control| {
+        let mut input = Streamed::open(source, reading, &control.job(0))?;
+        flashtwin_analysis::characterize(&mut input, &options, &control.job(0))
+    })?)
+}
+
+fn parse(options_json: &str) -> PyResult<Options> {
+    let wrong = |error: serde_json::Error| errors::ConfigError::new_err(format!("options: {error}"));
+    serde_json::from_str(options_json).map_err(wrong)
+}
+
+fn finish(found: Result<flashtwin_analysis::Characterization, TraceError>) -> PyResult<Characterization> {
+    found.map(|found| Characterization { found }).map_err(|error| errors::trace(&error))
+}

@@ -1,0 +1,390 @@
+"""Many traces: each characterized into a folder of its own, then the statistics over all of them.
+
+Work is handed to worker processes; what is finished is not done again; a trace that cannot be read is
+noted and the others go on. Results do not depend on the number of workers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from flashtwin import folder, jobs, rows, worker
+from flashtwin.characterization import PERIOD_S, Characterization, Direction, Options, Reading
+from flashtwin.folder import OutputError
+from flashtwin.trace import OnBadLine
+
+if TYPE_CHECKING:
+    from flashtwin.across import Traced
+
+TRACES = "traces"
+COLLECTION = "traces.json"
+FAILURES = "failures.json"
+#: What lies beside traces and is none.
+_NOT_TRACES = (".md", ".digests.parquet", ".json", ".html", ".toml")
+
+#: Called with traces done and traces in all.
+BatchProgress = Callable[[int, int], None]
+Notify = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A trace that could not be characterized, and why."""
+
+    trace: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Many characterized traces: where they are, which failed, how many enter which statistic."""
+
+    path: Path
+    report: Path
+    traces: list[str]
+    failures: list[Failure]
+    #: Traces in all, large enough, and in the statistics of write and of read amplification.
+    counts: dict[str, int]
+    rows: list[dict[str, Any]] = field(repr=False)
+
+
+def characterize_many(
+    paths: Sequence[str | Path] | str | Path,
+    out: str | Path,
+    *,
+    workers: int = 0,
+    reports: bool = True,
+    period_s: float = PERIOD_S,
+    sample: float | None = None,
+    sample_seed: int | None = None,
+    stream: bool = False,
+    direction: Direction | None = None,
+    page_bytes: int | None = None,
+    partitions: Sequence[int] | None = None,
+    over_provisioning_percent: Sequence[int] | None = None,
+    block_pages: Sequence[int] | None = None,
+    format: str | None = None,  # noqa: A002 - as in `open`
+    on_bad_line: OnBadLine = "fail",
+    progress: BatchProgress | None = None,
+    notify: Notify | None = None,
+) -> Batch:
+    """Characterizes many traces and compares them, figure by figure as SWC does.
+
+    Done again with the same folder, traces whose file and options are the same are not done again. A
+    trace that cannot be read is noted in `failures` and in `failures.json`.
+
+    Args:
+        paths: files and folders; a folder gives every file in it, its sub-folders are the categories.
+        out: the folder for results; new, empty, or holding results of an earlier call.
+        workers: processes; 0 is one for each core, 1 does all in this process.
+        reports: whether each trace gets a page of its own as well; drawing it takes seconds.
+        period_s: as in `characterize`, like all that follow but the last two.
+        sample: share of pages and contents looked at.
+        sample_seed: another seed chooses others.
+        stream: bounded memory, several passes.
+        direction: of logical locality.
+        page_bytes: the page size of the whole grid of write amplifications.
+        partitions: its numbers of partitions.
+        over_provisioning_percent: its over-provisionings.
+        block_pages: its block sizes.
+        format: the format of all files, where their looks leave doubt.
+        on_bad_line: `"fail"` or `"skip"`.
+        progress: called with traces done and traces in all.
+        notify: called with a sentence when results are reused.
+    """
+    options = Options(
+        period_s=period_s,
+        sample_rate=sample,
+        sample_seed=sample_seed,
+        direction=direction,
+        page_bytes=page_bytes,
+        partitions=partitions,
+        over_provisioning_percent=over_provisioning_percent,
+        block_pages=block_pages,
+    )
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    reading = Reading(format, on_bad_line)
+    return run(
+        given,
+        Path(out),
+        options,
+        reading,
+        stream=stream,
+        reports=reports,
+        workers=workers,
+        progress=progress,
+        notify=notify,
+    )
+
+
+def run(
+    paths: Sequence[str | Path],
+    out: Path,
+    options: Options,
+    reading: Reading,
+    *,
+    stream: bool = False,
+    reports: bool = True,
+    workers: int = 0,
+    progress: BatchProgress | None = None,
+    notify: Notify | None = None,
+) -> Batch:
+    """`characterize_many` with its options gathered; for the modules of this package."""
+    with folder.prepared(out, holding=COLLECTION) as ready:
+        found = find(paths)
+        planned = [
+            _job(name, path, ready, options, reading, stream=stream, report=reports)
+            for name, (path, _) in found.items()
+        ]
+        missing = [job for job in planned if not job.is_done]
+        if notify and len(missing) < len(planned):
+            notify(
+                f"reusing {len(planned) - len(missing)} of {len(planned)} traces from {ready}: same file, same options"
+            )
+        folder.record_characterization(ready, "")
+        failures = _do_all(missing, _workers(workers, len(missing)), progress)
+        good = [job for job in planned if job.name not in failures]
+        return _finish(ready, good, {name: category for name, (_, category) in found.items()}, failures)
+
+
+def find(paths: Sequence[str | Path]) -> dict[str, tuple[Path, str]]:
+    """The traces by name, each with its file and its category: the folder it is in, below the one given.
+
+    Raises:
+        FlashtwinError: a path does not exist, or there is no trace at all.
+    """
+    files: list[tuple[Path, str, Path]] = []
+    for path in map(Path, paths):
+        if path.is_dir():
+            files += [(file, _category(file, path), file.relative_to(path)) for file in _files(path)]
+        elif path.is_file():
+            files.append((path, "", path))
+        else:
+            raise OutputError(f"{path}: no such file or folder; check the path")
+    if not files:
+        raise OutputError(f"{', '.join(map(str, paths))}: no trace in it; give files, or a folder of files")
+    # A file that is given twice is one trace.
+    files = list({file.resolve(): entry for entry in reversed(files) for file in entry[:1]}.values())[::-1]
+    stems = [_stem(file) for file, _, _ in files]
+    named: dict[str, tuple[Path, str]] = {}
+    for (file, category, below), stem in zip(files, stems, strict=True):
+        parts = [part for part in below.parts if part not in (below.anchor, "..")]
+        name = stem if stems.count(stem) == 1 else "-".join(parts)
+        while name in named:
+            name += "+"
+        named[name] = (file, category)
+    return dict(sorted(named.items()))
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(
+        file
+        for file in path.rglob("*")
+        if file.is_file()
+        and not any(part.startswith(".") for part in file.relative_to(path).parts)
+        and not file.name.lower().endswith(_NOT_TRACES)
+    )
+
+
+def _category(file: Path, root: Path) -> str:
+    parts = file.relative_to(root).parts
+    return parts[0] if len(parts) > 1 else ""
+
+
+def _stem(file: Path) -> str:
+    return file.name.split(".")[0] or file.name
+
+
+def _job(
+    name: str, path: Path, out: Path, options: Options, reading: Reading, *, stream: bool, report: bool
+) -> jobs.Job:
+    """What to do with a trace; its key holds the file's size and time, so that it need not be read to be known."""
+    status = path.stat()
+    key = folder.characterization_key(
+        name, status.st_size, status.st_mtime_ns, options.key(), asdict(reading), stream,
+    )  # fmt: skip
+    return jobs.Job(name, str(path), str(out / TRACES / name), options, reading, stream, report, key)
+
+
+def _workers(wanted: int, work: int) -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(wanted or cores, work))
+
+
+def _do_all(work: Sequence[jobs.Job], workers: int, progress: BatchProgress | None) -> dict[str, str]:
+    """Does all jobs; returns the messages of those that failed, by name."""
+    failures: dict[str, str] = {}
+    each = ((job, worker.answer(job)) for job in work) if workers == 1 else _in_processes(work, workers)
+    if progress:
+        progress(0, len(work))
+    for done, (job, answer) in enumerate(each, start=1):
+        if "error" in answer:
+            failures[job.name] = answer["error"]
+        if progress:
+            progress(done, len(work))
+    return failures
+
+
+def _in_processes(work: Sequence[jobs.Job], workers: int) -> Iterator[tuple[jobs.Job, dict[str, str]]]:
+    """Does jobs in worker processes; yields each with its answer as it ends."""
+    waiting: SimpleQueue[jobs.Job] = SimpleQueue()
+    answered: SimpleQueue[tuple[jobs.Job, dict[str, str]] | BaseException] = SimpleQueue()
+    for job in work:
+        waiting.put(job)
+    crew = [_Worker(waiting, answered) for _ in range(workers)]
+    try:
+        for _ in work:
+            answer = _take(answered)
+            if isinstance(answer, BaseException):
+                raise answer
+            yield answer
+    finally:
+        for member in crew:
+            member.stop()
+
+
+def _take(queue: SimpleQueue[Any]) -> Any:
+    """The next entry; wakes now and then, so that Ctrl-C is seen."""
+    while True:
+        try:
+            return queue.get(timeout=0.2)
+        except Empty:
+            continue
+
+
+class _Worker:
+    """A worker process and the thread that talks to it. A process that dies takes one trace with it."""
+
+    #: How long a worker may take to leave complete files behind.
+    PATIENCE_S = 20.0
+
+    def __init__(self, waiting: SimpleQueue[jobs.Job], answered: SimpleQueue[Any]) -> None:
+        self._waiting, self._answered = waiting, answered
+        self._stopped = False
+        self._process = _start()
+        self._thread = threading.Thread(target=self._talk, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the process, which first takes away what is incomplete."""
+        self._stopped = True
+        self._process.terminate()
+        try:
+            self._process.wait(self.PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+        self._thread.join(self.PATIENCE_S)
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
+
+    def _talk(self) -> None:
+        try:
+            while not self._stopped:
+                job = self._waiting.get(block=False)
+                self._answered.put((job, self._ask(job)))
+        except Empty:
+            pass
+        except BaseException as error:  # noqa: BLE001 - told to the thread that waits
+            self._answered.put(error)
+
+    def _ask(self, job: jobs.Job) -> dict[str, str]:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None  # noqa: S101, PT018 - both are pipes
+        line = ""
+        try:
+            stdin.write(json.dumps(job.as_json()) + "\n")
+            stdin.flush()
+            line = stdout.readline()
+        except BrokenPipeError:
+            pass
+        if line:
+            answer: dict[str, str] = json.loads(line)
+            return answer
+        status = self._process.wait()
+        if not self._stopped:
+            for stream in (stdin, stdout):
+                stream.close()
+            self._process = _start()
+        why = f"signal {-status}" if status < 0 else f"status {status}"
+        return {"error": f"{job.path}: the process that read it ended ({why}), out of memory perhaps; try --stream"}
+
+
+#: What a worker runs.
+WORKER = (sys.executable, "-c", "from flashtwin.worker import main; main()")
+
+
+def _start() -> subprocess.Popen[str]:
+    # A session of its own: Ctrl-C on the terminal goes to the parent alone.
+    return subprocess.Popen(  # noqa: S603 - our own program
+        WORKER,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], failures: dict[str, str]) -> Batch:
+    """Writes the statistics over all traces and the report."""
+    import pyarrow
+
+    from flashtwin import across, report
+
+    traces = [_traced(job, categories[job.name]) for job in good]
+    who = across.entrants(traces)
+    flat = [{"trace": trace.name, "category": trace.category, **trace.row} for trace in traces]
+    folder.write_table(path / "traces.parquet", _as_table(flat))
+    columns = list(zip(*across.distributions(who), strict=True)) or [()] * len(across.COLUMNS)
+    types = [
+        pyarrow.string(),
+        pyarrow.string(),
+        pyarrow.float64(),
+        pyarrow.string(),
+        pyarrow.float64(),
+        pyarrow.string(),
+    ]
+    arrays = [pyarrow.array(column, kind) for column, kind in zip(columns, types, strict=True)]
+    folder.write_table(path / "distributions.parquet", pyarrow.table(dict(zip(across.COLUMNS, arrays, strict=True))))
+    failed = [Failure(name, message) for name, message in sorted(failures.items())]
+    folder.write_json(path / FAILURES, {"failures": [{"trace": one.trace, "message": one.message} for one in failed]})
+
+    folder.write_json(
+        path / COLLECTION,
+        {"flashtwin": folder.VERSION, "traces": [trace.name for trace in traces], "counts": who.counts},
+    )
+    page = report.build(path)
+    return Batch(path, page, [trace.name for trace in traces], failed, who.counts, flat)
+
+
+def _traced(job: jobs.Job, category: str) -> Traced:
+    """A finished trace as the statistics see it, from its folder alone."""
+    import pyarrow
+
+    from flashtwin.across import Traced
+
+    found = Characterization.read(job.out)
+    wanted = {*rows.TABLES, "f_min"} & set(found.table_names)
+    tables = {name: pyarrow.table(found.table(name)).to_pylist() for name in sorted(wanted)}
+    return Traced(job.name, category, found.row, tables)
+
+
+def _as_table(flat: Sequence[dict[str, Any]]) -> Any:
+    """Rows of different keys as one table; what a trace does not have is missing."""
+    import pyarrow
+
+    keys = dict.fromkeys(key for row in flat for key in row)
+    columns = {}
+    for key in keys:
+        array = pyarrow.array([row.get(key) for row in flat])
+        columns[key] = array.cast(pyarrow.float64()) if pyarrow.types.is_null(array.type) else array
+    return pyarrow.table(columns)

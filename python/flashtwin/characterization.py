@@ -1,0 +1,261 @@
+"""Characterization: what a workload is like to an SSD. Definitions and sources: docs/characterization.md."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from flashtwin import _core, advice, folder, rows
+from flashtwin.trace import BlkparseAction, OnBadLine, Progress, Trace
+from flashtwin.trace import open as open_trace
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Length of a period unless another is asked for: a day, as in the RR-SSD paper.
+PERIOD_S = 86_400.0
+
+Direction = Literal["forward", "backward"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to characterize; what is None is left to the core, whose choices are in the summary."""
+
+    period_s: float = PERIOD_S
+    sample_rate: float | None = None
+    sample_seed: int | None = None
+    planes: Sequence[int] | None = None
+    direction: Direction | None = None
+    distance_max: int | None = None
+    time_max: int | None = None
+    page_bytes: int | None = None
+    partitions: Sequence[int] | None = None
+    over_provisioning_percent: Sequence[int] | None = None
+    block_pages: Sequence[int] | None = None
+    threads: int = 1
+
+    def json(self) -> str:
+        """As the core takes it: only what was asked for."""
+        flat = {"period_s": self.period_s, "sample_rate": self.sample_rate, "sample_seed": self.sample_seed}
+        asked: dict[str, Any] = {**_given(flat), **_given({"planes": self.planes, "threads": self.threads})}
+        locality = _given({"distance_max": self.distance_max, "time_max": self.time_max, "direction": self.direction})
+        wa = _given(
+            {
+                "partitions": self.partitions,
+                "over_provisioning_percent": self.over_provisioning_percent,
+                "block_pages": self.block_pages,
+                "page_bytes": self.page_bytes,
+            }
+        )
+        asked |= {name: part for name, part in (("locality", locality), ("wa", wa)) if part}
+        return json.dumps(asked, sort_keys=True)
+
+    def key(self) -> str:
+        """What a result depends on: all but the number of threads."""
+        return json.dumps({name: value for name, value in asdict(self).items() if name != "threads"}, sort_keys=True)
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+class ArrowTable(Protocol):
+    """Anything that speaks the Arrow PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The table as a stream of record batches."""
+
+
+@dataclass(frozen=True)
+class Characterization:
+    """What a workload is like to an SSD. Made by `characterize`, or read back by `read`."""
+
+    #: All scalars, one object a metric; what is undefined is None.
+    summary: dict[str, Any] = field(repr=False)
+    _tables: Mapping[str, Callable[[], ArrowTable]] = field(repr=False)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Characterization:
+        """Reads a folder that `write`, `flashtwin characterize` or `flashtwin study` wrote.
+
+        Raises:
+            FlashtwinError: there is no characterization in the folder.
+        """
+        path = Path(path)
+        summary = folder.read_characterization(path)
+        files = sorted((path / folder.WORKLOAD).glob("*.parquet"))
+        return cls(summary, {file.stem: lambda file=file: folder.read_table(file) for file in files})  # type: ignore[misc]
+
+    @property
+    def name(self) -> str:
+        """What the trace is called."""
+        return str(self.summary["info"]["name"])
+
+    @property
+    def table_names(self) -> list[str]:
+        """Names that `table` knows."""
+        return list(self._tables)
+
+    def table(self, name: str) -> ArrowTable:
+        """A table such as `"miss_ratio"`, for anything that speaks the Arrow PyCapsule interface."""
+        if name not in self._tables:
+            known = ", ".join(self._tables)
+            raise _core.FlashtwinError(f"no table is called '{name}'; there are: {known}")
+        return self._tables[name]()
+
+    @cached_property
+    def row(self) -> dict[str, Any]:
+        """Every scalar under one dotted name, with what advice is made from: one row of `traces.parquet`."""
+        import pyarrow
+
+        tables = {name: pyarrow.table(self.table(name)).to_pylist() for name in rows.TABLES if name in self._tables}
+        return dict(rows.flat(self.summary, tables))
+
+    @cached_property
+    def advice(self) -> list[advice.Advice]:
+        """What would pay on this workload, one entry a topic."""
+        return advice.advise(self.row)
+
+    def chart(self, name: str) -> Figure:
+        """One of the report's charts of the workload, as a Matplotlib figure."""
+        from flashtwin import report
+
+        with TemporaryDirectory(prefix="flashtwin-") as scratch:
+            self.write_into(Path(scratch))
+            return report.chart(name, scratch)
+
+    def write(self, path: str | Path) -> Path:
+        """Writes `characterization.json`, `advice.json` and the tables into a folder, made if need be; returns it."""
+        with folder.prepared(path, holding=folder.CHARACTERIZATION) as ready:
+            self.write_into(ready)
+        return ready
+
+    def write_into(self, path: Path) -> None:
+        """`write`, into a folder that is known to be ours."""
+        folder.write_workload(path, {name: self.table(name) for name in self._tables})
+        folder.write_json(path / folder.ADVICE, {"advice": [asdict(entry) for entry in self.advice]})
+        folder.write_json(path / folder.CHARACTERIZATION, {"flashtwin": _core.__version__, **self.summary})
+
+
+def characterize(
+    trace: Trace | str | Path,
+    *,
+    period_s: float = PERIOD_S,
+    sample: float | None = None,
+    sample_seed: int | None = None,
+    stream: bool = False,
+    direction: Direction | None = None,
+    page_bytes: int | None = None,
+    partitions: Sequence[int] | None = None,
+    over_provisioning_percent: Sequence[int] | None = None,
+    block_pages: Sequence[int] | None = None,
+    planes: Sequence[int] | None = None,
+    threads: int = 0,
+    format: str | None = None,  # noqa: A002 - as in `open`
+    on_bad_line: OnBadLine = "fail",
+    progress: Progress | None = None,
+) -> Characterization:
+    """Measures everything that docs/characterization.md defines.
+
+    Args:
+        trace: what `open` returned, or a path.
+        period_s: length of a period in seconds of the trace's clock.
+        sample: look at this share of pages and contents only, chosen by hash; errors are stated.
+        sample_seed: another seed chooses others.
+        stream: read a path several times with bounded memory instead of once into memory.
+        direction: of logical locality: `"forward"` (met by a later request) or `"backward"`.
+        page_bytes: the page size at which all partitions and over-provisionings are simulated; 4,096 by default.
+        partitions: numbers of partitions simulated at that page size.
+        over_provisioning_percent: whole percents simulated at that page size.
+        block_pages: block sizes simulated, in pages.
+        planes: numbers of planes over which duplicates are counted.
+        threads: how many the core uses; 0 is one for each core. Results do not depend on it.
+        format: the format of a path, where its looks leave doubt.
+        on_bad_line: of a path: `"fail"` at a line that cannot be read, or `"skip"` and count it.
+        progress: called with steps done and steps in all about 20 times a second.
+
+    Raises:
+        TraceError: the trace cannot be read.
+        ConfigError: an option is out of range.
+
+    >>> import flashtwin as ft
+    >>> found = ft.characterize("traces/webvm-small.fiu.zst", period_s=120)
+    >>> found.summary["temperature"]["partitions_for_ratio_2"]
+    3
+    >>> [advice.verdict for advice in found.advice if advice.topic == "deduplication"]
+    ['yes']
+    """
+    options = Options(
+        period_s=period_s,
+        sample_rate=sample,
+        sample_seed=sample_seed,
+        planes=planes,
+        direction=direction,
+        page_bytes=page_bytes,
+        partitions=partitions,
+        over_provisioning_percent=over_provisioning_percent,
+        block_pages=block_pages,
+        threads=threads,
+    )
+    reading = Reading(format, on_bad_line)
+    return measure(trace, options, reading, stream=stream, progress=progress)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a trace that is given as a path."""
+
+    format: str | None = None
+    on_bad_line: OnBadLine = "fail"
+    sort_window_ns: int = 1_000_000_000
+    blkparse_action: BlkparseAction = "D"
+
+
+def measure(
+    trace: Trace | str | Path,
+    options: Options,
+    reading: Reading,
+    *,
+    stream: bool = False,
+    progress: Progress | None = None,
+) -> Characterization:
+    """`characterize` with its options gathered; for the modules of this package."""
+    native = _measured(trace, options.json(), reading, stream, progress)
+    summary: dict[str, Any] = json.loads(native.summary_json)
+    tables = {name: lambda name=name: native.table(name) for name in native.table_names}
+    return Characterization(summary, tables)
+
+
+def _measured(
+    trace: Trace | str | Path, options: str, reading: Reading, stream: bool, progress: Progress | None
+) -> _core.Characterization:
+    if stream and not isinstance(trace, Trace):
+        return _core.characterize_stream(
+            trace,
+            reading.format,
+            reading.on_bad_line,
+            reading.sort_window_ns,
+            options,
+            progress,
+            reading.blkparse_action,
+        )
+    if not isinstance(trace, Trace):
+        trace = open_trace(
+            trace,
+            reading.format,
+            on_bad_line=reading.on_bad_line,
+            sort_window_ns=reading.sort_window_ns,
+            blkparse_action=reading.blkparse_action,
+            progress=progress,
+        )
+    return trace.native.characterize(options, progress)

@@ -1,0 +1,197 @@
+"""What `characterize` and `advise` share: options of the metrics, and showing the most telling numbers."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from flashtwin import folder
+from flashtwin.advice import ENTRIES
+from flashtwin.batch import Batch
+from flashtwin.characterization import Characterization, Options, Reading
+from flashtwin.cli._options import Command, Duration, how_to_read
+from flashtwin.cli._talk import data, data_json, pairs, say, table
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """How to read traces and what to measure."""
+
+    options: Options
+    reading: Reading
+    stream: bool
+
+    @staticmethod
+    def stem(path: str) -> str:
+        """The trace's name without folder and endings."""
+        return "stdin" if path == "-" else Path(path).name.split(".")[0]
+
+    def key(self, path: str) -> str:
+        """Names all that the result of a single trace depends on."""
+        file = Path(path)
+        status = file.stat() if path != "-" and file.is_file() else None
+        made_from = [status.st_size, status.st_mtime_ns] if status is not None else [None]
+        return folder.characterization_key(
+            file.name, *made_from, self.options.key(), asdict(self.reading), self.stream
+        )  # fmt: skip
+
+
+class Numbers(click.ParamType[tuple[int, ...]]):
+    """Whole numbers from 1 up, separated by commas: `1,4,8`."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """Reads the text."""
+        if isinstance(value, tuple):
+            return value
+        parts = str(value).split(",")
+        if not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
+            self.fail(f"'{value}' is not a list of whole numbers from 1 up, such as 1,4,8", param, ctx)
+        return tuple(map(int, parts))
+
+
+class PageSize(click.ParamType[int]):
+    """Bytes, a power of two from 512 up: `4096` or `4K`."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Reads the text."""
+        parts = re.fullmatch(r"(\d+)([kK]?)", str(value).strip())
+        size = int(parts[1]) * (1024 if parts[2] else 1) if parts else 0
+        if size < 512 or size & (size - 1):
+            self.fail(f"'{value}' is not a page size, a power of two from 512 up, such as 4096 or 4K", param, ctx)
+        return size
+
+
+def measuring_options(command: Command) -> Command:
+    """How to read and what to measure; the verb gets `measuring`."""
+    options: tuple[Any, ...] = (
+        *how_to_read(),
+        click.option(
+            "--period", type=Duration(), metavar="TIME", default="1d", show_default=True, help="Length of a period."
+        ),
+        click.option("--stream", is_flag=True, help="Read the file several times with bounded memory."),
+        click.option(
+            "--sample",
+            type=click.FloatRange(min=0, max=1, min_open=True),
+            metavar="RATE",
+            help="Look at this share of pages and contents, chosen by hash; errors are stated.",
+        ),
+        click.option("--sample-seed", type=click.IntRange(min=0), metavar="N", help="Another seed chooses others."),
+        click.option(
+            "--direction",
+            type=click.Choice(["forward", "backward"]),
+            help="Logical locality: is a request met by a later one, or does it meet an earlier one?",
+        ),
+        click.option(
+            "--page-bytes",
+            type=PageSize(),
+            metavar="SIZE",
+            help="Page size of the whole grid of write amplifications.  [default: 4K]",
+        ),
+        click.option(
+            "--partitions", type=Numbers(), metavar="A,B,...", help="Partitions in it.  [default: 1,2,4,8,12,16,24]"
+        ),
+        click.option(
+            "--op", type=Numbers(), metavar="A,B,...", help="Over-provisionings in it, in percent.  [default: 7,28,50]"
+        ),
+        click.option("--block-pages", type=Numbers(), metavar="A,B,...", help="Pages of a block.  [default: 128]"),
+    )
+
+    @functools.wraps(command)
+    def gathered(**arguments: Any) -> Any:
+        arguments["measuring"] = _gather(arguments)
+        return command(**arguments)
+
+    wrapped: Any = gathered
+    for option in reversed(options):
+        wrapped = option(wrapped)
+    return cast("Command", wrapped)
+
+
+def _gather(arguments: dict[str, Any]) -> Measuring:
+    reading = Reading(
+        format=arguments.pop("format_"),
+        on_bad_line=arguments.pop("on_bad_line"),
+        sort_window_ns=round(arguments.pop("sort_window") * 1e9),
+        blkparse_action=arguments.pop("blkparse_action"),
+    )
+    options = Options(
+        period_s=arguments.pop("period"),
+        sample_rate=arguments.pop("sample"),
+        sample_seed=arguments.pop("sample_seed"),
+        direction=arguments.pop("direction"),
+        page_bytes=arguments.pop("page_bytes"),
+        partitions=arguments.pop("partitions"),
+        over_provisioning_percent=arguments.pop("op"),
+        block_pages=arguments.pop("block_pages"),
+        threads=0,
+    )
+    return Measuring(options, reading, arguments.pop("stream"))
+
+
+#: The figures shown: label, key of the row, how it is written, and a short label for the table of many traces.
+_FIGURES: tuple[tuple[str, str, Callable[[Any], str], str], ...] = (
+    ("requests", "info.requests", lambda n: f"{n:,}", "requests"),
+    ("  writes among them", "info.writes", lambda n: f"{n:,}", "writes"),
+    ("duplicates among page writes, %", "info.duplicate_write_percent", lambda p: f"{p:.1f}", "duplicate %"),
+    ("fingerprints for 90 % of the repeats", ENTRIES, lambda n: f"{n:,}", ""),
+    ("reads of what was popular before, %", "drift.popular_before_percent", lambda p: f"{p:.1f}", "popular %"),
+    ("partitions for f_r <= 2", "partitions_fr2", lambda n: f"{n:,}", ""),
+    ("partitions for f_r <= 3", "partitions_fr3", lambda n: f"{n:,}", "partitions"),
+    ("write amplification, OP 7 %, 1 partition", "wa_partitions_1", lambda r: f"{r:.3f}", "WA 1"),
+    ("  with those for f_r <= 3", "wa_fr3", lambda r: f"{r:.3f}", "WA f_r<=3"),
+    ("read amplification, 4 KB pages", "ra_4096", lambda r: f"{r:.3f}", ""),
+    ("read amplification, 16 KB pages", "ra_16384", lambda r: f"{r:.3f}", "RA 16K"),
+    ("gain of waiting, writes within 64 pages", "write_gain_of_waiting", lambda r: f"{r:.3f}", ""),
+    ("gain of distance, writes within 250 requests", "write_gain_of_distance", lambda r: f"{r:.3f}", ""),
+)
+
+
+def show(found: Characterization, report: Path | None, *, as_json: bool) -> None:
+    """Prints one characterization: everything as JSON, or the most telling numbers."""
+    if as_json:
+        advice = [asdict(entry) for entry in found.advice]
+        page = {} if report is None else {"report": str(report)}
+        data_json({**found.summary, "row": found.row, "advice": advice, **page})
+        return
+    data(pairs([(label, _cell(found.row, key, write)) for label, key, write, _ in _FIGURES]))
+    if report is not None:
+        data(f"report: {report}")
+
+
+def show_batch(done: Batch, *, as_json: bool) -> None:
+    """Prints many characterizations: a row each, how many enter which statistic, and what failed."""
+    if as_json:
+        failures = [asdict(failure) for failure in done.failures]
+        data_json({"traces": done.rows, "counts": done.counts, "failures": failures, "report": str(done.report)})
+    else:
+        shown = [(short, key, write) for _, key, write, short in _FIGURES if short]
+        body = [[str(row["trace"]), *(_cell(row, key, write) for _, key, write in shown)] for row in done.rows]
+        if body:
+            data(table(["trace", *(short for short, _, _ in shown)], body))
+        counts = done.counts
+        data(
+            f"{counts['traces']} traces; {counts['large_enough']} large enough for statistics, of these "
+            f"{counts['write_amplification']} for write and {counts['read_amplification']} for read amplification"
+        )
+        data(f"report: {done.report}")
+    _complain([(failure.trace, failure.message) for failure in done.failures])
+
+
+def _complain(failures: Sequence[tuple[str, str]]) -> None:
+    for trace, message in failures:
+        say(f"not characterized: {trace}: {message}")
+
+
+def _cell(row: dict[str, Any], key: str, write: Callable[[Any], str]) -> str:
+    value = row.get(key)
+    return "-" if value is None else write(value)

@@ -1,0 +1,47 @@
+"""`flashtwin advise`: what would pay on a workload, in plain words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from flashtwin.characterization import Characterization, measure
+from flashtwin.cli._characterizing import Measuring, measuring_options
+from flashtwin.cli._options import json_option
+from flashtwin.cli._progress import Bars
+from flashtwin.cli._talk import data, data_json
+
+
+@click.command(short_help="Say what would pay on a trace, with the numbers behind it.")
+@click.argument("path", metavar="TRACE")
+@measuring_options
+@json_option
+def advise(path: str, measuring: Measuring, as_json: bool) -> None:
+    """Say what would pay on TRACE: partitions, page size, partial reads, deduplication, replication, waiting.
+
+    TRACE is a file, - for standard input, or a folder that `characterize` or `study` wrote, which is not
+    measured again. What cannot be told from the trace is said to be so. docs/advise.md explains each sentence.
+
+    \b
+    Example:
+      flashtwin advise mail.fiu.zst
+      flashtwin advise mail-workload --json
+    """
+    if Path(path).is_dir():
+        found = Characterization.read(path)
+    else:
+        with Bars() as bars:
+            found = measure(
+                path,
+                measuring.options,
+                measuring.reading,
+                stream=measuring.stream,
+                progress=lambda done, total: bars.job("characterizing", done, total, "steps"),
+            )
+    if as_json:
+        data_json({"trace": found.name, "advice": [asdict(entry) for entry in found.advice]})
+        return
+    for entry in found.advice:
+        data(f"{entry.topic}: {entry.verdict}\n  {entry.sentence}")

@@ -1,0 +1,85 @@
+"""`flashtwin characterize`: what workloads are like to an SSD."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flashtwin import batch, jobs
+from flashtwin.characterization import Characterization
+from flashtwin.cli._characterizing import Measuring, measuring_options, show, show_batch
+from flashtwin.cli._options import json_option, out_option
+from flashtwin.cli._progress import Bars
+from flashtwin.cli._talk import say
+
+
+@click.command(short_help="Measure what traces are like to an SSD.")
+@click.argument("paths", metavar="TRACE...", nargs=-1, required=True)
+@measuring_options
+@click.option(
+    "--workers", type=click.IntRange(min=0), default=0, help="Traces that are read at once; 0: one for each core."
+)
+@click.option(
+    "--reports/--no-reports", default=True, show_default=True, help="Draw a page for each trace; it takes seconds."
+)
+@out_option("Folder for results and report.  [default: the trace's name and -workload, or workloads]")
+@json_option
+@click.pass_context
+def characterize(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    measuring: Measuring,
+    workers: int,
+    reports: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Measure what each TRACE is like to an SSD, as docs/characterization.md defines it, and write a report.
+
+    TRACE is a file, or - for standard input. With several, or with a folder, each trace gets a folder of its
+    own below DIR/traces, and DIR a table with a row for each and the distributions over all; a trace that
+    cannot be read is named at the end (exit status 1) and does not stop the others. Run again with the same
+    folder, only what is new is computed.
+
+    \b
+    Example:
+      flashtwin characterize mail.fiu.zst --out mail-workload
+      flashtwin characterize huge.csv.gz --stream --sample 0.01
+      flashtwin characterize traces/ --workers 2 --partitions 1,4,8 --op 7,28 --no-reports --out all
+    """
+    if len(paths) == 1 and not Path(paths[0]).is_dir():
+        _one(paths[0], measuring, out, reports=reports, as_json=as_json)
+        return
+    with Bars() as bars:
+        done = batch.run(
+            paths,
+            out or Path("workloads"),
+            measuring.options,
+            measuring.reading,
+            stream=measuring.stream,
+            reports=reports,
+            workers=workers,
+            progress=lambda count, total: bars.job("characterizing", count, total, "traces"),
+            notify=say,
+        )
+    show_batch(done, as_json=as_json)
+    if done.failures:
+        ctx.exit(1)
+
+
+def _one(path: str, measuring: Measuring, out: Path | None, *, reports: bool, as_json: bool) -> None:
+    """One trace: its folder and its report, whether or not they were there before."""
+    target = out or Path(f"{measuring.stem(path)}-workload")
+    job = jobs.Job(
+        path, path, str(target), measuring.options, measuring.reading, measuring.stream, reports, measuring.key(path)
+    )
+    if path != "-" and job.is_done:
+        say(f"reusing {target}: same file, same options")
+        found = Characterization.read(target)
+    else:
+        with Bars() as bars:
+            found = jobs.do(job, lambda done, total: bars.job("characterizing", done, total, "steps"))
+    show(found, target / "report.html" if reports else None, as_json=as_json)
+    if not reports:
+        say(f"results: {target}")

@@ -1,0 +1,61 @@
+"""One trace of many: what is to be done with it, and doing it. Runs in this process or in a worker's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from flashtwin import folder
+from flashtwin.characterization import Characterization, Options, Reading, measure
+
+
+@dataclass(frozen=True)
+class Job:
+    """A trace to characterize into a folder."""
+
+    name: str
+    path: str
+    out: str
+    options: Options
+    reading: Reading
+    stream: bool
+    #: Whether a page is drawn, which takes longer than measuring a small trace.
+    report: bool
+    #: Names all that the result depends on; noted when it is complete.
+    key: str
+
+    def as_json(self) -> dict[str, Any]:
+        """For a worker."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Job:
+        """From its parent."""
+        options, reading = Options(**value.pop("options")), Reading(**value.pop("reading"))
+        return cls(**value, options=options, reading=reading)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the folder holds the complete result of this very job."""
+        out = Path(self.out)
+        return folder.characterized_from(out) == self.key and (not self.report or (out / "report.html").is_file())
+
+
+def do(job: Job, progress: Callable[[int, int], None] | None = None) -> Characterization:
+    """Characterizes the trace, writes its folder and its report; complete or not at all.
+
+    Raises:
+        FlashtwinError: the trace cannot be read, or the folder not be written.
+    """
+    from flashtwin import report
+
+    with folder.prepared(job.out, holding=folder.CHARACTERIZATION) as path:
+        found = measure(job.path, job.options, job.reading, stream=job.stream, progress=progress)
+        folder.record_characterization(path, "")
+        found.write(path)
+        if job.report:
+            report.build(path)
+        folder.record_characterization(path, job.key)
+    return found

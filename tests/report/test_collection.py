@@ -1,0 +1,163 @@
+"""The report over many traces, and that of one trace without runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from matplotlib.figure import Figure
+from test_page import check, chromium
+from tests import fabricated
+
+from flashtwin import across, folder, report, rows
+from flashtwin.report import style
+from flashtwin.report.charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS
+from flashtwin.report.charts.base import Drawing
+from flashtwin.report.results import Collection, Study, Workload, load, load_any
+
+
+def write_collection(path: Path, traces: int) -> Path:
+    """A folder of many traces as `characterize` writes it, but for the traces themselves."""
+    found = []
+    for seed in range(traces):
+        native = fabricated.Native(f"t{seed}", seed)
+        tables = {name: native.table(name).to_pylist() for name in native.table_names}
+        category = "mail" if seed % 2 else "web"
+        found.append(across.Traced(f"t{seed}", category, rows.flat(native.summary, tables), tables))
+    who = across.entrants(found)
+    columns = list(zip(*across.distributions(who), strict=True)) or [()] * len(across.COLUMNS)
+    kinds = [pa.string(), pa.string(), pa.float64(), pa.string(), pa.float64(), pa.string()]
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    path.mkdir(parents=True, exist_ok=True)
+    folder.write_table(path / "distributions.parquet", pa.table(dict(zip(across.COLUMNS, arrays, strict=True))))
+    folder.write_json(path / "traces.json", {"flashtwin": "0.1.0", "counts": who.counts})
+    failure = {"trace": "bad <b>", "message": "bad.csv:7: size '40x6' is not a number of bytes"}
+    folder.write_json(path / "failures.json", {"failures": [failure]})
+    return path
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_collection(tmp_path_factory.mktemp("collection"), 8)
+
+
+@pytest.fixture(scope="module")
+def workload(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = fabricated.write(tmp_path_factory.mktemp("workload"))
+    report.build(path)
+    return path
+
+
+def draw(name: str, path: Path) -> Drawing:
+    results = load_any(path)
+    assert isinstance(results, Collection)
+    with style.styled():
+        return ACROSS_CHARTS[name].draw(results)
+
+
+@pytest.mark.parametrize("name", list(ACROSS_CHARTS))
+def test_draws_says_and_gives_data(name: str, collection: Path) -> None:
+    drawing = draw(name, collection)
+    assert isinstance(drawing.figure, Figure)
+    assert 1 <= len(drawing.sees) <= 4
+    assert drawing.data.rows
+    for sentence in drawing.sees:
+        assert sentence.endswith("."), sentence
+        assert "nan" not in sentence.lower().split(), sentence
+    assert isinstance(report.chart(name, collection), Figure)
+
+
+@pytest.mark.parametrize("name", list(ACROSS_CHARTS))
+def test_nobody_large_enough_is_said(name: str, tmp_path: Path) -> None:
+    drawing = draw(name, write_collection(tmp_path, 0))
+    assert drawing.figure is None
+    assert drawing.absent[0].startswith("No trace enters this statistic: it takes ")
+
+
+@pytest.mark.parametrize("name", list(ACROSS_CHARTS))
+def test_one_trace_is_enough_to_draw(name: str, tmp_path: Path) -> None:
+    assert draw(name, write_collection(tmp_path, 1)).figure is not None
+
+
+def test_page_of_many_traces(collection: Path, tmp_path: Path) -> None:
+    page = report.build(collection, out=tmp_path)
+    checker = check(page)
+    assert "bad <b>" in checker.text
+    assert "size '40x6' is not a number" in checker.text
+    assert {f"chart-{name}" for name in ACROSS_CHARTS} <= set(checker.ids)
+    assert not {"systems", "choices", "findings", "advice"} & set(checker.ids)
+    anchors = [target[1:] for target in checker.loads if target.startswith("#")]
+    assert set(anchors) <= set(checker.ids)
+    assert report.findings(collection) == []
+
+
+def test_page_of_a_workload(workload: Path) -> None:
+    checker = check(workload / "report.html")
+    assert {"advice", "workload", "contents", "writing", "reading", "locality", "made"} <= set(checker.ids)
+    assert not {"systems", "choices", "findings"} & set(checker.ids)
+    for entry in fabricated.characterization().advice:
+        # Names between backticks are set as code on the page.
+        assert entry.sentence.replace("`", "") in re.sub(r"\s+", " ", checker.text.replace("\u00a0", " "))
+
+
+def test_same_results_same_bytes(workload: Path, collection: Path, tmp_path: Path) -> None:
+    for source in (workload, collection):
+        first, second = (report.build(source, out=tmp_path / source.name / name).read_bytes() for name in ("a", "b"))
+        assert first == second
+
+
+def test_kinds_of_results(workload: Path, collection: Path, four: Path) -> None:
+    assert type(load_any(workload)) is Workload
+    assert type(load_any(collection)) is Collection
+    assert type(load_any(four)) is Study
+    for path in (workload, collection):
+        with pytest.raises(report.ReportError, match="holds no runs"):
+            load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("response", "a study"), ("temperature", "one trace"), ("across_knee", "many traces")]
+)
+def test_a_chart_of_another_kind_of_results_is_refused(name: str, kind: str, workload: Path, collection: Path) -> None:
+    with pytest.raises(report.ReportError, match=f"'{name}' is drawn from the results of {kind}"):
+        report.chart(name, workload if name in {**CHARTS, **ACROSS_CHARTS} else collection)
+
+
+def test_no_content_is_a_line_each(tmp_path: Path) -> None:
+    path = fabricated.write(tmp_path / "plain", content=False)
+    results = load_any(path)
+    assert isinstance(results, Workload)
+    for name in ("popularity_reads", "popularity_drift", "stability", "space", "planes"):
+        with style.styled():
+            drawing = WORKLOAD_CHARTS[name].draw(results)
+        assert drawing.figure is None
+        assert drawing.absent == ("The trace carries no content.",)
+
+
+def test_a_sample_is_said_on_top(tmp_path: Path) -> None:
+    native = fabricated.Native()
+    native.summary["options"]["sample_rate"] = 0.01
+    tables = {name: lambda name=name: native.table(name) for name in native.table_names}
+    path = fabricated.Characterization(native.summary, tables).write(tmp_path / "sampled")
+    text = check(report.build(path)).text
+    assert re.search(r"from a sample:\s1.0\s%", text)
+
+
+@pytest.mark.parametrize("kind", ["workload", "collection"])
+def test_looks_like_a_page_in_a_browser(kind: str, workload: Path, collection: Path, tmp_path: Path) -> None:
+    page = workload / "report.html" if kind == "workload" else report.build(collection, out=tmp_path / "page")
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text(encoding="utf-8"))
+    probe = """<script>addEventListener("load", () => {
+      const sizes = [...document.querySelectorAll(".chart svg")].map((svg) => svg.getBoundingClientRect());
+      const sized = sizes.every((box) => box.width > 600 && box.height > 80);
+      const fits = document.documentElement.scrollWidth <= innerWidth;
+      document.title = `PROBE ${sizes.length} ${sized} ${fits}`;
+    });</script></body>"""
+    copy = tmp_path / "probe.html"
+    copy.write_text(text.replace("</body>", probe), encoding="utf-8")
+    found = re.search(r"PROBE (\d+) (\w+) (\w+)", chromium(copy, tmp_path / "none", tmp_path / "profile", "--dump-dom"))
+    assert found, "the page's load event did not come"
+    charts = WORKLOAD_CHARTS if kind == "workload" else ACROSS_CHARTS
+    assert found.groups() == (str(len(charts)), "true", "true")

@@ -1,0 +1,215 @@
+"""Advice from hand-made numbers: every threshold from both sides, and what is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from flashtwin import advice
+
+from . import fabricated
+
+#: A workload that everything pays on.
+GOOD: dict[str, Any] = {
+    "info.writes": 1_000_000,
+    "info.reads": 1_000_000,
+    "info.has_content": True,
+    "info.duplicate_write_percent": 57.6,
+    "write_amplification.page_writes": 1_000_000,
+    "write_amplification.writes_per_page_mean": 8.0,
+    "partitions_fr3": 6,
+    "partitions_fr2": 9,
+    "wa_partitions_1": 2.0,
+    "wa_fr3": 1.5,
+    "wa_fr2": 1.45,
+    "overhead_fr3": 0.05,
+    **{f"wa_fr3_{size}": 1.5 for size in advice.PAGE_SIZES},
+    **{f"ra_{size}": 1.0 + size / 16_384 for size in advice.PAGE_SIZES},
+    **{f"read_full_ns_{size}": 10e9 * size / 4_096 for size in advice.PAGE_SIZES},
+    "read_partial_ns_16384": 10e9,
+    advice.ENTRIES: 11_046,
+    advice.SPACE: 48.0,
+    "drift.periods": 7,
+    "drift.popular_before_percent": 60.0,
+    "drift.read_before_percent": 75.0,
+    "drift.first_read_percent": 7.0,
+    "write_gain_of_waiting": 0.5,
+    "write_gain_of_distance": 0.3,
+}
+
+TOPICS = ["partitions", "page size", "partial reads", "deduplication", "replication", "waiting"]
+
+
+def on(topic: str, **changes: Any) -> advice.Advice:
+    """The advice on a topic when some of the good numbers are others; None takes a number away."""
+    row = {**GOOD, **{key.replace("__", "."): value for key, value in changes.items()}}
+    return next(entry for entry in advice.advise(row) if entry.topic == topic)
+
+
+def test_always_the_same_topics_in_the_same_order() -> None:
+    assert [entry.topic for entry in advice.advise(GOOD)] == TOPICS
+    assert [entry.topic for entry in advice.advise({})] == TOPICS
+
+
+def test_what_is_missing_is_not_guessed() -> None:
+    for entry in advice.advise({}):
+        assert entry.verdict == "unknown"
+        assert "cannot be told, because" in entry.sentence
+        assert not entry.numbers
+
+
+@pytest.mark.parametrize("row", [GOOD, {}, dict.fromkeys(GOOD, 0)], ids=["good", "empty", "zeros"])
+def test_every_sentence_is_one(row: dict[str, Any]) -> None:
+    for entry in advice.advise(row):
+        assert entry.sentence.endswith(".")
+        assert "nan" not in entry.sentence.lower().split()
+        assert "None" not in entry.sentence
+
+
+def test_sentences_hold_the_numbers() -> None:
+    good = {entry.topic: entry for entry in advice.advise(GOOD)}
+    for words in ("6 partitions", "9 within 2", "2.00 with one", "1.50 with 6", "1.45 with 9", "25 % less", "5.0 %"):
+        assert words in good["partitions"].sentence
+    assert good["partitions"].numbers["saved_percent"] == pytest.approx(25.0)
+    # CA-SSD, Fig. 3: 11,046 positions at 28 B each; the paper's 600 KB are those of twice as many.
+    assert good["deduplication"].numbers["fingerprint_bytes"] == 11_046 * 28
+    assert "302.0 KB" in good["deduplication"].sentence
+    assert "75 % less" in good["partial reads"].sentence
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({}, "6 partitions"),
+        ({"wa_fr3": 1.9}, "6 partitions"),  # exactly 5 % saved
+        ({"wa_fr3": 1.901}, "not worth it"),
+        ({"wa_fr3": 2.2}, "not worth it"),
+        ({"wa_partitions_1": 1.05, "wa_fr3": 0.99}, "6 partitions"),
+        ({"wa_partitions_1": 1.049, "wa_fr3": 1.0}, "not needed"),
+        ({"overhead_fr3": 1.0}, "6 partitions"),
+        ({"overhead_fr3": 1.01}, "too small a device"),
+        ({"wa_fr3": None}, "unknown"),
+        ({"partitions_fr3": None}, "unknown"),
+        ({"partitions_fr3": 1, "partitions_fr2": 1}, "1 partition"),
+    ],
+)
+def test_partitions(changes: dict[str, Any], verdict: str) -> None:
+    assert on("partitions", **changes).verdict == verdict
+
+
+def test_partitions_say_why_they_cannot_be_told() -> None:
+    found = on("partitions", wa_fr3=None, wa_why_missing="The active blocks do not fit.")
+    assert found.sentence.endswith("cannot be told, because the active blocks do not fit.")
+    assert "the trace has no writes" in on("partitions", partitions_fr3=None, info__writes=0).sentence
+
+
+@pytest.mark.parametrize(
+    ("changes", "weak"),
+    [
+        ({}, False),
+        ({"write_amplification__page_writes": 100_000}, False),
+        ({"write_amplification__page_writes": 99_999}, True),
+        ({"write_amplification__writes_per_page_mean": 4.0}, False),
+        ({"write_amplification__writes_per_page_mean": 3.9}, True),
+    ],
+)
+def test_too_few_writes_are_a_reservation(changes: dict[str, Any], weak: bool) -> None:
+    assert ("a weak statement" in on("partitions", **changes).sentence) is weak
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({}, "4 KB"),
+        ({"read_full_ns_8192": 11e9}, "8 KB"),  # exactly 10 % dearer
+        ({"read_full_ns_8192": 11.01e9}, "4 KB"),
+        ({"read_full_ns_8192": 10e9, "wa_fr3_8192": 1.66}, "4 KB"),
+        ({"read_full_ns_32768": 1e9, "wa_fr3_32768": 3.0}, "4 or 32 KB"),
+        ({"info__reads": 4_999}, "32 KB"),  # reading is not judged, writing costs the same
+        ({"info__reads": 5_000}, "4 KB"),
+    ],
+)
+def test_page_size(changes: dict[str, Any], verdict: str) -> None:
+    assert on("page size", **changes).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("partial", "verdict", "words"),
+    [
+        (20e9, "yes", "pay much"),
+        (20.1e9, "yes", "Partial reads pay:"),
+        (36e9, "yes", "Partial reads pay:"),
+        (36.1e9, "no", "bring little"),
+        (40e9, "no", "bring little"),
+        (40.1e9, "no", "cost more than they save"),
+        (None, "unknown", "cannot be told"),
+    ],
+)
+def test_partial_reads(partial: float | None, verdict: str, words: str) -> None:
+    found = on("partial reads", read_partial_ns_16384=partial)
+    assert found.verdict == verdict
+    assert words in found.sentence
+
+
+@pytest.mark.parametrize(("reads", "verdict"), [(5_000, "yes"), (4_999, "unknown")])
+def test_partial_reads_need_reads(reads: int, verdict: str) -> None:
+    assert on("partial reads", info__reads=reads).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("share", "verdict"),
+    [(0.0, "no"), (9.99, "no"), (10.0, "some"), (33.62, "some"), (33.63, "yes"), (100.0, "yes"), (None, "unknown")],
+)
+def test_deduplication(share: float | None, verdict: str) -> None:
+    assert on("deduplication", info__duplicate_write_percent=share).verdict == verdict
+
+
+def test_no_content_is_a_reason() -> None:
+    for topic, key in (
+        ("deduplication", "info__duplicate_write_percent"),
+        ("replication", "drift__popular_before_percent"),
+    ):
+        assert "carries no content" in on(topic, info__has_content=False, **{key: None}).sentence
+
+
+@pytest.mark.parametrize(
+    ("popular", "read", "verdict"),
+    [
+        (50.0, 60.0, "yes"),
+        (49.9, 60.0, "with many copies"),
+        (49.9, 50.0, "with many copies"),
+        (49.9, 49.9, "some"),
+        (20.0, 49.9, "some"),
+        (19.9, 49.9, "no"),
+        (None, None, "unknown"),
+    ],
+)
+def test_replication(popular: float | None, read: float | None, verdict: str) -> None:
+    changes = {"drift__popular_before_percent": popular, "drift__read_before_percent": read}
+    assert on("replication", **changes).verdict == verdict
+
+
+def test_one_period_says_nothing_of_the_next() -> None:
+    assert "--period" in on("replication", drift__popular_before_percent=None, drift__periods=1).sentence
+
+
+@pytest.mark.parametrize(
+    ("wait", "distance", "verdict"),
+    [
+        (0.5, 0.3, "yes"),
+        (0.3, 0.3, "yes"),
+        (0.3, 0.31, "some"),
+        (0.1, 0.5, "some"),
+        (0.09, 0.5, "no"),
+        (0.09, 0.09, "no"),
+    ],
+)
+def test_waiting(wait: float, distance: float, verdict: str) -> None:
+    assert on("waiting", write_gain_of_waiting=wait, write_gain_of_distance=distance).verdict == verdict
+
+
+def test_the_row_holds_all_that_advice_asks_for() -> None:
+    found = fabricated.characterization()
+    assert set(GOOD) <= set(found.row)
+    assert "unknown" not in {entry.verdict for entry in found.advice}

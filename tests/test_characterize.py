@@ -1,0 +1,323 @@
+"""`flashtwin characterize` and `advise`: one trace, many, broken ones, again, interrupted, in parallel."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import polars
+import pytest
+
+import flashtwin as ft
+from flashtwin import across, batch
+
+from .conftest import PROGRAM, Cli, clean_environment, fiu_trace
+from .test_bad_input import complains
+from .test_determinism import contents
+
+#: Tables that every trace with reads, writes and contents has.
+TABLES = {
+    "periods",
+    "request_sizes",
+    "interarrival",
+    "popularity",
+    "popularity_by_period",
+    "popularity_stability",
+    "space",
+    "duplicates_by_plane",
+    "miss_ratio",
+    "popular_miss_ratio",
+    "temperature",
+    "partitions",
+    "f_min",
+    "write_amplification",
+    "logical_locality",
+    "locality_gain",
+}
+SHORT = ("--period", "0.05s")
+#: Without the pages, which take seconds to draw.
+BRIEF = (*SHORT, "--no-reports")
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """Three small traces in two folders, one file that is none, and what lies beside traces."""
+    folder = tmp_path / "many"
+    for name, requests in (("mail/a", 1500), ("mail/b", 1800), ("web/a", 1200)):
+        path = folder / f"{name}.fiu"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(fiu_trace(requests))
+    (folder / "broken.fiu").write_text("not a trace\n")
+    (folder / "README.md").write_text("what these are\n")
+    (folder / ".hidden").write_text("not to be looked at\n")
+    return folder
+
+
+def test_one_trace(cli: Cli, small_trace: Path, tmp_path: Path, golden: Callable[[str, str], None]) -> None:
+    done = cli("characterize", "small.fiu", *SHORT)
+    assert (done.status, done.err) == (0, ""), done.err
+    golden("characterize.txt", done.out)
+    folder = tmp_path / "small-workload"
+    assert {"characterization.json", "advice.json", "report.html", "charts", "workload"} <= {
+        path.name for path in folder.iterdir()
+    }
+    assert {path.stem for path in (folder / "workload").iterdir()} >= TABLES
+    summary = json.loads((folder / "characterization.json").read_text())
+    assert summary["info"]["requests"] == 2000
+    assert summary["flashtwin"] == ft.__version__
+
+
+def test_advice_in_words(cli: Cli, small_trace: Path, golden: Callable[[str, str], None]) -> None:
+    done = cli("advise", "small.fiu", *SHORT)
+    assert (done.status, done.err) == (0, ""), done.err
+    golden("advise.txt", done.out)
+
+
+def test_advice_of_a_folder_is_that_of_the_trace(cli: Cli, small_trace: Path) -> None:
+    assert cli("characterize", "small.fiu", *BRIEF, "--out", "out").status == 0
+    of_folder = cli("advise", "out", "--json")
+    assert of_folder.status == 0, of_folder.err
+    assert json.loads(of_folder.out) == json.loads(cli("advise", "small.fiu", *SHORT, "--json").out)
+
+
+def test_json_holds_what_the_files_hold(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    done = cli("characterize", "small.fiu", *BRIEF, "--out", "out", "--json")
+    printed = json.loads(done.out)
+    summary = json.loads((tmp_path / "out" / "characterization.json").read_text())
+    assert {key: printed[key] for key in summary if key != "flashtwin"} == {
+        key: value for key, value in summary.items() if key != "flashtwin"
+    }
+    assert printed["advice"] == json.loads((tmp_path / "out" / "advice.json").read_text())["advice"]
+    assert printed["row"]["info.requests"] == 2000
+
+
+def test_a_study_holds_the_characterization_too(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    assert cli("study", "small.fiu", *SHORT, "--systems", "conventional", "--out", "study").status == 0
+    assert cli("characterize", "small.fiu", *BRIEF, "--out", "alone").status == 0
+    for name in ("characterization.json", "advice.json", *(f"workload/{table}.parquet" for table in TABLES)):
+        assert (tmp_path / "study" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes(), name
+    page = (tmp_path / "study" / "report.html").read_text()
+    assert 'id="advice"' in page
+    assert 'id="chart-temperature"' in page
+
+
+def test_streamed_is_the_same_as_in_memory(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    assert cli("characterize", "small.fiu", *BRIEF, "--out", "memory").status == 0
+    streamed = cli("characterize", "small.fiu", *BRIEF, "--stream", "--out", "stream")
+    assert streamed.status == 0, streamed.err
+    memory, stream = (contents(tmp_path / name / "workload") for name in ("memory", "stream"))
+    assert [name for name in memory if stream[name] != memory[name]] == []
+
+
+def test_many_traces(cli: Cli, many: Path, tmp_path: Path) -> None:
+    done = cli("characterize", many, *SHORT, "--out", "all", "--workers", "2")
+    assert done.status == 1
+    assert "not characterized: broken:" in done.err
+    assert "Traceback" not in done.err
+    lines = done.out.splitlines()
+    assert [line.split()[0] for line in lines[:4]] == ["trace", "b", "mail-a.fiu", "web-a.fiu"]
+    assert lines[-1] == "report: all/report.html"
+    out = tmp_path / "all"
+    rows = polars.read_parquet(out / "traces.parquet")
+    assert rows["trace"].to_list() == ["b", "mail-a.fiu", "web-a.fiu"]
+    assert rows["category"].to_list() == ["mail", "mail", "web"]
+    assert rows["info.requests"].to_list() == [1800, 1500, 1200]
+    assert polars.read_parquet(out / "distributions.parquet").columns == list(across.COLUMNS)
+    failures = json.loads((out / "failures.json").read_text())["failures"]
+    assert [failure["trace"] for failure in failures] == ["broken"]
+    assert json.loads((out / "traces.json").read_text())["counts"]["traces"] == 3
+    page = (out / "report.html").read_text()
+    assert "broken" in page
+    assert "No trace enters this statistic" in page
+    for name in ("b", "mail-a.fiu", "web-a.fiu"):
+        assert (out / "traces" / name / "report.html").is_file()
+
+
+def test_any_number_of_workers_writes_the_same_bytes(cli: Cli, many: Path, tmp_path: Path) -> None:
+    for workers in ("1", "2", "3"):
+        assert cli("characterize", many, *BRIEF, "--out", f"w{workers}", "--workers", workers).status == 1
+    one = contents(tmp_path / "w1")
+    for other in ("w2", "w3"):
+        found = contents(tmp_path / other)
+        assert found.keys() == one.keys()
+        # The page of all traces bears the name of its folder.
+        assert [name for name in one if found[name] != one[name] and name != "report.html"] == []
+
+
+def test_done_again_only_what_is_new_is_done(cli: Cli, many: Path, tmp_path: Path) -> None:
+    command = ("characterize", many, *BRIEF, "--out", "all", "--workers", "1")
+    cli(*command)
+    kept = tmp_path / "all" / "traces" / "b" / "characterization.json"
+    before = kept.stat().st_mtime_ns
+    same = cli(*command)
+    assert same.err.startswith("reusing 3 of 4 traces from all: same file, same options\n")
+    assert kept.stat().st_mtime_ns == before
+    (many / "web" / "a.fiu").write_text(fiu_trace(900))
+    changed = cli(*command, "--json")
+    assert changed.err.startswith("reusing 2 of 4 traces")
+    assert {row["trace"]: row["info.requests"] for row in json.loads(changed.out)["traces"]}["web-a.fiu"] == 900
+    assert kept.stat().st_mtime_ns == before
+    assert "reusing" not in cli(*command, "--partitions", "1,2").err
+    (many / "broken.fiu").write_text(fiu_trace(1000))
+    assert cli(*command, "--partitions", "1,2").status == 0
+
+
+def test_a_single_trace_is_not_done_again_either(cli: Cli, small_trace: Path) -> None:
+    first = cli("characterize", "small.fiu", *BRIEF, "--out", "out")
+    again = cli("characterize", "small.fiu", *BRIEF, "--out", "out")
+    assert again.err == "reusing out: same file, same options\nresults: out\n"
+    assert again.out == first.out
+    assert cli("characterize", "small.fiu", "--no-reports", "--period", "0.1s", "--out", "out").err == "results: out\n"
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_interrupted_only_complete_files_are_left(workers: str, tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for name in "abcdefghijkl":
+        (folder / f"{name}.fiu").write_text(fiu_trace(20_000 + ord(name), footprint=5_000))
+    command = [PROGRAM, "characterize", "many", *BRIEF, "--out", "all", "--workers", workers]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as program:
+        deadline = time.monotonic() + 60
+        while not list((tmp_path / "all").glob("traces/*/characterization.json")):
+            assert time.monotonic() < deadline
+            assert program.poll() is None
+            time.sleep(0.002)
+        program.send_signal(signal.SIGINT)
+        _, err = program.communicate(timeout=30)
+    assert program.returncode == 130
+    assert err.decode().splitlines() == ["interrupted; no incomplete file was left"]
+    left = [path.name for path in (tmp_path / "all").rglob("*")]
+    assert not [name for name in left if name.endswith((".partial", ".tmp"))]
+    assert "traces.json" not in left
+    again = subprocess.run(command, cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, check=True)
+    assert again.stderr.startswith("reusing ")
+
+
+def test_a_worker_that_dies_takes_one_trace_with_it(
+    many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    die = (
+        "import os\nfrom flashtwin import jobs, worker\ndo = jobs.do\n"
+        "jobs.do = lambda job, *rest: os.kill(os.getpid(), 9) if job.name == 'b' else do(job, *rest)\n"
+        "worker.main()"
+    )
+    monkeypatch.setattr(batch, "WORKER", (sys.executable, "-c", die))
+    done = ft.characterize_many(many, tmp_path / "all", workers=2, reports=False, period_s=0.05)
+    assert done.traces == ["mail-a.fiu", "web-a.fiu"]
+    failed = {failure.trace: failure.message for failure in done.failures}
+    assert failed.keys() == {"b", "broken"}
+    assert "signal 9" in failed["b"]
+    assert "--stream" in failed["b"]
+
+
+def test_workers_end_with_their_parent(many: Path) -> None:
+    worker = subprocess.Popen(batch.WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    worker.stdin.close()
+    assert worker.wait(timeout=30) == 0
+    worker.stdout.close()
+
+
+def test_names_of_traces(tmp_path: Path) -> None:
+    for name in ("one/x.csv", "two/x.csv", "two/y.csv.gz", "z.csv", "two/.hidden/w.csv", "notes.md"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    found = {name: category for name, (_, category) in batch.find([tmp_path]).items()}
+    assert found == {"one-x.csv": "one", "two-x.csv": "two", "y": "two", "z": ""}
+    assert len(batch.find([tmp_path / "z.csv", tmp_path / "z.csv"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("characterize", "nowhere.fiu"), ("nowhere.fiu", "no such file")),
+        (("characterize", "a.fiu", "b.fiu"), ("a.fiu", "no such file or folder")),
+        (("characterize", "x", "--sample", "0"), ("--sample",)),
+        (("characterize", "x", "--partitions", "1,two"), ("1,two", "1,4,8")),
+        (("characterize", "x", "--partitions", "0"), ("whole numbers",)),
+        (("characterize", "x", "--page-bytes", "5000"), ("5000", "power of two")),
+        (("characterize", "x", "--op", "7.5"), ("7.5",)),
+        (("characterize",), ("TRACE",)),
+        (("advise", "nowhere.fiu"), ("nowhere.fiu", "no such file")),
+    ],
+)
+def test_wrong_usage(arguments: tuple[str, ...], words: tuple[str, ...], cli: Cli, tmp_path: Path) -> None:
+    done = cli(*arguments)
+    complains(done.status, done.err, words)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_without_traces_or_results_is_refused(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for verb, word in (("characterize", "no trace"), ("advise", "characterization.json")):
+        done = cli(verb, "empty")
+        complains(done.status, done.err, ("empty", word))
+
+
+def test_a_folder_of_something_else_is_left_alone(cli: Cli, tmp_path: Path, small_trace: Path) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter1.tex").write_text("years of work")
+    done = cli("characterize", small_trace, "--out", "thesis")
+    complains(done.status, done.err, ("thesis", "chapter1.tex", "empty folder"))
+    assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["chapter1.tex"]
+
+
+def test_a_trace_without_content(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "plain.csv").write_text(
+        "".join(
+            f"12816637200306162{n:02},hm,0,{'Write' if n % 2 else 'Read'},{n * 4096},4096,100\n" for n in range(100)
+        )
+    )
+    done = cli("characterize", "plain.csv", "--no-reports")
+    assert done.status == 0, done.err
+    advice = cli("advise", "plain-workload").out
+    assert "What deduplication saves cannot be told, because the trace carries no content." in advice
+
+
+def test_from_python(small_trace: Path, tmp_path: Path) -> None:
+    found = ft.characterize(small_trace, period_s=0.05)
+    again = ft.characterize(ft.open(small_trace), period_s=0.05, threads=1)
+    assert found.summary == again.summary
+    assert found.row == again.row
+    assert set(found.table_names) >= TABLES
+    assert polars.DataFrame(found.table("partitions")).height > 0
+    with pytest.raises(ft.FlashtwinError, match=r"no table is called 'nope'; there are: .*partitions"):
+        found.table("nope")
+    folder = found.write(tmp_path / "out")
+    read = ft.Characterization.read(folder)
+    assert read.summary == found.summary
+    assert read.row == found.row
+    assert read.advice == found.advice
+    assert found.chart("temperature").axes
+
+
+def test_interrupted_in_python(small_trace: Path) -> None:
+    def interrupt(done: int, total: int) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+
+    with pytest.raises(KeyboardInterrupt):
+        ft.characterize(ft.open(small_trace), progress=interrupt)
+
+
+def test_progress_counts_traces(many: Path, tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    ft.characterize_many(
+        [many / "mail", many / "web"],
+        tmp_path / "all",
+        workers=1,
+        reports=False,
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
