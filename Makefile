@@ -71,7 +71,11 @@ test-slow: build $(VENV)/.dev ## the tests that take minutes as well
 
 bench: build ## what is fast, and how we know
 	cargo bench --locked -p flashtwin-trace --bench ingest
+	cargo bench --locked -p flashtwin-analysis --bench basics
+	cargo bench --locked -p flashtwin-analysis --bench locality
+	cargo bench --locked -p flashtwin-analysis --bench wa
 	cargo bench --locked -p flashtwin-sim --bench engine
+	@$(BIN)/python benches/peer_ftlsim.py
 	@$(BIN)/python benches/peer_mqsim.py
 
 lint: $(VENV)/.dev ## formatters in check mode and linters of both languages
