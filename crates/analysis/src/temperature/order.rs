@@ -10,14 +10,14 @@ use tempfile::NamedTempFile;
 const RUN: u32 = 1 << 31;
 /// Pages handed out together.
 const BATCH_PAGES: usize = 4096;
-/// Words kept in memory; what is more lies in a temporary file. 64 MB.
-const WORDS_MAX: usize = 1 << 24;
+/// Words kept in memory; what is more lies in a temporary file. 16 MB.
+const WORDS_MAX: usize = 1 << 22;
 /// Words read back at a time.
 const READ_WORDS: usize = 1 << 14;
 
 /// Page numbers in the order in which they were written. A page by itself takes 4 bytes, a run of pages
 /// with consecutive numbers 8, however long: pages that are first written together are numbered so.
-/// Beyond 64 MB it goes to a temporary file, so that memory does not grow with the trace.
+/// Beyond 16 MB it goes to a temporary file, so that memory does not grow with the trace.
 #[derive(Debug, Default)]
 pub struct WriteOrder {
     words: Vec<u32>,
