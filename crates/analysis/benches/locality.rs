@@ -6,6 +6,9 @@
 
 #![allow(clippy::print_stdout)]
 
+#[path = "../tests/common/random.rs"]
+mod random;
+
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -14,6 +17,7 @@ use flashtwin_analysis::{
     value_locality,
 };
 use flashtwin_trace::{Op, Request, Trace, TraceBuilder, TraceError};
+use random::Random;
 
 const ACCESSES: usize = 10_000_000;
 const REQUESTS: usize = 10_000_000;
@@ -45,22 +49,7 @@ fn main() -> Result<(), TraceError> {
     Ok(())
 }
 
-/// SplitMix64.
-struct Random(u64);
-
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
     /// Below `limit`, small numbers more often: number n about in proportion to 1 / (n + 1).
     fn skewed(&mut self, limit: u64) -> u64 {
         let uniform = (self.next() >> 11) as f64 / (1u64 << 53) as f64;

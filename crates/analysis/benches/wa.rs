@@ -9,30 +9,23 @@
 
 #![allow(clippy::print_stdout, missing_docs)]
 
+#[path = "../tests/common/random.rs"]
+mod random;
+
 use std::hint::black_box;
 use std::time::Instant;
 
 use flashtwin_analysis::{Frequencies, WaCounts, WaDevice, WaSimulator, page_writes, physical_blocks};
 use flashtwin_trace::{Op, Trace, TraceBuilder};
+use random::Random;
 
 const BLOCK_PAGES: u32 = 128;
 const PERCENT: u32 = 7;
 const ROUNDS: usize = 3;
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// SplitMix64.
-struct Random(u64);
-
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, limit: u32) -> u32 {
+    fn below_u32(&mut self, limit: u32) -> u32 {
         (((self.next() >> 32) * u64::from(limit)) >> 32) as u32
     }
 
@@ -211,7 +204,7 @@ fn peer(writes: usize) -> Result<()> {
     let clock = Clock::start();
     for done in (0..writes).step_by(batch.len()) {
         batch.truncate(writes - done);
-        batch.fill_with(|| random.below(pages));
+        batch.fill_with(|| random.below_u32(pages));
         ssd.write_all(&batch)?;
     }
     let seconds = clock.seconds();
@@ -236,7 +229,7 @@ fn main() -> Result<()> {
     println!("one thread, best of {ROUNDS}, {count} page writes, {pages} pages to choose from");
     let mut random = Random(1);
     if wanted("uniform") {
-        let drawn: Vec<u32> = (0..count).map(|_| random.below(pages)).collect();
+        let drawn: Vec<u32> = (0..count).map(|_| random.below_u32(pages)).collect();
         counting_speed("uniform", &drawn, pages)?;
         let (writes, counts) = numbered(drawn.into_iter(), pages);
         simulator_speed("uniform", &writes, &counts)?;

@@ -35,6 +35,36 @@ pub(crate) struct PagesBefore {
     ids: Vec<u32>,
 }
 
+/// Counts the footprint alone.
+pub(crate) struct CountPages {
+    sample: Sample,
+    pages: PageTable,
+    ids: Vec<u32>,
+}
+
+impl CountPages {
+    pub(crate) fn new(sample: Sample) -> CountPages {
+        CountPages { sample, pages: PageTable::new(sample), ids: Vec::new() }
+    }
+
+    /// Distinct pages touched, as [`Footprint::footprint_pages`].
+    pub(crate) fn finish(self) -> Option<u64> {
+        count(&self.pages, self.sample)
+    }
+}
+
+impl Accumulator for CountPages {
+    fn add(&mut self, requests: &Requests<'_>) {
+        self.ids.clear();
+        self.pages.number(requests, PAGE_BYTES, |_| true, &mut self.ids);
+    }
+}
+
+/// Pages of a table of sampled pages, estimated for all; missing when 32 bits cannot count them.
+fn count(pages: &PageTable, sample: Sample) -> Option<u64> {
+    (!pages.is_full()).then(|| (f64::from(pages.len()) / sample.rate).round() as u64)
+}
+
 /// What [`PagesBefore`] found.
 pub(crate) struct Footprint {
     pub(crate) pages: PageTable,
@@ -64,8 +94,7 @@ impl PagesBefore {
             };
         }
         let counted = if self.sample.is_all() { &self.pages } else { &self.footprint };
-        let footprint = (f64::from(counted.len()) / self.sample.rate).round() as u64;
-        let footprint_pages = (!counted.is_full()).then_some(footprint);
+        let footprint_pages = count(counted, self.sample);
         Footprint { pages: self.pages, held: self.held, footprint_pages }
     }
 

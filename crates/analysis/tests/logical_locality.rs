@@ -1,23 +1,14 @@
 //! Logical locality against all pairs of requests, and by hand.
 
+mod common;
+
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt32Type};
 use flashtwin_analysis::{Direction, LocalityOfKind, LogicalLocalityOptions, logical_locality};
 use flashtwin_trace::{Op, Trace, TraceBuilder};
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ z >> 31) % limit
-    }
-}
+use common::Random;
 
 /// A request's volume, first and last page.
 type Extent = (u32, u64, u64);

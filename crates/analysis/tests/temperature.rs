@@ -1,5 +1,7 @@
 //! Temperature ranges against references that are too simple to be wrong, and the paper's example.
 
+mod common;
+
 use std::collections::BTreeMap;
 
 use arrow_array::RecordBatch;
@@ -8,18 +10,9 @@ use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use flashtwin_analysis::{Frequencies, OrderError, Ratio, page_writes, temperature};
 use flashtwin_trace::{Op, Request, Trace, TraceBuilder};
 
-/// SplitMix64.
-struct Random(u64);
+use common::Random;
 
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ z >> 31) % limit
-    }
-
     /// Few pages or many, alike or very unlike, hot ones and whole multiples among them.
     fn frequencies(&mut self) -> Vec<u32> {
         let pages = 1 + self.below(if self.0.is_multiple_of(4) { 60 } else { 12 });

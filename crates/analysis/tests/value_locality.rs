@@ -1,5 +1,7 @@
 //! Value locality against plain LRU lists, by closed forms and by sample.
 
+mod common;
+
 use std::collections::HashSet;
 
 use arrow_array::cast::AsArray;
@@ -8,22 +10,9 @@ use arrow_array::{Array, RecordBatch};
 use flashtwin_analysis::{Reuse, Sample, StackDistances, ValueLocality, value_locality};
 use flashtwin_trace::{NO_CONTENT, Op, Request, Trace, TraceBuilder};
 
-/// SplitMix64.
-struct Random(u64);
+use common::Random;
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
     /// Below `limit`, small numbers more often: number n about in proportion to 1 / (n + 1).
     fn skewed(&mut self, limit: u64) -> u64 {
         let uniform = (self.next() >> 11) as f64 / (1u64 << 53) as f64;

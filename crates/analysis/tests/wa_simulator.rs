@@ -1,5 +1,6 @@
 //! WA-simulator against the algorithms written down naively, and against published models.
 
+mod common;
 #[path = "wa_simulator/naive.rs"]
 mod naive;
 #[path = "wa_simulator/theory.rs"]
@@ -12,18 +13,9 @@ use flashtwin_analysis::{
 use flashtwin_trace::{Op, Progress, Trace, TraceBuilder};
 use naive::{Branches, Naive};
 
-/// SplitMix64.
-struct Random(u64);
+use common::Random;
 
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ z >> 31) % limit
-    }
-
     /// Lower numbers more often, the more the larger `skew` is.
     fn skewed(&mut self, limit: u64, skew: u64) -> u64 {
         (0..=skew).map(|_| self.below(limit)).min().unwrap_or(0)

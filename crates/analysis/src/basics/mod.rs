@@ -15,7 +15,7 @@ pub(crate) use requested::Requested;
 pub use sizes::RequestBytes;
 
 use crate::Accumulator;
-use crate::before::PagesBefore;
+use crate::before::{CountPages, PagesBefore};
 use crate::input::{About, InMemory, Input, pass, whole};
 use crate::periods::{Clock, Periods};
 use crate::popularity::{self, Popularity};
@@ -103,10 +103,15 @@ pub struct Basics {
 /// same pass. Exact. Duplicates and what was noticed about pages are left out of the basics: they take
 /// another pass, see [`trace_info`].
 pub fn basics(trace: &Trace, period_ns: i64) -> (Basics, Option<Popularity>) {
-    let survey = Survey::of(&mut InMemory::new(trace), period_ns);
-    let Survey { about, mut requested, values, periods, before } = survey;
-    let footprint_pages = before.finish().footprint_pages;
-    let info = TraceInfo::assemble(&about, &mut requested, &values, footprint_pages, None, None);
+    let mut input = InMemory::new(trace);
+    let mut survey = Survey::new(input.about(), period_ns, Sample::ALL);
+    let mut pages = CountPages::new(Sample::ALL);
+    let mut accumulators = survey.requests_and_values();
+    accumulators.push(&mut pages);
+    // A pass over memory with nobody to stop it cannot fail.
+    let _ = pass(&mut input, &(), &mut accumulators);
+    let Survey { about, mut requested, values, periods, .. } = survey;
+    let info = TraceInfo::assemble(&about, &mut requested, &values, pages.finish(), None, None);
     (Basics { info, periods: periods.finish() }, popularity::of_counts(&values))
 }
 
@@ -143,6 +148,11 @@ impl Survey {
     /// Its accumulators, the slowest first.
     pub(crate) fn accumulators(&mut self) -> [&mut dyn Accumulator; 4] {
         [&mut self.before, &mut self.values, &mut self.periods, &mut self.requested]
+    }
+
+    /// Those that do not look at pages.
+    fn requests_and_values(&mut self) -> Vec<&mut dyn Accumulator> {
+        vec![&mut self.values, &mut self.periods, &mut self.requested]
     }
 
     fn of(input: &mut InMemory<'_>, period_ns: i64) -> Survey {

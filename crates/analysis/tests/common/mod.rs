@@ -1,20 +1,10 @@
 //! What the tests of several metrics share.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
+mod random;
+
 use flashtwin_trace::{Op, Request, Trace, TraceBuilder};
-
-/// SplitMix64.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ z >> 31) % limit
-    }
-}
+pub use random::Random;
 
 pub const SECOND: i64 = 1_000_000_000;
 
