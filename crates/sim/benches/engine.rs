@@ -61,7 +61,7 @@ impl Controller for NoController {
         let plane = self.rng.below(self.geometry.planes());
         let ppn = self.geometry.ppn(plane, 0, 0);
         let target = ReadTarget { ppn, plane, redirected: false };
-        Ok(ReadOutcome::Flash { target, new_value: false, replicated: false })
+        Ok(ReadOutcome::Flash { target, new_value: false, replicated: false, data: u64::from(ppn) })
     }
     fn write(
         &mut self,
