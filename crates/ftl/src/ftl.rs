@@ -206,10 +206,18 @@ impl Ftl {
             Map::Page(map) => {
                 self.blocks.prefetch(map.get(lpn));
                 if let Some(spreader) = &self.spreader {
-                    spreader.prefetch_near(lpn, map.content(lpn));
+                    spreader.prefetch_near(lpn, map.content(lpn), map.known(content), map);
                 }
             }
             Map::Content(map) => map.prefetch_near(lpn, content),
+        }
+    }
+
+    /// Asks for what is looked at last; the operation is about to come.
+    #[inline]
+    pub fn prefetch_next(&self, lpn: u32, content: u32) {
+        if let (Some(spreader), Map::Page(map)) = (&self.spreader, &self.map) {
+            spreader.prefetch_next(lpn, map.known(content));
         }
     }
 
@@ -350,7 +358,7 @@ impl Ftl {
         _ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
         match self.jobs.op_done(job) {
-            Some(Background::Compare(comparison)) => self.compare(&comparison),
+            Some(Background::Compare(comparison)) => self.compare(comparison),
             None => {}
         }
         Ok(())
@@ -466,15 +474,21 @@ impl Ftl {
 
     /// Puts an operation of the controller's own on the list, counted and checked.
     pub(crate) fn order(&mut self, op: FlashOp, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        self.count_order(&op)?;
+        ops.push(op);
+        Ok(())
+    }
+
+    /// Counts and checks an operation that has been put on the list.
+    pub(crate) fn count_order(&mut self, op: &FlashOp) -> Result<(), FtlError> {
         match op.kind {
             OpKind::Read => self.counters.reads[op.cause as usize] += 1,
             OpKind::Program => self.counters.programs[op.cause as usize] += 1,
             OpKind::Erase => self.counters.erases += 1,
         }
         if let Some(checker) = &mut self.checker {
-            checker.carry_out(&op)?;
+            checker.carry_out(op)?;
         }
-        ops.push(op);
         Ok(())
     }
 

@@ -38,4 +38,5 @@ pub use figures::PlaneContents;
 pub use ftl::{Ftl, Host, Peak};
 pub use mapping::NO_VPN;
 pub use op::{Cause, FlashOp, LoadView, NO_JOB, OpKind, ReadOutcome, ReadTarget, WriteOutcome};
+pub use prefetch::prefetch;
 pub use rng::Rng;

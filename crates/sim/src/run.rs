@@ -62,6 +62,10 @@ impl Controller for Ftl {
     fn prefetch_near(&self, lpn: u32, content: u32) {
         Ftl::prefetch_near(self, lpn, content);
     }
+    #[inline]
+    fn prefetch_next(&self, lpn: u32, content: u32) {
+        Ftl::prefetch_next(self, lpn, content);
+    }
     fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), flashtwin_ftl::FtlError> {
         Ftl::end_period(self, ops)
     }

@@ -11,6 +11,8 @@ pub(super) struct Filters {
     channels: u32,
     /// The channels whose filter has an entry of each content: a bit each, in bytes.
     entered: Vec<u8>,
+    /// The channels that hold a page of each content, likewise.
+    alive: Vec<u8>,
     entered_bytes: usize,
     /// Contents entered in each channel's filter since it was last rebuilt, dead ones included.
     entries: Vec<Vec<u32>>,
@@ -31,6 +33,7 @@ impl Filters {
             bloom: Bloom::new(channels, positions, config.bloom_hashes),
             channels,
             entered: vec![0; contents as usize * entered_bytes],
+            alive: vec![0; contents as usize * entered_bytes],
             entered_bytes,
             entries: vec![Vec::new(); channels as usize],
             dead: vec![0; channels as usize],
@@ -42,6 +45,7 @@ impl Filters {
     pub(super) fn prefetch(&self, content: u32) {
         self.bloom.prefetch(content);
         crate::prefetch::prefetch(&self.entered, content as usize * self.entered_bytes);
+        crate::prefetch::prefetch(&self.alive, content as usize * self.entered_bytes);
     }
 
     /// The channels that may hold a content: bit c for channel c.
@@ -67,6 +71,7 @@ impl Filters {
     #[inline]
     pub(super) fn appeared(&mut self, content: u32, channel: u32) {
         let (at, bit) = self.entered_bit(content, channel);
+        self.alive[at] |= bit;
         if self.entered[at] & bit != 0 {
             self.dead[channel as usize] -= 1;
             return;
@@ -76,29 +81,37 @@ impl Filters {
         self.bloom.insert(content, channel);
     }
 
-    /// The last page of a content in a channel died. Returns whether its filter should be rebuilt.
+    /// The last page of a content in a channel died. Returns whether its
+    /// filter was rebuilt for it.
     #[inline]
-    pub(super) fn died(&mut self, channel: u32) -> bool {
-        let channel = channel as usize;
-        self.dead[channel] += 1;
-        f64::from(self.dead[channel]) > self.rebuild_share * self.entries[channel].len() as f64
+    pub(super) fn died(&mut self, content: u32, channel: u32) -> bool {
+        let (at, bit) = self.entered_bit(content, channel);
+        self.alive[at] &= !bit;
+        let dead = &mut self.dead[channel as usize];
+        *dead += 1;
+        let too_many = self.rebuild_share * self.entries[channel as usize].len() as f64;
+        if f64::from(*dead) <= too_many {
+            return false;
+        }
+        self.rebuild(channel);
+        true
     }
 
-    /// Makes a channel's filter anew from the contents that `alive` says the channel holds.
-    pub(super) fn rebuild(&mut self, channel: u32, alive: impl Fn(u32) -> bool) {
+    /// Makes a channel's filter anew from the contents that the channel holds.
+    fn rebuild(&mut self, channel: u32) {
         let mut entries = std::mem::take(&mut self.entries[channel as usize]);
-        // Every bit was set by one of the entries: without them the filter is empty.
-        entries.iter().for_each(|&content| self.bloom.clear(content, channel));
+        let (bit, bytes) = (1u8 << (channel % 8), self.entered_bytes);
+        let at = |content: u32| content as usize * bytes + channel as usize / 8;
         entries.retain(|&content| {
-            let alive = alive(content);
-            if alive {
-                self.bloom.insert(content, channel);
-            } else {
-                let (at, bit) = self.entered_bit(content, channel);
-                self.entered[at] &= !bit;
+            let alive = self.alive[at(content)] & bit != 0;
+            if !alive {
+                self.entered[at(content)] &= !bit;
+                self.bloom.clear(content, channel);
             }
             alive
         });
+        // The dead took bits along that the living share.
+        entries.iter().for_each(|&content| self.bloom.insert(content, channel));
         self.entries[channel as usize] = entries;
         self.dead[channel as usize] = 0;
     }
@@ -111,7 +124,7 @@ impl Filters {
     /// Bytes of the bookkeeping here (untouched filters not counted).
     pub(super) fn bytes(&self) -> u64 {
         let listed: usize = self.entries.iter().map(|list| list.capacity() * 4).sum();
-        (listed + self.entered.len()) as u64
+        (listed + self.entered.len() + self.alive.len()) as u64
     }
 
     /// Compares entries and dead ones with the contents that each channel holds.
@@ -121,6 +134,10 @@ impl Filters {
             let mask = self.query(content);
             for channel in 0..self.channels {
                 let (alive, entered) = (holds(content, channel), self.has_entry(content, channel));
+                let (at, bit) = self.entered_bit(content, channel);
+                if alive != (self.alive[at] & bit != 0) {
+                    return Err(format!("channel {channel} is wrong about content {content}: {alive}"));
+                }
                 if alive && (mask >> channel & 1 == 0 || !entered) {
                     return Err(format!(
                         "the filter of channel {channel} denies content {content}, which it holds"
@@ -163,10 +180,7 @@ mod tests {
                 let (content, channel) = (rng.below(60), rng.below(3));
                 let set: &mut HashSet<u32> = &mut sets[channel as usize];
                 if set.remove(&content) {
-                    if filters.died(channel) {
-                        filters.rebuild(channel, |content| set.contains(&content));
-                        rebuilds += 1;
-                    }
+                    rebuilds += u32::from(filters.died(content, channel));
                 } else {
                     set.insert(content);
                     filters.appeared(content, channel);

@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use crate::blocks::is_page;
 use crate::error::FtlError;
 use crate::ftl::{Background, Ftl, Map};
-use crate::mapping::NO_CONTENT;
-use crate::op::{Cause, FlashOp, OpKind};
+use crate::mapping::{NO_CONTENT, PageMap};
+use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
 use filters::Filters;
 use flashtwin_nand::Geometry;
 use residents::Residents;
@@ -94,8 +94,8 @@ impl SpreadConfig {
 #[derive(Debug)]
 pub(crate) struct Comparison {
     content: u32,
-    /// The page just written, then those it may equal.
-    pages: Vec<Ppn>,
+    /// The page just written, then those it may equal: where they lay, and whose they were.
+    pages: Vec<(u32, Ppn)>,
 }
 
 /// What spreading keeps.
@@ -109,6 +109,10 @@ pub(crate) struct Spreader {
     positive: u64,
     /// The page that the host wrote last to each channel.
     last_page: Vec<Ppn>,
+    /// Room for what one write gathers, used again and again.
+    lists: Vec<u32>,
+    others: Vec<Ppn>,
+    spare: Vec<Vec<(u32, Ppn)>>,
 }
 
 impl Spreader {
@@ -127,7 +131,15 @@ impl Spreader {
             verify: config.verify,
             positive: 0,
             last_page: vec![NO_PPN; channels as usize],
+            lists: Vec::new(),
+            others: Vec::new(),
+            spare: Vec::new(),
         }
+    }
+
+    fn give_back(&mut self, mut pages: Vec<(u32, Ppn)>) {
+        pages.clear();
+        self.spare.push(pages);
     }
 
     /// Asks for the first tables that an operation on this page will look into.
@@ -141,12 +153,29 @@ impl Spreader {
         }
     }
 
-    /// Asks for what those tables point to; `held` is what the page holds now.
+    /// Asks for what those tables point to; `held` is what the page holds now, `content` what it may
+    /// be given.
     #[inline]
-    pub(crate) fn prefetch_near(&self, lpn: u32, held: u32) {
+    pub(crate) fn prefetch_near(&self, lpn: u32, held: u32, content: u32, map: &PageMap) {
         self.residents.prefetch_neighbours(lpn);
+        self.twins.prefetch_list(lpn);
+        if content != NO_CONTENT {
+            for other in self.residents.latest(content) {
+                self.twins.prefetch(other);
+                map.prefetch(other);
+            }
+        }
         if held != NO_CONTENT {
             self.residents.prefetch_content(held);
+        }
+    }
+
+    /// Asks for what a read or an overwrite will look at last.
+    #[inline]
+    pub(crate) fn prefetch_next(&self, lpn: u32, content: u32) {
+        self.twins.prefetch_pages(lpn);
+        if content != NO_CONTENT && !self.verify {
+            self.residents.latest(content).for_each(|other| self.twins.prefetch_list(other));
         }
     }
 
@@ -239,17 +268,15 @@ impl Ftl {
         #[cfg(not(test))]
         let kept = false;
         if !kept {
-            spreader.twins.leave(lpn, &self.blocks);
+            spreader.twins.leave(lpn);
         }
         if held == NO_CONTENT || !is_page(old) {
             return;
         }
         let geometry = &self.blocks.geometry;
         let channel = geometry.channel_of_chip(self.blocks.chip_of_page(old));
-        if spreader.residents.remove(lpn, held, channel) && spreader.filters.died(channel) {
-            self.counters.filter_rebuilds += 1;
-            let Spreader { filters, residents, .. } = &mut **spreader;
-            filters.rebuild(channel, |content| residents.holds(content, channel));
+        if spreader.residents.remove(lpn, held, channel) {
+            self.counters.filter_rebuilds += u64::from(spreader.filters.died(held, channel));
         }
     }
 
@@ -274,9 +301,8 @@ impl Ftl {
         }
         let (left, came) = (geometry.channel_of_chip(left), geometry.channel_of_chip(came));
         let Spreader { filters, residents, .. } = &mut **spreader;
-        if residents.remove(lpn, content, left) && filters.died(left) {
-            self.counters.filter_rebuilds += 1;
-            filters.rebuild(left, |content| residents.holds(content, left));
+        if residents.remove(lpn, content, left) {
+            self.counters.filter_rebuilds += u64::from(filters.died(content, left));
         }
         if residents.add(lpn, content, came) {
             filters.appeared(content, came);
@@ -302,63 +328,85 @@ impl Ftl {
             spreader.last_page[channel as usize] = new;
             return Ok(());
         }
-        let (mut pages, mut lists, mut others) = (vec![new], Vec::new(), Vec::new());
+        let mut pages = spreader.spare.pop().unwrap_or_default();
+        pages.push((lpn, new));
+        let (mut lists, mut others) =
+            (std::mem::take(&mut spreader.lists), std::mem::take(&mut spreader.others));
+        lists.clear();
+        others.clear();
         for channel in channels_in(positive) {
             if let Some(other) = spreader.residents.other_than(lpn, content, channel) {
                 // One page of a list stands for all of it.
                 let list = spreader.twins.set_of(other);
                 if list.is_none_or(|list| !lists.contains(&list)) {
                     lists.extend(list);
-                    pages.push(map.get(other));
+                    pages.push((other, map.get(other)));
                 }
-            } else if own_channel != Some(channel) {
-                // Nothing there is equal; a page with the same bits in the filter is read in vain.
+            } else if own_channel != Some(channel) && !spreader.filters.has_entry(content, channel) {
+                // Nothing there is equal; a page whose bits are in the filter is read in vain. The
+                // page behind a dead entry is known to be dead: nothing is read.
                 others.push(spreader.last_page[channel as usize]);
             }
         }
         spreader.last_page[channel as usize] = new;
         others.retain(|&ppn| is_page(ppn) && ppn != new && self.blocks.owner(ppn).is_some());
-        if !spreader.verify {
-            self.compare(&Comparison { content, pages });
-            return Ok(());
+        let reads = pages.len() + others.len();
+        let outcome = match spreader.verify {
+            false => {
+                self.compare(Comparison { content, pages });
+                Ok(())
+            }
+            true if reads == 1 => Ok(spreader.give_back(pages)),
+            true => self.begin_comparison(Comparison { content, pages }, &others, ops),
+        };
+        if let Some(spreader) = &mut self.spreader {
+            (spreader.lists, spreader.others) = (lists, others);
         }
-        let reads: Vec<Ppn> = pages.iter().chain(&others).copied().collect();
-        if reads.len() == 1 {
-            return Ok(());
-        }
-        let work = Background::Compare(Comparison { content, pages });
-        let Some(job) = self.jobs.begin(work, reads.len() as u32) else {
+        outcome
+    }
+
+    /// Orders the reads of a comparison, and of other pages that it takes, unless too many jobs wait.
+    fn begin_comparison(
+        &mut self,
+        comparison: Comparison,
+        others: &[Ppn],
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        let first = ops.len();
+        let read = |ppn| FlashOp {
+            kind: OpKind::Read,
+            ppn,
+            source: NO_PPN,
+            cause: Cause::Verify,
+            urgent: false,
+            job: NO_JOB,
+        };
+        let reads: u32 = (comparison.pages.len() + others.len()) as u32;
+        ops.extend(comparison.pages.iter().map(|page| page.1).chain(others.iter().copied()).map(read));
+        let Some(job) = self.jobs.begin(Background::Compare(comparison), reads) else {
+            ops.truncate(first);
             self.counters.jobs_dropped += 1;
             return Ok(());
         };
         self.counters.comparisons += 1;
-        for ppn in reads {
-            let cause = Cause::Verify;
-            self.order(FlashOp { kind: OpKind::Read, ppn, source: NO_PPN, cause, urgent: false, job }, ops)?;
-        }
-        Ok(())
+        ops[first..].iter_mut().for_each(|op| op.job = job);
+        (first..ops.len()).try_for_each(|at| self.count_order(&ops[at]))
     }
 
-    /// The pages of a comparison have been read: those that still hold the content are twins.
-    pub(crate) fn compare(&mut self, comparison: &Comparison) {
+    /// The pages of a comparison have been read: those that still lie there and hold the content
+    /// are twins.
+    pub(crate) fn compare(&mut self, comparison: Comparison) {
         let (Some(spreader), Map::Page(map)) = (&mut self.spreader, &self.map) else { return };
-        let holder = |ppn: Ppn| {
-            let owner = self.blocks.owner(ppn)?;
-            (map.content(owner) == comparison.content).then_some((owner, ppn))
-        };
-        let Some((&first, others)) = comparison.pages.split_first() else { return };
-        let Some(one) = holder(first) else {
-            self.counters.comparisons_void += u64::from(!others.is_empty());
-            return;
-        };
-        for &ppn in others {
-            match holder(ppn) {
-                Some(other) => {
-                    self.counters.twins_found += u64::from(spreader.twins.join(one, other, &self.blocks));
-                }
-                None => self.counters.comparisons_void += 1,
+        let Comparison { content, pages } = comparison;
+        let holds = |&(lpn, ppn): &(u32, Ppn)| map.get(lpn) == ppn && map.content(lpn) == content;
+        if let Some((&first, others)) = pages.split_first() {
+            let void = others.iter().filter(|page| !holds(&first) || !holds(page)).count();
+            self.counters.comparisons_void += void as u64;
+            for &other in others.iter().filter(|page| holds(&first) && holds(page)) {
+                self.counters.twins_found += u64::from(spreader.twins.join(first, other));
             }
         }
+        spreader.give_back(pages);
     }
 
     /// Compares the tables of spreading with the map.

@@ -46,6 +46,13 @@ impl Residents {
         }
     }
 
+    /// The page last written with a content on each channel that holds it.
+    #[inline]
+    pub(super) fn latest(&self, content: u32) -> impl Iterator<Item = u32> {
+        let first = self.slot(content, 0);
+        self.heads[first..first + self.channels].iter().filter_map(|head| head.checked_sub(1))
+    }
+
     /// Whether a channel holds a content.
     #[inline]
     pub(super) fn holds(&self, content: u32, channel: u32) -> bool {

@@ -19,13 +19,90 @@ struct Place {
     at: u32,
 }
 
+/// Pages that a list holds in place.
+const FEW: usize = 5;
+
+/// One list. Most contents have few twins, and those lie in the list itself: one cache line.
+#[repr(align(64))]
 struct Set {
-    ppns: Vec<Ppn>,
     /// Tells this list from an earlier one in the same slot.
     serial: u64,
+    few: u32,
+    few_ppns: [Ppn; FEW],
+    /// The logical page of each.
+    few_lpns: [u32; FEW],
+    /// Where there are more, all of them.
+    many: Option<Box<Many>>,
 }
 
-/// Lists of at least two pages each. 8 bytes a logical page, 4 a page in a list.
+struct Many {
+    ppns: Vec<Ppn>,
+    lpns: Vec<u32>,
+}
+
+impl Set {
+    fn new(serial: u64) -> Self {
+        Self { serial, few: 0, few_ppns: [0; FEW], few_lpns: [0; FEW], many: None }
+    }
+
+    #[inline]
+    fn ppns(&self) -> &[Ppn] {
+        match &self.many {
+            None => &self.few_ppns[..self.few as usize],
+            Some(many) => &many.ppns,
+        }
+    }
+
+    #[inline]
+    fn lpns(&self) -> &[u32] {
+        match &self.many {
+            None => &self.few_lpns[..self.few as usize],
+            Some(many) => &many.lpns,
+        }
+    }
+
+    fn set_ppn(&mut self, at: usize, ppn: Ppn) {
+        match &mut self.many {
+            None => self.few_ppns[at] = ppn,
+            Some(many) => many.ppns[at] = ppn,
+        }
+    }
+
+    fn push(&mut self, lpn: u32, ppn: Ppn) {
+        if self.many.is_none() && self.few as usize == FEW {
+            let many = Many { ppns: self.few_ppns.to_vec(), lpns: self.few_lpns.to_vec() };
+            self.many = Some(Box::new(many));
+        }
+        match &mut self.many {
+            None => {
+                self.few_ppns[self.few as usize] = ppn;
+                self.few_lpns[self.few as usize] = lpn;
+                self.few += 1;
+            }
+            Some(many) => {
+                many.ppns.push(ppn);
+                many.lpns.push(lpn);
+            }
+        }
+    }
+
+    /// Takes a page off; the last one takes its place.
+    fn swap_remove(&mut self, at: usize) {
+        match &mut self.many {
+            None => {
+                self.few -= 1;
+                self.few_ppns[at] = self.few_ppns[self.few as usize];
+                self.few_lpns[at] = self.few_lpns[self.few as usize];
+            }
+            Some(many) => {
+                many.ppns.swap_remove(at);
+                many.lpns.swap_remove(at);
+            }
+        }
+    }
+}
+
+/// Lists of at least two pages each. 8 bytes a logical page, 8 a page in a list.
 pub(crate) struct Twins {
     places: Vec<Place>,
     sets: Vec<Set>,
@@ -53,6 +130,24 @@ impl Twins {
         prefetch(&self.places, lpn as usize);
     }
 
+    /// Asks for the head of the list that a page is in.
+    #[inline]
+    pub(super) fn prefetch_list(&self, lpn: u32) {
+        if let Some(place) = self.places.get(lpn as usize) {
+            prefetch(&self.sets, place.set as usize);
+        }
+    }
+
+    /// Asks for the pages of that list, where a page that leaves it stands and the last one.
+    #[inline]
+    pub(super) fn prefetch_pages(&self, lpn: u32) {
+        let Some(&Place { set, at }) = self.places.get(lpn as usize) else { return };
+        if let Some(Many { ppns, lpns }) = self.sets.get(set as usize).and_then(|set| set.many.as_deref()) {
+            prefetch(ppns, at as usize);
+            prefetch(lpns, lpns.len().wrapping_sub(1));
+        }
+    }
+
     /// Pages in lists.
     pub(crate) fn pages(&self) -> u64 {
         self.pages
@@ -64,7 +159,8 @@ impl Twins {
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        let lists: usize = self.sets.iter().map(|set| size_of::<Set>() + set.ppns.capacity() * 4).sum();
+        let many = |set: &Set| set.many.as_ref().map_or(0, |many| many.ppns.capacity() * 8);
+        let lists: usize = self.sets.iter().map(|set| size_of::<Set>() + many(set)).sum();
         (lists + self.free.capacity() * 4 + self.places.len() * size_of::<Place>()) as u64
     }
 
@@ -89,7 +185,7 @@ impl Twins {
         if set == NONE {
             return &[];
         }
-        let ppns = &self.sets[set as usize].ppns;
+        let ppns = self.sets[set as usize].ppns();
         if ppns.len() <= self.most {
             return ppns;
         }
@@ -102,7 +198,7 @@ impl Twins {
     pub(super) fn moved(&mut self, lpn: u32, to: Ppn) {
         let Place { set, at } = self.places[lpn as usize];
         if set != NONE {
-            self.sets[set as usize].ppns[at as usize] = to;
+            self.sets[set as usize].set_ppn(at as usize, to);
         }
     }
 
@@ -111,25 +207,25 @@ impl Twins {
         let serial = self.serials;
         match self.free.pop() {
             Some(set) => {
-                self.sets[set as usize].serial = serial;
+                self.sets[set as usize] = Set::new(serial);
                 set
             }
             None => {
-                self.sets.push(Set { ppns: Vec::new(), serial });
+                self.sets.push(Set::new(serial));
                 self.sets.len() as u32 - 1
             }
         }
     }
 
     fn push(&mut self, set: u32, lpn: u32, ppn: Ppn) {
-        let ppns = &mut self.sets[set as usize].ppns;
-        self.places[lpn as usize] = Place { set, at: ppns.len() as u32 };
-        ppns.push(ppn);
+        let list = &mut self.sets[set as usize];
+        self.places[lpn as usize] = Place { set, at: list.ppns().len() as u32 };
+        list.push(lpn, ppn);
     }
 
     /// Two logical pages turn out to hold the same: from now on one list has both, with all that
     /// theirs had. Returns whether that is news.
-    pub(super) fn join(&mut self, one: (u32, Ppn), other: (u32, Ppn), blocks: &Blocks) -> bool {
+    pub(super) fn join(&mut self, one: (u32, Ppn), other: (u32, Ppn)) -> bool {
         match (self.set_of(one.0), self.set_of(other.0)) {
             (None, None) if one.0 == other.0 => return false,
             (Some(a), Some(b)) if a == b => return false,
@@ -147,50 +243,46 @@ impl Twins {
                 self.push(set, one.0, one.1);
                 self.pages += 1;
             }
-            (Some(a), Some(b)) => self.merge(a, b, blocks),
+            (Some(a), Some(b)) => self.merge(a, b),
         }
         true
     }
 
     /// The shorter list goes into the longer, so that no page is moved more often than lists can
     /// double.
-    fn merge(&mut self, a: u32, b: u32, blocks: &Blocks) {
-        let longer = self.sets[a as usize].ppns.len() >= self.sets[b as usize].ppns.len();
+    fn merge(&mut self, a: u32, b: u32) {
+        let longer = self.sets[a as usize].ppns().len() >= self.sets[b as usize].ppns().len();
         let (into, from) = if longer { (a, b) } else { (b, a) };
-        let ppns = std::mem::take(&mut self.sets[from as usize].ppns);
-        for ppn in ppns {
-            if let Some(lpn) = blocks.owner(ppn) {
-                self.push(into, lpn, ppn);
-            }
+        let shorter = std::mem::replace(&mut self.sets[from as usize], Set::new(0));
+        for (&lpn, &ppn) in shorter.lpns().iter().zip(shorter.ppns()) {
+            self.push(into, lpn, ppn);
         }
         self.free.push(from);
     }
 
     /// A logical page no longer holds what its twins hold.
     #[inline]
-    pub(super) fn leave(&mut self, lpn: u32, blocks: &Blocks) {
+    pub(super) fn leave(&mut self, lpn: u32) {
         let Place { set, at } = self.places[lpn as usize];
         if set != NONE {
             self.places[lpn as usize].set = NONE;
-            self.take_off(set, at as usize, blocks);
+            self.take_off(set, at as usize);
         }
     }
 
-    fn take_off(&mut self, set: u32, at: usize, blocks: &Blocks) {
-        let ppns = &mut self.sets[set as usize].ppns;
-        ppns.swap_remove(at);
+    fn take_off(&mut self, set: u32, at: usize) {
+        let list = &mut self.sets[set as usize];
+        list.swap_remove(at);
         self.pages -= 1;
-        if let Some(lpn) = ppns.get(at).and_then(|&ppn| blocks.owner(ppn)) {
+        if let Some(&lpn) = list.lpns().get(at) {
             self.places[lpn as usize].at = at as u32;
         }
-        if let [last] = ppns[..] {
+        if let &[last] = list.lpns() {
             // One page alone has no twin.
-            ppns.clear();
+            *list = Set::new(0);
             self.pages -= 1;
             self.free.push(set);
-            if let Some(lpn) = blocks.owner(last) {
-                self.places[lpn as usize].set = NONE;
-            }
+            self.places[last as usize].set = NONE;
         }
     }
 
@@ -198,8 +290,9 @@ impl Twins {
     /// what it holds.
     pub(super) fn audit(&self, blocks: &Blocks, own: impl Fn(u32) -> (Ppn, u32)) -> Result<(), String> {
         let mut pages = 0;
-        for (set, Set { ppns, .. }) in self.sets.iter().enumerate() {
-            if ppns.len() == 1 {
+        for (set, list) in self.sets.iter().enumerate() {
+            let (ppns, lpns) = (list.ppns(), list.lpns());
+            if ppns.len() == 1 || ppns.len() != lpns.len() {
                 return Err(format!("list {set} of twins has a single page"));
             }
             let mut contents = Vec::new();
@@ -208,7 +301,10 @@ impl Twins {
                     blocks.owner(ppn).ok_or_else(|| format!("list {set} of twins names a dead page"))?;
                 let (ppn_of_lpn, content) = own(lpn);
                 let place = self.places[lpn as usize];
-                if ppn_of_lpn != ppn || (place.set as usize, place.at as usize) != (set, at) {
+                if ppn_of_lpn != ppn
+                    || lpns[at] != lpn
+                    || (place.set as usize, place.at as usize) != (set, at)
+                {
                     return Err(format!("LPN {lpn} does not know its place in list {set} of twins"));
                 }
                 contents.push(content);

@@ -1,6 +1,6 @@
 //! Requests arrive: each page is decided at once, and what the flash must do is queued.
 
-use flashtwin_ftl::{FlashOp, Host, NO_JOB, OpKind, ReadOutcome, ReadTarget};
+use flashtwin_ftl::{FlashOp, Host, NO_JOB, OpKind, ReadOutcome, ReadTarget, prefetch};
 use flashtwin_trace::{Op as HostOp, PageTrace};
 
 use super::hash_unit::Hashed;
@@ -16,6 +16,7 @@ pub(super) const REQUEST: u32 = 1 << 31;
 /// Page operations ahead at which the first tables are asked for, and what they point to.
 const FAR: usize = 16;
 const NEAR: usize = 8;
+const NEXT: usize = 4;
 
 /// How the trace's requests become arrivals.
 #[derive(Debug, Clone, Copy)]
@@ -131,7 +132,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn look_ahead(&self, trace: &PageTrace, at: usize) {
         if let (Some(&lpn), Some(&content)) = (trace.lpn.get(at + FAR), trace.content.get(at + FAR)) {
             self.controller.prefetch_far(lpn, content);
+            if self.wants_address {
+                prefetch(&trace.lpn_address, lpn as usize);
+            }
             self.controller.prefetch_near(trace.lpn[at + NEAR], trace.content[at + NEAR]);
+            self.controller.prefetch_next(trace.lpn[at + NEXT], trace.content[at + NEXT]);
         }
     }
 

@@ -59,6 +59,8 @@ pub trait Controller {
     fn prefetch_far(&self, _lpn: u32, _content: u32) {}
     /// See [`flashtwin_ftl::Ftl::prefetch_near`].
     fn prefetch_near(&self, _lpn: u32, _content: u32) {}
+    /// See [`flashtwin_ftl::Ftl::prefetch_next`].
+    fn prefetch_next(&self, _lpn: u32, _content: u32) {}
     /// See [`flashtwin_ftl::Ftl::end_period`].
     fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError>;
     /// See [`flashtwin_ftl::Ftl::job_done`].
