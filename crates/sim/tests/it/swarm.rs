@@ -237,6 +237,19 @@ fn check_repeats(trace: &PageTrace, resolved: &Resolved, first: &RunResult) {
 
 #[test]
 fn any_system_completes_and_accounts_for_any_trace() {
+    // A swarm that never spreads, compares or merges would prove nothing.
+    let mechanisms = [
+        "page_ops.redirected_writes",
+        "page_ops.redirected_reads",
+        "page_ops.merged_reads",
+        "flash_reads.verify",
+        "spread.filter_false_positives",
+        "spread.filter_rebuilds",
+        "spread.twins_found",
+        "spread.comparisons_void",
+        "spread.jobs_dropped",
+    ];
+    let mut reached = [0; 9];
     for seed in 0..500 {
         let mut rng = Rng::stream(seed, "sim swarm");
         let trace = random_trace(&mut rng);
@@ -247,9 +260,14 @@ fn any_system_completes_and_accounts_for_any_trace() {
             if seed % 5 == 0 {
                 check_repeats(&pages, &resolved, &result);
             }
+            mechanisms.map(|path| number(&result.summary, path))
         }));
-        assert!(outcome.is_ok(), "seed {seed} failed: {} {:?}", resolved.json(), pages.content_source);
+        let Ok(counts) = outcome else {
+            panic!("seed {seed} failed: {} {:?}", resolved.json(), pages.content_source)
+        };
+        reached.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
+    assert!(reached.iter().all(|&count| count > 50), "{reached:?}");
 }
 
 /// What a load-blind system does to the flash, whenever it does it.
