@@ -98,7 +98,10 @@ impl Ftl {
     pub fn audit(&self) -> Result<(), FtlError> {
         self.blocks.audit().map_err(broken)?;
         match &self.map {
-            Map::Page(map) => self.audit_pages((0..map.len()).map(|lpn| (lpn, lpn, map.get(lpn))))?,
+            Map::Page(map) => {
+                self.audit_pages((0..map.len()).map(|lpn| (lpn, lpn, map.get(lpn))))?;
+                self.audit_spread().map_err(broken)?;
+            }
             Map::Content(map) => {
                 map.audit().map_err(broken)?;
                 let pairs = (0..map.lpns()).filter_map(|lpn| {

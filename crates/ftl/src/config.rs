@@ -8,6 +8,8 @@ use crate::allocation::{AllocationPolicy, Order};
 use crate::redirection::RedirectionPolicy;
 use crate::replication::degree::DegreePolicy;
 use crate::replication::placement::PlacementPolicy;
+pub use crate::spread::SpreadConfig;
+use crate::spread::SpreadPolicy;
 use crate::victim::VictimPolicy;
 
 /// What the controller decides, policy by policy.
@@ -27,6 +29,10 @@ pub struct FtlConfig {
     pub redirection: RedirectionConfig,
     /// Copies of popular contents; used by `mapping = "content"`.
     pub replication: ReplicationConfig,
+    /// Duplicates on different channels; used by `mapping = "page"`.
+    pub spread: SpreadConfig,
+    /// Work in idle time.
+    pub background: BackgroundConfig,
 }
 
 /// How logical pages find their physical page.
@@ -185,10 +191,30 @@ impl Default for ReplicationConfig {
     }
 }
 
+/// Work in idle time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BackgroundConfig {
+    /// Most jobs that may wait for idle time or be under way; what comes on top is dropped and
+    /// counted.
+    pub jobs: u32,
+}
+
+impl Default for BackgroundConfig {
+    fn default() -> Self {
+        Self { jobs: 4096 }
+    }
+}
+
 /// A number out of range: the key below `ftl`, its value, what was expected.
 pub type RangeError = (&'static str, String, &'static str);
 
 impl FtlConfig {
+    /// Whether decisions depend on contents: such a system cannot do without them.
+    pub fn looks_at_contents(&self) -> bool {
+        self.mapping == MappingForm::Content || self.spread.policy != SpreadPolicy::None
+    }
+
     /// Checks numbers and relations between keys.
     ///
     /// # Errors
@@ -225,6 +251,17 @@ impl FtlConfig {
         let alpha = self.replication.alpha;
         if !(alpha.is_finite() && alpha >= 0.0) {
             return Err(("replication.alpha", alpha.to_string(), "a share of the footprint, 0 or more"));
+        }
+        at_least_one("background.jobs", self.background.jobs)?;
+        self.spread.check()?;
+        if self.spread.policy != SpreadPolicy::None {
+            let wrong = |expected| Err(("spread.policy", "duplicates".into(), expected));
+            if self.mapping != MappingForm::Page {
+                return wrong("ftl.mapping = \"page\" (a content-addressed map keeps no duplicates)");
+            }
+            if geometry.channels > 64 {
+                return wrong("a device of at most 64 channels");
+            }
         }
         let replicates = self.replication.policy != ReplicationPolicy::None;
         if replicates && self.mapping != MappingForm::Content {

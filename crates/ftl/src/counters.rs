@@ -29,6 +29,25 @@ pub struct Counters {
     pub replicas_made: u64,
     /// Replicas invalidated while their content lived.
     pub replicas_dropped: u64,
+    /// Host pages that went to another channel than the allocation proposed, which may have held
+    /// their content.
+    pub redirected_writes: u64,
+    /// Filters that were asked about a page written and said that their channel may hold it.
+    pub filter_positives: u64,
+    /// Of these, filters without an entry of the content: other entries' bits.
+    pub filter_false_positives: u64,
+    /// Of these, filters whose entry of the content had died.
+    pub filter_stale_positives: u64,
+    /// Filters made anew.
+    pub filter_rebuilds: u64,
+    /// Comparisons of pages that were begun.
+    pub comparisons: u64,
+    /// Pages that no longer held the content when they had been compared.
+    pub comparisons_void: u64,
+    /// Comparisons of two pages that added to the twins known.
+    pub twins_found: u64,
+    /// Background jobs that were not begun because too many waited.
+    pub jobs_dropped: u64,
 }
 
 impl Counters {
@@ -49,6 +68,15 @@ impl Counters {
             allocation_fallbacks: self.allocation_fallbacks - before.allocation_fallbacks,
             replicas_made: self.replicas_made - before.replicas_made,
             replicas_dropped: self.replicas_dropped - before.replicas_dropped,
+            redirected_writes: self.redirected_writes - before.redirected_writes,
+            filter_positives: self.filter_positives - before.filter_positives,
+            filter_false_positives: self.filter_false_positives - before.filter_false_positives,
+            filter_stale_positives: self.filter_stale_positives - before.filter_stale_positives,
+            filter_rebuilds: self.filter_rebuilds - before.filter_rebuilds,
+            comparisons: self.comparisons - before.comparisons,
+            comparisons_void: self.comparisons_void - before.comparisons_void,
+            twins_found: self.twins_found - before.twins_found,
+            jobs_dropped: self.jobs_dropped - before.jobs_dropped,
         }
     }
 
@@ -84,9 +112,15 @@ pub struct TableSizes {
     pub replicas: u64,
     /// Contents that have replicas.
     pub replicated_contents: u64,
+    /// Contents with twins: lists of the secondary map of spread duplicates.
+    pub twin_lists: u64,
+    /// Pages in those lists.
+    pub twin_pages: u64,
+    /// Bytes of the Bloom filters.
+    pub filter_bytes: u64,
     /// Bytes of the simulator's own tables of logical and physical pages and blocks (lazily
     /// zeroed memory that was never touched not counted).
     pub page_table_bytes: u64,
-    /// Bytes of the simulator's own tables of contents, replicas included.
+    /// Bytes of the simulator's own tables of contents, replicas and twins included.
     pub content_table_bytes: u64,
 }

@@ -6,13 +6,15 @@ use crate::allocation::Allocation;
 use crate::blocks::{Blocks, Stream, is_page};
 use crate::checker::Checker;
 use crate::config::{FtlConfig, MappingForm, ReplicationPolicy};
-use crate::counters::{Counters, TableSizes};
+use crate::counters::Counters;
 use crate::error::FtlError;
 use crate::gc::Collector;
-use crate::mapping::{ContentMap, NO_VPN, PageMap, Released};
+use crate::jobs::Jobs;
+use crate::mapping::{ContentMap, NO_CONTENT, NO_VPN, PageMap, Released};
 use crate::op::{Cause, FlashOp, LoadView, OpKind, ReadOutcome, ReadTarget, WriteOutcome};
 use crate::redirection::Redirection;
 use crate::replication::Replicator;
+use crate::spread::{Comparison, SpreadPolicy, Spreader};
 
 /// One page operation of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +32,13 @@ pub(crate) enum Map {
     Content(Box<ContentMap>),
 }
 
+/// What follows when the operations of a background job are done.
+#[derive(Debug)]
+pub(crate) enum Background {
+    /// Pages have been read to be compared.
+    Compare(Comparison),
+}
+
 /// The controller of one device.
 pub struct Ftl {
     pub(crate) blocks: Blocks,
@@ -38,6 +47,8 @@ pub struct Ftl {
     allocation: Box<dyn Allocation>,
     redirection: Box<dyn Redirection>,
     pub(crate) replicator: Option<Replicator>,
+    pub(crate) spreader: Option<Box<Spreader>>,
+    pub(crate) jobs: Jobs<Background>,
     pub(crate) counters: Counters,
     pub(crate) checker: Option<Box<Checker>>,
     /// Highest value of a popularity counter: the number of chips less one.
@@ -66,7 +77,7 @@ impl Ftl {
         seed: u64,
     ) -> Self {
         let map = match config.mapping {
-            MappingForm::Page => Map::Page(PageMap::new(footprint_pages)),
+            MappingForm::Page => Map::Page(PageMap::new(footprint_pages, contents)),
             MappingForm::Content => Map::Content(Box::new(ContentMap::new(
                 footprint_pages,
                 contents,
@@ -74,6 +85,7 @@ impl Ftl {
             ))),
         };
         let replicates = config.replication.policy == ReplicationPolicy::EndOfPeriod;
+        let spreads = config.spread.policy == SpreadPolicy::Duplicates;
         Self {
             blocks: Blocks::new(geometry, config.gc.victim.build(config.gc.choices, geometry, seed)),
             map,
@@ -82,6 +94,9 @@ impl Ftl {
             redirection: config.redirection.policy.build(),
             replicator: replicates
                 .then(|| Replicator::new(&config.replication, geometry, footprint_pages, seed)),
+            spreader: spreads
+                .then(|| Box::new(Spreader::new(&config.spread, geometry, footprint_pages, contents))),
+            jobs: Jobs::new(config.background.jobs),
             counters: Counters::default(),
             checker: None,
             saturation: geometry.chips().saturating_sub(1).clamp(1, 255) as u8,
@@ -124,6 +139,11 @@ impl Ftl {
     /// Valid pages per chip.
     pub fn chip_valid_pages(&self) -> &[u64] {
         self.blocks.chip_valid()
+    }
+
+    /// Valid pages per plane.
+    pub fn plane_valid_pages(&self) -> Vec<u64> {
+        (0..self.blocks.geometry.planes()).map(|plane| self.blocks.valid_pages(plane)).collect()
     }
 
     /// Physical pages that hold valid data.
@@ -169,7 +189,12 @@ impl Ftl {
     #[inline]
     pub fn prefetch_far(&self, lpn: u32, content: u32) {
         match &self.map {
-            Map::Page(map) => map.prefetch(lpn),
+            Map::Page(map) => {
+                map.prefetch(lpn);
+                if let Some(spreader) = &self.spreader {
+                    spreader.prefetch_far(lpn, map.known(content));
+                }
+            }
             Map::Content(map) => map.prefetch_far(lpn, content),
         }
     }
@@ -178,15 +203,28 @@ impl Ftl {
     #[inline]
     pub fn prefetch_near(&self, lpn: u32, content: u32) {
         match &self.map {
-            Map::Page(map) => self.blocks.prefetch(map.get(lpn)),
+            Map::Page(map) => {
+                self.blocks.prefetch(map.get(lpn));
+                if let Some(spreader) = &self.spreader {
+                    spreader.prefetch_near(lpn, map.content(lpn), map.known(content), map);
+                }
+            }
             Map::Content(map) => map.prefetch_near(lpn, content),
+        }
+    }
+
+    /// Asks for what is looked at last; the operation is about to come.
+    #[inline]
+    pub fn prefetch_next(&self, lpn: u32, content: u32) {
+        if let (Some(spreader), Map::Page(map)) = (&self.spreader, &self.map) {
+            spreader.prefetch_next(lpn, map.known(content));
         }
     }
 
     /// Serves a page read. Orders nothing by itself.
     pub fn read(&mut self, lpn: u32, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
         let (new_value, replicated) = match &mut self.map {
-            Map::Page(_) => (false, false),
+            Map::Page(_) => (false, self.spreader.as_ref().is_some_and(|s| !s.twins.choices(lpn).is_empty())),
             Map::Content(map) => match map.vpn_of(lpn) {
                 NO_VPN => (false, false),
                 vpn => (map.count_read(vpn, self.saturation), !map.replica_ppns(vpn).is_empty()),
@@ -203,14 +241,24 @@ impl Ftl {
         if let Some(checker) = &self.checker {
             checker.read(lpn, target.ppn)?;
         }
-        Ok(ReadOutcome::Flash { target, new_value, replicated })
+        Ok(ReadOutcome::Flash { target, new_value, replicated, data: self.data_name(lpn, target.ppn) })
+    }
+
+    /// Names what a read of a page yields. Twins are known to be equal; otherwise a controller knows
+    /// only that one page is equal to itself.
+    #[inline]
+    fn data_name(&self, lpn: u32, ppn: Ppn) -> u64 {
+        match self.spreader.as_ref().and_then(|spreader| spreader.twins.serial(lpn)) {
+            Some(serial) => 1 << 32 | serial << 33,
+            None => u64::from(ppn),
+        }
     }
 
     /// Where a logical page would be read now.
     #[inline]
     fn locate(&self, lpn: u32, loads: &LoadView<'_>) -> Option<ReadTarget> {
         let (home, replicas): (Ppn, &[Ppn]) = match &self.map {
-            Map::Page(map) => (map.get(lpn), &[]),
+            Map::Page(map) => (map.get(lpn), self.spreader.as_ref().map_or(&[], |s| s.twins.choices(lpn))),
             Map::Content(map) => match map.vpn_of(lpn) {
                 NO_VPN => (NO_PPN, &[]),
                 vpn => (map.home(vpn), map.replica_ppns(vpn)),
@@ -248,24 +296,72 @@ impl Ftl {
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<Option<(Ppn, Cause)>, FtlError> {
-        let plane = self.pick_plane(page.address, loads)?;
+        let content = self.known_content(page.content);
+        let proposal = self.pick_plane(page.address, loads)?;
+        let plane = self.spread(proposal, content);
         let ppn = self.take_page(plane, Stream::Host, page.lpn, ops)?;
         if let Some(checker) = &mut self.checker {
-            let version = checker.next_version();
+            // Twins are equal in what they hold, not in when it was written.
+            let version = match self.spreader.is_some() && content != NO_CONTENT {
+                true => u64::from(content),
+                false => checker.next_version(),
+            };
             checker.write(page.lpn, version);
             checker.program(ppn, version)?;
         }
-        let Map::Page(map) = &mut self.map else {
-            return Err(FtlError::Broken("a page write on a content map".into()));
-        };
-        let old = map.set(page.lpn, ppn);
-        if is_page(old) {
-            self.blocks.invalidate(old);
-        }
+        let rewritten = self.point_page(page.lpn, ppn, content);
         self.counters.programs[Cause::Host as usize] += 1;
         self.note_peak();
         self.collect_behind(plane, ops)?;
+        if self.spreader.is_some() {
+            self.compare_later(page.lpn, content, rewritten, ops)?;
+        }
         Ok(Some((ppn, Cause::Host)))
+    }
+
+    /// A content as a page map knows it.
+    fn known_content(&self, content: u32) -> u32 {
+        match &self.map {
+            Map::Page(map) => map.known(content),
+            Map::Content(_) => content,
+        }
+    }
+
+    /// Points a logical page at another physical one (or none) and what that holds. Where it held
+    /// the same before, the channel of its old page.
+    #[inline]
+    fn point_page(&mut self, lpn: u32, ppn: Ppn, content: u32) -> Option<u32> {
+        let Map::Page(map) = &mut self.map else { return None };
+        let (old, held) = (map.set(lpn, ppn), map.hold(lpn, content));
+        if self.spreader.is_some() {
+            self.forget_resident(lpn, held, old);
+        }
+        if is_page(old) {
+            self.blocks.invalidate(old);
+        }
+        if self.spreader.is_some() && is_page(ppn) {
+            self.note_resident(lpn, content, ppn);
+        }
+        let same = is_page(old) && held == content && held != NO_CONTENT;
+        same.then(|| self.blocks.geometry.channel_of_chip(self.blocks.chip_of_page(old)))
+    }
+
+    /// An operation of a background job ([`FlashOp::job`]) is done; what it leads to is appended to
+    /// `ops`.
+    ///
+    /// # Errors
+    /// As [`Ftl::write`].
+    pub fn job_done(
+        &mut self,
+        job: u32,
+        _loads: &LoadView<'_>,
+        _ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        match self.jobs.op_done(job) {
+            Some(Background::Compare(comparison)) => self.compare(comparison),
+            None => {}
+        }
+        Ok(())
     }
 
     fn write_content(
@@ -317,11 +413,8 @@ impl Ftl {
             checker.trim(lpn);
         }
         match &mut self.map {
-            Map::Page(map) => {
-                let old = map.set(lpn, NO_PPN);
-                if is_page(old) {
-                    self.blocks.invalidate(old);
-                }
+            Map::Page(_) => {
+                self.point_page(lpn, NO_PPN, NO_CONTENT);
             }
             Map::Content(map) => {
                 let released = map.point(lpn, NO_VPN);
@@ -381,15 +474,21 @@ impl Ftl {
 
     /// Puts an operation of the controller's own on the list, counted and checked.
     pub(crate) fn order(&mut self, op: FlashOp, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        self.count_order(&op)?;
+        ops.push(op);
+        Ok(())
+    }
+
+    /// Counts and checks an operation that has been put on the list.
+    pub(crate) fn count_order(&mut self, op: &FlashOp) -> Result<(), FtlError> {
         match op.kind {
             OpKind::Read => self.counters.reads[op.cause as usize] += 1,
             OpKind::Program => self.counters.programs[op.cause as usize] += 1,
             OpKind::Erase => self.counters.erases += 1,
         }
         if let Some(checker) = &mut self.checker {
-            checker.carry_out(&op)?;
+            checker.carry_out(op)?;
         }
-        ops.push(op);
         Ok(())
     }
 
@@ -402,15 +501,25 @@ impl Ftl {
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<Option<Ppn>, FtlError> {
-        let Some(target) = self.locate(lpn, loads) else { return Ok(None) };
+        if self.locate(lpn, loads).is_none() {
+            return Ok(None);
+        }
         let owner = match &self.map {
             Map::Page(_) => lpn,
             Map::Content(map) => map.vpn_of(lpn),
         };
-        let plane = self.pick_plane(address, loads)?;
+        let proposal = self.pick_plane(address, loads)?;
+        let content = match &self.map {
+            Map::Page(map) => map.content(lpn),
+            Map::Content(_) => NO_CONTENT,
+        };
+        let plane = self.spread(proposal, content);
         let to = self.take_page(plane, Stream::Host, owner, ops)?;
-        // Making room may have moved the page: ask again.
-        let from = self.locate(lpn, loads).map_or(target.ppn, |now| now.ppn);
+        // Making room may have moved the page, so it is looked up only now.
+        let from = match &self.map {
+            Map::Page(map) => map.get(lpn),
+            Map::Content(map) => map.home(owner),
+        };
         if let Some(checker) = &mut self.checker {
             checker.copy(from, to)?;
         }
@@ -425,7 +534,14 @@ impl Ftl {
     /// Tells the map that a page's data now lies elsewhere.
     pub(crate) fn moved(&mut self, owner: u32, from: Ppn, to: Ppn) -> Result<(), FtlError> {
         let known = match &mut self.map {
-            Map::Page(map) => map.set(owner, to) == from,
+            Map::Page(map) => {
+                let known = map.set(owner, to) == from;
+                if self.spreader.is_some() {
+                    let content = map.content(owner);
+                    self.resident_moved(owner, content, from, to);
+                }
+                known
+            }
             Map::Content(map) => map.relocate(owner, from, to),
         };
         if known {
@@ -447,54 +563,5 @@ impl Ftl {
         if let Map::Content(map) = &mut self.map {
             map.reset_popularity();
         }
-    }
-
-    /// Entries in each table.
-    pub fn table_sizes(&self) -> TableSizes {
-        let blocks = self.blocks.bytes_in_use();
-        match &self.map {
-            Map::Page(map) => TableSizes {
-                mapped_lpns: map.mapped(),
-                page_table_bytes: blocks + map.bytes(),
-                ..TableSizes::default()
-            },
-            Map::Content(map) => TableSizes {
-                mapped_lpns: map.mapped(),
-                vpns: map.live_vpns(),
-                fingerprints: map.fingerprints.entries(),
-                replicas: map.replicas.pages(),
-                replicated_contents: map.replicas.len(),
-                page_table_bytes: blocks + map.page_bytes(),
-                content_table_bytes: map.content_bytes(),
-            },
-        }
-    }
-
-    /// Contents on flash by number of physical copies: index = copies (0 unused).
-    pub fn copies(&self) -> Vec<u64> {
-        let mut contents = Vec::new();
-        if let Map::Content(map) = &self.map {
-            for vpn in (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
-                let copies = 1 + map.replica_ppns(vpn).len();
-                if contents.len() <= copies {
-                    contents.resize(copies + 1, 0);
-                }
-                contents[copies] += 1;
-            }
-        }
-        contents
-    }
-
-    /// Replicas per chip.
-    pub fn chip_replica_pages(&self) -> Vec<u64> {
-        let mut pages = vec![0; self.blocks.geometry.chips() as usize];
-        if let Map::Content(map) = &self.map {
-            for (vpn, _) in map.replicas.live() {
-                for &ppn in map.replica_ppns(vpn) {
-                    pages[self.blocks.chip_of_page(ppn) as usize] += 1;
-                }
-            }
-        }
-        pages
     }
 }

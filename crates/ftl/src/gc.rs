@@ -6,7 +6,7 @@ use crate::blocks::Stream;
 use crate::config::GcConfig;
 use crate::error::FtlError;
 use crate::ftl::Ftl;
-use crate::op::{Cause, FlashOp, OpKind};
+use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
 
 /// A victim and how far its pages have been moved.
 #[derive(Clone, Copy)]
@@ -107,13 +107,29 @@ impl Ftl {
                 None => return Err(self.full(plane)),
             };
             let cause = Cause::Gc;
-            self.order(FlashOp { kind: OpKind::Read, ppn: from, source: NO_PPN, cause, urgent }, ops)?;
-            self.order(FlashOp { kind: OpKind::Program, ppn: to, source: from, cause, urgent }, ops)?;
+            self.order(
+                FlashOp { kind: OpKind::Read, ppn: from, source: NO_PPN, cause, urgent, job: NO_JOB },
+                ops,
+            )?;
+            self.order(
+                FlashOp { kind: OpKind::Program, ppn: to, source: from, cause, urgent, job: NO_JOB },
+                ops,
+            )?;
             self.moved(owner, from, to)?;
             self.blocks.invalidate(from);
         }
         self.collector.victims[plane as usize] = None;
         self.blocks.erase(victim.block);
-        self.order(FlashOp { kind: OpKind::Erase, ppn: first, source: NO_PPN, cause: Cause::Gc, urgent }, ops)
+        self.order(
+            FlashOp {
+                kind: OpKind::Erase,
+                ppn: first,
+                source: NO_PPN,
+                cause: Cause::Gc,
+                urgent,
+                job: NO_JOB,
+            },
+            ops,
+        )
     }
 }

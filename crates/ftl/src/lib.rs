@@ -12,26 +12,31 @@ mod checker;
 mod config;
 mod counters;
 mod error;
+mod figures;
 mod ftl;
 mod gc;
+mod jobs;
 mod mapping;
 mod op;
 mod prefetch;
 pub mod redirection;
 pub mod replication;
 mod rng;
+pub mod spread;
 #[cfg(test)]
 mod tests;
 pub mod victim;
 
 pub use blocks::{BlockTable, STREAMS, Stream};
 pub use config::{
-    AllocationConfig, DedupConfig, Entries, FtlConfig, GcConfig, MappingForm, RangeError, RedirectionConfig,
-    ReplicationConfig, ReplicationPolicy,
+    AllocationConfig, BackgroundConfig, DedupConfig, Entries, FtlConfig, GcConfig, MappingForm, RangeError,
+    RedirectionConfig, ReplicationConfig, ReplicationPolicy, SpreadConfig,
 };
 pub use counters::{Counters, TableSizes};
 pub use error::FtlError;
+pub use figures::PlaneContents;
 pub use ftl::{Ftl, Host, Peak};
 pub use mapping::NO_VPN;
-pub use op::{Cause, FlashOp, LoadView, OpKind, ReadOutcome, ReadTarget, WriteOutcome};
+pub use op::{Cause, FlashOp, LoadView, NO_JOB, OpKind, ReadOutcome, ReadTarget, WriteOutcome};
+pub use prefetch::prefetch;
 pub use rng::Rng;

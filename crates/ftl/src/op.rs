@@ -22,11 +22,13 @@ pub enum Cause {
     Replica,
     /// Mapping tables and checkpoints.
     Metadata,
+    /// Pages that are read to be compared with one another.
+    Verify,
 }
 
 impl Cause {
     /// Number of causes, for arrays indexed by `cause as usize`.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 9;
 }
 
 /// What is done to the flash.
@@ -55,7 +57,15 @@ pub struct FlashOp {
     pub cause: Cause,
     /// Ahead of the host: the plane is about to run out of free blocks.
     pub urgent: bool,
+    /// The background job that it is part of, or [`NO_JOB`]. Work of a job waits until its unit
+    /// has nothing else to do, and the controller is told when it is done
+    /// ([`crate::Ftl::job_done`]). A job's read of a block that was erased before its turn came
+    /// is void: it takes no time, and the controller is told all the same.
+    pub job: u32,
 }
+
+/// The job of operations that belong to none.
+pub const NO_JOB: u32 = u32::MAX;
 
 /// The chips' loads as the controller sees them when it decides.
 #[derive(Debug, Clone, Copy)]
@@ -90,7 +100,8 @@ pub struct ReadTarget {
     /// The plane that serves the read; not that of `ppn` only where a system pretends
     /// that every chip holds everything.
     pub plane: u32,
-    /// Whether another chip than the home copy's serves it.
+    /// Whether another, less loaded place than the home copy's serves it: another chip, or (only
+    /// for twins, which may share a chip) another unit of it.
     pub redirected: bool,
 }
 
@@ -107,6 +118,9 @@ pub enum ReadOutcome {
         new_value: bool,
         /// The content has replicas.
         replicated: bool,
+        /// Names the data: two reads under way with equal names ask for what the controller knows
+        /// to be the same, so that one may take what the other reads.
+        data: u64,
     },
 }
 

@@ -2,7 +2,7 @@
 
 /// Starts loading `slice[index]` into the cache, where the machine can; out of range: nothing.
 #[inline(always)]
-pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
+pub fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(item) = slice.get(index) {
         // SAFETY: a prefetch reads nothing and the address is that of a live item.

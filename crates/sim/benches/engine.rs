@@ -4,8 +4,8 @@
 //! `cargo bench -p flashtwin-sim --bench engine [-- --rounds N] [--only NAME]`
 //!
 //! The workload: 4 KB requests, 70 % writes, Poisson arrivals of mean 30 us, 80 % of accesses
-//! on 20 % of a 4 GB footprint, 1 M requests replayed several times over, on the 64-chip
-//! device of the RR-SSD paper (Table II). Contents: as many as half the footprint has pages,
+//! on 20 % of a 4 GB footprint, 1 M requests replayed several times over, each system on the
+//! device of its preset (64 chips, RR-SSD paper, Table II; 16 chips, DS-FTL paper, Table 2). Contents: as many as half the footprint has pages,
 //! equally skewed.
 
 #![allow(clippy::print_stdout, missing_docs)]
@@ -61,7 +61,7 @@ impl Controller for NoController {
         let plane = self.rng.below(self.geometry.planes());
         let ppn = self.geometry.ppn(plane, 0, 0);
         let target = ReadTarget { ppn, plane, redirected: false };
-        Ok(ReadOutcome::Flash { target, new_value: false, replicated: false })
+        Ok(ReadOutcome::Flash { target, new_value: false, replicated: false, data: u64::from(ppn) })
     }
     fn write(
         &mut self,
@@ -169,7 +169,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     // Ten periods in the run, so that replication is in the figure.
     let period_s = trace.time_ns.last().copied().unwrap_or(0) as f64 / 1e9 / 10.0;
-    for system in ["conventional", "ca-ssd", "rr-ssd", "oracle"].into_iter().filter(|name| wanted(name)) {
+    for system in ["conventional", "ca-ssd", "rr-ssd", "oracle", "static", "hipa", "ds-ftl"]
+        .into_iter()
+        .filter(|name| wanted(name))
+    {
         let resolved = resolve(system, &[("replay.period_s".into(), period_s.to_string())])?;
         let before = resident_bytes();
         let begin = Clock::start();

@@ -97,6 +97,9 @@ pub struct EngineConfig {
     /// Reads go first; after this many have overtaken a write that could start, the write
     /// goes. 0: no limit.
     pub reads_before_write: u32,
+    /// Whether a host read that asks for what another read waits for in the queue of the same chip
+    /// is served by that one (DS-FTL paper 4.3.2).
+    pub merge_reads: bool,
     /// What a read may interrupt: `none`, `erase` or `program-erase` (Wu and He, FAST '12).
     pub suspend: Suspend,
     /// Time until an interrupted program or erase stands still, in microseconds.
@@ -123,6 +126,7 @@ impl Default for EngineConfig {
             load: LoadMeasure::QueueLength,
             write_completes: WriteCompletes::Programmed,
             reads_before_write: 0,
+            merge_reads: false,
             suspend: Suspend::None,
             suspend_us: 20.0,
             resume_us: 5.0,

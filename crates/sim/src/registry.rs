@@ -6,8 +6,17 @@ macro_rules! presets {
     };
 }
 
-const PRESETS: &[(&str, &str)] =
-    presets!["conventional", "ca-ssd", "rr-ssd", "oracle", "oracle-conventional"];
+const PRESETS: &[(&str, &str)] = presets![
+    "conventional",
+    "ca-ssd",
+    "rr-ssd",
+    "oracle",
+    "oracle-conventional",
+    "static",
+    "dynamic",
+    "hipa",
+    "ds-ftl",
+];
 
 /// Names of the systems compiled in.
 pub fn system_names() -> Vec<&'static str> {

@@ -40,7 +40,7 @@ pub(crate) fn phase_time(ops: &[FlashOp], device: &NandDevice) -> PhaseTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashtwin_ftl::Cause;
+    use flashtwin_ftl::{Cause, NO_JOB};
     use flashtwin_nand::{NO_PPN, device_toml};
 
     #[test]
@@ -49,7 +49,14 @@ mod tests {
         let g = &device.geometry;
         let copy = |from: u32, to: u32, page: u32| {
             let place = |chip: u32| g.ppn(chip * g.planes_per_chip(), 0, page);
-            let op = |kind, ppn| FlashOp { kind, ppn, source: NO_PPN, cause: Cause::Replica, urgent: false };
+            let op = |kind, ppn| FlashOp {
+                kind,
+                ppn,
+                source: NO_PPN,
+                cause: Cause::Replica,
+                urgent: false,
+                job: NO_JOB,
+            };
             [op(OpKind::Read, place(from)), op(OpKind::Program, place(to))]
         };
         // 200 ns of command, 75 us or 400 us, 8,525 ns of data.

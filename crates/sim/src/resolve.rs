@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use flashtwin_ftl::MappingForm;
 use flashtwin_nand::{NandDevice, device_names, device_toml};
 use flashtwin_trace::ContentSource;
 use serde_json::{Map, Value};
@@ -39,8 +38,8 @@ impl Resolved {
     /// The contents that a replay of a trace needs: none for a system that does not look at
     /// them where the trace has none.
     pub fn content_source(&self, trace_has_content: bool) -> ContentSource {
-        match (self.config.replay.content, self.config.ftl.mapping) {
-            (ContentSource::Recorded, MappingForm::Page) if !trace_has_content || self.pages_are_small() => {
+        match (self.config.replay.content, self.config.ftl.looks_at_contents()) {
+            (ContentSource::Recorded, false) if !trace_has_content || self.pages_are_small() => {
                 ContentSource::None
             }
             (source, _) => source.with_seed(self.config.seed),

@@ -1,6 +1,6 @@
 //! One trace on one system: preload, replay, periods, results.
 
-use flashtwin_ftl::{Counters, FlashOp, Ftl, FtlError, Host, LoadView, MappingForm, OpKind, Rng};
+use flashtwin_ftl::{Counters, FlashOp, Ftl, FtlError, Host, LoadView, NO_JOB, OpKind, PlaneContents, Rng};
 use flashtwin_nand::FlashArray;
 use flashtwin_trace::{NO_CONTENT, PageTrace};
 
@@ -62,8 +62,20 @@ impl Controller for Ftl {
     fn prefetch_near(&self, lpn: u32, content: u32) {
         Ftl::prefetch_near(self, lpn, content);
     }
+    #[inline]
+    fn prefetch_next(&self, lpn: u32, content: u32) {
+        Ftl::prefetch_next(self, lpn, content);
+    }
     fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), flashtwin_ftl::FtlError> {
         Ftl::end_period(self, ops)
+    }
+    fn job_done(
+        &mut self,
+        job: u32,
+        loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), flashtwin_ftl::FtlError> {
+        Ftl::job_done(self, job, loads, ops)
     }
 }
 
@@ -88,6 +100,8 @@ pub(crate) struct Finished<'a> {
     pub(crate) engine: Engine<Ftl, Metrics>,
     pub(crate) periods: Vec<PeriodRow>,
     pub(crate) replication_passes: u64,
+    /// What lies on each plane at the end; `None` where contents are not known.
+    pub(crate) plane_contents: Option<Vec<PlaneContents>>,
 }
 
 /// Replays a trace on a system.
@@ -112,7 +126,7 @@ fn check_fit(trace: &PageTrace, resolved: &Resolved) -> Result<(), SimError> {
         ))
         .into());
     }
-    if config.ftl.mapping == MappingForm::Content && trace.content_count == 0 && trace.page_ops() > 0 {
+    if config.ftl.looks_at_contents() && trace.content_count == 0 && trace.page_ops() > 0 {
         return Err(ConfigError(format!(
             "{}: the trace has no contents, which system '{}' needs: use replay.content = \"unique\" \
              (every write brings a content of its own) or a system that does not look at contents, such as conventional",
@@ -164,7 +178,8 @@ impl<'a> Replay<'a> {
         }
         let mut flash = FlashArray::new(geometry);
         preload(&mut ftl, &mut flash, trace, resolved)?;
-        let hashes = config.ftl.mapping == MappingForm::Content;
+        // Spreading hashes pages while they wait in RAM, which costs the write nothing.
+        let hashes = config.ftl.mapping == flashtwin_ftl::MappingForm::Content;
         let metrics = Metrics::new(geometry.chips());
         let engine = Engine::new(ftl, metrics, &resolved.device, &config.engine, flash, hashes);
         Ok(Self {
@@ -249,6 +264,7 @@ impl<'a> Replay<'a> {
         let finished = Finished {
             trace: self.trace,
             resolved: self.resolved,
+            plane_contents: self.engine.controller.plane_contents(),
             engine: self.engine,
             periods: self.periods,
             replication_passes: if replicates { passes } else { 0 },
@@ -323,14 +339,21 @@ impl<'a> Loader<'a> {
             }
             _ => Ok(()),
         };
-        for op in self.ops.drain(..) {
+        let mut at = 0;
+        while let Some(&op) = self.ops.get(at) {
+            at += 1;
             place_host(self.flash)?;
             match op.kind {
                 OpKind::Read => {}
                 OpKind::Program => self.flash.program(geometry, op.ppn)?,
                 OpKind::Erase => self.flash.erase(geometry.block_index(op.ppn)),
             }
+            if op.job != NO_JOB {
+                let loads = LoadView::new(&self.chip, &self.chip);
+                self.ftl.job_done(op.job, &loads, &mut self.ops)?;
+            }
         }
+        self.ops.clear();
         place_host(self.flash)?;
         Ok(())
     }

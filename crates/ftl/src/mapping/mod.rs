@@ -9,5 +9,8 @@ pub(crate) use content_map::{ContentMap, Released};
 pub(crate) use page_map::PageMap;
 pub(crate) use replica_sets::ReplicaSets;
 
+/// No content, or one that nobody knows.
+pub(crate) const NO_CONTENT: u32 = u32::MAX;
+
 /// No virtual page number.
 pub const NO_VPN: u32 = u32::MAX;

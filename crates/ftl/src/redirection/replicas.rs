@@ -21,7 +21,7 @@ impl Redirection for Replicas {
                 best = (ppn, plane);
             }
         }
-        // Copies of one content never share a chip, so another page is another chip.
+        // Replicas never share a chip, and a twin wins only where its unit is less loaded.
         ReadTarget { ppn: best.0, plane: best.1, redirected: best.0 != home }
     }
 }

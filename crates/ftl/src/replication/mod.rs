@@ -14,7 +14,7 @@ use crate::config::ReplicationConfig;
 use crate::error::FtlError;
 use crate::ftl::{Ftl, Map};
 use crate::mapping::ContentMap;
-use crate::op::{Cause, FlashOp, OpKind};
+use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
 use crate::rng::Rng;
 use degree::Degree;
 use placement::{ChipSet, ChipView, Placement};
@@ -258,8 +258,14 @@ impl Ftl {
         self.counters.replicas_made += 1;
         self.note_peak();
         let cause = Cause::Replica;
-        self.order(FlashOp { kind: OpKind::Read, ppn: from, source: NO_PPN, cause, urgent: false }, ops)?;
-        self.order(FlashOp { kind: OpKind::Program, ppn: to, source: from, cause, urgent: false }, ops)?;
+        self.order(
+            FlashOp { kind: OpKind::Read, ppn: from, source: NO_PPN, cause, urgent: false, job: NO_JOB },
+            ops,
+        )?;
+        self.order(
+            FlashOp { kind: OpKind::Program, ppn: to, source: from, cause, urgent: false, job: NO_JOB },
+            ops,
+        )?;
         self.collect_behind(plane, ops)
     }
 }

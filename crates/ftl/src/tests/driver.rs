@@ -6,9 +6,10 @@ use crate::allocation::{AllocationPolicy, Order};
 use crate::redirection::RedirectionPolicy;
 use crate::replication::degree::DegreePolicy;
 use crate::replication::placement::PlacementPolicy;
+use crate::spread::{SpreadConfig, SpreadPolicy};
 use crate::victim::VictimPolicy;
 use crate::{
-    Entries, FlashOp, Ftl, FtlConfig, FtlError, Host, LoadView, MappingForm, ReplicationPolicy, Rng,
+    Entries, FlashOp, Ftl, FtlConfig, FtlError, Host, LoadView, MappingForm, NO_JOB, ReplicationPolicy, Rng,
     WriteOutcome,
 };
 
@@ -99,6 +100,10 @@ fn config(rng: &mut Rng) -> FtlConfig {
             &[ReplicationPolicy::None, ReplicationPolicy::EndOfPeriod, ReplicationPolicy::EndOfPeriod],
         );
     }
+    if config.mapping == MappingForm::Page && rng.below(4) > 0 {
+        config.spread = spread(rng);
+    }
+    config.background.jobs = pick(rng, &[1, 5, 4096]);
     let replication = &mut config.replication;
     replication.alpha = pick(rng, &[0.0, 0.1, 1.0, 30.0]);
     replication.degree =
@@ -121,12 +126,27 @@ fn config(rng: &mut Rng) -> FtlConfig {
     config
 }
 
+/// Spreading with filters of all qualities.
+pub(super) fn spread(rng: &mut Rng) -> SpreadConfig {
+    SpreadConfig {
+        policy: SpreadPolicy::Duplicates,
+        bloom_bits_per_page: pick(rng, &[1, 3, 10]),
+        bloom_hashes: pick(rng, &[1, 2, 7]),
+        bloom_rebuild: pick(rng, &[0.1, 0.5, 1.0]),
+        verify: rng.below(4) > 0,
+        candidates: pick(rng, &[1, 2, 16]),
+    }
+}
+
 /// A controller without a clock, verified, and the loads that it is shown.
 pub(super) struct Driver {
     pub(super) ftl: Ftl,
     pub(super) ops: Vec<FlashOp>,
     pub(super) chip: Vec<u32>,
     pub(super) unit: Vec<u32>,
+    /// Jobs of operations that are ordered and not yet done, in order, up to how many of `ops`.
+    jobs: Vec<u32>,
+    looked_at: usize,
 }
 
 impl Driver {
@@ -137,7 +157,14 @@ impl Driver {
         ftl.verify();
         let chips = geometry.chips() as usize;
         let units = chips * options.units_per_chip as usize;
-        Self { ftl, ops: Vec::new(), chip: vec![0; chips], unit: vec![0; units] }
+        Self {
+            ftl,
+            ops: Vec::new(),
+            chip: vec![0; chips],
+            unit: vec![0; units],
+            jobs: Vec::new(),
+            looked_at: 0,
+        }
     }
 
     /// Other loads from now on.
@@ -146,6 +173,23 @@ impl Driver {
         let per_chip = self.unit.len() / self.chip.len();
         for (chip, load) in self.chip.iter_mut().enumerate() {
             *load = self.unit[chip * per_chip..(chip + 1) * per_chip].iter().sum();
+        }
+    }
+
+    /// Some of the operations of background jobs are done, in any order; all of them with `rng`
+    /// left out.
+    pub(super) fn idle(&mut self, mut rng: Option<&mut Rng>) -> Result<(), FtlError> {
+        loop {
+            let ordered = self.ops[self.looked_at..].iter().map(|op| op.job);
+            self.jobs.extend(ordered.filter(|&job| job != NO_JOB));
+            self.looked_at = self.ops.len();
+            let next = rng.as_mut().map_or(0, |rng| rng.below(self.jobs.len() as u32 + 1));
+            if self.jobs.is_empty() || next as usize == self.jobs.len() {
+                return Ok(());
+            }
+            let job = self.jobs.swap_remove(next as usize);
+            let loads = LoadView::new(&self.chip, &self.unit);
+            self.ftl.job_done(job, &loads, &mut self.ops)?;
         }
     }
 

@@ -3,6 +3,7 @@
 mod driver;
 mod reference_map;
 mod reference_replication;
+mod reference_spread;
 mod reference_victim;
 mod sabotage;
 mod swarm;

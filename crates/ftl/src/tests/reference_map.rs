@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::driver::{Driver, Options, Step, Workload};
 use crate::ftl::Map;
-use crate::{Cause, Entries, MappingForm, ReplicationPolicy};
+use crate::{Cause, Entries, MappingForm, ReplicationPolicy, SpreadConfig};
 
 /// One content on flash: an evicted fingerprint lets the same content come a second time.
 struct Held {
@@ -83,6 +83,7 @@ impl Reference {
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
     options.config.mapping = MappingForm::Content;
+    options.config.spread = SpreadConfig::default();
     let capacities = [1, 2, 5, 30].map(Entries::Limited);
     options.config.dedup.fingerprint_entries =
         capacities.get(seed as usize % 5).copied().unwrap_or(Entries::Unlimited);
@@ -148,6 +149,7 @@ fn contents_that_never_repeat_make_deduplication_a_page_map() {
         let mut page = Options::draw(seed);
         page.contents = page.steps + 1;
         page.config.mapping = MappingForm::Page;
+        page.config.spread = SpreadConfig::default();
         page.config.replication.policy = ReplicationPolicy::None;
         let mut content = page.clone();
         content.config.mapping = MappingForm::Content;

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::driver::{Driver, Options, Step, Workload};
+use crate::SpreadConfig;
 use crate::blocks::Blocks;
 use crate::ftl::Map;
 use crate::mapping::ContentMap;
@@ -175,6 +176,7 @@ fn model<'a>(driver: &Driver, options: &'a Options, reads: &[u64]) -> Model<'a> 
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
     options.config.mapping = MappingForm::Content;
+    options.config.spread = SpreadConfig::default();
     let replication = &mut options.config.replication;
     replication.policy = ReplicationPolicy::EndOfPeriod;
     replication.alpha = [0.0, 0.05, 0.3, 2.0][seed as usize % 4];

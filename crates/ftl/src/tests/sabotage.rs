@@ -7,7 +7,7 @@ use super::driver::{Driver, Options, Step, Workload};
 use crate::blocks::Stream;
 use crate::ftl::Map;
 use crate::mapping::ContentMap;
-use crate::{Entries, FtlError, MappingForm, ReplicationPolicy};
+use crate::{Entries, FtlError, MappingForm, ReplicationPolicy, Rng, SpreadConfig};
 
 /// A bug that the code under test asks for where it would be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub(crate) enum Bug {
     SkippedInvalidate,
     /// A dead content's fingerprint stays in the store.
     StaleFingerprint,
+    /// A page stays on the list of its twins when it is overwritten.
+    KeptTwin,
 }
 
 thread_local! {
@@ -40,6 +42,17 @@ pub(crate) fn planted(bug: Bug) -> bool {
     }
 }
 
+/// A system that spreads duplicates, many of them.
+fn spreading(seed: u64) -> Options {
+    let mut options = options(seed);
+    options.config.mapping = MappingForm::Page;
+    options.config.replication.policy = ReplicationPolicy::None;
+    options.config.spread = super::driver::spread(&mut Rng::stream(seed, "spread"));
+    options.config.background.jobs = 4096;
+    options.contents = 30;
+    options
+}
+
 /// A system with everything in it: deduplication, copies, collection.
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
@@ -52,9 +65,12 @@ fn options(seed: u64) -> Options {
     options.read_percent = 40;
     options.audit_every = 1;
     options.config.mapping = MappingForm::Content;
+    options.config.spread = SpreadConfig::default();
     options.config.dedup.fingerprint_entries = Entries::Unlimited;
     options.config.replication.policy = ReplicationPolicy::EndOfPeriod;
     options.config.replication.alpha = 0.2;
+    options.config.replication.few_copies = 2;
+    options.trim_percent = 5;
     options
 }
 
@@ -68,15 +84,15 @@ fn try_to_serve(driver: &mut Driver, step: Step) -> Result<(), FtlError> {
         }
         Step::EndPeriod => driver.end_period(),
     }?;
+    driver.idle(None)?;
     driver.ftl.audit()
 }
 
 /// Runs with the bug in place; whether it was made, and whether anything was noticed.
-fn run_with(bug: Bug, seed: u64) -> (bool, bool) {
+fn run_with(bug: Bug, options: &Options) -> (bool, bool) {
     PLANTED.set(Some((bug, 5)));
-    let options = options(seed);
-    let mut driver = Driver::new(&options);
-    let mut workload = Workload::new(&options);
+    let mut driver = Driver::new(options);
+    let mut workload = Workload::new(options);
     let mut serve_all = || (0..options.steps).try_for_each(|_| try_to_serve(&mut driver, workload.next()));
     // Some bugs trip an assertion before a check comes round; both count as noticed.
     let noticed = catch_unwind(AssertUnwindSafe(&mut serve_all)).map_or(true, |outcome| outcome.is_err());
@@ -86,9 +102,12 @@ fn run_with(bug: Bug, seed: u64) -> (bool, bool) {
 
 #[test]
 fn every_planted_bug_is_noticed() {
-    for bug in [Bug::ForgottenMove, Bug::SkippedInvalidate, Bug::StaleFingerprint] {
+    let deduplicating = [Bug::ForgottenMove, Bug::SkippedInvalidate, Bug::StaleFingerprint];
+    let cases = deduplicating.map(|bug| (bug, options as fn(u64) -> Options));
+    let spread = [Bug::KeptTwin, Bug::SkippedInvalidate].map(|bug| (bug, spreading as fn(u64) -> Options));
+    for (bug, options) in cases.into_iter().chain(spread) {
         for seed in 0..8 {
-            let (made, noticed) = run_with(bug, seed);
+            let (made, noticed) = run_with(bug, &options(seed));
             assert!(made, "{bug:?} had no occasion with seed {seed}");
             assert!(noticed, "{bug:?} went unnoticed with seed {seed}");
         }
@@ -97,8 +116,7 @@ fn every_planted_bug_is_noticed() {
 
 #[test]
 fn nothing_is_noticed_where_nothing_is_planted() {
-    for seed in 0..8 {
-        let options = options(seed);
+    for options in (0..8).flat_map(|seed| [options(seed), spreading(seed)]) {
         let mut driver = Driver::new(&options);
         let mut workload = Workload::new(&options);
         for _ in 0..options.steps {

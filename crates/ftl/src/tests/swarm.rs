@@ -28,12 +28,15 @@ fn any_system_on_any_device_keeps_what_it_is_given() {
         for step in 0..options.steps {
             serve(&mut driver, workload.next());
             driver.shake_loads(&mut workload.rng);
+            driver.idle(Some(&mut workload.rng)).unwrap();
             if step % options.audit_every == 0 {
                 driver.ftl.audit().unwrap();
                 check_budget(&driver, options);
             }
         }
+        driver.idle(None).unwrap();
         driver.ftl.audit().unwrap();
+        assert_eq!(driver.ftl.jobs.len(), 0);
         check_end(&driver, options);
     });
 }
@@ -45,7 +48,8 @@ fn serve(driver: &mut Driver, step: Step) {
             check_target(driver, outcome);
         }
         Step::Write { lpn, content, partial } => {
-            driver.write(lpn, content, partial).unwrap();
+            let outcome = driver.write(lpn, content, partial).unwrap();
+            assert!(outcome.program.is_some() || driver.ftl.spreader.is_none());
         }
         Step::Trim { lpn } => {
             driver.ftl.trim(lpn);
@@ -107,7 +111,7 @@ fn check_counts(driver: &Driver) {
     let ordered = |kind: OpKind, cause: Cause| {
         driver.ops.iter().filter(|op: &&FlashOp| op.kind == kind && op.cause == cause).count() as u64
     };
-    for cause in [Cause::Gc, Cause::Replica] {
+    for cause in [Cause::Gc, Cause::Replica, Cause::Verify] {
         assert_eq!(counters.programs[cause as usize], ordered(OpKind::Program, cause), "{cause:?}");
         assert_eq!(counters.reads[cause as usize], ordered(OpKind::Read, cause), "{cause:?}");
     }
@@ -168,6 +172,7 @@ fn the_same_seed_gives_the_same_operations() {
             for _ in 0..options.steps {
                 serve(&mut driver, workload.next());
                 driver.shake_loads(&mut workload.rng);
+                driver.idle(Some(&mut workload.rng)).unwrap();
             }
             (driver.ops, driver.ftl.counters().clone(), driver.ftl.wear())
         };
@@ -179,14 +184,27 @@ fn the_same_seed_gives_the_same_operations() {
 fn the_swarm_reaches_every_mechanism() {
     // A swarm that never collects, replicates or evicts would prove nothing.
     let (mut gc, mut copies, mut dropped, mut missed, mut fallbacks) = (0, 0, 0, 0, 0);
+    let (mut spread, mut twins, mut void, mut rebuilds, mut lost, mut wrong, mut stale) =
+        (0, 0, 0, 0, 0, 0, 0);
+    let mut chosen = 0;
     for seed in 0..150 {
         let options = Options::draw(seed);
         let mut driver = Driver::new(&options);
         let mut workload = Workload::new(&options);
         for _ in 0..options.steps {
             serve(&mut driver, workload.next());
+            driver.idle(Some(&mut workload.rng)).unwrap();
+            driver.shake_loads(&mut workload.rng);
         }
         let counters = driver.ftl.counters();
+        spread += counters.redirected_writes;
+        twins += counters.twins_found;
+        void += counters.comparisons_void;
+        rebuilds += counters.filter_rebuilds;
+        lost += counters.jobs_dropped;
+        wrong += counters.filter_false_positives;
+        stale += counters.filter_stale_positives;
+        chosen += if driver.ftl.spreader.is_some() { counters.redirected_reads } else { 0 };
         gc += counters.programs[Cause::Gc as usize];
         copies += counters.replicas_made;
         dropped += counters.replicas_dropped;
@@ -195,6 +213,7 @@ fn the_swarm_reaches_every_mechanism() {
         let content = options.config.mapping == MappingForm::Content;
         assert!(content || options.config.replication.policy == ReplicationPolicy::None);
     }
-    let reached = [gc, copies, dropped, missed, fallbacks];
+    let reached =
+        [gc, copies, dropped, missed, fallbacks, spread, twins, void, rebuilds, lost, wrong, stale, chosen];
     assert!(reached.iter().all(|&count| count > 100), "{reached:?}");
 }

@@ -1,6 +1,6 @@
 //! Requests arrive: each page is decided at once, and what the flash must do is queued.
 
-use flashtwin_ftl::{Host, OpKind, ReadOutcome, ReadTarget};
+use flashtwin_ftl::{FlashOp, Host, NO_JOB, OpKind, ReadOutcome, ReadTarget, prefetch};
 use flashtwin_trace::{Op as HostOp, PageTrace};
 
 use super::hash_unit::Hashed;
@@ -16,6 +16,7 @@ pub(super) const REQUEST: u32 = 1 << 31;
 /// Page operations ahead at which the first tables are asked for, and what they point to.
 const FAR: usize = 16;
 const NEAR: usize = 8;
+const NEXT: usize = 4;
 
 /// How the trace's requests become arrivals.
 #[derive(Debug, Clone, Copy)]
@@ -64,10 +65,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         while self.step(taken_in) {}
         self.now_ns = taken_in;
         self.take_in(workload, index, arrival)?;
-        match self.broken.take() {
-            None => Ok(()),
-            Some(rule) => Err(rule.into()),
-        }
+        self.tell_jobs_done();
+        self.failed.take().map_or(Ok(()), Err)
     }
 
     /// Closed loop: a request takes each of `depth` places at 0, and from then on the next one
@@ -133,7 +132,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn look_ahead(&self, trace: &PageTrace, at: usize) {
         if let (Some(&lpn), Some(&content)) = (trace.lpn.get(at + FAR), trace.content.get(at + FAR)) {
             self.controller.prefetch_far(lpn, content);
+            if self.wants_address {
+                prefetch(&trace.lpn_address, lpn as usize);
+            }
             self.controller.prefetch_near(trace.lpn[at + NEAR], trace.content[at + NEAR]);
+            self.controller.prefetch_next(trace.lpn[at + NEXT], trace.content[at + NEXT]);
         }
     }
 
@@ -141,9 +144,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn read_page(&mut self, lpn: u32, request: u32) -> Result<(), SimError> {
         let (controller, loads, _) = self.controller_and_loads();
         match controller.read(lpn, &loads)? {
-            ReadOutcome::Flash { target, .. } => {
+            ReadOutcome::Flash { target, data, .. } => {
                 if self.holds(target.ppn) {
-                    self.queue_read(target, request, Work::HostRead, NONE);
+                    self.queue_host_read(target, data, request);
                     return Ok(());
                 }
                 self.counts.buffer_reads += 1;
@@ -164,18 +167,30 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     #[inline]
-    fn queue_read(&mut self, target: ReadTarget, request: u32, work: Work, other: u32) {
+    fn queue_host_read(&mut self, target: ReadTarget, data: u64, request: u32) {
+        let unit = self.unit_of_plane[target.plane as usize];
+        let chip = self.units[unit as usize].chip;
+        if target.redirected {
+            self.counts.redirected_reads += 1;
+            self.observer.redirected(chip);
+        }
+        if self.merging.is_none() {
+            self.queue_read(target, request, Work::HostRead, NONE);
+        } else if !self.join_read(chip, data, request) {
+            let slot = self.queue_read(target, request, Work::HostRead, NONE);
+            self.may_be_joined(unit, slot, data);
+        }
+    }
+
+    #[inline]
+    fn queue_read(&mut self, target: ReadTarget, request: u32, work: Work, other: u32) -> u32 {
         let pins_block = self.geometry.plane(target.ppn) == target.plane;
         if pins_block {
             self.blocks.read_begins(self.geometry.block_index(target.ppn));
         }
         let unit = self.unit_of_plane[target.plane as usize];
-        if target.redirected && work == Work::HostRead {
-            self.counts.redirected_reads += 1;
-            self.observer.redirected(self.units[unit as usize].chip);
-        }
         let op = Op { pins_block, other, request, ready_ns: self.now_ns, ..Op::new(target.ppn, work) };
-        self.enqueue(unit, Queue::Reads, op);
+        self.enqueue(unit, Queue::Reads, op)
     }
 
     #[inline]
@@ -191,7 +206,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             Queue::Writes if self.hash.is_some() || op.waits => return slot,
             Queue::Writes => self.load_up(unit, false),
             // The controller's own work is load only while it is in service.
-            Queue::Background => {}
+            Queue::Background | Queue::Idle => {}
         }
         self.dispatch(unit);
         slot
@@ -236,9 +251,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if self.own_ops.is_empty() || self.geometry.page_in_block(ppn) != 0 {
             return life;
         }
-        let erases = |order: &&flashtwin_ftl::FlashOp| {
-            order.kind == OpKind::Erase && self.geometry.block_index(order.ppn) == block
-        };
+        let erases =
+            |order: &&FlashOp| order.kind == OpKind::Erase && self.geometry.block_index(order.ppn) == block;
         self.blocks.later(life, self.own_ops.iter().filter(erases).count() as u32)
     }
 
@@ -273,7 +287,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Queues what the controller ordered on its own account.
     #[inline]
-    fn queue_own(&mut self, offline: bool) {
+    pub(super) fn queue_own(&mut self, offline: bool) {
         if self.own_ops.is_empty() {
             return;
         }
@@ -288,8 +302,13 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 self.blocks.erase_decided(self.geometry.block_index(order.ppn));
             }
             let unit = self.unit_of_plane[self.geometry.plane(order.ppn) as usize];
-            let op = Op { urgent: order.urgent, offline, ready_ns: self.now_ns, ..Op::new(order.ppn, work) };
-            self.enqueue(unit, Queue::Background, op);
+            let FlashOp { urgent, cause, job, .. } = *order;
+            // Decided for the block as the tables have it now.
+            let life = self.blocks.decided_life(self.geometry.block_index(order.ppn));
+            let op =
+                Op { urgent, offline, cause, job, life, ready_ns: self.now_ns, ..Op::new(order.ppn, work) };
+            let idle = job != NO_JOB && !urgent && !offline;
+            self.enqueue(unit, if idle { Queue::Idle } else { Queue::Background }, op);
         }
         self.own_ops = ordered;
         self.own_ops.clear();
@@ -300,10 +319,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     ///
     /// # Errors
     /// What the controller reports.
-    pub fn end_period(&mut self, inspect: impl FnOnce(&[flashtwin_ftl::FlashOp])) -> Result<(), SimError> {
+    pub fn end_period(&mut self, inspect: impl FnOnce(&[FlashOp])) -> Result<(), SimError> {
         self.controller.end_period(&mut self.own_ops)?;
         inspect(&self.own_ops);
         self.queue_own(true);
+        self.tell_jobs_done();
         Ok(())
     }
 }

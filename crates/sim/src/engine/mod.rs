@@ -10,22 +10,26 @@ mod arrival;
 mod block_states;
 mod bus;
 mod hash_unit;
+mod jobs;
 mod loads;
+mod merging;
 mod pool;
 mod service;
 mod suspension;
 mod unit;
 
-use flashtwin_ftl::{FlashOp, FtlError, LoadView};
-use flashtwin_nand::{FlashArray, Geometry, NandDevice, NandRule, Timing};
+use flashtwin_ftl::{Cause, FlashOp, FtlError, LoadView};
+use flashtwin_nand::{FlashArray, Geometry, NandDevice, Timing};
 use flashtwin_trace::Op as HostOp;
 
 use crate::config::{Concurrency, EngineConfig, WriteCompletes};
+use crate::error::SimError;
 use crate::event_queue::EventQueue;
 use block_states::BlockStates;
 use bus::Bus;
 use hash_unit::{HashUnit, Hashed};
 use loads::Loads;
+use merging::Merging;
 use pool::{Op, Pool, Request};
 use suspension::Suspension;
 use unit::{Stage, Unit};
@@ -55,8 +59,19 @@ pub trait Controller {
     fn prefetch_far(&self, _lpn: u32, _content: u32) {}
     /// See [`flashtwin_ftl::Ftl::prefetch_near`].
     fn prefetch_near(&self, _lpn: u32, _content: u32) {}
+    /// See [`flashtwin_ftl::Ftl::prefetch_next`].
+    fn prefetch_next(&self, _lpn: u32, _content: u32) {}
     /// See [`flashtwin_ftl::Ftl::end_period`].
     fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError>;
+    /// See [`flashtwin_ftl::Ftl::job_done`].
+    fn job_done(
+        &mut self,
+        _job: u32,
+        _loads: &LoadView<'_>,
+        _ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        Ok(())
+    }
 }
 
 /// Where the time of a page operation went, in nanoseconds. The parts sum to the response
@@ -109,8 +124,11 @@ pub struct EngineCounts {
     pub redirected_reads: u64,
     /// Old pages of partial writes that were still in controller RAM.
     pub old_page_buffer_reads: u64,
-    /// Reads of the controller's own (not the host's) likewise served from RAM.
-    pub own_buffer_reads: u64,
+    /// Reads of the controller's own (not the host's), by cause, that were likewise served from RAM,
+    /// and those of background jobs whose block was erased before their turn came.
+    pub own_buffer_reads: [u64; Cause::COUNT],
+    /// Page reads that were served by another read that waited at the same chip.
+    pub merged_reads: u64,
     /// Times that a program or an erase was stopped for reads.
     pub suspensions: u64,
 }
@@ -126,7 +144,10 @@ impl EngineCounts {
             buffer_reads: self.buffer_reads - before.buffer_reads,
             redirected_reads: self.redirected_reads - before.redirected_reads,
             old_page_buffer_reads: self.old_page_buffer_reads - before.old_page_buffer_reads,
-            own_buffer_reads: self.own_buffer_reads - before.own_buffer_reads,
+            own_buffer_reads: std::array::from_fn(|cause| {
+                self.own_buffer_reads[cause] - before.own_buffer_reads[cause]
+            }),
+            merged_reads: self.merged_reads - before.merged_reads,
             suspensions: self.suspensions - before.suspensions,
         }
     }
@@ -160,9 +181,13 @@ pub struct Engine<C, O> {
     controller_ns: u64,
     wants_address: bool,
     own_ops: Vec<FlashOp>,
+    /// Jobs of which an operation is done, not yet told to the controller.
+    jobs_done: Vec<u32>,
+    /// Reads that wait and may be joined; none where reads are not merged.
+    merging: Option<Merging>,
     /// Time that partial writes spent on reading their old page, by waiting operation.
     carried: std::collections::HashMap<u32, Split>,
-    broken: Option<NandRule>,
+    failed: Option<SimError>,
     /// Counts so far.
     pub counts: EngineCounts,
 }
@@ -216,8 +241,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             suspension: Suspension::new(config),
             controller_ns: config.controller_ns(),
             own_ops: Vec::new(),
+            jobs_done: Vec::new(),
+            merging: config.merge_reads.then(Merging::new),
             carried: std::collections::HashMap::new(),
-            broken: None,
+            failed: None,
             counts: EngineCounts::default(),
             timing: device.timing.clone(),
             geometry,
@@ -305,6 +332,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 Hashed::Complete(request) => self.complete_hashed(request),
             }
         }
+        self.tell_jobs_done();
         true
     }
 
@@ -345,9 +373,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// Serves everything that is under way.
-    pub fn drain(&mut self) -> Result<(), NandRule> {
+    ///
+    /// # Errors
+    /// What the controller reports, or a rule of the medium that was broken.
+    pub fn drain(&mut self) -> Result<(), SimError> {
         while self.step(FOREVER) {}
-        self.broken.take().map_or(Ok(()), Err)
+        self.failed.take().map_or(Ok(()), Err)
     }
 
     fn is_idle(&self, unit: u32) -> bool {

@@ -1,6 +1,7 @@
 //! Flash operations and requests in flight: slots of two arrays, reused, never allocated
 //! one by one.
 
+use flashtwin_ftl::{Cause, NO_JOB};
 use flashtwin_nand::Ppn;
 
 /// No slot.
@@ -29,15 +30,20 @@ pub(crate) struct Op {
     pub(crate) next: u32,
     /// The request it belongs to.
     pub(crate) request: u32,
-    /// The operation that waits for this one.
+    /// The operation that waits for this one; of a host read, the reads that share in it
+    /// ([`super::merging`]).
     pub(crate) other: u32,
-    /// Host programs: the life of its block that it belongs to.
+    /// Host programs and work of jobs: the life of its block that it belongs to.
     pub(crate) life: u32,
+    /// The controller's background job, if any.
+    pub(crate) job: u32,
     /// When it was ready to be served.
     pub(crate) ready_ns: u64,
     /// When the flash took it up.
     pub(crate) start_ns: u64,
     pub(crate) work: Work,
+    /// Why, where the controller ordered it on its own account.
+    pub(crate) cause: Cause,
     /// Ahead of the host.
     pub(crate) urgent: bool,
     /// Carried out in no time (the replication phase, in which the mirror serves the host).
@@ -58,9 +64,11 @@ impl Op {
             request: NONE,
             other: NONE,
             life: 0,
+            job: NO_JOB,
             ready_ns: 0,
             start_ns: 0,
             work,
+            cause: Cause::Host,
             urgent: false,
             offline: false,
             waits: false,

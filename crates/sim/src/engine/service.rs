@@ -1,5 +1,7 @@
 //! How a unit chooses what to serve next, and the stages of each operation.
 
+use flashtwin_ftl::NO_JOB;
+
 use super::hash_unit::Hashed;
 use super::pool::{NONE, Op, Work};
 use super::unit::{Queue, Stage};
@@ -10,7 +12,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// Starts the next operation of an idle unit, if one may start.
     ///
     /// Reads go first (RR-SSD paper, section I), then writes, then the controller's own
-    /// work; urgent work of its own goes before all. An operation that must wait for
+    /// work, and last that of its background jobs; urgent work of its own goes before all. An operation that must wait for
     /// another (a program for its block's erase, an erase for the block's last readers)
     /// lets the next queue go on. The operation decided first never waits for a later one,
     /// so some queue can always go on.
@@ -57,7 +59,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.units[unit as usize].reads_ahead = 0;
             return Some(Queue::Writes);
         }
-        (own != NONE && self.may_start(own)).then_some(Queue::Background)
+        if own != NONE && self.may_start(own) {
+            return Some(Queue::Background);
+        }
+        let idle = self.units[unit as usize].head(Queue::Idle);
+        (idle != NONE && self.may_start(idle)).then_some(Queue::Idle)
     }
 
     /// Whether everything that the operation must follow has happened.
@@ -87,13 +93,16 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let op = &mut self.ops[slot];
         op.start_ns = now;
         let op = *op;
-        if op.offline || (op.work == Work::OwnRead && !self.flash.is_programmed(&self.geometry, op.ppn)) {
+        if op.offline || (op.work == Work::OwnRead && !self.flash_has(&op)) {
             self.carry_out_at_once(slot, &op);
             return false;
         }
         if op.work as u8 >= Work::OwnRead as u8 {
             // The controller's own work is load while it is in service, not while it waits.
             self.load_up(unit, false);
+        }
+        if op.work == Work::HostRead {
+            self.close_party(&op);
         }
         let state = &mut self.units[unit as usize];
         state.current = slot;
@@ -128,19 +137,28 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         true
     }
 
+    /// Whether the page that an own read asks for is in the flash. It may still be in controller RAM;
+    /// the page of a job that waited may as well be gone, and then nobody wants it any more.
+    #[inline]
+    fn flash_has(&self, op: &Op) -> bool {
+        self.flash.is_programmed(&self.geometry, op.ppn)
+            && (op.job == NO_JOB || self.blocks.life(self.geometry.block_index(op.ppn)) == op.life)
+    }
+
     /// The operations of the replication phase, and reads of pages still in controller RAM.
     fn carry_out_at_once(&mut self, slot: u32, op: &Op) {
         match op.work {
             Work::OwnProgram => self.program(op.ppn),
             Work::OwnErase => self.erase(op.ppn),
-            _ => self.counts.own_buffer_reads += u64::from(!op.offline),
+            _ => self.counts.own_buffer_reads[op.cause as usize] += u64::from(!op.offline),
         }
+        self.note_job_done(op);
         self.ops.remove(slot);
     }
 
     fn program(&mut self, ppn: u32) {
         if let Err(rule) = self.flash.program(&self.geometry, ppn) {
-            self.broken.get_or_insert(rule);
+            self.failed.get_or_insert(rule.into());
         }
     }
 
@@ -191,6 +209,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 let split = self.split(slot, self.timing.read_ns);
                 self.ops.remove(slot);
                 self.page_done(op.request, split);
+                self.complete_party(&op);
             }
             Work::HostProgram => {
                 self.observer.served(chip, true);
@@ -217,6 +236,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             }
             Work::OwnRead => self.ops.remove(slot),
         }
+        self.note_job_done(&op);
         self.dispatch(unit);
     }
 

@@ -10,7 +10,11 @@ pub(crate) enum Queue {
     Reads,
     Writes,
     Background,
+    /// Work of background jobs: only when the unit has nothing else to do.
+    Idle,
 }
+
+const QUEUES: usize = 4;
 
 /// Where the operation in service stands; the unit's pending event ends this stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +41,7 @@ struct List {
 /// One chip, die or plane, by the engine's concurrency.
 #[derive(Debug)]
 pub(crate) struct Unit {
-    lists: [List; 3],
+    lists: [List; QUEUES],
     pub(crate) current: u32,
     pub(crate) stage: Stage,
     pub(crate) chip: u32,
@@ -63,7 +67,7 @@ pub(crate) struct Unit {
 impl Unit {
     pub(crate) fn new(chip: u32, channel: u32) -> Self {
         Self {
-            lists: [List { head: NONE, tail: NONE }; 3],
+            lists: [List { head: NONE, tail: NONE }; QUEUES],
             current: NONE,
             stage: Stage::Idle,
             chip,

@@ -19,10 +19,13 @@ pub(crate) fn ram(resolved: &Resolved, sizes: &TableSizes) -> Value {
     let config = &resolved.config;
     let page_map = sizes.mapped_lpns * NUMBER_BYTES;
     if config.ftl.mapping == MappingForm::Page {
+        // The secondary map: a number a page, and its length a list.
+        let twins = sizes.twin_pages * NUMBER_BYTES + sizes.twin_lists * COUNT_BYTES;
         return json!({
             "lpn_to_ppn_bytes": page_map, "lpn_to_vpn_bytes": 0, "vpn_to_ppn_bytes": 0,
             "fingerprint_store_bytes": 0, "replica_lists_bytes": 0,
-            "total_bytes": page_map, "page_map_bytes": page_map, "inverted_total_bytes": null,
+            "filter_bytes": sizes.filter_bytes, "twin_lists_bytes": twins,
+            "total_bytes": page_map + sizes.filter_bytes + twins, "page_map_bytes": page_map, "inverted_total_bytes": null,
         });
     }
     // Replication adds to each fingerprint a bit a chip and a counter of log2(chips) bits.
@@ -43,6 +46,7 @@ pub(crate) fn ram(resolved: &Resolved, sizes: &TableSizes) -> Value {
     json!({
         "lpn_to_ppn_bytes": 0, "lpn_to_vpn_bytes": first, "vpn_to_ppn_bytes": second,
         "fingerprint_store_bytes": fingerprints, "replica_lists_bytes": lists,
+        "filter_bytes": 0, "twin_lists_bytes": 0,
         "total_bytes": first + second + fingerprints + lists,
         "page_map_bytes": page_map, "inverted_total_bytes": inverted,
     })

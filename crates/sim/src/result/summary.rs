@@ -1,6 +1,6 @@
 //! The summary: every figure of a run with its unit in its name; undefined ratios are null.
 
-use flashtwin_ftl::{Cause, Counters};
+use flashtwin_ftl::{Cause, Counters, PlaneContents};
 use serde_json::{Value, json};
 
 use super::ram::ram;
@@ -54,6 +54,8 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
             "buffer_reads": counts.buffer_reads,
             "unmapped_reads": counters.unmapped_reads,
             "redirected_reads": counts.redirected_reads,
+            "redirected_writes": counters.redirected_writes,
+            "merged_reads": counts.merged_reads,
             "duplicate_writes": counters.duplicate_writes,
             "partial_writes": counts.partial_writes,
             "new_value_reads": counters.new_value_reads,
@@ -68,6 +70,8 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
         "write_amplification": counters.write_amplification(),
         "erases": erases(run),
         "replication": replication(run),
+        "spread": spread(run),
+        "redundancy": redundancy(run),
         "utilisation": utilisation(run),
         "space": {
             "pages_in_use": ftl.pages_in_use(),
@@ -115,12 +119,14 @@ fn response(tally: &Tally) -> Value {
 
 fn flash_reads(counters: &Counters, counts: &EngineCounts) -> Value {
     let by = |cause: Cause| counters.reads[cause as usize];
+    let from_flash = |cause: Cause| by(cause).saturating_sub(counts.own_buffer_reads[cause as usize]);
     json!({
-        "host": by(Cause::Host) - counts.buffer_reads,
+        "host": by(Cause::Host) - counts.buffer_reads - counts.merged_reads,
         "read_modify_write": by(Cause::ReadModifyWrite) - counts.old_page_buffer_reads,
-        "gc": by(Cause::Gc).saturating_sub(counts.own_buffer_reads),
+        "gc": from_flash(Cause::Gc),
         "replica": by(Cause::Replica),
         "metadata": by(Cause::Metadata),
+        "verify": from_flash(Cause::Verify),
     })
 }
 
@@ -172,6 +178,41 @@ fn replication(run: &Finished<'_>) -> Value {
         "replica_pages_peak": ftl.peak().replica_pages,
         "budget_pages": ftl.budget_pages(),
     })
+}
+
+/// What spreading of duplicates did, and the jobs in the background.
+fn spread(run: &Finished<'_>) -> Value {
+    let (counters, counts) = (run.engine.controller.counters(), &run.engine.counts);
+    let sizes = run.engine.controller.table_sizes();
+    let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
+    json!({
+        "redirected_read_share": share(counts.redirected_reads, counts.page_ops[0]),
+        "redirected_write_share": share(counters.redirected_writes, counts.page_ops[1]),
+        "filter_positives": counters.filter_positives,
+        "filter_false_positives": counters.filter_false_positives,
+        "filter_stale_positives": counters.filter_stale_positives,
+        "filter_rebuilds": counters.filter_rebuilds,
+        "comparisons": counters.comparisons,
+        "comparisons_void": counters.comparisons_void,
+        "twins_found": counters.twins_found,
+        "twin_contents": sizes.twin_lists,
+        "twin_pages": sizes.twin_pages,
+        "jobs_dropped": counters.jobs_dropped,
+    })
+}
+
+/// Pages that hold what another page of their plane holds.
+fn redundancy(run: &Finished<'_>) -> Value {
+    let shares: Vec<f64> = run.plane_contents.iter().flatten().filter_map(plane_redundancy).collect();
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    let variance = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>() / shares.len() as f64;
+    let of = |value: f64| (!shares.is_empty()).then_some(value);
+    json!({ "plane_mean": of(mean), "plane_stddev": of(variance.sqrt()) })
+}
+
+/// Share of a plane's pages that hold what another holds, one page of each content not counted.
+pub(super) fn plane_redundancy(plane: &PlaneContents) -> Option<f64> {
+    (plane.pages > 0).then(|| (plane.pages - plane.contents) as f64 / plane.pages as f64)
 }
 
 /// Share of time busy: a list's mean and standard deviation.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use flashtwin_ftl::Cause;
 
+use super::summary::plane_redundancy;
 use crate::error::SimError;
 use crate::metrics::Tally;
 use crate::run::{Finished, PeriodRow};
@@ -12,10 +13,11 @@ use crate::run::{Finished, PeriodRow};
 type Table = Result<RecordBatch, SimError>;
 
 pub(crate) fn tables(run: &mut Finished<'_>) -> Result<Vec<(String, RecordBatch)>, SimError> {
-    let list: [(&str, Table); 8] = [
+    let list: [(&str, Table); 9] = [
         ("periods", periods(&run.periods)),
         ("chips", chips(run)),
         ("channels", channels(run)),
+        ("planes", planes(run)),
         ("queue_over_time", queue_over_time(run)),
         ("latency_histogram", latency_histogram(run)),
         ("gc_victims", gc_victims(run)),
@@ -73,6 +75,8 @@ fn periods(rows: &[PeriodRow]) -> Table {
         ("page_writes", count(|row| row.engine.page_ops[1])),
         ("buffer_reads", count(|row| row.engine.buffer_reads)),
         ("redirected_reads", count(|row| row.engine.redirected_reads)),
+        ("redirected_writes", count(|row| row.ftl.redirected_writes)),
+        ("merged_reads", count(|row| row.engine.merged_reads)),
         ("new_value_reads", count(|row| row.ftl.new_value_reads)),
         ("replicated_value_reads", count(|row| row.ftl.replicated_value_reads)),
         ("duplicate_writes", count(|row| row.ftl.duplicate_writes)),
@@ -120,6 +124,28 @@ fn channels(run: &Finished<'_>) -> Table {
         ("channel", u32s(0..busy.len() as u32)),
         ("busy_ns", u64s(busy.iter().copied())),
         ("utilisation", f64s(busy.iter().map(|&busy| (end_ns > 0).then(|| busy as f64 / end_ns as f64)))),
+    ])
+}
+
+/// What lies on each plane; contents only where they are known.
+fn planes(run: &Finished<'_>) -> Table {
+    let ftl = &run.engine.controller;
+    let geometry = &run.resolved.device.geometry;
+    let chip = |plane| geometry.chip_of_plane(plane);
+    let known = |plane: u32| run.plane_contents.as_ref().map(|planes| planes[plane as usize]);
+    let all = 0..geometry.planes();
+    batch(vec![
+        ("plane", u32s(all.clone())),
+        ("chip", u32s(all.clone().map(chip))),
+        ("channel", u32s(all.clone().map(|plane| geometry.channel_of_chip(chip(plane))))),
+        ("valid_pages", u64s(ftl.plane_valid_pages())),
+        (
+            "contents",
+            Arc::new(
+                all.clone().map(|plane| known(plane).map(|known| known.contents)).collect::<UInt64Array>(),
+            ),
+        ),
+        ("redundancy", f64s(all.map(|plane| known(plane).and_then(|known| plane_redundancy(&known))))),
     ])
 }
 

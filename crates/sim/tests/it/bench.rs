@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use flashtwin_ftl::{FlashOp, Ftl, FtlConfig, Host, LoadView, MappingForm, OpKind};
+use flashtwin_ftl::{FlashOp, Ftl, FtlConfig, Host, LoadView, MappingForm, NO_JOB, OpKind};
 use flashtwin_nand::{FlashArray, NandConfig, NandDevice};
 use flashtwin_sim::EngineConfig;
 use flashtwin_sim::engine::{Engine, EngineCounts, Observer, Split, Workload};
@@ -230,7 +230,11 @@ impl Bench {
             if let Some((ppn, _)) = outcome.program {
                 flash.program(geometry, ppn).unwrap();
             }
+            let ordered: Vec<u32> = ops.iter().map(|op| op.job).filter(|&job| job != NO_JOB).collect();
             carry_out(&mut flash, device, &mut ops);
+            for job in ordered {
+                ftl.job_done(job, &loads, &mut ops).unwrap();
+            }
         }
         for &lpn in &self.popular {
             ftl.read(lpn, &loads).unwrap();

@@ -4,5 +4,6 @@ mod bench;
 mod commands;
 mod garbage_collection;
 mod queueing;
+mod spreading;
 mod swarm;
 mod traces;

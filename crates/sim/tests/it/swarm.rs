@@ -8,6 +8,7 @@ use flashtwin_ftl::allocation::AllocationPolicy;
 use flashtwin_ftl::redirection::RedirectionPolicy;
 use flashtwin_ftl::replication::degree::DegreePolicy;
 use flashtwin_ftl::replication::placement::PlacementPolicy;
+use flashtwin_ftl::spread::{SpreadConfig, SpreadPolicy};
 use flashtwin_ftl::victim::VictimPolicy;
 use flashtwin_ftl::{Cause, Entries, Ftl, Host, LoadView, MappingForm, ReplicationPolicy, Rng};
 use flashtwin_sim::{
@@ -63,6 +64,7 @@ fn random_engine(rng: &mut Rng) -> EngineConfig {
             &[WriteCompletes::Programmed, WriteCompletes::Transferred, WriteCompletes::Buffered],
         ),
         reads_before_write: pick(rng, &[0, 1, 5]),
+        merge_reads: rng.below(2) == 0,
         suspend: pick(rng, &[Suspend::None, Suspend::Erase, Suspend::ProgramErase]),
         suspend_us: pick(rng, &[0.0, 20.0]),
         resume_us: pick(rng, &[0.0, 5.0]),
@@ -98,14 +100,26 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     ftl.gc.victim = pick(rng, &VictimPolicy::ALL);
     (ftl.gc.start, ftl.gc.urgent) = (pick(rng, &[0.0, 0.05, 0.6]), pick(rng, &[1, 1, 9]));
     ftl.gc.step_pages = pick(rng, &[1, 8, 100]);
+    if ftl.mapping == MappingForm::Page && rng.below(2) == 0 {
+        ftl.spread = SpreadConfig {
+            policy: SpreadPolicy::Duplicates,
+            bloom_bits_per_page: pick(rng, &[1, 3, 10]),
+            bloom_hashes: pick(rng, &[1, 7]),
+            bloom_rebuild: pick(rng, &[0.1, 0.5, 1.0]),
+            verify: rng.below(4) > 0,
+            candidates: pick(rng, &[1, 2, 16]),
+        };
+    }
+    ftl.background.jobs = pick(rng, &[1, 5, 4096]);
+    let needs_contents = ftl.looks_at_contents();
     config.replay.queue_depth = pick(rng, &[0, 0, 1, 4, 64]);
     config.replay.speed = pick(rng, &[1.0, 0.3, 50.0]);
     config.replay.period_s = pick(rng, &[1.0, 0.001, 0.01]);
     config.replay.preload = pick(rng, &[Preload::FirstReads, Preload::Footprint, Preload::None]);
     config.replay.partial_write = pick(rng, &[PartialWrite::ReadModifyWrite, PartialWrite::Ignore]);
-    let source = match config.ftl.mapping {
-        MappingForm::Page => pick(rng, &[ContentSource::None, ContentSource::Recorded]),
-        MappingForm::Content => {
+    let source = match needs_contents {
+        false => pick(rng, &[ContentSource::None, ContentSource::Recorded]),
+        true => {
             let drawn = "zipf(1,40)".parse().unwrap();
             pick(rng, &[ContentSource::Recorded, ContentSource::Unique, ContentSource::SameAsAddress, drawn])
         }
@@ -191,6 +205,9 @@ fn check_tables(summary: &Value, result: &RunResult) {
         ("chips", "programs", host),
         ("chips", "erases", n("erases.total")),
         ("chips", "redirected_reads", n("page_ops.redirected_reads")),
+        ("planes", "valid_pages", n("space.pages_in_use")),
+        ("periods", "redirected_writes", n("page_ops.redirected_writes")),
+        ("periods", "merged_reads", n("page_ops.merged_reads")),
         ("chips", "valid_pages", n("space.pages_in_use")),
         ("chips", "replica_pages", n("replication.replica_pages")),
         ("periods", "reads", n("requests.read")),
@@ -220,6 +237,19 @@ fn check_repeats(trace: &PageTrace, resolved: &Resolved, first: &RunResult) {
 
 #[test]
 fn any_system_completes_and_accounts_for_any_trace() {
+    // A swarm that never spreads, compares or merges would prove nothing.
+    let mechanisms = [
+        "page_ops.redirected_writes",
+        "page_ops.redirected_reads",
+        "page_ops.merged_reads",
+        "flash_reads.verify",
+        "spread.filter_false_positives",
+        "spread.filter_rebuilds",
+        "spread.twins_found",
+        "spread.comparisons_void",
+        "spread.jobs_dropped",
+    ];
+    let mut reached = [0; 9];
     for seed in 0..500 {
         let mut rng = Rng::stream(seed, "sim swarm");
         let trace = random_trace(&mut rng);
@@ -230,9 +260,14 @@ fn any_system_completes_and_accounts_for_any_trace() {
             if seed % 5 == 0 {
                 check_repeats(&pages, &resolved, &result);
             }
+            mechanisms.map(|path| number(&result.summary, path))
         }));
-        assert!(outcome.is_ok(), "seed {seed} failed: {} {:?}", resolved.json(), pages.content_source);
+        let Ok(counts) = outcome else {
+            panic!("seed {seed} failed: {} {:?}", resolved.json(), pages.content_source)
+        };
+        reached.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
+    assert!(reached.iter().all(|&count| count > 50), "{reached:?}");
 }
 
 /// What a load-blind system does to the flash, whenever it does it.

@@ -1,6 +1,7 @@
 //! Traces at the edge, and what must hold between systems on one trace.
 
 use flashtwin_ftl::Rng;
+use flashtwin_ftl::spread::SpreadPolicy;
 use flashtwin_sim::{Resolved, RunResult, resolve, run, system_names};
 use flashtwin_trace::{Columns, ContentSource, Format, Op, PageTrace, Quality, Trace, TraceBuilder};
 
@@ -45,10 +46,11 @@ fn a_trace_of_one_request_is_served_by_every_system() {
         let trace = TraceBuilder::new("one").request(0, op, 8192, 4096, contents).build().unwrap();
         for name in system_names() {
             let mut resolved = system(name, &[]);
-            if op == Op::Trim && resolved.config.ftl.mapping == flashtwin_ftl::MappingForm::Content {
+            if op == Op::Trim && resolved.config.ftl.looks_at_contents() {
                 // Nothing in this trace has a content that could be looked at.
                 resolved.config.ftl.mapping = flashtwin_ftl::MappingForm::Page;
                 resolved.config.ftl.replication.policy = flashtwin_ftl::ReplicationPolicy::None;
+                resolved.config.ftl.spread.policy = SpreadPolicy::None;
             }
             let result = replay(&trace, &resolved);
             assert_eq!(result.summary["requests"]["completed"], 1, "{name} {op:?}");
@@ -68,7 +70,9 @@ fn a_trace_of_reads_finds_what_was_there_before_and_programs_nothing() {
         let summary = replay(&trace, &system(name, &[("period_s", "1.0")])).summary;
         assert_eq!(summary["pages_programmed"], 0, "{name}");
         assert_eq!(summary["page_ops"]["unmapped_reads"], 0);
-        assert_eq!(summary["flash_reads"]["host"], 200);
+        let merged = summary["page_ops"]["merged_reads"].as_u64().unwrap();
+        assert_eq!(summary["flash_reads"]["host"], 200 - merged, "{name}");
+        assert_eq!(merged > 0, name == "ds-ftl", "{name}");
         assert!(summary["write_amplification"].is_null());
         let shares = summary["ram"]["vpn_to_ppn_bytes"].as_u64().unwrap();
         assert_eq!(shares > 0, resolved_by_content(name), "{name}");
@@ -167,7 +171,7 @@ fn a_run_writes_the_same_bytes_twice() {
         assert!(one == two, "{name:?} differs");
         files += 1;
     }
-    assert_eq!(files, 9);
+    assert_eq!(files, 10);
     std::fs::remove_dir_all(&scratch).unwrap();
 }
 

@@ -1,0 +1,101 @@
+//! What the controller's tables hold, counted for results.
+
+use crate::counters::TableSizes;
+use crate::ftl::{Ftl, Map};
+use crate::mapping::NO_CONTENT;
+
+/// What the valid pages of a plane hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PlaneContents {
+    /// Valid pages whose content is known.
+    pub pages: u64,
+    /// Distinct contents among them.
+    pub contents: u64,
+}
+
+impl Ftl {
+    /// Entries in each table.
+    pub fn table_sizes(&self) -> TableSizes {
+        let blocks = self.blocks.bytes_in_use();
+        match &self.map {
+            Map::Page(map) => TableSizes {
+                mapped_lpns: map.mapped(),
+                page_table_bytes: blocks + map.bytes(),
+                twin_lists: self.spreader.as_ref().map_or(0, |s| s.twins.sets()),
+                twin_pages: self.spreader.as_ref().map_or(0, |s| s.twins.pages()),
+                filter_bytes: self.spreader.as_ref().map_or(0, |s| s.filter_bytes()),
+                content_table_bytes: self.spreader.as_ref().map_or(0, |s| s.bytes()),
+                ..TableSizes::default()
+            },
+            Map::Content(map) => TableSizes {
+                mapped_lpns: map.mapped(),
+                vpns: map.live_vpns(),
+                fingerprints: map.fingerprints.entries(),
+                replicas: map.replicas.pages(),
+                replicated_contents: map.replicas.len(),
+                page_table_bytes: blocks + map.page_bytes(),
+                content_table_bytes: map.content_bytes(),
+                ..TableSizes::default()
+            },
+        }
+    }
+
+    /// Contents on flash by number of physical copies: index = copies (0 unused).
+    pub fn copies(&self) -> Vec<u64> {
+        let mut contents = Vec::new();
+        if let Map::Content(map) = &self.map {
+            for vpn in (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
+                let copies = 1 + map.replica_ppns(vpn).len();
+                if contents.len() <= copies {
+                    contents.resize(copies + 1, 0);
+                }
+                contents[copies] += 1;
+            }
+        }
+        contents
+    }
+
+    /// Replicas per chip.
+    pub fn chip_replica_pages(&self) -> Vec<u64> {
+        let mut pages = vec![0; self.blocks.geometry.chips() as usize];
+        if let Map::Content(map) = &self.map {
+            for (vpn, _) in map.replicas.live() {
+                for &ppn in map.replica_ppns(vpn) {
+                    pages[self.blocks.chip_of_page(ppn) as usize] += 1;
+                }
+            }
+        }
+        pages
+    }
+
+    /// Valid pages of each plane and the distinct contents in them; `None` where contents are not
+    /// known. Costs a sort of all pages.
+    pub fn plane_contents(&self) -> Option<Vec<PlaneContents>> {
+        let plane = |ppn| u64::from(self.blocks.geometry.plane(ppn));
+        let mut held: Vec<u64> = match &self.map {
+            Map::Page(map) if map.contents() == 0 => return None,
+            Map::Page(map) => (0..map.len())
+                .filter(|&lpn| map.content(lpn) != NO_CONTENT)
+                .map(|lpn| plane(map.get(lpn)) << 32 | u64::from(map.content(lpn)))
+                .collect(),
+            Map::Content(map) => (0..map.vpn_slots())
+                .filter(|&vpn| map.is_live(vpn))
+                .flat_map(|vpn| {
+                    let content = u64::from(map.content(vpn));
+                    let pages = map.replica_ppns(vpn).iter().copied().chain([map.home(vpn)]);
+                    pages.map(move |ppn| plane(ppn) << 32 | content)
+                })
+                .collect(),
+        };
+        held.sort_unstable();
+        let mut planes = vec![PlaneContents::default(); self.blocks.geometry.planes() as usize];
+        let mut before = None;
+        for page in held {
+            let counts = &mut planes[(page >> 32) as usize];
+            counts.pages += 1;
+            counts.contents += u64::from(before != Some(page));
+            before = Some(page);
+        }
+        Some(planes)
+    }
+}

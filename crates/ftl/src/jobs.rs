@@ -1,0 +1,98 @@
+//! Background jobs: work of several flash operations that waits for idle time and goes on when
+//! they are done.
+//!
+//! The operations of a job carry its number ([`crate::FlashOp::job`]); whoever drives the
+//! controller says when each is done. What follows then is the controller's affair.
+
+struct Slot<T> {
+    work: Option<T>,
+    ops_left: u32,
+}
+
+/// Jobs under way, no more than a limit at a time: what cannot be begun is dropped and counted,
+/// so that a device without idle time does not collect work without end.
+pub(crate) struct Jobs<T> {
+    slots: Vec<Slot<T>>,
+    free: Vec<u32>,
+    limit: u32,
+}
+
+impl<T> Jobs<T> {
+    pub(crate) fn new(limit: u32) -> Self {
+        Self { slots: Vec::new(), free: Vec::new(), limit }
+    }
+
+    /// Jobs under way.
+    pub(crate) fn len(&self) -> u32 {
+        (self.slots.len() - self.free.len()) as u32
+    }
+
+    /// Begins a job of `ops` operations, at least one; `None` when too many wait already.
+    pub(crate) fn begin(&mut self, work: T, ops: u32) -> Option<u32> {
+        debug_assert!(ops > 0);
+        if self.len() >= self.limit {
+            return None;
+        }
+        let slot = Slot { work: Some(work), ops_left: ops };
+        match self.free.pop() {
+            Some(job) => {
+                self.slots[job as usize] = slot;
+                Some(job)
+            }
+            None => {
+                self.slots.push(slot);
+                Some(self.slots.len() as u32 - 1)
+            }
+        }
+    }
+
+    /// One operation of a job is done; its work, when it was the last one.
+    pub(crate) fn op_done(&mut self, job: u32) -> Option<T> {
+        let slot = self.slots.get_mut(job as usize)?;
+        slot.ops_left = slot.ops_left.saturating_sub(1);
+        if slot.ops_left > 0 {
+            return None;
+        }
+        let work = slot.work.take()?;
+        self.free.push(job);
+        Some(work)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    #[test]
+    fn a_job_ends_with_its_last_operation() {
+        let mut jobs = Jobs::new(10);
+        let (one, two) = (jobs.begin("one", 1).unwrap(), jobs.begin("two", 2).unwrap());
+        assert_eq!(jobs.op_done(two), None);
+        assert_eq!(jobs.op_done(one), Some("one"));
+        assert_eq!(jobs.op_done(one), None, "told once too often");
+        assert_eq!(jobs.op_done(two), Some("two"));
+        assert_eq!(jobs.len(), 0);
+    }
+
+    #[test]
+    fn no_more_wait_than_the_limit_and_numbers_in_use_are_never_given_twice() {
+        let mut rng = Rng::stream(3, "jobs");
+        let mut jobs = Jobs::new(5);
+        let mut open: Vec<(u32, u32)> = Vec::new();
+        for work in 0..2_000 {
+            match jobs.begin(work, 1) {
+                Some(job) => {
+                    assert!(open.iter().all(|&(other, _)| other != job));
+                    open.push((job, work));
+                }
+                None => assert_eq!(open.len(), 5),
+            }
+            if rng.below(2) == 0 && !open.is_empty() {
+                let (job, work) = open.swap_remove(rng.below(open.len() as u32) as usize);
+                assert_eq!(jobs.op_done(job), Some(work));
+            }
+            assert_eq!(jobs.len() as usize, open.len());
+        }
+    }
+}

@@ -1,0 +1,425 @@
+//! Spreading of duplicates: pages with equal contents go to different channels, and a read takes
+//! whichever of them is least busy.
+//!
+//! Source: DS-FTL paper, section 4 (content-aware page allocation, multi-path read). Duplicates
+//! are not removed. A Bloom filter for each channel says whether the channel may hold a content;
+//! what it says is verified by reading and comparing the pages in idle time, and only then do the
+//! pages become twins.
+
+mod bloom;
+mod filters;
+mod residents;
+mod twins;
+
+use flashtwin_nand::{NO_PPN, Ppn};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::blocks::is_page;
+use crate::error::FtlError;
+use crate::ftl::{Background, Ftl, Map};
+use crate::mapping::{NO_CONTENT, PageMap};
+use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
+use filters::Filters;
+use flashtwin_nand::Geometry;
+use residents::Residents;
+pub(crate) use twins::Twins;
+
+/// What becomes of pages with equal contents.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpreadPolicy {
+    /// Nothing: they lie where the allocation puts them, and nobody knows that they are equal.
+    #[default]
+    None,
+    /// A page whose content its channel may hold already goes to the next channel that does not,
+    /// round robin; verified duplicates are read wherever the load is lowest (DS-FTL paper).
+    Duplicates,
+}
+
+/// Duplicates on different channels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SpreadConfig {
+    /// What becomes of pages with equal contents; used by `mapping = "page"`.
+    pub policy: SpreadPolicy,
+    /// Bits of a channel's Bloom filter for each physical page of the channel.
+    pub bloom_bits_per_page: u32,
+    /// Bits that an entry sets in the filter; 1 to 16.
+    pub bloom_hashes: u32,
+    /// A filter is made anew when more than this share of its entries is of contents that the
+    /// channel no longer holds (entries cannot be deleted); above 0, up to 1, which is never.
+    pub bloom_rebuild: f64,
+    /// Whether a positive answer is verified by reading both pages in idle time. Otherwise equal
+    /// contents are known to be equal at once, at no cost.
+    pub verify: bool,
+    /// Most pages that one read may choose from.
+    pub candidates: u32,
+}
+
+impl Default for SpreadConfig {
+    fn default() -> Self {
+        Self {
+            policy: SpreadPolicy::None,
+            bloom_bits_per_page: 10,
+            bloom_hashes: 7,
+            bloom_rebuild: 0.5,
+            verify: true,
+            candidates: 16,
+        }
+    }
+}
+
+impl SpreadConfig {
+    /// Checks numbers.
+    pub(crate) fn check(&self) -> Result<(), crate::config::RangeError> {
+        if !(1..=64).contains(&self.bloom_bits_per_page) {
+            return Err(("spread.bloom_bits_per_page", self.bloom_bits_per_page.to_string(), "1 to 64 bits"));
+        }
+        if !(1..=16).contains(&self.bloom_hashes) {
+            return Err(("spread.bloom_hashes", self.bloom_hashes.to_string(), "1 to 16 hashes"));
+        }
+        if !(self.bloom_rebuild > 0.0 && self.bloom_rebuild <= 1.0) {
+            let expected = "a share above 0, up to 1";
+            return Err(("spread.bloom_rebuild", self.bloom_rebuild.to_string(), expected));
+        }
+        match self.candidates {
+            0 => Err(("spread.candidates", "0".into(), "at least 1")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What a comparison in the background is about.
+#[derive(Debug)]
+pub(crate) struct Comparison {
+    content: u32,
+    /// The page just written, then those it may equal: where they lay, and whose they were.
+    pages: Vec<(u32, Ppn)>,
+}
+
+/// What spreading keeps.
+pub(crate) struct Spreader {
+    filters: Filters,
+    residents: Residents,
+    pub(crate) twins: Twins,
+    channels: u32,
+    verify: bool,
+    /// The channels that were asked for the write under way and may hold its content.
+    positive: u64,
+    /// The page that the host wrote last to each channel.
+    last_page: Vec<Ppn>,
+    /// Room for what one write gathers, used again and again.
+    lists: Vec<u32>,
+    others: Vec<Ppn>,
+    spare: Vec<Vec<(u32, Ppn)>>,
+}
+
+impl Spreader {
+    pub(crate) fn new(
+        config: &SpreadConfig,
+        geometry: &Geometry,
+        footprint_pages: u32,
+        contents: u32,
+    ) -> Self {
+        let channels = geometry.channels;
+        Self {
+            filters: Filters::new(channels, contents, geometry.pages() / u64::from(channels), config),
+            residents: Residents::new(contents, channels, footprint_pages),
+            twins: Twins::new(footprint_pages, config.candidates),
+            channels,
+            verify: config.verify,
+            positive: 0,
+            last_page: vec![NO_PPN; channels as usize],
+            lists: Vec::new(),
+            others: Vec::new(),
+            spare: Vec::new(),
+        }
+    }
+
+    fn give_back(&mut self, mut pages: Vec<(u32, Ppn)>) {
+        pages.clear();
+        self.spare.push(pages);
+    }
+
+    /// Asks for the first tables that an operation on this page will look into.
+    #[inline]
+    pub(crate) fn prefetch_far(&self, lpn: u32, content: u32) {
+        self.twins.prefetch(lpn);
+        self.residents.prefetch_page(lpn);
+        if content != NO_CONTENT {
+            self.filters.prefetch(content);
+            self.residents.prefetch_content(content);
+        }
+    }
+
+    /// Asks for what those tables point to; `held` is what the page holds now, `content` what it may
+    /// be given.
+    #[inline]
+    pub(crate) fn prefetch_near(&self, lpn: u32, held: u32, content: u32, map: &PageMap) {
+        self.residents.prefetch_neighbours(lpn);
+        self.twins.prefetch_list(lpn);
+        if content != NO_CONTENT {
+            for other in self.residents.latest(content) {
+                self.twins.prefetch(other);
+                map.prefetch(other);
+            }
+        }
+        if held != NO_CONTENT {
+            self.residents.prefetch_content(held);
+        }
+    }
+
+    /// Asks for what a read or an overwrite will look at last.
+    #[inline]
+    pub(crate) fn prefetch_next(&self, lpn: u32, content: u32) {
+        self.twins.prefetch_pages(lpn);
+        if content != NO_CONTENT && !self.verify {
+            self.residents.latest(content).for_each(|other| self.twins.prefetch_list(other));
+        }
+    }
+
+    /// Bytes of the Bloom filters in a controller.
+    pub(crate) fn filter_bytes(&self) -> u64 {
+        self.filters.filter_bytes()
+    }
+
+    /// Bytes of the tables here.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.filters.bytes() + self.residents.bytes() + self.twins.bytes()
+    }
+}
+
+/// The channels of a mask, ascending.
+fn channels_in(mask: u64) -> impl Iterator<Item = u32> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let channel = rest.trailing_zeros();
+        rest &= rest.wrapping_sub(1);
+        (channel < 64).then_some(channel)
+    })
+}
+
+impl Ftl {
+    fn channel_of(&self, plane: u32) -> u32 {
+        let geometry = &self.blocks.geometry;
+        geometry.channel_of_chip(geometry.chip_of_plane(plane))
+    }
+
+    /// The same chip, die and plane on another channel.
+    fn same_place_on(&self, plane: u32, channel: u32) -> u32 {
+        let geometry = &self.blocks.geometry;
+        let (chip, per_chip) = (geometry.chip_of_plane(plane), geometry.planes_per_chip());
+        let way = chip / geometry.channels;
+        (way * geometry.channels + channel) * per_chip + plane % per_chip
+    }
+
+    /// Where a page with this content goes, given the plane that the allocation proposes: there,
+    /// or to the same place on the first channel after it that does not hold the content (DS-FTL
+    /// paper, section 4.2.1). If every channel may hold it, the proposal stands.
+    pub(crate) fn spread(&mut self, proposal: u32, content: u32) -> u32 {
+        let Some(spreader) = &mut self.spreader else { return proposal };
+        spreader.positive = 0;
+        if content == NO_CONTENT {
+            return proposal;
+        }
+        let (mask, channels) = (spreader.filters.query(content), spreader.channels);
+        let first = self.channel_of(proposal);
+        let mut positive = 0u64;
+        let mut plane = None;
+        for channel in (first..channels).chain(0..first) {
+            let place = self.same_place_on(proposal, channel);
+            if !self.blocks.has_room(place) {
+                continue;
+            }
+            if mask >> channel & 1 == 0 {
+                plane = Some(place);
+                break;
+            }
+            positive |= 1 << channel;
+        }
+        self.count_answers(content, positive);
+        if let Some(spreader) = &mut self.spreader {
+            spreader.positive = positive;
+        }
+        let plane = plane.unwrap_or(proposal);
+        self.counters.redirected_writes += u64::from(plane != proposal);
+        plane
+    }
+
+    fn count_answers(&mut self, content: u32, positive: u64) {
+        let Some(spreader) = &self.spreader else { return };
+        for channel in channels_in(positive) {
+            self.counters.filter_positives += 1;
+            if !spreader.residents.holds(content, channel) {
+                match spreader.filters.has_entry(content, channel) {
+                    true => self.counters.filter_stale_positives += 1,
+                    false => self.counters.filter_false_positives += 1,
+                }
+            }
+        }
+    }
+
+    /// A logical page is about to lose what it holds (and its page `old` with it).
+    pub(crate) fn forget_resident(&mut self, lpn: u32, held: u32, old: Ppn) {
+        let Some(spreader) = &mut self.spreader else { return };
+        #[cfg(test)]
+        let kept = spreader.twins.set_of(lpn).is_some() && crate::tests::planted(crate::tests::Bug::KeptTwin);
+        #[cfg(not(test))]
+        let kept = false;
+        if !kept {
+            spreader.twins.leave(lpn);
+        }
+        if held == NO_CONTENT || !is_page(old) {
+            return;
+        }
+        let geometry = &self.blocks.geometry;
+        let channel = geometry.channel_of_chip(self.blocks.chip_of_page(old));
+        if spreader.residents.remove(lpn, held, channel) {
+            self.counters.filter_rebuilds += u64::from(spreader.filters.died(held, channel));
+        }
+    }
+
+    /// A logical page now holds `content` in its page `ppn`.
+    pub(crate) fn note_resident(&mut self, lpn: u32, content: u32, ppn: Ppn) {
+        let Some(spreader) = &mut self.spreader else { return };
+        let geometry = &self.blocks.geometry;
+        let channel = geometry.channel_of_chip(self.blocks.chip_of_page(ppn));
+        if content != NO_CONTENT && spreader.residents.add(lpn, content, channel) {
+            spreader.filters.appeared(content, channel);
+        }
+    }
+
+    /// The page of a logical page moved, on its channel or to another.
+    pub(crate) fn resident_moved(&mut self, lpn: u32, content: u32, from: Ppn, to: Ppn) {
+        let Some(spreader) = &mut self.spreader else { return };
+        spreader.twins.moved(lpn, to);
+        let (left, came) = (self.blocks.chip_of_page(from), self.blocks.chip_of_page(to));
+        let geometry = &self.blocks.geometry;
+        if content == NO_CONTENT || geometry.channel_of_chip(left) == geometry.channel_of_chip(came) {
+            return;
+        }
+        let (left, came) = (geometry.channel_of_chip(left), geometry.channel_of_chip(came));
+        let Spreader { filters, residents, .. } = &mut **spreader;
+        if residents.remove(lpn, content, left) {
+            self.counters.filter_rebuilds += u64::from(filters.died(content, left));
+        }
+        if residents.add(lpn, content, came) {
+            filters.appeared(content, came);
+        }
+    }
+
+    /// After a write whose content the filters of some channels may hold: reads in idle time
+    /// tell whether they do (DS-FTL paper, section 4.2.2, second phase). `reads_itself` is the
+    /// channel where the page that was just overwritten held the same content.
+    pub(crate) fn compare_later(
+        &mut self,
+        lpn: u32,
+        content: u32,
+        own_channel: Option<u32>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        let (Some(spreader), Map::Page(map)) = (&mut self.spreader, &self.map) else { return Ok(()) };
+        let positive = std::mem::take(&mut spreader.positive);
+        // Collection may have moved the page already.
+        let new = map.get(lpn);
+        let channel = self.blocks.geometry.channel_of_chip(self.blocks.chip_of_page(new));
+        if positive == 0 {
+            spreader.last_page[channel as usize] = new;
+            return Ok(());
+        }
+        let mut pages = spreader.spare.pop().unwrap_or_default();
+        pages.push((lpn, new));
+        let (mut lists, mut others) =
+            (std::mem::take(&mut spreader.lists), std::mem::take(&mut spreader.others));
+        lists.clear();
+        others.clear();
+        for channel in channels_in(positive) {
+            if let Some(other) = spreader.residents.other_than(lpn, content, channel) {
+                // One page of a list stands for all of it.
+                let list = spreader.twins.set_of(other);
+                if list.is_none_or(|list| !lists.contains(&list)) {
+                    lists.extend(list);
+                    pages.push((other, map.get(other)));
+                }
+            } else if own_channel != Some(channel) && !spreader.filters.has_entry(content, channel) {
+                // Nothing there is equal; a page whose bits are in the filter is read in vain. The
+                // page behind a dead entry is known to be dead: nothing is read.
+                others.push(spreader.last_page[channel as usize]);
+            }
+        }
+        spreader.last_page[channel as usize] = new;
+        others.retain(|&ppn| is_page(ppn) && ppn != new && self.blocks.owner(ppn).is_some());
+        let reads = pages.len() + others.len();
+        let outcome = match spreader.verify {
+            false => {
+                self.compare(Comparison { content, pages });
+                Ok(())
+            }
+            true if reads == 1 => Ok(spreader.give_back(pages)),
+            true => self.begin_comparison(Comparison { content, pages }, &others, ops),
+        };
+        if let Some(spreader) = &mut self.spreader {
+            (spreader.lists, spreader.others) = (lists, others);
+        }
+        outcome
+    }
+
+    /// Orders the reads of a comparison, and of other pages that it takes, unless too many jobs wait.
+    fn begin_comparison(
+        &mut self,
+        comparison: Comparison,
+        others: &[Ppn],
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        let first = ops.len();
+        let read = |ppn| FlashOp {
+            kind: OpKind::Read,
+            ppn,
+            source: NO_PPN,
+            cause: Cause::Verify,
+            urgent: false,
+            job: NO_JOB,
+        };
+        let reads: u32 = (comparison.pages.len() + others.len()) as u32;
+        ops.extend(comparison.pages.iter().map(|page| page.1).chain(others.iter().copied()).map(read));
+        let Some(job) = self.jobs.begin(Background::Compare(comparison), reads) else {
+            ops.truncate(first);
+            self.counters.jobs_dropped += 1;
+            return Ok(());
+        };
+        self.counters.comparisons += 1;
+        ops[first..].iter_mut().for_each(|op| op.job = job);
+        (first..ops.len()).try_for_each(|at| self.count_order(&ops[at]))
+    }
+
+    /// The pages of a comparison have been read: those that still lie there and hold the content
+    /// are twins.
+    pub(crate) fn compare(&mut self, comparison: Comparison) {
+        let (Some(spreader), Map::Page(map)) = (&mut self.spreader, &self.map) else { return };
+        let Comparison { content, pages } = comparison;
+        let holds = |&(lpn, ppn): &(u32, Ppn)| map.get(lpn) == ppn && map.content(lpn) == content;
+        if let Some((&first, others)) = pages.split_first() {
+            let void = others.iter().filter(|page| !holds(&first) || !holds(page)).count();
+            self.counters.comparisons_void += void as u64;
+            for &other in others.iter().filter(|page| holds(&first) && holds(page)) {
+                self.counters.twins_found += u64::from(spreader.twins.join(first, other));
+            }
+        }
+        spreader.give_back(pages);
+    }
+
+    /// Compares the tables of spreading with the map.
+    pub(crate) fn audit_spread(&self) -> Result<(), String> {
+        let (Some(spreader), Map::Page(map)) = (&self.spreader, &self.map) else { return Ok(()) };
+        spreader.twins.audit(&self.blocks, |lpn| (map.get(lpn), map.content(lpn)))?;
+        let geometry = &self.blocks.geometry;
+        spreader.residents.audit(|lpn| {
+            let (ppn, content) = (map.get(lpn), map.content(lpn));
+            let known = is_page(ppn) && content != NO_CONTENT;
+            known.then(|| (content, geometry.channel_of_chip(self.blocks.chip_of_page(ppn))))
+        })?;
+        let holds = |content, channel| spreader.residents.holds(content, channel);
+        spreader.filters.audit(map.contents(), holds)
+    }
+}

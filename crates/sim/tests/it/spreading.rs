@@ -1,0 +1,186 @@
+//! Duplicates on different channels, comparisons in idle time, and reads that share one flash
+//! read: command sequences by hand.
+
+use flashtwin_ftl::allocation::AllocationPolicy;
+use flashtwin_ftl::redirection::RedirectionPolicy;
+use flashtwin_ftl::spread::SpreadPolicy;
+use flashtwin_ftl::{MappingForm, Rng};
+use flashtwin_sim::engine::Split;
+use flashtwin_sim::{Preload, resolve, run};
+use flashtwin_trace::{ContentSource, Op, PageTrace, TraceBuilder};
+
+use crate::bench::{Bench, WRITE_ALL, nand, read, write};
+use crate::swarm::random_trace;
+
+/// Two channels of one chip each. Even pages belong on channel 0, odd ones on channel 1.
+const TWO: [u32; 6] = [2, 1, 1, 1, 16, 8];
+
+fn spreading(levels: [u32; 6], before: &[(u32, u32)]) -> Bench {
+    Bench::new(levels).with(|bench| {
+        bench.ftl.spread.policy = SpreadPolicy::Duplicates;
+        bench.ftl.redirection.policy = RedirectionPolicy::Replicas;
+        bench.before = before.to_vec();
+    })
+}
+
+#[test]
+fn a_duplicate_goes_to_the_next_channel_and_both_pages_are_read_to_compare_them() {
+    // Page 2 belongs on channel 0, which holds its content as page 0.
+    let outcome = spreading(TWO, &[(0, 7)]).serve(&[write(0, 2, 7)]);
+    // Channel 0 has nothing else to do; the new page is read when it is programmed.
+    assert_eq!(outcome.log.commands, [(0, "program", 1), (0, "read", 0), (WRITE_ALL, "read", 1)]);
+    assert_eq!(outcome.log.response_times(), [WRITE_ALL]);
+}
+
+#[test]
+fn a_content_that_no_filter_knows_stays_where_it_belongs() {
+    let outcome = spreading(TWO, &[(0, 7)]).serve(&[write(0, 2, 8)]);
+    assert_eq!(outcome.log.commands, [(0, "program", 0)]);
+    // Another channel than the proposed one is not asked.
+    let outcome = spreading(TWO, &[(0, 7)]).serve(&[write(0, 1, 7)]);
+    assert_eq!(outcome.log.commands, [(0, "program", 1)]);
+}
+
+#[test]
+fn where_all_channels_hold_the_content_the_proposal_stands() {
+    let outcome = spreading(TWO, &[(0, 7), (2, 7)]).serve(&[write(0, 4, 7)]);
+    // Pages 0 and 2 are twins already: one of them is read.
+    let expected = [(0, "program", 0), (210_100, "read", 0), (270_200, "read", 0)];
+    assert_eq!(outcome.log.commands, expected);
+}
+
+#[test]
+fn comparisons_wait_for_whatever_else_the_unit_has_to_do() {
+    let bench = spreading(TWO, &[(0, 7), (1, 1)]);
+    let outcome = bench.serve(&[write(0, 2, 7), write(1_000, 3, 9), read(220_000, 1)]);
+    let expected = [
+        (0, "program", 1),
+        (0, "read", 0),
+        (210_100, "program", 1),
+        (420_200, "read", 1),
+        // The comparison, after all of the host's.
+        (480_300, "read", 1),
+    ];
+    assert_eq!(outcome.log.commands, expected);
+}
+
+#[test]
+fn only_what_was_compared_is_read_elsewhere() {
+    // Twins since before: page 2 lies on channel 1, and channel 0 is busy.
+    let twins = spreading(TWO, &[(0, 7), (2, 7)]).serve(&[write(0, 4, 9), read(1_000, 0)]);
+    assert_eq!(twins.log.commands, [(0, "program", 0), (1_000, "read", 1)]);
+    assert_eq!(twins.log.redirected, [1]);
+    // Here nobody knows yet.
+    let soon = spreading(TWO, &[(0, 7)]).serve(&[write(0, 2, 7), read(1_000, 0)]);
+    let expected = [(0, "program", 1), (0, "read", 0), (60_100, "read", 0), (210_100, "read", 1)];
+    assert_eq!(soon.log.commands, expected);
+    // And here never: page 0 was overwritten before it was compared.
+    let asks = [write(0, 2, 7), write(1_000, 0, 5), write(500_000, 1, 3), read(501_000, 2)];
+    let never = spreading(TWO, &[(0, 7)]).serve(&asks);
+    assert!(never.log.redirected.is_empty());
+}
+
+#[test]
+fn without_verification_twins_are_known_at_once() {
+    let bench = spreading(TWO, &[(0, 7)]).with(|bench| bench.ftl.spread.verify = false);
+    let outcome = bench.serve(&[write(0, 2, 7), write(250_000, 4, 9), read(251_000, 0)]);
+    assert_eq!(outcome.log.commands, [(0, "program", 1), (250_000, "program", 0), (251_000, "read", 1)]);
+}
+
+#[test]
+fn jobs_beyond_the_limit_are_dropped() {
+    let bench = spreading(TWO, &[(0, 7), (4, 8)]).with(|bench| bench.ftl.background.jobs = 1);
+    let outcome = bench.serve(&[write(0, 2, 7), write(1_000, 6, 8)]);
+    let expected = [(0, "program", 1), (0, "read", 0), (210_100, "program", 1), (420_200, "read", 1)];
+    assert_eq!(outcome.log.commands, expected);
+}
+
+fn waited(queueing_ns: u64) -> Split {
+    Split { queueing_ns, transfer_ns: 10_100, flash_ns: 50_000, controller_ns: 0 }
+}
+
+const ONE: [u32; 6] = [1, 1, 1, 1, 16, 8];
+
+#[test]
+fn reads_that_wait_for_the_same_page_share_one_flash_read() {
+    let bench = Bench::new(ONE).holding(2).with(|bench| bench.engine.merge_reads = true);
+    let asks = [write(0, 2, 2), read(1_000, 0), read(2_000, 1), read(3_000, 0), read(4_000, 0)];
+    let outcome = bench.serve(&asks);
+    assert_eq!(outcome.log.commands, [(0, "program", 0), (210_100, "read", 0), (270_200, "read", 0)]);
+    // All three of page 0 are complete at 270,200.
+    let expected = [waited(209_100), waited(207_100), waited(206_100), waited(268_200)];
+    assert_eq!(outcome.log.responses[1..], expected);
+    assert_eq!(outcome.counts.merged_reads, 2);
+}
+
+#[test]
+fn a_read_in_service_is_not_joined() {
+    let bench = Bench::new(ONE).holding(1).with(|bench| bench.engine.merge_reads = true);
+    let outcome = bench.serve(&[read(0, 0), read(1_000, 0), read(2_000, 0), read(60_200, 0)]);
+    assert_eq!(outcome.log.commands, [(0, "read", 0), (60_100, "read", 0), (120_200, "read", 0)]);
+    assert_eq!(outcome.counts.merged_reads, 1);
+    assert_eq!(outcome.log.response_times(), [60_100, 119_200, 118_200, 120_100]);
+}
+
+#[test]
+fn a_read_joins_one_of_its_twin_on_another_die_of_the_chip() {
+    let asks = [write(0, 2, 8), write(0, 3, 9), read(1_000, 0), read(2_000, 1)];
+    let bench = || spreading([1, 1, 2, 1, 16, 8], &[(0, 7), (1, 7)]);
+    let programs = [(0, "program", 0), (0, "program", 1)];
+    let merged = bench().with(|bench| bench.engine.merge_reads = true).serve(&asks);
+    assert_eq!(merged.log.commands, [programs[0], programs[1], (210_100, "read", 0)]);
+    assert_eq!(merged.counts.merged_reads, 1);
+    let apart = bench().serve(&asks);
+    assert_eq!(apart.log.commands, [programs[0], programs[1], (210_100, "read", 0), (220_200, "read", 1)]);
+}
+
+#[test]
+fn the_host_writes_as_much_to_flash_as_without_spreading() {
+    for seed in 0..40 {
+        let mut rng = Rng::stream(seed, "host writes");
+        let trace = random_trace(&mut rng);
+        let pages = PageTrace::build(&trace, 4096, ContentSource::Recorded).unwrap();
+        for policy in AllocationPolicy::ALL {
+            let written = [SpreadPolicy::None, SpreadPolicy::Duplicates].map(|spread| {
+                let mut resolved = resolve("ds-ftl", &[]).unwrap();
+                let config = &mut resolved.config;
+                assert_eq!(config.ftl.mapping, MappingForm::Page);
+                (config.ftl.allocation.policy, config.ftl.spread.policy) = (policy, spread);
+                (config.verify, config.replay.preload) = (true, Preload::FirstReads);
+                config.nand = nand([3, 1, 2, 1, pages.footprint_pages() / 20 + 6, 4]);
+                resolved.device = resolved.config.nand.resolve().unwrap();
+                let result = run(&pages, &resolved, &()).unwrap();
+                let summary = &result.summary;
+                assert_eq!(summary["flash_writes"]["host"], summary["host_pages_written"]);
+                assert_eq!(summary["page_ops"]["duplicate_writes"], 0);
+                summary["flash_writes"]["host"].as_u64().unwrap()
+            });
+            assert_eq!(written[0], written[1], "seed {seed}, {policy:?}");
+        }
+    }
+}
+
+#[test]
+fn contents_that_a_fixed_place_would_pile_up_are_spread_evenly() {
+    // 64 planes: page p belongs on plane p modulo 64 and holds content p modulo 64. Four pages of
+    // a content share a plane, or lie on four of the eight channels.
+    let mut trace = TraceBuilder::new("strides");
+    for page in 0..256u32 {
+        trace.request(i64::from(page) * 1_000_000, Op::Write, u64::from(page) * 4096, 4096, &[page % 64]);
+    }
+    let pages = PageTrace::build(&trace.build().unwrap(), 4096, ContentSource::Recorded).unwrap();
+    let summary = |system: &str| run(&pages, &resolve(system, &[]).unwrap(), &()).unwrap().summary;
+    let (fixed, spread) = (summary("static"), summary("ds-ftl"));
+    assert_eq!(fixed["redundancy"]["plane_mean"], 0.75);
+    assert_eq!(spread["redundancy"]["plane_mean"], 0.0);
+    // The second, third and fourth page of each content went elsewhere, past one, two and three
+    // channels that hold it.
+    assert_eq!(spread["page_ops"]["redirected_writes"], 192);
+    assert_eq!(spread["spread"]["filter_positives"], 64 * (1 + 2 + 3));
+    assert_eq!(spread["spread"]["comparisons"], 192);
+    assert_eq!(spread["spread"]["twin_contents"], 64);
+    assert_eq!(spread["spread"]["twin_pages"], 256);
+    // Two pages each: the earlier ones are on one list by then.
+    assert_eq!(spread["flash_reads"]["verify"], 2 * 192);
+    assert_eq!(spread["ram"]["twin_lists_bytes"], 4 * 256 + 2 * 64);
+}
