@@ -110,6 +110,7 @@ impl Ftl {
                 });
                 self.audit_pages(pairs)?;
                 self.audit_copies(map)?;
+                self.audit_stored_popularity().map_err(broken)?;
             }
         }
         let valid: u64 = self.blocks.chip_valid().iter().sum();

@@ -156,6 +156,9 @@ pub enum ReplicationPolicy {
     None,
     /// At the end of each period, from the most popular content down (RR-SSD paper III.B).
     EndOfPeriod,
+    /// As soon as a read earns one, in idle time (RR-SSD paper IV.B.4). Period ends still zero the
+    /// counters and drop what is no longer earned.
+    OnLine,
 }
 
 /// Copies of popular contents.
@@ -264,15 +267,17 @@ impl FtlConfig {
             }
         }
         let replicates = self.replication.policy != ReplicationPolicy::None;
+        let on_line = self.replication.policy == ReplicationPolicy::OnLine;
+        let policy = if on_line { "on-line" } else { "end-of-period" }.to_owned();
         if replicates && self.mapping != MappingForm::Content {
             return Err((
                 "replication.policy",
-                "end-of-period".into(),
+                policy,
                 "ftl.mapping = \"content\" (only a content-addressed map can hold several copies)",
             ));
         }
         if replicates && geometry.chips() > 256 {
-            return Err(("replication.policy", "end-of-period".into(), "a device of at most 256 chips"));
+            return Err(("replication.policy", policy, "a device of at most 256 chips"));
         }
         Ok(())
     }

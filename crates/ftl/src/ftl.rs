@@ -13,7 +13,7 @@ use crate::jobs::Jobs;
 use crate::mapping::{ContentMap, NO_CONTENT, NO_VPN, PageMap, Released};
 use crate::op::{Cause, FlashOp, LoadView, OpKind, ReadOutcome, ReadTarget, WriteOutcome};
 use crate::redirection::Redirection;
-use crate::replication::Replicator;
+use crate::replication::{CopyJob, Replicator};
 use crate::spread::{Comparison, SpreadPolicy, Spreader};
 
 /// One page operation of the host.
@@ -37,6 +37,8 @@ pub(crate) enum Map {
 pub(crate) enum Background {
     /// Pages have been read to be compared.
     Compare(Comparison),
+    /// A page has been read to be copied.
+    Copy(CopyJob),
 }
 
 /// The controller of one device.
@@ -52,7 +54,7 @@ pub struct Ftl {
     pub(crate) counters: Counters,
     pub(crate) checker: Option<Box<Checker>>,
     /// Highest value of a popularity counter: the number of chips less one.
-    saturation: u8,
+    pub(crate) saturation: u8,
     /// Most pages that were in use at once, and most replicas.
     pub(crate) peak: Peak,
 }
@@ -84,7 +86,7 @@ impl Ftl {
                 config.dedup.fingerprint_entries,
             ))),
         };
-        let replicates = config.replication.policy == ReplicationPolicy::EndOfPeriod;
+        let replicates = config.replication.policy != ReplicationPolicy::None;
         let spreads = config.spread.policy == SpreadPolicy::Duplicates;
         Self {
             blocks: Blocks::new(geometry, config.gc.victim.build(config.gc.choices, geometry, seed)),
@@ -221,13 +223,16 @@ impl Ftl {
         }
     }
 
-    /// Serves a page read. Orders nothing by itself.
+    /// Serves a page read. Orders nothing by itself; [`Ftl::begin_jobs`] does what follows from it.
     pub fn read(&mut self, lpn: u32, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
-        let (new_value, replicated) = match &mut self.map {
+        let (new_value, replicated) = match &self.map {
             Map::Page(_) => (false, self.spreader.as_ref().is_some_and(|s| !s.twins.choices(lpn).is_empty())),
             Map::Content(map) => match map.vpn_of(lpn) {
                 NO_VPN => (false, false),
-                vpn => (map.count_read(vpn, self.saturation), !map.replica_ppns(vpn).is_empty()),
+                vpn => {
+                    let replicated = !map.replica_ppns(vpn).is_empty();
+                    (self.count_read(vpn), replicated)
+                }
             },
         };
         let Some(target) = self.locate(lpn, loads) else {
@@ -354,11 +359,12 @@ impl Ftl {
     pub fn job_done(
         &mut self,
         job: u32,
-        _loads: &LoadView<'_>,
-        _ops: &mut Vec<FlashOp>,
+        loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
         match self.jobs.op_done(job) {
             Some(Background::Compare(comparison)) => self.compare(comparison),
+            Some(Background::Copy(copy)) => self.finish_copy(copy, loads, ops)?,
             None => {}
         }
         Ok(())
@@ -380,8 +386,7 @@ impl Ftl {
         if known != NO_VPN {
             self.counters.duplicate_writes += 1;
             if map.vpn_of(page.lpn) != known {
-                let released = map.point(page.lpn, known);
-                self.invalidate_all(released);
+                self.point_content(page.lpn, known);
             }
             return Ok(None);
         }
@@ -398,8 +403,7 @@ impl Ftl {
         }
         let Map::Content(map) = &mut self.map else { unreachable!("checked above") };
         map.place(vpn, ppn);
-        let released = map.point(page.lpn, vpn);
-        self.invalidate_all(released);
+        self.point_content(page.lpn, vpn);
         self.counters.programs[cause as usize] += 1;
         self.keep_within_budget();
         self.note_peak();
@@ -416,11 +420,17 @@ impl Ftl {
             Map::Page(_) => {
                 self.point_page(lpn, NO_PPN, NO_CONTENT);
             }
-            Map::Content(map) => {
-                let released = map.point(lpn, NO_VPN);
-                self.invalidate_all(released);
-            }
+            Map::Content(_) => self.point_content(lpn, NO_VPN),
         }
+    }
+
+    /// Points a logical page at another content (or none); what nobody points to any more is gone.
+    #[inline]
+    fn point_content(&mut self, lpn: u32, vpn: u32) {
+        self.before_leaving(lpn);
+        let Map::Content(map) = &mut self.map else { return };
+        let released = map.point(lpn, vpn);
+        self.invalidate_all(released);
     }
 
     pub(crate) fn invalidate_all(&mut self, released: Option<Released>) {

@@ -10,6 +10,7 @@ const PRESETS: &[(&str, &str)] = presets![
     "conventional",
     "ca-ssd",
     "rr-ssd",
+    "rr-ssd-online",
     "oracle",
     "oracle-conventional",
     "static",

@@ -69,6 +69,10 @@ impl Controller for Ftl {
     fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), flashtwin_ftl::FtlError> {
         Ftl::end_period(self, ops)
     }
+    #[inline]
+    fn begin_jobs(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), flashtwin_ftl::FtlError> {
+        Ftl::begin_jobs(self, ops)
+    }
     fn job_done(
         &mut self,
         job: u32,

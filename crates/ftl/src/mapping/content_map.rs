@@ -199,6 +199,11 @@ impl ContentMap {
         vpn
     }
 
+    /// Logical pages that hold a content.
+    pub(crate) fn references(&self, vpn: u32) -> u32 {
+        self.vpns[vpn as usize].references
+    }
+
     #[inline]
     pub(crate) fn place(&mut self, vpn: u32, home: Ppn) {
         self.vpns[vpn as usize].home = home;

@@ -1,16 +1,20 @@
-//! Copies of popular contents, made at the end of a period.
+//! Copies of popular contents, made at the end of a period or as soon as they are earned.
 //!
 //! Source: RR-SSD paper II.D and III.B ("Replication"): one pass from the highest popularity
 //! counter down to 1; each content gets copies on the best chips until its degree is reached
 //! or the space is used up.
 
 pub mod degree;
+mod online;
 pub mod placement;
+
+pub(crate) use online::CopyJob;
+use online::Online;
 
 use flashtwin_nand::{Geometry, NO_PPN};
 
 use crate::blocks::{Blocks, Stream};
-use crate::config::ReplicationConfig;
+use crate::config::{ReplicationConfig, ReplicationPolicy};
 use crate::error::FtlError;
 use crate::ftl::{Ftl, Map};
 use crate::mapping::ContentMap;
@@ -28,6 +32,8 @@ pub(crate) struct Replicator {
     periods: u32,
     /// Turns taken among the planes of each chip.
     next_plane: Vec<u32>,
+    /// For replication without period ends.
+    online: Option<Online>,
 }
 
 impl Replicator {
@@ -47,6 +53,7 @@ impl Replicator {
             adjust_every: config.adjust_every,
             periods: 0,
             next_plane: vec![0; geometry.chips() as usize],
+            online: (config.policy == ReplicationPolicy::OnLine).then(|| Online::new(geometry)),
         }
     }
 }
@@ -59,20 +66,33 @@ fn share(popularity: u8, copies: usize) -> u64 {
 
 /// The chips as the placement sees them, kept current while a pass places copies.
 fn chip_views(map: &ContentMap, blocks: &Blocks) -> Vec<ChipView> {
-    let geometry = &blocks.geometry;
-    let limit = Blocks::plane_limit(geometry) * u64::from(geometry.planes_per_chip());
-    let mut chips: Vec<ChipView> = (0..geometry.chips() as usize)
-        .map(|chip| ChipView {
-            free_pages: limit.saturating_sub(blocks.chip_valid()[chip]),
-            erases: blocks.chip_erases()[chip],
-            blocks: u64::from(geometry.planes_per_chip()) * u64::from(geometry.blocks_per_plane),
-            popularity: 0,
-        })
-        .collect();
+    let mut chips: Vec<ChipView> = empty_views(blocks).collect();
     for vpn in (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn) && map.popularity(vpn) > 0) {
         add_shares(&mut chips, map, blocks, vpn);
     }
     chips
+}
+
+/// The chips without any popularity or load.
+fn empty_views(blocks: &Blocks) -> impl Iterator<Item = ChipView> {
+    let geometry = &blocks.geometry;
+    let limit = Blocks::plane_limit(geometry) * u64::from(geometry.planes_per_chip());
+    (0..geometry.chips() as usize).map(move |chip| ChipView {
+        free_pages: limit.saturating_sub(blocks.chip_valid()[chip]),
+        erases: blocks.chip_erases()[chip],
+        blocks: u64::from(geometry.planes_per_chip()) * u64::from(geometry.blocks_per_plane),
+        popularity: 0,
+        load: 0,
+    })
+}
+
+/// Chips that hold a copy of a content.
+fn chips_in_use(map: &ContentMap, blocks: &Blocks, vpn: u32) -> ChipSet {
+    let mut holds = ChipSet::default();
+    for &ppn in map.replica_ppns(vpn).iter().chain([&map.home(vpn)]) {
+        holds.insert(blocks.chip_of_page(ppn));
+    }
+    holds
 }
 
 fn add_shares(chips: &mut [ChipView], map: &ContentMap, blocks: &Blocks, vpn: u32) {
@@ -118,6 +138,9 @@ impl Ftl {
     pub fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         if let Some(mut replicator) = self.replicator.take() {
             let outcome = self.replicate(&mut replicator, ops);
+            if let Some(online) = &mut replicator.online {
+                online.forget_popularity();
+            }
             self.replicator = Some(replicator);
             outcome?;
         }
@@ -137,6 +160,10 @@ impl Ftl {
         }
         if replicator.periods.is_multiple_of(replicator.adjust_every) {
             self.drop_unearned(replicator);
+        }
+        if replicator.online.is_some() {
+            // Copies were made as they were earned.
+            return Ok(());
         }
         let Some(map) = self.content_map() else { return Ok(()) };
         let mut chips = chip_views(map, &self.blocks);
@@ -162,9 +189,16 @@ impl Ftl {
         }
     }
 
+    /// Drops one replica of a content. Who keeps the chips' stored popularity meanwhile has taken the
+    /// replicator out and sees to it.
     pub(crate) fn drop_replica(&mut self, vpn: u32) {
         let Map::Content(map) = &mut self.map else { return };
-        if let Some(ppn) = map.drop_replica(vpn) {
+        let online = self.replicator.as_mut().and_then(|replicator| replicator.online.as_mut());
+        let dropped = match online {
+            Some(online) => online.around(map, &self.blocks, vpn, |map| map.drop_replica(vpn)),
+            None => map.drop_replica(vpn),
+        };
+        if let Some(ppn) = dropped {
             self.blocks.invalidate(ppn);
             self.counters.replicas_dropped += 1;
         }
@@ -207,10 +241,7 @@ impl Ftl {
             }
             let Some(map) = self.content_map() else { break };
             let home = self.blocks.chip_of_page(map.home(vpn));
-            let mut holds = ChipSet::default();
-            for &ppn in map.replica_ppns(vpn).iter().chain([&map.home(vpn)]) {
-                holds.insert(self.blocks.chip_of_page(ppn));
-            }
+            let holds = chips_in_use(map, &self.blocks, vpn);
             let Some(chip) = replicator.placement.choose(home, chips, &holds) else { break };
             self.copy_to_chip(vpn, chip, level, &mut replicator.next_plane, chips, ops)?;
         }
@@ -241,6 +272,25 @@ impl Ftl {
         chips: &mut [ChipView],
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
+        let Some((plane, program)) = self.add_copy(vpn, chip, level, next_plane, chips, ops)? else {
+            return Ok(());
+        };
+        let read = FlashOp { kind: OpKind::Read, ppn: program.source, source: NO_PPN, ..program };
+        self.order(read, ops)?;
+        self.order(program, ops)?;
+        self.collect_behind(plane, ops)
+    }
+
+    /// Enters a copy into the tables; its plane and the program that it takes.
+    fn add_copy(
+        &mut self,
+        vpn: u32,
+        chip: u32,
+        level: u8,
+        next_plane: &mut [u32],
+        chips: &mut [ChipView],
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<Option<(u32, FlashOp)>, FtlError> {
         let planes = self.blocks.geometry.planes_per_chip();
         let turn = &mut next_plane[chip as usize];
         let plane = (0..planes)
@@ -249,7 +299,7 @@ impl Ftl {
         let Some(plane) = plane else { return Err(self.full(chip * planes)) };
         *turn = (plane + 1) % planes;
         let to = self.take_page(plane, Stream::Replica, vpn, ops)?;
-        let Map::Content(map) = &mut self.map else { return Ok(()) };
+        let Map::Content(map) = &mut self.map else { return Ok(None) };
         take_shares(chips, map, &self.blocks, vpn);
         let from = map.home(vpn);
         map.add_replica(vpn, level, to);
@@ -258,14 +308,7 @@ impl Ftl {
         self.counters.replicas_made += 1;
         self.note_peak();
         let cause = Cause::Replica;
-        self.order(
-            FlashOp { kind: OpKind::Read, ppn: from, source: NO_PPN, cause, urgent: false, job: NO_JOB },
-            ops,
-        )?;
-        self.order(
-            FlashOp { kind: OpKind::Program, ppn: to, source: from, cause, urgent: false, job: NO_JOB },
-            ops,
-        )?;
-        self.collect_behind(plane, ops)
+        let kind = OpKind::Program;
+        Ok(Some((plane, FlashOp { kind, ppn: to, source: from, cause, urgent: false, job: NO_JOB })))
     }
 }

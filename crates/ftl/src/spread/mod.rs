@@ -356,7 +356,10 @@ impl Ftl {
                 self.compare(Comparison { content, pages });
                 Ok(())
             }
-            true if reads == 1 => Ok(spreader.give_back(pages)),
+            true if reads == 1 => {
+                spreader.give_back(pages);
+                Ok(())
+            }
             true => self.begin_comparison(Comparison { content, pages }, &others, ops),
         };
         if let Some(spreader) = &mut self.spreader {

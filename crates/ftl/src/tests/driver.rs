@@ -95,10 +95,8 @@ fn config(rng: &mut Rng) -> FtlConfig {
         config.mapping = MappingForm::Content;
         config.dedup.fingerprint_entries =
             pick(rng, &[Entries::Unlimited, Entries::Unlimited, Entries::Limited(1), Entries::Limited(20)]);
-        config.replication.policy = pick(
-            rng,
-            &[ReplicationPolicy::None, ReplicationPolicy::EndOfPeriod, ReplicationPolicy::EndOfPeriod],
-        );
+        config.replication.policy =
+            pick(rng, &[ReplicationPolicy::None, ReplicationPolicy::EndOfPeriod, ReplicationPolicy::OnLine]);
     }
     if config.mapping == MappingForm::Page && rng.below(4) > 0 {
         config.spread = spread(rng);
@@ -201,7 +199,9 @@ impl Driver {
 
     pub(super) fn read(&mut self, lpn: u32) -> Result<crate::ReadOutcome, FtlError> {
         let loads = LoadView::new(&self.chip, &self.unit);
-        self.ftl.read(lpn, &loads)
+        let outcome = self.ftl.read(lpn, &loads)?;
+        self.ftl.begin_jobs(&mut self.ops)?;
+        Ok(outcome)
     }
 
     pub(super) fn end_period(&mut self) -> Result<(), FtlError> {

@@ -20,6 +20,8 @@ pub(crate) enum Bug {
     StaleFingerprint,
     /// A page stays on the list of its twins when it is overwritten.
     KeptTwin,
+    /// A dead content's popularity stays with the chips that held it.
+    KeptShare,
 }
 
 thread_local! {
@@ -50,6 +52,15 @@ fn spreading(seed: u64) -> Options {
     options.config.spread = super::driver::spread(&mut Rng::stream(seed, "spread"));
     options.config.background.jobs = 4096;
     options.contents = 30;
+    options
+}
+
+/// A system that copies as soon as a copy is earned.
+fn copying_on_line(seed: u64) -> Options {
+    let mut options = options(seed);
+    options.config.replication.policy = ReplicationPolicy::OnLine;
+    options.config.replication.degree = crate::replication::degree::DegreePolicy::Popularity;
+    options.config.background.jobs = 4096;
     options
 }
 
@@ -105,7 +116,9 @@ fn every_planted_bug_is_noticed() {
     let deduplicating = [Bug::ForgottenMove, Bug::SkippedInvalidate, Bug::StaleFingerprint];
     let cases = deduplicating.map(|bug| (bug, options as fn(u64) -> Options));
     let spread = [Bug::KeptTwin, Bug::SkippedInvalidate].map(|bug| (bug, spreading as fn(u64) -> Options));
-    for (bug, options) in cases.into_iter().chain(spread) {
+    let on_line =
+        [Bug::KeptShare, Bug::ForgottenMove].map(|bug| (bug, copying_on_line as fn(u64) -> Options));
+    for (bug, options) in cases.into_iter().chain(spread).chain(on_line) {
         for seed in 0..8 {
             let (made, noticed) = run_with(bug, &options(seed));
             assert!(made, "{bug:?} had no occasion with seed {seed}");
@@ -116,7 +129,7 @@ fn every_planted_bug_is_noticed() {
 
 #[test]
 fn nothing_is_noticed_where_nothing_is_planted() {
-    for options in (0..8).flat_map(|seed| [options(seed), spreading(seed)]) {
+    for options in (0..8).flat_map(|seed| [options(seed), spreading(seed), copying_on_line(seed)]) {
         let mut driver = Driver::new(&options);
         let mut workload = Workload::new(&options);
         for _ in 0..options.steps {

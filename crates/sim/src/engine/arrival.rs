@@ -114,6 +114,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.look_ahead(trace, at);
             if is_read {
                 self.read_page(trace.lpn[at], request)?;
+                self.controller.begin_jobs(&mut self.own_ops)?;
+                self.queue_own(false);
                 continue;
             }
             let flags = trace.partial[index];

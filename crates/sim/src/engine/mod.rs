@@ -63,6 +63,10 @@ pub trait Controller {
     fn prefetch_next(&self, _lpn: u32, _content: u32) {}
     /// See [`flashtwin_ftl::Ftl::end_period`].
     fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError>;
+    /// See [`flashtwin_ftl::Ftl::begin_jobs`].
+    fn begin_jobs(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        Ok(())
+    }
     /// See [`flashtwin_ftl::Ftl::job_done`].
     fn job_done(
         &mut self,

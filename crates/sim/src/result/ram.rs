@@ -32,7 +32,9 @@ pub(crate) fn ram(resolved: &Resolved, sizes: &TableSizes) -> Value {
     let chips = u64::from(resolved.device.geometry.chips());
     let profile = match config.ftl.replication.policy {
         ReplicationPolicy::None => 0,
-        ReplicationPolicy::EndOfPeriod => (chips + u64::from(chips.next_power_of_two().ilog2())).div_ceil(8),
+        ReplicationPolicy::EndOfPeriod | ReplicationPolicy::OnLine => {
+            (chips + u64::from(chips.next_power_of_two().ilog2())).div_ceil(8)
+        }
     };
     let first = sizes.mapped_lpns * NUMBER_BYTES;
     let second = sizes.vpns * (NUMBER_BYTES + COUNT_BYTES);

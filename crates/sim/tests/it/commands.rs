@@ -363,3 +363,41 @@ fn erases_alone_are_stopped_where_only_they_may_be() {
     let outcome = bench.serve(&[write(0, 1, 1), read(100_000, 0)]);
     assert_eq!(outcome.log.commands, [(0, "program", 0), (210_100, "read", 0)]);
 }
+
+/// Two chips of one die each behind a channel each; a content read once has earned a second copy.
+fn copying_on_line() -> Bench {
+    Bench::new([2, 1, 1, 1, 16, 8]).holding(2).deduplicating().with(|bench| {
+        bench.ftl.replication.policy = ReplicationPolicy::OnLine;
+        bench.ftl.replication.alpha = 1.0;
+        bench.ftl.redirection.policy = RedirectionPolicy::Replicas;
+    })
+}
+
+#[test]
+fn a_copy_is_read_in_idle_time_and_programmed_on_the_other_chip() {
+    let outcome = copying_on_line().serve(&[read(0, 0)]);
+    // The host's read, then that of the copy; its program on chip 1 when the page is in RAM.
+    assert_eq!(outcome.log.commands, [(0, "read", 0), (60_100, "read", 0), (120_200, "program", 1)]);
+    assert_eq!(outcome.log.response_times(), [READ_ALL]);
+    assert_eq!(outcome.end_ns, 120_200 + WRITE_ALL);
+}
+
+#[test]
+fn the_host_goes_before_a_copy_that_waits() {
+    let outcome = copying_on_line().serve(&[read(0, 0), read(1_000, 0), read(62_000, 0)]);
+    // At 60,100 the second read goes; the third finds the read of the copy in service at its chip
+    // (begun at 120,200 it would be later: nothing waited at 60,100 but the host).
+    let expected = [(0, "read", 0), (60_100, "read", 0), (120_200, "read", 0), (180_300, "read", 0)];
+    assert_eq!(outcome.log.commands[..4], expected);
+    assert_eq!(outcome.log.commands[4..], [(240_400, "program", 1)]);
+    assert_eq!(outcome.log.response_times(), [READ_ALL, 119_200, 118_300]);
+}
+
+#[test]
+fn a_copy_just_placed_is_read_from_ram_until_it_is_programmed() {
+    // At 121,000 the copy is on its way to chip 1; chip 0 is idle, so the home copy is read.
+    let outcome = copying_on_line().serve(&[read(0, 0), read(121_000, 0)]);
+    assert_eq!(outcome.log.commands[..3], [(0, "read", 0), (60_100, "read", 0), (120_200, "program", 1)]);
+    assert_eq!(outcome.log.commands[3], (121_000, "read", 0));
+    assert!(outcome.log.redirected.is_empty());
+}

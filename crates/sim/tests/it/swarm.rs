@@ -86,7 +86,8 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     if rng.below(4) > 0 {
         ftl.mapping = MappingForm::Content;
         ftl.dedup.fingerprint_entries = pick(rng, &[Entries::Unlimited, Entries::Limited(4)]);
-        ftl.replication.policy = pick(rng, &[ReplicationPolicy::None, ReplicationPolicy::EndOfPeriod]);
+        ftl.replication.policy =
+            pick(rng, &[ReplicationPolicy::None, ReplicationPolicy::EndOfPeriod, ReplicationPolicy::OnLine]);
     }
     ftl.replication.alpha = pick(rng, &[0.0, 0.2, 5.0]);
     ftl.replication.adjust_every = 1 + rng.below(3);
@@ -270,6 +271,14 @@ fn any_system_completes_and_accounts_for_any_trace() {
     assert!(reached.iter().all(|&count| count > 50), "{reached:?}");
 }
 
+/// Copies that wait for idle time depend on when there is some.
+fn without_idle_time(resolved: &mut Resolved) {
+    let policy = &mut resolved.config.ftl.replication.policy;
+    if *policy == ReplicationPolicy::OnLine {
+        *policy = ReplicationPolicy::EndOfPeriod;
+    }
+}
+
 /// What a load-blind system does to the flash, whenever it does it.
 fn traffic(result: &RunResult) -> (String, String, Vec<u64>) {
     let causes = result.summary["flash_writes"].to_string();
@@ -285,6 +294,7 @@ fn when_things_happen_does_not_change_what_a_load_blind_system_does() {
         let trace = random_trace(&mut rng);
         let (pages, mut resolved) = random_system(&mut rng, &trace);
         resolved.config.ftl.allocation.policy = AllocationPolicy::Static;
+        without_idle_time(&mut resolved);
         resolved.config.ftl.redirection.policy = RedirectionPolicy::Home;
         let reference = traffic(&run(&pages, &resolved, &()).unwrap());
         for _ in 0..3 {
@@ -359,6 +369,7 @@ fn a_run_counts_what_the_controller_decides_without_a_clock() {
         let trace = random_trace(&mut rng);
         let (pages, mut resolved) = random_system(&mut rng, &trace);
         resolved.config.ftl.allocation.policy = AllocationPolicy::Static;
+        without_idle_time(&mut resolved);
         resolved.config.ftl.redirection.policy = RedirectionPolicy::Home;
         resolved.config.replay.preload = Preload::FirstReads;
         let result = run(&pages, &resolved, &()).unwrap();

@@ -20,6 +20,9 @@ pub struct ChipView {
     pub blocks: u64,
     /// Popularity stored on it, in 1/65536 of a read (Pop).
     pub popularity: u64,
+    /// What waits at it and is in service (QL - 1); 0 at the end of a period, when the host is served
+    /// elsewhere.
+    pub load: u32,
 }
 
 /// A set of chips (at most 256).
@@ -50,7 +53,7 @@ pub trait Placement: Send {
 #[serde(rename_all = "kebab-case")]
 pub enum PlacementPolicy {
     /// The largest S / (E x Pop): free pages, mean erase count, popularity already stored
-    /// (RR-SSD paper II.D).
+    /// (RR-SSD paper II.D); on-line S / (E x Pop x QL), with the chip's load (IV.B.4).
     #[default]
     Score,
     /// Any, each equally likely.
@@ -79,7 +82,7 @@ mod tests {
     use super::*;
 
     fn chips() -> Vec<ChipView> {
-        vec![ChipView { free_pages: 100, erases: 0, blocks: 10, popularity: 5 << 16 }; 6]
+        vec![ChipView { free_pages: 100, erases: 0, blocks: 10, popularity: 5 << 16, load: 0 }; 6]
     }
 
     fn held(list: &[u32]) -> ChipSet {
@@ -104,6 +107,9 @@ mod tests {
         less_popular[5].popularity = 1 << 16;
         assert_eq!(choose(PlacementPolicy::Score, &less_popular, &[2]), Some(5));
         assert_eq!(choose(PlacementPolicy::Score, &less_popular, &[2, 5]), Some(0));
+        let mut busy = chips();
+        busy.iter_mut().enumerate().for_each(|(i, chip)| chip.load = if i == 1 { 2 } else { 3 });
+        assert_eq!(choose(PlacementPolicy::Score, &busy, &[2]), Some(1));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! S / (E x Pop), RR-SSD's own placement.
+//! S / (E x Pop), RR-SSD's own placement; on-line S / (E x Pop x QL).
 
 use super::{ChipSet, ChipView, Placement, open};
 
@@ -9,7 +9,8 @@ pub(super) struct Score;
 /// take 2^24 erases of every block and 2^16 reads of a million contents to saturate.
 #[inline]
 fn cost(chip: &ChipView) -> u64 {
-    (chip.erases + chip.blocks).saturating_mul(chip.popularity + (1 << 16))
+    let wear = (chip.erases + chip.blocks).saturating_mul(chip.popularity + (1 << 16));
+    wear.saturating_mul(u64::from(chip.load) + 1)
 }
 
 impl Placement for Score {
