@@ -56,13 +56,21 @@ impl Bloom {
     /// The channels whose filter may hold a content: bit c for channel c.
     #[inline]
     pub(super) fn query(&self, content: u32) -> u64 {
-        if self.row_bytes == 1 {
-            return self.rows_of(content).fold(u64::MAX, |all, row| all & u64::from(self.rows[row]));
+        let mut all = u64::MAX;
+        for row in self.rows_of(content) {
+            all &= match self.row_bytes {
+                1 => u64::from(self.rows[row]),
+                bytes => {
+                    let row = &self.rows[row..row + bytes];
+                    row.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
+                }
+            };
+            // Most contents are new, and no channel has all of their bits.
+            if all == 0 {
+                break;
+            }
         }
-        self.rows_of(content).fold(u64::MAX, |all, row| {
-            let bytes = &self.rows[row..row + self.row_bytes];
-            all & bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
-        })
+        all
     }
 
     /// Adds a content to a channel's filter.

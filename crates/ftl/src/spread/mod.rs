@@ -105,8 +105,10 @@ pub(crate) struct Spreader {
     pub(crate) twins: Twins,
     channels: u32,
     verify: bool,
-    /// The channels that were asked for the write under way and may hold its content.
+    /// The channels that were asked for the write under way and may hold its content, and which of
+    /// all was asked first.
     positive: u64,
+    first: u32,
     /// The page that the host wrote last to each channel.
     last_page: Vec<Ppn>,
     /// Room for what one write gathers, used again and again.
@@ -130,11 +132,46 @@ impl Spreader {
             channels,
             verify: config.verify,
             positive: 0,
+            first: 0,
             last_page: vec![NO_PPN; channels as usize],
             lists: Vec::new(),
             others: Vec::new(),
             spare: Vec::new(),
         }
+    }
+
+    /// The page written and those that it may equal, one from each channel that said so; and those
+    /// that are read in vain.
+    fn candidates(
+        &mut self,
+        new: (u32, Ppn),
+        content: u32,
+        own_channel: Option<u32>,
+        map: &PageMap,
+    ) -> (Vec<(u32, Ppn)>, Vec<Ppn>) {
+        let positive = std::mem::take(&mut self.positive);
+        let mut pages = self.spare.pop().unwrap_or_default();
+        pages.push(new);
+        let mut others = std::mem::take(&mut self.others);
+        others.clear();
+        self.lists.clear();
+        // In the order in which they were asked: contents that lie everywhere are then read everywhere.
+        let below = (1u64 << self.first) - 1;
+        for channel in channels_in(positive & !below).chain(channels_in(positive & below)) {
+            if let Some(other) = self.residents.other_than(new.0, content, channel) {
+                // One page of a list stands for all of it.
+                let list = self.twins.set_of(other);
+                if list.is_none_or(|list| !self.lists.contains(&list)) {
+                    self.lists.extend(list);
+                    pages.push((other, map.get(other)));
+                }
+            } else if own_channel != Some(channel) && !self.filters.has_entry(content, channel) {
+                // Nothing there is equal; a page whose bits are in the filter is read in vain. The
+                // page behind a dead entry is known to be dead: nothing is read.
+                others.push(self.last_page[channel as usize]);
+            }
+        }
+        (pages, others)
     }
 
     fn give_back(&mut self, mut pages: Vec<(u32, Ppn)>) {
@@ -240,7 +277,7 @@ impl Ftl {
         }
         self.count_answers(content, positive);
         if let Some(spreader) = &mut self.spreader {
-            spreader.positive = positive;
+            (spreader.positive, spreader.first) = (positive, first);
         }
         let plane = plane.unwrap_or(proposal);
         self.counters.redirected_writes += u64::from(plane != proposal);
@@ -310,8 +347,8 @@ impl Ftl {
     }
 
     /// After a write whose content the filters of some channels may hold: reads in idle time
-    /// tell whether they do (DS-FTL paper, section 4.2.2, second phase). `reads_itself` is the
-    /// channel where the page that was just overwritten held the same content.
+    /// tell whether they do (DS-FTL paper, section 4.2.2, second phase). `own_channel` is where the
+    /// page that was just overwritten held the same content.
     pub(crate) fn compare_later(
         &mut self,
         lpn: u32,
@@ -320,50 +357,28 @@ impl Ftl {
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
         let (Some(spreader), Map::Page(map)) = (&mut self.spreader, &self.map) else { return Ok(()) };
-        let positive = std::mem::take(&mut spreader.positive);
         // Collection may have moved the page already.
         let new = map.get(lpn);
+        let asked = spreader.positive != 0;
+        let (pages, mut others) = match asked {
+            true => spreader.candidates((lpn, new), content, own_channel, map),
+            false => Default::default(),
+        };
         let channel = self.blocks.geometry.channel_of_chip(self.blocks.chip_of_page(new));
-        if positive == 0 {
-            spreader.last_page[channel as usize] = new;
+        spreader.last_page[channel as usize] = new;
+        if !asked {
             return Ok(());
         }
-        let mut pages = spreader.spare.pop().unwrap_or_default();
-        pages.push((lpn, new));
-        let (mut lists, mut others) =
-            (std::mem::take(&mut spreader.lists), std::mem::take(&mut spreader.others));
-        lists.clear();
-        others.clear();
-        for channel in channels_in(positive) {
-            if let Some(other) = spreader.residents.other_than(lpn, content, channel) {
-                // One page of a list stands for all of it.
-                let list = spreader.twins.set_of(other);
-                if list.is_none_or(|list| !lists.contains(&list)) {
-                    lists.extend(list);
-                    pages.push((other, map.get(other)));
-                }
-            } else if own_channel != Some(channel) && !spreader.filters.has_entry(content, channel) {
-                // Nothing there is equal; a page whose bits are in the filter is read in vain. The
-                // page behind a dead entry is known to be dead: nothing is read.
-                others.push(spreader.last_page[channel as usize]);
-            }
-        }
-        spreader.last_page[channel as usize] = new;
         others.retain(|&ppn| is_page(ppn) && ppn != new && self.blocks.owner(ppn).is_some());
-        let reads = pages.len() + others.len();
-        let outcome = match spreader.verify {
-            false => {
-                self.compare(Comparison { content, pages });
-                Ok(())
-            }
-            true if reads == 1 => {
-                spreader.give_back(pages);
-                Ok(())
-            }
-            true => self.begin_comparison(Comparison { content, pages }, &others, ops),
+        let comparison = Comparison { content, pages };
+        let outcome = if !spreader.verify || comparison.pages.len() + others.len() == 1 {
+            self.compare(comparison);
+            Ok(())
+        } else {
+            self.begin_comparison(comparison, &others, ops)
         };
         if let Some(spreader) = &mut self.spreader {
-            (spreader.lists, spreader.others) = (lists, others);
+            spreader.others = others;
         }
         outcome
     }
