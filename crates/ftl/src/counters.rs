@@ -29,6 +29,16 @@ pub struct Counters {
     pub replicas_made: u64,
     /// Replicas invalidated while their content lived.
     pub replicas_dropped: u64,
+    /// Page writes of the host that were fingerprinted.
+    pub hashes: u64,
+    /// Pages that were read and fingerprinted after they were written.
+    pub hashes_out_of_line: u64,
+    /// Of these, pages whose content was found on another page, with which they were merged.
+    pub duplicates_out_of_line: u64,
+    /// Table entries that collection changes as it moves pages, with tables in two levels.
+    pub gc_updates_two_level: u64,
+    /// The same with inverted tables; replicas aside, which they cannot hold.
+    pub gc_updates_inverted: u64,
 }
 
 impl Counters {
@@ -49,6 +59,11 @@ impl Counters {
             allocation_fallbacks: self.allocation_fallbacks - before.allocation_fallbacks,
             replicas_made: self.replicas_made - before.replicas_made,
             replicas_dropped: self.replicas_dropped - before.replicas_dropped,
+            hashes: self.hashes - before.hashes,
+            hashes_out_of_line: self.hashes_out_of_line - before.hashes_out_of_line,
+            duplicates_out_of_line: self.duplicates_out_of_line - before.duplicates_out_of_line,
+            gc_updates_two_level: self.gc_updates_two_level - before.gc_updates_two_level,
+            gc_updates_inverted: self.gc_updates_inverted - before.gc_updates_inverted,
         }
     }
 

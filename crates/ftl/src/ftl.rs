@@ -7,9 +7,11 @@ use crate::blocks::{Blocks, Stream, is_page};
 use crate::checker::Checker;
 use crate::config::{FtlConfig, MappingForm, ReplicationPolicy};
 use crate::counters::{Counters, TableSizes};
+use crate::dedup::out_of_line::OutOfLine;
+use crate::dedup::{FingerprintStore, OutOfLinePolicy, Sampling, TableForm};
 use crate::error::FtlError;
 use crate::gc::Collector;
-use crate::mapping::{ContentMap, NO_VPN, PageMap, Released};
+use crate::mapping::{ContentMap, History, InvertedMap, NO_VPN, PageMap, Released};
 use crate::op::{Cause, FlashOp, LoadView, OpKind, ReadOutcome, ReadTarget, WriteOutcome};
 use crate::redirection::Redirection;
 use crate::replication::Replicator;
@@ -28,6 +30,7 @@ pub struct Host {
 pub(crate) enum Map {
     Page(PageMap),
     Content(Box<ContentMap>),
+    Inverted(Box<InvertedMap>),
 }
 
 /// The controller of one device.
@@ -38,6 +41,8 @@ pub struct Ftl {
     allocation: Box<dyn Allocation>,
     redirection: Box<dyn Redirection>,
     pub(crate) replicator: Option<Replicator>,
+    pub(crate) sampling: Sampling,
+    pub(crate) out_of_line: Option<Box<OutOfLine>>,
     pub(crate) counters: Counters,
     pub(crate) checker: Option<Box<Checker>>,
     /// Highest value of a popularity counter: the number of chips less one.
@@ -67,12 +72,10 @@ impl Ftl {
     ) -> Self {
         let map = match config.mapping {
             MappingForm::Page => Map::Page(PageMap::new(footprint_pages)),
-            MappingForm::Content => Map::Content(Box::new(ContentMap::new(
-                footprint_pages,
-                contents,
-                config.dedup.fingerprint_entries,
-            ))),
+            MappingForm::Content => Self::content_tables(config, geometry, footprint_pages, contents),
         };
+        let dedups_later =
+            config.mapping == MappingForm::Content && config.dedup.out_of_line == OutOfLinePolicy::Unhashed;
         let replicates = config.replication.policy == ReplicationPolicy::EndOfPeriod;
         Self {
             blocks: Blocks::new(geometry, config.gc.victim.build(config.gc.choices, geometry, seed)),
@@ -82,10 +85,25 @@ impl Ftl {
             redirection: config.redirection.policy.build(),
             replicator: replicates
                 .then(|| Replicator::new(&config.replication, geometry, footprint_pages, seed)),
+            sampling: Sampling::default(),
+            out_of_line: dedups_later.then(Box::default),
             counters: Counters::default(),
             checker: None,
             saturation: geometry.chips().saturating_sub(1).clamp(1, 255) as u8,
             peak: Peak::default(),
+        }
+    }
+
+    fn content_tables(config: &FtlConfig, geometry: &Geometry, footprint_pages: u32, contents: u32) -> Map {
+        let dedup = &config.dedup;
+        let known = FingerprintStore::new(contents, dedup.fingerprint_entries, dedup.eviction);
+        let history = History::new(contents, dedup.knows_all());
+        match dedup.tables {
+            TableForm::TwoLevel => Map::Content(Box::new(ContentMap::new(footprint_pages, known, history))),
+            TableForm::Inverted => {
+                let pages = geometry.page_index_len();
+                Map::Inverted(Box::new(InvertedMap::new(footprint_pages, pages, known, history)))
+            }
         }
     }
 
@@ -131,13 +149,14 @@ impl Ftl {
         match &self.map {
             Map::Page(map) => map.mapped(),
             Map::Content(map) => map.pages_in_use(),
+            Map::Inverted(map) => map.live(),
         }
     }
 
     /// Replicas on flash.
     pub fn replica_pages(&self) -> u64 {
         match &self.map {
-            Map::Page(_) => 0,
+            Map::Page(_) | Map::Inverted(_) => 0,
             Map::Content(map) => map.replicas.pages(),
         }
     }
@@ -171,6 +190,7 @@ impl Ftl {
         match &self.map {
             Map::Page(map) => map.prefetch(lpn),
             Map::Content(map) => map.prefetch_far(lpn, content),
+            Map::Inverted(map) => map.prefetch_far(lpn, content),
         }
     }
 
@@ -180,6 +200,7 @@ impl Ftl {
         match &self.map {
             Map::Page(map) => self.blocks.prefetch(map.get(lpn)),
             Map::Content(map) => map.prefetch_near(lpn, content),
+            Map::Inverted(map) => map.prefetch_near(lpn, content),
         }
     }
 
@@ -191,6 +212,10 @@ impl Ftl {
                 NO_VPN => (false, false),
                 vpn => (map.count_read(vpn, self.saturation), !map.replica_ppns(vpn).is_empty()),
             },
+            Map::Inverted(map) => {
+                let content = is_page(map.get(lpn)).then(|| self.blocks.owner(map.get(lpn))).flatten();
+                (content.is_some_and(|content| map.history.read(content)), false)
+            }
         };
         let Some(target) = self.locate(lpn, loads) else {
             self.counters.unmapped_reads += 1;
@@ -208,13 +233,14 @@ impl Ftl {
 
     /// Where a logical page would be read now.
     #[inline]
-    fn locate(&self, lpn: u32, loads: &LoadView<'_>) -> Option<ReadTarget> {
+    pub(crate) fn locate(&self, lpn: u32, loads: &LoadView<'_>) -> Option<ReadTarget> {
         let (home, replicas): (Ppn, &[Ppn]) = match &self.map {
             Map::Page(map) => (map.get(lpn), &[]),
             Map::Content(map) => match map.vpn_of(lpn) {
                 NO_VPN => (NO_PPN, &[]),
                 vpn => (map.home(vpn), map.replica_ppns(vpn)),
             },
+            Map::Inverted(map) => (map.get(lpn), &[]),
         };
         is_page(home).then(|| self.redirection.choose(home, replicas, loads, &self.blocks.geometry))
     }
@@ -235,11 +261,11 @@ impl Ftl {
         self.counters.host_pages_written += 1;
         let read_first = if partial { self.locate(page.lpn, loads) } else { None };
         self.counters.reads[Cause::ReadModifyWrite as usize] += u64::from(read_first.is_some());
-        let program = match &self.map {
-            Map::Page(_) => self.write_page(page, loads, ops)?,
-            Map::Content(_) => self.write_content(page, loads, ops)?,
+        let (program, hashed) = match &self.map {
+            Map::Page(_) => (self.write_page(page, loads, ops)?, false),
+            Map::Content(_) | Map::Inverted(_) => self.write_content(page, loads, ops)?,
         };
-        Ok(WriteOutcome { program, read_first })
+        Ok(WriteOutcome { program, read_first, hashed })
     }
 
     fn write_page(
@@ -268,49 +294,6 @@ impl Ftl {
         Ok(Some((ppn, Cause::Host)))
     }
 
-    fn write_content(
-        &mut self,
-        page: Host,
-        loads: &LoadView<'_>,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<Option<(Ppn, Cause)>, FtlError> {
-        if let Some(checker) = &mut self.checker {
-            checker.write(page.lpn, u64::from(page.content));
-        }
-        let Map::Content(map) = &mut self.map else {
-            return Err(FtlError::Broken("a content write on a page map".into()));
-        };
-        let known = map.fingerprints.lookup(page.content);
-        if known != NO_VPN {
-            self.counters.duplicate_writes += 1;
-            if map.vpn_of(page.lpn) != known {
-                let released = map.point(page.lpn, known);
-                self.invalidate_all(released);
-            }
-            return Ok(None);
-        }
-        let cause = match map.history(page.content) {
-            (_, true) => Cause::MissedDuplicate,
-            (true, false) => Cause::Reborn,
-            (false, false) => Cause::Unique,
-        };
-        let vpn = map.create(page.content);
-        let plane = self.pick_plane(page.address, loads)?;
-        let ppn = self.take_page(plane, Stream::Host, vpn, ops)?;
-        if let Some(checker) = &mut self.checker {
-            checker.program(ppn, u64::from(page.content))?;
-        }
-        let Map::Content(map) = &mut self.map else { unreachable!("checked above") };
-        map.place(vpn, ppn);
-        let released = map.point(page.lpn, vpn);
-        self.invalidate_all(released);
-        self.counters.programs[cause as usize] += 1;
-        self.keep_within_budget();
-        self.note_peak();
-        self.collect_behind(plane, ops)?;
-        Ok(Some((ppn, cause)))
-    }
-
     /// Forgets a logical page.
     pub fn trim(&mut self, lpn: u32) {
         if let Some(checker) = &mut self.checker {
@@ -327,6 +310,10 @@ impl Ftl {
                 let released = map.point(lpn, NO_VPN);
                 self.invalidate_all(released);
             }
+            Map::Inverted(map) => {
+                let dead = map.point(lpn, NO_PPN);
+                self.invalidate_dead(dead);
+            }
         }
     }
 
@@ -341,7 +328,7 @@ impl Ftl {
 
     /// The plane that the allocation proposes, or the next one that has room.
     #[inline]
-    fn pick_plane(&mut self, address: u64, loads: &LoadView<'_>) -> Result<u32, FtlError> {
+    pub(crate) fn pick_plane(&mut self, address: u64, loads: &LoadView<'_>) -> Result<u32, FtlError> {
         let proposal = self.allocation.plane(address, loads);
         if self.blocks.has_room(proposal) {
             return Ok(proposal);
@@ -406,6 +393,7 @@ impl Ftl {
         let owner = match &self.map {
             Map::Page(_) => lpn,
             Map::Content(map) => map.vpn_of(lpn),
+            Map::Inverted(_) => self.blocks.owner(target.ppn).unwrap_or(NO_VPN),
         };
         let plane = self.pick_plane(address, loads)?;
         let to = self.take_page(plane, Stream::Host, owner, ops)?;
@@ -427,6 +415,7 @@ impl Ftl {
         let known = match &mut self.map {
             Map::Page(map) => map.set(owner, to) == from,
             Map::Content(map) => map.relocate(owner, from, to),
+            Map::Inverted(map) => map.relocate(from, to),
         };
         if known {
             return Ok(());
@@ -465,7 +454,15 @@ impl Ftl {
                 replicas: map.replicas.pages(),
                 replicated_contents: map.replicas.len(),
                 page_table_bytes: blocks + map.page_bytes(),
+                content_table_bytes: map.content_bytes() + self.out_of_line.as_ref().map_or(0, |o| o.bytes()),
+            },
+            Map::Inverted(map) => TableSizes {
+                mapped_lpns: map.mapped(),
+                vpns: map.live(),
+                fingerprints: map.hashes.entries(),
+                page_table_bytes: blocks + map.page_bytes(self.blocks.pages_opened()),
                 content_table_bytes: map.content_bytes(),
+                ..TableSizes::default()
             },
         }
     }
@@ -473,6 +470,9 @@ impl Ftl {
     /// Contents on flash by number of physical copies: index = copies (0 unused).
     pub fn copies(&self) -> Vec<u64> {
         let mut contents = Vec::new();
+        if let Map::Inverted(map) = &self.map {
+            contents = if map.live() > 0 { vec![0, map.live()] } else { contents };
+        }
         if let Map::Content(map) = &self.map {
             for vpn in (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
                 let copies = 1 + map.replica_ppns(vpn).len();

@@ -10,7 +10,8 @@ pub enum Cause {
     Host,
     /// A host write of a content that the device never held before.
     Unique,
-    /// A host write of a content that lies on flash, but whose fingerprint was evicted.
+    /// A host write of a content that lies on flash, but whose fingerprint was evicted or never
+    /// taken.
     MissedDuplicate,
     /// A host write of a content that had died and comes back.
     Reborn,
@@ -22,11 +23,13 @@ pub enum Cause {
     Replica,
     /// Mapping tables and checkpoints.
     Metadata,
+    /// Pages that are read to be fingerprinted after they were written.
+    Fingerprint,
 }
 
 impl Cause {
     /// Number of causes, for arrays indexed by `cause as usize`.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 9;
 }
 
 /// What is done to the flash.
@@ -117,4 +120,6 @@ pub struct WriteOutcome {
     pub program: Option<(Ppn, Cause)>,
     /// The page to read before, where the write covers only part of it.
     pub read_first: Option<ReadTarget>,
+    /// Whether the page was fingerprinted.
+    pub hashed: bool,
 }

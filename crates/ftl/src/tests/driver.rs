@@ -3,6 +3,7 @@
 use flashtwin_nand::Geometry;
 
 use crate::allocation::{AllocationPolicy, Order};
+use crate::dedup::{Candidate, EvictionPolicy, OutOfLinePolicy, TableForm};
 use crate::redirection::RedirectionPolicy;
 use crate::replication::degree::DegreePolicy;
 use crate::replication::placement::PlacementPolicy;
@@ -88,6 +89,14 @@ impl Options {
     }
 }
 
+impl Options {
+    /// The same with the tables and the deduplication that everything else goes with.
+    pub(super) fn plain_dedup(&mut self) {
+        let fingerprint_entries = self.config.dedup.fingerprint_entries;
+        self.config.dedup = crate::DedupConfig { fingerprint_entries, ..crate::DedupConfig::default() };
+    }
+}
+
 fn config(rng: &mut Rng) -> FtlConfig {
     let mut config = FtlConfig::default();
     if rng.below(3) > 0 {
@@ -99,6 +108,7 @@ fn config(rng: &mut Rng) -> FtlConfig {
             &[ReplicationPolicy::None, ReplicationPolicy::EndOfPeriod, ReplicationPolicy::EndOfPeriod],
         );
     }
+    dedup(rng, &mut config);
     let replication = &mut config.replication;
     replication.alpha = pick(rng, &[0.0, 0.1, 1.0, 30.0]);
     replication.degree =
@@ -121,12 +131,27 @@ fn config(rng: &mut Rng) -> FtlConfig {
     config
 }
 
+/// Draws what the tables can do: inverted ones cannot do everything.
+fn dedup(rng: &mut Rng, config: &mut FtlConfig) {
+    let dedup = &mut config.dedup;
+    dedup.sampling_pages = pick(rng, &[1, 1, 3, 8]);
+    let free = config.replication.policy == ReplicationPolicy::None;
+    if free && rng.below(3) == 0 {
+        dedup.tables = TableForm::Inverted;
+        return;
+    }
+    dedup.eviction = pick(rng, &EvictionPolicy::ALL);
+    dedup.out_of_line = pick(rng, &[OutOfLinePolicy::None, OutOfLinePolicy::Unhashed]);
+}
+
 /// A controller without a clock, verified, and the loads that it is shown.
 pub(super) struct Driver {
     pub(super) ftl: Ftl,
     pub(super) ops: Vec<FlashOp>,
     pub(super) chip: Vec<u32>,
     pub(super) unit: Vec<u32>,
+    /// Pages that are being read to be fingerprinted.
+    pub(super) reading: Vec<Candidate>,
 }
 
 impl Driver {
@@ -137,7 +162,7 @@ impl Driver {
         ftl.verify();
         let chips = geometry.chips() as usize;
         let units = chips * options.units_per_chip as usize;
-        Self { ftl, ops: Vec::new(), chip: vec![0; chips], unit: vec![0; units] }
+        Self { ftl, ops: Vec::new(), chip: vec![0; chips], unit: vec![0; units], reading: Vec::new() }
     }
 
     /// Other loads from now on.
@@ -158,6 +183,15 @@ impl Driver {
     pub(super) fn read(&mut self, lpn: u32) -> Result<crate::ReadOutcome, FtlError> {
         let loads = LoadView::new(&self.chip, &self.unit);
         self.ftl.read(lpn, &loads)
+    }
+
+    /// Idle time: reads of pages without a fingerprint end, in any order, and others begin.
+    pub(super) fn idle(&mut self, rng: &mut Rng) -> Result<(), FtlError> {
+        while !self.reading.is_empty() && rng.below(4) > 0 {
+            let page = self.reading.swap_remove(rng.below(self.reading.len() as u32) as usize);
+            self.ftl.fingerprint_read(page);
+        }
+        self.ftl.dedup_step(rng.below(4), &mut self.ops, &mut self.reading)
     }
 
     pub(super) fn end_period(&mut self) -> Result<(), FtlError> {

@@ -6,6 +6,7 @@ mod reference_replication;
 mod reference_victim;
 mod sabotage;
 mod swarm;
+mod tables;
 mod write_amplification;
 
 pub(crate) use sabotage::{Bug, planted};

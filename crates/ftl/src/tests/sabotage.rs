@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::driver::{Driver, Options, Step, Workload};
 use crate::blocks::Stream;
+use crate::dedup::{OutOfLinePolicy, TableForm};
 use crate::ftl::Map;
 use crate::mapping::ContentMap;
 use crate::{Entries, FtlError, MappingForm, ReplicationPolicy};
@@ -18,6 +19,10 @@ pub(crate) enum Bug {
     SkippedInvalidate,
     /// A dead content's fingerprint stays in the store.
     StaleFingerprint,
+    /// Garbage collection moves a page of the inverted tables and does not tell one of its LPNs.
+    ForgottenLpn,
+    /// A page that was overwritten while it was read to be fingerprinted is merged all the same.
+    LateMerge,
 }
 
 thread_local! {
@@ -52,6 +57,7 @@ fn options(seed: u64) -> Options {
     options.read_percent = 40;
     options.audit_every = 1;
     options.config.mapping = MappingForm::Content;
+    options.plain_dedup();
     options.config.dedup.fingerprint_entries = Entries::Unlimited;
     options.config.replication.policy = ReplicationPolicy::EndOfPeriod;
     options.config.replication.alpha = 0.2;
@@ -73,11 +79,29 @@ fn try_to_serve(driver: &mut Driver, step: Step) -> Result<(), FtlError> {
 
 /// Runs with the bug in place; whether it was made, and whether anything was noticed.
 fn run_with(bug: Bug, seed: u64) -> (bool, bool) {
-    PLANTED.set(Some((bug, 5)));
-    let options = options(seed);
+    // Pages that die while they are read are rare.
+    PLANTED.set(Some((bug, if bug == Bug::LateMerge { 0 } else { 5 })));
+    let mut options = options(seed);
+    let dedup = &mut options.config.dedup;
+    match bug {
+        Bug::ForgottenLpn => {
+            dedup.tables = TableForm::Inverted;
+            options.config.replication.policy = ReplicationPolicy::None;
+        }
+        Bug::LateMerge => (dedup.sampling_pages, dedup.out_of_line) = (4, OutOfLinePolicy::Unhashed),
+        _ => {}
+    }
     let mut driver = Driver::new(&options);
     let mut workload = Workload::new(&options);
-    let mut serve_all = || (0..options.steps).try_for_each(|_| try_to_serve(&mut driver, workload.next()));
+    let mut serve_all = || {
+        (0..options.steps).try_for_each(|step| {
+            if options.config.dedup.sampling_pages > 1 && step % 5 == 0 {
+                driver.ftl.begin_run(&[], 4);
+            }
+            driver.idle(&mut workload.rng)?;
+            try_to_serve(&mut driver, workload.next())
+        })
+    };
     // Some bugs trip an assertion before a check comes round; both count as noticed.
     let noticed = catch_unwind(AssertUnwindSafe(&mut serve_all)).map_or(true, |outcome| outcome.is_err());
     let made = PLANTED.take().is_none();
@@ -86,7 +110,8 @@ fn run_with(bug: Bug, seed: u64) -> (bool, bool) {
 
 #[test]
 fn every_planted_bug_is_noticed() {
-    for bug in [Bug::ForgottenMove, Bug::SkippedInvalidate, Bug::StaleFingerprint] {
+    use Bug::{ForgottenLpn, ForgottenMove, LateMerge, SkippedInvalidate, StaleFingerprint};
+    for bug in [ForgottenMove, SkippedInvalidate, StaleFingerprint, ForgottenLpn, LateMerge] {
         for seed in 0..8 {
             let (made, noticed) = run_with(bug, seed);
             assert!(made, "{bug:?} had no occasion with seed {seed}");
@@ -122,7 +147,7 @@ fn damaged(damage: impl Fn(&mut Driver)) -> FtlError {
 fn map(driver: &mut Driver) -> &mut ContentMap {
     match &mut driver.ftl.map {
         Map::Content(map) => map,
-        Map::Page(_) => unreachable!("the options say content"),
+        _ => unreachable!("the options say content"),
     }
 }
 

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::driver::{Driver, Options, Step, Workload, geometry};
 use crate::blocks::State;
 use crate::ftl::Map;
-use crate::{Cause, Entries, FlashOp, MappingForm, OpKind, ReadOutcome, ReplicationPolicy};
+use crate::{Cause, FlashOp, MappingForm, OpKind, ReadOutcome, ReplicationPolicy, Rng};
 
 const SEEDS: u64 = 600;
 
@@ -26,8 +26,10 @@ fn any_system_on_any_device_keeps_what_it_is_given() {
         let mut driver = Driver::new(options);
         let mut workload = Workload::new(options);
         for step in 0..options.steps {
+            maybe_begin_run(&mut driver, options, &mut workload.rng);
             serve(&mut driver, workload.next());
             driver.shake_loads(&mut workload.rng);
+            driver.idle(&mut workload.rng).unwrap();
             if step % options.audit_every == 0 {
                 driver.ftl.audit().unwrap();
                 check_budget(&driver, options);
@@ -36,6 +38,14 @@ fn any_system_on_any_device_keeps_what_it_is_given() {
         driver.ftl.audit().unwrap();
         check_end(&driver, options);
     });
+}
+
+/// Now and then the next writes belong together.
+fn maybe_begin_run(driver: &mut Driver, options: &Options, rng: &mut Rng) {
+    let most = options.config.dedup.sampling_pages;
+    if most > 1 && rng.below(most) == 0 {
+        driver.ftl.begin_run(&[], 1 + rng.below(most));
+    }
 }
 
 fn serve(driver: &mut Driver, step: Step) {
@@ -107,7 +117,8 @@ fn check_counts(driver: &Driver) {
     let ordered = |kind: OpKind, cause: Cause| {
         driver.ops.iter().filter(|op: &&FlashOp| op.kind == kind && op.cause == cause).count() as u64
     };
-    for cause in [Cause::Gc, Cause::Replica] {
+    assert_eq!(ordered(OpKind::Program, Cause::Fingerprint), 0);
+    for cause in [Cause::Gc, Cause::Replica, Cause::Fingerprint] {
         assert_eq!(counters.programs[cause as usize], ordered(OpKind::Program, cause), "{cause:?}");
         assert_eq!(counters.reads[cause as usize], ordered(OpKind::Read, cause), "{cause:?}");
     }
@@ -118,9 +129,26 @@ fn check_counts(driver: &Driver) {
     let replica = counters.programs[Cause::Replica as usize];
     assert_eq!(counters.pages_programmed(), host + gc + replica);
     assert_eq!(counters.host_pages_written, host + counters.duplicate_writes);
+    check_dedup(driver);
     let victims: u64 = driver.ftl.victim_pages().iter().sum();
     let unfinished = driver.ftl.blocks.geometry.planes() as u64;
     assert!(victims >= counters.erases && victims <= counters.erases + unfinished);
+}
+
+/// A page is hashed once at most when it is written, and once at most later.
+fn check_dedup(driver: &Driver) {
+    let counters = driver.ftl.counters();
+    assert!(counters.duplicate_writes <= counters.hashes && counters.hashes <= counters.host_pages_written);
+    let unhashed = counters.host_pages_written - counters.hashes;
+    assert!(
+        matches!(driver.ftl.map, Map::Page(_)) || counters.reads[Cause::Fingerprint as usize] <= unhashed
+    );
+    assert!(counters.hashes_out_of_line <= counters.reads[Cause::Fingerprint as usize]);
+    assert!(counters.duplicates_out_of_line <= counters.hashes_out_of_line);
+    assert!(counters.duplicates_out_of_line <= counters.programs[Cause::MissedDuplicate as usize]);
+    let moved =
+        if matches!(driver.ftl.map, Map::Page(_)) { 0 } else { counters.programs[Cause::Gc as usize] };
+    assert_eq!(counters.gc_updates_two_level, moved);
 }
 
 /// No content lies twice on one chip where the store knows every content.
@@ -133,7 +161,7 @@ fn check_distinct_chips(driver: &Driver, options: &Options) {
         copies[pages.len()] += 1;
         for ppn in pages {
             let fresh = seen.insert((map.content(vpn), driver.ftl.blocks.chip_of_page(ppn)));
-            assert!(fresh || options.config.dedup.fingerprint_entries != Entries::Unlimited);
+            assert!(fresh || !options.config.dedup.knows_all());
         }
     }
     let told = driver.ftl.copies();
@@ -154,7 +182,7 @@ impl Driver {
     fn ftl_home(&self, vpn: u32) -> u32 {
         match &self.ftl.map {
             Map::Content(map) => map.home(vpn),
-            Map::Page(_) => unreachable!("asked for contents only"),
+            _ => unreachable!("asked for contents only"),
         }
     }
 }
@@ -179,12 +207,15 @@ fn the_same_seed_gives_the_same_operations() {
 fn the_swarm_reaches_every_mechanism() {
     // A swarm that never collects, replicates or evicts would prove nothing.
     let (mut gc, mut copies, mut dropped, mut missed, mut fallbacks) = (0, 0, 0, 0, 0);
+    let (mut inverted, mut late, mut merged) = (0, 0, 0);
     for seed in 0..150 {
         let options = Options::draw(seed);
         let mut driver = Driver::new(&options);
         let mut workload = Workload::new(&options);
         for _ in 0..options.steps {
+            maybe_begin_run(&mut driver, &options, &mut workload.rng);
             serve(&mut driver, workload.next());
+            driver.idle(&mut workload.rng).unwrap();
         }
         let counters = driver.ftl.counters();
         gc += counters.programs[Cause::Gc as usize];
@@ -192,9 +223,14 @@ fn the_swarm_reaches_every_mechanism() {
         dropped += counters.replicas_dropped;
         missed += counters.programs[Cause::MissedDuplicate as usize];
         fallbacks += counters.allocation_fallbacks;
+        if matches!(driver.ftl.map, Map::Inverted(_)) {
+            inverted += counters.gc_updates_inverted;
+        }
+        late += counters.hashes_out_of_line;
+        merged += counters.duplicates_out_of_line;
         let content = options.config.mapping == MappingForm::Content;
         assert!(content || options.config.replication.policy == ReplicationPolicy::None);
     }
-    let reached = [gc, copies, dropped, missed, fallbacks];
+    let reached = [gc, copies, dropped, missed, fallbacks, inverted, late, merged];
     assert!(reached.iter().all(|&count| count > 100), "{reached:?}");
 }
