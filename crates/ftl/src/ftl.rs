@@ -85,7 +85,11 @@ impl Ftl {
             redirection: config.redirection.policy.build(),
             replicator: replicates
                 .then(|| Replicator::new(&config.replication, geometry, footprint_pages, seed)),
-            sampling: Sampling::default(),
+            sampling: Sampling::new(if config.mapping == MappingForm::Page {
+                1
+            } else {
+                config.dedup.sampling_pages
+            }),
             out_of_line: dedups_later.then(Box::default),
             counters: Counters::default(),
             checker: None,

@@ -7,7 +7,7 @@ macro_rules! presets {
 }
 
 const PRESETS: &[(&str, &str)] =
-    presets!["conventional", "ca-ssd", "rr-ssd", "oracle", "oracle-conventional"];
+    presets!["conventional", "ca-ssd", "ca-ssd-inverted", "caftl", "rr-ssd", "oracle", "oracle-conventional"];
 
 /// Names of the systems compiled in.
 pub fn system_names() -> Vec<&'static str> {

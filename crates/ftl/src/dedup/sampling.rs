@@ -6,8 +6,10 @@
 //! Here contents are numbers; the page is the one whose number has the largest hash.
 
 /// How far the pages of a run have been written.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Sampling {
+    /// Pages of a run.
+    pub(crate) pages: u32,
     /// Pages of the run that are still to come.
     left: u32,
     /// What is done with them.
@@ -23,10 +25,15 @@ fn hash(content: u32) -> u64 {
 }
 
 impl Sampling {
+    /// One sample for `pages` pages.
+    pub(crate) fn new(pages: u32) -> Self {
+        Self { pages, left: 0, fingerprint: None }
+    }
+
     /// The next `pages` pages written are a run; the first of them is its sample, to be chosen
     /// among `candidates`. Returns its place there; among equals the first.
     pub(crate) fn begin(&mut self, candidates: &[u32], pages: u32) -> usize {
-        *self = Self { left: pages, fingerprint: None };
+        (self.left, self.fingerprint) = (pages, None);
         let place = (0..candidates.len()).rev().max_by_key(|&at| hash(candidates[at]));
         place.unwrap_or(0)
     }
@@ -54,7 +61,7 @@ mod tests {
 
     #[test]
     fn the_sample_decides_for_its_run_and_for_no_other_page() {
-        let mut sampling = Sampling::default();
+        let mut sampling = Sampling::new(3);
         assert!(sampling.fingerprints(), "a page of no run");
         sampling.written(false);
         for found in [true, false] {
@@ -73,7 +80,7 @@ mod tests {
 
     #[test]
     fn the_same_contents_give_the_same_sample_in_any_order() {
-        let mut sampling = Sampling::default();
+        let mut sampling = Sampling::new(3);
         let mut first = 0;
         for start in 0..1_000 {
             let run = [start, start + 7, start * 3 + 1_000_000];

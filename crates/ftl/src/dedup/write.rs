@@ -12,6 +12,11 @@ use crate::op::{Cause, FlashOp, LoadView};
 type Written = (Option<(Ppn, Cause)>, bool);
 
 impl Ftl {
+    /// Pages of a write that share a sample; 1: every page is fingerprinted.
+    pub fn sampling_pages(&self) -> u32 {
+        self.sampling.pages
+    }
+
     /// The next `pages` page writes belong together, and one page fingerprinted first decides
     /// whether the others are (`ftl.dedup.sampling_pages`). Returns which of `candidates`, the
     /// contents of those that may be the sample, is to be written first.
