@@ -76,9 +76,9 @@ impl OutOfLine {
         }
     }
 
-    /// Pages that wait, some of which may be dead.
-    pub(crate) fn waiting(&self) -> u64 {
-        self.waiting.len() as u64
+    /// Pages that wait to be read.
+    fn waiting(&self, map: &ContentMap) -> u64 {
+        self.waiting.iter().filter(|page| self.is_waiting(map, page)).count() as u64
     }
 
     pub(crate) fn bytes(&self) -> u64 {
@@ -147,8 +147,11 @@ impl Ftl {
         }
     }
 
-    /// Pages written without a fingerprint that wait to be read; some may be dead by now.
+    /// Pages written without a fingerprint that wait to be read.
     pub fn unhashed_pages(&self) -> u64 {
-        self.out_of_line.as_ref().map_or(0, |late| late.waiting())
+        match (&self.out_of_line, &self.map) {
+            (Some(late), Map::Content(map)) => late.waiting(map),
+            _ => 0,
+        }
     }
 }

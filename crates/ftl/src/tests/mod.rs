@@ -1,6 +1,7 @@
 //! Tests of the whole controller: properties, reference models, planted bugs, closed forms.
 
 mod driver;
+mod reference_caftl;
 mod reference_map;
 mod reference_replication;
 mod reference_victim;
