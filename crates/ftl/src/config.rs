@@ -249,6 +249,14 @@ impl Default for ReplicationConfig {
 pub type RangeError = (&'static str, String, &'static str);
 
 impl FtlConfig {
+    /// Pages of a write that share a sample; 1 for a system that does not look at contents.
+    pub(crate) fn pages_per_sample(&self) -> u32 {
+        match self.mapping {
+            MappingForm::Page => 1,
+            MappingForm::Content => self.dedup.sampling_pages,
+        }
+    }
+
     /// Checks numbers and relations between keys.
     ///
     /// # Errors

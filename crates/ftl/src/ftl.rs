@@ -85,11 +85,7 @@ impl Ftl {
             redirection: config.redirection.policy.build(),
             replicator: replicates
                 .then(|| Replicator::new(&config.replication, geometry, footprint_pages, seed)),
-            sampling: Sampling::new(if config.mapping == MappingForm::Page {
-                1
-            } else {
-                config.dedup.sampling_pages
-            }),
+            sampling: Sampling::new(config.pages_per_sample()),
             out_of_line: dedups_later.then(Box::default),
             counters: Counters::default(),
             checker: None,
@@ -237,7 +233,7 @@ impl Ftl {
 
     /// Where a logical page would be read now.
     #[inline]
-    pub(crate) fn locate(&self, lpn: u32, loads: &LoadView<'_>) -> Option<ReadTarget> {
+    fn locate(&self, lpn: u32, loads: &LoadView<'_>) -> Option<ReadTarget> {
         let (home, replicas): (Ppn, &[Ppn]) = match &self.map {
             Map::Page(map) => (map.get(lpn), &[]),
             Map::Content(map) => match map.vpn_of(lpn) {

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use flashtwin_nand::NO_PPN;
+use flashtwin_nand::{NO_PPN, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,15 +30,17 @@ pub enum OutOfLinePolicy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate {
     lpn: u32,
-    vpn: u32,
+    pub(crate) vpn: u32,
     /// Which of the writes that ever gave this VPN to a page it was.
     ticket: u32,
+    /// Where it is read.
+    pub(crate) ppn: Ppn,
 }
 
 /// No ticket: the page has a fingerprint.
 const NONE: u32 = 0;
 
-/// Pages without a fingerprint. 4 bytes a VPN, 12 a page that waits.
+/// Pages without a fingerprint. 4 bytes a VPN, 16 a page that waits.
 #[derive(Default)]
 pub(crate) struct OutOfLine {
     waiting: VecDeque<Candidate>,
@@ -65,7 +67,7 @@ impl OutOfLine {
         }
         self.last_ticket = self.last_ticket.wrapping_add(1).max(1);
         self.tickets[vpn as usize] = self.last_ticket;
-        self.waiting.push_back(Candidate { lpn, vpn, ticket: self.last_ticket });
+        self.waiting.push_back(Candidate { lpn, vpn, ticket: self.last_ticket, ppn: NO_PPN });
         // Pages overwritten while they wait must not pile up: at each pass half of them are gone
         // or the queue may grow to twice its length.
         if self.waiting.len() >= self.prune_at {
@@ -120,22 +122,27 @@ impl Ftl {
             };
             let (kind, ppn, cause) = (OpKind::Read, map.home(next.vpn), Cause::Fingerprint);
             self.order(FlashOp { kind, ppn, source: NO_PPN, cause, urgent: false }, ops)?;
-            pages.push(next);
+            pages.push(Candidate { ppn, ..next });
         }
         Ok(())
     }
 
     /// A page ordered by [`Ftl::dedup_step`] has been read: its LPN is pointed at the page that is
     /// known to hold the same, or else its content is entered in the fingerprint store. Nothing
-    /// happens if the page died meanwhile. Costs a hash.
+    /// happens if the page died meanwhile; one that was moved waits again, since what was read may
+    /// have been erased before.
     pub fn fingerprint_read(&mut self, page: Candidate) {
         let (Some(late), Map::Content(map)) = (&mut self.out_of_line, &mut self.map) else { return };
-        self.counters.hashes_out_of_line += 1;
         if !late.is_waiting(map, &page) {
             #[cfg(test)]
             plant_late_merge(map, page);
             return;
         }
+        if map.home(page.vpn) != page.ppn {
+            late.waiting.push_back(page);
+            return;
+        }
+        self.counters.hashes_out_of_line += 1;
         late.tickets[page.vpn as usize] = NONE;
         match map.fingerprints.peek(map.content(page.vpn)) {
             NO_VPN => map.enter(page.vpn),
