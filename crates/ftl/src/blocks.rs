@@ -120,7 +120,7 @@ struct Plane {
 pub(crate) struct Blocks {
     pub(crate) geometry: Geometry,
     pub(crate) table: BlockTable,
-    /// Owner of each page plus one (an LPN or a VPN, by the mapping form); 0: not valid.
+    /// Owner of each page plus one (an LPN, a VPN or a content, by the mapping form); 0: not valid.
     owner: Vec<u32>,
     planes: Vec<Plane>,
     victims: Box<dyn VictimSelection>,
@@ -365,6 +365,12 @@ impl Blocks {
             }
         }
         Ok(())
+    }
+
+    /// Pages of blocks that were ever opened.
+    pub(crate) fn pages_opened(&self) -> u64 {
+        let opened: u64 = self.planes.iter().map(|plane| u64::from(plane.fresh)).sum();
+        opened * u64::from(self.geometry.pages_per_block)
     }
 
     /// Bytes of these tables that are in use (untouched zeroed memory not counted).

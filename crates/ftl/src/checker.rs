@@ -50,6 +50,11 @@ impl Checker {
         self.truth.remove(&lpn);
     }
 
+    /// Content last written to a logical page.
+    pub(crate) fn content(&self, lpn: u32) -> Option<u32> {
+        self.truth.get(&lpn).map(|&value| value as u32)
+    }
+
     pub(crate) fn program(&mut self, ppn: Ppn, value: u64) -> Result<(), FtlError> {
         self.flash.program(&self.geometry, ppn).map_err(|rule| broken(rule.to_string()))?;
         self.stored.insert(ppn, value);
@@ -111,6 +116,17 @@ impl Ftl {
                 self.audit_pages(pairs)?;
                 self.audit_copies(map)?;
                 self.audit_stored_popularity().map_err(broken)?;
+            }
+            Map::Inverted(map) => {
+                map.audit(|ppn| self.blocks.owner(ppn)).map_err(broken)?;
+                // A page is owned by its content, whichever of its LPNs is looked at.
+                let written = |lpn| self.checker.as_ref().and_then(|checker| checker.content(lpn));
+                let pages = (0..map.lpns()).map(|lpn| (lpn, map.get(lpn)));
+                let mapped = pages.filter(|&(_, ppn)| crate::blocks::is_page(ppn));
+                self.audit_pages(mapped.filter_map(|(lpn, ppn)| {
+                    let owner = written(lpn).or_else(|| self.blocks.owner(ppn))?;
+                    Some((lpn, owner, ppn))
+                }))?;
             }
         }
         let valid: u64 = self.blocks.chip_valid().iter().sum();

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::allocation::{AllocationPolicy, Order};
+use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm};
 use crate::redirection::RedirectionPolicy;
 use crate::replication::degree::DegreePolicy;
 use crate::replication::placement::PlacementPolicy;
@@ -104,7 +105,7 @@ impl Default for GcConfig {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Entries {
-    /// At most this many; the least recently written value is evicted.
+    /// At most this many; `eviction` says which one goes.
     Limited(u32),
     /// Every content on flash is known: written `"unlimited"`.
     #[default]
@@ -130,13 +131,72 @@ mod unlimited {
 }
 
 /// Deduplication.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DedupConfig {
+    /// Form of the tables: `two-level` (LPN -> VPN -> PPN with reference counts) or `inverted`
+    /// (LPN -> PPN, content -> PPN and the inverse of both; CA-SSD paper 4.1). The flash traffic is
+    /// the same; what they need of RAM and change per page moved differs.
+    pub tables: TableForm,
     /// Entries of the fingerprint store: a number, or `"unlimited"`. Evicted entries are
     /// dropped, so that a later duplicate is written again (CA-SSD paper 5.2: 16384,
     /// 131072, 262144).
     pub fingerprint_entries: Entries,
+    /// Which entry of a full fingerprint store goes.
+    pub eviction: EvictionPolicy,
+    /// Pages of a write that share a sample: the write is cut into runs of so many pages, of each
+    /// run one page is fingerprinted first, and the others only if its content is on flash; else
+    /// they are written without a fingerprint (CAFTL). 1: every page is fingerprinted.
+    pub sampling_pages: u32,
+    /// Which pages are deduplicated after they were written, in idle time.
+    pub out_of_line: OutOfLinePolicy,
+}
+
+impl Default for DedupConfig {
+    fn default() -> Self {
+        Self {
+            tables: TableForm::default(),
+            fingerprint_entries: Entries::default(),
+            eviction: EvictionPolicy::default(),
+            sampling_pages: 1,
+            out_of_line: OutOfLinePolicy::default(),
+        }
+    }
+}
+
+impl DedupConfig {
+    /// Whether every content on flash is found when it is written again.
+    pub(crate) fn knows_all(&self) -> bool {
+        self.fingerprint_entries == Entries::Unlimited && self.sampling_pages == 1
+    }
+
+    /// Checks numbers and relations between keys, for a content-addressed system.
+    fn check(&self, replicates: bool) -> Result<(), RangeError> {
+        if self.fingerprint_entries == Entries::Limited(0) {
+            return Err(("dedup.fingerprint_entries", "0".into(), "at least 1, or \"unlimited\""));
+        }
+        if self.sampling_pages == 0 {
+            return Err(("dedup.sampling_pages", "0".into(), "at least 1, which is without sampling"));
+        }
+        if self.tables == TableForm::TwoLevel {
+            return Ok(());
+        }
+        let needs = |cure| Err(("dedup.tables", "inverted".into(), cure));
+        if replicates {
+            return needs(
+                "\"two-level\", or ftl.replication.policy = \"none\" (inverted tables hold one page a content)",
+            );
+        }
+        if self.eviction == EvictionPolicy::ReferenceCount {
+            return needs(
+                "\"two-level\", or ftl.dedup.eviction = \"lru-writes\" (inverted tables keep no reference counts)",
+            );
+        }
+        if self.out_of_line != OutOfLinePolicy::None {
+            return needs("\"two-level\", or ftl.dedup.out_of_line = \"none\"");
+        }
+        Ok(())
+    }
 }
 
 /// Which chip serves a read.
@@ -218,6 +278,14 @@ impl FtlConfig {
         self.mapping == MappingForm::Content || self.spread.policy != SpreadPolicy::None
     }
 
+    /// Pages of a write that share a sample; 1 for a system that does not look at contents.
+    pub(crate) fn pages_per_sample(&self) -> u32 {
+        match self.mapping {
+            MappingForm::Page => 1,
+            MappingForm::Content => self.dedup.sampling_pages,
+        }
+    }
+
     /// Checks numbers and relations between keys.
     ///
     /// # Errors
@@ -248,9 +316,6 @@ impl FtlConfig {
         if !(weight > 0.0 && weight <= 1.0) {
             return Err(("allocation.hipa_weight", weight.to_string(), "a weight above 0, up to 1"));
         }
-        if self.dedup.fingerprint_entries == Entries::Limited(0) {
-            return Err(("dedup.fingerprint_entries", "0".into(), "at least 1, or \"unlimited\""));
-        }
         let alpha = self.replication.alpha;
         if !(alpha.is_finite() && alpha >= 0.0) {
             return Err(("replication.alpha", alpha.to_string(), "a share of the footprint, 0 or more"));
@@ -276,6 +341,7 @@ impl FtlConfig {
                 "ftl.mapping = \"content\" (only a content-addressed map can hold several copies)",
             ));
         }
+        self.dedup.check(replicates)?;
         if replicates && geometry.chips() > 256 {
             return Err(("replication.policy", policy, "a device of at most 256 chips"));
         }

@@ -48,6 +48,16 @@ pub struct Counters {
     pub twins_found: u64,
     /// Background jobs that were not begun because too many waited.
     pub jobs_dropped: u64,
+    /// Page writes of the host that were fingerprinted.
+    pub hashes: u64,
+    /// Pages that were read and fingerprinted after they were written.
+    pub hashes_out_of_line: u64,
+    /// Of these, pages whose content was found on another page, with which they were merged.
+    pub duplicates_out_of_line: u64,
+    /// Table entries that collection changes as it moves pages, with tables in two levels.
+    pub gc_updates_two_level: u64,
+    /// The same with inverted tables; replicas aside, which they cannot hold.
+    pub gc_updates_inverted: u64,
 }
 
 impl Counters {
@@ -77,6 +87,11 @@ impl Counters {
             comparisons_void: self.comparisons_void - before.comparisons_void,
             twins_found: self.twins_found - before.twins_found,
             jobs_dropped: self.jobs_dropped - before.jobs_dropped,
+            hashes: self.hashes - before.hashes,
+            hashes_out_of_line: self.hashes_out_of_line - before.hashes_out_of_line,
+            duplicates_out_of_line: self.duplicates_out_of_line - before.duplicates_out_of_line,
+            gc_updates_two_level: self.gc_updates_two_level - before.gc_updates_two_level,
+            gc_updates_inverted: self.gc_updates_inverted - before.gc_updates_inverted,
         }
     }
 

@@ -1,5 +1,6 @@
 //! What the controller's tables hold, counted for results.
 
+use crate::blocks::is_page;
 use crate::counters::TableSizes;
 use crate::ftl::{Ftl, Map};
 use crate::mapping::NO_CONTENT;
@@ -34,6 +35,14 @@ impl Ftl {
                 replicas: map.replicas.pages(),
                 replicated_contents: map.replicas.len(),
                 page_table_bytes: blocks + map.page_bytes(),
+                content_table_bytes: map.content_bytes() + self.out_of_line.as_ref().map_or(0, |o| o.bytes()),
+                ..TableSizes::default()
+            },
+            Map::Inverted(map) => TableSizes {
+                mapped_lpns: map.mapped(),
+                vpns: map.live(),
+                fingerprints: map.hashes.entries(),
+                page_table_bytes: blocks + map.page_bytes(self.blocks.pages_opened()),
                 content_table_bytes: map.content_bytes(),
                 ..TableSizes::default()
             },
@@ -43,6 +52,9 @@ impl Ftl {
     /// Contents on flash by number of physical copies: index = copies (0 unused).
     pub fn copies(&self) -> Vec<u64> {
         let mut contents = Vec::new();
+        if let Map::Inverted(map) = &self.map {
+            contents = if map.live() > 0 { vec![0, map.live()] } else { contents };
+        }
         if let Map::Content(map) = &self.map {
             for vpn in (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
                 let copies = 1 + map.replica_ppns(vpn).len();
@@ -78,6 +90,14 @@ impl Ftl {
                 .filter(|&lpn| map.content(lpn) != NO_CONTENT)
                 .map(|lpn| plane(map.get(lpn)) << 32 | u64::from(map.content(lpn)))
                 .collect(),
+            Map::Inverted(map) => {
+                let mut pages: Vec<u32> =
+                    (0..map.lpns()).map(|lpn| map.get(lpn)).filter(|&ppn| is_page(ppn)).collect();
+                pages.sort_unstable();
+                pages.dedup();
+                let content = |&ppn: &u32| Some(plane(ppn) << 32 | u64::from(self.blocks.owner(ppn)?));
+                pages.iter().filter_map(content).collect()
+            }
             Map::Content(map) => (0..map.vpn_slots())
                 .filter(|&vpn| map.is_live(vpn))
                 .flat_map(|vpn| {

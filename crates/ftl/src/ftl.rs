@@ -7,10 +7,12 @@ use crate::blocks::{Blocks, Stream, is_page};
 use crate::checker::Checker;
 use crate::config::{FtlConfig, MappingForm, ReplicationPolicy};
 use crate::counters::Counters;
+use crate::dedup::out_of_line::{Candidate, OutOfLine};
+use crate::dedup::{FingerprintStore, OutOfLinePolicy, Sampling, TableForm};
 use crate::error::FtlError;
 use crate::gc::Collector;
 use crate::jobs::Jobs;
-use crate::mapping::{ContentMap, NO_CONTENT, NO_VPN, PageMap, Released};
+use crate::mapping::{ContentMap, History, InvertedMap, NO_CONTENT, NO_VPN, PageMap, Released};
 use crate::op::{Cause, FlashOp, LoadView, OpKind, ReadOutcome, ReadTarget, WriteOutcome};
 use crate::redirection::Redirection;
 use crate::replication::{CopyJob, Replicator};
@@ -30,6 +32,7 @@ pub struct Host {
 pub(crate) enum Map {
     Page(PageMap),
     Content(Box<ContentMap>),
+    Inverted(Box<InvertedMap>),
 }
 
 /// What follows when the operations of a background job are done.
@@ -39,6 +42,8 @@ pub(crate) enum Background {
     Compare(Comparison),
     /// A page has been read to be copied.
     Copy(CopyJob),
+    /// A page written without a fingerprint has been read.
+    Fingerprint(Candidate),
 }
 
 /// The controller of one device.
@@ -51,6 +56,8 @@ pub struct Ftl {
     pub(crate) replicator: Option<Replicator>,
     pub(crate) spreader: Option<Box<Spreader>>,
     pub(crate) jobs: Jobs<Background>,
+    pub(crate) sampling: Sampling,
+    pub(crate) out_of_line: Option<Box<OutOfLine>>,
     pub(crate) counters: Counters,
     pub(crate) checker: Option<Box<Checker>>,
     /// Highest value of a popularity counter: the number of chips less one.
@@ -80,12 +87,10 @@ impl Ftl {
     ) -> Self {
         let map = match config.mapping {
             MappingForm::Page => Map::Page(PageMap::new(footprint_pages, contents)),
-            MappingForm::Content => Map::Content(Box::new(ContentMap::new(
-                footprint_pages,
-                contents,
-                config.dedup.fingerprint_entries,
-            ))),
+            MappingForm::Content => Self::content_tables(config, geometry, footprint_pages, contents),
         };
+        let dedups_later =
+            config.mapping == MappingForm::Content && config.dedup.out_of_line == OutOfLinePolicy::Unhashed;
         let replicates = config.replication.policy != ReplicationPolicy::None;
         let spreads = config.spread.policy == SpreadPolicy::Duplicates;
         Self {
@@ -99,10 +104,25 @@ impl Ftl {
             spreader: spreads
                 .then(|| Box::new(Spreader::new(&config.spread, geometry, footprint_pages, contents))),
             jobs: Jobs::new(config.background.jobs),
+            sampling: Sampling::new(config.pages_per_sample()),
+            out_of_line: dedups_later.then(Box::default),
             counters: Counters::default(),
             checker: None,
             saturation: geometry.chips().saturating_sub(1).clamp(1, 255) as u8,
             peak: Peak::default(),
+        }
+    }
+
+    fn content_tables(config: &FtlConfig, geometry: &Geometry, footprint_pages: u32, contents: u32) -> Map {
+        let dedup = &config.dedup;
+        let known = FingerprintStore::new(contents, dedup.fingerprint_entries, dedup.eviction);
+        let history = History::new(contents, dedup.knows_all());
+        match dedup.tables {
+            TableForm::TwoLevel => Map::Content(Box::new(ContentMap::new(footprint_pages, known, history))),
+            TableForm::Inverted => {
+                let pages = geometry.page_index_len();
+                Map::Inverted(Box::new(InvertedMap::new(footprint_pages, pages, known, history)))
+            }
         }
     }
 
@@ -153,13 +173,14 @@ impl Ftl {
         match &self.map {
             Map::Page(map) => map.mapped(),
             Map::Content(map) => map.pages_in_use(),
+            Map::Inverted(map) => map.live(),
         }
     }
 
     /// Replicas on flash.
     pub fn replica_pages(&self) -> u64 {
         match &self.map {
-            Map::Page(_) => 0,
+            Map::Page(_) | Map::Inverted(_) => 0,
             Map::Content(map) => map.replicas.pages(),
         }
     }
@@ -198,6 +219,7 @@ impl Ftl {
                 }
             }
             Map::Content(map) => map.prefetch_far(lpn, content),
+            Map::Inverted(map) => map.prefetch_far(lpn, content),
         }
     }
 
@@ -212,6 +234,7 @@ impl Ftl {
                 }
             }
             Map::Content(map) => map.prefetch_near(lpn, content),
+            Map::Inverted(map) => map.prefetch_near(lpn, content),
         }
     }
 
@@ -225,7 +248,7 @@ impl Ftl {
 
     /// Serves a page read. Orders nothing by itself; [`Ftl::begin_jobs`] does what follows from it.
     pub fn read(&mut self, lpn: u32, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
-        let (new_value, replicated) = match &self.map {
+        let (new_value, replicated) = match &mut self.map {
             Map::Page(_) => (false, self.spreader.as_ref().is_some_and(|s| !s.twins.choices(lpn).is_empty())),
             Map::Content(map) => match map.vpn_of(lpn) {
                 NO_VPN => (false, false),
@@ -234,6 +257,10 @@ impl Ftl {
                     (self.count_read(vpn), replicated)
                 }
             },
+            Map::Inverted(map) => {
+                let content = is_page(map.get(lpn)).then(|| self.blocks.owner(map.get(lpn))).flatten();
+                (content.is_some_and(|content| map.history.read(content)), false)
+            }
         };
         let Some(target) = self.locate(lpn, loads) else {
             self.counters.unmapped_reads += 1;
@@ -268,6 +295,7 @@ impl Ftl {
                 NO_VPN => (NO_PPN, &[]),
                 vpn => (map.home(vpn), map.replica_ppns(vpn)),
             },
+            Map::Inverted(map) => (map.get(lpn), &[]),
         };
         is_page(home).then(|| self.redirection.choose(home, replicas, loads, &self.blocks.geometry))
     }
@@ -288,11 +316,11 @@ impl Ftl {
         self.counters.host_pages_written += 1;
         let read_first = if partial { self.locate(page.lpn, loads) } else { None };
         self.counters.reads[Cause::ReadModifyWrite as usize] += u64::from(read_first.is_some());
-        let program = match &self.map {
-            Map::Page(_) => self.write_page(page, loads, ops)?,
-            Map::Content(_) => self.write_content(page, loads, ops)?,
+        let (program, hashed) = match &self.map {
+            Map::Page(_) => (self.write_page(page, loads, ops)?, false),
+            Map::Content(_) | Map::Inverted(_) => self.write_content(page, loads, ops)?,
         };
-        Ok(WriteOutcome { program, read_first })
+        Ok(WriteOutcome { program, read_first, hashed })
     }
 
     fn write_page(
@@ -328,7 +356,7 @@ impl Ftl {
     fn known_content(&self, content: u32) -> u32 {
         match &self.map {
             Map::Page(map) => map.known(content),
-            Map::Content(_) => content,
+            Map::Content(_) | Map::Inverted(_) => content,
         }
     }
 
@@ -365,50 +393,13 @@ impl Ftl {
         match self.jobs.op_done(job) {
             Some(Background::Compare(comparison)) => self.compare(comparison),
             Some(Background::Copy(copy)) => self.finish_copy(copy, loads, ops)?,
+            Some(Background::Fingerprint(page)) => {
+                self.fingerprint_read(page);
+                self.dedup_step(ops)?;
+            }
             None => {}
         }
         Ok(())
-    }
-
-    fn write_content(
-        &mut self,
-        page: Host,
-        loads: &LoadView<'_>,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<Option<(Ppn, Cause)>, FtlError> {
-        if let Some(checker) = &mut self.checker {
-            checker.write(page.lpn, u64::from(page.content));
-        }
-        let Map::Content(map) = &mut self.map else {
-            return Err(FtlError::Broken("a content write on a page map".into()));
-        };
-        let known = map.fingerprints.lookup(page.content);
-        if known != NO_VPN {
-            self.counters.duplicate_writes += 1;
-            if map.vpn_of(page.lpn) != known {
-                self.point_content(page.lpn, known);
-            }
-            return Ok(None);
-        }
-        let cause = match map.history(page.content) {
-            (_, true) => Cause::MissedDuplicate,
-            (true, false) => Cause::Reborn,
-            (false, false) => Cause::Unique,
-        };
-        let vpn = map.create(page.content);
-        let plane = self.pick_plane(page.address, loads)?;
-        let ppn = self.take_page(plane, Stream::Host, vpn, ops)?;
-        if let Some(checker) = &mut self.checker {
-            checker.program(ppn, u64::from(page.content))?;
-        }
-        let Map::Content(map) = &mut self.map else { unreachable!("checked above") };
-        map.place(vpn, ppn);
-        self.point_content(page.lpn, vpn);
-        self.counters.programs[cause as usize] += 1;
-        self.keep_within_budget();
-        self.note_peak();
-        self.collect_behind(plane, ops)?;
-        Ok(Some((ppn, cause)))
     }
 
     /// Forgets a logical page.
@@ -421,12 +412,16 @@ impl Ftl {
                 self.point_page(lpn, NO_PPN, NO_CONTENT);
             }
             Map::Content(_) => self.point_content(lpn, NO_VPN),
+            Map::Inverted(map) => {
+                let dead = map.point(lpn, NO_PPN);
+                self.invalidate_dead(dead);
+            }
         }
     }
 
     /// Points a logical page at another content (or none); what nobody points to any more is gone.
     #[inline]
-    fn point_content(&mut self, lpn: u32, vpn: u32) {
+    pub(crate) fn point_content(&mut self, lpn: u32, vpn: u32) {
         self.before_leaving(lpn);
         let Map::Content(map) = &mut self.map else { return };
         let released = map.point(lpn, vpn);
@@ -444,7 +439,7 @@ impl Ftl {
 
     /// The plane that the allocation proposes, or the next one that has room.
     #[inline]
-    fn pick_plane(&mut self, address: u64, loads: &LoadView<'_>) -> Result<u32, FtlError> {
+    pub(crate) fn pick_plane(&mut self, address: u64, loads: &LoadView<'_>) -> Result<u32, FtlError> {
         let proposal = self.allocation.plane(address, loads);
         if self.blocks.has_room(proposal) {
             return Ok(proposal);
@@ -517,11 +512,12 @@ impl Ftl {
         let owner = match &self.map {
             Map::Page(_) => lpn,
             Map::Content(map) => map.vpn_of(lpn),
+            Map::Inverted(map) => self.blocks.owner(map.get(lpn)).unwrap_or(NO_VPN),
         };
         let proposal = self.pick_plane(address, loads)?;
         let content = match &self.map {
             Map::Page(map) => map.content(lpn),
-            Map::Content(_) => NO_CONTENT,
+            Map::Content(_) | Map::Inverted(_) => NO_CONTENT,
         };
         let plane = self.spread(proposal, content);
         let to = self.take_page(plane, Stream::Host, owner, ops)?;
@@ -529,6 +525,7 @@ impl Ftl {
         let from = match &self.map {
             Map::Page(map) => map.get(lpn),
             Map::Content(map) => map.home(owner),
+            Map::Inverted(map) => map.get(lpn),
         };
         if let Some(checker) = &mut self.checker {
             checker.copy(from, to)?;
@@ -553,6 +550,7 @@ impl Ftl {
                 known
             }
             Map::Content(map) => map.relocate(owner, from, to),
+            Map::Inverted(map) => map.relocate(from, to),
         };
         if known {
             return Ok(());

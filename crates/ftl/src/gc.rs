@@ -102,6 +102,7 @@ impl Ftl {
             victim.next_page += 1;
             let Some(owner) = self.blocks.owner(from) else { continue };
             budget -= 1;
+            self.count_updates(owner, from);
             let to = match self.blocks.program(plane, Stream::Gc, owner) {
                 Some(to) => to,
                 None => return Err(self.full(plane)),

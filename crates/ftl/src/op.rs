@@ -10,7 +10,8 @@ pub enum Cause {
     Host,
     /// A host write of a content that the device never held before.
     Unique,
-    /// A host write of a content that lies on flash, but whose fingerprint was evicted.
+    /// A host write of a content that lies on flash, but whose fingerprint was evicted or never
+    /// taken.
     MissedDuplicate,
     /// A host write of a content that had died and comes back.
     Reborn,
@@ -24,11 +25,13 @@ pub enum Cause {
     Metadata,
     /// Pages that are read to be compared with one another.
     Verify,
+    /// Pages that are read to be fingerprinted after they were written.
+    Fingerprint,
 }
 
 impl Cause {
     /// Number of causes, for arrays indexed by `cause as usize`.
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 10;
 }
 
 /// What is done to the flash.
@@ -131,4 +134,6 @@ pub struct WriteOutcome {
     pub program: Option<(Ppn, Cause)>,
     /// The page to read before, where the write covers only part of it.
     pub read_first: Option<ReadTarget>,
+    /// Whether the page was fingerprinted.
+    pub hashed: bool,
 }

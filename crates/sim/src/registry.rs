@@ -9,6 +9,8 @@ macro_rules! presets {
 const PRESETS: &[(&str, &str)] = presets![
     "conventional",
     "ca-ssd",
+    "ca-ssd-inverted",
+    "caftl",
     "rr-ssd",
     "rr-ssd-online",
     "oracle",

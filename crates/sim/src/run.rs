@@ -66,6 +66,12 @@ impl Controller for Ftl {
     fn prefetch_next(&self, lpn: u32, content: u32) {
         Ftl::prefetch_next(self, lpn, content);
     }
+    fn sampling_pages(&self) -> u32 {
+        Ftl::sampling_pages(self)
+    }
+    fn begin_run(&mut self, candidates: &[u32], pages: u32) -> usize {
+        Ftl::begin_run(self, candidates, pages)
+    }
     fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), flashtwin_ftl::FtlError> {
         Ftl::end_period(self, ops)
     }

@@ -5,9 +5,8 @@
 
 use flashtwin_nand::{NO_PPN, Ppn};
 
-use super::fingerprint::FingerprintStore;
-use super::{NO_VPN, ReplicaSets};
-use crate::config::Entries;
+use super::{History, NO_VPN, ReplicaSets};
+use crate::dedup::FingerprintStore;
 use crate::prefetch::prefetch;
 
 /// One content held by the device. 16 bytes.
@@ -22,9 +21,6 @@ struct Vpn {
     replicas: u32,
 }
 
-const EVER_HELD: u8 = 1;
-const EVER_READ: u8 = 2;
-
 /// A content that no logical page points to any more: all its pages are to be invalidated.
 pub(crate) struct Released {
     pub(crate) home: Ppn,
@@ -32,7 +28,7 @@ pub(crate) struct Released {
 }
 
 /// The tables of a content-addressed SSD: 4 bytes a logical page, and a content 17 for its
-/// VPN, 4 (16 with a limited store) for its fingerprint, 1 for its flags.
+/// VPN and what its fingerprint and its history take.
 pub(crate) struct ContentMap {
     lpn_vpn: Vec<u32>,
     vpns: Vec<Vpn>,
@@ -41,24 +37,20 @@ pub(crate) struct ContentMap {
     free: Vec<u32>,
     pub(crate) fingerprints: FingerprintStore,
     pub(crate) replicas: ReplicaSets,
-    flags: Vec<u8>,
-    /// VPNs per content, kept only where a fingerprint can be missing.
-    copies_of_content: Vec<u32>,
+    pub(crate) history: History,
     mapped: u64,
 }
 
 impl ContentMap {
-    pub(crate) fn new(footprint_pages: u32, contents: u32, entries: Entries) -> Self {
-        let counted = if entries == Entries::Unlimited { 0 } else { contents };
+    pub(crate) fn new(footprint_pages: u32, fingerprints: FingerprintStore, history: History) -> Self {
         Self {
             lpn_vpn: vec![NO_VPN; footprint_pages as usize],
             vpns: Vec::new(),
             popularity: Vec::new(),
             free: Vec::new(),
-            fingerprints: FingerprintStore::new(contents, entries),
+            fingerprints,
             replicas: ReplicaSets::new(),
-            flags: vec![0; contents as usize],
-            copies_of_content: vec![0; counted as usize],
+            history,
             mapped: 0,
         }
     }
@@ -92,7 +84,7 @@ impl ContentMap {
     #[inline]
     pub(crate) fn prefetch_far(&self, lpn: u32, content: u32) {
         prefetch(&self.lpn_vpn, lpn as usize);
-        prefetch(&self.flags, content as usize);
+        self.history.prefetch(content);
         self.fingerprints.prefetch(content);
     }
 
@@ -144,10 +136,8 @@ impl ContentMap {
 
     /// Bytes of the tables of contents.
     pub(crate) fn content_bytes(&self) -> u64 {
-        (self.vpns.len() * (size_of::<Vpn>() + 1)
-            + self.free.len() * 4
-            + self.flags.len()
-            + self.copies_of_content.len() * 4) as u64
+        (self.vpns.len() * (size_of::<Vpn>() + 1) + self.free.len() * 4) as u64
+            + self.history.bytes()
             + self.fingerprints.bytes()
             + self.replicas.bytes()
     }
@@ -157,22 +147,11 @@ impl ContentMap {
     pub(crate) fn count_read(&mut self, vpn: u32, saturation: u8) -> bool {
         let counter = &mut self.popularity[vpn as usize];
         *counter = counter.saturating_add(1).min(saturation);
-        let flags = &mut self.flags[self.vpns[vpn as usize].content as usize];
-        let first = *flags & EVER_READ == 0;
-        *flags |= EVER_READ;
-        first
+        self.history.read(self.vpns[vpn as usize].content)
     }
 
-    /// Whether the device has held this content before, and whether it holds it now
-    /// (unknown to the fingerprint store).
-    #[inline]
-    pub(crate) fn history(&self, content: u32) -> (bool, bool) {
-        let held = self.flags[content as usize] & EVER_HELD != 0;
-        let now = self.copies_of_content.get(content as usize).is_some_and(|&copies| copies > 0);
-        (held, now)
-    }
-
-    /// A VPN for a content about to be programmed; [`ContentMap::place`] says where.
+    /// A VPN for a content about to be programmed; [`ContentMap::place`] says where, and
+    /// [`ContentMap::enter`] makes it known.
     #[inline]
     pub(crate) fn create(&mut self, content: u32) -> u32 {
         let fresh = Vpn { home: NO_PPN, references: 0, content, replicas: ReplicaSets::NO_SET };
@@ -188,20 +167,30 @@ impl ContentMap {
                 self.vpns.len() as u32 - 1
             }
         };
-        self.flags[content as usize] |= EVER_HELD;
-        if let Some(copies) = self.copies_of_content.get_mut(content as usize) {
-            *copies += 1;
-        }
-        if self.fingerprints.peek(content) != NO_VPN {
-            self.fingerprints.remove(content);
-        }
-        self.fingerprints.insert(content, vpn);
+        self.history.born(content);
         vpn
     }
 
-    /// Logical pages that hold a content.
+    /// Enters the content of `vpn` in the fingerprint store, under its only LPN's reference.
+    #[inline]
+    pub(crate) fn enter(&mut self, vpn: u32) {
+        self.fingerprints.insert(self.content(vpn), vpn, 1);
+    }
+
+    /// Logical pages that hold the content of `vpn`.
     pub(crate) fn references(&self, vpn: u32) -> u32 {
         self.vpns[vpn as usize].references
+    }
+
+    /// Tells a store that counts them how many LPNs point to a content that it knows.
+    #[inline]
+    fn recount(&mut self, vpn: u32) {
+        if self.fingerprints.counts_references() {
+            let Vpn { content, references, .. } = self.vpns[vpn as usize];
+            if self.fingerprints.peek(content) == vpn {
+                self.fingerprints.recount(content, references);
+            }
+        }
     }
 
     #[inline]
@@ -216,6 +205,7 @@ impl ContentMap {
         let old = std::mem::replace(&mut self.lpn_vpn[lpn as usize], vpn);
         if vpn != NO_VPN {
             self.vpns[vpn as usize].references += 1;
+            self.recount(vpn);
             self.mapped += u64::from(old == NO_VPN);
         } else {
             self.mapped -= u64::from(old != NO_VPN);
@@ -225,7 +215,11 @@ impl ContentMap {
         }
         let entry = &mut self.vpns[old as usize];
         entry.references -= 1;
-        (entry.references == 0).then(|| self.release(old))
+        if entry.references == 0 {
+            return Some(self.release(old));
+        }
+        self.recount(old);
+        None
     }
 
     fn release(&mut self, vpn: u32) -> Released {
@@ -237,9 +231,7 @@ impl ContentMap {
         if self.fingerprints.peek(content) == vpn && !kept {
             self.fingerprints.remove(content);
         }
-        if let Some(copies) = self.copies_of_content.get_mut(content as usize) {
-            *copies -= 1;
-        }
+        self.history.died(content);
         let mut replicas = Vec::new();
         if set != ReplicaSets::NO_SET {
             while let Some((ppn, gone)) = self.replicas.pop(set) {
@@ -297,7 +289,7 @@ impl ContentMap {
                 ));
             }
         }
-        let contents = 0..self.flags.len() as u32;
+        let contents = 0..self.history.contents();
         for (content, vpn) in contents.map(|content| (content, self.fingerprints.peek(content))) {
             if vpn != NO_VPN && (!self.is_live(vpn) || self.content(vpn) != content) {
                 return Err(format!(

@@ -1,11 +1,14 @@
 //! From logical pages to physical ones.
 
 mod content_map;
-mod fingerprint;
+mod history;
+mod inverted;
 mod page_map;
 mod replica_sets;
 
 pub(crate) use content_map::{ContentMap, Released};
+pub(crate) use history::History;
+pub(crate) use inverted::InvertedMap;
 pub(crate) use page_map::PageMap;
 pub(crate) use replica_sets::ReplicaSets;
 

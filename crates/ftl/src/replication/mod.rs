@@ -124,7 +124,7 @@ impl Ftl {
     fn content_map(&self) -> Option<&ContentMap> {
         match &self.map {
             Map::Content(map) => Some(map),
-            Map::Page(_) => None,
+            Map::Page(_) | Map::Inverted(_) => None,
         }
     }
 

@@ -3,6 +3,7 @@
 use flashtwin_nand::Geometry;
 
 use crate::allocation::{AllocationPolicy, Order};
+use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm};
 use crate::redirection::RedirectionPolicy;
 use crate::replication::degree::DegreePolicy;
 use crate::replication::placement::PlacementPolicy;
@@ -89,6 +90,15 @@ impl Options {
     }
 }
 
+impl Options {
+    /// The same with the tables and the deduplication that everything else goes with.
+    pub(super) fn plain_dedup(&mut self) {
+        self.config.spread = SpreadConfig::default();
+        let fingerprint_entries = self.config.dedup.fingerprint_entries;
+        self.config.dedup = crate::DedupConfig { fingerprint_entries, ..crate::DedupConfig::default() };
+    }
+}
+
 fn config(rng: &mut Rng) -> FtlConfig {
     let mut config = FtlConfig::default();
     if rng.below(3) > 0 {
@@ -102,6 +112,7 @@ fn config(rng: &mut Rng) -> FtlConfig {
         config.spread = spread(rng);
     }
     config.background.jobs = pick(rng, &[1, 5, 4096]);
+    dedup(rng, &mut config);
     let replication = &mut config.replication;
     replication.alpha = pick(rng, &[0.0, 0.1, 1.0, 30.0]);
     replication.degree =
@@ -134,6 +145,19 @@ pub(super) fn spread(rng: &mut Rng) -> SpreadConfig {
         verify: rng.below(4) > 0,
         candidates: pick(rng, &[1, 2, 16]),
     }
+}
+
+/// Draws what the tables can do: inverted ones cannot do everything.
+fn dedup(rng: &mut Rng, config: &mut FtlConfig) {
+    let dedup = &mut config.dedup;
+    dedup.sampling_pages = pick(rng, &[1, 1, 3, 8]);
+    let free = config.replication.policy == ReplicationPolicy::None;
+    if free && rng.below(3) == 0 {
+        dedup.tables = TableForm::Inverted;
+        return;
+    }
+    dedup.eviction = pick(rng, &EvictionPolicy::ALL);
+    dedup.out_of_line = pick(rng, &[OutOfLinePolicy::None, OutOfLinePolicy::Unhashed]);
 }
 
 /// A controller without a clock, verified, and the loads that it is shown.

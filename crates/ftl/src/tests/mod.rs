@@ -1,12 +1,14 @@
 //! Tests of the whole controller: properties, reference models, planted bugs, closed forms.
 
 mod driver;
+mod reference_caftl;
 mod reference_map;
 mod reference_replication;
 mod reference_spread;
 mod reference_victim;
 mod sabotage;
 mod swarm;
+mod tables;
 mod write_amplification;
 
 pub(crate) use sabotage::{Bug, planted};

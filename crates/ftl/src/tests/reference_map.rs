@@ -2,9 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use flashtwin_nand::NO_PPN;
+
 use super::driver::{Driver, Options, Step, Workload};
 use crate::ftl::Map;
-use crate::{Cause, Entries, MappingForm, ReplicationPolicy, SpreadConfig};
+use crate::{Cause, Entries, MappingForm, NO_VPN, ReplicationPolicy, SpreadConfig};
 
 /// One content on flash: an evicted fingerprint lets the same content come a second time.
 struct Held {
@@ -85,12 +87,16 @@ fn options(seed: u64) -> Options {
     options.config.mapping = MappingForm::Content;
     options.config.spread = SpreadConfig::default();
     let capacities = [1, 2, 5, 30].map(Entries::Limited);
+    let tables = options.config.dedup.tables;
+    options.plain_dedup();
     options.config.dedup.fingerprint_entries =
         capacities.get(seed as usize % 5).copied().unwrap_or(Entries::Unlimited);
     options.read_percent = 5;
     options.steps = 1_500;
     if seed.is_multiple_of(3) {
         options.config.replication.policy = ReplicationPolicy::EndOfPeriod;
+    } else {
+        options.config.dedup.tables = tables;
     }
     options
 }
@@ -130,15 +136,24 @@ fn compare_sizes(driver: &Driver, reference: &Reference) {
 }
 
 fn compare_tables(driver: &Driver, reference: &Reference, footprint: u32) {
-    let Map::Content(map) = &driver.ftl.map else { unreachable!("the options say content") };
+    let content = |lpn| match &driver.ftl.map {
+        Map::Content(map) => Some(map.vpn_of(lpn)).filter(|&vpn| vpn != NO_VPN).map(|vpn| map.content(vpn)),
+        Map::Inverted(map) => {
+            Some(map.get(lpn)).filter(|&ppn| ppn != NO_PPN).and_then(|ppn| driver.ftl.blocks.owner(ppn))
+        }
+        Map::Page(_) => unreachable!("the options say content"),
+    };
     for lpn in 0..footprint {
-        let vpn = map.vpn_of(lpn);
-        let content = (vpn != crate::NO_VPN).then(|| map.content(vpn));
-        assert_eq!(content, reference.content(lpn), "LPN {lpn}");
+        assert_eq!(content(lpn), reference.content(lpn), "LPN {lpn}");
     }
+    let fingerprints = match &driver.ftl.map {
+        Map::Content(map) => &map.fingerprints,
+        Map::Inverted(map) => &map.hashes,
+        Map::Page(_) => unreachable!("the options say content"),
+    };
     let known: HashSet<u32> = reference.store.iter().map(|entry| entry.0).collect();
     for content in &reference.ever {
-        let found = map.fingerprints.peek(*content) != crate::NO_VPN;
+        let found = fingerprints.peek(*content) != NO_VPN;
         assert_eq!(found, known.contains(content), "fingerprint of content {content}");
     }
 }

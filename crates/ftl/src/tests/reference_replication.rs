@@ -132,7 +132,7 @@ impl Model<'_> {
 fn map(driver: &Driver) -> &ContentMap {
     match &driver.ftl.map {
         Map::Content(map) => map,
-        Map::Page(_) => unreachable!("the options say content"),
+        _ => unreachable!("the options say content"),
     }
 }
 
@@ -177,6 +177,7 @@ fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
     options.config.mapping = MappingForm::Content;
     options.config.spread = SpreadConfig::default();
+    options.plain_dedup();
     let replication = &mut options.config.replication;
     replication.policy = ReplicationPolicy::EndOfPeriod;
     replication.alpha = [0.0, 0.05, 0.3, 2.0][seed as usize % 4];

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::driver::{Driver, Options, Step, Workload};
 use crate::blocks::Stream;
+use crate::dedup::{OutOfLinePolicy, TableForm};
 use crate::ftl::Map;
 use crate::mapping::ContentMap;
 use crate::{Entries, FtlError, MappingForm, ReplicationPolicy, Rng, SpreadConfig};
@@ -22,6 +23,10 @@ pub(crate) enum Bug {
     KeptTwin,
     /// A dead content's popularity stays with the chips that held it.
     KeptShare,
+    /// Garbage collection moves a page of the inverted tables and does not tell one of its LPNs.
+    ForgottenLpn,
+    /// A page that was overwritten while it was read to be fingerprinted is merged all the same.
+    LateMerge,
 }
 
 thread_local! {
@@ -55,6 +60,22 @@ fn spreading(seed: u64) -> Options {
     options
 }
 
+/// A system with inverted tables.
+fn inverted(seed: u64) -> Options {
+    let mut options = options(seed);
+    options.config.dedup.tables = TableForm::Inverted;
+    options.config.replication.policy = ReplicationPolicy::None;
+    options
+}
+
+/// A system that fingerprints in idle time what it did not sample.
+fn deduplicating_later(seed: u64) -> Options {
+    let mut options = options(seed);
+    (options.config.dedup.sampling_pages, options.config.dedup.out_of_line) = (4, OutOfLinePolicy::Unhashed);
+    options.config.background.jobs = 4096;
+    options
+}
+
 /// A system that copies as soon as a copy is earned.
 fn copying_on_line(seed: u64) -> Options {
     let mut options = options(seed);
@@ -77,6 +98,7 @@ fn options(seed: u64) -> Options {
     options.audit_every = 1;
     options.config.mapping = MappingForm::Content;
     options.config.spread = SpreadConfig::default();
+    options.plain_dedup();
     options.config.dedup.fingerprint_entries = Entries::Unlimited;
     options.config.replication.policy = ReplicationPolicy::EndOfPeriod;
     options.config.replication.alpha = 0.2;
@@ -86,6 +108,12 @@ fn options(seed: u64) -> Options {
 }
 
 fn try_to_serve(driver: &mut Driver, step: Step) -> Result<(), FtlError> {
+    serve_step(driver, step)?;
+    driver.idle(None)?;
+    driver.ftl.audit()
+}
+
+fn serve_step(driver: &mut Driver, step: Step) -> Result<(), FtlError> {
     match step {
         Step::Read { lpn } => driver.read(lpn).map(|_| ()),
         Step::Write { lpn, content, partial } => driver.write(lpn, content, partial).map(|_| ()),
@@ -94,17 +122,29 @@ fn try_to_serve(driver: &mut Driver, step: Step) -> Result<(), FtlError> {
             Ok(())
         }
         Step::EndPeriod => driver.end_period(),
-    }?;
-    driver.idle(None)?;
-    driver.ftl.audit()
+    }
 }
 
 /// Runs with the bug in place; whether it was made, and whether anything was noticed.
 fn run_with(bug: Bug, options: &Options) -> (bool, bool) {
-    PLANTED.set(Some((bug, 5)));
+    // Pages that die while they are read are rare.
+    PLANTED.set(Some((bug, if bug == Bug::LateMerge { 0 } else { 5 })));
     let mut driver = Driver::new(options);
     let mut workload = Workload::new(options);
-    let mut serve_all = || (0..options.steps).try_for_each(|_| try_to_serve(&mut driver, workload.next()));
+    let mut serve_all = || {
+        (0..options.steps).try_for_each(|step| {
+            if options.config.dedup.sampling_pages > 1 {
+                if step % 5 == 0 {
+                    driver.ftl.begin_run(&[], 4);
+                }
+                if step % 20 == 0 {
+                    driver.idle(Some(&mut workload.rng))?;
+                }
+                return serve_step(&mut driver, workload.next()).and_then(|()| driver.ftl.audit());
+            }
+            try_to_serve(&mut driver, workload.next())
+        })
+    };
     // Some bugs trip an assertion before a check comes round; both count as noticed.
     let noticed = catch_unwind(AssertUnwindSafe(&mut serve_all)).map_or(true, |outcome| outcome.is_err());
     let made = PLANTED.take().is_none();
@@ -118,7 +158,11 @@ fn every_planted_bug_is_noticed() {
     let spread = [Bug::KeptTwin, Bug::SkippedInvalidate].map(|bug| (bug, spreading as fn(u64) -> Options));
     let on_line =
         [Bug::KeptShare, Bug::ForgottenMove].map(|bug| (bug, copying_on_line as fn(u64) -> Options));
-    for (bug, options) in cases.into_iter().chain(spread).chain(on_line) {
+    let others = [
+        (Bug::ForgottenLpn, inverted as fn(u64) -> Options),
+        (Bug::LateMerge, deduplicating_later as fn(u64) -> Options),
+    ];
+    for (bug, options) in cases.into_iter().chain(spread).chain(on_line).chain(others) {
         for seed in 0..8 {
             let (made, noticed) = run_with(bug, &options(seed));
             assert!(made, "{bug:?} had no occasion with seed {seed}");
@@ -153,7 +197,7 @@ fn damaged(damage: impl Fn(&mut Driver)) -> FtlError {
 fn map(driver: &mut Driver) -> &mut ContentMap {
     match &mut driver.ftl.map {
         Map::Content(map) => map,
-        Map::Page(_) => unreachable!("the options say content"),
+        _ => unreachable!("the options say content"),
     }
 }
 

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::driver::{Driver, Options, Step, Workload, geometry};
 use crate::blocks::State;
 use crate::ftl::Map;
-use crate::{Cause, Entries, FlashOp, MappingForm, OpKind, ReadOutcome, ReplicationPolicy};
+use crate::{Cause, FlashOp, MappingForm, OpKind, ReadOutcome, ReplicationPolicy, Rng};
 
 const SEEDS: u64 = 600;
 
@@ -26,6 +26,7 @@ fn any_system_on_any_device_keeps_what_it_is_given() {
         let mut driver = Driver::new(options);
         let mut workload = Workload::new(options);
         for step in 0..options.steps {
+            maybe_begin_run(&mut driver, options, &mut workload.rng);
             serve(&mut driver, workload.next());
             driver.shake_loads(&mut workload.rng);
             driver.idle(Some(&mut workload.rng)).unwrap();
@@ -39,6 +40,14 @@ fn any_system_on_any_device_keeps_what_it_is_given() {
         assert_eq!(driver.ftl.jobs.len(), 0);
         check_end(&driver, options);
     });
+}
+
+/// Now and then the next writes belong together.
+fn maybe_begin_run(driver: &mut Driver, options: &Options, rng: &mut Rng) {
+    let most = options.config.dedup.sampling_pages;
+    if most > 1 && rng.below(most) == 0 {
+        driver.ftl.begin_run(&[], 1 + rng.below(most));
+    }
 }
 
 fn serve(driver: &mut Driver, step: Step) {
@@ -111,7 +120,8 @@ fn check_counts(driver: &Driver) {
     let ordered = |kind: OpKind, cause: Cause| {
         driver.ops.iter().filter(|op: &&FlashOp| op.kind == kind && op.cause == cause).count() as u64
     };
-    for cause in [Cause::Gc, Cause::Replica, Cause::Verify] {
+    assert_eq!(ordered(OpKind::Program, Cause::Fingerprint), 0);
+    for cause in [Cause::Gc, Cause::Replica, Cause::Verify, Cause::Fingerprint] {
         assert_eq!(counters.programs[cause as usize], ordered(OpKind::Program, cause), "{cause:?}");
         assert_eq!(counters.reads[cause as usize], ordered(OpKind::Read, cause), "{cause:?}");
     }
@@ -122,9 +132,24 @@ fn check_counts(driver: &Driver) {
     let replica = counters.programs[Cause::Replica as usize];
     assert_eq!(counters.pages_programmed(), host + gc + replica);
     assert_eq!(counters.host_pages_written, host + counters.duplicate_writes);
+    check_dedup(driver);
     let victims: u64 = driver.ftl.victim_pages().iter().sum();
     let unfinished = driver.ftl.blocks.geometry.planes() as u64;
     assert!(victims >= counters.erases && victims <= counters.erases + unfinished);
+}
+
+/// A page is hashed once at most when it is written, and once at most later.
+fn check_dedup(driver: &Driver) {
+    let counters = driver.ftl.counters();
+    assert!(counters.duplicate_writes <= counters.hashes && counters.hashes <= counters.host_pages_written);
+    let unhashed = counters.host_pages_written - counters.hashes;
+    assert!(matches!(driver.ftl.map, Map::Page(_)) || counters.hashes_out_of_line <= unhashed);
+    assert!(counters.hashes_out_of_line <= counters.reads[Cause::Fingerprint as usize]);
+    assert!(counters.duplicates_out_of_line <= counters.hashes_out_of_line);
+    assert!(counters.duplicates_out_of_line <= counters.programs[Cause::MissedDuplicate as usize]);
+    let moved =
+        if matches!(driver.ftl.map, Map::Page(_)) { 0 } else { counters.programs[Cause::Gc as usize] };
+    assert_eq!(counters.gc_updates_two_level, moved);
 }
 
 /// No content lies twice on one chip where the store knows every content.
@@ -137,7 +162,7 @@ fn check_distinct_chips(driver: &Driver, options: &Options) {
         copies[pages.len()] += 1;
         for ppn in pages {
             let fresh = seen.insert((map.content(vpn), driver.ftl.blocks.chip_of_page(ppn)));
-            assert!(fresh || options.config.dedup.fingerprint_entries != Entries::Unlimited);
+            assert!(fresh || !options.config.dedup.knows_all());
         }
     }
     let told = driver.ftl.copies();
@@ -158,7 +183,7 @@ impl Driver {
     fn ftl_home(&self, vpn: u32) -> u32 {
         match &self.ftl.map {
             Map::Content(map) => map.home(vpn),
-            Map::Page(_) => unreachable!("asked for contents only"),
+            _ => unreachable!("asked for contents only"),
         }
     }
 }
@@ -187,11 +212,13 @@ fn the_swarm_reaches_every_mechanism() {
     let (mut spread, mut twins, mut void, mut rebuilds, mut lost, mut wrong, mut stale) =
         (0, 0, 0, 0, 0, 0, 0);
     let mut chosen = 0;
+    let (mut inverted, mut late, mut merged) = (0, 0, 0);
     for seed in 0..150 {
         let options = Options::draw(seed);
         let mut driver = Driver::new(&options);
         let mut workload = Workload::new(&options);
         for _ in 0..options.steps {
+            maybe_begin_run(&mut driver, &options, &mut workload.rng);
             serve(&mut driver, workload.next());
             driver.idle(Some(&mut workload.rng)).unwrap();
             driver.shake_loads(&mut workload.rng);
@@ -210,10 +237,17 @@ fn the_swarm_reaches_every_mechanism() {
         dropped += counters.replicas_dropped;
         missed += counters.programs[Cause::MissedDuplicate as usize];
         fallbacks += counters.allocation_fallbacks;
+        if matches!(driver.ftl.map, Map::Inverted(_)) {
+            inverted += counters.gc_updates_inverted;
+        }
+        late += counters.hashes_out_of_line;
+        merged += counters.duplicates_out_of_line;
         let content = options.config.mapping == MappingForm::Content;
         assert!(content || options.config.replication.policy == ReplicationPolicy::None);
     }
-    let reached =
-        [gc, copies, dropped, missed, fallbacks, spread, twins, void, rebuilds, lost, wrong, stale, chosen];
+    let reached = [
+        gc, copies, dropped, missed, fallbacks, spread, twins, void, rebuilds, lost, wrong, stale, chosen,
+        inverted, late, merged,
+    ];
     assert!(reached.iter().all(|&count| count > 100), "{reached:?}");
 }

@@ -1,5 +1,7 @@
 //! Requests arrive: each page is decided at once, and what the flash must do is queued.
 
+use std::ops::Range;
+
 use flashtwin_ftl::{FlashOp, Host, NO_JOB, OpKind, ReadOutcome, ReadTarget, prefetch};
 use flashtwin_trace::{Op as HostOp, PageTrace};
 
@@ -110,21 +112,58 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             return Ok(());
         }
         let request = self.requests.insert(Request::new(arrival_ns, pages.len() as u32, is_read));
-        for at in pages.clone() {
-            self.look_ahead(trace, at);
-            if is_read {
+        if is_read {
+            for at in pages {
+                self.look_ahead(trace, at);
                 self.read_page(trace.lpn[at], request)?;
                 self.controller.begin_jobs(&mut self.own_ops)?;
                 self.queue_own(false);
-                continue;
             }
-            let flags = trace.partial[index];
-            let partial = (flags & 1 != 0 && at == pages.start) || (flags & 2 != 0 && at + 1 == pages.end);
+            return Ok(());
+        }
+        for first in pages.clone().step_by(self.sampling_pages) {
+            let run = first..pages.end.min(first + self.sampling_pages);
+            self.write_run(workload, index, &pages, run, request)?;
+        }
+        Ok(())
+    }
+
+    /// Writes pages of a request that share a sample: the sample first, then the others, which wait
+    /// for what it says.
+    #[inline]
+    fn write_run(
+        &mut self,
+        workload: &Workload<'_>,
+        index: usize,
+        pages: &Range<usize>,
+        run: Range<usize>,
+        request: u32,
+    ) -> Result<(), SimError> {
+        let trace = workload.trace;
+        let flags = trace.partial[index];
+        let is_partial =
+            |at: usize| (flags & 1 != 0 && at == pages.start) || (flags & 2 != 0 && at + 1 == pages.end);
+        let mut sample = run.start;
+        if run.len() > 1 {
+            // A page whose rest must be read first would keep the others waiting.
+            let whole = run.start + usize::from(is_partial(run.start))
+                ..run.end - usize::from(is_partial(run.end - 1));
+            let among = if whole.is_empty() { run.clone() } else { whole };
+            sample = among.start + self.controller.begin_run(&trace.content[among], run.len() as u32);
+        }
+        let mut sampled_ns = 0;
+        for at in std::iter::once(sample).chain(run.filter(|&at| at != sample)) {
+            self.look_ahead(trace, at);
+            let partial = is_partial(at);
             self.counts.partial_writes += u64::from(partial);
             let lpn = trace.lpn[at];
             let address = if self.wants_address { trace.lpn_address[lpn as usize] } else { 0 };
             let page = Host { lpn, address, content: trace.content[at] };
-            self.write_page(page, partial && workload.read_modify_write, request)?;
+            let ready_ns =
+                self.write_page(page, partial && workload.read_modify_write, sampled_ns, request)?;
+            if at == sample {
+                sampled_ns = ready_ns;
+            }
         }
         Ok(())
     }
@@ -214,19 +253,28 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         slot
     }
 
+    /// Writes a page that is not hashed before `sampled_ns`; returns when its hash is ready, or now
+    /// for a page that is hashed when its old page has been read.
     #[inline]
-    fn write_page(&mut self, page: Host, partial: bool, request: u32) -> Result<(), SimError> {
+    fn write_page(
+        &mut self,
+        page: Host,
+        partial: bool,
+        sampled_ns: u64,
+        request: u32,
+    ) -> Result<u64, SimError> {
         let (controller, loads, own_ops) = self.controller_and_loads();
         let outcome = controller.write(page, partial, &loads, own_ops)?;
         // A page to be read first gives its hash only when it is whole.
         let old = outcome.read_first.filter(|old| self.holds(old.ppn));
         self.counts.old_page_buffer_reads += u64::from(outcome.read_first.is_some() && old.is_none());
         let ready_ns = match &mut self.hash {
-            Some(hash) if old.is_none() => hash.submit(self.now_ns),
+            Some(hash) if old.is_none() && outcome.hashed => hash.submit(self.now_ns.max(sampled_ns)),
+            Some(hash) if old.is_none() => hash.pass(self.now_ns),
             _ => self.now_ns,
         };
         let waiting = match outcome.program {
-            Some((ppn, _)) => self.queue_program(ppn, request, ready_ns, old.is_some()),
+            Some((ppn, _)) => self.queue_program(ppn, request, ready_ns, old.is_some(), !outcome.hashed),
             None => {
                 self.complete_in_ram(request, ready_ns, old.is_some());
                 NONE
@@ -238,7 +286,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.queue_read(old, request, Work::ReadBeforeWrite, waiting);
         }
         self.queue_own(false);
-        Ok(())
+        Ok(ready_ns)
     }
 
     /// The life of its block in which a host page just decided will be programmed. A block may
@@ -259,10 +307,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     #[inline]
-    fn queue_program(&mut self, ppn: u32, request: u32, ready_ns: u64, waits: bool) -> u32 {
+    fn queue_program(&mut self, ppn: u32, request: u32, ready_ns: u64, waits: bool, unhashed: bool) -> u32 {
         let unit = self.unit_of_plane[self.geometry.plane(ppn) as usize];
         let life = self.life_of_program(ppn);
-        let op = Op { request, ready_ns, life, waits, waited: waits, ..Op::new(ppn, Work::HostProgram) };
+        let op =
+            Op { request, ready_ns, life, waits, waited: waits, unhashed, ..Op::new(ppn, Work::HostProgram) };
         let slot = self.enqueue(unit, Queue::Writes, op);
         if let Some(hash) = self.hash.as_mut().filter(|_| !waits) {
             hash.then(ready_ns, Hashed::Wake(unit));

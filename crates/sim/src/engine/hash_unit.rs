@@ -11,19 +11,27 @@ pub(crate) enum Hashed {
     Complete(u32),
 }
 
-/// First come, first served; since every page takes equally long, results come out in
-/// order and a queue of (time, consequence) suffices.
+/// First come, first served; results come out in order, so that a queue of (time, consequence)
+/// suffices.
 #[derive(Debug)]
 pub(crate) struct HashUnit {
     hash_ns: u64,
     lanes_free_ns: VecDeque<u64>,
     ready: VecDeque<(u64, Hashed)>,
+    /// When the last of those taken in comes out.
+    last_ns: u64,
     pub(crate) pages: u64,
 }
 
 impl HashUnit {
     pub(crate) fn new(hash_ns: u64, lanes: u32) -> Self {
-        Self { hash_ns, lanes_free_ns: vec![0; lanes as usize].into(), ready: VecDeque::new(), pages: 0 }
+        Self {
+            hash_ns,
+            lanes_free_ns: vec![0; lanes as usize].into(),
+            ready: VecDeque::new(),
+            last_ns: 0,
+            pages: 0,
+        }
     }
 
     /// Takes a page in; returns when its hash will be ready.
@@ -34,7 +42,16 @@ impl HashUnit {
         let free = self.lanes_free_ns.pop_front().unwrap_or(0);
         let done = free.max(now_ns) + self.hash_ns;
         self.lanes_free_ns.push_back(done);
-        done
+        self.last_ns = self.last_ns.max(done);
+        self.last_ns
+    }
+
+    /// Lets a page that is not hashed pass, behind those before it (its sample among them: what is
+    /// found there decides that this page is not hashed). Returns when it is through.
+    #[inline]
+    pub(crate) fn pass(&mut self, now_ns: u64) -> u64 {
+        self.last_ns = self.last_ns.max(now_ns);
+        self.last_ns
     }
 
     #[inline]

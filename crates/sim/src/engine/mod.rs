@@ -61,6 +61,14 @@ pub trait Controller {
     fn prefetch_near(&self, _lpn: u32, _content: u32) {}
     /// See [`flashtwin_ftl::Ftl::prefetch_next`].
     fn prefetch_next(&self, _lpn: u32, _content: u32) {}
+    /// See [`flashtwin_ftl::Ftl::sampling_pages`].
+    fn sampling_pages(&self) -> u32 {
+        1
+    }
+    /// See [`flashtwin_ftl::Ftl::begin_run`].
+    fn begin_run(&mut self, _candidates: &[u32], _pages: u32) -> usize {
+        0
+    }
     /// See [`flashtwin_ftl::Ftl::end_period`].
     fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError>;
     /// See [`flashtwin_ftl::Ftl::begin_jobs`].
@@ -184,6 +192,8 @@ pub struct Engine<C, O> {
     suspension: Suspension,
     controller_ns: u64,
     wants_address: bool,
+    /// Pages of a write that share a sample.
+    sampling_pages: usize,
     own_ops: Vec<FlashOp>,
     /// Jobs of which an operation is done, not yet told to the controller.
     jobs_done: Vec<u32>,
@@ -225,6 +235,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let read_ns = device.timing.command_ns + device.timing.read_ns + device.timing.transfer_ns;
         Self {
             wants_address: controller.wants_address(),
+            sampling_pages: controller.sampling_pages().max(1) as usize,
             controller,
             observer,
             now_ns: 0,

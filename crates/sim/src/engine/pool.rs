@@ -52,6 +52,8 @@ pub(crate) struct Op {
     pub(crate) waits: bool,
     /// Has had to wait so.
     pub(crate) waited: bool,
+    /// Written without a fingerprint.
+    pub(crate) unhashed: bool,
     /// Its block may not be erased before it is done.
     pub(crate) pins_block: bool,
 }
@@ -73,6 +75,7 @@ impl Op {
             offline: false,
             waits: false,
             waited: false,
+            unhashed: false,
             pins_block: false,
         }
     }

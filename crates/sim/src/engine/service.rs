@@ -264,7 +264,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if op.other == NONE && !told {
             return;
         }
+        // A page that was found is hashed; of the others, their program tells.
+        let unhashed = op.other != NONE && self.ops[op.other].unhashed;
         let ready = match &mut self.hash {
+            Some(hash) if unhashed => hash.pass(self.now_ns),
             Some(hash) => hash.submit(self.now_ns),
             None => self.now_ns,
         };

@@ -1,5 +1,6 @@
 //! The controller RAM that each form of the mapping tables would take.
 
+use flashtwin_ftl::dedup::TableForm;
 use flashtwin_ftl::{MappingForm, ReplicationPolicy, TableSizes};
 use serde_json::{Value, json};
 
@@ -13,43 +14,115 @@ const NUMBER_BYTES: u64 = 4;
 const COUNT_BYTES: u64 = 2;
 
 /// Table bytes at the end of the run. The two-level form is RR-SSD's (paper III.B), the
-/// inverted form CA-SSD's (paper 4.1: LPT, iLPT, HPT, iHPT); a page map is given for
-/// comparison whatever the system.
+/// inverted form CA-SSD's (paper 4.1: LPT, iLPT, HPT, iHPT). The parts are those of the form that
+/// ran; the totals of both forms stand beside each other, and a page map for comparison whatever
+/// the system.
 pub(crate) fn ram(resolved: &Resolved, sizes: &TableSizes) -> Value {
     let config = &resolved.config;
     let page_map = sizes.mapped_lpns * NUMBER_BYTES;
-    if config.ftl.mapping == MappingForm::Page {
-        // The secondary map: a number a page, and its length a list.
-        let twins = sizes.twin_pages * NUMBER_BYTES + sizes.twin_lists * COUNT_BYTES;
-        return json!({
-            "lpn_to_ppn_bytes": page_map, "lpn_to_vpn_bytes": 0, "vpn_to_ppn_bytes": 0,
-            "fingerprint_store_bytes": 0, "replica_lists_bytes": 0,
-            "filter_bytes": sizes.filter_bytes, "twin_lists_bytes": twins,
-            "total_bytes": page_map + sizes.filter_bytes + twins, "page_map_bytes": page_map, "inverted_total_bytes": null,
-        });
+    let (two_level, inverted) = (two_level(resolved, sizes), inverted(sizes));
+    let (parts, totals) = match (config.ftl.mapping, config.ftl.dedup.tables) {
+        (MappingForm::Page, _) => (
+            Parts {
+                lpn_to_ppn: page_map,
+                filters: sizes.filter_bytes,
+                // The secondary map: a number a page, and its length a list.
+                twins: sizes.twin_pages * NUMBER_BYTES + sizes.twin_lists * COUNT_BYTES,
+                ..Parts::default()
+            },
+            None,
+        ),
+        (MappingForm::Content, TableForm::TwoLevel) => {
+            (two_level, Some((two_level.total(), inverted.total())))
+        }
+        (MappingForm::Content, TableForm::Inverted) => {
+            (inverted, Some((two_level.total(), inverted.total())))
+        }
+    };
+    json!({
+        "lpn_to_ppn_bytes": parts.lpn_to_ppn, "lpn_to_vpn_bytes": parts.lpn_to_vpn,
+        "vpn_to_ppn_bytes": parts.vpn_to_ppn, "fingerprint_store_bytes": parts.fingerprints,
+        "replica_lists_bytes": parts.replicas, "inverse_tables_bytes": parts.inverse,
+        "filter_bytes": parts.filters, "twin_lists_bytes": parts.twins,
+        "total_bytes": parts.total(), "page_map_bytes": page_map,
+        "two_level_total_bytes": totals.map(|totals| totals.0), "inverted_total_bytes": totals.map(|totals| totals.1),
+    })
+}
+
+/// Bytes table by table.
+#[derive(Clone, Copy, Default)]
+struct Parts {
+    lpn_to_ppn: u64,
+    lpn_to_vpn: u64,
+    vpn_to_ppn: u64,
+    fingerprints: u64,
+    replicas: u64,
+    inverse: u64,
+    filters: u64,
+    twins: u64,
+}
+
+impl Parts {
+    fn total(self) -> u64 {
+        self.lpn_to_ppn
+            + self.lpn_to_vpn
+            + self.vpn_to_ppn
+            + self.fingerprints
+            + self.replicas
+            + self.inverse
+            + self.filters
+            + self.twins
     }
+}
+
+fn two_level(resolved: &Resolved, sizes: &TableSizes) -> Parts {
     // Replication adds to each fingerprint a bit a chip and a counter of log2(chips) bits.
     let chips = u64::from(resolved.device.geometry.chips());
-    let profile = match config.ftl.replication.policy {
+    let profile = match resolved.config.ftl.replication.policy {
         ReplicationPolicy::None => 0,
         ReplicationPolicy::EndOfPeriod | ReplicationPolicy::OnLine => {
             (chips + u64::from(chips.next_power_of_two().ilog2())).div_ceil(8)
         }
     };
-    let first = sizes.mapped_lpns * NUMBER_BYTES;
-    let second = sizes.vpns * (NUMBER_BYTES + COUNT_BYTES);
-    let fingerprints = sizes.fingerprints * (FINGERPRINT_BYTES + NUMBER_BYTES + profile);
-    let lists = sizes.replicas * NUMBER_BYTES;
-    // LPT and iLPT hold a number per logical page, HPT a hash and a number per fingerprint,
-    // iHPT a number and the address of the HPT's entry per content.
-    let inverted = 2 * sizes.mapped_lpns * NUMBER_BYTES
-        + sizes.fingerprints * (FINGERPRINT_BYTES + NUMBER_BYTES)
-        + sizes.vpns * 2 * NUMBER_BYTES;
-    json!({
-        "lpn_to_ppn_bytes": 0, "lpn_to_vpn_bytes": first, "vpn_to_ppn_bytes": second,
-        "fingerprint_store_bytes": fingerprints, "replica_lists_bytes": lists,
-        "filter_bytes": 0, "twin_lists_bytes": 0,
-        "total_bytes": first + second + fingerprints + lists,
-        "page_map_bytes": page_map, "inverted_total_bytes": inverted,
-    })
+    Parts {
+        lpn_to_vpn: sizes.mapped_lpns * NUMBER_BYTES,
+        vpn_to_ppn: sizes.vpns * (NUMBER_BYTES + COUNT_BYTES),
+        fingerprints: sizes.fingerprints * (FINGERPRINT_BYTES + NUMBER_BYTES + profile),
+        replicas: sizes.replicas * NUMBER_BYTES,
+        ..Parts::default()
+    }
+}
+
+/// LPT: a number an LPN. HPT: a hash and a number an entry. iLPT: a number an LPN on some list, and
+/// one a page for its list. iHPT: for each entry of the HPT a page's number and the entry's address
+/// (paper 4.1: as many entries as the HPT; with 16 bytes of MD5 the paper's 28 bytes an entry).
+fn inverted(sizes: &TableSizes) -> Parts {
+    Parts {
+        lpn_to_ppn: sizes.mapped_lpns * NUMBER_BYTES,
+        fingerprints: sizes.fingerprints * (FINGERPRINT_BYTES + NUMBER_BYTES),
+        inverse: (sizes.mapped_lpns + sizes.vpns + 2 * sizes.fingerprints) * NUMBER_BYTES,
+        ..Parts::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::resolve;
+
+    #[test]
+    fn both_totals_stand_side_by_side_whichever_form_runs() {
+        let sizes = TableSizes { mapped_lpns: 1000, vpns: 400, fingerprints: 100, ..TableSizes::default() };
+        let of = |system| ram(&resolve(system, &[]).unwrap(), &sizes);
+        let (two_level, inverted, page) = (of("ca-ssd"), of("ca-ssd-inverted"), of("conventional"));
+        for form in [&two_level, &inverted] {
+            assert_eq!(form["two_level_total_bytes"], 4000 + 2400 + 2400);
+            assert_eq!(form["inverted_total_bytes"], 4000 + 2400 + 4000 + 1600 + 800);
+            assert_eq!(form["page_map_bytes"], 4000);
+        }
+        assert_eq!(two_level["total_bytes"], two_level["two_level_total_bytes"]);
+        assert_eq!(inverted["total_bytes"], inverted["inverted_total_bytes"]);
+        assert_eq!(inverted["inverse_tables_bytes"], 4000 + 1600 + 800);
+        assert_eq!((&page["total_bytes"], &page["inverted_total_bytes"]), (&json!(4000), &Value::Null));
+    }
 }

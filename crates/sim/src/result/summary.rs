@@ -1,6 +1,6 @@
 //! The summary: every figure of a run with its unit in its name; undefined ratios are null.
 
-use flashtwin_ftl::{Cause, Counters, PlaneContents};
+use flashtwin_ftl::{Cause, Counters, MappingForm, PlaneContents};
 use serde_json::{Value, json};
 
 use super::ram::ram;
@@ -69,6 +69,7 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
         "host_pages_written": counters.host_pages_written,
         "write_amplification": counters.write_amplification(),
         "erases": erases(run),
+        "dedup": dedup(run),
         "replication": replication(run),
         "spread": spread(run),
         "redundancy": redundancy(run),
@@ -127,6 +128,25 @@ fn flash_reads(counters: &Counters, counts: &EngineCounts) -> Value {
         "replica": by(Cause::Replica),
         "metadata": by(Cause::Metadata),
         "verify": from_flash(Cause::Verify),
+        "fingerprint": from_flash(Cause::Fingerprint),
+    })
+}
+
+/// What deduplication found and what it cost; nulls for a system that does not look at contents.
+fn dedup(run: &Finished<'_>) -> Value {
+    let counters = run.engine.controller.counters();
+    let looks = run.resolved.config.ftl.mapping == MappingForm::Content;
+    let some = |value: u64| looks.then_some(value);
+    let missed = counters.programs[Cause::MissedDuplicate as usize];
+    json!({
+        "hashes_inline": some(counters.hashes),
+        "hashes_out_of_line": some(counters.hashes_out_of_line),
+        "duplicates_inline": some(counters.duplicate_writes),
+        "duplicates_out_of_line": some(counters.duplicates_out_of_line),
+        "duplicates_missed": some(missed.saturating_sub(counters.duplicates_out_of_line)),
+        "unhashed_pages": some(run.engine.controller.unhashed_pages()),
+        "gc_updates_two_level": some(counters.gc_updates_two_level),
+        "gc_updates_inverted": some(counters.gc_updates_inverted),
     })
 }
 

@@ -6,7 +6,7 @@ use flashtwin_sim::engine::Split;
 use flashtwin_sim::{Concurrency, Suspend, WriteCompletes};
 
 use crate::bench::{
-    Bench, COMMAND, READ_ALL, TRANSFER, WRITE_ALL, read, read_pages, trim, write, write_part,
+    Ask, Bench, COMMAND, READ_ALL, TRANSFER, WRITE_ALL, read, read_pages, trim, write, write_part,
 };
 
 /// One chip: a single unit behind a single channel.
@@ -142,6 +142,54 @@ fn pages_wait_for_a_hashing_lane() {
         });
         assert_eq!(bench.serve(&duplicates).log.response_times(), expected);
     }
+}
+
+/// A write of consecutive pages from page 0, of which up to `run` share a sample; page 3 holds
+/// content 6 from the beginning, pages 0 to 2 something else. Of the contents 1, 5, 6 and 9, the
+/// sample is 6 if it is among them, then 9, then 1.
+fn sampled(run: u32, contents: &[u32], partial: bool) -> Vec<(u64, &'static str, u32)> {
+    let bench = Bench::new([4, 1, 1, 1, 16, 8]).holding(3).deduplicating().with(|bench| {
+        bench.engine.hash_us = 12.0;
+        bench.ftl.dedup.sampling_pages = run;
+        bench.before = vec![(0, 20), (1, 21), (2, 22), (3, 6)];
+    });
+    bench.serve(&[Ask { contents: contents.to_vec(), partial, ..write(0, 0, 0) }]).log.commands
+}
+
+#[test]
+fn pages_whose_sample_is_new_are_not_hashed() {
+    // The sample is 9; the others go with it.
+    let expected = [(12_000, "program", 2), (12_000, "program", 0), (12_000, "program", 1)];
+    assert_eq!(sampled(3, &[1, 5, 9], false), expected);
+    assert_eq!(sampled(32, &[1, 5, 9], false), expected);
+    // Two runs: 1 and 5, whose sample is 1, and 9, which is its own.
+    let expected = [(12_000, "program", 0), (12_000, "program", 1), (24_000, "program", 2)];
+    assert_eq!(sampled(2, &[1, 5, 9], false), expected);
+    // Each page is its own.
+    let expected = [(12_000, "program", 0), (24_000, "program", 1), (36_000, "program", 2)];
+    assert_eq!(sampled(1, &[1, 5, 9], false), expected);
+}
+
+#[test]
+fn pages_whose_sample_is_found_are_hashed_after_it() {
+    assert_eq!(sampled(3, &[1, 6, 9], false), [(24_000, "program", 0), (36_000, "program", 2)]);
+}
+
+#[test]
+fn a_page_whose_rest_is_to_be_read_first_is_no_sample_if_another_can_be() {
+    // 6, which would be found, is not whole at first: the sample is 5, and 6 is written again.
+    let expected = [
+        (0, "read", 0),
+        (0, "read", 2),
+        (12_000, "program", 1),
+        (60_100, "program", 0),
+        (60_100, "program", 2),
+    ];
+    assert_eq!(sampled(3, &[6, 5, 9], true), expected);
+    // No page is whole: 6 is the sample all the same. It is found and costs a hash when it is
+    // whole; so does 9, which is hashed after it.
+    let expected = [(0, "read", 0), (0, "read", 1), (84_100, "program", 1)];
+    assert_eq!(sampled(3, &[6, 9], true), expected);
 }
 
 #[test]

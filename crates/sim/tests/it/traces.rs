@@ -76,7 +76,7 @@ fn a_trace_of_reads_finds_what_was_there_before_and_programs_nothing() {
         assert_eq!(summary["flash_reads"]["host"], 200 - merged, "{name}");
         assert_eq!(merged > 0, name == "ds-ftl", "{name}");
         assert!(summary["write_amplification"].is_null());
-        let shares = summary["ram"]["vpn_to_ppn_bytes"].as_u64().unwrap();
+        let shares = summary["ram"]["fingerprint_store_bytes"].as_u64().unwrap();
         assert_eq!(shares > 0, resolved_by_content(name), "{name}");
     }
 }
@@ -100,10 +100,51 @@ fn deduplicating_systems_write_the_same_pages_and_never_more_than_a_conventional
         };
         let (conventional, ca_ssd) = (host("conventional"), host("ca-ssd"));
         assert_eq!(conventional.0, ca_ssd.0 + ca_ssd.1, "seed {seed}");
+        assert_eq!(ca_ssd, host("ca-ssd-inverted"));
         assert_eq!(ca_ssd, host("rr-ssd"));
         assert_eq!(ca_ssd, host("oracle"));
         assert_eq!(conventional, host("oracle-conventional"));
     }
+}
+
+#[test]
+fn the_form_of_the_tables_changes_nothing_but_the_tables() {
+    for seed in 0..20 {
+        let trace = random_trace(&mut Rng::stream(seed, "forms"));
+        let entries = ["unlimited", "3", "20"][seed as usize % 3];
+        let sets = [("fingerprint_entries", entries), ("sampling_pages", "2")];
+        let runs = ["ca-ssd", "ca-ssd-inverted"].map(|name| replay(&trace, &system(name, &sets)));
+        let [two_level, inverted] = runs.each_ref().map(|run| {
+            let mut summary = run.summary.clone();
+            for key in ["system", "config", "simulator"] {
+                summary[key] = serde_json::Value::Null;
+            }
+            let ram = summary["ram"].take();
+            (summary, ram["two_level_total_bytes"].clone(), ram["inverted_total_bytes"].clone())
+        });
+        assert_eq!(two_level, inverted, "seed {seed}");
+        assert!(runs[0].tables == runs[1].tables, "seed {seed}");
+    }
+}
+
+#[test]
+fn caftl_finds_what_ca_ssd_finds_and_hashes_less() {
+    let mut rng = Rng::stream(5, "caftl");
+    let mut trace = TraceBuilder::new("caftl");
+    for request in 0..2_000 {
+        let contents: Vec<u32> = (0..8).map(|_| rng.below(400)).collect();
+        trace.request(request * 10_000_000, Op::Write, u64::from(rng.below(500)) * 4096, 8 * 4096, &contents);
+    }
+    let trace = trace.build().unwrap();
+    let of = |name| {
+        let summary = replay(&trace, &system(name, &[("fingerprint_entries", "300")])).summary;
+        let n = |key: &str| summary["dedup"][key].as_u64().unwrap();
+        assert_eq!(n("hashes_inline"), summary["page_ops"]["pages_hashed"].as_u64().unwrap());
+        (n("hashes_inline"), n("duplicates_inline"), n("duplicates_missed"))
+    };
+    let (ca_ssd, caftl) = (of("ca-ssd"), of("caftl"));
+    assert_eq!(ca_ssd.0, 16_000);
+    assert!(caftl.0 < 16_000 && caftl.1 < ca_ssd.1 && caftl.2 > ca_ssd.2, "{ca_ssd:?} {caftl:?}");
 }
 
 #[test]

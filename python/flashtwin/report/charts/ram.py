@@ -14,6 +14,7 @@ PARTS = (
     ("vpn_to_ppn_bytes", "VPN → PPN", 1),
     ("fingerprint_store_bytes", "fingerprint store", 2),
     ("replica_lists_bytes", "replica lists", 5),
+    ("inverse_tables_bytes", "inverse tables", 4),
 )
 _COLOURS = [*style.CAUSE_COLOURS.values()]
 

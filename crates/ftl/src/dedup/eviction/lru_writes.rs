@@ -1,0 +1,39 @@
+//! The least recently written value goes first.
+//!
+//! Source: CA-SSD paper 4.1 (LRU over writes of values).
+
+use super::Eviction;
+use super::lists::Lists;
+
+pub(super) struct LruWrites {
+    order: Lists,
+}
+
+impl LruWrites {
+    pub(super) fn new(contents: u32) -> Self {
+        Self { order: Lists::new(contents, 1) }
+    }
+}
+
+impl Eviction for LruWrites {
+    fn entered(&mut self, content: u32, _references: u32) {
+        self.order.push(0, content);
+    }
+
+    fn written(&mut self, content: u32) {
+        self.order.unlink(0, content);
+        self.order.push(0, content);
+    }
+
+    fn left(&mut self, content: u32) {
+        self.order.unlink(0, content);
+    }
+
+    fn next(&self, _references: u32) -> Option<u32> {
+        self.order.oldest(0)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.order.bytes()
+    }
+}

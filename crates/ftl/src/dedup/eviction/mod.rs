@@ -1,0 +1,61 @@
+//! Which fingerprint a full store forgets.
+
+mod lists;
+mod lru_writes;
+mod reference_count;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The order in which the entries of a full fingerprint store give way. Told of every change;
+/// never asked while the store is empty.
+pub(crate) trait Eviction: Send {
+    /// `content` has been entered; `references` LPNs point to it.
+    fn entered(&mut self, content: u32, references: u32);
+
+    /// An entry's content has been written again.
+    fn written(&mut self, content: u32);
+
+    /// `references` LPNs point to an entry's content now. Told only where
+    /// [`Eviction::counts_references`].
+    fn recounted(&mut self, _content: u32, _references: u32) {}
+
+    /// Whether the order depends on reference counts.
+    fn counts_references(&self) -> bool {
+        false
+    }
+
+    /// An entry has left the store.
+    fn left(&mut self, content: u32);
+
+    /// The entry that gives way to a newcomer that `references` LPNs point to; `None` when the
+    /// newcomer itself does.
+    fn next(&self, references: u32) -> Option<u32>;
+
+    /// Bytes of the order.
+    fn bytes(&self) -> u64;
+}
+
+/// Which fingerprint a full store forgets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EvictionPolicy {
+    /// That of the least recently written content (CA-SSD paper 4.1).
+    #[default]
+    LruWrites,
+    /// That of the content to which the fewest logical pages point, the least recently written
+    /// among equals; a newcomer that has fewer than all others is not entered (CAFTL).
+    ReferenceCount,
+}
+
+impl EvictionPolicy {
+    /// Every policy.
+    pub const ALL: [Self; 2] = [Self::LruWrites, Self::ReferenceCount];
+
+    pub(crate) fn build(self, contents: u32) -> Box<dyn Eviction> {
+        match self {
+            Self::LruWrites => Box::new(lru_writes::LruWrites::new(contents)),
+            Self::ReferenceCount => Box::new(reference_count::ReferenceCount::new(contents)),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The fingerprint store: which contents are known to be on flash, and where.
+
+use super::eviction::{Eviction, EvictionPolicy};
+use crate::config::Entries;
+use crate::mapping::NO_VPN;
+use crate::prefetch::prefetch;
+
+/// Content -> place (a VPN, or in inverted tables a PPN), of all contents or of as many as it has
+/// entries. What is evicted is dropped, not saved (CA-SSD paper 4.1). Contents are dense ids, so
+/// the store is an array: 4 bytes a content, and those of its order where it is limited.
+pub(crate) struct FingerprintStore {
+    places: Vec<u32>,
+    entries: u32,
+    limit: Option<Limit>,
+}
+
+struct Limit {
+    capacity: u32,
+    order: Box<dyn Eviction>,
+}
+
+impl FingerprintStore {
+    pub(crate) fn new(contents: u32, entries: Entries, eviction: EvictionPolicy) -> Self {
+        let limit = match entries {
+            Entries::Unlimited => None,
+            Entries::Limited(capacity) => Some(Limit { capacity, order: eviction.build(contents) }),
+        };
+        Self { places: vec![NO_VPN; contents as usize], entries: 0, limit }
+    }
+
+    pub(crate) fn entries(&self) -> u64 {
+        u64::from(self.entries)
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.places.len() as u64 * 4 + self.limit.as_ref().map_or(0, |limit| limit.order.bytes())
+    }
+
+    /// Whether it is to be told how many LPNs point to its contents.
+    #[inline]
+    pub(crate) fn counts_references(&self) -> bool {
+        self.limit.as_ref().is_some_and(|limit| limit.order.counts_references())
+    }
+
+    /// Looks a written content up; [`NO_VPN`] when it is not known.
+    #[inline]
+    pub(crate) fn lookup(&mut self, content: u32) -> u32 {
+        let place = self.places[content as usize];
+        if let (true, Some(limit)) = (place != NO_VPN, &mut self.limit) {
+            limit.order.written(content);
+        }
+        place
+    }
+
+    /// Where a content is known to be, without touching the order.
+    #[inline]
+    pub(crate) fn peek(&self, content: u32) -> u32 {
+        self.places[content as usize]
+    }
+
+    /// The table's entry for a content, where there is such a content.
+    #[inline]
+    pub(crate) fn slot(&self, content: u32) -> Option<&u32> {
+        self.places.get(content as usize)
+    }
+
+    #[inline]
+    pub(crate) fn prefetch(&self, content: u32) {
+        prefetch(&self.places, content as usize);
+    }
+
+    /// Enters a content that is not known, to which `references` LPNs point or are about to.
+    /// Returns the content that is known no more, and its place: an entry that gives way, or the
+    /// newcomer itself.
+    #[inline]
+    pub(crate) fn insert(&mut self, content: u32, place: u32, references: u32) -> Option<(u32, u32)> {
+        debug_assert_eq!(self.places[content as usize], NO_VPN);
+        let mut evicted = None;
+        if let Some(limit) = self.limit.as_ref().filter(|limit| self.entries >= limit.capacity) {
+            let Some(next) = limit.order.next(references) else { return Some((content, place)) };
+            evicted = Some((next, self.places[next as usize]));
+            self.remove(next);
+        }
+        if let Some(limit) = &mut self.limit {
+            limit.order.entered(content, references);
+        }
+        self.places[content as usize] = place;
+        self.entries += 1;
+        evicted
+    }
+
+    /// A known content lies elsewhere now.
+    #[inline]
+    pub(crate) fn renew(&mut self, content: u32, place: u32) {
+        self.places[content as usize] = place;
+    }
+
+    /// `references` LPNs point to a known content now.
+    #[inline]
+    pub(crate) fn recount(&mut self, content: u32, references: u32) {
+        if let Some(limit) = &mut self.limit {
+            limit.order.recounted(content, references);
+        }
+    }
+
+    /// Forgets a known content.
+    #[inline]
+    pub(crate) fn remove(&mut self, content: u32) {
+        self.places[content as usize] = NO_VPN;
+        self.entries -= 1;
+        if let Some(limit) = &mut self.limit {
+            limit.order.left(content);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    /// The same store as a plain list of content, place and references, the last written last.
+    struct Reference {
+        order: Vec<(u32, u32, u32)>,
+        capacity: usize,
+        by_count: bool,
+    }
+
+    impl Reference {
+        /// Takes a content out and puts it at the end, as it is then.
+        fn touch(&mut self, content: u32, references: Option<u32>) {
+            let at = self.order.iter().position(|entry| entry.0 == content).unwrap();
+            let entry = self.order.remove(at);
+            self.order.push((entry.0, entry.1, references.unwrap_or(entry.2)));
+        }
+
+        fn insert(&mut self, content: u32, place: u32, references: u32) -> Option<(u32, u32)> {
+            self.order.push((content, place, references));
+            if self.order.len() <= self.capacity {
+                return None;
+            }
+            let rank = |entry: &(u32, u32, u32)| if self.by_count { entry.2.min(255) } else { 0 };
+            let lowest = self.order.iter().map(rank).min().unwrap();
+            let at = self.order.iter().position(|entry| rank(entry) == lowest).unwrap();
+            let gone = self.order.remove(at);
+            Some((gone.0, gone.1))
+        }
+    }
+
+    #[test]
+    fn each_store_evicts_what_a_plain_list_would() {
+        let mut rng = Rng::stream(7, "fingerprints");
+        for (eviction, capacity) in
+            [1, 2, 3, 10, 40].iter().flat_map(|n| EvictionPolicy::ALL.map(|e| (e, *n)))
+        {
+            let by_count = eviction == EvictionPolicy::ReferenceCount;
+            let mut store = FingerprintStore::new(50, Entries::Limited(capacity), eviction);
+            let mut reference = Reference { order: Vec::new(), capacity: capacity as usize, by_count };
+            for step in 0..5_000 {
+                let content = rng.below(50);
+                let known = reference.order.iter().find(|entry| entry.0 == content).copied();
+                let references = [1, 1, 2, 3, 254, 255, 256, 70_000][rng.below(8) as usize];
+                match (known, rng.below(10)) {
+                    (Some(_), 0) => {
+                        reference.order.retain(|entry| entry.0 != content);
+                        store.remove(content);
+                    }
+                    (Some(_), 1..4) if by_count => {
+                        reference.touch(content, Some(references));
+                        store.recount(content, references);
+                    }
+                    (Some(entry), _) => {
+                        reference.touch(content, None);
+                        assert_eq!(store.lookup(content), entry.1);
+                    }
+                    (None, _) => {
+                        assert_eq!(store.lookup(content), NO_VPN);
+                        let gone = store.insert(content, step, references);
+                        assert_eq!(gone, reference.insert(content, step, references));
+                    }
+                }
+                assert_eq!(store.entries(), reference.order.len() as u64);
+            }
+        }
+    }
+
+    #[test]
+    fn a_newcomer_with_fewer_references_than_all_others_is_not_entered() {
+        let mut store = FingerprintStore::new(5, Entries::Limited(2), EvictionPolicy::ReferenceCount);
+        assert_eq!(store.insert(0, 10, 2), None);
+        assert_eq!(store.insert(1, 11, 2), None);
+        assert_eq!(store.insert(2, 12, 1), Some((2, 12)), "the newcomer gives way");
+        assert_eq!(store.lookup(0), 10);
+        assert_eq!(store.insert(3, 13, 2), Some((1, 11)), "of equals, the least recently written");
+        store.recount(0, 1);
+        assert_eq!(store.insert(4, 14, 1), Some((0, 10)), "it lost a reference");
+    }
+}

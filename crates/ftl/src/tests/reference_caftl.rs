@@ -1,0 +1,308 @@
+//! CAFTL's rules written out on plain maps, compared step by step; and one life of a page by hand.
+
+use std::collections::{HashMap, HashSet};
+
+use flashtwin_nand::NO_PPN;
+
+use super::driver::{Driver, Options, Step, Workload};
+use crate::dedup::{Candidate, EvictionPolicy, OutOfLinePolicy};
+use crate::ftl::Map;
+use crate::{Cause, Entries, FlashOp, FtlConfig, MappingForm, OpKind, ReplicationPolicy};
+
+/// A page on flash.
+struct Held {
+    content: u32,
+    lpns: HashSet<u32>,
+}
+
+struct Reference {
+    capacity: usize,
+    by_count: bool,
+    pages: HashMap<u32, u32>,
+    held: HashMap<u32, Held>,
+    /// Pages whose fingerprint is known, the last written or recounted last.
+    store: Vec<u32>,
+    /// Pages that nobody has fingerprinted or is reading, the next one first.
+    waiting: Vec<u32>,
+    ever: HashSet<u32>,
+    next: u32,
+}
+
+impl Reference {
+    fn known(&self, content: u32) -> Option<u32> {
+        self.store.iter().copied().find(|id| self.held[id].content == content)
+    }
+
+    fn renew(&mut self, id: u32) {
+        if self.store.contains(&id) {
+            self.store.retain(|&other| other != id);
+            self.store.push(id);
+        }
+    }
+
+    /// The newcomer counts one reference, which it is about to have.
+    fn enter(&mut self, id: u32) {
+        self.store.push(id);
+        if self.store.len() > self.capacity {
+            let rank = |id: &u32| if self.by_count { self.held[id].lpns.len().clamp(1, 255) } else { 0 };
+            let lowest = self.store.iter().map(rank).min().unwrap();
+            let at = self.store.iter().position(|id| rank(id) == lowest).unwrap();
+            self.store.remove(at);
+        }
+    }
+
+    /// Why the write programs a page, or `None` for a duplicate that is found.
+    fn write(&mut self, lpn: u32, content: u32, hashed: bool) -> Option<Cause> {
+        if let Some(known) = self.known(content).filter(|_| hashed) {
+            self.renew(known);
+            if self.pages.get(&lpn) != Some(&known) {
+                self.point(lpn, Some(known));
+            }
+            return None;
+        }
+        let on_flash = self.held.values().any(|held| held.content == content);
+        let cause = match (on_flash, self.ever.insert(content)) {
+            (true, _) => Cause::MissedDuplicate,
+            (false, false) => Cause::Reborn,
+            (false, true) => Cause::Unique,
+        };
+        self.next += 1;
+        self.held.insert(self.next, Held { content, lpns: HashSet::new() });
+        if hashed {
+            self.enter(self.next);
+        } else {
+            self.waiting.push(self.next);
+        }
+        self.point(lpn, Some(self.next));
+        Some(cause)
+    }
+
+    fn point(&mut self, lpn: u32, to: Option<u32>) {
+        if let Some(id) = to {
+            self.held.get_mut(&id).unwrap().lpns.insert(lpn);
+            if self.by_count {
+                self.renew(id);
+            }
+        }
+        let old = match to {
+            Some(id) => self.pages.insert(lpn, id),
+            None => self.pages.remove(&lpn),
+        };
+        let Some(old) = old else { return };
+        let page = self.held.get_mut(&old).unwrap();
+        page.lpns.remove(&lpn);
+        if page.lpns.is_empty() {
+            self.held.remove(&old);
+            self.store.retain(|&known| known != old);
+            self.waiting.retain(|&other| other != old);
+        } else if self.by_count {
+            self.renew(old);
+        }
+    }
+
+    /// The page of `id` has been read; whether it was merged.
+    fn fingerprint(&mut self, id: u32, moved: bool) -> bool {
+        let Some(page) = self.held.get(&id) else { return false };
+        if moved {
+            self.waiting.push(id);
+            return false;
+        }
+        let (content, lpn) = (page.content, *page.lpns.iter().next().unwrap());
+        match self.known(content) {
+            Some(known) => self.point(lpn, Some(known)),
+            None => self.enter(id),
+        }
+        !self.held.contains_key(&id)
+    }
+}
+
+/// A controller that begins no job: these tests say themselves what is read when.
+fn by_hand(options: &Options) -> Driver {
+    let mut driver = Driver::new(options);
+    driver.ftl.jobs = crate::jobs::Jobs::new(0);
+    driver
+}
+
+fn options(seed: u64) -> Options {
+    let mut options = Options::draw(seed);
+    options.config.mapping = MappingForm::Content;
+    options.config.replication.policy = ReplicationPolicy::None;
+    options.plain_dedup();
+    let dedup = &mut options.config.dedup;
+    let capacities = [1, 3, 10].map(Entries::Limited);
+    dedup.fingerprint_entries = capacities.get(seed as usize % 4).copied().unwrap_or(Entries::Unlimited);
+    dedup.eviction = EvictionPolicy::ALL[(seed / 4) as usize % 2];
+    dedup.sampling_pages = 4;
+    dedup.out_of_line = OutOfLinePolicy::Unhashed;
+    options.read_percent = 0;
+    options.steps = 600;
+    options
+}
+
+#[test]
+fn every_write_and_every_merge_is_what_the_plain_model_says() {
+    let (mut unhashed, mut merged, mut moved) = (0, 0, 0);
+    for seed in 0..120 {
+        let options = options(seed);
+        let mut driver = by_hand(&options);
+        let dedup = &options.config.dedup;
+        let capacity = match dedup.fingerprint_entries {
+            Entries::Limited(limit) => limit as usize,
+            Entries::Unlimited => usize::MAX,
+        };
+        let mut reference = Reference {
+            capacity,
+            by_count: dedup.eviction == EvictionPolicy::ReferenceCount && capacity != usize::MAX,
+            pages: HashMap::new(),
+            held: HashMap::new(),
+            store: Vec::new(),
+            waiting: Vec::new(),
+            ever: HashSet::new(),
+            next: 0,
+        };
+        let mut workload = Workload::new(&options);
+        // Of a run: pages still to come, and whether they are hashed (unknown before the sample).
+        let (mut left, mut hash_rest) = (0, None);
+        let mut reading: Vec<(Candidate, u32)> = Vec::new();
+        for step in 0..options.steps {
+            if left == 0 && workload.rng.below(3) == 0 {
+                (left, hash_rest) = (1 + workload.rng.below(4), None);
+                driver.ftl.begin_run(&[], left);
+            }
+            match workload.next() {
+                Step::Write { lpn, content, .. } => {
+                    let hashed = left == 0 || hash_rest.unwrap_or(true);
+                    let expected = reference.write(lpn, content, hashed);
+                    if left > 0 {
+                        left -= 1;
+                        hash_rest = hash_rest.or(Some(expected.is_none()));
+                    }
+                    let outcome = driver.write(lpn, content, false).unwrap();
+                    let found = (outcome.program.map(|page| page.1), outcome.hashed);
+                    assert_eq!(found, (expected, hashed), "step {step} of {options:?}");
+                    unhashed += u32::from(!hashed);
+                }
+                Step::Trim { lpn } => {
+                    driver.ftl.trim(lpn);
+                    reference.point(lpn, None);
+                }
+                _ => {}
+            }
+            moved += u32::from(idle(&mut driver, &mut reference, &mut reading, &mut workload));
+            let sizes = driver.ftl.table_sizes();
+            assert_eq!(sizes.vpns, reference.held.len() as u64, "step {step} of {options:?}");
+            assert_eq!(sizes.fingerprints, reference.store.len() as u64, "step {step} of {options:?}");
+        }
+        driver.ftl.audit().unwrap();
+        compare_stores(&driver, &reference);
+        merged += driver.ftl.counters().duplicates_out_of_line;
+    }
+    assert!(unhashed > 1_000 && merged > 1_000 && moved > 20, "{unhashed} {merged} {moved}");
+}
+
+/// Reads end and begin, in both; a page that is being read waits no more. Returns whether one that
+/// was read had been moved meanwhile.
+fn idle(
+    driver: &mut Driver,
+    reference: &mut Reference,
+    reading: &mut Vec<(Candidate, u32)>,
+    workload: &mut Workload,
+) -> bool {
+    let mut moved = false;
+    if !reading.is_empty() && workload.rng.below(2) == 0 {
+        let (page, id) = reading.swap_remove(workload.rng.below(reading.len() as u32) as usize);
+        let before = driver.ftl.counters().duplicates_out_of_line;
+        let Map::Content(map) = &driver.ftl.map else { unreachable!("the options say content") };
+        moved = map.is_live(page.vpn) && map.home(page.vpn) != page.ppn;
+        driver.ftl.fingerprint_read(page);
+        let merged = driver.ftl.counters().duplicates_out_of_line > before;
+        assert_eq!(merged, reference.fingerprint(id, moved));
+    }
+    let begun = (workload.rng.below(2) as usize).min(reference.waiting.len());
+    let expected: Vec<u32> = reference.waiting.drain(..begun).collect();
+    let mut pages = Vec::new();
+    driver.ftl.dedup_by_hand(expected.len() as u32, &mut driver.ops, &mut pages).unwrap();
+    assert_eq!(pages.len(), expected.len());
+    reading.extend(pages.into_iter().zip(expected));
+    moved
+}
+
+fn compare_stores(driver: &Driver, reference: &Reference) {
+    let Map::Content(map) = &driver.ftl.map else { unreachable!("the options say content") };
+    for content in &reference.ever {
+        let found = map.fingerprints.peek(*content) != crate::NO_VPN;
+        assert_eq!(found, reference.known(*content).is_some(), "content {content}");
+    }
+}
+
+#[test]
+fn with_room_for_all_fingerprints_idle_time_finds_every_duplicate() {
+    for seed in 0..40 {
+        let mut options = options(seed);
+        options.config.dedup.fingerprint_entries = Entries::Unlimited;
+        let mut driver = by_hand(&options);
+        let mut workload = Workload::new(&options);
+        for step in 0..options.steps {
+            if step % 5 == 0 {
+                driver.ftl.begin_run(&[], 4);
+            }
+            if let Step::Write { lpn, content, .. } = workload.next() {
+                driver.write(lpn, content, false).unwrap();
+            }
+        }
+        let mut pages = Vec::new();
+        driver.ftl.dedup_by_hand(u32::MAX, &mut driver.ops, &mut pages).unwrap();
+        pages.into_iter().for_each(|page| driver.ftl.fingerprint_read(page));
+        driver.ftl.audit().unwrap();
+        let Map::Content(map) = &driver.ftl.map else { unreachable!("the options say content") };
+        let live: Vec<u32> = (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)).collect();
+        let contents: HashSet<u32> = live.iter().map(|&vpn| map.content(vpn)).collect();
+        assert_eq!(contents.len(), live.len(), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_page_is_written_unhashed_read_in_idle_time_and_merged() {
+    let mut config = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
+    config.dedup.sampling_pages = 3;
+    config.dedup.out_of_line = OutOfLinePolicy::Unhashed;
+    let mut driver =
+        by_hand(&Options { levels: [1, 1, 1, 1, 8, 4], config, footprint: 8, contents: 10, ..options(0) });
+    let mut write = |lpn, content| driver.write(lpn, content, false).unwrap();
+    assert_eq!(write(0, 5).program.unwrap().1, Cause::Unique);
+    // Content 7 is the sample and new, so nobody sees that 5 is on flash.
+    driver.ftl.begin_run(&[7], 3);
+    let mut write = |lpn, content| driver.write(lpn, content, false).unwrap();
+    assert_eq!(write(1, 7).program.unwrap().1, Cause::Unique);
+    let (missed, fresh) = (write(2, 5), write(3, 6));
+    let (second, cause) = missed.program.unwrap();
+    assert_eq!((cause, missed.hashed), (Cause::MissedDuplicate, false));
+    let (third, cause) = fresh.program.unwrap();
+    assert_eq!((cause, fresh.hashed), (Cause::Unique, false));
+    // Idle time: both pages are read, the older one first, and no other.
+    let mut pages = Vec::new();
+    driver.ftl.dedup_by_hand(9, &mut driver.ops, &mut pages).unwrap();
+    let read = |ppn| FlashOp {
+        kind: OpKind::Read,
+        ppn,
+        source: NO_PPN,
+        cause: Cause::Fingerprint,
+        urgent: false,
+        job: crate::NO_JOB,
+    };
+    assert_eq!(driver.ops, [read(second), read(third)]);
+    assert_eq!(driver.ftl.pages_in_use(), 4, "nothing is merged before the data are there");
+    for page in pages {
+        driver.ftl.fingerprint_read(page);
+    }
+    assert_eq!(driver.ftl.pages_in_use(), 3, "5 is held once now");
+    assert_eq!(driver.ftl.blocks.owner(second), None);
+    let counters = driver.ftl.counters();
+    let hashes = (counters.hashes, counters.hashes_out_of_line, counters.duplicates_out_of_line);
+    assert_eq!(hashes, (2, 2, 1));
+    // 6 is known now.
+    assert_eq!(driver.write(4, 6, false).unwrap().program, None);
+    driver.ftl.dedup_by_hand(9, &mut driver.ops, &mut Vec::new()).unwrap();
+    assert_eq!(driver.ops.len(), 2, "nothing is left to read");
+    driver.ftl.audit().unwrap();
+}
