@@ -8,21 +8,42 @@ use flashtwin_nand::{Geometry, NO_PPN, Ppn};
 use crate::prefetch::prefetch;
 use crate::victim::VictimSelection;
 
-/// Kinds of data that do not share an active block: their programs reach the flash in
-/// different queues, and the pages of a block must be programmed in order.
+/// Data that share an active block of a plane. Different kinds do not: their programs reach the
+/// flash in different queues, and the pages of a block must be programmed in order. Nor do the
+/// partitions of the host's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Stream {
-    /// Pages the host writes.
-    Host,
-    /// Pages that garbage collection moves.
-    Gc,
-    /// Copies made on purpose.
-    Replica,
-}
+pub(crate) struct Stream(u8);
 
-/// Number of [`Stream`]s.
-pub const STREAMS: usize = 3;
+impl Stream {
+    /// Copies made on purpose.
+    pub(crate) const REPLICA: Self = Self(0);
+    /// Streams that there are whatever the number of partitions.
+    const COMMON: u32 = 1;
+
+    /// Pages of a partition that the host writes.
+    pub(crate) const fn host(partition: u8) -> Self {
+        Self(Self::COMMON as u8 + 2 * partition)
+    }
+
+    /// Pages of a partition that garbage collection moves.
+    pub(crate) const fn gc(partition: u8) -> Self {
+        Self(Self::COMMON as u8 + 2 * partition + 1)
+    }
+
+    /// Streams of a controller that keeps so many partitions.
+    pub(crate) const fn count(partitions: u32) -> u32 {
+        Self::COMMON + 2 * partitions
+    }
+
+    /// The partition whose block garbage collection moves the stream's pages to. Copies, which the
+    /// host does not update, go with the coldest.
+    fn partition(self, partitions: u32) -> u8 {
+        match u32::from(self.0).checked_sub(Self::COMMON) {
+            Some(place) => (place / 2) as u8,
+            None => (partitions - 1) as u8,
+        }
+    }
+}
 
 /// A block's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,9 +60,13 @@ pub enum State {
 
 const NO_BLOCK: u32 = u32::MAX;
 
-/// One block packed into a word of zeroed memory: valid pages, written pages, state and
-/// erase count, so that touching a block costs one cache line and an untouched block
-/// costs no memory.
+/// Where a word's partition begins, and its erase count.
+const PARTITION_AT: u32 = 34;
+const ERASES_AT: u32 = 39;
+
+/// One block packed into a word of zeroed memory: valid pages (16 bits), written pages (16), state (2),
+/// partition (5) and erase count (25), so that touching a block costs one cache line and an untouched
+/// block costs no memory.
 #[derive(Clone, Copy)]
 struct Word(u64);
 
@@ -63,8 +88,12 @@ impl Word {
         }
     }
 
+    fn partition(self) -> u8 {
+        (self.0 >> PARTITION_AT & 31) as u8
+    }
+
     fn erases(self) -> u32 {
-        (self.0 >> 34) as u32
+        (self.0 >> ERASES_AT) as u32
     }
 
     fn with_state(self, state: State) -> Self {
@@ -102,8 +131,19 @@ impl BlockTable {
         self.word(block).erases()
     }
 
+    /// The partition to which the block's pages belong.
+    pub fn partition(&self, block: u32) -> u8 {
+        self.word(block).partition()
+    }
+
     fn set_state(&mut self, block: u32, state: State) {
         self.words[block as usize] = self.word(block).with_state(state).0;
+    }
+
+    /// An erased block begins to take pages of a partition.
+    fn open(&mut self, block: u32, partition: u8) {
+        self.words[block as usize] =
+            self.word(block).with_state(State::Open).0 | u64::from(partition) << PARTITION_AT;
     }
 }
 
@@ -112,8 +152,7 @@ struct Plane {
     fresh: u32,
     /// Erased blocks, the least worn first (dynamic wear levelling).
     recycled: BinaryHeap<Reverse<(u32, u32)>>,
-    active: [u32; STREAMS],
-    valid_pages: u64,
+    valid_pages: u32,
 }
 
 /// The physical side of the tables.
@@ -123,6 +162,10 @@ pub(crate) struct Blocks {
     /// Owner of each page plus one (an LPN, a VPN or a content, by the mapping form); 0: not valid.
     owner: Vec<u32>,
     planes: Vec<Plane>,
+    /// The open block of each stream of each plane; a power of two of places a plane.
+    active: Vec<u32>,
+    active_shift: u32,
+    partitions: u32,
     victims: Box<dyn VictimSelection>,
     chip_valid: Vec<u64>,
     chip_erases: Vec<u64>,
@@ -132,45 +175,61 @@ pub(crate) struct Blocks {
     plane_limit: u64,
 }
 
-/// Blocks that a plane must keep back: one active block a stream and one free block for
-/// garbage collection to start with.
-const RESERVED_BLOCKS: u32 = STREAMS as u32 + 1;
-
 impl Blocks {
-    pub(crate) fn new(geometry: &Geometry, victims: Box<dyn VictimSelection>) -> Self {
+    /// Blocks of a device whose controller keeps so many partitions and so many streams in all.
+    pub(crate) fn new(
+        geometry: &Geometry,
+        partitions: u32,
+        streams: u32,
+        victims: Box<dyn VictimSelection>,
+    ) -> Self {
         let planes = (0..geometry.planes())
-            .map(|_| Plane {
-                fresh: 0,
-                recycled: BinaryHeap::new(),
-                active: [NO_BLOCK; STREAMS],
-                valid_pages: 0,
-            })
+            .map(|_| Plane { fresh: 0, recycled: BinaryHeap::new(), valid_pages: 0 })
             .collect();
+        let active_shift = streams.next_power_of_two().ilog2();
         Self {
             table: BlockTable { words: vec![0; geometry.block_index_len()] },
             owner: vec![0; geometry.page_index_len()],
             planes,
+            active: vec![NO_BLOCK; (geometry.planes() as usize) << active_shift],
+            active_shift,
+            partitions,
             victims,
             chip_valid: vec![0; geometry.chips() as usize],
             chip_erases: vec![0; geometry.chips() as usize],
             chip_of_plane: (0..geometry.planes()).map(|p| geometry.chip_of_plane(p)).collect(),
-            plane_limit: Self::plane_limit(geometry),
+            plane_limit: Self::plane_limit_of(geometry, streams),
             geometry: geometry.clone(),
         }
     }
 
-    /// Pages of valid data that one plane can hold.
-    pub(crate) fn plane_limit(geometry: &Geometry) -> u64 {
-        u64::from(geometry.blocks_per_plane.saturating_sub(RESERVED_BLOCKS))
-            * u64::from(geometry.pages_per_block)
+    /// Pages of valid data that one plane can hold: it keeps back one active block a stream, and one
+    /// free block for garbage collection to start with.
+    pub(crate) fn plane_limit_of(geometry: &Geometry, streams: u32) -> u64 {
+        u64::from(geometry.blocks_per_plane.saturating_sub(streams + 1)) * u64::from(geometry.pages_per_block)
+    }
+
+    /// Pages of valid data that one plane of this device can hold.
+    pub(crate) fn plane_limit(&self) -> u64 {
+        self.plane_limit
     }
 
     pub(crate) fn has_room(&self, plane: u32) -> bool {
-        self.planes[plane as usize].valid_pages < self.plane_limit
+        self.valid_pages(plane) < self.plane_limit
     }
 
     pub(crate) fn valid_pages(&self, plane: u32) -> u64 {
-        self.planes[plane as usize].valid_pages
+        u64::from(self.planes[plane as usize].valid_pages)
+    }
+
+    /// Partitions of the host's data.
+    pub(crate) fn partitions(&self) -> u32 {
+        self.partitions
+    }
+
+    #[inline]
+    fn active_at(&self, plane: u32, stream: Stream) -> usize {
+        (plane as usize) << self.active_shift | stream.0 as usize
     }
 
     pub(crate) fn free_blocks(&self, plane: u32) -> u32 {
@@ -206,7 +265,7 @@ impl Blocks {
     /// Whether the next page of `stream` needs no free block.
     #[inline]
     pub(crate) fn has_open_block(&self, plane: u32, stream: Stream) -> bool {
-        self.planes[plane as usize].active[stream as usize] != NO_BLOCK
+        self.active[self.active_at(plane, stream)] != NO_BLOCK
     }
 
     /// Owner of a valid page; `None` for a page that holds nothing valid.
@@ -228,8 +287,9 @@ impl Blocks {
             }
         };
         let index = self.geometry.block_index_of(plane, block);
-        state.active[stream as usize] = index;
-        self.table.set_state(index, State::Open);
+        let at = self.active_at(plane, stream);
+        self.active[at] = index;
+        self.table.open(index, stream.partition(self.partitions));
         index
     }
 
@@ -237,7 +297,8 @@ impl Blocks {
     /// block is needed and there is none.
     #[inline]
     pub(crate) fn program(&mut self, plane: u32, stream: Stream, owner: u32) -> Option<Ppn> {
-        let mut block = self.planes[plane as usize].active[stream as usize];
+        let at = self.active_at(plane, stream);
+        let mut block = self.active[at];
         if block == NO_BLOCK {
             block = self.open(plane, stream);
             if block == NO_BLOCK {
@@ -253,7 +314,7 @@ impl Blocks {
         self.chip_valid[self.chip_of_plane[plane as usize] as usize] += 1;
         if written + 1 == self.geometry.pages_per_block {
             self.table.set_state(block, State::Closed);
-            self.planes[plane as usize].active[stream as usize] = NO_BLOCK;
+            self.active[at] = NO_BLOCK;
             self.victims.closed(block, self.table.valid(block));
         }
         Some(ppn)
@@ -297,7 +358,7 @@ impl Blocks {
         debug_assert_eq!(self.table.valid(block), 0);
         let plane = self.geometry.plane_of_block(block);
         let erases = self.table.erases(block) + 1;
-        self.table.words[block as usize] = u64::from(erases) << 34;
+        self.table.words[block as usize] = u64::from(erases) << ERASES_AT;
         let number = self.geometry.block_in_plane(block);
         self.planes[plane as usize].recycled.push(Reverse((erases, number)));
         self.chip_erases[self.chip_of_plane[plane as usize] as usize] += 1;
@@ -306,7 +367,7 @@ impl Blocks {
     /// Forgets the wear so far: what preloading did is not in the counts.
     pub(crate) fn reset_wear(&mut self) {
         for word in self.table.words.iter_mut().filter(|word| **word != 0) {
-            *word &= (1 << 34) - 1;
+            *word &= (1 << ERASES_AT) - 1;
         }
         for plane in &mut self.planes {
             plane.recycled = plane.recycled.drain().map(|Reverse((_, block))| Reverse((0, block))).collect();
@@ -330,7 +391,7 @@ impl Blocks {
     pub(crate) fn audit(&self) -> Result<(), String> {
         let g = &self.geometry;
         for plane in 0..g.planes() {
-            let mut plane_valid = 0;
+            let mut plane_valid = 0u32;
             for block in 0..g.blocks_per_plane {
                 let index = g.block_index_of(plane, block);
                 if self.table.words[index as usize] == 0 {
@@ -355,7 +416,7 @@ impl Blocks {
                         g.describe(first)
                     ));
                 }
-                plane_valid += u64::from(valid);
+                plane_valid += valid;
             }
             if plane_valid != self.planes[plane as usize].valid_pages {
                 return Err(format!(
@@ -378,7 +439,8 @@ impl Blocks {
         let opened: u64 = self.planes.iter().map(|plane| u64::from(plane.fresh)).sum();
         let pages = opened * u64::from(self.geometry.pages_per_block);
         // A word a block, an owner a page, two list links a block once armed.
-        opened * (8 + 8) + pages * 4 + self.planes.len() as u64 * size_of::<Plane>() as u64
+        let planes = self.planes.len() * size_of::<Plane>() + self.active.len() * 4;
+        opened * (8 + 8) + pages * 4 + planes as u64
     }
 }
 

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::allocation::{AllocationPolicy, Order};
+use crate::blocks::Stream;
 use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm};
 use crate::redirection::RedirectionPolicy;
 use crate::replication::degree::DegreePolicy;
@@ -276,6 +277,17 @@ impl FtlConfig {
     /// Whether decisions depend on contents: such a system cannot do without them.
     pub fn looks_at_contents(&self) -> bool {
         self.mapping == MappingForm::Content || self.spread.policy != SpreadPolicy::None
+    }
+
+    /// Partitions of the host's data.
+    pub(crate) fn partitions(&self) -> u32 {
+        1
+    }
+
+    /// Kinds of data that do not share an active block. A plane keeps back a block for each, and one
+    /// more to collect with.
+    pub fn streams(&self) -> u32 {
+        Stream::count(self.partitions())
     }
 
     /// Pages of a write that share a sample; 1 for a system that does not look at contents.

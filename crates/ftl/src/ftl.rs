@@ -94,13 +94,17 @@ impl Ftl {
         let replicates = config.replication.policy != ReplicationPolicy::None;
         let spreads = config.spread.policy == SpreadPolicy::Duplicates;
         Self {
-            blocks: Blocks::new(geometry, config.gc.victim.build(config.gc.choices, geometry, seed)),
+            blocks: Blocks::new(
+                geometry,
+                config.partitions(),
+                config.streams(),
+                config.gc.victim.build(config.gc.choices, geometry, seed),
+            ),
             map,
             collector: Collector::new(&config.gc, geometry),
             allocation: config.allocation.build(geometry),
             redirection: config.redirection.policy.build(),
-            replicator: replicates
-                .then(|| Replicator::new(&config.replication, geometry, footprint_pages, seed)),
+            replicator: replicates.then(|| Replicator::new(config, geometry, footprint_pages, seed)),
             spreader: spreads
                 .then(|| Box::new(Spreader::new(&config.spread, geometry, footprint_pages, contents))),
             jobs: Jobs::new(config.background.jobs),
@@ -126,10 +130,11 @@ impl Ftl {
         }
     }
 
-    /// Logical pages that a device can hold under this controller: one page of the room is
+    /// Logical pages that a device can hold under such a controller: one page of the room is
     /// kept for the write that replaces another.
-    pub fn capacity_pages(geometry: &Geometry) -> u64 {
-        (Blocks::plane_limit(geometry) * u64::from(geometry.planes())).saturating_sub(1)
+    pub fn capacity_pages(config: &FtlConfig, geometry: &Geometry) -> u64 {
+        let limit = Blocks::plane_limit_of(geometry, config.streams());
+        (limit * u64::from(geometry.planes())).saturating_sub(1)
     }
 
     /// Keeps the plain truth beside the tables from now on and compares every step with it.
@@ -332,7 +337,7 @@ impl Ftl {
         let content = self.known_content(page.content);
         let proposal = self.pick_plane(page.address, loads)?;
         let plane = self.spread(proposal, content);
-        let ppn = self.take_page(plane, Stream::Host, page.lpn, ops)?;
+        let ppn = self.take_page(plane, Stream::host(0), page.lpn, ops)?;
         if let Some(checker) = &mut self.checker {
             // Twins are equal in what they hold, not in when it was written.
             let version = match self.spreader.is_some() && content != NO_CONTENT {
@@ -520,7 +525,7 @@ impl Ftl {
             Map::Content(_) | Map::Inverted(_) => NO_CONTENT,
         };
         let plane = self.spread(proposal, content);
-        let to = self.take_page(plane, Stream::Host, owner, ops)?;
+        let to = self.take_page(plane, Stream::host(0), owner, ops)?;
         // Making room may have moved the page, so it is looked up only now.
         let from = match &self.map {
             Map::Page(map) => map.get(lpn),

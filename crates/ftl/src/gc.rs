@@ -61,7 +61,10 @@ impl Ftl {
     /// Collects whole blocks until one free block beyond the reserve is there.
     pub(crate) fn make_room(&mut self, plane: u32, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         // Every block tried twice without gain: nothing is invalid anywhere.
-        let mut tries = 2 * self.blocks.geometry.blocks_per_plane + 2;
+        let geometry = &self.blocks.geometry;
+        // What is gained may be spread over the open blocks of all partitions first.
+        let spread = (self.blocks.partitions() - 1) * geometry.pages_per_block;
+        let mut tries = 2 * geometry.blocks_per_plane + 2 + spread;
         while self.blocks.free_blocks(plane) <= 1 {
             if tries == 0 {
                 return Err(self.full(plane));
@@ -92,6 +95,8 @@ impl Ftl {
         let Some(mut victim) = self.victim(plane) else { return Ok(()) };
         let urgent = self.blocks.free_blocks(plane) <= self.collector.urgent_blocks;
         let first = self.blocks.geometry.page_of_block(victim.block, 0);
+        // Pages stay in their partition.
+        let stream = Stream::gc(self.blocks.table.partition(victim.block));
         let mut budget = budget;
         while self.blocks.table.valid(victim.block) > 0 {
             if budget == 0 {
@@ -103,7 +108,7 @@ impl Ftl {
             let Some(owner) = self.blocks.owner(from) else { continue };
             budget -= 1;
             self.count_updates(owner, from);
-            let to = match self.blocks.program(plane, Stream::Gc, owner) {
+            let to = match self.blocks.program(plane, stream, owner) {
                 Some(to) => to,
                 None => return Err(self.full(plane)),
             };

@@ -28,7 +28,7 @@ pub mod spread;
 mod tests;
 pub mod victim;
 
-pub use blocks::{BlockTable, STREAMS, Stream};
+pub use blocks::BlockTable;
 pub use config::{
     AllocationConfig, BackgroundConfig, DedupConfig, Entries, FtlConfig, GcConfig, MappingForm, RangeError,
     RedirectionConfig, ReplicationConfig, ReplicationPolicy, SpreadConfig,

@@ -222,7 +222,7 @@ fn check(config: Config) -> Result<Resolved, ConfigError> {
             return Err(wrong(key, "0".into(), "at least 1"));
         }
     }
-    let least = flashtwin_ftl::STREAMS as u32 + 2;
+    let least = config.ftl.streams() + 2;
     if config.nand.blocks_per_plane < least {
         return Err(wrong(
             "nand.blocks_per_plane",

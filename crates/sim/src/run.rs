@@ -144,7 +144,7 @@ fn check_fit(trace: &PageTrace, resolved: &Resolved) -> Result<(), SimError> {
         ))
         .into());
     }
-    let capacity = Ftl::capacity_pages(geometry);
+    let capacity = Ftl::capacity_pages(&config.ftl, geometry);
     let footprint = u64::from(trace.footprint_pages());
     if footprint > capacity {
         let gib = |pages: u64| pages as f64 * f64::from(config.nand.page_bytes) / (1u64 << 30) as f64;
@@ -157,7 +157,7 @@ fn check_fit(trace: &PageTrace, resolved: &Resolved) -> Result<(), SimError> {
             gib(footprint),
             config.device,
             gib(capacity),
-            per_plane + 4 + per_plane / 14
+            per_plane + u64::from(config.ftl.streams()) + 1 + per_plane / 14
         ))
         .into());
     }

@@ -92,7 +92,7 @@ impl Ftl {
             _ => page.content,
         };
         let plane = self.pick_plane(page.address, loads)?;
-        let ppn = self.take_page(plane, Stream::Host, owner, ops)?;
+        let ppn = self.take_page(plane, Stream::host(0), owner, ops)?;
         if let Some(checker) = &mut self.checker {
             checker.program(ppn, u64::from(page.content))?;
         }

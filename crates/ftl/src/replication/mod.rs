@@ -14,7 +14,7 @@ use online::Online;
 use flashtwin_nand::{Geometry, NO_PPN};
 
 use crate::blocks::{Blocks, Stream};
-use crate::config::{ReplicationConfig, ReplicationPolicy};
+use crate::config::{FtlConfig, ReplicationPolicy};
 use crate::error::FtlError;
 use crate::ftl::{Ftl, Map};
 use crate::mapping::ContentMap;
@@ -37,23 +37,19 @@ pub(crate) struct Replicator {
 }
 
 impl Replicator {
-    pub(crate) fn new(
-        config: &ReplicationConfig,
-        geometry: &Geometry,
-        footprint_pages: u32,
-        seed: u64,
-    ) -> Self {
+    pub(crate) fn new(config: &FtlConfig, geometry: &Geometry, footprint_pages: u32, seed: u64) -> Self {
+        let rules = &config.replication;
         Self {
             // Rounded down: with alpha = 0 never a page more than without deduplication. Nor more
             // than the device holds: the host writes before the copies that give way are dropped.
-            budget_pages: ((f64::from(footprint_pages) * (1.0 + config.alpha)).floor() as u64)
-                .min(Ftl::capacity_pages(geometry)),
-            degree: config.degree.build(config.few_copies),
-            placement: config.placement.build(Rng::stream(seed, "replica placement")),
-            adjust_every: config.adjust_every,
+            budget_pages: ((f64::from(footprint_pages) * (1.0 + rules.alpha)).floor() as u64)
+                .min(Ftl::capacity_pages(config, geometry)),
+            degree: rules.degree.build(rules.few_copies),
+            placement: rules.placement.build(Rng::stream(seed, "replica placement")),
+            adjust_every: rules.adjust_every,
             periods: 0,
             next_plane: vec![0; geometry.chips() as usize],
-            online: (config.policy == ReplicationPolicy::OnLine).then(|| Online::new(geometry)),
+            online: (rules.policy == ReplicationPolicy::OnLine).then(|| Online::new(geometry)),
         }
     }
 }
@@ -76,7 +72,7 @@ fn chip_views(map: &ContentMap, blocks: &Blocks) -> Vec<ChipView> {
 /// The chips without any popularity or load.
 fn empty_views(blocks: &Blocks) -> impl Iterator<Item = ChipView> {
     let geometry = &blocks.geometry;
-    let limit = Blocks::plane_limit(geometry) * u64::from(geometry.planes_per_chip());
+    let limit = blocks.plane_limit() * u64::from(geometry.planes_per_chip());
     (0..geometry.chips() as usize).map(move |chip| ChipView {
         free_pages: limit.saturating_sub(blocks.chip_valid()[chip]),
         erases: blocks.chip_erases()[chip],
@@ -298,7 +294,7 @@ impl Ftl {
             .find(|&plane| self.blocks.has_room(plane));
         let Some(plane) = plane else { return Err(self.full(chip * planes)) };
         *turn = (plane + 1) % planes;
-        let to = self.take_page(plane, Stream::Replica, vpn, ops)?;
+        let to = self.take_page(plane, Stream::REPLICA, vpn, ops)?;
         let Map::Content(map) = &mut self.map else { return Ok(None) };
         take_shares(chips, map, &self.blocks, vpn);
         let from = map.home(vpn);

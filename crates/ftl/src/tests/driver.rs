@@ -67,7 +67,8 @@ impl Options {
             1 + rng.below(9),
         ];
         let geometry = geometry(levels);
-        let capacity = Ftl::capacity_pages(&geometry) as u32;
+        let config = config(&mut rng);
+        let capacity = Ftl::capacity_pages(&config, &geometry) as u32;
 
         let fullest = capacity.max(1);
         let footprint = pick(&mut rng, &[fullest, fullest * 9 / 10, fullest / 2, fullest / 5, 1]).max(1);
@@ -75,7 +76,7 @@ impl Options {
         Self {
             seed,
             levels,
-            config: config(&mut rng),
+            config,
             footprint,
             contents,
             steps: 400 + 4 * footprint.min(400),

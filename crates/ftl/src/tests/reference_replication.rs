@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use super::driver::{Driver, Options, Step, Workload};
 use crate::SpreadConfig;
-use crate::blocks::Blocks;
 use crate::ftl::Map;
 use crate::mapping::ContentMap;
 use crate::replication::degree::DegreePolicy;
@@ -155,7 +154,7 @@ fn contents(driver: &Driver, reads: &[u64]) -> BTreeMap<u32, Content> {
 fn model<'a>(driver: &Driver, options: &'a Options, reads: &[u64]) -> Model<'a> {
     let geometry = &driver.ftl.blocks.geometry;
     let planes = u64::from(geometry.planes_per_chip());
-    let room = Blocks::plane_limit(geometry) * planes;
+    let room = driver.ftl.blocks.plane_limit() * planes;
     let chip = |chip: usize| Chip {
         space: room - driver.ftl.chip_valid_pages()[chip],
         erases: driver.ftl.chip_erases()[chip],

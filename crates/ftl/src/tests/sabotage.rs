@@ -212,7 +212,7 @@ fn a_second_copy_on_one_chip_is_noticed() {
     let error = damaged(|driver| {
         let home = map(driver).home(2);
         let plane = driver.ftl.blocks.geometry.plane(home);
-        let page = driver.ftl.blocks.program(plane, Stream::Replica, 2).unwrap();
+        let page = driver.ftl.blocks.program(plane, Stream::REPLICA, 2).unwrap();
         driver.ftl.checker.as_mut().unwrap().copy(home, page).unwrap();
         map(driver).add_replica(2, 1, page);
     });
