@@ -5,5 +5,6 @@ mod commands;
 mod garbage_collection;
 mod queueing;
 mod spreading;
+mod statements;
 mod swarm;
 mod traces;

@@ -1,0 +1,288 @@
+//! What must hold between systems, whatever the trace: bounds and equalities that follow from what the
+//! systems are, on traces made here, of several kinds.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use flashtwin_ftl::Rng;
+use flashtwin_sim::{Resolved, RunResult, Suspend, resolve, run};
+use flashtwin_trace::{Op, PageTrace, Trace, TraceBuilder};
+use serde_json::Value;
+
+use crate::bench::{Bench, READ_ALL, nand, read, write};
+use crate::swarm::random_trace;
+
+/// Eight chips of one die and one plane each, so that a plane is a chip.
+const CHIPS: [u32; 6] = [4, 2, 1, 1, 200, 16];
+
+/// What a trace made here is like.
+#[derive(Debug, Clone, Copy)]
+struct Kind {
+    name: &'static str,
+    pages: u32,
+    contents: u32,
+    /// Of a hundred accesses, those that go to the first tenth of the pages and contents.
+    hot_percent: u32,
+    read_percent: u32,
+    most_pages: u32,
+    /// Requests that come together, and the mean time between such groups. Eight chips serve a page
+    /// read in 60 us and a program in 210 us each.
+    together: u32,
+    mean_ns: u32,
+}
+
+const STEADY: Kind = Kind {
+    name: "steady",
+    pages: 2_000,
+    contents: 800,
+    hot_percent: 80,
+    read_percent: 70,
+    most_pages: 1,
+    together: 1,
+    mean_ns: 30_000,
+};
+
+/// Light, heavy and bursty; much and little that is read or equal; single pages and several.
+const KINDS: [Kind; 6] = [
+    STEADY,
+    Kind { name: "reads of few contents", contents: 60, read_percent: 95, mean_ns: 12_000, ..STEADY },
+    Kind { name: "bursts", together: 40, mean_ns: 1_600_000, read_percent: 90, ..STEADY },
+    Kind { name: "writes", read_percent: 20, contents: 1_500, mean_ns: 35_000, ..STEADY },
+    Kind { name: "several pages", most_pages: 8, mean_ns: 100_000, ..STEADY },
+    Kind { name: "no favourites", hot_percent: 10, contents: 20_000, mean_ns: 25_000, ..STEADY },
+];
+
+fn skewed(rng: &mut Rng, bound: u32, hot_percent: u32) -> u32 {
+    if rng.below(100) < hot_percent { rng.below(bound / 10) } else { rng.below(bound) }
+}
+
+/// Every page is written once, slowly; then `requests` as the kind says.
+fn trace(kind: &Kind, requests: u32, seed: u64) -> Trace {
+    let mut rng = Rng::stream(seed, kind.name);
+    let mut builder = TraceBuilder::new(kind.name);
+    let mut now = 0;
+    for page in 0..u64::from(kind.pages) {
+        now += 300_000;
+        let content = skewed(&mut rng, kind.contents, kind.hot_percent);
+        builder.request(now, Op::Write, page * 4096, 4096, &[content]);
+    }
+    for request in 0..requests {
+        if request % kind.together == 0 {
+            now += i64::from(rng.below(2 * kind.mean_ns));
+        }
+        let pages = 1 + rng.below(kind.most_pages);
+        let page = skewed(&mut rng, kind.pages - pages, kind.hot_percent);
+        let is_read = rng.below(100) < kind.read_percent;
+        let ids: Vec<u32> = (0..pages).map(|_| skewed(&mut rng, kind.contents, kind.hot_percent)).collect();
+        let (op, ids) = if is_read { (Op::Read, &[][..]) } else { (Op::Write, &ids[..]) };
+        builder.request(now, op, u64::from(page) * 4096, pages * 4096, ids);
+    }
+    builder.build().unwrap()
+}
+
+/// A preset on the device of these tests, verified.
+fn system(name: &str, sets: &[(&str, &str)]) -> Resolved {
+    let sets: Vec<(String, String)> =
+        [("verify", "true")].iter().chain(sets).map(|&(key, value)| (key.into(), value.into())).collect();
+    let mut resolved = resolve(name, &sets).unwrap();
+    resolved.config.nand = nand(CHIPS);
+    resolved.device = resolved.config.nand.resolve().unwrap();
+    resolved
+}
+
+fn replay(trace: &Trace, resolved: &Resolved) -> RunResult {
+    let source = resolved.content_source(trace.has_content());
+    let pages = PageTrace::build(trace, 4096, source).unwrap();
+    run(&pages, resolved, &()).unwrap()
+}
+
+fn count(summary: &Value, group: &str, key: &str) -> u64 {
+    summary[group][key].as_u64().unwrap()
+}
+
+fn mean_read_ns(summary: &Value) -> f64 {
+    summary["response"]["read"]["mean_ns"].as_f64().unwrap()
+}
+
+fn column(result: &RunResult, table: &str, name: &str) -> Vec<u64> {
+    let column = result.table(table).unwrap().column_by_name(name).unwrap().clone();
+    column.as_primitive::<UInt64Type>().values().to_vec()
+}
+
+/// Systems that copy what is popular and read the copy on the least loaded chip.
+const REPLICATING: [&str; 2] = ["rr-ssd", "rr-ssd-online"];
+
+/// A period of a tenth of a second: several in each trace.
+const PERIOD: (&str, &str) = ("period_s", "0.1");
+
+#[test]
+fn no_redirecting_system_reads_faster_than_the_one_that_may_read_anywhere() {
+    let (mut gained, mut faster) = (0, Vec::new());
+    for (seed, kind) in (0..).zip(&KINDS) {
+        let trace = trace(kind, 8_000, seed);
+        let mean = |name, sets: &[(&str, &str)]| mean_read_ns(&replay(&trace, &system(name, sets)).summary);
+        let (oracle, home) = (mean("oracle", &[PERIOD]), mean("ca-ssd", &[PERIOD]));
+        for name in REPLICATING {
+            let found = mean(name, &[PERIOD, ("alpha", "1.0")]);
+            faster.push((kind.name, name, 1.0 - found / oracle));
+            gained += u32::from(found < home);
+        }
+        // Twins are read elsewhere as well; what is merged needs no read at all and is left out.
+        let bound = mean("static", &[("redirection.policy", "any-chip")]);
+        let twins = mean("ds-ftl", &[("merge_reads", "false")]);
+        faster.push((kind.name, "ds-ftl", 1.0 - twins / bound));
+    }
+    // The oracle knows the loads of the moment, not what comes: now and then a choice that looks worse
+    // turns out better.
+    faster.retain(|&(_, _, share)| share > 0.0);
+    assert!(faster.iter().all(|&(_, _, share)| share <= 0.01), "faster by a share: {faster:?}");
+    assert!(gained >= 6, "copies make reads faster on {gained} of 12 occasions: the bound says little");
+}
+
+#[test]
+fn copies_within_what_deduplication_saved_need_no_page_more_than_a_conventional_ssd() {
+    let mut copies = 0;
+    for (seed, kind) in (10..).zip(&KINDS) {
+        let trace = trace(kind, 4_000, seed);
+        // Every page of these traces is written and none is trimmed.
+        let summary = replay(&trace, &system("conventional", &[PERIOD])).summary;
+        let conventional = count(&summary, "space", "pages_in_use_peak");
+        assert_eq!(conventional, count(&summary, "trace", "footprint_pages"));
+        for name in REPLICATING {
+            for degree in ["popularity", "many-of-few", "few-of-many"] {
+                let sets = [PERIOD, ("alpha", "0"), ("degree", degree)];
+                let summary = replay(&trace, &system(name, &sets)).summary;
+                let used = count(&summary, "space", "pages_in_use_peak");
+                assert!(used <= conventional, "{}: {name} uses {used} of {conventional}", kind.name);
+                copies += count(&summary, "replication", "copies");
+            }
+        }
+    }
+    assert!(copies > 10_000, "only {copies} copies: nothing could have gone wrong");
+}
+
+#[test]
+fn no_chip_holds_a_content_twice() {
+    // With a plane a chip, the redundancy of planes is that of chips.
+    let mut copies = 0;
+    for (seed, kind) in (20..).zip(&KINDS) {
+        let trace = trace(kind, 4_000, seed);
+        for name in REPLICATING.into_iter().chain(["ca-ssd", "ca-ssd-inverted"]) {
+            let sets: &[_] = if name.starts_with("rr") { &[PERIOD, ("alpha", "2.0")] } else { &[PERIOD] };
+            let summary = replay(&trace, &system(name, sets)).summary;
+            assert_eq!(summary["redundancy"]["plane_mean"], 0.0, "{}: {name}", kind.name);
+            copies += summary["replication"]["copies"].as_u64().unwrap_or(0);
+        }
+    }
+    assert!(copies > 10_000, "{copies}");
+}
+
+#[test]
+fn ds_ftl_writes_to_flash_what_a_conventional_ssd_writes() {
+    for (seed, kind) in (30..).zip(&KINDS) {
+        let trace = trace(kind, 4_000, seed);
+        let written = ["conventional", "static", "ds-ftl"].map(|name| {
+            let summary = replay(&trace, &system(name, &[])).summary;
+            let host = count(&summary, "flash_writes", "host");
+            // The device is never full here, so that nothing else is written either.
+            assert_eq!(Some(host), summary["pages_programmed"].as_u64(), "{}: {name}", kind.name);
+            host
+        });
+        assert!(written.iter().all(|&pages| pages == written[0]), "{}: {written:?}", kind.name);
+    }
+}
+
+#[test]
+fn both_forms_of_the_tables_make_the_same_flash_traffic() {
+    let kinds = (0..6).map(|kind| trace(&KINDS[kind], 4_000, 40 + kind as u64));
+    let swarm = (0..20).map(|seed| random_trace(&mut Rng::stream(seed, "traffic of both forms")));
+    let mut collected = 0;
+    for trace in kinds.chain(swarm) {
+        for entries in ["unlimited", "100"] {
+            let [two_level, inverted] = ["ca-ssd", "ca-ssd-inverted"].map(|name| {
+                let mut resolved = system(name, &[("fingerprint_entries", entries)]);
+                // Little room, so that pages are moved.
+                resolved.config.nand = nand([2, 2, 2, 1, 20, 16]);
+                resolved.device = resolved.config.nand.resolve().unwrap();
+                let result = replay(&trace, &resolved);
+                let keys = ["flash_writes", "flash_reads", "erases", "response", "write_amplification"];
+                let figures = keys.map(|key| result.summary[key].clone());
+                collected += count(&result.summary, "flash_writes", "gc");
+                (figures, ["chips", "planes", "blocks", "channels"].map(|t| result.table(t).unwrap().clone()))
+            });
+            assert_eq!(two_level.0, inverted.0, "{}", trace.name);
+            assert!(two_level.1 == inverted.1, "{}", trace.name);
+        }
+    }
+    assert!(collected > 500, "{collected} pages moved");
+}
+
+#[test]
+fn reads_without_end_do_not_starve_an_erase() {
+    // One die; page 0, on one plane, is read all the time, twice as often as the die can serve. Writes to
+    // page 1 fill the few blocks of the other plane, so that blocks are erased. Each erase is stopped as often as the limit says, each
+    // time for so many reads, and then goes on to its end.
+    let (times, reads) = (3u32, 5u32);
+    let bench = Bench::new([1, 1, 1, 2, 8, 4]).holding(1).with(|bench| {
+        bench.footprint = 2;
+        bench.ftl.allocation.order = "PDWC".to_owned().try_into().unwrap();
+        bench.engine.suspend = Suspend::Erase;
+        (bench.engine.suspend_times, bench.engine.suspend_reads) = (times, reads);
+        // Without a limit, writes themselves would wait for the end of the reads.
+        bench.engine.reads_before_write = 2;
+        // Collection goes ahead of the host; behind it, it would wait for the end of the reads, stopped or not.
+        bench.ftl.gc.urgent = 7;
+    });
+    let mut asks: Vec<_> = (0..12_000).map(|nth| read(1 + nth * 30_000, 0)).collect();
+    asks.extend((0..60).map(|nth| write(nth * 3_000_000, 1, nth as u32 % 8)));
+    asks.sort_by_key(|ask| ask.time_ns);
+    let outcome = bench.serve(&asks);
+    let commands = &outcome.log.commands;
+    let erases: Vec<usize> = (0..commands.len()).filter(|&at| commands[at].1 == "erase").collect();
+    assert!(erases.len() > 5 && outcome.counts.suspensions >= u64::from(times) * erases.len() as u64);
+    // Suspend and resume times are those of the preset: 20 and 5 us.
+    let bound_ns = 1_000_100 + u64::from(times) * (u64::from(reads) * READ_ALL + 20_000 + 5_000);
+    for &at in &erases {
+        let resumes = commands[at + 1..].iter().take_while(|command| command.1 != "erase");
+        let resumes: Vec<u64> = resumes.filter(|command| command.1 == "resume").map(|c| c.0).collect();
+        assert_eq!(resumes.len(), times as usize, "stopped and gone on again so often");
+        let gone_on_ns = resumes[resumes.len() - 1];
+        // The next command starts when the erase is over.
+        let over_ns = commands[at + 1..].iter().map(|c| c.0).find(|&ns| ns > gone_on_ns).unwrap();
+        assert!(over_ns - commands[at].0 <= bound_ns, "{} ns", over_ns - commands[at].0);
+    }
+}
+
+#[test]
+fn periods_from_an_hour_to_a_week_end_when_the_clock_of_the_trace_says() {
+    let hour_ns = 3_600_000_000_000;
+    let mut rng = Rng::stream(60, "weeks");
+    let mut builder = TraceBuilder::new("three weeks");
+    for page in 0..200u64 {
+        builder.request(page as i64, Op::Write, page * 4096, 4096, &[page as u32 / 2]);
+    }
+    // Ten reads an hour for 21 days, to other favourites every day.
+    for hour in 0..21 * 24 {
+        for nth in 0..10 {
+            let page = u64::from(hour as u32 / 24 * 8 + rng.below(8));
+            builder.request(hour * hour_ns + 1_000_000 * (nth + 1), Op::Read, page * 4096, 4096, &[]);
+        }
+    }
+    let trace = builder.build().unwrap();
+    let mut before = 0.0;
+    for (seconds, periods) in [("3600", 21 * 24), ("86400", 21), ("604800", 3)] {
+        let sets = [("replay.period_s", seconds), ("alpha", "5.0"), ("adjust_every", "1")];
+        let result = replay(&trace, &system("rr-ssd", &sets));
+        let copies = column(&result, "periods", "copies");
+        assert_eq!(copies.len(), periods, "periods of {seconds} s");
+        assert_eq!(column(&result, "periods", "reads").iter().sum::<u64>(), 5_040);
+        // Whatever the period, every pass finds something to copy, but the last period has none.
+        assert_eq!(copies[periods - 1], 0);
+        assert!(seconds == "3600" || copies[..periods - 1].iter().all(|&made| made > 0), "{copies:?}");
+        assert_eq!(copies.iter().sum::<u64>(), count(&result.summary, "replication", "copies"));
+        assert_eq!(count(&result.summary, "replication", "passes"), periods as u64 - 1);
+        // Copies made from an older past serve fewer of the reads that follow.
+        let served = count(&result.summary, "page_ops", "replicated_value_reads") as f64 / 5_040.0;
+        assert!(before == 0.0 || served < before, "periods of {seconds} s: {served}, shorter ones {before}");
+        before = served;
+    }
+}
