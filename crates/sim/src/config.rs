@@ -84,6 +84,20 @@ pub enum Suspend {
     ProgramErase,
 }
 
+/// Which operations of a die go together as one multi-plane command.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MultiPlane {
+    /// None (the papers' way).
+    #[default]
+    None,
+    /// Those of the same kind on different planes, reads and programs on pages of the same number in
+    /// their blocks (ONFI 4.0: multi-plane addresses differ in plane and block only).
+    SamePage,
+    /// Those of the same kind on different planes, wherever they lie in their blocks.
+    AnyPage,
+}
+
 /// The device's clockwork.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -100,6 +114,16 @@ pub struct EngineConfig {
     /// Whether a host read that asks for what another read waits for in the queue of the same chip
     /// is served by that one (DS-FTL paper 4.3.2).
     pub merge_reads: bool,
+    /// Which waiting operations of a die start together, as one command that works on several planes:
+    /// `none`, `same-page` or `any-page`. Not with `concurrency = "plane"`, whose planes work on their
+    /// own anyway.
+    pub multi_plane: MultiPlane,
+    /// Pages of a write-back cache in controller DRAM; 0: none. A write is complete when its page has a
+    /// place there, and reaches the flash when its turn comes. Not with `write_completes = "buffered"`.
+    pub write_cache_pages: u32,
+    /// Share of the cache that may be dirty before its least recently written pages go to the flash;
+    /// above 0, up to 1.
+    pub write_cache_dirty: f64,
     /// What a read may interrupt: `none`, `erase` or `program-erase` (Wu and He, FAST '12).
     pub suspend: Suspend,
     /// Time until an interrupted program or erase stands still, in microseconds.
@@ -127,6 +151,9 @@ impl Default for EngineConfig {
             write_completes: WriteCompletes::Programmed,
             reads_before_write: 0,
             merge_reads: false,
+            multi_plane: MultiPlane::None,
+            write_cache_pages: 0,
+            write_cache_dirty: 0.5,
             suspend: Suspend::None,
             suspend_us: 20.0,
             resume_us: 5.0,

@@ -16,7 +16,7 @@ mod run;
 mod toml_doc;
 
 pub use config::{
-    Concurrency, Config, EngineConfig, LoadMeasure, PartialWrite, Preload, ReplayConfig, Suspend,
+    Concurrency, Config, EngineConfig, LoadMeasure, MultiPlane, PartialWrite, Preload, ReplayConfig, Suspend,
     WriteCompletes,
 };
 pub use error::{ConfigError, SimError};

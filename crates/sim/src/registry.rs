@@ -19,6 +19,7 @@ const PRESETS: &[(&str, &str)] = presets![
     "dynamic",
     "hipa",
     "ds-ftl",
+    "modern",
 ];
 
 /// Names of the systems compiled in.

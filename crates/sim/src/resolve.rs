@@ -6,7 +6,7 @@ use flashtwin_nand::{NandDevice, device_names, device_toml};
 use flashtwin_trace::ContentSource;
 use serde_json::{Map, Value};
 
-use crate::config::Config;
+use crate::config::{Concurrency, Config, EngineConfig, MultiPlane, WriteCompletes};
 use crate::error::ConfigError;
 use crate::registry::{system_names, system_toml};
 
@@ -202,26 +202,7 @@ fn check(config: Config) -> Result<Resolved, ConfigError> {
     }
     positive("replay.speed", config.replay.speed)?;
     positive("replay.period_s", config.replay.period_s)?;
-    let engine = &config.engine;
-    for (key, value) in [
-        ("engine.hash_us", engine.hash_us),
-        ("engine.controller_us", engine.controller_us),
-        ("engine.suspend_us", engine.suspend_us),
-        ("engine.resume_us", engine.resume_us),
-    ] {
-        if !(0.0..=1e9).contains(&value) {
-            return Err(wrong(key, value.to_string(), "a duration between 0 and 1e9 microseconds"));
-        }
-    }
-    for (key, value) in [
-        ("engine.hash_lanes", engine.hash_lanes),
-        ("engine.suspend_times", engine.suspend_times),
-        ("engine.suspend_reads", engine.suspend_reads),
-    ] {
-        if value == 0 {
-            return Err(wrong(key, "0".into(), "at least 1"));
-        }
-    }
+    check_engine(&config.engine, device.geometry.planes_per_die)?;
     let least = config.ftl.streams() + 2;
     if config.nand.blocks_per_plane < least {
         return Err(wrong(
@@ -231,6 +212,50 @@ fn check(config: Config) -> Result<Resolved, ConfigError> {
         ));
     }
     Ok(Resolved { config, device })
+}
+
+fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), ConfigError> {
+    let wrong = |key: &str, value: String, expected: &str| {
+        Err(ConfigError(format!("{key} is {value}: expected {expected}")))
+    };
+    for (key, value) in [
+        ("engine.hash_us", engine.hash_us),
+        ("engine.controller_us", engine.controller_us),
+        ("engine.suspend_us", engine.suspend_us),
+        ("engine.resume_us", engine.resume_us),
+    ] {
+        if !(0.0..=1e9).contains(&value) {
+            return wrong(key, value.to_string(), "a duration between 0 and 1e9 microseconds");
+        }
+    }
+    for (key, value) in [
+        ("engine.hash_lanes", engine.hash_lanes),
+        ("engine.suspend_times", engine.suspend_times),
+        ("engine.suspend_reads", engine.suspend_reads),
+    ] {
+        if value == 0 {
+            return wrong(key, "0".into(), "at least 1");
+        }
+    }
+    let dirty = engine.write_cache_dirty;
+    if !(dirty > 0.0 && dirty <= 1.0) {
+        return wrong("engine.write_cache_dirty", dirty.to_string(), "a share above 0, up to 1");
+    }
+    if engine.write_cache_pages > 0 && engine.write_completes == WriteCompletes::Buffered {
+        let cure = "\"programmed\" or \"transferred\" with a write cache (or engine.write_cache_pages = 0)";
+        return wrong("engine.write_completes", "\"buffered\"".into(), cure);
+    }
+    if engine.multi_plane != MultiPlane::None {
+        if engine.concurrency == Concurrency::Plane {
+            let cure = "\"none\" with engine.concurrency = \"plane\", whose planes need no common command";
+            return wrong("engine.multi_plane", "not \"none\"".into(), cure);
+        }
+        if planes_per_die > 64 {
+            let cure = "\"none\" on a device of more than 64 planes a die";
+            return wrong("engine.multi_plane", "not \"none\"".into(), cure);
+        }
+    }
+    Ok(())
 }
 
 fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {

@@ -66,7 +66,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let taken_in = arrival + self.controller_ns;
         while self.step(taken_in) {}
         self.now_ns = taken_in;
+        let held = self.hold();
         self.take_in(workload, index, arrival)?;
+        self.release(held);
         self.tell_jobs_done();
         self.failed.take().map_or(Ok(()), Err)
     }
@@ -100,6 +102,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if kind == HostOp::Trim {
             // A trim of part of a page leaves the page.
             for at in pages.filter(|&at| !trace.is_partial(index, at)) {
+                self.trim_cached(trace.lpn[at]);
                 self.controller.trim(trace.lpn[at]);
             }
             self.leave(HostOp::Trim);
@@ -120,6 +123,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 self.queue_own(false);
             }
             return Ok(());
+        }
+        if self.write_cache.is_some() {
+            return self.cache_pages(workload, index, pages, request);
         }
         for first in pages.clone().step_by(self.sampling_pages) {
             let run = first..pages.end.min(first + self.sampling_pages);
@@ -156,9 +162,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.look_ahead(trace, at);
             let partial = is_partial(at);
             self.counts.partial_writes += u64::from(partial);
-            let lpn = trace.lpn[at];
-            let address = if self.wants_address { trace.lpn_address[lpn as usize] } else { 0 };
-            let page = Host { lpn, address, content: trace.content[at] };
+            let page = self.host_page(trace, at);
             let ready_ns =
                 self.write_page(page, partial && workload.read_modify_write, sampled_ns, request)?;
             if at == sample {
@@ -168,9 +172,17 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         Ok(())
     }
 
+    /// What a page operation writes.
+    #[inline]
+    pub(super) fn host_page(&self, trace: &PageTrace, at: usize) -> Host {
+        let lpn = trace.lpn[at];
+        let address = if self.wants_address { trace.lpn_address[lpn as usize] } else { 0 };
+        Host { lpn, address, content: trace.content[at] }
+    }
+
     /// Lets the controller ask for the memory that the next page operations will need.
     #[inline]
-    fn look_ahead(&self, trace: &PageTrace, at: usize) {
+    pub(super) fn look_ahead(&self, trace: &PageTrace, at: usize) {
         if let (Some(&lpn), Some(&content)) = (trace.lpn.get(at + FAR), trace.content.get(at + FAR)) {
             self.controller.prefetch_far(lpn, content);
             if self.wants_address {
@@ -183,6 +195,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     #[inline]
     fn read_page(&mut self, lpn: u32, request: u32) -> Result<(), SimError> {
+        if self.read_cached(lpn, request) {
+            return Ok(());
+        }
         let (controller, loads, _) = self.controller_and_loads();
         match controller.read(lpn, &loads)? {
             ReadOutcome::Flash { target, data, .. } => {
@@ -249,14 +264,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             // The controller's own work is load only while it is in service.
             Queue::Background | Queue::Idle => {}
         }
-        self.dispatch(unit);
+        self.dispatch_or_hold(unit);
         slot
     }
 
     /// Writes a page that is not hashed before `sampled_ns`; returns when its hash is ready, or now
     /// for a page that is hashed when its old page has been read.
     #[inline]
-    fn write_page(
+    pub(super) fn write_page(
         &mut self,
         page: Host,
         partial: bool,
@@ -343,6 +358,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             return;
         }
         let ordered = std::mem::take(&mut self.own_ops);
+        let held = self.hold();
         for order in &ordered {
             let work = match order.kind {
                 OpKind::Read => Work::OwnRead,
@@ -361,6 +377,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             let idle = job != NO_JOB && !urgent && !offline;
             self.enqueue(unit, if idle { Queue::Idle } else { Queue::Background }, op);
         }
+        self.release(held);
         self.own_ops = ordered;
         self.own_ops.clear();
     }

@@ -64,6 +64,11 @@ impl HashUnit {
         self.ready.front().map_or(u64::MAX, |ready| ready.0)
     }
 
+    /// Takes what is ready at this very time, if anything is.
+    pub(crate) fn pop_at(&mut self, time_ns: u64) -> Option<(u64, Hashed)> {
+        if self.next_time() == time_ns { self.pop() } else { None }
+    }
+
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(u64, Hashed)> {
         self.ready.pop_front()

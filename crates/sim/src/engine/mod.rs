@@ -13,10 +13,12 @@ mod hash_unit;
 mod jobs;
 mod loads;
 mod merging;
+mod multi_plane;
 mod pool;
 mod service;
 mod suspension;
 mod unit;
+mod write_cache;
 
 use flashtwin_ftl::{Cause, FlashOp, FtlError, LoadView};
 use flashtwin_nand::{FlashArray, Geometry, NandDevice, Timing};
@@ -30,9 +32,11 @@ use bus::Bus;
 use hash_unit::{HashUnit, Hashed};
 use loads::Loads;
 use merging::Merging;
+use multi_plane::Together;
 use pool::{Op, Pool, Request};
 use suspension::Suspension;
 use unit::{Stage, Unit};
+use write_cache::WriteCache;
 
 pub use arrival::Workload;
 
@@ -143,6 +147,14 @@ pub struct EngineCounts {
     pub merged_reads: u64,
     /// Times that a program or an erase was stopped for reads.
     pub suspensions: u64,
+    /// Commands that worked on several planes.
+    pub multi_plane_commands: u64,
+    /// Operations that those commands carried out.
+    pub multi_plane_ops: u64,
+    /// Page reads served by the write cache.
+    pub cache_reads: u64,
+    /// Page writes that never left the write cache: their page was written again or trimmed before.
+    pub absorbed_writes: u64,
 }
 
 impl EngineCounts {
@@ -161,6 +173,10 @@ impl EngineCounts {
             }),
             merged_reads: self.merged_reads - before.merged_reads,
             suspensions: self.suspensions - before.suspensions,
+            multi_plane_commands: self.multi_plane_commands - before.multi_plane_commands,
+            multi_plane_ops: self.multi_plane_ops - before.multi_plane_ops,
+            cache_reads: self.cache_reads - before.cache_reads,
+            absorbed_writes: self.absorbed_writes - before.absorbed_writes,
         }
     }
 }
@@ -190,6 +206,8 @@ pub struct Engine<C, O> {
     write_completes: WriteCompletes,
     reads_before_write: u32,
     suspension: Suspension,
+    together: Together,
+    write_cache: Option<WriteCache>,
     controller_ns: u64,
     wants_address: bool,
     /// Pages of a write that share a sample.
@@ -254,6 +272,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             write_completes: config.write_completes,
             reads_before_write: config.reads_before_write,
             suspension: Suspension::new(config),
+            together: Together::new(config.multi_plane, geometry.planes_per_die, planes_per_unit),
+            write_cache: WriteCache::of(config),
             controller_ns: config.controller_ns(),
             own_ops: Vec::new(),
             jobs_done: Vec::new(),
@@ -339,16 +359,29 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             }
         } else if let Some((time_ns, what)) = self.hash.as_mut().and_then(HashUnit::pop) {
             self.now_ns = time_ns;
-            match what {
-                Hashed::Wake(unit) => {
-                    self.load_up(unit, false);
-                    self.dispatch(unit);
+            let held = self.hold();
+            self.hashed(what);
+            if held.holds() {
+                // What is hashed at the same time may go to the flash as one command.
+                while let Some((_, what)) = self.hash.as_mut().and_then(|hash| hash.pop_at(time_ns)) {
+                    self.hashed(what);
                 }
-                Hashed::Complete(request) => self.complete_hashed(request),
             }
+            self.release(held);
         }
         self.tell_jobs_done();
         true
+    }
+
+    #[inline]
+    fn hashed(&mut self, what: Hashed) {
+        match what {
+            Hashed::Wake(unit) => {
+                self.load_up(unit, false);
+                self.dispatch_or_hold(unit);
+            }
+            Hashed::Complete(request) => self.complete_hashed(request),
+        }
     }
 
     fn complete_hashed(&mut self, request: u32) {
@@ -366,9 +399,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if entry.pages_left > 0 {
             return;
         }
-        debug_assert_eq!(split.total_ns(), self.now_ns - entry.arrival_ns, "{split:?}");
-        let is_read = entry.is_read;
+        debug_assert!(split.total_ns() == self.now_ns - entry.arrival_ns, "{split:?}");
+        let (is_read, destages) = (entry.is_read, entry.destages);
         self.requests.remove(request);
+        if destages != pool::NONE {
+            return self.destaged(destages);
+        }
         self.leave(if is_read { HostOp::Read } else { HostOp::Write });
         self.observer.completed(is_read, split);
     }
@@ -387,11 +423,13 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.now_ns = self.now_ns.max(time_ns);
     }
 
-    /// Serves everything that is under way.
+    /// Serves everything that is under way; what the write cache holds goes to the flash last.
     ///
     /// # Errors
     /// What the controller reports, or a rule of the medium that was broken.
     pub fn drain(&mut self) -> Result<(), SimError> {
+        while self.step(FOREVER) {}
+        self.flush_cache()?;
         while self.step(FOREVER) {}
         self.failed.take().map_or(Ok(()), Err)
     }

@@ -87,6 +87,8 @@ pub(crate) struct Request {
     pub(crate) arrival_ns: u64,
     pub(crate) pages_left: u32,
     pub(crate) is_read: bool,
+    /// Not the host's: the page of the write cache that it brings to the flash.
+    pub(crate) destages: u32,
     next: u32,
 }
 
@@ -123,7 +125,12 @@ impl Slot for Request {
 
 impl Request {
     pub(crate) fn new(arrival_ns: u64, pages_left: u32, is_read: bool) -> Self {
-        Self { arrival_ns, pages_left, is_read, next: NONE }
+        Self { arrival_ns, pages_left, is_read, destages: NONE, next: NONE }
+    }
+
+    /// A page of the write cache on its way to the flash.
+    pub(crate) fn destaging(now_ns: u64, page: u32) -> Self {
+        Self { destages: page, ..Self::new(now_ns, 1, false) }
     }
 }
 

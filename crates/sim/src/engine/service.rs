@@ -28,7 +28,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 return self.resume(unit);
             }
             let op = self.units[unit as usize].pop(queue, &self.ops);
-            if self.start(unit, op) {
+            if self.start(unit, queue, op) {
                 return;
             }
         }
@@ -68,7 +68,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Whether everything that the operation must follow has happened.
     #[inline]
-    fn may_start(&self, op: u32) -> bool {
+    pub(super) fn may_start(&self, op: u32) -> bool {
         let op = &self.ops[op];
         match op.work {
             Work::HostRead | Work::ReadBeforeWrite | Work::OwnRead => true,
@@ -88,22 +88,18 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Starts an operation; `false` when it took no time and the unit is still idle.
     #[inline]
-    fn start(&mut self, unit: u32, slot: u32) -> bool {
+    fn start(&mut self, unit: u32, queue: Queue, slot: u32) -> bool {
         let now = self.now_ns;
         let op = &mut self.ops[slot];
         op.start_ns = now;
+        op.next = NONE;
         let op = *op;
         if op.offline || (op.work == Work::OwnRead && !self.flash_has(&op)) {
             self.carry_out_at_once(slot, &op);
             return false;
         }
-        if op.work as u8 >= Work::OwnRead as u8 {
-            // The controller's own work is load while it is in service, not while it waits.
-            self.load_up(unit, false);
-        }
-        if op.work == Work::HostRead {
-            self.close_party(&op);
-        }
+        self.take_up(unit, &op);
+        let planes = self.take_up_companions(unit, queue, slot);
         let state = &mut self.units[unit as usize];
         state.current = slot;
         state.busy_since_ns = now;
@@ -111,36 +107,51 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let (command, transfer) = (self.timing.command_ns, self.timing.transfer_ns);
         let (stage, until, what) = match op.work {
             Work::HostRead | Work::ReadBeforeWrite | Work::OwnRead => {
-                (Stage::Sensing, bus.command(now, command) + self.timing.read_ns, "read")
+                (Stage::Sensing, bus.command(now, planes * command) + self.timing.read_ns, "read")
             }
             Work::HostProgram if self.write_completes == WriteCompletes::Transferred => {
-                (Stage::DataIn, bus.transfer(now, command + transfer), "program")
+                (Stage::DataIn, bus.transfer(now, planes * (command + transfer)), "program")
             }
             Work::HostProgram | Work::OwnProgram => {
-                (Stage::Busy, bus.transfer(now, command + transfer) + self.timing.program_ns, "program")
+                let data_in = bus.transfer(now, planes * (command + transfer));
+                (Stage::Busy, data_in + self.timing.program_ns, "program")
             }
-            Work::OwnErase => (Stage::Busy, bus.command(now, command) + self.timing.erase_ns, "erase"),
+            Work::OwnErase => {
+                (Stage::Busy, bus.command(now, planes * command) + self.timing.erase_ns, "erase")
+            }
         };
         state.stage = stage;
         state.reading = matches!(op.work, Work::HostRead | Work::ReadBeforeWrite);
         // What follows the stage that begins now: data out of the register, or the array's part.
         state.busy_until_ns = until
             + match stage {
-                Stage::Sensing => transfer,
+                Stage::Sensing => planes * transfer,
                 Stage::DataIn => self.timing.program_ns,
                 _ => 0,
             };
         state.lost_ns = 0;
         self.note_suspendable(unit, op.work, 0);
         self.expect(unit, until);
-        self.observer.started(now, what, unit, op.ppn);
+        self.tell_started(slot, what, unit);
         true
+    }
+
+    /// An operation is taken up by its unit.
+    #[inline]
+    pub(super) fn take_up(&mut self, unit: u32, op: &Op) {
+        if op.work as u8 >= Work::OwnRead as u8 {
+            // The controller's own work is load while it is in service, not while it waits.
+            self.load_up(unit, false);
+        }
+        if op.work == Work::HostRead {
+            self.close_party(op);
+        }
     }
 
     /// Whether the page that an own read asks for is in the flash. It may still be in controller RAM;
     /// the page of a job that waited may as well be gone, and then nobody wants it any more.
     #[inline]
-    fn flash_has(&self, op: &Op) -> bool {
+    pub(super) fn flash_has(&self, op: &Op) -> bool {
         self.flash.is_programmed(&self.geometry, op.ppn)
             && (op.job == NO_JOB || self.blocks.life(self.geometry.block_index(op.ppn)) == op.life)
     }
@@ -176,15 +187,26 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         match state.stage {
             Stage::Sensing => {
                 state.stage = Stage::DataOut;
-                let until = self.buses[state.channel as usize].transfer(now, self.timing.transfer_ns);
-                self.expect(unit, until);
+                let (first, channel) = (state.current, state.channel as usize);
+                let others_ns = self.planes_after(first) * self.timing.transfer_ns;
+                let until = self.buses[channel].transfer(now, others_ns + self.timing.transfer_ns);
+                self.expect(unit, until - others_ns);
             }
             Stage::DataIn => {
                 state.stage = Stage::Busy;
-                let slot = state.current;
+                let first = state.current;
                 self.expect(unit, now + self.timing.program_ns);
-                let split = self.split(slot, 0);
-                self.page_done(self.ops[slot].request, split);
+                self.each_of_command(first, |engine, slot| {
+                    let split = engine.split(slot, 0);
+                    engine.page_done(engine.ops[slot].request, split);
+                });
+            }
+            Stage::DataOut if self.ops[state.current].next != NONE => {
+                // The data of one plane are out, those of the next follow.
+                let slot = state.current;
+                state.current = self.ops[slot].next;
+                self.expect(unit, now + self.timing.transfer_ns);
+                self.complete(unit, slot);
             }
             Stage::DataOut | Stage::Busy | Stage::Idle => self.finish(unit),
             Stage::Suspending => self.suspended(unit),
@@ -193,10 +215,17 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     fn finish(&mut self, unit: u32) {
         let state = &mut self.units[unit as usize];
-        let slot = state.current;
+        let first = state.current;
         state.stage = Stage::Idle;
         state.busy_ns += self.now_ns - state.busy_since_ns;
-        let chip = state.chip;
+        self.each_of_command(first, |engine, slot| engine.complete(unit, slot));
+        self.dispatch(unit);
+    }
+
+    /// One operation of the command in service is complete.
+    #[inline]
+    fn complete(&mut self, unit: u32, slot: u32) {
+        let chip = self.units[unit as usize].chip;
         let op = self.ops[slot];
         let is_read = matches!(op.work, Work::HostRead | Work::ReadBeforeWrite);
         self.load_down(unit, is_read);
@@ -237,7 +266,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             Work::OwnRead => self.ops.remove(slot),
         }
         self.note_job_done(&op);
-        self.dispatch(unit);
     }
 
     /// Where the time of the operation that ends now went.

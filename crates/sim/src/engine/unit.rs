@@ -107,6 +107,20 @@ impl Unit {
         list.tail = op;
     }
 
+    /// Takes out the operation that follows `before`.
+    pub(crate) fn pop_after(&mut self, queue: Queue, before: u32, ops: &mut Pool<Op>) -> u32 {
+        if before == NONE {
+            return self.pop(queue, ops);
+        }
+        let op = ops[before].next;
+        ops[before].next = ops[op].next;
+        let list = &mut self.lists[queue as usize];
+        if list.tail == op {
+            list.tail = before;
+        }
+        op
+    }
+
     #[inline]
     pub(crate) fn pop(&mut self, queue: Queue, ops: &Pool<Op>) -> u32 {
         let list = &mut self.lists[queue as usize];

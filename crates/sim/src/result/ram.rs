@@ -44,6 +44,7 @@ pub(crate) fn ram(resolved: &Resolved, sizes: &TableSizes) -> Value {
         "vpn_to_ppn_bytes": parts.vpn_to_ppn, "fingerprint_store_bytes": parts.fingerprints,
         "replica_lists_bytes": parts.replicas, "inverse_tables_bytes": parts.inverse,
         "filter_bytes": parts.filters, "twin_lists_bytes": parts.twins,
+        "write_cache_bytes": u64::from(config.engine.write_cache_pages) * u64::from(config.nand.page_bytes),
         "total_bytes": parts.total(), "page_map_bytes": page_map,
         "two_level_total_bytes": totals.map(|totals| totals.0), "inverted_total_bytes": totals.map(|totals| totals.1),
     })

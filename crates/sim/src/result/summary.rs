@@ -20,6 +20,8 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
     all.add(writes);
     let sizes = ftl.table_sizes();
     let footprint = u64::from(trace.footprint_pages());
+    // What the write cache kept from the controller, the host wrote all the same.
+    let host_pages = counters.host_pages_written + counts.absorbed_writes;
     json!({
         "flashtwin": env!("CARGO_PKG_VERSION"),
         "system": config.name,
@@ -56,6 +58,11 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
             "redirected_reads": counts.redirected_reads,
             "redirected_writes": counters.redirected_writes,
             "merged_reads": counts.merged_reads,
+            "cache_reads": counts.cache_reads,
+            "absorbed_writes": counts.absorbed_writes,
+            "suspensions": counts.suspensions,
+            "multi_plane_commands": counts.multi_plane_commands,
+            "multi_plane_ops": counts.multi_plane_ops,
             "duplicate_writes": counters.duplicate_writes,
             "partial_writes": counts.partial_writes,
             "new_value_reads": counters.new_value_reads,
@@ -66,8 +73,9 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
         "flash_reads": flash_reads(counters, counts),
         "flash_writes": flash_writes(counters),
         "pages_programmed": counters.pages_programmed(),
-        "host_pages_written": counters.host_pages_written,
-        "write_amplification": counters.write_amplification(),
+        "host_pages_written": host_pages,
+        "write_amplification": (host_pages > 0)
+            .then(|| counters.pages_programmed() as f64 / host_pages as f64),
         "erases": erases(run),
         "dedup": dedup(run),
         "replication": replication(run),

@@ -3,8 +3,10 @@
 mod bench;
 mod commands;
 mod garbage_collection;
+mod multi_plane;
 mod queueing;
 mod spreading;
 mod statements;
 mod swarm;
 mod traces;
+mod write_cache;

@@ -13,7 +13,7 @@ use flashtwin_ftl::spread::{SpreadConfig, SpreadPolicy};
 use flashtwin_ftl::victim::VictimPolicy;
 use flashtwin_ftl::{Cause, Entries, Ftl, FtlConfig, Host, LoadView, MappingForm, ReplicationPolicy, Rng};
 use flashtwin_sim::{
-    Concurrency, EngineConfig, LoadMeasure, PartialWrite, Preload, Resolved, RunResult, Suspend,
+    Concurrency, EngineConfig, LoadMeasure, MultiPlane, PartialWrite, Preload, Resolved, RunResult, Suspend,
     WriteCompletes, resolve, run,
 };
 use flashtwin_trace::{ContentSource, Op, PageTrace, Trace, TraceBuilder};
@@ -57,7 +57,7 @@ pub(crate) fn random_trace(rng: &mut Rng) -> Trace {
 }
 
 fn random_engine(rng: &mut Rng) -> EngineConfig {
-    EngineConfig {
+    let mut engine = EngineConfig {
         concurrency: pick(rng, &[Concurrency::Chip, Concurrency::Die, Concurrency::Plane]),
         load: pick(rng, &[LoadMeasure::QueueLength, LoadMeasure::ReadsWaiting, LoadMeasure::ExpectedWait]),
         write_completes: pick(
@@ -74,6 +74,20 @@ fn random_engine(rng: &mut Rng) -> EngineConfig {
         controller_us: pick(rng, &[0.0, 0.0, 1.5, 400.0]),
         hash_us: pick(rng, &[0.0, 12.0, 300.0]),
         hash_lanes: pick(rng, &[1, 2, 7]),
+        ..EngineConfig::default()
+    };
+    // What does not go together is refused.
+    if engine.concurrency != Concurrency::Plane {
+        engine.multi_plane = pick(rng, &[MultiPlane::None, MultiPlane::SamePage, MultiPlane::AnyPage]);
+    }
+    engine
+}
+
+/// A write cache, now and then; it changes what the controller sees, and when.
+fn random_cache(rng: &mut Rng, engine: &mut EngineConfig) {
+    if engine.write_completes != WriteCompletes::Buffered {
+        engine.write_cache_pages = pick(rng, &[0, 1, 5, 40, 10_000]);
+        engine.write_cache_dirty = pick(rng, &[0.01, 0.5, 1.0]);
     }
 }
 
@@ -94,6 +108,7 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     let config = &mut resolved.config;
     (config.verify, config.seed) = (true, rng.next_u64());
     config.engine = random_engine(rng);
+    random_cache(rng, &mut config.engine);
     let ftl = &mut config.ftl;
     if rng.below(4) > 0 {
         ftl.mapping = MappingForm::Content;
@@ -169,6 +184,11 @@ fn check(trace: &PageTrace, resolved: &Resolved, result: &RunResult) {
     assert_eq!(n("requests.completed"), trace.requests() as u64);
     let page_ops = n("page_ops.read") + n("page_ops.write") + n("page_ops.trim");
     assert_eq!(page_ops, trace.page_ops() as u64);
+    // Every page reaches the controller or is absorbed by the write cache.
+    assert_eq!(n("host_pages_written"), n("page_ops.write"));
+    let commands = n("page_ops.multi_plane_commands");
+    let planes = u64::from(resolved.device.geometry.planes_per_die);
+    assert!((2 * commands..=planes * commands).contains(&n("page_ops.multi_plane_ops")));
     for kind in ["read", "write", "all"] {
         check_response(&summary["response"][kind]);
     }
@@ -268,8 +288,11 @@ fn any_system_completes_and_accounts_for_any_trace() {
         "spread.twins_found",
         "spread.comparisons_void",
         "spread.jobs_dropped",
+        "page_ops.multi_plane_commands",
+        "page_ops.cache_reads",
+        "page_ops.absorbed_writes",
     ];
-    let mut reached = [0; 9];
+    let mut reached = [0; 12];
     for seed in 0..500 {
         let mut rng = Rng::stream(seed, "sim swarm");
         let trace = random_trace(&mut rng);
@@ -292,6 +315,8 @@ fn any_system_completes_and_accounts_for_any_trace() {
 
 /// Copies and fingerprints that wait for idle time depend on when there is some.
 fn without_idle_time(resolved: &mut Resolved) {
+    // What leaves the write cache, and when, depends on when requests come.
+    resolved.config.engine.write_cache_pages = 0;
     resolved.config.ftl.dedup.out_of_line = OutOfLinePolicy::None;
     let policy = &mut resolved.config.ftl.replication.policy;
     if *policy == ReplicationPolicy::OnLine {

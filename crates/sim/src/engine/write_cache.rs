@@ -1,0 +1,457 @@
+//! A write-back cache in controller DRAM: writes are complete when their page has a place in it, pages
+//! written again before they leave it are programmed once, and reads of what it holds need no flash.
+//!
+//! As in DRAM-buffered drives since H. Kim, S. Ahn, "BPLRU", FAST '08, here with single pages and plain
+//! LRU of writes. Hashing, deduplication and allocation happen when a page leaves for the flash.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use flashtwin_ftl::Host;
+
+use super::pool::{NONE, Request};
+use super::{Controller, Engine, Observer, Split, Workload};
+use crate::config::EngineConfig;
+use crate::error::SimError;
+
+/// A page in the cache.
+#[derive(Debug, Clone, Copy)]
+struct Page {
+    host: Host,
+    /// Neighbours in the list that it is on.
+    before: u32,
+    after: u32,
+    /// Versions of it on their way to the flash.
+    flights: u32,
+    /// Newer than what the flash has or is about to get.
+    dirty: bool,
+    /// Only part of it was written: the rest is on flash.
+    partial: bool,
+    /// Trimmed; its place is taken until its flights are over.
+    gone: bool,
+}
+
+/// Ends of a doubly linked list of pages, oldest first.
+#[derive(Debug, Clone, Copy)]
+struct List {
+    oldest: u32,
+    newest: u32,
+}
+
+impl List {
+    const EMPTY: Self = Self { oldest: NONE, newest: NONE };
+}
+
+/// Where a write found its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Taken {
+    /// The page was there and had not left for the flash yet.
+    absorbed: bool,
+    /// There is no place: the write is complete when one is given up.
+    waits: bool,
+}
+
+/// The cache. Pages beyond its capacity are those of writes that wait for a place.
+#[derive(Debug)]
+pub(super) struct WriteCache {
+    capacity: u32,
+    most_dirty: u32,
+    /// Place of each logical page, [`NONE`] for those that are not here.
+    place: Vec<u32>,
+    pages: Vec<Page>,
+    free: Vec<u32>,
+    dirty: List,
+    dirty_pages: u32,
+    clean: List,
+    /// Requests whose page waits for a place, in order.
+    waiting: VecDeque<u32>,
+}
+
+impl WriteCache {
+    pub(super) fn of(config: &EngineConfig) -> Option<Self> {
+        let capacity = config.write_cache_pages;
+        (capacity > 0).then(|| Self {
+            capacity,
+            most_dirty: (f64::from(capacity) * config.write_cache_dirty) as u32,
+            place: Vec::new(),
+            pages: Vec::new(),
+            free: Vec::new(),
+            dirty: List::EMPTY,
+            dirty_pages: 0,
+            clean: List::EMPTY,
+            waiting: VecDeque::new(),
+        })
+    }
+
+    fn held(&self) -> u32 {
+        (self.pages.len() - self.free.len()) as u32
+    }
+
+    fn find(&self, lpn: u32) -> Option<u32> {
+        self.place.get(lpn as usize).copied().filter(|&at| at != NONE)
+    }
+
+    fn push(&mut self, dirty: bool, at: u32) {
+        let list = if dirty { &mut self.dirty } else { &mut self.clean };
+        let newest = std::mem::replace(&mut list.newest, at);
+        match newest {
+            NONE => list.oldest = at,
+            newest => self.pages[newest as usize].after = at,
+        }
+        (self.pages[at as usize].before, self.pages[at as usize].after) = (newest, NONE);
+        self.dirty_pages += u32::from(dirty);
+    }
+
+    fn unlink(&mut self, dirty: bool, at: u32) {
+        let Page { before, after, .. } = self.pages[at as usize];
+        let list = if dirty { &mut self.dirty } else { &mut self.clean };
+        match before {
+            NONE => list.oldest = after,
+            before => self.pages[before as usize].after = after,
+        }
+        match after {
+            NONE => list.newest = before,
+            after => self.pages[after as usize].before = before,
+        }
+        self.dirty_pages -= u32::from(dirty);
+    }
+
+    /// Takes a page off the list that it is on.
+    fn take_off(&mut self, at: u32) {
+        let page = self.pages[at as usize];
+        if page.dirty || page.flights == 0 {
+            self.unlink(page.dirty, at);
+        }
+    }
+
+    fn forget(&mut self, at: u32) {
+        self.place[self.pages[at as usize].host.lpn as usize] = NONE;
+    }
+
+    /// The host writes a page.
+    fn write(&mut self, host: Host, partial: bool) -> Taken {
+        if let Some(at) = self.find(host.lpn) {
+            let absorbed = self.pages[at as usize].dirty;
+            self.take_off(at);
+            let page = &mut self.pages[at as usize];
+            page.partial &= partial;
+            (page.host, page.dirty) = (host, true);
+            self.push(true, at);
+            return Taken { absorbed, waits: false };
+        }
+        if self.held() >= self.capacity && self.clean.oldest != NONE {
+            let at = self.clean.oldest;
+            self.unlink(false, at);
+            self.forget(at);
+            self.free.push(at);
+        }
+        let waits = self.held() >= self.capacity;
+        let page = Page { host, before: NONE, after: NONE, flights: 0, dirty: true, partial, gone: false };
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.pages[at as usize] = page;
+                at
+            }
+            None => {
+                self.pages.push(page);
+                self.pages.len() as u32 - 1
+            }
+        };
+        if self.place.len() <= host.lpn as usize {
+            self.place.resize((host.lpn as usize + 1).next_power_of_two(), NONE);
+        }
+        self.place[host.lpn as usize] = at;
+        self.push(true, at);
+        Taken { absorbed: false, waits }
+    }
+
+    /// Whether the whole page is here.
+    fn has(&self, lpn: u32) -> bool {
+        self.find(lpn).is_some_and(|at| !self.pages[at as usize].partial)
+    }
+
+    /// The host trims a page. Returns whether it was dirty, and the request that gets its place.
+    fn trim(&mut self, lpn: u32) -> (bool, Option<u32>) {
+        let Some(at) = self.find(lpn) else { return (false, None) };
+        self.take_off(at);
+        self.forget(at);
+        let page = &mut self.pages[at as usize];
+        let dirty = std::mem::replace(&mut page.dirty, false);
+        page.gone = true;
+        if page.flights > 0 {
+            return (dirty, None);
+        }
+        self.free.push(at);
+        (dirty, self.waiting.pop_front())
+    }
+
+    /// The page that must leave for the flash, if more are dirty than may be; all of them in the end.
+    fn next_to_leave(&mut self, most_dirty: u32) -> Option<(u32, Host, bool)> {
+        if self.dirty_pages <= most_dirty {
+            return None;
+        }
+        let at = self.dirty.oldest;
+        self.unlink(true, at);
+        let page = &mut self.pages[at as usize];
+        page.flights += 1;
+        page.dirty = false;
+        Some((at, page.host, page.partial))
+    }
+
+    /// A version of a page has reached the flash. Returns the request that gets its place, if it is
+    /// given up.
+    fn arrived(&mut self, at: u32) -> Option<u32> {
+        let page = &mut self.pages[at as usize];
+        page.flights -= 1;
+        if page.flights > 0 || page.dirty {
+            return None;
+        }
+        if !page.gone {
+            // Its rest was read on the way.
+            page.partial = false;
+            if self.waiting.is_empty() {
+                self.push(false, at);
+                return None;
+            }
+            self.forget(at);
+        }
+        self.free.push(at);
+        self.waiting.pop_front()
+    }
+}
+
+impl<C: Controller, O: Observer> Engine<C, O> {
+    /// Pages of a host's write find a place in the cache, one by one.
+    pub(super) fn cache_pages(
+        &mut self,
+        workload: &Workload<'_>,
+        index: usize,
+        pages: Range<usize>,
+        request: u32,
+    ) -> Result<(), SimError> {
+        for at in pages {
+            self.look_ahead(workload.trace, at);
+            let partial = workload.trace.is_partial(index, at);
+            self.counts.partial_writes += u64::from(partial);
+            let page = self.host_page(workload.trace, at);
+            let Some(cache) = &mut self.write_cache else { continue };
+            let taken = cache.write(page, partial && workload.read_modify_write);
+            self.counts.absorbed_writes += u64::from(taken.absorbed);
+            if taken.waits {
+                cache.waiting.push_back(request);
+            } else {
+                self.complete_cached(request);
+            }
+            self.destage(None)?;
+        }
+        Ok(())
+    }
+
+    /// Sends the least recently written pages to the flash while more than `most_dirty` (by default
+    /// what the configuration says) are dirty.
+    fn destage(&mut self, most_dirty: Option<u32>) -> Result<(), SimError> {
+        while let Some(cache) = &mut self.write_cache {
+            let most_dirty = most_dirty.unwrap_or(cache.most_dirty);
+            let Some((at, page, partial)) = cache.next_to_leave(most_dirty) else { break };
+            let request = self.requests.insert(Request::destaging(self.now_ns, at));
+            self.write_page(page, partial, 0, request)?;
+        }
+        Ok(())
+    }
+
+    /// Everything that is dirty goes to the flash.
+    pub(super) fn flush_cache(&mut self) -> Result<(), SimError> {
+        let held = self.hold();
+        let flushed = self.destage(Some(0));
+        self.release(held);
+        flushed
+    }
+
+    /// A page of the cache has been programmed, or was found to be a duplicate.
+    pub(super) fn destaged(&mut self, at: u32) {
+        if let Some(request) = self.write_cache.as_mut().and_then(|cache| cache.arrived(at)) {
+            self.complete_cached(request);
+        }
+    }
+
+    /// A page has found its place: what it waited for that is queueing.
+    fn complete_cached(&mut self, request: u32) {
+        let waited_ns = self.now_ns - self.requests[request].arrival_ns;
+        let controller_ns = self.controller_ns;
+        let split = Split { controller_ns, queueing_ns: waited_ns - controller_ns, ..Split::default() };
+        self.page_done(request, split);
+    }
+
+    /// Serves a host's read of a page from the cache. Returns whether it is there.
+    #[inline]
+    pub(super) fn read_cached(&mut self, lpn: u32, request: u32) -> bool {
+        if !self.write_cache.as_ref().is_some_and(|cache| cache.has(lpn)) {
+            return false;
+        }
+        self.counts.cache_reads += 1;
+        self.complete_cached(request);
+        true
+    }
+
+    /// What the cache has of a page is not wanted any more.
+    pub(super) fn trim_cached(&mut self, lpn: u32) {
+        let Some(cache) = &mut self.write_cache else { return };
+        let (dirty, next) = cache.trim(lpn);
+        self.counts.absorbed_writes += u64::from(dirty);
+        if let Some(request) = next {
+            self.complete_cached(request);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{HashMap, HashSet};
+
+    use flashtwin_ftl::Rng;
+
+    use super::*;
+
+    /// The same rules on plain lists: dirty and clean pages oldest first, versions under way by name.
+    #[derive(Default)]
+    struct Naive {
+        capacity: usize,
+        dirty: Vec<u32>,
+        clean: Vec<u32>,
+        /// Names of versions on their way, with their page unless it was trimmed since.
+        flights: HashMap<u32, Option<u32>>,
+        /// Trimmed pages of which versions are under way take a place each, by the version that is last.
+        gone: Vec<HashSet<u32>>,
+        partial: HashSet<u32>,
+        waiting: Vec<u32>,
+    }
+
+    impl Naive {
+        fn flies(&self, lpn: u32) -> bool {
+            self.flights.values().any(|&page| page == Some(lpn))
+        }
+
+        fn held(&self) -> usize {
+            let flying: HashSet<u32> = self.flights.values().copied().flatten().collect();
+            let listed: HashSet<u32> = self.dirty.iter().chain(&self.clean).copied().collect();
+            flying.union(&listed).count() + self.gone.len()
+        }
+
+        fn write(&mut self, lpn: u32, partial: bool) -> Taken {
+            let there = self.dirty.contains(&lpn) || self.clean.contains(&lpn) || self.flies(lpn);
+            let absorbed = self.dirty.contains(&lpn);
+            if !there && self.held() >= self.capacity && !self.clean.is_empty() {
+                let out = self.clean.remove(0);
+                self.partial.remove(&out);
+            }
+            let waits = !there && self.held() >= self.capacity;
+            if !partial {
+                self.partial.remove(&lpn);
+            } else if !there {
+                self.partial.insert(lpn);
+            }
+            self.dirty.retain(|&page| page != lpn);
+            self.clean.retain(|&page| page != lpn);
+            self.dirty.push(lpn);
+            Taken { absorbed, waits }
+        }
+
+        fn give_up_place(&mut self) -> Option<u32> {
+            (!self.waiting.is_empty()).then(|| self.waiting.remove(0))
+        }
+
+        fn trim(&mut self, lpn: u32) -> (bool, Option<u32>) {
+            let there = self.dirty.contains(&lpn) || self.clean.contains(&lpn) || self.flies(lpn);
+            let dirty = self.dirty.contains(&lpn);
+            self.dirty.retain(|&page| page != lpn);
+            self.clean.retain(|&page| page != lpn);
+            self.partial.remove(&lpn);
+            let names: HashSet<u32> =
+                self.flights.iter().filter(|(_, page)| **page == Some(lpn)).map(|(&name, _)| name).collect();
+            if !names.is_empty() {
+                self.flights.values_mut().filter(|page| **page == Some(lpn)).for_each(|page| *page = None);
+                self.gone.push(names);
+                return (dirty, None);
+            }
+            (dirty, if there { self.give_up_place() } else { None })
+        }
+
+        fn arrived(&mut self, name: u32) -> Option<u32> {
+            match self.flights.remove(&name).unwrap() {
+                Some(lpn) if self.flies(lpn) || self.dirty.contains(&lpn) => None,
+                Some(lpn) => {
+                    self.partial.remove(&lpn);
+                    if self.waiting.is_empty() {
+                        self.clean.push(lpn);
+                        return None;
+                    }
+                    self.give_up_place()
+                }
+                None => {
+                    let at = self.gone.iter().position(|names| names.contains(&name)).unwrap();
+                    self.gone[at].remove(&name);
+                    if !self.gone[at].is_empty() {
+                        return None;
+                    }
+                    self.gone.remove(at);
+                    self.give_up_place()
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn it_does_what_plain_lists_do() {
+        for seed in 0..200 {
+            let mut rng = Rng::stream(seed, "write cache");
+            let capacity = 1 + rng.below(12);
+            let share = [0.01, 0.5, 1.0][rng.below(3) as usize];
+            let config = EngineConfig {
+                write_cache_pages: capacity,
+                write_cache_dirty: share,
+                ..EngineConfig::default()
+            };
+            let mut cache = WriteCache::of(&config).unwrap();
+            let mut naive = Naive { capacity: capacity as usize, ..Naive::default() };
+            let most_dirty = (f64::from(capacity) * share) as usize;
+            let mut under_way: Vec<(u32, u32)> = Vec::new();
+            for name in 0..600 {
+                let lpn = rng.below(20);
+                match rng.below(10) {
+                    0 => assert_eq!(cache.trim(lpn), naive.trim(lpn)),
+                    1..=4 if !under_way.is_empty() => {
+                        let (name, at) = under_way.remove(rng.below(under_way.len() as u32) as usize);
+                        assert_eq!(cache.arrived(at), naive.arrived(name));
+                    }
+                    _ => {
+                        let partial = rng.below(3) == 0;
+                        let taken = cache.write(Host { lpn, address: 0, content: name }, partial);
+                        assert_eq!(taken, naive.write(lpn, partial));
+                        if taken.waits {
+                            cache.waiting.push_back(name);
+                            naive.waiting.push(name);
+                        }
+                    }
+                }
+                let mut version = 0;
+                while let Some((at, host, partial)) = cache.next_to_leave(cache.most_dirty) {
+                    assert!(naive.dirty.len() > most_dirty);
+                    let lpn = naive.dirty.remove(0);
+                    assert_eq!((host.lpn, partial), (lpn, naive.partial.contains(&lpn)));
+                    let flight = name * 100 + version;
+                    naive.flights.insert(flight, Some(lpn));
+                    under_way.push((flight, at));
+                    version += 1;
+                }
+                assert!(naive.dirty.len() <= most_dirty);
+                assert_eq!(cache.held() as usize, naive.held());
+                assert_eq!(cache.waiting.len(), naive.held().saturating_sub(capacity as usize));
+                let whole = |&lpn: &u32| {
+                    let there = naive.dirty.contains(&lpn) || naive.clean.contains(&lpn) || naive.flies(lpn);
+                    there && !naive.partial.contains(&lpn)
+                };
+                (0..20).for_each(|lpn| assert_eq!(cache.has(lpn), whole(&lpn), "{seed}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The write-back cache, command by command.
+
+use flashtwin_sim::engine::Split;
+use flashtwin_sim::{Suspend, resolve};
+
+use crate::bench::{Bench, WRITE_ALL, read, trim, write, write_part};
+
+const ONE: [u32; 6] = [1, 1, 1, 1, 16, 8];
+
+/// One chip whose controller keeps so many pages, all of which may be dirty.
+fn cached(pages: u32) -> Bench {
+    Bench::new(ONE).with(|bench| {
+        (bench.engine.write_cache_pages, bench.engine.write_cache_dirty) = (pages, 1.0);
+    })
+}
+
+fn queueing(queueing_ns: u64) -> Split {
+    Split { queueing_ns, ..Split::default() }
+}
+
+#[test]
+fn a_write_is_complete_at_once_and_reaches_the_flash_in_the_end() {
+    let outcome = cached(4).serve(&[write(7, 0, 0), write(500, 1, 1)]);
+    assert_eq!(outcome.log.responses, [queueing(0), queueing(0)]);
+    assert_eq!(outcome.log.commands, [(500, "program", 0), (210_600, "program", 0)]);
+    assert_eq!(outcome.counts.requests, [0, 2, 0]);
+}
+
+#[test]
+fn a_page_written_again_is_programmed_once() {
+    let outcome = cached(4).serve(&[write(0, 0, 0), write(10, 1, 1), write(20, 0, 2)]);
+    assert_eq!(outcome.log.commands.len(), 2);
+    assert_eq!(outcome.counts.absorbed_writes, 1);
+    // Page 1 is now the least recently written one, and is the first to leave.
+    assert_eq!(outcome.places(), [(0, 0), (0, 1)]);
+}
+
+#[test]
+fn the_least_recently_written_pages_leave_when_too_many_are_dirty() {
+    let bench = cached(4).with(|bench| bench.engine.write_cache_dirty = 0.5);
+    let outcome = bench.serve(&[write(0, 0, 0), write(10, 1, 1), write(20, 2, 2), write(900_000, 0, 3)]);
+    // Two may be dirty: the third write sends page 0 off; when it comes again, page 1 goes.
+    let expected =
+        [(20, "program", 0), (900_000, "program", 0), (1_110_100, "program", 0), (1_320_200, "program", 0)];
+    assert_eq!(outcome.log.commands, expected);
+    assert_eq!(outcome.log.response_times(), [0; 4]);
+    assert_eq!(outcome.counts.absorbed_writes, 0);
+}
+
+#[test]
+fn reads_of_what_is_held_need_no_flash_even_when_it_is_clean() {
+    let bench = cached(2).with(|bench| bench.engine.write_cache_dirty = 0.01);
+    let outcome = bench.serve(&[write(0, 0, 0), read(1_000, 0), read(500_000, 0)]);
+    assert_eq!(outcome.log.commands, [(0, "program", 0)]);
+    assert_eq!((outcome.counts.cache_reads, outcome.counts.buffer_reads), (2, 0));
+    // Two others push it out: the flash is asked.
+    let asks = [write(0, 0, 0), write(300_000, 1, 1), write(600_000, 2, 2), read(900_000, 0)];
+    let outcome = bench.serve(&asks);
+    assert_eq!(outcome.log.commands[3], (900_000, "read", 0));
+}
+
+#[test]
+fn a_write_without_a_place_waits_until_a_page_is_programmed() {
+    let outcome = cached(1).serve(&[write(0, 0, 0), write(1_000, 1, 1), write(2_000, 2, 2)]);
+    let expected = [(1_000, "program", 0), (211_100, "program", 0), (421_200, "program", 0)];
+    assert_eq!(outcome.log.commands, expected);
+    let waited = [queueing(0), queueing(WRITE_ALL), queueing(2 * WRITE_ALL - 1_000)];
+    assert_eq!(outcome.log.responses, waited);
+}
+
+#[test]
+fn a_trim_gives_its_place_to_the_write_that_waits() {
+    let asks = [write(0, 0, 0), write(1_000, 1, 1), trim(2_000, 1), write(3_000, 2, 2)];
+    let outcome = cached(1).serve(&asks);
+    // Page 1 is trimmed before it left: its write is complete by that, and never reaches the flash.
+    assert_eq!(outcome.log.commands, [(1_000, "program", 0), (211_100, "program", 0)]);
+    assert_eq!(outcome.log.responses[..2], [queueing(0), queueing(1_000)]);
+    assert_eq!((outcome.counts.absorbed_writes, outcome.counts.requests), (1, [0, 3, 1]));
+}
+
+#[test]
+fn part_of_a_page_needs_the_rest_only_when_it_leaves() {
+    let outcome = cached(4).holding(1).serve(&[write_part(0, 0, 1), read(100, 0)]);
+    // The read finds only part of it there; the flash has the rest.
+    assert_eq!(outcome.log.commands, [(100, "read", 0), (60_200, "read", 0), (120_300, "program", 0)]);
+    assert_eq!(outcome.log.response_times(), [0, 60_100]);
+    // Written as a whole before it leaves, the old page does not matter.
+    let outcome = cached(4).holding(1).serve(&[write_part(0, 0, 1), write(100, 0, 2)]);
+    assert_eq!(outcome.log.commands, [(100, "program", 0)]);
+}
+
+#[test]
+fn contents_are_hashed_and_found_when_a_page_leaves() {
+    let bench = cached(4).holding(1).deduplicating().with(|bench| bench.engine.hash_us = 12.0);
+    let outcome = bench.serve(&[write(0, 1, 0), write(10, 2, 7)]);
+    assert_eq!(outcome.log.response_times(), [0, 0]);
+    assert_eq!(outcome.log.commands, [(24_010, "program", 0)]);
+}
+
+#[test]
+fn numbers_out_of_range_are_refused_with_a_cure() {
+    let error = |sets: &[(&str, &str)]| {
+        let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        resolve("conventional", &sets).unwrap_err().to_string()
+    };
+    assert_eq!(
+        error(&[("write_cache_dirty", "0.0")]),
+        "engine.write_cache_dirty is 0: expected a share above 0, up to 1"
+    );
+    assert_eq!(
+        error(&[("write_cache_pages", "8"), ("write_completes", "buffered")]),
+        "engine.write_completes is \"buffered\": expected \"programmed\" or \"transferred\" with a write \
+         cache (or engine.write_cache_pages = 0)"
+    );
+}
+
+#[test]
+fn a_cache_of_a_page_and_everything_else_on_goes_on() {
+    let bench = cached(1).holding(4).with(|bench| bench.engine.suspend = Suspend::ProgramErase);
+    let asks: Vec<_> = (0..40)
+        .map(|i| if i % 3 == 0 { read(i * 9_000, 0) } else { write(i * 9_000, (i % 7) as u32, 0) })
+        .collect();
+    let outcome = bench.serve(&asks);
+    assert_eq!(outcome.counts.requests, [14, 26, 0]);
+}
