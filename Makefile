@@ -90,7 +90,7 @@ format: $(VENV)/.dev ## format both languages in place
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 
-docs: build $(VENV)/.dev ## write the generated pages: docs/configuration.md, docs/cli.md
+docs: build $(VENV)/.dev ## write the generated pages: docs/configuration.md, cli.md, compositions.md
 	$(BIN)/python docs/generate.py
 
 lock: ## resolve the lock files again (needs uv)

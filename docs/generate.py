@@ -1,4 +1,5 @@
-"""Writes the generated pages of the manual: docs/cli.md from the verbs, docs/configuration.md from the schema.
+"""Writes the generated pages of the manual: docs/cli.md from the verbs, docs/configuration.md from the schema,
+docs/compositions.md from the presets.
 
 python docs/generate.py            write them
 python docs/generate.py --check    say which are stale, exit 1 if any is
@@ -159,7 +160,82 @@ def toml(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-PAGES = {"cli.md": cli_page, "configuration.md": configuration_page}
+#: Columns of the table of systems: the decision, and the key that names who decides.
+DECISIONS = {
+    "mapping": "ftl.mapping",
+    "tables": "ftl.dedup.tables",
+    "allocation": "ftl.allocation.policy",
+    "victim": "ftl.gc.victim",
+    "copies": "ftl.replication.policy",
+    "reads go to": "ftl.redirection.policy",
+    "duplicates": "ftl.spread.policy",
+    "device": "device",
+}
+
+#: Said once for all, not part of what a system is.
+APART = ("name", "description", "nand", "seed", "verify", "replay")
+
+
+def compositions_page() -> str:
+    """What each system is composed of."""
+    parts = [
+        NOTE.format(source="the presets in systems/"),
+        "",
+        "# What each system is composed of",
+        "",
+        "A system is a choice of policies. Any choice may be combined with any other, in a TOML file or with `--set`;",
+        "what cannot go together is refused with the reason. In words: [systems](systems.md); every key:",
+        "[configuration](configuration.md).",
+        "",
+        f"| system | {' | '.join(DECISIONS)} |",
+        f"| --- |{' --- |' * len(DECISIONS)}",
+    ]
+    configs = {name: ft.system(name).config for name in ft.systems()}
+    parts += [decisions(name, flat(config)) for name, config in configs.items()]
+    parts += [
+        "",
+        "`tables` matters with `mapping = content` only.",
+        "",
+        "## What else differs",
+        "",
+        "Keys whose value is not that of `conventional`, beyond those of the table.",
+        "",
+        "| system | keys |",
+        "| --- | --- |",
+    ]
+    usual = flat(configs["conventional"])
+    parts += [differences(name, flat(config), usual) for name, config in configs.items() if name != "conventional"]
+    return "\n".join(parts) + "\n"
+
+
+def flat(config: dict[str, Any], path: str = "") -> dict[str, Any]:
+    """A configuration by dotted keys, without what is apart from the system itself."""
+    found: dict[str, Any] = {}
+    for key, value in config.items():
+        if not path and key in APART:
+            continue
+        dotted = f"{path}.{key}" if path else key
+        found |= flat(value, dotted) if isinstance(value, dict) else {dotted: value}
+    return found
+
+
+def decisions(name: str, config: dict[str, Any]) -> str:
+    """A system as a row of the table of decisions."""
+    cells = []
+    for key in DECISIONS.values():
+        applies = key != "ftl.dedup.tables" or config["ftl.mapping"] == "content"
+        order = config["ftl.allocation.order"] if config[key] in ("static", "dynamic", "hipa") else None
+        cells.append(f"{config[key]}{f' {order}' if order else ''}" if applies and config[key] != "none" else "-")
+    return f"| `{name}` | {' | '.join(cells)} |"
+
+
+def differences(name: str, config: dict[str, Any], usual: dict[str, Any]) -> str:
+    """What a system sets otherwise than `conventional`, beyond the decisions."""
+    keys = [key for key in config if key not in DECISIONS.values() and config[key] != usual.get(key)]
+    return f"| `{name}` | {', '.join(f'`{key} = {toml(config[key])}`' for key in keys) or '-'} |"
+
+
+PAGES = {"cli.md": cli_page, "configuration.md": configuration_page, "compositions.md": compositions_page}
 
 
 def main() -> int:
