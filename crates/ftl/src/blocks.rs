@@ -37,7 +37,7 @@ impl Stream {
 
     /// The partition whose block garbage collection moves the stream's pages to. Copies, which the
     /// host does not update, go with the coldest.
-    fn partition(self, partitions: u32) -> u8 {
+    pub(crate) fn partition(self, partitions: u32) -> u8 {
         match u32::from(self.0).checked_sub(Self::COMMON) {
             Some(place) => (place / 2) as u8,
             None => (partitions - 1) as u8,
@@ -385,6 +385,12 @@ impl Blocks {
         }
         *counts.entry(0).or_insert(0) += self.geometry.blocks() - touched;
         counts.into_iter().filter(|&(_, blocks)| blocks > 0).collect()
+    }
+
+    /// Partition and valid pages of every block that holds pages.
+    pub(crate) fn held(&self) -> impl Iterator<Item = (u8, u32)> {
+        let words = self.table.words.iter().map(|&word| Word(word));
+        words.filter(|word| word.written() > 0).map(|word| (word.partition(), word.valid()))
     }
 
     /// Compares every count with the owners it summarises.

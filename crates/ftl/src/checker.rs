@@ -7,7 +7,7 @@ use flashtwin_nand::{FlashArray, Geometry, Ppn};
 
 use crate::error::FtlError;
 use crate::ftl::{Ftl, Map};
-use crate::op::{FlashOp, OpKind};
+use crate::op::{Cause, FlashOp, OpKind};
 
 /// A model so simple that it is right by inspection: two plain maps and the rules of the
 /// medium. It knows nothing of the tables that it checks.
@@ -18,6 +18,10 @@ pub(crate) struct Checker {
     truth: HashMap<u32, u64>,
     /// Value that each programmed page holds.
     stored: HashMap<Ppn, u64>,
+    /// Partition of the pages that each block holds.
+    partitions: HashMap<u32, u8>,
+    /// The partition of copies that nobody updates.
+    coldest: u8,
     versions: u64,
 }
 
@@ -26,9 +30,11 @@ fn broken(text: String) -> FtlError {
 }
 
 impl Checker {
-    pub(crate) fn new(geometry: &Geometry) -> Self {
+    pub(crate) fn new(geometry: &Geometry, partitions: u32) -> Self {
         Self {
             geometry: geometry.clone(),
+            partitions: HashMap::new(),
+            coldest: (partitions - 1) as u8,
             flash: FlashArray::new(geometry),
             truth: HashMap::new(),
             stored: HashMap::new(),
@@ -55,15 +61,22 @@ impl Checker {
         self.truth.get(&lpn).map(|&value| value as u32)
     }
 
-    pub(crate) fn program(&mut self, ppn: Ppn, value: u64) -> Result<(), FtlError> {
+    /// A page of a partition is programmed: its block must hold pages of no other.
+    pub(crate) fn program(&mut self, ppn: Ppn, partition: u8, value: u64) -> Result<(), FtlError> {
         self.flash.program(&self.geometry, ppn).map_err(|rule| broken(rule.to_string()))?;
+        let held = *self.partitions.entry(self.geometry.block_index(ppn)).or_insert(partition);
+        if held != partition {
+            let place = self.geometry.describe(ppn);
+            return Err(broken(format!("{place}: a page of partition {partition} in a block of {held}")));
+        }
         self.stored.insert(ppn, value);
         Ok(())
     }
 
-    pub(crate) fn copy(&mut self, from: Ppn, to: Ppn) -> Result<(), FtlError> {
+    /// A page is copied to one of a partition.
+    pub(crate) fn copy(&mut self, from: Ppn, to: Ppn, partition: u8) -> Result<(), FtlError> {
         match self.stored.get(&from) {
-            Some(&value) => self.program(to, value),
+            Some(&value) => self.program(to, partition, value),
             None => Err(broken(format!("copy of {}, which holds nothing", self.geometry.describe(from)))),
         }
     }
@@ -71,15 +84,26 @@ impl Checker {
     pub(crate) fn carry_out(&mut self, op: &FlashOp) -> Result<(), FtlError> {
         match op.kind {
             OpKind::Read => self.flash.read(&self.geometry, op.ppn).map_err(|rule| broken(rule.to_string())),
-            OpKind::Program => self.copy(op.source, op.ppn),
+            OpKind::Program => self.copy(op.source, op.ppn, self.partition_after(op)),
             OpKind::Erase => {
                 let block = self.geometry.block_index(op.ppn);
                 for page in 0..self.geometry.pages_per_block {
                     self.stored.remove(&self.geometry.page_of_block(block, page));
                 }
+                self.partitions.remove(&block);
                 self.flash.erase(block);
                 Ok(())
             }
+        }
+    }
+
+    /// The partition of what the controller programs on its own account: copies are of the coldest,
+    /// everything else stays where it is.
+    fn partition_after(&self, op: &FlashOp) -> u8 {
+        let source = self.partitions.get(&self.geometry.block_index(op.source));
+        match (op.cause, source) {
+            (Cause::Replica, _) | (_, None) => self.coldest,
+            (_, Some(&partition)) => partition,
         }
     }
 
@@ -129,6 +153,7 @@ impl Ftl {
                 }))?;
             }
         }
+        self.audit_partitions()?;
         let valid: u64 = self.blocks.chip_valid().iter().sum();
         if valid != self.pages_in_use() {
             return Err(broken(format!("{valid} pages are valid, the maps use {}", self.pages_in_use())));
@@ -147,6 +172,19 @@ impl Ftl {
             }
             if let Some(checker) = &self.checker {
                 checker.read(lpn, ppn)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Every block belongs to the partition of the pages that were programmed in it.
+    fn audit_partitions(&self) -> Result<(), FtlError> {
+        let Some(checker) = &self.checker else { return Ok(()) };
+        for (&block, &held) in &checker.partitions {
+            let partition = self.blocks.table.partition(block);
+            if partition != held {
+                let place = self.blocks.geometry.describe(self.blocks.geometry.page_of_block(block, 0));
+                return Err(broken(format!("{place} is of partition {partition}, its pages are of {held}")));
             }
         }
         Ok(())

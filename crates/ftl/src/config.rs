@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::allocation::{AllocationPolicy, Order};
 use crate::blocks::Stream;
 use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm};
+use crate::partition::PartitionConfig;
 use crate::redirection::RedirectionPolicy;
 use crate::replication::degree::DegreePolicy;
 use crate::replication::placement::PlacementPolicy;
@@ -33,6 +34,8 @@ pub struct FtlConfig {
     pub replication: ReplicationConfig,
     /// Duplicates on different channels; used by `mapping = "page"`.
     pub spread: SpreadConfig,
+    /// Partitions of the host's data by temperature.
+    pub partition: PartitionConfig,
     /// Work in idle time.
     pub background: BackgroundConfig,
 }
@@ -280,8 +283,8 @@ impl FtlConfig {
     }
 
     /// Partitions of the host's data.
-    pub(crate) fn partitions(&self) -> u32 {
-        1
+    pub fn partitions(&self) -> u32 {
+        self.partition.count()
     }
 
     /// Kinds of data that do not share an active block. A plane keeps back a block for each, and one
@@ -334,6 +337,7 @@ impl FtlConfig {
         }
         at_least_one("background.jobs", self.background.jobs)?;
         self.spread.check()?;
+        self.partition.check()?;
         if self.spread.policy != SpreadPolicy::None {
             let wrong = |expected| Err(("spread.policy", "duplicates".into(), expected));
             if self.mapping != MappingForm::Page {

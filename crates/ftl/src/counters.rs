@@ -133,6 +133,8 @@ pub struct TableSizes {
     pub twin_pages: u64,
     /// Bytes of the Bloom filters.
     pub filter_bytes: u64,
+    /// Bytes of what tells the host's pages apart by temperature.
+    pub partition_bytes: u64,
     /// Bytes of the simulator's own tables of logical and physical pages and blocks (lazily
     /// zeroed memory that was never touched not counted).
     pub page_table_bytes: u64,

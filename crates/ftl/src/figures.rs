@@ -14,9 +14,47 @@ pub struct PlaneContents {
     pub contents: u64,
 }
 
+/// One partition of the host's data.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PartitionSize {
+    /// Page writes of the host that went to it since preloading ended, duplicates included.
+    pub pages_written: u64,
+    /// Blocks that hold pages of it, open ones included.
+    pub blocks: u64,
+    /// Valid pages in them.
+    pub valid_pages: u64,
+}
+
 impl Ftl {
+    /// The partitions, hottest first; none where the host's data are not told apart.
+    pub fn partition_sizes(&self) -> Vec<PartitionSize> {
+        let mut sizes: Vec<PartitionSize> = self
+            .partition_writes
+            .iter()
+            .map(|&pages_written| PartitionSize { pages_written, ..PartitionSize::default() })
+            .collect();
+        if !sizes.is_empty() {
+            for (partition, valid) in self.blocks.held() {
+                let size = &mut sizes[usize::from(partition)];
+                size.blocks += 1;
+                size.valid_pages += u64::from(valid);
+            }
+        }
+        sizes
+    }
+
     /// Entries in each table.
     pub fn table_sizes(&self) -> TableSizes {
+        let told_apart = self.partitioning.as_ref().map_or((0, 0), |p| (p.ram_bytes(), p.bytes()));
+        let sizes = self.map_sizes();
+        TableSizes {
+            partition_bytes: told_apart.0,
+            page_table_bytes: sizes.page_table_bytes + told_apart.1,
+            ..sizes
+        }
+    }
+
+    fn map_sizes(&self) -> TableSizes {
         let blocks = self.blocks.bytes_in_use();
         match &self.map {
             Map::Page(map) => TableSizes {

@@ -14,6 +14,7 @@ use crate::gc::Collector;
 use crate::jobs::Jobs;
 use crate::mapping::{ContentMap, History, InvertedMap, NO_CONTENT, NO_VPN, PageMap, Released};
 use crate::op::{Cause, FlashOp, LoadView, OpKind, ReadOutcome, ReadTarget, WriteOutcome};
+use crate::partition::PartitionAssignment;
 use crate::redirection::Redirection;
 use crate::replication::{CopyJob, Replicator};
 use crate::spread::{Comparison, SpreadPolicy, Spreader};
@@ -55,6 +56,10 @@ pub struct Ftl {
     redirection: Box<dyn Redirection>,
     pub(crate) replicator: Option<Replicator>,
     pub(crate) spreader: Option<Box<Spreader>>,
+    /// Tells the host's pages apart; `None` with one partition for all.
+    pub(crate) partitioning: Option<Box<dyn PartitionAssignment>>,
+    /// Page writes of the host by partition; empty with one for all.
+    pub(crate) partition_writes: Vec<u64>,
     pub(crate) jobs: Jobs<Background>,
     pub(crate) sampling: Sampling,
     pub(crate) out_of_line: Option<Box<OutOfLine>>,
@@ -107,6 +112,8 @@ impl Ftl {
             replicator: replicates.then(|| Replicator::new(config, geometry, footprint_pages, seed)),
             spreader: spreads
                 .then(|| Box::new(Spreader::new(&config.spread, geometry, footprint_pages, contents))),
+            partitioning: config.partition.build(footprint_pages),
+            partition_writes: vec![0; if config.partitions() > 1 { config.partitions() as usize } else { 0 }],
             jobs: Jobs::new(config.background.jobs),
             sampling: Sampling::new(config.pages_per_sample()),
             out_of_line: dedups_later.then(Box::default),
@@ -140,7 +147,25 @@ impl Ftl {
     /// Keeps the plain truth beside the tables from now on and compares every step with it.
     /// To be called before the first write.
     pub fn verify(&mut self) {
-        self.checker = Some(Box::new(Checker::new(&self.blocks.geometry)));
+        self.checker = Some(Box::new(Checker::new(&self.blocks.geometry, self.blocks.partitions())));
+    }
+
+    /// Gives [`crate::PartitionPolicy::Offline`] what it knows beforehand: the partition of each logical
+    /// page, 0 the hottest. To be called before the first write. Pages beyond the list are in the
+    /// coldest partition.
+    pub fn assign_partitions(&mut self, of_page: Vec<u8>) {
+        self.partitioning = Some(crate::partition::offline(self.blocks.partitions(), of_page));
+    }
+
+    /// The stream of a page that the host writes.
+    #[inline]
+    fn host_stream(&mut self, lpn: u32) -> Stream {
+        let Some(partitioning) = &mut self.partitioning else { return Stream::host(0) };
+        let partition = partitioning.written(lpn);
+        if let Some(writes) = self.partition_writes.get_mut(usize::from(partition)) {
+            *writes += 1;
+        }
+        Stream::host(partition)
     }
 
     /// What was counted since [`Ftl::end_preload`].
@@ -321,9 +346,10 @@ impl Ftl {
         self.counters.host_pages_written += 1;
         let read_first = if partial { self.locate(page.lpn, loads) } else { None };
         self.counters.reads[Cause::ReadModifyWrite as usize] += u64::from(read_first.is_some());
+        let stream = self.host_stream(page.lpn);
         let (program, hashed) = match &self.map {
-            Map::Page(_) => (self.write_page(page, loads, ops)?, false),
-            Map::Content(_) | Map::Inverted(_) => self.write_content(page, loads, ops)?,
+            Map::Page(_) => (self.write_page(page, stream, loads, ops)?, false),
+            Map::Content(_) | Map::Inverted(_) => self.write_content(page, stream, loads, ops)?,
         };
         Ok(WriteOutcome { program, read_first, hashed })
     }
@@ -331,13 +357,14 @@ impl Ftl {
     fn write_page(
         &mut self,
         page: Host,
+        stream: Stream,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<Option<(Ppn, Cause)>, FtlError> {
         let content = self.known_content(page.content);
         let proposal = self.pick_plane(page.address, loads)?;
         let plane = self.spread(proposal, content);
-        let ppn = self.take_page(plane, Stream::host(0), page.lpn, ops)?;
+        let ppn = self.take_page(plane, stream, page.lpn, ops)?;
         if let Some(checker) = &mut self.checker {
             // Twins are equal in what they hold, not in when it was written.
             let version = match self.spreader.is_some() && content != NO_CONTENT {
@@ -345,7 +372,7 @@ impl Ftl {
                 false => checker.next_version(),
             };
             checker.write(page.lpn, version);
-            checker.program(ppn, version)?;
+            checker.program(ppn, stream.partition(self.blocks.partitions()), version)?;
         }
         let rewritten = self.point_page(page.lpn, ppn, content);
         self.counters.programs[Cause::Host as usize] += 1;
@@ -525,7 +552,8 @@ impl Ftl {
             Map::Content(_) | Map::Inverted(_) => NO_CONTENT,
         };
         let plane = self.spread(proposal, content);
-        let to = self.take_page(plane, Stream::host(0), owner, ops)?;
+        let partition = self.partitioning.as_ref().map_or(0, |partitioning| partitioning.partition(lpn));
+        let to = self.take_page(plane, Stream::host(partition), owner, ops)?;
         // Making room may have moved the page, so it is looked up only now.
         let from = match &self.map {
             Map::Page(map) => map.get(lpn),
@@ -533,7 +561,7 @@ impl Ftl {
             Map::Inverted(map) => map.get(lpn),
         };
         if let Some(checker) = &mut self.checker {
-            checker.copy(from, to)?;
+            checker.copy(from, to, partition)?;
         }
         self.moved(owner, from, to)?;
         self.blocks.invalidate(from);
@@ -572,9 +600,13 @@ impl Ftl {
         self.peak = Peak::default();
         self.note_peak();
         self.collector.victim_pages.fill(0);
+        self.partition_writes.fill(0);
         self.blocks.reset_wear();
         if let Map::Content(map) = &mut self.map {
             map.reset_popularity();
+        }
+        if let Some(partitioning) = &mut self.partitioning {
+            partitioning.forget();
         }
     }
 }

@@ -63,8 +63,8 @@ impl Ftl {
         // Every block tried twice without gain: nothing is invalid anywhere.
         let geometry = &self.blocks.geometry;
         // What is gained may be spread over the open blocks of all partitions first.
-        let spread = (self.blocks.partitions() - 1) * geometry.pages_per_block;
-        let mut tries = 2 * geometry.blocks_per_plane + 2 + spread;
+        let spread = u64::from((self.blocks.partitions() - 1) * geometry.pages_per_block);
+        let mut tries = (2 * u64::from(geometry.blocks_per_plane) + 2) * (1 + spread);
         while self.blocks.free_blocks(plane) <= 1 {
             if tries == 0 {
                 return Err(self.full(plane));
@@ -108,6 +108,8 @@ impl Ftl {
             let Some(owner) = self.blocks.owner(from) else { continue };
             budget -= 1;
             self.count_updates(owner, from);
+            #[cfg(test)]
+            let stream = crate::tests::mislaid(stream, self.blocks.partitions());
             let to = match self.blocks.program(plane, stream, owner) {
                 Some(to) => to,
                 None => return Err(self.full(plane)),

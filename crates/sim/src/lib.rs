@@ -13,6 +13,7 @@ mod replication_time;
 mod resolve;
 mod result;
 mod run;
+mod temperature;
 mod toml_doc;
 
 pub use config::{
@@ -24,5 +25,6 @@ pub use registry::{system_names, system_toml};
 pub use resolve::{Resolved, resolve, schema};
 pub use result::RunResult;
 pub use run::{Progress, run};
+pub use temperature::offline_partitions;
 
 pub use flashtwin_nand::{device_names, device_toml};

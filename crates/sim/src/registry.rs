@@ -20,6 +20,7 @@ const PRESETS: &[(&str, &str)] = presets![
     "hipa",
     "ds-ftl",
     "modern",
+    "hot-cold",
 ];
 
 /// Names of the systems compiled in.

@@ -205,10 +205,14 @@ fn check(config: Config) -> Result<Resolved, ConfigError> {
     check_engine(&config.engine, device.geometry.planes_per_die)?;
     let least = config.ftl.streams() + 2;
     if config.nand.blocks_per_plane < least {
+        let cure = match config.ftl.partitions() {
+            1 => "",
+            _ => "; each of ftl.partition.partitions takes two",
+        };
         return Err(wrong(
             "nand.blocks_per_plane",
             config.nand.blocks_per_plane.to_string(),
-            &format!("at least {least} (active blocks and a reserve for garbage collection)"),
+            &format!("at least {least} (active blocks and a reserve for garbage collection){cure}"),
         ));
     }
     Ok(Resolved { config, device })

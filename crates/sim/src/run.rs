@@ -1,6 +1,8 @@
 //! One trace on one system: preload, replay, periods, results.
 
-use flashtwin_ftl::{Counters, FlashOp, Ftl, FtlError, Host, LoadView, NO_JOB, OpKind, PlaneContents, Rng};
+use flashtwin_ftl::{
+    Counters, FlashOp, Ftl, FtlError, Host, LoadView, NO_JOB, OpKind, PartitionPolicy, PlaneContents, Rng,
+};
 use flashtwin_nand::FlashArray;
 use flashtwin_trace::{NO_CONTENT, PageTrace};
 
@@ -12,6 +14,7 @@ use crate::metrics::Tally;
 use crate::replication_time::{PhaseTime, phase_time};
 use crate::resolve::Resolved;
 use crate::result::RunResult;
+use crate::temperature::offline_partitions;
 
 /// Is told how far a run is, and may stop it.
 pub trait Progress: Sync {
@@ -183,6 +186,9 @@ impl<'a> Replay<'a> {
         let nameless = if config.replay.preload == Preload::Footprint { trace.footprint_pages() } else { 0 };
         let contents = trace.content_count.saturating_add(nameless);
         let mut ftl = Ftl::new(&config.ftl, geometry, trace.footprint_pages(), contents, config.seed);
+        if config.ftl.partition.policy == PartitionPolicy::Offline {
+            ftl.assign_partitions(offline_partitions(trace, config.ftl.partitions()));
+        }
         if config.verify {
             ftl.verify();
         }

@@ -27,6 +27,7 @@ impl Ftl {
     pub(crate) fn write_content(
         &mut self,
         page: Host,
+        stream: Stream,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<Written, FtlError> {
@@ -46,7 +47,7 @@ impl Ftl {
             Map::Inverted(map) => map.history.cause(page.content),
             Map::Page(_) => return Err(FtlError::Broken("a content write on a page map".into())),
         };
-        let (plane, ppn) = self.program_content(page, hashed, loads, ops)?;
+        let (plane, ppn) = self.program_content(page, (stream, hashed), loads, ops)?;
         self.counters.programs[cause as usize] += 1;
         self.keep_within_budget();
         self.note_peak();
@@ -82,7 +83,7 @@ impl Ftl {
     fn program_content(
         &mut self,
         page: Host,
-        hashed: bool,
+        (stream, hashed): (Stream, bool),
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(u32, Ppn), FtlError> {
@@ -92,9 +93,9 @@ impl Ftl {
             _ => page.content,
         };
         let plane = self.pick_plane(page.address, loads)?;
-        let ppn = self.take_page(plane, Stream::host(0), owner, ops)?;
+        let ppn = self.take_page(plane, stream, owner, ops)?;
         if let Some(checker) = &mut self.checker {
-            checker.program(ppn, u64::from(page.content))?;
+            checker.program(ppn, stream.partition(self.blocks.partitions()), u64::from(page.content))?;
         }
         self.before_leaving(page.lpn);
         match &mut self.map {

@@ -4,6 +4,7 @@ use flashtwin_nand::Geometry;
 
 use crate::allocation::{AllocationPolicy, Order};
 use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm};
+use crate::partition::PartitionPolicy;
 use crate::redirection::RedirectionPolicy;
 use crate::replication::degree::DegreePolicy;
 use crate::replication::placement::PlacementPolicy;
@@ -58,7 +59,7 @@ impl Options {
     /// The options of a seed. Sizes are tiny, so that full devices and collection are common.
     pub(super) fn draw(seed: u64) -> Self {
         let mut rng = Rng::stream(seed, "options");
-        let levels = [
+        let mut levels = [
             1 + rng.below(3),
             1 + rng.below(3),
             1 + rng.below(2),
@@ -66,8 +67,11 @@ impl Options {
             5 + rng.below(12),
             1 + rng.below(9),
         ];
+        let mut config = config(&mut rng);
+        partition(&mut config, &mut Rng::stream(seed, "partition"));
+        // What one partition leaves of a plane is left whatever their number.
+        levels[4] += 2 * (config.partitions() - 1);
         let geometry = geometry(levels);
-        let config = config(&mut rng);
         let capacity = Ftl::capacity_pages(&config, &geometry) as u32;
 
         let fullest = capacity.max(1);
@@ -92,6 +96,13 @@ impl Options {
 }
 
 impl Options {
+    /// A partition for each page, at random; a tenth of the pages is left to the coldest.
+    fn partitions(&self) -> Vec<u8> {
+        let mut rng = Rng::stream(self.seed, "partitions");
+        let known = self.footprint - self.footprint / 10;
+        (0..known).map(|_| rng.below(self.config.partition.partitions) as u8).collect()
+    }
+
     /// The same with the tables and the deduplication that everything else goes with.
     pub(super) fn plain_dedup(&mut self) {
         self.config.spread = SpreadConfig::default();
@@ -136,6 +147,18 @@ fn config(rng: &mut Rng) -> FtlConfig {
     config
 }
 
+/// Draws partitions and how pages come to them, in half of the systems.
+fn partition(config: &mut FtlConfig, rng: &mut Rng) {
+    let partition = &mut config.partition;
+    partition.policy = pick(rng, &PartitionPolicy::ALL);
+    partition.partitions = match partition.policy {
+        PartitionPolicy::Offline => pick(rng, &[1, 2, 3, 5]),
+        _ => 2,
+    };
+    partition.window = pick(rng, &[0.01, 0.25, 3.0]);
+    partition.filter_bits = pick(rng, &[1, 8, 64]);
+}
+
 /// Spreading with filters of all qualities.
 pub(super) fn spread(rng: &mut Rng) -> SpreadConfig {
     SpreadConfig {
@@ -178,6 +201,9 @@ impl Driver {
         options.config.check(&geometry).unwrap();
         let mut ftl = Ftl::new(&options.config, &geometry, options.footprint, options.contents, options.seed);
         ftl.verify();
+        if options.config.partition.policy == PartitionPolicy::Offline {
+            ftl.assign_partitions(options.partitions());
+        }
         let chips = geometry.chips() as usize;
         let units = chips * options.units_per_chip as usize;
         Self {

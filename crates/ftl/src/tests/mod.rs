@@ -1,6 +1,7 @@
 //! Tests of the whole controller: properties, reference models, planted bugs, closed forms.
 
 mod driver;
+mod partitions;
 mod reference_caftl;
 mod reference_map;
 mod reference_replication;
@@ -11,4 +12,4 @@ mod swarm;
 mod tables;
 mod write_amplification;
 
-pub(crate) use sabotage::{Bug, planted};
+pub(crate) use sabotage::{Bug, mislaid, planted};

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::driver::{Driver, Options, Step, Workload};
 use crate::BlockTable;
-use crate::blocks::{Blocks, State, Stream};
+use crate::blocks::{Blocks, State};
 use crate::victim::{VictimPolicy, VictimSelection};
 use flashtwin_nand::Geometry;
 
@@ -98,7 +98,8 @@ fn victims_are_those_that_a_scan_finds() {
             planes: HashMap::new(),
             choices: Arc::clone(&choices),
         };
-        driver.ftl.blocks = Blocks::new(&geometry, 1, Stream::count(1), Box::new(compared));
+        driver.ftl.blocks =
+            Blocks::new(&geometry, options.config.partitions(), options.config.streams(), Box::new(compared));
         let mut workload = Workload::new(&options);
         for _ in 0..options.steps {
             match workload.next() {

@@ -8,6 +8,7 @@ use crate::blocks::Stream;
 use crate::dedup::{OutOfLinePolicy, TableForm};
 use crate::ftl::Map;
 use crate::mapping::ContentMap;
+use crate::partition::{PartitionConfig, PartitionPolicy};
 use crate::{Entries, FtlError, MappingForm, ReplicationPolicy, Rng, SpreadConfig};
 
 /// A bug that the code under test asks for where it would be made.
@@ -25,6 +26,8 @@ pub(crate) enum Bug {
     KeptShare,
     /// Garbage collection moves a page of the inverted tables and does not tell one of its LPNs.
     ForgottenLpn,
+    /// Garbage collection moves a page to another partition.
+    MixedPartitions,
     /// A page that was overwritten while it was read to be fingerprinted is merged all the same.
     LateMerge,
 }
@@ -47,6 +50,25 @@ pub(crate) fn planted(bug: Bug) -> bool {
         }
         _ => false,
     }
+}
+
+/// The stream of another partition, where that is the bug.
+pub(crate) fn mislaid(stream: Stream, partitions: u32) -> Stream {
+    if partitions == 1 || !planted(Bug::MixedPartitions) {
+        return stream;
+    }
+    Stream::gc((stream.partition(partitions) + 1) % partitions as u8)
+}
+
+/// A system with partitions of which its pages are drawn.
+fn partitioned(seed: u64) -> Options {
+    let mut options = options(seed);
+    options.config.partition.policy = PartitionPolicy::Offline;
+    options.config.partition.partitions = 3;
+    options.levels[4] = 16;
+    options.footprint = 120;
+    options.contents = 400;
+    options
 }
 
 /// A system that spreads duplicates, many of them.
@@ -99,6 +121,7 @@ fn options(seed: u64) -> Options {
     options.config.mapping = MappingForm::Content;
     options.config.spread = SpreadConfig::default();
     options.plain_dedup();
+    options.config.partition = PartitionConfig::default();
     options.config.dedup.fingerprint_entries = Entries::Unlimited;
     options.config.replication.policy = ReplicationPolicy::EndOfPeriod;
     options.config.replication.alpha = 0.2;
@@ -161,6 +184,7 @@ fn every_planted_bug_is_noticed() {
     let others = [
         (Bug::ForgottenLpn, inverted as fn(u64) -> Options),
         (Bug::LateMerge, deduplicating_later as fn(u64) -> Options),
+        (Bug::MixedPartitions, partitioned as fn(u64) -> Options),
     ];
     for (bug, options) in cases.into_iter().chain(spread).chain(on_line).chain(others) {
         for seed in 0..8 {
@@ -173,7 +197,8 @@ fn every_planted_bug_is_noticed() {
 
 #[test]
 fn nothing_is_noticed_where_nothing_is_planted() {
-    for options in (0..8).flat_map(|seed| [options(seed), spreading(seed), copying_on_line(seed)]) {
+    let systems = |seed| [options(seed), spreading(seed), copying_on_line(seed), partitioned(seed)];
+    for options in (0..8).flat_map(systems) {
         let mut driver = Driver::new(&options);
         let mut workload = Workload::new(&options);
         for _ in 0..options.steps {
@@ -213,7 +238,7 @@ fn a_second_copy_on_one_chip_is_noticed() {
         let home = map(driver).home(2);
         let plane = driver.ftl.blocks.geometry.plane(home);
         let page = driver.ftl.blocks.program(plane, Stream::REPLICA, 2).unwrap();
-        driver.ftl.checker.as_mut().unwrap().copy(home, page).unwrap();
+        driver.ftl.checker.as_mut().unwrap().copy(home, page, 0).unwrap();
         map(driver).add_replica(2, 1, page);
     });
     assert!(error.to_string().contains("VPN 2 has two copies on chip"), "{error}");
@@ -236,6 +261,6 @@ fn a_program_out_of_order_is_noticed() {
     let home = map(&mut driver).home(0);
     let geometry = driver.ftl.blocks.geometry.clone();
     let late = geometry.page_of_block(geometry.block_index(home), 3);
-    let error = driver.ftl.checker.as_mut().unwrap().program(late, 7).unwrap_err();
+    let error = driver.ftl.checker.as_mut().unwrap().program(late, 0, 7).unwrap_err();
     assert!(error.to_string().contains("the block's next page is 1"), "{error}");
 }

@@ -213,6 +213,7 @@ fn the_swarm_reaches_every_mechanism() {
         (0, 0, 0, 0, 0, 0, 0);
     let mut chosen = 0;
     let (mut inverted, mut late, mut merged) = (0, 0, 0);
+    let (mut hot, mut cold) = (0, 0);
     for seed in 0..150 {
         let options = Options::draw(seed);
         let mut driver = Driver::new(&options);
@@ -240,6 +241,14 @@ fn the_swarm_reaches_every_mechanism() {
         if matches!(driver.ftl.map, Map::Inverted(_)) {
             inverted += counters.gc_updates_inverted;
         }
+        if options.config.partitions() > 1 {
+            let blocks = &driver.ftl.blocks;
+            let of = |block: u32| (blocks.table.partition(block), blocks.table.written(block));
+            let written = (0..blocks.geometry.block_index_len() as u32).map(of);
+            written.for_each(|(partition, pages)| {
+                *(if partition == 0 { &mut hot } else { &mut cold }) += pages as u64
+            });
+        }
         late += counters.hashes_out_of_line;
         merged += counters.duplicates_out_of_line;
         let content = options.config.mapping == MappingForm::Content;
@@ -247,7 +256,7 @@ fn the_swarm_reaches_every_mechanism() {
     }
     let reached = [
         gc, copies, dropped, missed, fallbacks, spread, twins, void, rebuilds, lost, wrong, stale, chosen,
-        inverted, late, merged,
+        inverted, late, merged, hot, cold,
     ];
     assert!(reached.iter().all(|&count| count > 100), "{reached:?}");
 }

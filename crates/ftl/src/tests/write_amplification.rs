@@ -60,7 +60,7 @@ fn fifo_model(ratio: f64) -> f64 {
 /// page in i y(i) of U invalid. In the steady state every level above the victims' passes
 /// on what it receives: i y(i) / U = g. Victims have m pages, which are taken at once,
 /// or m + 1; the share `t` of the first makes the blocks add up.
-fn greedy_model(ratio: f64, pages: u32) -> f64 {
+pub(super) fn greedy_model(ratio: f64, pages: u32) -> f64 {
     let wanted = ratio / f64::from(pages);
     let mut sum = 0.0;
     for level in (1..=pages).rev() {

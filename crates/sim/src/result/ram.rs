@@ -21,7 +21,7 @@ pub(crate) fn ram(resolved: &Resolved, sizes: &TableSizes) -> Value {
     let config = &resolved.config;
     let page_map = sizes.mapped_lpns * NUMBER_BYTES;
     let (two_level, inverted) = (two_level(resolved, sizes), inverted(sizes));
-    let (parts, totals) = match (config.ftl.mapping, config.ftl.dedup.tables) {
+    let (mut parts, totals) = match (config.ftl.mapping, config.ftl.dedup.tables) {
         (MappingForm::Page, _) => (
             Parts {
                 lpn_to_ppn: page_map,
@@ -39,11 +39,12 @@ pub(crate) fn ram(resolved: &Resolved, sizes: &TableSizes) -> Value {
             (inverted, Some((two_level.total(), inverted.total())))
         }
     };
+    parts.partitions = sizes.partition_bytes;
     json!({
         "lpn_to_ppn_bytes": parts.lpn_to_ppn, "lpn_to_vpn_bytes": parts.lpn_to_vpn,
         "vpn_to_ppn_bytes": parts.vpn_to_ppn, "fingerprint_store_bytes": parts.fingerprints,
         "replica_lists_bytes": parts.replicas, "inverse_tables_bytes": parts.inverse,
-        "filter_bytes": parts.filters, "twin_lists_bytes": parts.twins,
+        "filter_bytes": parts.filters, "twin_lists_bytes": parts.twins, "partition_bytes": parts.partitions,
         "write_cache_bytes": u64::from(config.engine.write_cache_pages) * u64::from(config.nand.page_bytes),
         "total_bytes": parts.total(), "page_map_bytes": page_map,
         "two_level_total_bytes": totals.map(|totals| totals.0), "inverted_total_bytes": totals.map(|totals| totals.1),
@@ -61,6 +62,7 @@ struct Parts {
     inverse: u64,
     filters: u64,
     twins: u64,
+    partitions: u64,
 }
 
 impl Parts {
@@ -73,6 +75,7 @@ impl Parts {
             + self.inverse
             + self.filters
             + self.twins
+            + self.partitions
     }
 }
 

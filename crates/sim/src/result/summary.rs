@@ -1,6 +1,6 @@
 //! The summary: every figure of a run with its unit in its name; undefined ratios are null.
 
-use flashtwin_ftl::{Cause, Counters, MappingForm, PlaneContents};
+use flashtwin_ftl::{Cause, Counters, MappingForm, PartitionSize, PlaneContents};
 use serde_json::{Value, json};
 
 use super::ram::ram;
@@ -80,6 +80,7 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
         "dedup": dedup(run),
         "replication": replication(run),
         "spread": spread(run),
+        "partitions": partitions(run),
         "redundancy": redundancy(run),
         "utilisation": utilisation(run),
         "space": {
@@ -227,6 +228,18 @@ fn spread(run: &Finished<'_>) -> Value {
         "twin_pages": sizes.twin_pages,
         "jobs_dropped": counters.jobs_dropped,
     })
+}
+
+/// Partitions, hottest first; none where the host's data are not told apart.
+fn partitions(run: &Finished<'_>) -> Vec<Value> {
+    let of = |size: &PartitionSize| {
+        json!({
+            "pages_written": size.pages_written,
+            "blocks": size.blocks,
+            "valid_pages": size.valid_pages,
+        })
+    };
+    run.engine.controller.partition_sizes().iter().map(of).collect()
 }
 
 /// Pages that hold what another page of their plane holds.

@@ -11,10 +11,12 @@ use flashtwin_ftl::replication::degree::DegreePolicy;
 use flashtwin_ftl::replication::placement::PlacementPolicy;
 use flashtwin_ftl::spread::{SpreadConfig, SpreadPolicy};
 use flashtwin_ftl::victim::VictimPolicy;
-use flashtwin_ftl::{Cause, Entries, Ftl, FtlConfig, Host, LoadView, MappingForm, ReplicationPolicy, Rng};
+use flashtwin_ftl::{
+    Cause, Entries, Ftl, FtlConfig, Host, LoadView, MappingForm, PartitionPolicy, ReplicationPolicy, Rng,
+};
 use flashtwin_sim::{
     Concurrency, EngineConfig, LoadMeasure, MultiPlane, PartialWrite, Preload, Resolved, RunResult, Suspend,
-    WriteCompletes, resolve, run,
+    WriteCompletes, offline_partitions, resolve, run,
 };
 use flashtwin_trace::{ContentSource, Op, PageTrace, Trace, TraceBuilder};
 use serde_json::Value;
@@ -140,6 +142,11 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
         };
     }
     ftl.background.jobs = pick(rng, &[1, 5, 4096]);
+    ftl.partition.policy = pick(rng, &PartitionPolicy::ALL);
+    if ftl.partition.policy == PartitionPolicy::Offline {
+        ftl.partition.partitions = pick(rng, &[1, 2, 3, 6]);
+    }
+    let streams = ftl.streams();
     let needs_contents = ftl.looks_at_contents();
     config.replay.queue_depth = pick(rng, &[0, 0, 1, 4, 64]);
     config.replay.speed = pick(rng, &[1.0, 0.3, 50.0]);
@@ -158,7 +165,7 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     let pages_per_block = 1 + rng.below(8);
     let planes: u32 = levels.iter().product();
     // The least number of blocks that holds the footprint, or a few more.
-    let least = (pages.footprint_pages() + 1).div_ceil(planes * pages_per_block) + 4;
+    let least = (pages.footprint_pages() + 1).div_ceil(planes * pages_per_block) + streams + 1;
     let blocks = least + pick(rng, &[0, 1, 12]);
     let [channels, chips, dies, planes] = levels;
     config.nand = nand([channels, chips, dies, planes, blocks, pages_per_block]);
@@ -373,6 +380,9 @@ fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 8] {
     let geometry = &resolved.device.geometry;
     let contents = trace.content_count;
     let mut ftl = Ftl::new(&config.ftl, geometry, trace.footprint_pages(), contents, config.seed);
+    if config.ftl.partition.policy == PartitionPolicy::Offline {
+        ftl.assign_partitions(offline_partitions(trace, config.ftl.partitions()));
+    }
     let idle = vec![0; geometry.chips() as usize];
     let loads = LoadView::new(&idle, &idle);
     let mut ops = Vec::new();

@@ -1,0 +1,56 @@
+//! The partition of every page is known before the first write.
+//!
+//! SWC paper, sections 3.1 and 3.2: a workload is gone through once to count the updates of each page. Who
+//! drives the controller does that; here is only the list.
+
+use super::PartitionAssignment;
+
+pub(super) struct Offline {
+    of_page: Vec<u8>,
+    coldest: u8,
+}
+
+impl Offline {
+    pub(super) fn new(partitions: u32, of_page: Vec<u8>) -> Self {
+        Self { of_page, coldest: partitions.saturating_sub(1) as u8 }
+    }
+}
+
+impl PartitionAssignment for Offline {
+    #[inline]
+    fn written(&mut self, lpn: u32) -> u8 {
+        self.partition(lpn)
+    }
+
+    #[inline]
+    fn partition(&self, lpn: u32) -> u8 {
+        self.of_page.get(lpn as usize).map_or(self.coldest, |&partition| partition.min(self.coldest))
+    }
+
+    fn forget(&mut self) {}
+
+    /// As many bits a page as name a partition.
+    fn ram_bytes(&self) -> u64 {
+        let bits = u64::from(u8::BITS - self.coldest.leading_zeros());
+        (self.of_page.len() as u64 * bits).div_ceil(8)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.of_page.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_go_where_the_list_says_and_the_others_to_the_coldest() {
+        let mut offline = Offline::new(3, vec![0, 2, 1, 9]);
+        let told: Vec<u8> = (0..6).map(|lpn| offline.written(lpn)).collect();
+        assert_eq!(told, [0, 2, 1, 2, 2, 2]);
+        assert_eq!((offline.ram_bytes(), offline.bytes()), (1, 4));
+        assert_eq!(Offline::new(1, vec![0; 100]).ram_bytes(), 0, "nothing to name");
+        assert_eq!(Offline::new(2, vec![0; 100]).ram_bytes(), 13);
+    }
+}
