@@ -19,7 +19,7 @@ CRATES = {
     "trace": set[str](),
     "ftl": {"nand"},
     "analysis": {"trace"},
-    "sim": {"ftl", "nand", "trace"},
+    "sim": {"analysis", "ftl", "nand", "trace"},
     "python": {"nand", "ftl", "sim", "trace", "analysis"},
 }
 
