@@ -20,7 +20,10 @@ from flashtwin import FlashtwinError
 from flashtwin.cli._talk import error, say
 
 #: The verbs in the order of the help; `name` is the function of that name in the module of that name.
-VERBS = ("study", "characterize", "advise", "replay", "compare", "systems", "devices", "trace", "report", "version")
+VERBS = (
+    "study", "characterize", "advise", "replay", "compare", "reproduce", "systems", "devices", "trace", "report",
+    "version",
+)  # fmt: skip
 
 
 class Verbs(click.Group):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from . import files, style
+from . import files, reproduction, style
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, note_figure
 from .findings import Finding, findings
 from .page import page, render
@@ -31,8 +31,10 @@ def build(folder: Path | str, *, out: Path | str | None = None) -> Path:
     Each file appears complete or not at all. Raises `ReportError` when the
     results cannot be read or the folder cannot be written.
     """
-    results = load_any(folder)
     target = Path(folder if out is None else out)
+    if reproduction.is_reproduction(folder):
+        return reproduction.build(Path(folder), target)
+    results = load_any(folder)
     # Drawing takes seconds: a folder that cannot be written is found before.
     files.make_folder(target / "charts")
     rendered = render(results)

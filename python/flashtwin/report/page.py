@@ -107,12 +107,12 @@ def page(results: Workload | Collection, rendered: list[Rendered]) -> str:
             "settings": [(run.label, choices.settings(run)) for run in study.runs],
         }
     values |= _of_collection(results) if isinstance(results, Collection) else _of_workload(results)
-    figures = [(one.chart.section, _figure(one, pairs)) for one in rendered]
+    figures = [(one.chart.section, figure_of(one, pairs)) for one in rendered]
     sections = [(key, name, [fig for section, fig in figures if section == key]) for key, name in values.pop("parts")]
-    return _template().render(
+    return template("page.html.j2").render(
         sections=[section for section in sections if section[2]],
         pairs=pairs,
-        css=Markup(_resource("page.css")),  # noqa: S704 - our own file
+        css=Markup(resource("page.css")),  # noqa: S704 - our own file
         **values,
     )
 
@@ -166,16 +166,18 @@ def _of_collection(results: Collection) -> dict[str, Any]:
     }
 
 
-@lru_cache(maxsize=1)
-def _template() -> jinja2.Template:
+@lru_cache(maxsize=2)
+def template(name: str) -> jinja2.Template:
+    """A page's template, with the filters that it uses."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["prose"] = prose
-    return environment.from_string(_resource("page.html.j2"))
+    return environment.from_string(resource(name))
 
 
-def _resource(name: str) -> str:
+def resource(name: str) -> str:
+    """A text file of the report's own."""
     return (resources.files(__package__) / name).read_text(encoding="utf-8")
 
 
@@ -241,7 +243,7 @@ def systems_table(study: Study) -> tuple[list[tuple[str, str]], list[tuple[Run, 
     return [(title, second) for title, second, _, _ in _COLUMNS], rows
 
 
-def _figure(one: Rendered, pairs: list[tuple[str, str]]) -> dict[str, Any]:
+def figure_of(one: Rendered, pairs: list[tuple[str, str]]) -> dict[str, Any]:
     """What the template needs of a chart."""
     name = one.chart.name
     links = []

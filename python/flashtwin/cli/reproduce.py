@@ -1,0 +1,79 @@
+"""`flashtwin reproduce`: the papers, published beside measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flashtwin.cli._options import Duration, json_option, out_option
+from flashtwin.cli._progress import Bars
+from flashtwin.cli._talk import data, data_json, say, table
+from flashtwin.papers import choose
+from flashtwin.papers.running import How, run
+
+
+@click.command(short_help="Published beside measured: a paper's tables and figures.")
+@click.argument("paper", required=False)
+@click.argument("items", nargs=-1, metavar="[ITEM]...")
+@click.option(
+    "--traces", type=click.Path(path_type=Path), metavar="DIR",
+    help="Recorded traces, under their publishers' file names or the workloads' own; recipes stand in for the others.",
+)  # fmt: skip
+@click.option("--workloads", metavar="A,B,...", default="", help="Only these workloads.")
+@click.option(
+    "--scale", type=click.FloatRange(min=0, max=1, min_open=True), default=1.0, show_default=True,
+    help="Size of the synthetic workloads, as a share of the published one.",
+)  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the synthetic workloads.")
+@click.option(
+    "--period", type=Duration(), metavar="TIME", default="1d", show_default=True, help="Length of a day of the traces."
+)
+@click.option("--workers", type=click.IntRange(min=0), default=0, help="Replays at once; 0: one for each core.")
+@click.option("--list", "listing", is_flag=True, help="List papers and items, and do nothing.")
+@out_option("Folder for results and report.  [default: reproduction]")
+@json_option
+def reproduce(
+    paper: str | None, items: tuple[str, ...], traces: Path | None, workloads: str, scale: float, seed: int,
+    period: float, workers: int, listing: bool, out: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Measure the tables and figures of a PAPER and put them beside what was published.
+
+    Without a paper, all four are measured. Every replay is kept in the folder as it finishes; run again with
+    the same folder, only what is new is computed.
+
+    \b
+    Example:
+      flashtwin reproduce rr-ssd --scale 0.1
+      flashtwin reproduce rr-ssd table-4 fig-9 --traces fiu/ --out rr-ssd
+    """
+    chosen = choose(paper, items)
+    if listing:
+        data(table(["paper", "item", "place", "title"], [
+            [one.id, item.id, item.place, item.title] for one, wanted in chosen for item in wanted
+        ]))  # fmt: skip
+        return
+    names = tuple(name.strip() for name in workloads.split(",") if name.strip())
+    how = How(traces, scale, seed, period, names, workers)
+    with Bars() as bars:
+        done = run(
+            chosen, out or Path("reproduction"), how,
+            progress=lambda count, total: bars.job("measuring", count, total, "items"), notify=say,
+        )  # fmt: skip
+    if as_json:
+        data_json({"report": str(done.report), "papers": done.papers})
+        return
+    for found in done.papers:
+        data(_verdicts(found))
+    data(f"report: {done.report}")
+
+
+def _verdicts(paper: dict[str, Any]) -> str:
+    """One line an item."""
+    rows = []
+    for item in paper["items"]:
+        counts = item["counts"]
+        known = sum(counts.values()) - counts["not measurable"]
+        rows.append([f"{paper['id']} {item['id']}", f"{counts['agrees']} of {known}", item["verdict"]])
+    return table(["item", "claims agree", "verdict"], rows)

@@ -1,0 +1,173 @@
+"""The test bench: one workload, any number of replays of it, each kept on disk as soon as it is done."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from flashtwin import folder
+from flashtwin.characterization import Characterization, Options, Reading, measure
+from flashtwin.papers.model import Workload
+from flashtwin.papers.search import Found, rate_for
+from flashtwin.papers.sources import Source
+from flashtwin.presets import System, Value, system, systems
+from flashtwin.replays import compare
+from flashtwin.trace import Trace
+
+
+class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it
+    """The run was interrupted."""
+
+
+class Run:
+    """A finished replay, read from disk."""
+
+    def __init__(self, path: Path) -> None:
+        """Wraps a folder that `flashtwin` wrote."""
+        self.path = path
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """All totals (docs/results.md)."""
+        found: dict[str, Any] = json.loads((self.path / "summary.json").read_text(encoding="utf-8"))
+        return found
+
+    def get(self, dotted: str) -> float | None:
+        """A number of the summary by its dotted path; None where it is undefined."""
+        value: Any = self.summary
+        for key in dotted.split("."):
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return float(value) if isinstance(value, int | float) else None
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """A table as rows."""
+        found: list[dict[str, Any]] = folder.read_table(self.path / f"{table}.parquet").to_pylist()
+        return found
+
+
+class Stand:
+    """One workload of a paper: its trace, read when it is needed, and its replays."""
+
+    def __init__(
+        self, workload: Workload, source: Source, path: Path, *, period_s: float, threads: int = 1,
+        stop: threading.Event | None = None, options: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        """A stand that keeps its replays in `path`; `options` are those of the characterization."""
+        self.workload, self.source, self.path = workload, source, path
+        self.period_s, self.threads = period_s, threads
+        self.replayed = 0
+        #: What items of one paper share.
+        self.memo: dict[str, Any] = {}
+        self._options = dict(options or {})
+        self._stop = stop or threading.Event()
+        self._trace: Trace | None = None
+
+    @property
+    def name(self) -> str:
+        """The workload's name in its paper."""
+        return self.workload.name
+
+    @property
+    def trace(self) -> Trace:
+        """The trace; read or made on first use."""
+        if self._trace is None:
+            self._check()
+            self._trace = self.source.open(lambda *_: self._check())
+        return self._trace
+
+    def close(self) -> None:
+        """Gives the trace's memory back."""
+        self._trace = None
+
+    @cached_property
+    def characterization(self) -> Characterization:
+        """What the workload is like."""
+        options = Options(period_s=self.period_s, threads=self.threads, **self._options)
+        key = folder.characterization_key(self.source.key, options.key())
+        if folder.characterized_from(self.path) != key:
+            found = measure(self.trace, options, Reading(), progress=lambda *_: self._check())
+            self.path.mkdir(parents=True, exist_ok=True)
+            folder.record_characterization(self.path, "")
+            found.write_into(self.path)
+            folder.record_characterization(self.path, key)
+        return Characterization.read(self.path)
+
+    def fact(self, key: str) -> float | None:
+        """A number of the characterization's row."""
+        value = self.characterization.row.get(key)
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    def table(self, name: str) -> list[dict[str, Any]]:
+        """A table of the characterization as rows; none where the trace has nothing for it."""
+        import pyarrow
+
+        if name not in self.characterization.table_names:
+            return []
+        rows: list[dict[str, Any]] = pyarrow.table(self.characterization.table(name)).to_pylist()
+        return rows
+
+    def system(self, name: str, **sets: Value) -> System:
+        """A system with this workload's period."""
+        return system(name, **{"replay.period_s": self.period_s, **sets})
+
+    def run(self, name: str, **sets: Value) -> Run:
+        """One replay."""
+        return self.runs({name: self.system(name, **sets)})[name]
+
+    def runs(self, chosen: Mapping[str, System]) -> dict[str, Run]:
+        """Replays on several systems, those that are not on disk yet side by side."""
+        paths = {name: self._place(one) for name, one in chosen.items()}
+        missing = {name: one for name, one in chosen.items() if not (paths[name] / "summary.json").is_file()}
+        names = list(missing)
+        for first in range(0, len(names), max(self.threads, 1)):
+            batch = names[first : first + max(self.threads, 1)]
+            done = compare(
+                self.trace,
+                {name: missing[name] for name in batch},
+                threads=self.threads,
+                progress=lambda *_: self._check(),
+            )
+            for name, result in done.items():
+                self.path.mkdir(parents=True, exist_ok=True)
+                folder.write_run(self.path, paths[name].name, result.native)
+                self.replayed += 1
+            self._check()
+        return {name: Run(path) for name, path in paths.items()}
+
+    def _place(self, chosen: System) -> Path:
+        """Where a replay is kept: named by all that its result depends on."""
+        key = folder.run_key(self.source.key, chosen.config)
+        return self.path / folder.RUNS / f"{chosen.name}-{key[:20]}"
+
+    def _check(self) -> None:
+        if self._stop.is_set():
+            raise Stopped
+
+    def rate(self, target: float, baseline: str, bound: str) -> Found:
+        """The speed at which the bound's mean read takes `target` percent less time than the baseline's."""
+
+        def improvement(speed: float) -> float:
+            pair = self.runs({name: self.system(name, **{"replay.speed": speed}) for name in (baseline, bound)})
+            return reduction(pair[baseline], pair[bound], "response.read.mean_ns") or 0.0
+
+        return rate_for(target, improvement)
+
+
+def reduction(baseline: Run, other: Run, what: str) -> float | None:
+    """By how many percent a figure is smaller than the baseline's; None where either is undefined."""
+    before, after = baseline.get(what), other.get(what)
+    return None if not before or after is None else (1.0 - after / before) * 100.0
+
+
+def share(part: float | None, whole: float | None) -> float | None:
+    """A part of a whole in percent; None where that is undefined."""
+    return None if part is None or not whole else part / whole * 100.0
+
+
+def has(name: str) -> bool:
+    """Whether this build has a system of that name."""
+    return name in systems()

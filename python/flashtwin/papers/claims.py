@@ -1,0 +1,148 @@
+"""Published beside measured: one claim a number, and when the two are said to agree. Pure.
+
+The rule is one for all papers and all workloads, fixed before anything was measured:
+
+* *agrees*: the measured value lies within the published one or range, widened by a fifth of it or, for
+  percentages, by 3 points, whichever is wider.
+* *agrees in sign and order*: an effect (a gain, a loss) has the published sign and is at least half a
+  point; a plain quantity lies within a factor of two.
+* *disagrees*: neither.
+* *not measurable*: nothing was measured, and the claim says why.
+
+An item agrees when all its measured claims do. It agrees in sign and order when at most one claim in
+four disagrees and at least three in four of the published orders (this workload above that one) hold.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+#: How far apart two values that agree may be: relatively, and in points of a percentage.
+RELATIVE, POINTS = 0.2, 3.0
+#: An effect smaller than this many points is none.
+EFFECT_POINTS = 0.5
+#: A plain quantity that misses by more than this factor disagrees.
+FACTOR = 2.0
+#: Claims of an item that may disagree, and orders that must hold, for "in sign and order".
+OUTLIERS, ORDERS = 0.25, 0.75
+
+
+class Verdict(StrEnum):
+    """How published and measured compare."""
+
+    AGREES = "agrees"
+    SIGN = "agrees in sign and order"
+    DISAGREES = "disagrees"
+    UNKNOWN = "not measurable"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One published number, or range of numbers, beside what was measured."""
+
+    #: What it is about: a workload, a system.
+    subject: str
+    #: What is measured; claims of one quantity are put in order.
+    quantity: str
+    #: The published value: lower and upper end, equal for a single number; None where there is no end.
+    low: float | None
+    high: float | None
+    measured: float | None
+    unit: str = "%"
+    #: Whether its sign has a meaning: a gain is an effect, a share is not.
+    effect: bool = False
+    #: Why nothing was measured.
+    why: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """How it compares."""
+        if self.measured is None:
+            return Verdict.UNKNOWN
+        if self._within(self.measured):
+            return Verdict.AGREES
+        if self._similar(self.measured):
+            return Verdict.SIGN
+        return Verdict.DISAGREES
+
+    @property
+    def published(self) -> float | None:
+        """The published value where it is a single number."""
+        return self.low if self.low == self.high else None
+
+    def _within(self, value: float) -> bool:
+        low_enough = self.high is None or value <= self.high + self._slack(self.high)
+        return low_enough and (self.low is None or value >= self.low - self._slack(self.low))
+
+    def _slack(self, edge: float) -> float:
+        return tolerance(edge, self.unit)
+
+    def _similar(self, value: float) -> bool:
+        edges = [edge for edge in (self.low, self.high) if edge is not None]
+        if self.effect:
+            return abs(value) >= EFFECT_POINTS and all(edge * value >= 0 for edge in edges)
+        near = min(edges, key=lambda edge: abs(edge - value))
+        return near * value > 0 and 1 / FACTOR <= value / near <= FACTOR
+
+
+def tolerance(value: float, unit: str) -> float:
+    """How far from a published value a measured one may be and agree."""
+    wide = RELATIVE * abs(value)
+    return max(wide, POINTS) if unit == "%" else wide
+
+
+def number(
+    subject: str, quantity: str, published: float, measured: float | None, unit: str = "%", *, effect: bool = False,
+    why: str = "",
+) -> Claim:  # fmt: skip
+    """A claim of a single number."""
+    return Claim(subject, quantity, published, published, measured, unit, effect, why)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict on an item and what it stands on."""
+
+    verdict: Verdict
+    #: Claims with each verdict.
+    counts: dict[str, int]
+    #: Pairs of claims whose published order holds, and pairs in all.
+    orders: tuple[int, int]
+
+
+def judge(claims: Sequence[Claim]) -> Judgement:
+    """The verdict on an item from its claims."""
+    verdicts = [claim.verdict for claim in claims]
+    counts = {verdict.value: verdicts.count(verdict) for verdict in Verdict}
+    held, pairs = orders(claims)
+    known = len(claims) - counts[Verdict.UNKNOWN]
+    if known == 0:
+        verdict = Verdict.UNKNOWN
+    elif counts[Verdict.AGREES] == known:
+        verdict = Verdict.AGREES
+    elif counts[Verdict.DISAGREES] <= OUTLIERS * known and held >= ORDERS * pairs:
+        verdict = Verdict.SIGN
+    else:
+        verdict = Verdict.DISAGREES
+    return Judgement(verdict, counts, (held, pairs))
+
+
+def orders(claims: Iterable[Claim]) -> tuple[int, int]:
+    """Pairs of one quantity, published clearly apart, that are measured in the same order; and all such pairs."""
+    groups: dict[str, list[Claim]] = {}
+    for claim in claims:
+        if claim.published is not None and claim.measured is not None:
+            groups.setdefault(claim.quantity, []).append(claim)
+    held = pairs = 0
+    for group in groups.values():
+        for one, other in itertools.combinations(group, 2):
+            low, high = sorted((one, other), key=lambda claim: claim.published or 0.0)
+            apart = (high.published or 0.0) - (low.published or 0.0)
+            if apart <= tolerance(high.published or 0.0, high.unit):
+                continue
+            pairs += 1
+            held += (high.measured or 0.0) > (low.measured or 0.0)
+    return held, pairs

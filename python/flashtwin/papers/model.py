@@ -1,0 +1,138 @@
+"""What a paper is made of here: workloads, items, and for each item how it is measured and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flashtwin.papers.claims import Claim
+
+if TYPE_CHECKING:
+    from flashtwin.papers.bench import Stand
+
+#: A series of bars: its name, the measured and the published values by group.
+Series = tuple[str, Sequence[float | None], Sequence[float | None]]
+
+#: What was measured of one item on one workload; JSON values.
+Facts = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A published figure about a workload, and how it is measured on ours."""
+
+    name: str
+    published: float
+    unit: str
+    place: str
+    measure: Callable[[Stand], float | None]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A trace of the paper: its name there, the recipe, the names of recorded files, what was published of it."""
+
+    name: str
+    recipe: str
+    #: Beginnings of file names under which its owners publish it.
+    files: tuple[str, ...] = ()
+    statistics: tuple[Statistic, ...] = ()
+
+
+@dataclass
+class Outcome:
+    """What an item's claims came to, with its chart and what is to be said."""
+
+    claims: list[Claim]
+    #: Panels of the chart, as `flashtwin.report` draws them; none where there is nothing to draw.
+    chart: dict[str, Any] | None = None
+    #: Sentences computed from the figures.
+    notes: list[str] = field(default_factory=list)
+    #: Further tables: title, header, rows.
+    tables: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table or figure of a paper."""
+
+    id: str
+    title: str
+    place: str
+    #: Names of the workloads it is measured on.
+    workloads: tuple[str, ...]
+    #: Measures one workload.
+    measure: Callable[[Stand], Facts]
+    #: Puts published beside measured; facts by workload, in the paper's order.
+    judge: Callable[[Mapping[str, Facts]], Outcome]
+    #: Why the two differ, where that is known.
+    explanation: str = ""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper with its workloads and items."""
+
+    id: str
+    title: str
+    citation: str
+    #: What was simulated, and how the rate of arrival was chosen.
+    setting: str
+    workloads: tuple[Workload, ...]
+    items: tuple[Item, ...]
+    #: Options of the characterization that the paper's figures ask for.
+    options: Mapping[str, Any] = field(default_factory=dict)
+    #: Where the workloads are whatever traces there are: finds them, in a folder of recorded ones or without.
+    population: Callable[[Path | None], tuple[Workload, ...]] | None = None
+
+    def workload(self, name: str) -> Workload:
+        """The workload of that name."""
+        return next(workload for workload in self.workloads if workload.name == name)
+
+
+def bars(
+    groups: Sequence[str], series: Sequence[Series], label: str,
+    *, title: str = "", stacked: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """A panel of grouped bars: for each series its name, the measured and the published values by group."""
+    return {
+        "form": "bars",
+        "title": title,
+        "groups": list(groups),
+        "y_label": label,
+        "stacked": stacked,
+        "series": [
+            {"name": name, "measured": list(measured), "published": list(published)}
+            for name, measured, published in series
+        ],
+    }
+
+
+def lines(
+    series: Sequence[tuple[str, Sequence[float], Sequence[float | None]]], x_label: str, y_label: str,
+    *, title: str = "", published: Sequence[tuple[str, float, float]] = (), x_log: bool = False, y_log: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """A panel of lines: name, x and y of each; published points by the name of their line."""
+    return {
+        "form": "lines",
+        "title": title,
+        "x_label": x_label,
+        "y_label": y_label,
+        "x_log": x_log,
+        "y_log": y_log,
+        "series": [{"name": name, "x": list(x), "y": list(y)} for name, x, y in series],
+        "published": [{"name": name, "x": x, "y": y} for name, x, y in published],
+    }
+
+
+def chart(*panels: dict[str, Any]) -> dict[str, Any]:
+    """A chart of panels side by side."""
+    return {"panels": list(panels)}
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    """The mean of those that are known; None without any."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

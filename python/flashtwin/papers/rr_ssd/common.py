@@ -1,0 +1,51 @@
+"""What the items of the RR-SSD paper share: the rate of arrival, and the four systems at that rate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flashtwin.papers.bench import Run, Stand, reduction
+from flashtwin.papers.claims import Claim
+from flashtwin.papers.model import Facts, mean
+from flashtwin.papers.rr_ssd import published
+from flashtwin.papers.search import Found
+from flashtwin.presets import Value
+
+READ, ALL = "response.read.mean_ns", "response.all.mean_ns"
+
+
+def matched(stand: Stand) -> Found:
+    """The one free parameter: the speed at which Oracle's read improvement is the published one."""
+    if "rate" not in stand.memo:
+        stand.memo["rate"] = stand.rate(published.ORACLE[stand.name][0], "ca-ssd", "oracle")
+    found: Found = stand.memo["rate"]
+    return found
+
+
+def at_rate(stand: Stand, *names: str, **sets: Value) -> dict[str, Run]:
+    """Systems at the matched speed, with the same keys set otherwise."""
+    speed = matched(stand).rate
+    return stand.runs({name: stand.system(name, **{"replay.speed": speed, **sets}) for name in names})
+
+
+def gains(runs: Mapping[str, Run], name: str, baseline: str = "ca-ssd") -> tuple[float | None, float | None]:
+    """Read and total improvement of a system over the baseline, in percent."""
+    return reduction(runs[baseline], runs[name], READ), reduction(runs[baseline], runs[name], ALL)
+
+
+def means(subject: str, quantity: str, value: float, facts: Mapping[str, Facts], key: str) -> Claim:
+    """A claim about the mean over all six workloads; not measured when one of them is missing."""
+    values = by_workload(facts, key)
+    whole = None not in values
+    why = "" if whole else "the mean is over all six workloads"
+    return Claim(subject, quantity, value, value, mean(values) if whole else None, "%", True, why)
+
+
+def by_workload(facts: Mapping[str, Facts], key: str) -> list[float | None]:
+    """A figure of every workload of the paper, in its order."""
+    return [facts.get(name, {}).get(key) for name in published.WORKLOADS]
+
+
+def percent(value: float | None) -> str:
+    """For tables and sentences."""
+    return "–" if value is None else f"{value:.1f} %"

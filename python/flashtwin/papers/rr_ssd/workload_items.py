@@ -1,0 +1,268 @@
+"""RR-SSD: what the workloads are like, and what they meet on SSDs that do not replicate. Table III, Fig. 1-6."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from flashtwin.papers.bench import Run, Stand, has, reduction
+from flashtwin.papers.claims import Claim, number
+from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart, lines
+from flashtwin.papers.rr_ssd import published
+from flashtwin.papers.rr_ssd.common import at_rate, gains, means, percent
+
+PARTS = ("queueing", "transfer", "flash", "controller")
+#: Days that Fig. 5 shows, and the width of Fig. 2 in seconds.
+DAYS, WINDOW_S = 7, 100.0
+FIU = ("webvm", "homes", "mail")
+
+
+def measure_table_3(stand: Stand) -> Facts:
+    """What CA-SSD saves over a conventional SSD at the matched rate."""
+    runs = at_rate(stand, "conventional", "ca-ssd")
+    found: Facts = {}
+    for kind in ("write", "read"):
+        before, after = (runs[name].get(f"response.{kind}.mean_ns") for name in ("conventional", "ca-ssd"))
+        known = before is not None and after
+        found[f"{kind}_reduction"] = reduction(runs["conventional"], runs["ca-ssd"], f"response.{kind}.mean_ns")
+        found[f"{kind}_speedup"] = (before / after - 1.0) * 100.0 if known and before and after else None
+    return found
+
+
+def judge_table_3(facts: Mapping[str, Facts]) -> Outcome:
+    """The column read as a speed-up, the only reading that allows more than 100 %."""
+    claims = []
+    for name in published.WORKLOADS:
+        for kind, value in zip(("write", "read"), published.CA_SSD[name], strict=True):
+            measured = facts.get(name, {}).get(f"{kind}_speedup")
+            claims.append(number(name, f"{kind}s: conventional / ca-ssd - 1", value, measured, effect=True))
+    keys = [f"{kind}_{way}" for kind in ("write", "read") for way in ("reduction", "speedup")]
+    rows = [[name, *(percent(found[key]) for key in keys)] for name, found in facts.items()]
+    header = ["workload", "writes, reduction", "writes, speed-up", "reads, reduction", "reads, speed-up"]
+    series: list[Series] = [
+        (f"{kind}s", [facts.get(name, {}).get(f"{kind}_speedup") for name in published.WORKLOADS],
+         [published.CA_SSD[name][place] for name in published.WORKLOADS])
+        for place, kind in enumerate(("write", "read"))
+    ]  # fmt: skip
+    return Outcome(
+        claims,
+        chart(bars(published.WORKLOADS, series, "conventional / ca-ssd - 1, %")),
+        tables=[{"title": "Both readings of the column, measured", "header": header, "rows": rows}],
+    )
+
+
+def measure_fig_1(stand: Stand) -> Facts:
+    """The parts of a mean response time on a conventional SSD."""
+    run = at_rate(stand, "conventional")["conventional"]
+    found: Facts = {}
+    for kind in ("read", "write"):
+        whole = run.get(f"response.{kind}.mean_ns")
+        parts = [run.get(f"response.{kind}.split.{part}_ns") for part in PARTS]
+        found[kind] = [100.0 * (part or 0.0) / whole if whole else None for part in parts]
+    return found
+
+
+def judge_fig_1(facts: Mapping[str, Facts]) -> Outcome:
+    """Queueing and transfer together, workload by workload, against the range given."""
+    claims = []
+    for kind, (low, high) in (("read", published.QUEUEING_READS), ("write", published.QUEUEING_WRITES)):
+        for name in published.WORKLOADS:
+            parts = facts.get(name, {}).get(kind)
+            share = parts[0] + parts[1] if parts and parts[0] is not None else None
+            claims.append(Claim(name, f"{kind}s: queueing + transfer", low, high, share))
+    panels = []
+    for kind in ("read", "write"):
+        names = [name for name in published.WORKLOADS if name in facts]
+        series: list[Series] = [
+            (part, [facts[name][kind][place] for name in names], []) for place, part in enumerate(PARTS)
+        ]
+        panels.append(bars(names, series, "share of the mean response, %", title=f"{kind}s", stacked=True))
+    return Outcome(claims, chart(*panels) if facts else None)
+
+
+def measure_fig_2(stand: Stand) -> Facts:
+    """Queue lengths over the busiest 100 s of the trace's clock, without any redirection of what comes in."""
+    static = {"device": "rr-ssd"} if has("static") else {}
+    run = at_rate(stand, "static" if static else "conventional", **static)["static" if static else "conventional"]
+    speed = float(run.summary["config"]["replay"]["speed"])
+    return _queues(run, WINDOW_S / speed * 1e9)
+
+
+def _queues(run: Run, window_ns: float) -> Facts:
+    """Lowest, mean and highest of the chips' mean queues by time, in the window with the most work."""
+    rows = run.rows("queue_over_time")
+    starts = sorted({row["start_ns"] for row in rows})
+    means_ = np.zeros((len(starts), len({row["chip"] for row in rows})))
+    longest = np.zeros_like(means_)
+    place = {start: index for index, start in enumerate(starts)}
+    for row in rows:
+        means_[place[row["start_ns"]], row["chip"]] = row["queue_mean"]
+        longest[place[row["start_ns"]], row["chip"]] = row["queue_max"]
+    width = rows[0]["width_ns"] if rows else 1
+    count = max(1, min(len(starts), int(window_ns // width) or 1))
+    load = np.convolve(means_.mean(axis=1), np.ones(count), "valid")
+    first = int(load.argmax())
+    part, peaks = means_[first : first + count], longest[first : first + count]
+    busy = part.min(axis=1) > 0
+    ratio = float((part.max(axis=1)[busy] / part.min(axis=1)[busy]).max()) if busy.any() else None
+    return {
+        "seconds": [(starts[first + index] - starts[first]) / 1e9 for index in range(count)],
+        "minimum": part.min(axis=1).tolist(),
+        "mean": part.mean(axis=1).tolist(),
+        "maximum": part.max(axis=1).tolist(),
+        "longest": float(peaks.max()) if count else None,
+        "ratio": ratio,
+        "bin_ms": width / 1e6,
+    }
+
+
+def judge_fig_2(facts: Mapping[str, Facts]) -> Outcome:
+    """The largest ratio between chips at one time."""
+    found = facts.get("webvm", {})
+    claims = [
+        Claim(
+            "webvm", "longest / shortest queue of a chip, at most", published.QUEUE_RATIO, None, found.get("ratio"), "x"
+        )
+    ]
+    if not found:
+        return Outcome(claims)
+    series = [(name, found["seconds"], found[name]) for name in ("maximum", "mean", "minimum")]
+    notes = [
+        f"Queues are means over bins of {found['bin_ms']:.3g} ms of simulated time, chip by chip, in the busiest "
+        f"{published_window(found)}; at one moment a chip held up to {found['longest']:.0f} operations."
+    ]
+    return Outcome(claims, chart(lines(series, "simulated time, s", "operations at a chip")), notes)
+
+
+def published_window(found: Facts) -> str:
+    """The window that is shown, in words."""
+    return f"{len(found['seconds'])} bins" if len(found["seconds"]) > 1 else "bin"
+
+
+def measure_fig_3(stand: Stand) -> Facts:
+    """Every read served by any chip, over a conventional SSD."""
+    runs = at_rate(stand, "conventional", "oracle-conventional")
+    read, total = gains(runs, "oracle-conventional", "conventional")
+    return {"read": read, "all": total}
+
+
+def judge_fig_3(facts: Mapping[str, Facts]) -> Outcome:
+    """Each workload against the range over the workloads, and the means."""
+    claims = []
+    series: list[Series] = []
+    for key, title, (low, high, middle) in (
+        ("read", "reads", published.IDEAL_READS), ("all", "reads and writes", published.IDEAL_ALL),
+    ):  # fmt: skip
+        values = [facts.get(name, {}).get(key) for name in published.WORKLOADS]
+        claims += [
+            Claim(name, title, low, high, value, "%", True)
+            for name, value in zip(published.WORKLOADS, values, strict=True)
+        ]
+        claims.append(means("mean", title, middle, facts, key))
+        series.append((title, [*values, claims[-1].measured], [*([None] * len(values)), middle]))
+    return Outcome(claims, chart(bars([*published.WORKLOADS, "mean"], series, "time saved over conventional, %")))
+
+
+def measure_fig_4(stand: Stand) -> Facts:
+    """How reads fall on values, and how the same values' writes do."""
+    rows = stand.table("popularity")
+    curves: dict[str, tuple[list[float], list[float]]] = {}
+    for kind in ("read_by_read_order", "write_by_read_order"):
+        kept = [row for row in rows if row["kind"] == kind]
+        curves[kind] = ([row["value_fraction"] for row in kept], [row["access_fraction"] for row in kept])
+    reads, writes = curves["read_by_read_order"], curves["write_by_read_order"]
+    found: Facts = {"reads": reads, "writes": writes, "of_read": stand.fact("popularity.read.contents_for_80_percent")}
+    if reads[0]:
+        at = float(np.interp(0.8, reads[1], reads[0]))
+        found["values"] = 100.0 * at
+        found["their_writes"] = 100.0 * float(np.interp(at, *writes)) if writes[0] else None
+    return found
+
+
+def judge_fig_4(facts: Mapping[str, Facts]) -> Outcome:
+    """Shares of values and of writes at 80 % of the reads."""
+    claims = [
+        number(name, "values with 80 % of the reads", published.POPULAR_VALUES[name], facts.get(name, {}).get("values"))
+        for name in FIU
+    ]
+    limit = published.POPULAR_WRITES_WEBVM
+    measured = facts.get("webvm", {}).get("their_writes")
+    claims.append(Claim("webvm", "writes of these values, at most", None, limit, measured))
+    panels = [
+        lines(
+            [("reads", *facts[name]["reads"]), ("writes", *facts[name]["writes"])], "share of the values, by reads",
+            "share of the accesses", title=name,
+            published=[("reads", published.POPULAR_VALUES[name] / 100.0, 0.8)],
+        )
+        for name in FIU
+        if name in facts and facts[name]["reads"][0]
+    ]  # fmt: skip
+    notes = [
+        f"{name}: of the values that are read at all, {percent(facts[name]['of_read'])} receive 80 % of the reads."
+        for name in FIU
+        if facts.get(name, {}).get("of_read") is not None
+    ]
+    return Outcome(claims, chart(*panels) if panels else None, notes)
+
+
+def measure_fig_5(stand: Stand) -> Facts:
+    """Reads of each day on the values most read on the first."""
+    rows = stand.table("popularity_by_period")
+    by_day: dict[int, list[dict[str, Any]]] = {}
+    for row in rows:
+        by_day.setdefault(int(row["period"]), []).append(row)
+    return {"days": {str(day): day_rows for day, day_rows in sorted(by_day.items())[:DAYS]}}
+
+
+def judge_fig_5(facts: Mapping[str, Facts]) -> Outcome:
+    """Curves alone: the paper gives no number."""
+    panels = []
+    for name in FIU:
+        days = facts.get(name, {}).get("days", {})
+        series = [
+            (f"day {int(day) + 1}", [row["value_fraction"] for row in rows], [row["access_fraction"] for row in rows])
+            for day, rows in days.items()
+        ]
+        if series:
+            panels.append(
+                lines(series, "share of the values, by reads on day 1", "share of the day's reads", title=name)
+            )
+    claims = [Claim("all", "curves", None, None, None, "", False, "published as a picture only")]
+    return Outcome(claims, chart(*panels) if panels else None)
+
+
+def measure_fig_6(stand: Stand) -> Facts:
+    """Values never seen before, day by day, as the whole workload would have them."""
+    rows = stand.table("periods")
+    return {"new": [row["new_contents"] / stand.source.scale for row in rows]}
+
+
+def judge_fig_6(facts: Mapping[str, Facts]) -> Outcome:
+    """The highest day of the three workloads."""
+    days = [value for name in FIU for value in facts.get(name, {}).get("new", [])]
+    measured = max(days) if days else None
+    claims = [
+        number("highest day", "new values", published.NEW_VALUES, measured, "values", why="" if days else "no trace")
+    ]
+    series = [
+        (name, [float(day + 1) for day in range(len(facts[name]["new"]))], facts[name]["new"])
+        for name in FIU
+        if name in facts
+    ]
+    return Outcome(claims, chart(lines(series, "day", "new values")) if series else None)
+
+
+ITEMS = (
+    Item("table-3", "Workloads, and what CA-SSD gains over a conventional SSD", "Table III", published.WORKLOADS,
+         measure_table_3, judge_table_3),
+    Item("fig-1", "What a response time is made of on a conventional SSD", "Fig. 1", published.WORKLOADS,
+         measure_fig_1, judge_fig_1),
+    Item("fig-2", "Queues of the chips over 100 s of webvm", "Fig. 2", ("webvm",), measure_fig_2, judge_fig_2),
+    Item("fig-3", "Ideal-All-Chip Replication over a conventional SSD", "Fig. 3", published.WORKLOADS,
+         measure_fig_3, judge_fig_3),
+    Item("fig-4", "Popularity of values in reads and writes", "Fig. 4", FIU, measure_fig_4, judge_fig_4),
+    Item("fig-5", "Popularity from day to day", "Fig. 5", FIU, measure_fig_5, judge_fig_5),
+    Item("fig-6", "New values by day", "Fig. 6", FIU, measure_fig_6, judge_fig_6),
+)  # fmt: skip

@@ -1,0 +1,266 @@
+"""Runs papers: measures every item on every workload, judges, writes results and the report."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flashtwin import folder
+from flashtwin.characterization import PERIOD_S
+from flashtwin.folder import FlashtwinError
+from flashtwin.papers.bench import Stand, Stopped
+from flashtwin.papers.claims import Claim, Judgement, Verdict, judge
+from flashtwin.papers.model import Facts, Item, Paper, Workload
+from flashtwin.papers.sources import Source, find
+
+RESULT = "reproduction.json"
+TABLE = "claims.csv"
+WORKLOADS = "workloads"
+CACHE = "traces"
+
+#: Called with items measured (one a workload) and items in all.
+ItemProgress = Callable[[int, int], None]
+#: Called with one sentence when there is something to say.
+Notify = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class How:
+    """What a reproduction is made from."""
+
+    traces: Path | None = None
+    scale: float = 1.0
+    seed: int = 0
+    period_s: float = PERIOD_S
+    workloads: tuple[str, ...] = ()
+    workers: int = 0
+
+
+@dataclass
+class Bench:
+    """One paper's workload on the bench: its stand, what was measured of each item, and why not."""
+
+    paper: Paper
+    workload: Workload
+    items: Sequence[Item]
+    facts: dict[str, Facts] = field(default_factory=dict)
+    #: Why there are no facts: for every item, or for one.
+    failures: dict[str, str] = field(default_factory=dict)
+    statistics: list[dict[str, Any]] = field(default_factory=list)
+    source: Source | None = None
+    replayed: int = 0
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A finished reproduction: where it is, what it found, how many replays it took."""
+
+    path: Path
+    report: Path
+    papers: list[dict[str, Any]]
+    replayed: int
+
+
+def run(
+    chosen: Sequence[tuple[Paper, Sequence[Item]]], out: Path, how: How, *, progress: ItemProgress | None = None,
+    notify: Notify | None = None,
+) -> Reproduction:  # fmt: skip
+    """Measures the items of the papers and writes `reproduction.json`, `claims.csv` and the report.
+
+    Every replay is kept as it finishes; done again with the same folder, none is made twice.
+
+    Raises:
+        FlashtwinError: the folder cannot be written, or no workload of a paper is to be had.
+    """
+    from flashtwin import report
+
+    with folder.prepared(out, holding=RESULT) as path:
+        folder.write_json(path / folder.MADE_FROM, {})
+        (path / CACHE).mkdir(exist_ok=True)
+        benches = list(_benches(chosen, how))
+        _measure_all(benches, path, how, progress)
+        _refuse_nothing(benches)
+        papers = [_paper(paper, items, [one for one in benches if one.paper is paper], how) for paper, items in chosen]
+        folder.write_json(path / RESULT, {"flashtwin": folder.VERSION, "papers": papers})
+        folder.write_text(path / TABLE, claims_csv(papers))
+        replayed = sum(one.replayed for one in benches)
+        if notify:
+            notify(f"{replayed} replays made" if replayed else "no replay was needed: all were there")
+        page = report.build(path)
+    return Reproduction(path, page, papers, replayed)
+
+
+def _benches(chosen: Sequence[tuple[Paper, Sequence[Item]]], how: How) -> Iterator[Bench]:
+    for paper, items in chosen:
+        known = paper.population(how.traces) if paper.population else paper.workloads
+        for workload in known:
+            wanted = [item for item in items if paper.population or workload.name in item.workloads]
+            if wanted and (not how.workloads or workload.name in how.workloads):
+                yield Bench(paper, workload, wanted)
+
+
+def _measure_all(benches: Sequence[Bench], path: Path, how: How, progress: ItemProgress | None) -> None:
+    """Measures workloads side by side, each in a thread: the core runs without Python's lock."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    budget = how.workers or cores
+    workers = max(1, min(budget, len(benches)))
+    stop = threading.Event()
+    done, total = 0, sum(len(one.items) + 1 for one in benches)
+    lock = threading.Lock()
+
+    def step() -> None:
+        nonlocal done
+        with lock:
+            done += 1
+            if progress:
+                progress(done, total)
+
+    if progress:
+        progress(0, total)
+    with ThreadPoolExecutor(workers) as pool:
+        waiting = {pool.submit(_measure, one, path, how, budget // workers, stop, step) for one in benches}
+        try:
+            _wait(waiting)
+        except BaseException:
+            stop.set()
+            for future in waiting:
+                future.cancel()
+            raise
+
+
+def _wait(waiting: set[Future[None]]) -> None:
+    """Waits for all; wakes now and then, so that Ctrl-C is seen; the first error is raised."""
+    while waiting:
+        finished, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+        for future in finished:
+            future.result()
+
+
+def _measure(bench: Bench, path: Path, how: How, threads: int, stop: threading.Event, step: Callable[[], None]) -> None:
+    """All items of one workload, one after another, on one stand."""
+    workload = bench.workload
+    try:
+        bench.source = find(workload, how.traces, how.scale, how.seed, path / CACHE)
+        place = path / WORKLOADS / f"{bench.paper.id}-{re.sub(r'[^A-Za-z0-9_.+-]', '-', workload.name)}"
+        stand = Stand(
+            workload, bench.source, place, period_s=how.period_s * bench.source.scale, threads=threads, stop=stop,
+            options=bench.paper.options,
+        )  # fmt: skip
+        bench.statistics = [
+            _statistic(statistic.name, statistic.published, statistic.measure(stand), statistic.unit, statistic.place)
+            for statistic in workload.statistics
+        ]
+    except FlashtwinError as error:
+        bench.failures = {item.id: str(error) for item in bench.items}
+        return
+    step()
+    for item in bench.items:
+        if stop.is_set():
+            raise Stopped
+        try:
+            bench.facts[item.id] = item.measure(stand)
+        except FlashtwinError as error:
+            bench.failures[item.id] = str(error)
+        step()
+    stand.close()
+    bench.replayed = stand.replayed
+
+
+def _statistic(name: str, published: float, measured: float | None, unit: str, place: str) -> dict[str, Any]:
+    claim = Claim(name, name, published, published, measured, unit)
+    return {**_claim(claim), "place": place}
+
+
+def _refuse_nothing(benches: Sequence[Bench]) -> None:
+    """An error when not a single item could be measured: the first reason, which is everybody's."""
+    if not any(one.facts for one in benches):
+        reasons = [reason for one in benches for reason in one.failures.values()]
+        raise FlashtwinError(reasons[0] if reasons else "no workload of that name; see `flashtwin reproduce --list`")
+
+
+def _paper(paper: Paper, items: Sequence[Item], benches: Sequence[Bench], how: How) -> dict[str, Any]:
+    """A paper as it is written and drawn."""
+    return {
+        "id": paper.id,
+        "title": paper.title,
+        "citation": paper.citation,
+        "setting": paper.setting,
+        "seed": how.seed,
+        "period_s": how.period_s,
+        "workloads": [
+            {
+                "name": one.workload.name,
+                "kind": one.source.kind if one.source else None,
+                "label": one.source.label if one.source else next(iter(one.failures.values()), ""),
+                "scale": one.source.scale if one.source else None,
+                "statistics": one.statistics,
+            }
+            for one in benches
+        ],
+        "items": [_item(item, benches) for item in items],
+    }
+
+
+def _item(item: Item, benches: Sequence[Bench]) -> dict[str, Any]:
+    facts = {one.workload.name: one.facts[item.id] for one in benches if item.id in one.facts}
+    failures = {one.workload.name: one.failures[item.id] for one in benches if item.id in one.failures}
+    outcome = item.judge(facts)
+    claims = [_with_reason(claim, failures) for claim in outcome.claims]
+    found: Judgement = judge(claims)
+    return {
+        "id": item.id,
+        "title": item.title,
+        "place": item.place,
+        "verdict": found.verdict.value,
+        "counts": found.counts,
+        "orders": list(found.orders),
+        "claims": [_claim(claim) for claim in claims],
+        "chart": outcome.chart,
+        "tables": outcome.tables,
+        "notes": outcome.notes,
+        "explanation": item.explanation if found.verdict is not Verdict.AGREES else "",
+    }
+
+
+def _with_reason(claim: Claim, failures: Mapping[str, str]) -> Claim:
+    """A claim that was not measured, with the reason where the workload is known to have failed."""
+    if claim.measured is not None or claim.why:
+        return claim
+    why = failures.get(claim.subject, "not part of this run")
+    return Claim(
+        claim.subject, claim.quantity, claim.low, claim.high, None, claim.unit, claim.effect, why,
+    )  # fmt: skip
+
+
+def _claim(claim: Claim) -> dict[str, Any]:
+    return {
+        "subject": claim.subject,
+        "quantity": claim.quantity,
+        "published_low": claim.low,
+        "published_high": claim.high,
+        "measured": claim.measured,
+        "unit": claim.unit,
+        "verdict": claim.verdict.value,
+        "why": claim.why,
+    }
+
+
+def claims_csv(papers: Sequence[Mapping[str, Any]]) -> str:
+    """Every claim of every item as one row."""
+    columns = ("subject", "quantity", "published_low", "published_high", "measured", "unit", "verdict", "why")
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("paper", "item", "place", *columns))
+    for paper in papers:
+        for item in paper["items"]:
+            for claim in item["claims"]:
+                writer.writerow((paper["id"], item["id"], item["place"], *(claim[column] for column in columns)))
+    return out.getvalue()

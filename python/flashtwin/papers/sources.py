@@ -1,0 +1,120 @@
+"""Where a workload comes from: a recorded trace if there is one, otherwise its recipe."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flashtwin.folder import FlashtwinError, OutputError
+from flashtwin.papers.model import Workload
+from flashtwin.trace import Progress, Trace
+from flashtwin.trace import open as open_trace
+
+#: Makes a trace from a recipe: name, scale, seed.
+Synthesize = Callable[..., Any]
+
+#: What lies beside traces and is none.
+_NOT_TRACES = (".md", ".digests.parquet", ".json", ".html", ".toml", ".txt")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A workload's trace, not yet read."""
+
+    #: "recorded" or "synthetic".
+    kind: str
+    label: str
+    #: Names all that the trace depends on, so that results made from it can be found again unread.
+    key: str
+    #: Share of the full workload: requests, footprint and length of its days, so that the rate is the whole one's.
+    scale: float
+    open: Callable[[Progress | None], Trace]
+
+
+def find(workload: Workload, folder: Path | None, scale: float, seed: int, cache: Path) -> Source:
+    """The recorded trace in the folder, or the recipe.
+
+    Raises:
+        FlashtwinError: there is neither.
+    """
+    files = recorded(workload, folder) if folder is not None else []
+    if files:
+        return _from_files(workload, files, cache)
+    return _from_recipe(workload.recipe, scale, seed)
+
+
+def recorded(workload: Workload, folder: Path) -> list[Path]:
+    """The files of a workload: those that begin with its name or with the name its owners gave it, in order.
+
+    Raises:
+        FlashtwinError: the folder does not exist.
+    """
+    if not folder.is_dir():
+        raise OutputError(f"{folder}: no such folder; give the folder of the recorded traces, or leave --traces out")
+    found = sorted((path for path in folder.rglob("*") if _is_trace(path)), key=lambda path: _natural(path.name))
+    for name in (workload.name, *workload.files):
+        files = [path for path in found if re.match(rf"{re.escape(name)}(?![\w+-]*[a-z])", path.name)]
+        if files:
+            return files
+    return []
+
+
+def _is_trace(path: Path) -> bool:
+    hidden = any(part.startswith(".") for part in path.parts[-2:])
+    return path.is_file() and not hidden and not path.name.lower().endswith(_NOT_TRACES)
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Orders `x.2.y` before `x.10.y`."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def _from_files(workload: Workload, files: Sequence[Path], cache: Path) -> Source:
+    stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    key = hashlib.sha256(json.dumps(["recorded", workload.name, stats]).encode()).hexdigest()
+    label = files[0].name if len(files) == 1 else f"{files[0].name} and {len(files) - 1} more"
+    return Source("recorded", label, key, 1.0, lambda progress: _open_files(files, key, cache, progress))
+
+
+def _open_files(files: Sequence[Path], key: str, cache: Path, progress: Progress | None) -> Trace:
+    """One file as it is; several, which their owners cut by days, one after another."""
+    if len(files) == 1:
+        return open_trace(files[0], progress=progress)
+    joined = cache / f"joined-{key[:16]}{files[0].suffix}"
+    if not joined.is_file():
+        partial = joined.with_name(f".{joined.name}.partial")
+        with partial.open("wb") as out:
+            for path in files:
+                with path.open("rb") as part:
+                    while chunk := part.read(1 << 20):
+                        out.write(chunk)
+        partial.replace(joined)
+    return open_trace(joined, progress=progress)
+
+
+def _from_recipe(recipe: str, scale: float, seed: int) -> Source:
+    synthesize = synthesizer()
+    if synthesize is None:
+        raise FlashtwinError(
+            f"{recipe}: this build of flashtwin has no recipes of workloads; give recorded traces with --traces DIR"
+        )
+    key = hashlib.sha256(json.dumps(["synthetic", recipe, scale, seed]).encode()).hexdigest()
+
+    def make(_: Progress | None) -> Trace:
+        trace: Trace = synthesize(recipe, scale=scale, seed=seed)
+        return trace
+
+    return Source("synthetic", f"recipe {recipe}", key, scale, make)
+
+
+def synthesizer() -> Synthesize | None:
+    """`flashtwin.synthesize`, where this build has it."""
+    import flashtwin
+
+    found: Synthesize | None = getattr(flashtwin, "synthesize", None)
+    return found

@@ -1,0 +1,118 @@
+"""The page of `flashtwin reproduce`: every item of a paper, published beside measured, from `reproduction.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from . import files, style, units
+from .charts import reproduced
+from .charts.base import Chart, Drawing
+from .page import Rendered, figure_of, resource, template
+from .results import read_json
+
+RESULT = "reproduction.json"
+#: Verdicts with the class that paints them.
+VERDICTS = {
+    "agrees": "good",
+    "agrees in sign and order": "fair",
+    "disagrees": "bad",
+    "not measurable": "none",
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """An item of a paper with its chart."""
+
+    key: str
+    item: Mapping[str, Any]
+    figure: Mapping[str, Any] | None
+
+
+def is_reproduction(folder: Path | str) -> bool:
+    """Whether `flashtwin reproduce` wrote the folder."""
+    return (Path(folder) / RESULT).is_file()
+
+
+def build(folder: Path, target: Path) -> Path:
+    """Writes `report.html` and the charts; returns the page's path."""
+    results = read_json(folder / RESULT)
+    files.make_folder(target / "charts")
+    pairs = style.page_pairs(None)
+    papers = []
+    for paper in results.get("papers", ()):
+        sections = []
+        for item in paper["items"]:
+            rendered = _render(f"{paper['id']}-{item['id']}", item)
+            if rendered is not None:
+                for suffix, content in (("svg", rendered.svg), ("png", rendered.png)):
+                    files.write(target / "charts" / f"{rendered.chart.name}.{suffix}", content or "")
+            figure = figure_of(rendered, pairs) if rendered is not None else None
+            sections.append(Section(f"{paper['id']}-{item['id']}", item, figure))
+        papers.append({"paper": paper, "sections": sections, "counts": _counts(paper)})
+    html = target / "report.html"
+    page = template("reproduction.html.j2").render(
+        papers=papers,
+        pairs=pairs,
+        css=Markup(resource("page.css")),  # noqa: S704 - our own file
+        version=str(results.get("flashtwin") or "version not recorded"),
+        verdicts=VERDICTS,
+        published=published,
+        value=value,
+    )
+    files.write(html, page)
+    return html
+
+
+def _render(name: str, item: Mapping[str, Any]) -> Rendered | None:
+    panels = (item.get("chart") or {}).get("panels")
+    if not panels:
+        return None
+    with style.styled():
+        drawing: Drawing = reproduced.draw(panels)
+    fig = drawing.figure
+    assert fig is not None  # noqa: S101 - panels are drawn
+    chart: Chart[Any] = Chart(name, f"{item['place']}: {item['title']}", "", "reproduction", lambda _: drawing)
+    return Rendered(chart, drawing, style.svg(fig), style.png(fig))
+
+
+def _counts(paper: Mapping[str, Any]) -> dict[str, int]:
+    """Items with each verdict."""
+    verdicts = [item["verdict"] for item in paper["items"]]
+    return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
+
+
+def published(claim: Mapping[str, Any]) -> str:
+    """A published number or range in words: `26.6 %`, `17 to 57 %`, `at least 32 x`."""
+    low, high, unit = claim["published_low"], claim["published_high"], claim["unit"]
+    if low is None and high is None:
+        return units.MISSING
+    if low == high:
+        return value(low, unit)
+    if high is None:
+        return "above 0" if low == 0 else f"at least {value(low, unit)}"
+    if low is None:
+        return f"at most {value(high, unit)}"
+    return f"{_plain(low)} to {value(high, unit)}"
+
+
+def value(number: float | None, unit: str) -> str:
+    """A number with its unit; an en dash for one that is missing."""
+    if number is None:
+        return units.MISSING
+    return f"{_plain(number)}{'' if not unit else ' ×' if unit == 'x' else f' {unit}'}"
+
+
+def _plain(number: float) -> str:
+    """Three significant digits, or one decimal where there are more before the point; no needless zeros."""
+    if abs(number) >= 100:
+        text = f"{number:,.0f}"
+    else:
+        text = units.significant(number).replace(units.MINUS, "-")
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+    return text.replace("-", units.MINUS)

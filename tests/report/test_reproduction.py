@@ -1,0 +1,117 @@
+"""The page of published beside measured: whole, self-contained, the same every time, and seen in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib import image
+from test_page import check, chromium
+
+from flashtwin import report
+from flashtwin.report.reproduction import VERDICTS, published, value
+
+
+def claim(
+    verdict: str, low: float | None, high: float | None, measured: float | None, unit: str = "%"
+) -> dict[str, Any]:
+    return {
+        "subject": "web <vm>", "quantity": "reads", "published_low": low, "published_high": high,
+        "measured": measured, "unit": unit, "verdict": verdict, "why": "" if measured is not None else "no trace",
+    }  # fmt: skip
+
+
+def item(name: str, verdict: str, chart: dict[str, Any] | None) -> dict[str, Any]:
+    return {
+        "id": name, "title": f"Title of {name}", "place": f"Place of {name}", "verdict": verdict,
+        "counts": dict.fromkeys(VERDICTS, 1), "orders": [2, 3], "chart": chart, "notes": ["A note of 12 %."],
+        "claims": [claim("agrees", 26.6, 26.6, 26.5), claim("not measurable", 1.0, None, None, "x")],
+        "tables": [{"title": "More", "header": ["a", "b"], "rows": [["<x>", "1"]]}],
+        "explanation": "Since it is so.",
+    }  # fmt: skip
+
+
+BARS = {
+    "form": "bars", "title": "reads", "groups": ["a", "b", "c"], "y_label": "time saved, %", "stacked": False,
+    "series": [{"name": "RR-SSD", "measured": [10.0, None, -3.0], "published": [12.0, 20.0, None]},
+               {"name": "Oracle", "measured": [20.0, 30.0, 5.0], "published": []}],
+}  # fmt: skip
+STACK = {**BARS, "stacked": True, "title": "writes"}
+LINES = {
+    "form": "lines", "title": "", "x_label": "day", "y_label": "%", "x_log": False, "y_log": True,
+    "series": [{"name": "x", "x": [1.0, 2.0, 3.0], "y": [1.0, 100.0, None]}],
+    "published": [{"name": "x", "x": 2.0, "y": 50.0}],
+}  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    items = [
+        item("one", "agrees", {"panels": [BARS, STACK]}),
+        item("two", "disagrees", {"panels": [LINES] * 4}),
+        item("three", "not measurable", None),
+    ]
+    workload = {"name": "webvm", "kind": "synthetic", "label": "recipe x", "scale": 0.1,
+                "statistics": [{**claim("disagrees", 1.0, 1.0, 9.0), "place": "Table III"}]}  # fmt: skip
+    paper = {"id": "rr-ssd", "title": "A title", "citation": "Somebody", "setting": "The `device`.", "seed": 0,
+             "period_s": 86400.0, "workloads": [workload], "items": items}  # fmt: skip
+    (tmp_path / "reproduction.json").write_text(json.dumps({"flashtwin": "0.1.0", "papers": [paper]}))
+    return tmp_path
+
+
+def test_the_page_holds_every_item(folder: Path) -> None:
+    page = check(report.build(folder))
+    text = re.sub(r"\s+", " ", page.text)
+    for wanted in (
+        "Place of one: Title of one",
+        "26.6 %",
+        "26.5 %",
+        "at least 1 ×",
+        "web <vm>",
+        "Since it is so.",
+        "no trace",
+    ):
+        assert wanted in text, wanted
+    assert {"rr-ssd-one", "rr-ssd-two", "rr-ssd-three"} <= set(page.ids)
+    assert sorted(path.name for path in (folder / "charts").iterdir()) == [
+        "rr-ssd-one.png", "rr-ssd-one.svg", "rr-ssd-two.png", "rr-ssd-two.svg",
+    ]  # fmt: skip
+
+
+def test_the_same_results_give_the_same_page(folder: Path, tmp_path: Path) -> None:
+    first = report.build(folder).read_bytes()
+    assert report.build(folder, out=tmp_path / "again").read_bytes() == first
+
+
+def test_published_ranges_in_words() -> None:
+    assert published(claim("agrees", 17.0, 57.0, None)) == "17 to 57 %"
+    assert published(claim("agrees", None, 8.0, None)) == "at most 8 %"
+    assert published(claim("agrees", 0.0, None, None, "points")) == "above 0"
+    assert published(claim("agrees", None, None, None)) == "–"
+    assert value(-1234.5, "erases") == "−1,234 erases"
+    assert value(0.0915, "%") == "0.0915 %"
+
+
+def test_looks_like_a_page_in_a_browser(folder: Path, tmp_path: Path) -> None:
+    page = report.build(folder)
+    shot = tmp_path / "shot.png"
+    log = chromium(page, shot, tmp_path / "profile", f"--screenshot={shot}")
+    assert "CONSOLE" not in log, [line for line in log.splitlines() if "CONSOLE" in line]
+    pixels = image.imread(shot)[:, :, :3]
+    for band in np.array_split(pixels[:2300], 6):
+        assert band.std() > 0.01
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text(encoding="utf-8"))
+    probe = """<script>addEventListener("load", () => {
+      const sizes = [...document.querySelectorAll(".chart svg")].map((svg) => svg.getBoundingClientRect());
+      const sized = sizes.every((box) => box.width > 600 && box.height > 80);
+      document.title = `PROBE ${sizes.length} ${sized} ${document.documentElement.scrollWidth <= innerWidth}`;
+    });</script></body>"""
+    copy = tmp_path / "probe.html"
+    copy.write_text(text.replace("</body>", probe), encoding="utf-8")
+    found = re.search(r"PROBE (\d+) (\w+) (\w+)", chromium(copy, tmp_path / "none", tmp_path / "profile", "--dump-dom"))
+    assert found
+    assert found.groups() == ("2", "true", "true")

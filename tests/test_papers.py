@@ -1,0 +1,335 @@
+"""The papers: verdicts, the search for the rate, items, and a run end to end on a trace that takes seconds."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flashtwin as ft
+from flashtwin.cli import run as cli_run
+from flashtwin.papers import bench, choose, papers, running, sources
+from flashtwin.papers.claims import Claim, Verdict, judge, number, orders
+from flashtwin.papers.model import Paper, Workload
+from flashtwin.papers.running import How
+from flashtwin.papers.search import CLOSE, rate_for
+
+#: Every item of the design's list of what the papers published.
+ITEMS = {
+    "rr-ssd": (
+        "fig-1", "fig-2", "fig-3", "fig-4", "fig-5", "fig-6", "table-1", "table-3", "table-4", "table-5", "fig-9",
+        "fig-10", "fig-11", "fig-12", "fig-13", "sensitivity",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        (number("w", "q", 20.0, 24.0), Verdict.AGREES),  # a fifth
+        (number("w", "q", 20.0, 24.1), Verdict.SIGN),
+        (number("w", "q", 5.0, 8.0), Verdict.AGREES),  # 3 points
+        (number("w", "q", 5.0, 8.1, "x"), Verdict.SIGN),  # no points for a factor
+        (number("w", "q", 20.0, 40.1), Verdict.DISAGREES),  # more than twice
+        (number("w", "q", 20.0, 9.9), Verdict.DISAGREES),
+        (number("w", "q", 20.0, 1.0, effect=True), Verdict.SIGN),
+        (number("w", "q", 20.0, 0.4, effect=True), Verdict.DISAGREES),  # no effect
+        (number("w", "q", 20.0, -5.0, effect=True), Verdict.DISAGREES),
+        (number("w", "q", -20.0, -90.0, effect=True), Verdict.SIGN),
+        (number("w", "q", 20.0, None), Verdict.UNKNOWN),
+        (Claim("w", "q", 25.0, 77.0, 20.5), Verdict.AGREES),  # a fifth below the lower end
+        (Claim("w", "q", 25.0, 77.0, 92.3), Verdict.AGREES),
+        (Claim("w", "q", 25.0, 77.0, 93.0), Verdict.SIGN),
+        (Claim("w", "q", 32.0, None, 4000.0, "x"), Verdict.AGREES),
+        (Claim("w", "q", 32.0, None, 20.0, "x"), Verdict.SIGN),
+        (Claim("w", "q", None, 8.0, 0.0), Verdict.AGREES),
+        (Claim("w", "q", 0.0, None, 0.0, "points", effect=True), Verdict.AGREES),
+        (Claim("w", "q", 0.0, None, -0.4, "points", effect=True), Verdict.DISAGREES),
+    ],
+)
+def test_verdict_of_a_claim(claim: Claim, verdict: Verdict) -> None:
+    assert claim.verdict is verdict
+
+
+def test_verdict_of_an_item() -> None:
+    good, fair, bad = number("a", "q", 10.0, 10.0), number("b", "q", 30.0, 50.0), number("c", "q", 60.0, 1.0)
+    assert judge([]).verdict is Verdict.UNKNOWN
+    assert judge([number("a", "q", 1.0, None)]).verdict is Verdict.UNKNOWN
+    assert judge([good, number("d", "q", 1.0, None)]).verdict is Verdict.AGREES
+    assert judge([good, fair]).verdict is Verdict.SIGN
+    assert judge([good, bad]).verdict is Verdict.DISAGREES
+    assert judge([good, fair]).orders == (1, 1)
+    # One in four may miss, unless the order goes with it.
+    assert judge([good, good, good, number("c", "other", 60.0, 1.0)]).verdict is Verdict.SIGN
+    assert judge([good, fair, fair, bad]).verdict is Verdict.DISAGREES
+
+
+def test_orders_are_of_one_quantity_and_clearly_apart() -> None:
+    assert orders([number("a", "q", 10.0, 5.0), number("b", "q", 30.0, 4.0)]) == (0, 1)
+    assert orders([number("a", "q", 10.0, 5.0), number("b", "other", 30.0, 4.0)]) == (0, 0)
+    assert orders([number("a", "q", 28.0, 5.0), number("b", "q", 30.0, 4.0)]) == (0, 0)
+    assert orders([Claim("a", "q", 1.0, 2.0, 5.0), number("b", "q", 30.0, 4.0)]) == (0, 0)
+
+
+@pytest.mark.parametrize("target", [1.0, 10.0, 26.6, 39.0])
+@pytest.mark.parametrize("start", [0.01, 1.0, 500.0])
+def test_the_rate_is_found_on_a_monotone_function(target: float, start: float) -> None:
+    calls: list[float] = []
+
+    def gain(rate: float) -> float:
+        calls.append(rate)
+        return 40.0 * rate / (rate + 3.0)
+
+    found = rate_for(target, gain, start)
+    assert found.met
+    assert abs(gain(found.rate) - target) <= CLOSE
+    calls.pop()
+    assert len(calls) == len(set(calls)) == len(found.tried), "no rate is tried twice"
+    assert len(calls) <= 20
+
+
+def test_a_target_out_of_reach_is_said_to_be() -> None:
+    found = rate_for(50.0, lambda rate: 40.0 * rate / (rate + 3.0))
+    assert not found.met
+    assert found.value == max(value for _, value in found.tried)
+
+
+def test_a_peak_between_two_rates_is_looked_for() -> None:
+    def gain(rate: float) -> float:
+        return 40.0 * rate / 10.0 if rate <= 10.0 else 40.0 * 10.0 / rate
+
+    assert rate_for(30.0, gain).met
+    beyond = rate_for(45.0, gain)
+    assert not beyond.met
+    assert beyond.value > 30.0
+
+
+def test_every_item_of_the_papers_is_there() -> None:
+    assert {name: {item.id for item in paper.items} for name, paper in papers().items()} == {
+        name: set(items) for name, items in ITEMS.items()
+    }
+    for paper in papers().values():
+        assert len({item.id for item in paper.items}) == len(paper.items)
+        names = {workload.name for workload in paper.workloads}
+        for item in paper.items:
+            assert set(item.workloads) <= names
+            assert item.judge({}).claims or paper.population, f"{item.id}: what was published stands without a trace"
+
+
+def test_a_name_that_is_not_known_names_the_nearest() -> None:
+    with pytest.raises(ft.FlashtwinError, match=r"no paper is called 'rr-sd'; did you mean 'rr-ssd'\?"):
+        choose("rr-sd")
+    with pytest.raises(ft.FlashtwinError, match=r"rr-ssd: no item is called 'table4'; did you mean 'table-4'\?"):
+        choose("rr-ssd", ["table4"])
+    [(paper, items)] = choose("rr-ssd", ["fig-9", "table-4", "fig-9"])
+    assert (paper.id, [item.id for item in items]) == ("rr-ssd", ["fig-9", "table-4"])
+
+
+def test_recorded_traces_are_found_under_their_publishers_names(tmp_path: Path) -> None:
+    names = (
+        "cheetah.cs.fiu.edu-110108-113008.2.blkparse", "cheetah.cs.fiu.edu-110108-113008.10.blkparse",
+        "webmail+online.cs.fiu.edu-110108-113008.1.blkparse", "homes-110108-112108.1.blkparse", "trans.csv.gz",
+        "README.md", "webvm-small.fiu.zst", "homesick.csv",
+    )  # fmt: skip
+    (tmp_path / "mail").mkdir()
+    for name in names:
+        (tmp_path / ("mail" if "cheetah" in name else ".") / name).touch()
+    paper = papers()["rr-ssd"]
+    found = {one.name: [path.name for path in sources.recorded(one, tmp_path)] for one in paper.workloads}
+    assert found == {
+        "webvm": [names[2]],
+        "homes": [names[3]],
+        "mail": [names[0], names[1]],
+        "hadoop": [],
+        "trans": [names[4]],
+        "desktop": [],
+    }
+
+
+def test_days_in_files_of_their_own_are_one_trace(tmp_path: Path) -> None:
+    line = "{time} 1 p {lba} 8 W 8 0 {content:032x}\n"
+    for day in (1, 2):
+        text = "".join(line.format(time=(day * 100 + i) * 1000, lba=8 * i, content=i) for i in range(20))
+        (tmp_path / f"homes-110108-112108.{day}.blkparse").write_text(text)
+    source = sources.find(papers()["rr-ssd"].workload("homes"), tmp_path, 1.0, 0, tmp_path)
+    assert source.kind == "recorded"
+    assert len(source.open(None)) == 40
+
+
+def busy_trace(path: Path, requests: int = 2500, seed: int = 1) -> ft.Trace:
+    """Single pages, half of them reads, contents by popularity; two thousand requests a simulated second."""
+    draw = random.Random(seed)
+    contents = [int(60 * draw.random() ** 3) for _ in range(300)]
+    now = 0
+    lines = []
+    for _ in range(requests):
+        now += int(draw.expovariate(1.0) * 40_000)
+        page = int(300 * draw.random() ** 2)
+        write = draw.random() < 0.5
+        if write:
+            contents[page] = int(60 * draw.random() ** 3) if draw.random() < 0.6 else 1000 + len(lines)
+        lines.append(f"{now} 1 p {page * 8} 8 {'W' if write else 'R'} 8 0 {contents[page]:032x}\n")
+    path.write_text("".join(lines), encoding="ascii")
+    return ft.open(path)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of the RR-SSD paper on made-up traces; do not write to it."""
+    scratch = tmp_path_factory.mktemp("papers")
+    with pytest.MonkeyPatch.context() as patch:
+        patch_recipes(patch, scratch)
+        done = running.run(choose("rr-ssd"), scratch / "out", tiny())
+        assert done.replayed > 100
+    return scratch / "out"
+
+
+def tiny() -> How:
+    return How(period_s=0.02, workloads=("webvm", "trans"))
+
+
+def patch_recipes(patch: pytest.MonkeyPatch, scratch: Path) -> None:
+    def synthesize(name: str, *, scale: float, seed: int) -> ft.Trace:
+        assert name in ("rr-ssd/webvm", "rr-ssd/trans")
+        return busy_trace(scratch / f"{name[7:]}.fiu", seed=len(name) + seed)
+
+    patch.setattr(sources, "synthesizer", lambda: synthesize)
+
+
+def test_a_run_leaves_results_of_every_item(made: Path) -> None:
+    [paper] = json.loads((made / "reproduction.json").read_text())["papers"]
+    assert [item["id"] for item in paper["items"]] == [item.id for item in papers()["rr-ssd"].items]
+    by_id = {item["id"]: item for item in paper["items"]}
+    table_4 = {(claim["subject"], claim["quantity"]): claim for claim in by_id["table-4"]["claims"]}
+    share = table_4["webvm", "RR-SSD's share of Oracle's read improvement"]
+    assert share["published_low"] == pytest.approx(100 * 23.43 / 26.60)
+    assert share["measured"] is not None
+    assert table_4["mail", "RR-SSD, reads"]["why"] == "not part of this run"
+    assert table_4["mean", "RR-SSD, reads"]["why"] == "the mean is over all six workloads"
+    assert [workload["name"] for workload in paper["workloads"]] == ["webvm", "trans"]
+    assert [claim["quantity"] for claim in paper["workloads"][0]["statistics"]] == [
+        "writes", "unique values among writes", "unique values among reads",
+    ]  # fmt: skip
+    lines = (made / "claims.csv").read_text().splitlines()
+    assert len(lines) == 1 + sum(len(item["claims"]) for item in paper["items"])
+    assert (made / "report.html").is_file()
+
+
+def test_the_rate_is_the_only_thing_chosen(made: Path) -> None:
+    """Oracle's reads are as published, and every replay has the preset's keys but those that its item names."""
+    [paper] = json.loads((made / "reproduction.json").read_text())["papers"]
+    table_4 = next(item for item in paper["items"] if item["id"] == "table-4")
+    rates = table_4["tables"][0]
+    assert rates["header"][1] == "replay.speed"
+    missed = {claim["subject"] for claim in table_4["claims"] if "target not met" in claim["quantity"]}
+    assert len(missed) < len(rates["rows"])
+    for row in rates["rows"]:
+        assert row[0] in missed or float(row[2].split()[0]) == pytest.approx(float(row[3].split()[0]), abs=2 * CLOSE)
+    for summary in made.glob("workloads/*/runs/oracle-*/summary.json"):
+        if "oracle-conventional" in str(summary):
+            continue
+        config = json.loads(summary.read_text())["config"]
+        preset = ft.system("oracle").config
+        changed = {key for key in preset if config[key] != preset[key]}
+        assert changed <= {"replay", "engine"}
+
+
+def test_done_again_nothing_is_replayed(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    patch_recipes(monkeypatch, tmp_path)
+    monkeypatch.setattr(sources, "open_trace", refused)
+    monkeypatch.setattr(bench, "compare", refused)
+    monkeypatch.setattr(bench, "measure", refused)
+    before = {name: (made / name).read_bytes() for name in ("reproduction.json", "claims.csv", "report.html")}
+    said: list[str] = []
+    done = running.run(choose("rr-ssd"), made, tiny(), notify=said.append)
+    assert done.replayed == 0
+    assert said == ["no replay was needed: all were there"]
+    assert before == {name: (made / name).read_bytes() for name in before}
+
+
+def refused(*_: Any, **__: Any) -> None:
+    raise AssertionError("this had been done before")
+
+
+def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    patch_recipes(monkeypatch, tmp_path)
+    how = How(period_s=0.02, workloads=("webvm",))
+    whole = running.run(choose("rr-ssd", ["fig-12"]), tmp_path / "whole", how).replayed
+    real, left = bench.compare, [4]
+
+    def runs_out(*args: Any, **keys: Any) -> Any:
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return real(*args, **keys)
+
+    monkeypatch.setattr(bench, "compare", runs_out)
+    with pytest.raises(KeyboardInterrupt):
+        running.run(choose("rr-ssd", ["fig-12"]), tmp_path / "cut", how)
+    kept = len(list((tmp_path / "cut").glob("workloads/*/runs/*/summary.json")))
+    assert 0 < kept < whole
+    monkeypatch.setattr(bench, "compare", real)
+    assert running.run(choose("rr-ssd", ["fig-12"]), tmp_path / "cut", how).replayed == whole - kept
+    for name in ("reproduction.json", "claims.csv", "report.html"):
+        assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_a_replay_that_fails_is_one_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The device is too small for one item's system: the others are measured."""
+    patch_recipes(monkeypatch, tmp_path)
+    real = bench.Stand.system
+
+    def spoilt(self: bench.Stand, name: str, **sets: Any) -> ft.System:
+        return real(self, name, **{**sets, **({"blocks_per_plane": 1} if name == "rr-ssd-online" else {})})
+
+    monkeypatch.setattr(bench.Stand, "system", spoilt)
+    done = running.run(
+        choose("rr-ssd", ["fig-12", "table-5"]), tmp_path / "out", How(period_s=0.02, workloads=("webvm",))
+    )
+    by_id = {item["id"]: item for item in done.papers[0]["items"]}
+    failed = [claim for claim in by_id["fig-12"]["claims"] if claim["subject"] == "webvm"]
+    assert [claim["measured"] for claim in failed] == [None]
+    assert "blocks" in failed[0]["why"]
+    assert by_id["table-5"]["claims"][0]["measured"] is not None
+
+
+def test_without_recipes_and_traces_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "synthesizer", lambda: None)
+    with pytest.raises(ft.FlashtwinError, match="no recipes of workloads; give recorded traces with --traces DIR"):
+        running.run(choose("rr-ssd", ["fig-4"]), tmp_path / "out", How())
+    with pytest.raises(ft.FlashtwinError, match="no such folder; give the folder of the recorded traces"):
+        running.run(choose("rr-ssd", ["fig-4"]), tmp_path / "out", How(traces=tmp_path / "nowhere"))
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(ft.FlashtwinError, match=r"holds 'thesis\.tex' but no results of flashtwin"):
+        running.run(choose("rr-ssd", ["fig-4"]), tmp_path, How())
+
+
+def test_the_command_line_lists_and_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli_run(["reproduce", "rr-ssd", "--list"]) == 0
+    assert "table-4" in capsys.readouterr().out
+    patch_recipes(monkeypatch, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    arguments = ["reproduce", "rr-ssd", "fig-4", "--workloads", "webvm", "--period", "1s", "--out", "here"]
+    assert cli_run(arguments) == 0
+    out = capsys.readouterr().out
+    assert "rr-ssd fig-4" in out
+    assert "report: here/report.html" in out
+    assert cli_run([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["papers"][0]["id"] == "rr-ssd"
+    assert cli_run(["reproduce", "rr-sd"]) == 2
+    assert "did you mean 'rr-ssd'?" in capsys.readouterr().err
+
+
+def test_names_of_papers_workloads_are_unique() -> None:
+    paper: Paper
+    for paper in papers().values():
+        names: list[Workload] = list(paper.workloads)
+        assert len({one.name for one in names}) == len({one.recipe for one in names}) == len(names)
