@@ -140,6 +140,7 @@ impl Ftl {
                 self.audit_pages(pairs)?;
                 self.audit_copies(map)?;
                 self.audit_stored_popularity().map_err(broken)?;
+                self.audit_recency().map_err(broken)?;
             }
             Map::Inverted(map) => {
                 map.audit(|ppn| self.blocks.owner(ppn)).map_err(broken)?;

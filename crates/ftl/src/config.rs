@@ -223,6 +223,14 @@ pub enum ReplicationPolicy {
     /// As soon as a read earns one, in idle time (RR-SSD paper IV.B.4). Period ends still zero the
     /// counters and drop what is no longer earned.
     OnLine,
+    /// As soon as a page has been read often and recently enough, in idle time: priority-LRU over
+    /// physical pages (PBLRU, as in RR-SSD paper IV.B.3). It knows no periods, degrees or placements.
+    PriorityLru,
+}
+
+impl ReplicationPolicy {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::None, Self::EndOfPeriod, Self::OnLine, Self::PriorityLru];
 }
 
 /// Copies of popular contents.
@@ -243,6 +251,9 @@ pub struct ReplicationConfig {
     /// Replicas beyond what their content's popularity earns are dropped at every so many
     /// period ends (RR-SSD paper III.B: less often than replication; weekly for daily periods).
     pub adjust_every: u32,
+    /// For `policy = "priority-lru"`: pages of a class. The least recent page of a full class falls to the
+    /// class of half its number of reads. Not given in the paper.
+    pub class_pages: u32,
 }
 
 impl Default for ReplicationConfig {
@@ -254,6 +265,7 @@ impl Default for ReplicationConfig {
             few_copies: 2,
             placement: PlacementPolicy::Score,
             adjust_every: 7,
+            class_pages: 4096,
         }
     }
 }
@@ -322,6 +334,7 @@ impl FtlConfig {
         at_least_one("gc.step_pages", self.gc.step_pages)?;
         at_least_one("gc.choices", self.gc.choices)?;
         at_least_one("replication.adjust_every", self.replication.adjust_every)?;
+        at_least_one("replication.class_pages", self.replication.class_pages)?;
         at_least_one("replication.few_copies", self.replication.few_copies)?;
         let threshold = self.allocation.hipa_threshold;
         if !(1.0..=1000.0).contains(&threshold) {
@@ -348,8 +361,13 @@ impl FtlConfig {
             }
         }
         let replicates = self.replication.policy != ReplicationPolicy::None;
-        let on_line = self.replication.policy == ReplicationPolicy::OnLine;
-        let policy = if on_line { "on-line" } else { "end-of-period" }.to_owned();
+        let policy = match self.replication.policy {
+            ReplicationPolicy::None => "none",
+            ReplicationPolicy::EndOfPeriod => "end-of-period",
+            ReplicationPolicy::OnLine => "on-line",
+            ReplicationPolicy::PriorityLru => "priority-lru",
+        }
+        .to_owned();
         if replicates && self.mapping != MappingForm::Content {
             return Err((
                 "replication.policy",

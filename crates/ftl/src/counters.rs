@@ -127,6 +127,8 @@ pub struct TableSizes {
     pub replicas: u64,
     /// Contents that have replicas.
     pub replicated_contents: u64,
+    /// Pages in the classes of priority-LRU.
+    pub listed_pages: u64,
     /// Contents with twins: lists of the secondary map of spread duplicates.
     pub twin_lists: u64,
     /// Pages in those lists.

@@ -4,6 +4,7 @@ use crate::blocks::is_page;
 use crate::counters::TableSizes;
 use crate::ftl::{Ftl, Map};
 use crate::mapping::NO_CONTENT;
+use crate::replication::PriorityLru;
 
 /// What the valid pages of a plane hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -73,7 +74,10 @@ impl Ftl {
                 replicas: map.replicas.pages(),
                 replicated_contents: map.replicas.len(),
                 page_table_bytes: blocks + map.page_bytes(),
-                content_table_bytes: map.content_bytes() + self.out_of_line.as_ref().map_or(0, |o| o.bytes()),
+                listed_pages: self.listed_pages(),
+                content_table_bytes: map.content_bytes()
+                    + self.out_of_line.as_ref().map_or(0, |o| o.bytes())
+                    + self.recency().map_or(0, PriorityLru::bytes),
                 ..TableSizes::default()
             },
             Map::Inverted(map) => TableSizes {

@@ -43,6 +43,8 @@ pub(crate) enum Background {
     Compare(Comparison),
     /// A page has been read to be copied.
     Copy(CopyJob),
+    /// The copy has been programmed.
+    Copied,
     /// A page written without a fingerprint has been read.
     Fingerprint(Candidate),
 }
@@ -429,7 +431,7 @@ impl Ftl {
                 self.fingerprint_read(page);
                 self.dedup_step(ops)?;
             }
-            None => {}
+            Some(Background::Copied) | None => {}
         }
         Ok(())
     }

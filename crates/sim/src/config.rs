@@ -134,6 +134,9 @@ pub struct EngineConfig {
     pub suspend_times: u32,
     /// How many reads may go before an interrupted operation goes on.
     pub suspend_reads: u32,
+    /// How long a unit must have had nothing else to do before an operation of a background job begins
+    /// on it, in microseconds (Golding et al., USENIX 1995: a fixed timer). 0: at once.
+    pub idle_us: f64,
     /// Time of the controller itself per request, in microseconds.
     pub controller_us: f64,
     /// Hashing time per page in microseconds (RR-SSD paper, Table II: 12; CA-SSD paper 5.1:
@@ -159,6 +162,7 @@ impl Default for EngineConfig {
             resume_us: 5.0,
             suspend_times: 4,
             suspend_reads: 16,
+            idle_us: 0.0,
             controller_us: 0.0,
             hash_us: 12.0,
             hash_lanes: 1,
@@ -170,6 +174,11 @@ impl EngineConfig {
     /// Hashing time per page.
     pub fn hash_ns(&self) -> u64 {
         (self.hash_us * 1000.0).round() as u64
+    }
+
+    /// Idle time that background jobs wait for.
+    pub fn idle_ns(&self) -> u64 {
+        (self.idle_us * 1000.0).round() as u64
     }
 
     /// Controller time per request.

@@ -13,6 +13,7 @@ const PRESETS: &[(&str, &str)] = presets![
     "caftl",
     "rr-ssd",
     "rr-ssd-online",
+    "pblru",
     "oracle",
     "oracle-conventional",
     "static",

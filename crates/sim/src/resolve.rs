@@ -224,6 +224,7 @@ fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), Config
     };
     for (key, value) in [
         ("engine.hash_us", engine.hash_us),
+        ("engine.idle_us", engine.idle_us),
         ("engine.controller_us", engine.controller_us),
         ("engine.suspend_us", engine.suspend_us),
         ("engine.resume_us", engine.resume_us),

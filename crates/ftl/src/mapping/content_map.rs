@@ -251,6 +251,31 @@ impl ContentMap {
         self.vpns[vpn as usize].replicas = self.replicas.add(set, vpn, level, ppn);
     }
 
+    /// The level under which the replicas of a content are listed, if it has any.
+    #[cfg(test)]
+    pub(crate) fn replica_level(&self, vpn: u32) -> Option<u8> {
+        let set = self.vpns[vpn as usize].replicas;
+        (set != ReplicaSets::NO_SET).then(|| self.replicas.level(set))
+    }
+
+    /// Lists the replicas of a content, if it has any, as the latest under `level`.
+    #[inline]
+    pub(crate) fn relist_replicas(&mut self, vpn: u32, level: u8) {
+        let set = self.vpns[vpn as usize].replicas;
+        if set != ReplicaSets::NO_SET {
+            self.replicas.relist(set, level);
+        }
+    }
+
+    /// Lists the replicas of a content under `level`, unless it is listed under that or a higher one.
+    #[inline]
+    pub(crate) fn raise_replicas(&mut self, vpn: u32, level: u8) {
+        let set = self.vpns[vpn as usize].replicas;
+        if set != ReplicaSets::NO_SET && self.replicas.level(set) < level {
+            self.replicas.relist(set, level);
+        }
+    }
+
     /// Takes one replica off a content; returns its page.
     pub(crate) fn drop_replica(&mut self, vpn: u32) -> Option<Ppn> {
         let set = self.vpns[vpn as usize].replicas;

@@ -134,6 +134,17 @@ impl ReplicaSets {
         Some((self.sets[set as usize].vpn, set))
     }
 
+    /// The popularity under which a set is listed.
+    pub(crate) fn level(&self, set: u32) -> u8 {
+        self.sets[set as usize].level
+    }
+
+    /// Lists a set as the latest of another popularity, or of the same.
+    pub(crate) fn relist(&mut self, set: u32, level: u8) {
+        self.unlink(set);
+        self.link(set, level);
+    }
+
     /// Lists every set anew under the popularity that `level_of` gives its VPN.
     pub(crate) fn relevel(&mut self, level_of: impl Fn(u32) -> u8) {
         let live: Vec<u32> =

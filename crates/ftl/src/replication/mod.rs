@@ -4,12 +4,16 @@
 //! counter down to 1; each content gets copies on the best chips until its degree is reached
 //! or the space is used up.
 
+mod copying;
 pub mod degree;
 mod online;
 pub mod placement;
+mod priority_lru;
 
-pub(crate) use online::CopyJob;
+pub(crate) use copying::CopyJob;
+use copying::Wanted;
 use online::Online;
+pub(crate) use priority_lru::PriorityLru;
 
 use flashtwin_nand::{Geometry, NO_PPN};
 
@@ -32,8 +36,11 @@ pub(crate) struct Replicator {
     periods: u32,
     /// Turns taken among the planes of each chip.
     next_plane: Vec<u32>,
-    /// For replication without period ends.
+    /// Copies that do not wait for a period's end.
+    wanted: Wanted,
+    /// What earns them: popularity, or recency and frequency.
     online: Option<Online>,
+    recency: Option<PriorityLru>,
 }
 
 impl Replicator {
@@ -49,7 +56,10 @@ impl Replicator {
             adjust_every: rules.adjust_every,
             periods: 0,
             next_plane: vec![0; geometry.chips() as usize],
+            wanted: Wanted::default(),
             online: (rules.policy == ReplicationPolicy::OnLine).then(|| Online::new(geometry)),
+            recency: (rules.policy == ReplicationPolicy::PriorityLru)
+                .then(|| PriorityLru::new(geometry.chips(), rules.class_pages)),
         }
     }
 }
@@ -147,6 +157,10 @@ impl Ftl {
     }
 
     fn replicate(&mut self, replicator: &mut Replicator, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        if replicator.recency.is_some() {
+            // It knows no periods.
+            return Ok(());
+        }
         let Some(map) = self.content_map() else { return Ok(()) };
         replicator.periods += 1;
         let levels: Vec<u8> = (0..map.vpn_slots()).map(|vpn| map.popularity(vpn)).collect();
@@ -268,13 +282,33 @@ impl Ftl {
         chips: &mut [ChipView],
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
-        let Some((plane, program)) = self.add_copy(vpn, chip, level, next_plane, chips, ops)? else {
+        let Some((plane, program)) = self.add_shared_copy(vpn, chip, level, next_plane, chips, ops)? else {
             return Ok(());
         };
         let read = FlashOp { kind: OpKind::Read, ppn: program.source, source: NO_PPN, ..program };
         self.order(read, ops)?;
         self.order(program, ops)?;
         self.collect_behind(plane, ops)
+    }
+
+    /// Enters a copy into the tables and into what the chips store.
+    fn add_shared_copy(
+        &mut self,
+        vpn: u32,
+        chip: u32,
+        level: u8,
+        next_plane: &mut [u32],
+        chips: &mut [ChipView],
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<Option<(u32, FlashOp)>, FtlError> {
+        let Some(map) = self.content_map() else { return Ok(None) };
+        take_shares(chips, map, &self.blocks, vpn);
+        let added = self.add_copy(vpn, chip, level, next_plane, ops)?;
+        if let Some(map) = self.content_map() {
+            add_shares(chips, map, &self.blocks, vpn);
+        }
+        chips[chip as usize].free_pages -= u64::from(added.is_some());
+        Ok(added)
     }
 
     /// Enters a copy into the tables; its plane and the program that it takes.
@@ -284,7 +318,6 @@ impl Ftl {
         chip: u32,
         level: u8,
         next_plane: &mut [u32],
-        chips: &mut [ChipView],
         ops: &mut Vec<FlashOp>,
     ) -> Result<Option<(u32, FlashOp)>, FtlError> {
         let planes = self.blocks.geometry.planes_per_chip();
@@ -296,11 +329,8 @@ impl Ftl {
         *turn = (plane + 1) % planes;
         let to = self.take_page(plane, Stream::REPLICA, vpn, ops)?;
         let Map::Content(map) = &mut self.map else { return Ok(None) };
-        take_shares(chips, map, &self.blocks, vpn);
         let from = map.home(vpn);
         map.add_replica(vpn, level, to);
-        add_shares(chips, map, &self.blocks, vpn);
-        chips[chip as usize].free_pages -= 1;
         self.counters.replicas_made += 1;
         self.note_peak();
         let cause = Cause::Replica;

@@ -2,48 +2,32 @@
 //!
 //! Source: RR-SSD paper IV.B.4 ("On-line Replication"): a content's next copy is made when its counter
 //! earns it, on the chip with the largest S / (E x Pop x QL), QL being the chip's load + 1. The copy
-//! competes with the host for the flash: its page is read when the chip has nothing else to do, and
-//! programmed behind what waits at its chip by then.
+//! competes with the host for the flash: it is read and programmed when the units have nothing else to do.
+//!
+//! Replicas that may have to give way are listed by popularity as it is now, or as it was at the end of
+//! the last period if that was higher: listed by what it was when the first copy was made, which is always
+//! little, the most popular would go as early as any.
 
-use flashtwin_nand::{Geometry, NO_PPN};
+use flashtwin_nand::Geometry;
 
 use super::placement::ChipView;
 use super::{Replicator, add_shares, chips_in_use, take_shares};
 use crate::blocks::Blocks;
 use crate::error::FtlError;
-use crate::ftl::{Background, Ftl, Map};
+use crate::ftl::{Ftl, Map};
 use crate::mapping::{ContentMap, NO_VPN};
-use crate::op::{Cause, FlashOp, LoadView, NO_JOB, OpKind};
+use crate::op::{FlashOp, LoadView};
 
 /// What on-line replication keeps from read to read.
 pub(crate) struct Online {
     /// The chips with the popularity stored on them; the rest is filled in when it is asked for.
     chips: Vec<ChipView>,
-    /// Contents that have earned a copy since jobs were last begun.
-    earned: Vec<u32>,
-    /// By VPN: a copy is wanted or under way, so that no second one is begun beside it.
-    copying: Vec<bool>,
-}
-
-/// A content of which a page is read to be copied. Its VPN may have become another content's
-/// meanwhile.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct CopyJob {
-    vpn: u32,
-    content: u32,
 }
 
 impl Online {
     pub(super) fn new(geometry: &Geometry) -> Self {
         let chip = ChipView { free_pages: 0, erases: 0, blocks: 0, popularity: 0, load: 0 };
-        Self { chips: vec![chip; geometry.chips() as usize], earned: Vec::new(), copying: Vec::new() }
-    }
-
-    fn copying(&mut self, vpn: u32) -> &mut bool {
-        if vpn as usize >= self.copying.len() {
-            self.copying.resize(vpn as usize + 1, false);
-        }
-        &mut self.copying[vpn as usize]
+        Self { chips: vec![chip; geometry.chips() as usize] }
     }
 
     /// Changes the copies of a content, and what they make the chips store.
@@ -75,25 +59,23 @@ impl Ftl {
     /// Counts a read of a content towards its popularity; returns whether it is its first.
     #[inline]
     pub(crate) fn count_read(&mut self, vpn: u32) -> bool {
-        let saturation = self.saturation;
+        let (saturation, chips) = (self.saturation, self.blocks.geometry.chips());
         let Map::Content(map) = &mut self.map else { return false };
-        match self
-            .replicator
-            .as_mut()
-            .and_then(|replicator| Some((&replicator.degree, replicator.online.as_mut()?)))
-        {
-            None => map.count_read(vpn, saturation),
-            Some((degree, online)) => {
-                let first = online.around(map, &self.blocks, vpn, |map| map.count_read(vpn, saturation));
-                let held = 1 + map.replica_ppns(vpn).len() as u32;
-                let chips = online.chips.len() as u32;
-                if degree.copies(map.popularity(vpn), chips).min(chips) > held && !*online.copying(vpn) {
-                    *online.copying(vpn) = true;
-                    online.earned.push(vpn);
-                }
-                first
-            }
+        let Some(replicator) = &mut self.replicator else { return map.count_read(vpn, saturation) };
+        let Replicator { online, degree, wanted, .. } = replicator;
+        let Some(online) = online else {
+            let first = map.count_read(vpn, saturation);
+            replicator.note_recency(vpn, map, chips);
+            return first;
+        };
+        let first = online.around(map, &self.blocks, vpn, |map| map.count_read(vpn, saturation));
+        let popularity = map.popularity(vpn);
+        map.raise_replicas(vpn, popularity);
+        let held = 1 + map.replica_ppns(vpn).len() as u32;
+        if degree.copies(popularity, chips).min(chips) > held {
+            wanted.earn(vpn);
         }
+        first
     }
 
     /// A logical page is about to leave its content, which may die of it: then its popularity is no
@@ -101,11 +83,15 @@ impl Ftl {
     #[inline]
     pub(crate) fn before_leaving(&mut self, lpn: u32) {
         let Map::Content(map) = &self.map else { return };
-        let Some(online) = self.replicator.as_mut().and_then(|replicator| replicator.online.as_mut()) else {
-            return;
-        };
+        let Some(replicator) = &mut self.replicator else { return };
         let vpn = map.vpn_of(lpn);
-        if vpn != NO_VPN && map.references(vpn) == 1 {
+        if vpn == NO_VPN || map.references(vpn) > 1 {
+            return;
+        }
+        if let Some(recency) = &mut replicator.recency {
+            recency.forget(vpn);
+        }
+        if let Some(online) = &mut replicator.online {
             #[cfg(test)]
             if map.popularity(vpn) > 0 && crate::tests::planted(crate::tests::Bug::KeptShare) {
                 return;
@@ -114,68 +100,16 @@ impl Ftl {
         }
     }
 
-    /// Begins the background jobs that the reads so far have earned: reads of the pages to be copied.
-    /// To be called after each read.
-    ///
-    /// # Errors
-    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
-    #[inline]
-    pub fn begin_jobs(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        match self.replicator.as_ref().and_then(|replicator| replicator.online.as_ref()) {
-            Some(online) if !online.earned.is_empty() => self.begin_copies(ops),
-            _ => Ok(()),
-        }
-    }
-
-    fn begin_copies(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        while let Some(online) = self.replicator.as_mut().and_then(|replicator| replicator.online.as_mut()) {
-            let Some(vpn) = online.earned.pop() else { break };
-            let Map::Content(map) = &self.map else { break };
-            let work = Background::Copy(CopyJob { vpn, content: map.content(vpn) });
-            let home = map.home(vpn);
-            let Some(job) = self.jobs.begin(work, 1) else {
-                *online.copying(vpn) = false;
-                self.counters.jobs_dropped += 1;
-                continue;
-            };
-            let cause = Cause::Replica;
-            let read = FlashOp { kind: OpKind::Read, ppn: home, source: NO_PPN, cause, urgent: false, job };
-            self.order(read, ops)?;
-        }
-        Ok(())
-    }
-
-    /// A page has been read to be copied: places the copy, if it is still earned and fits.
-    pub(crate) fn finish_copy(
+    /// Places a copy on the best chip, if the content still earns one and there is room.
+    pub(super) fn place_by_score(
         &mut self,
-        copy: CopyJob,
-        loads: &LoadView<'_>,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
-        let Some(mut replicator) = self.replicator.take() else { return Ok(()) };
-        let Some(mut online) = replicator.online.take() else {
-            self.replicator = Some(replicator);
-            return Ok(());
-        };
-        *online.copying(copy.vpn) = false;
-        let placed = self.place_copy(copy, &mut replicator, &mut online, loads, ops);
-        replicator.online = Some(online);
-        self.replicator = Some(replicator);
-        placed
-    }
-
-    fn place_copy(
-        &mut self,
-        CopyJob { vpn, content }: CopyJob,
+        vpn: u32,
         replicator: &mut Replicator,
         online: &mut Online,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
         let Map::Content(map) = &self.map else { return Ok(()) };
-        if !map.is_live(vpn) || map.content(vpn) != content {
-            return Ok(());
-        }
         let level = map.popularity(vpn);
         let chips = online.chips.len() as u32;
         let held = 1 + map.replica_ppns(vpn).len() as u32;
@@ -191,10 +125,11 @@ impl Ftl {
         let home = self.blocks.chip_of_page(map.home(vpn));
         let holds = chips_in_use(map, &self.blocks, vpn);
         let Some(chip) = replicator.placement.choose(home, &online.chips, &holds) else { return Ok(()) };
-        let program = self.add_copy(vpn, chip, level, &mut replicator.next_plane, &mut online.chips, ops)?;
-        let Some((plane, program)) = program else { return Ok(()) };
-        self.order(FlashOp { job: NO_JOB, ..program }, ops)?;
-        self.collect_behind(plane, ops)
+        let next_plane = &mut replicator.next_plane;
+        match self.add_shared_copy(vpn, chip, level, next_plane, &mut online.chips, ops)? {
+            Some((plane, program)) => self.order_copy(plane, program, ops),
+            None => Ok(()),
+        }
     }
 
     /// The chips as they are now.
@@ -215,10 +150,17 @@ impl Ftl {
         let found: Vec<u64> =
             super::chip_views(map as &ContentMap, &self.blocks).iter().map(|c| c.popularity).collect();
         let kept: Vec<u64> = online.stored_popularity().collect();
-        if found == kept {
-            Ok(())
-        } else {
-            Err(format!("stored popularity is {kept:?}, contents make it {found:?}"))
+        if found != kept {
+            return Err(format!("stored popularity is {kept:?}, contents make it {found:?}"));
         }
+        for (vpn, set) in map.replicas.live() {
+            let (level, popularity) = (map.replicas.level(set), map.popularity(vpn));
+            if level < popularity {
+                return Err(format!(
+                    "VPN {vpn} was read {popularity} times, its replicas are listed under {level}"
+                ));
+            }
+        }
+        Ok(())
     }
 }

@@ -117,8 +117,7 @@ fn config(rng: &mut Rng) -> FtlConfig {
         config.mapping = MappingForm::Content;
         config.dedup.fingerprint_entries =
             pick(rng, &[Entries::Unlimited, Entries::Unlimited, Entries::Limited(1), Entries::Limited(20)]);
-        config.replication.policy =
-            pick(rng, &[ReplicationPolicy::None, ReplicationPolicy::EndOfPeriod, ReplicationPolicy::OnLine]);
+        config.replication.policy = pick(rng, &ReplicationPolicy::ALL);
     }
     if config.mapping == MappingForm::Page && rng.below(4) > 0 {
         config.spread = spread(rng);
@@ -133,6 +132,7 @@ fn config(rng: &mut Rng) -> FtlConfig {
         pick(rng, &[PlacementPolicy::Score, PlacementPolicy::Random, PlacementPolicy::Static]);
     replication.few_copies = 1 + rng.below(3);
     replication.adjust_every = pick(rng, &[1, 2, 7]);
+    replication.class_pages = pick(rng, &[1, 4, 4096]);
     config.allocation.policy = pick(rng, &AllocationPolicy::ALL);
     config.allocation.order =
         Order::try_from(pick(rng, &["CWDP", "PDWC", "DPCW", "WCPD"]).to_owned()).unwrap();

@@ -4,6 +4,7 @@ mod driver;
 mod partitions;
 mod reference_caftl;
 mod reference_map;
+mod reference_priority_lru;
 mod reference_replication;
 mod reference_spread;
 mod reference_victim;

@@ -24,6 +24,8 @@ pub(crate) enum Bug {
     KeptTwin,
     /// A dead content's popularity stays with the chips that held it.
     KeptShare,
+    /// A page changes its class of priority-LRU, and its replicas stay listed under the old one.
+    KeptClass,
     /// Garbage collection moves a page of the inverted tables and does not tell one of its LPNs.
     ForgottenLpn,
     /// Garbage collection moves a page to another partition.
@@ -107,6 +109,14 @@ fn copying_on_line(seed: u64) -> Options {
     options
 }
 
+/// A system that copies what was read recently and often.
+fn copying_by_recency(seed: u64) -> Options {
+    let mut options = copying_on_line(seed);
+    options.config.replication.policy = ReplicationPolicy::PriorityLru;
+    options.config.replication.class_pages = 5;
+    options
+}
+
 /// A system with everything in it: deduplication, copies, collection.
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
@@ -181,12 +191,14 @@ fn every_planted_bug_is_noticed() {
     let spread = [Bug::KeptTwin, Bug::SkippedInvalidate].map(|bug| (bug, spreading as fn(u64) -> Options));
     let on_line =
         [Bug::KeptShare, Bug::ForgottenMove].map(|bug| (bug, copying_on_line as fn(u64) -> Options));
+    let recency =
+        [Bug::KeptClass, Bug::ForgottenMove].map(|bug| (bug, copying_by_recency as fn(u64) -> Options));
     let others = [
         (Bug::ForgottenLpn, inverted as fn(u64) -> Options),
         (Bug::LateMerge, deduplicating_later as fn(u64) -> Options),
         (Bug::MixedPartitions, partitioned as fn(u64) -> Options),
     ];
-    for (bug, options) in cases.into_iter().chain(spread).chain(on_line).chain(others) {
+    for (bug, options) in cases.into_iter().chain(spread).chain(on_line).chain(recency).chain(others) {
         for seed in 0..8 {
             let (made, noticed) = run_with(bug, &options(seed));
             assert!(made, "{bug:?} had no occasion with seed {seed}");
@@ -197,8 +209,8 @@ fn every_planted_bug_is_noticed() {
 
 #[test]
 fn nothing_is_noticed_where_nothing_is_planted() {
-    let systems = |seed| [options(seed), spreading(seed), copying_on_line(seed), partitioned(seed)];
-    for options in (0..8).flat_map(systems) {
+    let systems = [options, spreading, copying_on_line, copying_by_recency, partitioned];
+    for options in (0..8).flat_map(|seed| systems.map(|system| system(seed))) {
         let mut driver = Driver::new(&options);
         let mut workload = Workload::new(&options);
         for _ in 0..options.steps {

@@ -214,6 +214,7 @@ fn the_swarm_reaches_every_mechanism() {
     let mut chosen = 0;
     let (mut inverted, mut late, mut merged) = (0, 0, 0);
     let (mut hot, mut cold) = (0, 0);
+    let mut recent = 0;
     for seed in 0..150 {
         let options = Options::draw(seed);
         let mut driver = Driver::new(&options);
@@ -238,6 +239,9 @@ fn the_swarm_reaches_every_mechanism() {
         dropped += counters.replicas_dropped;
         missed += counters.programs[Cause::MissedDuplicate as usize];
         fallbacks += counters.allocation_fallbacks;
+        if driver.ftl.recency().is_some() {
+            recent += counters.replicas_made;
+        }
         if matches!(driver.ftl.map, Map::Inverted(_)) {
             inverted += counters.gc_updates_inverted;
         }
@@ -256,7 +260,7 @@ fn the_swarm_reaches_every_mechanism() {
     }
     let reached = [
         gc, copies, dropped, missed, fallbacks, spread, twins, void, rebuilds, lost, wrong, stale, chosen,
-        inverted, late, merged, hot, cold,
+        inverted, late, merged, hot, cold, recent,
     ];
     assert!(reached.iter().all(|&count| count > 100), "{reached:?}");
 }

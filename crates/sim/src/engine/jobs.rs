@@ -2,10 +2,35 @@
 
 use flashtwin_ftl::NO_JOB;
 
-use super::pool::Op;
+use super::pool::{NONE, Op};
+use super::unit::Queue;
 use super::{Controller, Engine, Observer};
 
 impl<C: Controller, O: Observer> Engine<C, O> {
+    /// Whether a unit that has nothing else to do has been so for as long as jobs are to wait (a fixed
+    /// timer: Golding et al., USENIX 1995); if not, it is looked at again when it has. Once they have
+    /// begun, jobs follow one another until other work comes.
+    #[inline]
+    pub(super) fn idle_long_enough(&mut self, unit: u32) -> bool {
+        self.idle_ns == 0 || self.idle_time_is_up(unit)
+    }
+
+    fn idle_time_is_up(&mut self, unit: u32) -> bool {
+        let state = &self.units[unit as usize];
+        // An erase may wait for a job's program: then the job is what the unit has to do.
+        if state.head(Queue::Background) != NONE {
+            return true;
+        }
+        let due_ns = state.idle_since_ns + self.idle_ns;
+        if due_ns <= self.now_ns {
+            return true;
+        }
+        if state.suspended.is_none() && state.event_ns != due_ns {
+            self.expect(unit, due_ns);
+        }
+        false
+    }
+
     /// Notes that an operation of a job is done. The controller is told once the event that ended it
     /// is over: what it orders then finds all queues in order.
     #[inline]

@@ -209,6 +209,8 @@ pub struct Engine<C, O> {
     together: Together,
     write_cache: Option<WriteCache>,
     controller_ns: u64,
+    /// How long a unit must have been idle before work of background jobs begins.
+    idle_ns: u64,
     wants_address: bool,
     /// Pages of a write that share a sample.
     sampling_pages: usize,
@@ -275,6 +277,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             together: Together::new(config.multi_plane, geometry.planes_per_die, planes_per_unit),
             write_cache: WriteCache::of(config),
             controller_ns: config.controller_ns(),
+            idle_ns: config.idle_ns(),
             own_ops: Vec::new(),
             jobs_done: Vec::new(),
             merging: config.merge_reads.then(Merging::new),

@@ -63,7 +63,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             return Some(Queue::Background);
         }
         let idle = self.units[unit as usize].head(Queue::Idle);
-        (idle != NONE && self.may_start(idle)).then_some(Queue::Idle)
+        (idle != NONE && self.may_start(idle) && self.idle_long_enough(unit)).then_some(Queue::Idle)
     }
 
     /// Whether everything that the operation must follow has happened.
@@ -78,7 +78,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                     && self.flash.is_next(&self.geometry, op.ppn)
                     && self.blocks.life(self.geometry.block_index(op.ppn)) == op.life
             }
-            Work::OwnProgram => self.flash.is_next(&self.geometry, op.ppn),
+            Work::OwnProgram => {
+                // A job's program waits in a queue of its own, so that its block may still be in an
+                // earlier life.
+                self.flash.is_next(&self.geometry, op.ppn)
+                    && (op.job == NO_JOB || self.blocks.life(self.geometry.block_index(op.ppn)) == op.life)
+            }
             Work::OwnErase => {
                 let block = self.geometry.block_index(op.ppn);
                 self.flash.is_full(&self.geometry, block) && !self.blocks.has_reads(block)
@@ -208,8 +213,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 self.expect(unit, now + self.timing.transfer_ns);
                 self.complete(unit, slot);
             }
-            Stage::DataOut | Stage::Busy | Stage::Idle => self.finish(unit),
+            Stage::DataOut | Stage::Busy => self.finish(unit),
             Stage::Suspending => self.suspended(unit),
+            // Idle for as long as background jobs ask for.
+            Stage::Idle => self.dispatch(unit),
         }
     }
 
@@ -227,6 +234,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn complete(&mut self, unit: u32, slot: u32) {
         let chip = self.units[unit as usize].chip;
         let op = self.ops[slot];
+        if op.job == NO_JOB {
+            self.units[unit as usize].idle_since_ns = self.now_ns;
+        }
         let is_read = matches!(op.work, Work::HostRead | Work::ReadBeforeWrite);
         self.load_down(unit, is_read);
         if op.pins_block {

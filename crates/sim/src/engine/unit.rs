@@ -56,6 +56,8 @@ pub(crate) struct Unit {
     pub(crate) busy_ns: u64,
     /// When the pending event is due.
     pub(crate) event_ns: u64,
+    /// When the last operation ended that belongs to no background job.
+    pub(crate) idle_since_ns: u64,
     /// Whether the operation in service may be stopped for reads, how often it has been, and how long
     /// it stood still.
     pub(crate) suspendable: bool,
@@ -78,6 +80,7 @@ impl Unit {
             reading: false,
             busy_ns: 0,
             event_ns: 0,
+            idle_since_ns: 0,
             suspendable: false,
             suspensions: 0,
             lost_ns: 0,

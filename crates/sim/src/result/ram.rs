@@ -10,6 +10,8 @@ use crate::resolve::Resolved;
 const FINGERPRINT_BYTES: u64 = 20;
 /// Bytes of a page number in a table.
 const NUMBER_BYTES: u64 = 4;
+/// Bytes of a page's place in priority-LRU: its number, its two neighbours, its class.
+const PLACE_BYTES: u64 = 3 * NUMBER_BYTES + 1;
 /// Bytes of a reference count.
 const COUNT_BYTES: u64 = 2;
 
@@ -46,6 +48,7 @@ pub(crate) fn ram(resolved: &Resolved, sizes: &TableSizes) -> Value {
         "replica_lists_bytes": parts.replicas, "inverse_tables_bytes": parts.inverse,
         "filter_bytes": parts.filters, "twin_lists_bytes": parts.twins, "partition_bytes": parts.partitions,
         "write_cache_bytes": u64::from(config.engine.write_cache_pages) * u64::from(config.nand.page_bytes),
+        "priority_lists_bytes": parts.recency,
         "total_bytes": parts.total(), "page_map_bytes": page_map,
         "two_level_total_bytes": totals.map(|totals| totals.0), "inverted_total_bytes": totals.map(|totals| totals.1),
     })
@@ -63,6 +66,7 @@ struct Parts {
     filters: u64,
     twins: u64,
     partitions: u64,
+    recency: u64,
 }
 
 impl Parts {
@@ -76,6 +80,7 @@ impl Parts {
             + self.filters
             + self.twins
             + self.partitions
+            + self.recency
     }
 }
 
@@ -83,7 +88,7 @@ fn two_level(resolved: &Resolved, sizes: &TableSizes) -> Parts {
     // Replication adds to each fingerprint a bit a chip and a counter of log2(chips) bits.
     let chips = u64::from(resolved.device.geometry.chips());
     let profile = match resolved.config.ftl.replication.policy {
-        ReplicationPolicy::None => 0,
+        ReplicationPolicy::None | ReplicationPolicy::PriorityLru => 0,
         ReplicationPolicy::EndOfPeriod | ReplicationPolicy::OnLine => {
             (chips + u64::from(chips.next_power_of_two().ilog2())).div_ceil(8)
         }
@@ -93,6 +98,7 @@ fn two_level(resolved: &Resolved, sizes: &TableSizes) -> Parts {
         vpn_to_ppn: sizes.vpns * (NUMBER_BYTES + COUNT_BYTES),
         fingerprints: sizes.fingerprints * (FINGERPRINT_BYTES + NUMBER_BYTES + profile),
         replicas: sizes.replicas * NUMBER_BYTES,
+        recency: sizes.listed_pages * PLACE_BYTES,
         ..Parts::default()
     }
 }

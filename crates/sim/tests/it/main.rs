@@ -2,6 +2,7 @@
 
 mod bench;
 mod commands;
+mod copying;
 mod garbage_collection;
 mod multi_plane;
 mod queueing;

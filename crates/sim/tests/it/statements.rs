@@ -109,7 +109,7 @@ fn column(result: &RunResult, table: &str, name: &str) -> Vec<u64> {
 }
 
 /// Systems that copy what is popular and read the copy on the least loaded chip.
-const REPLICATING: [&str; 2] = ["rr-ssd", "rr-ssd-online"];
+const REPLICATING: [&str; 3] = ["rr-ssd", "rr-ssd-online", "pblru"];
 
 /// A period of a tenth of a second: several in each trace.
 const PERIOD: (&str, &str) = ("period_s", "0.1");
@@ -135,7 +135,7 @@ fn no_redirecting_system_reads_faster_than_the_one_that_may_read_anywhere() {
     // turns out better.
     faster.retain(|&(_, _, share)| share > 0.0);
     assert!(faster.iter().all(|&(_, _, share)| share <= 0.01), "faster by a share: {faster:?}");
-    assert!(gained >= 6, "copies make reads faster on {gained} of 12 occasions: the bound says little");
+    assert!(gained >= 9, "copies make reads faster on {gained} of 18 occasions: the bound says little");
 }
 
 #[test]
@@ -161,13 +161,37 @@ fn copies_within_what_deduplication_saved_need_no_page_more_than_a_conventional_
 }
 
 #[test]
+fn every_way_of_replicating_has_the_same_space_and_stays_within_it() {
+    let mut full = [0; 3];
+    for (seed, kind) in (15..).zip(&KINDS) {
+        let trace = trace(kind, 4_000, seed);
+        for alpha in ["0", "0.1", "0.5"] {
+            let budgets = REPLICATING.map(|name| {
+                // Few pages a class, so that pages fall and rise again and earn more copies than there is room for.
+                let sets = [("period_s", "0.02"), ("alpha", alpha), ("class_pages", "100")];
+                let summary = replay(&trace, &system(name, &sets)).summary;
+                let budget = count(&summary, "replication", "budget_pages");
+                let used = count(&summary, "space", "pages_in_use_peak");
+                assert!(used <= budget, "{}: {name} uses {used} of {budget}", kind.name);
+                let at = REPLICATING.iter().position(|&other| other == name).unwrap();
+                full[at] += u32::from(used == budget);
+                budget
+            });
+            assert_eq!(budgets, [budgets[0]; 3], "{} {alpha}", kind.name);
+        }
+    }
+    assert!(full.iter().all(|&times| times > 0), "the space was used up {full:?} times");
+}
+
+#[test]
 fn no_chip_holds_a_content_twice() {
     // With a plane a chip, the redundancy of planes is that of chips.
     let mut copies = 0;
     for (seed, kind) in (20..).zip(&KINDS) {
         let trace = trace(kind, 4_000, seed);
         for name in REPLICATING.into_iter().chain(["ca-ssd", "ca-ssd-inverted"]) {
-            let sets: &[_] = if name.starts_with("rr") { &[PERIOD, ("alpha", "2.0")] } else { &[PERIOD] };
+            let sets: &[_] =
+                if REPLICATING.contains(&name) { &[PERIOD, ("alpha", "2.0")] } else { &[PERIOD] };
             let summary = replay(&trace, &system(name, sets)).summary;
             assert_eq!(summary["redundancy"]["plane_mean"], 0.0, "{}: {name}", kind.name);
             copies += summary["replication"]["copies"].as_u64().unwrap_or(0);

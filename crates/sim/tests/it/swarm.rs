@@ -73,6 +73,7 @@ fn random_engine(rng: &mut Rng) -> EngineConfig {
         resume_us: pick(rng, &[0.0, 5.0]),
         suspend_times: pick(rng, &[1, 4]),
         suspend_reads: pick(rng, &[1, 16]),
+        idle_us: pick(rng, &[0.0, 0.0, 50.0, 5000.0]),
         controller_us: pick(rng, &[0.0, 0.0, 1.5, 400.0]),
         hash_us: pick(rng, &[0.0, 12.0, 300.0]),
         hash_lanes: pick(rng, &[1, 2, 7]),
@@ -115,12 +116,12 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     if rng.below(4) > 0 {
         ftl.mapping = MappingForm::Content;
         ftl.dedup.fingerprint_entries = pick(rng, &[Entries::Unlimited, Entries::Limited(4)]);
-        ftl.replication.policy =
-            pick(rng, &[ReplicationPolicy::None, ReplicationPolicy::EndOfPeriod, ReplicationPolicy::OnLine]);
+        ftl.replication.policy = pick(rng, &ReplicationPolicy::ALL);
         random_dedup(rng, ftl);
     }
     ftl.replication.alpha = pick(rng, &[0.0, 0.2, 5.0]);
     ftl.replication.adjust_every = 1 + rng.below(3);
+    ftl.replication.class_pages = pick(rng, &[1, 8, 4096]);
     ftl.replication.degree =
         pick(rng, &[DegreePolicy::Popularity, DegreePolicy::ManyOfFew, DegreePolicy::FewOfMany]);
     ftl.replication.placement =
@@ -326,7 +327,7 @@ fn without_idle_time(resolved: &mut Resolved) {
     resolved.config.engine.write_cache_pages = 0;
     resolved.config.ftl.dedup.out_of_line = OutOfLinePolicy::None;
     let policy = &mut resolved.config.ftl.replication.policy;
-    if *policy == ReplicationPolicy::OnLine {
+    if matches!(policy, ReplicationPolicy::OnLine | ReplicationPolicy::PriorityLru) {
         *policy = ReplicationPolicy::EndOfPeriod;
     }
 }

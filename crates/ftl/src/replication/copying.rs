@@ -1,0 +1,121 @@
+//! Copies made one by one as background jobs, for policies that do not wait for the end of a period.
+//!
+//! A copy takes two jobs: its content is read in idle time; then the policy places it, and it is
+//! programmed in idle time of the unit that receives it. Between the two it is in controller RAM. At most one
+//! copy of a content is under way at a time.
+
+use flashtwin_nand::{NO_PPN, Ppn};
+
+use crate::error::FtlError;
+use crate::ftl::{Background, Ftl, Map};
+use crate::op::{Cause, FlashOp, LoadView, NO_JOB, OpKind};
+
+/// Copies that are wanted or under way.
+#[derive(Default)]
+pub(crate) struct Wanted {
+    /// Contents that have earned a copy since jobs were last begun.
+    earned: Vec<u32>,
+    /// By VPN: a copy is wanted or under way.
+    copying: Vec<bool>,
+}
+
+/// A content of which a page is read to be copied. Its VPN may have become another content's
+/// meanwhile.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CopyJob {
+    pub(super) vpn: u32,
+    content: u32,
+    ppn: Ppn,
+}
+
+impl Wanted {
+    fn copying(&mut self, vpn: u32) -> &mut bool {
+        if vpn as usize >= self.copying.len() {
+            self.copying.resize(vpn as usize + 1, false);
+        }
+        &mut self.copying[vpn as usize]
+    }
+
+    /// A content has earned a copy; nothing happens if one is under way.
+    pub(super) fn earn(&mut self, vpn: u32) {
+        if !std::mem::replace(self.copying(vpn), true) {
+            self.earned.push(vpn);
+        }
+    }
+}
+
+impl Ftl {
+    /// Begins the background jobs that the reads so far have earned: reads of the pages to be copied.
+    /// To be called after each read.
+    ///
+    /// # Errors
+    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
+    #[inline]
+    pub fn begin_jobs(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        match &self.replicator {
+            Some(replicator) if !replicator.wanted.earned.is_empty() => self.begin_copies(ops),
+            _ => Ok(()),
+        }
+    }
+
+    fn begin_copies(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        while let Some(wanted) = self.replicator.as_mut().map(|replicator| &mut replicator.wanted) {
+            let Some(vpn) = wanted.earned.pop() else { break };
+            let Map::Content(map) = &self.map else { break };
+            let ppn = map.home(vpn);
+            let work = Background::Copy(CopyJob { vpn, content: map.content(vpn), ppn });
+            let Some(job) = self.jobs.begin(work, 1) else {
+                *wanted.copying(vpn) = false;
+                self.counters.jobs_dropped += 1;
+                continue;
+            };
+            let cause = Cause::Replica;
+            let read = FlashOp { kind: OpKind::Read, ppn, source: NO_PPN, cause, urgent: false, job };
+            self.order(read, ops)?;
+        }
+        Ok(())
+    }
+
+    /// A page has been read to be copied: places the copy, if it is still earned and fits.
+    pub(crate) fn finish_copy(
+        &mut self,
+        copy: CopyJob,
+        loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        let Some(mut replicator) = self.replicator.take() else { return Ok(()) };
+        *replicator.wanted.copying(copy.vpn) = false;
+        let mut placed = Ok(());
+        if self.is_as_it_was_read(copy) {
+            if let Some(mut online) = replicator.online.take() {
+                placed = self.place_by_score(copy.vpn, &mut replicator, &mut online, loads, ops);
+                replicator.online = Some(online);
+            } else if let Some(recency) = replicator.recency.take() {
+                placed = self.place_by_load(copy.vpn, &mut replicator, &recency, loads, ops);
+                replicator.recency = Some(recency);
+            }
+        }
+        self.replicator = Some(replicator);
+        placed
+    }
+
+    /// Whether the content lives and lies where it was read: a page that collection moved meanwhile
+    /// may have been erased before its turn came.
+    fn is_as_it_was_read(&self, CopyJob { vpn, content, ppn }: CopyJob) -> bool {
+        let Map::Content(map) = &self.map else { return false };
+        map.is_live(vpn) && map.content(vpn) == content && map.home(vpn) == ppn
+    }
+
+    /// Orders the program of a copy that has been entered into the tables.
+    pub(super) fn order_copy(
+        &mut self,
+        plane: u32,
+        program: FlashOp,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        // The job of its read is over, so that there is room for another.
+        let job = self.jobs.begin(Background::Copied, 1).unwrap_or(NO_JOB);
+        self.order(FlashOp { job, ..program }, ops)?;
+        self.collect_behind(plane, ops)
+    }
+}

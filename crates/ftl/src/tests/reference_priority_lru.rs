@@ -1,0 +1,213 @@
+//! Priority-LRU as its rules read (systems.md, section 6), on plain lists, compared after every operation
+//! with the classes and copies of the controller.
+
+use std::collections::BTreeMap;
+
+use super::driver::{Driver, Options, Step, Workload};
+use crate::ftl::Map;
+use crate::mapping::ContentMap;
+use crate::{MappingForm, ReplicationPolicy, SpreadConfig};
+
+/// Classes of pages, the least recent first; chips that hold each page, the first copy's first; and the
+/// replicated pages in the order of what last happened to them (a change of class or their first replica).
+struct Model {
+    classes: Vec<Vec<u32>>,
+    chips: BTreeMap<u32, Vec<u32>>,
+    replicated: Vec<u32>,
+    class_pages: usize,
+    budget: usize,
+    made: u64,
+    dropped: u64,
+}
+
+impl Model {
+    fn class(&self, vpn: u32) -> usize {
+        self.classes.iter().position(|pages| pages.contains(&vpn)).unwrap_or(0)
+    }
+
+    fn enter(&mut self, vpn: u32, class: usize) {
+        self.classes.iter_mut().for_each(|pages| pages.retain(|&page| page != vpn));
+        if class > 0 {
+            self.classes[class].push(vpn);
+        }
+        if let Some(at) = self.replicated.iter().position(|&page| page == vpn) {
+            self.replicated.remove(at);
+            self.replicated.push(vpn);
+        }
+    }
+
+    fn read(&mut self, vpn: u32) {
+        let highest = self.classes.len() - 1;
+        self.enter(vpn, (self.class(vpn) + 1).min(highest));
+        for class in (1..=highest).rev() {
+            if self.classes[class].len() > self.class_pages {
+                self.enter(self.classes[class][0], class / 2);
+            }
+        }
+    }
+
+    fn used(&self) -> usize {
+        self.chips.values().map(Vec::len).sum()
+    }
+
+    /// The least recent of the lowest class.
+    fn victim(&self) -> Option<u32> {
+        self.replicated.iter().copied().min_by_key(|&vpn| self.class(vpn))
+    }
+
+    fn drop_replica(&mut self, vpn: u32) {
+        let chips = self.chips.get_mut(&vpn).unwrap();
+        chips.pop();
+        self.dropped += 1;
+        if chips.len() == 1 {
+            self.replicated.retain(|&page| page != vpn);
+        }
+    }
+
+    /// What a read of `vpn` leads to once it is idle; `open` chips have room.
+    fn copy(&mut self, vpn: u32, loads: &[u32], open: &[bool]) {
+        let (class, held, count) = (self.class(vpn), &self.chips[&vpn], loads.len());
+        if class < 2 {
+            return;
+        }
+        let after_home = (1..count).map(|step| (held[0] as usize + step) % count);
+        let free = after_home.filter(|&chip| open[chip] && !held.contains(&(chip as u32)));
+        let Some(chip) = free.min_by_key(|&chip| loads[chip]) else { return };
+        if self.used() >= self.budget {
+            match self.victim() {
+                Some(victim) if victim != vpn && self.class(victim) <= class => self.drop_replica(victim),
+                _ => return,
+            }
+        }
+        let chips = self.chips.get_mut(&vpn).unwrap();
+        chips.push(chip as u32);
+        self.made += 1;
+        if chips.len() == 2 {
+            self.replicated.push(vpn);
+        }
+    }
+
+    /// Pages that the host's writes made and let die; copies give way where there is no room.
+    fn follow(&mut self, homes: &BTreeMap<u32, u32>) {
+        let gone: Vec<u32> = self.chips.keys().copied().filter(|vpn| !homes.contains_key(vpn)).collect();
+        for vpn in gone {
+            self.enter(vpn, 0);
+            self.replicated.retain(|&page| page != vpn);
+            self.chips.remove(&vpn);
+        }
+        for (&vpn, &home) in homes {
+            let chips = self.chips.entry(vpn).or_insert_with(|| vec![home]);
+            assert_eq!(chips[0], home, "a page stays on its chip");
+        }
+        while let Some(victim) = self.victim().filter(|_| self.used() > self.budget) {
+            self.drop_replica(victim);
+        }
+    }
+}
+
+fn map(driver: &Driver) -> &ContentMap {
+    match &driver.ftl.map {
+        Map::Content(map) => map,
+        _ => unreachable!("the options say content"),
+    }
+}
+
+fn live(driver: &Driver) -> impl Iterator<Item = u32> {
+    let map = map(driver);
+    (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn))
+}
+
+fn compare(driver: &Driver, model: &Model) {
+    let map = map(driver);
+    let recency = driver.ftl.recency().unwrap();
+    for (class, pages) in model.classes.iter().enumerate().skip(1) {
+        assert_eq!(&recency.pages_of(class as u8).collect::<Vec<_>>(), pages, "class {class}");
+    }
+    let found: BTreeMap<u32, Vec<u32>> = live(driver)
+        .map(|vpn| {
+            let pages = [map.home(vpn)].into_iter().chain(map.replica_ppns(vpn).iter().copied());
+            (vpn, pages.map(|ppn| driver.ftl.blocks.chip_of_page(ppn)).collect())
+        })
+        .collect();
+    assert_eq!(found, model.chips);
+    let counters = driver.ftl.counters();
+    assert_eq!((counters.replicas_made, counters.replicas_dropped), (model.made, model.dropped));
+}
+
+fn options(seed: u64) -> Options {
+    let mut options = Options::draw(seed);
+    options.config.mapping = MappingForm::Content;
+    options.config.spread = SpreadConfig::default();
+    options.plain_dedup();
+    let replication = &mut options.config.replication;
+    replication.policy = ReplicationPolicy::PriorityLru;
+    replication.alpha = [0.0, 0.02, 0.1, 2.0][seed as usize % 4];
+    replication.class_pages = [1, 2, 5, 30][seed as usize / 4 % 4];
+    options.config.background.jobs = 4096;
+    options.read_percent = 70;
+    // Hardly any duplicates, so that space is short.
+    options.contents = 4 * options.footprint;
+    options.trim_percent = 0;
+    options.steps = 1_000;
+    options
+}
+
+fn model(driver: &Driver, options: &Options) -> Model {
+    let chips = driver.ftl.blocks.geometry.chips();
+    Model {
+        classes: vec![Vec::new(); 1 + chips as usize],
+        chips: BTreeMap::new(),
+        replicated: Vec::new(),
+        class_pages: options.config.replication.class_pages as usize,
+        budget: driver.ftl.budget_pages().unwrap() as usize,
+        made: 0,
+        dropped: 0,
+    }
+}
+
+/// Chips with a plane that takes a page.
+fn open(driver: &Driver) -> Vec<bool> {
+    let blocks = &driver.ftl.blocks;
+    let planes: Vec<bool> = (0..blocks.geometry.planes()).map(|plane| blocks.has_room(plane)).collect();
+    planes.chunks(blocks.geometry.planes_per_chip() as usize).map(|chip| chip.contains(&true)).collect()
+}
+
+#[test]
+fn every_read_moves_copies_and_evicts_what_the_rules_say() {
+    let (mut made, mut dropped) = (0, 0);
+    for seed in 0..160 {
+        let options = options(seed);
+        let mut driver = Driver::new(&options);
+        let mut workload = Workload::new(&options);
+        let mut model = model(&driver, &options);
+        for _ in 0..options.steps {
+            match workload.next() {
+                Step::Read { lpn } => {
+                    let vpn = map(&driver).vpn_of(lpn);
+                    let open = open(&driver);
+                    driver.read(lpn).unwrap();
+                    driver.idle(None).unwrap();
+                    if vpn != crate::NO_VPN {
+                        model.read(vpn);
+                        model.copy(vpn, &driver.chip, &open);
+                    }
+                }
+                Step::Write { lpn, content, partial } => {
+                    driver.write(lpn, content, partial).unwrap();
+                }
+                Step::Trim { lpn } => driver.ftl.trim(lpn),
+                Step::EndPeriod => driver.end_period().unwrap(),
+            }
+            let homes: BTreeMap<u32, u32> = live(&driver)
+                .map(|vpn| (vpn, driver.ftl.blocks.chip_of_page(map(&driver).home(vpn))))
+                .collect();
+            model.follow(&homes);
+            compare(&driver, &model);
+            driver.shake_loads(&mut workload.rng);
+        }
+        driver.ftl.audit().unwrap();
+        made += model.made;
+        dropped += model.dropped;
+    }
+    assert!(made > 5_000 && dropped > 1_000, "{made} copies, {dropped} dropped: the comparison says little");
+}
