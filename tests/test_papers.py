@@ -23,6 +23,16 @@ ITEMS = {
         "fig-1", "fig-2", "fig-3", "fig-4", "fig-5", "fig-6", "table-1", "table-3", "table-4", "table-5", "fig-9",
         "fig-10", "fig-11", "fig-12", "fig-13", "sensitivity",
     ),
+    "ca-ssd": (
+        "table-2", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7a", "fig-7b", "fig-7c", "cache-size", "fig-8", "table-3",
+    ),
+    "ds-ftl": (
+        "table-3", "fig-2", "fig-3", "fig-4", "fig-10a", "fig-10b", "fig-11", "fig-12", "fig-13", "fig-14",
+    ),
+    "swc": (
+        "fig-1a", "fig-1b", "fig-1c", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7", "fig-9", "fig-10", "fig-12",
+        "fig-15", "fig-18",
+    ),
 }  # fmt: skip
 
 
@@ -193,7 +203,6 @@ def tiny() -> How:
 
 def patch_recipes(patch: pytest.MonkeyPatch, scratch: Path) -> None:
     def synthesize(name: str, *, scale: float, seed: int) -> ft.Trace:
-        assert name in ("rr-ssd/webvm", "rr-ssd/trans")
         return busy_trace(scratch / f"{name[7:]}.fiu", seed=len(name) + seed)
 
     patch.setattr(sources, "synthesizer", lambda: synthesize)
@@ -294,6 +303,48 @@ def test_a_replay_that_fails_is_one_gap(tmp_path: Path, monkeypatch: pytest.Monk
     assert [claim["measured"] for claim in failed] == [None]
     assert "blocks" in failed[0]["why"]
     assert by_id["table-5"]["claims"][0]["measured"] is not None
+
+
+@pytest.mark.parametrize(
+    ("paper", "workloads", "measured"),
+    [
+        ("ca-ssd", ("web", "homes", "financial"), {"fig-2", "fig-3", "fig-7a", "cache-size", "fig-8", "table-2"}),
+        ("ds-ftl", ("home2", "webmail"), {"fig-2", "fig-3", "fig-4", "fig-10b", "fig-12", "fig-13", "table-3"}),
+    ],
+)  # fmt: skip
+def test_the_papers_with_drives_run(
+    paper: str, workloads: tuple[str, ...], measured: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patch_recipes(monkeypatch, tmp_path)
+    how = How(period_s=0.02, workloads=workloads)
+    done = running.run(choose(paper), tmp_path / "out", how)
+    assert done.replayed > 0
+    found = {item["id"] for item in done.papers[0]["items"] if any(c["measured"] is not None for c in item["claims"])}
+    assert measured <= found
+    assert all(workload["kind"] == "synthetic" for workload in done.papers[0]["workloads"])
+    assert running.run(choose(paper), tmp_path / "out", how).replayed == 0
+
+
+def test_swc_takes_every_trace_of_a_folder(tmp_path: Path) -> None:
+    for name, seed in (("mail", 3), ("oltp", 4), ("short", 5)):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        busy_trace(tmp_path / "in" / f"{name}.fiu", 500 if name == "short" else 13_000, seed)
+    done = running.run(choose("swc"), tmp_path / "out", How(traces=tmp_path / "in", period_s=0.1))
+    items = {item["id"]: item for item in done.papers[0]["items"]}
+    assert [workload["name"] for workload in done.papers[0]["workloads"]] == ["mail", "oltp", "short"]
+    assert done.replayed == 0
+    measured = {claim["subject"]: claim["measured"] for claim in items["fig-1a"]["claims"]}
+    assert None not in measured.values()
+    assert "2 have 10,000 requests" in items["fig-1a"]["notes"][0]
+    assert items["fig-15"]["chart"] is not None
+
+
+def test_swc_without_a_folder_takes_the_recipes_of_the_others() -> None:
+    swc = papers()["swc"]
+    assert swc.population is not None
+    recipes = {one.recipe for one in swc.population(None)}
+    assert len(recipes) == 24
+    assert {"rr-ssd/webvm", "ca-ssd/hm", "ds-ftl/webusers"} <= recipes
 
 
 def test_without_recipes_and_traces_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,9 +11,9 @@ from flashtwin.papers.model import Item, Paper
 
 def papers() -> dict[str, Paper]:
     """All papers by their names, in the order of the manual."""
-    from flashtwin.papers import rr_ssd
+    from flashtwin.papers import ca_ssd, ds_ftl, rr_ssd, swc
 
-    return {paper.id: paper for paper in (rr_ssd.PAPER,)}
+    return {paper.id: paper for paper in (rr_ssd.PAPER, ca_ssd.PAPER, ds_ftl.PAPER, swc.PAPER)}
 
 
 def choose(paper: str | None = None, items: Sequence[str] = ()) -> list[tuple[Paper, tuple[Item, ...]]]:

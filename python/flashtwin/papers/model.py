@@ -39,6 +39,8 @@ class Workload:
     #: Beginnings of file names under which its owners publish it.
     files: tuple[str, ...] = ()
     statistics: tuple[Statistic, ...] = ()
+    #: The recorded file itself, where it is known.
+    path: Path | None = None
 
 
 @dataclass
@@ -113,8 +115,9 @@ def bars(
 def lines(
     series: Sequence[tuple[str, Sequence[float], Sequence[float | None]]], x_label: str, y_label: str,
     *, title: str = "", published: Sequence[tuple[str, float, float]] = (), x_log: bool = False, y_log: bool = False,
+    points: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
-    """A panel of lines: name, x and y of each; published points by the name of their line."""
+    """A panel of lines, or of points alone: name, x and y of each; published points by the name of their line."""
     return {
         "form": "lines",
         "title": title,
@@ -122,6 +125,7 @@ def lines(
         "y_label": y_label,
         "x_log": x_log,
         "y_log": y_log,
+        "points": points,
         "series": [{"name": name, "x": list(x), "y": list(y)} for name, x, y in series],
         "published": [{"name": name, "x": x, "y": y} for name, x, y in published],
     }

@@ -249,7 +249,7 @@ def _claim(claim: Claim) -> dict[str, Any]:
         "measured": claim.measured,
         "unit": claim.unit,
         "verdict": claim.verdict.value,
-        "why": claim.why,
+        "why": claim.why if claim.measured is None else "",
     }
 
 

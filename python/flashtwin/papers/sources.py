@@ -42,7 +42,7 @@ def find(workload: Workload, folder: Path | None, scale: float, seed: int, cache
     Raises:
         FlashtwinError: there is neither.
     """
-    files = recorded(workload, folder) if folder is not None else []
+    files = [workload.path] if workload.path else recorded(workload, folder) if folder is not None else []
     if files:
         return _from_files(workload, files, cache)
     return _from_recipe(workload.recipe, scale, seed)

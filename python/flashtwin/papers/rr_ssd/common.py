@@ -44,8 +44,3 @@ def means(subject: str, quantity: str, value: float, facts: Mapping[str, Facts],
 def by_workload(facts: Mapping[str, Facts], key: str) -> list[float | None]:
     """A figure of every workload of the paper, in its order."""
     return [facts.get(name, {}).get(key) for name in published.WORKLOADS]
-
-
-def percent(value: float | None) -> str:
-    """For tables and sentences."""
-    return "–" if value is None else f"{value:.1f} %"

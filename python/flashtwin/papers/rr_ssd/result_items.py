@@ -11,7 +11,8 @@ from flashtwin.papers.bench import Stand, has, reduction, share
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart, lines
 from flashtwin.papers.rr_ssd import published
-from flashtwin.papers.rr_ssd.common import at_rate, by_workload, gains, matched, means, percent
+from flashtwin.papers.rr_ssd.common import at_rate, by_workload, gains, matched, means
+from flashtwin.papers.text import percent
 
 NAMES, COPIED = published.WORKLOADS, tuple(published.COPIES)
 SHARE = "RR-SSD's share of Oracle's read improvement"

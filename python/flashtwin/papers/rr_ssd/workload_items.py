@@ -11,7 +11,8 @@ from flashtwin.papers.bench import Run, Stand, has, reduction
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart, lines
 from flashtwin.papers.rr_ssd import published
-from flashtwin.papers.rr_ssd.common import at_rate, gains, means, percent
+from flashtwin.papers.rr_ssd.common import at_rate, gains, means
+from flashtwin.papers.text import percent
 
 PARTS = ("queueing", "transfer", "flash", "controller")
 #: Days that Fig. 5 shows, and the width of Fig. 2 in seconds.
@@ -184,7 +185,9 @@ def measure_fig_4(stand: Stand) -> Facts:
 def judge_fig_4(facts: Mapping[str, Facts]) -> Outcome:
     """Shares of values and of writes at 80 % of the reads."""
     claims = [
-        number(name, "values with 80 % of the reads", published.POPULAR_VALUES[name], facts.get(name, {}).get("values"))
+        number(
+            name, "values with 80 % of the reads", published.POPULAR_VALUES[name], facts.get(name, {}).get("of_read")
+        )
         for name in FIU
     ]
     limit = published.POPULAR_WRITES_WEBVM
@@ -200,9 +203,9 @@ def judge_fig_4(facts: Mapping[str, Facts]) -> Outcome:
         if name in facts and facts[name]["reads"][0]
     ]  # fmt: skip
     notes = [
-        f"{name}: of the values that are read at all, {percent(facts[name]['of_read'])} receive 80 % of the reads."
+        f"{name}: of all values, those only written included, {percent(facts[name]['values'])} have 80 % of the reads."
         for name in FIU
-        if facts.get(name, {}).get("of_read") is not None
+        if facts.get(name, {}).get("values") is not None
     ]
     return Outcome(claims, chart(*panels) if panels else None, notes)
 

@@ -89,10 +89,10 @@ def _lines(axes: Axes, panel: Panel, colours: Mapping[str, str]) -> None:
     for one in panel["series"]:
         known = [(x, y) for x, y in zip(one["x"], one["y"], strict=True) if y is not None]
         if known:
-            marker = "o" if len(known) <= 16 else ""
-            axes.plot(
-                *zip(*known, strict=True), color=colours[one["name"]], marker=marker, markersize=3.2, linewidth=1.5
-            )
+            marker = "o" if panel.get("points") or len(known) <= 16 else ""
+            line = "none" if panel.get("points") else "-"
+            x, y = zip(*known, strict=True)
+            axes.plot(x, y, color=colours[one["name"]], marker=marker, markersize=3.2, linewidth=1.5, linestyle=line)
     for point in panel["published"]:
         axes.plot([point["x"]], [point["y"]], color=style.INK, **MARK)
     if panel["x_log"]:

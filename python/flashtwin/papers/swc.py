@@ -1,0 +1,386 @@
+"""G. Yadgar et al., "SSD-based Workload Characteristics and Their Performance Implications" (SWC), TOS 2021.
+
+Its workloads are whatever traces there are: all of a folder, or all recipes of the other papers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flashtwin import across, rows
+from flashtwin.batch import find
+from flashtwin.papers import ca_ssd, ds_ftl, rr_ssd
+from flashtwin.papers.bench import Stand
+from flashtwin.papers.claims import Claim, number
+from flashtwin.papers.model import Facts, Item, Outcome, Paper, Workload, bars, chart, lines
+
+#: Figure 1(a): partitions for f_r <= 2, lowest and highest; 75 % of database traces need so many at most, 75 %
+#: of the mail servers' so many at least.
+PARTITIONS, DATABASE_P75, MAIL_P25 = (2.0, 16.0), 9.0, 14.0
+#: Fig. 1(b): the same for other ratios.
+BY_RATIO = {1.5: (3.0, 26.0), 3.0: (2.0, 11.0)}
+#: Fig. 1(c): f_min(N): highest, median where it is given; share of traces with f_min(8) of 2 or less.
+F_MIN: dict[int, tuple[float, float | None]] = {2: (1_000.0, 77.7), 4: (33.8, 6.6), 8: (5.0, None)}
+F_MIN_8_LOW = 28.0
+#: Fig. 3: almost so many percent of the traces have a WA below 1.05 with 4 partitions at OP 50 %.
+LOW_WA = 80.0
+#: Fig. 4: f_r <= 3 needs 30 % fewer partitions than f_r <= 2; WA falls in 23 % and in Fig. 9 in a third.
+FEWER, FALLS, FALLS_LARGE = 30.0, 23.0, 100.0 / 3.0
+#: "Almost all": 90 % at least, our reading.
+ALMOST_ALL = 90.0
+#: 4.2: WA with 8 KB pages beside 4 KB at OP 7 %, at most, by partitions.
+LARGER_PAGE = {2: 2.17, 8: 2.51, 16: 2.46}
+#: 4.1: beyond 4 KB the partitions of a trace differ by 1 or 2.
+PAGE_DIFFERENCE = 2.0
+#: 4.3: read amplification never above half the page size. 4.4: partial reads halve the cost for 75 %.
+HALF_PAGE, HALVED = 50.0, 75.0
+#: 5.3, Fig. 18: with 16 KB pages and a cache of 8 the regression is near estimate - RA = discount.
+SLOPE = 1.0
+
+MAIL_WORDS = ("mail", "cheetah")
+DATABASE_WORDS = ("trans", "financial", "oltp", "tpc", "db", "ycsb", "postgres", "mysql")
+#: Why a statistic may be missing.
+WHY = "no trace enters this statistic"
+#: Tables that the statistics are made from.
+TABLES = (*rows.TABLES, "f_min")
+
+
+class Across:
+    """The traces that were measured, and the statistics over them."""
+
+    def __init__(self, facts: Mapping[str, Facts]) -> None:
+        """Sorts out which trace enters which statistic."""
+        traces = [across.Traced(name, "", found["row"], found["tables"]) for name, found in facts.items()]
+        self.who = across.entrants(traces)
+        self._rows = across.distributions(self.who)
+
+    def get(self, figure: str, series: str, x: float | None, statistic: str) -> float | None:
+        """One statistic; None where no trace enters it."""
+        return next((row[4] for row in self._rows if row[:4] == (figure, series, x, statistic)), None)
+
+    def points(self, figure: str, series: str, statistic: str) -> tuple[list[float], list[float | None]]:
+        """A statistic along x."""
+        kept = [
+            (row[2], row[4])
+            for row in self._rows
+            if row[:2] == (figure, series) and row[2] is not None and row[3] == statistic
+        ]
+        return [float(x) for x, _ in kept if x is not None], [y for _, y in kept]
+
+    def series(self, figure: str) -> list[str]:
+        """Names of a figure's series."""
+        return list(dict.fromkeys(row[1] for row in self._rows if row[0] == figure))
+
+
+def measure(stand: Stand) -> Facts:
+    """The row and the tables of a trace; its replays are not needed."""
+    found = stand.characterization
+    return {"row": found.row, "tables": {name: stand.table(name) for name in TABLES}}
+
+
+def _needed(who: across.Entrants, words: Sequence[str] = ()) -> list[float]:
+    """Partitions for f_r <= 2 of the traces whose name has one of the words."""
+    return [
+        float(row["partitions"])
+        for trace in who.any
+        if not words or any(word in trace.name.lower() for word in words)
+        for row in trace.at_sector("partitions")
+        if row["frequency_ratio"] == 2.0
+    ]
+
+
+def judge_fig_1a(facts: Mapping[str, Facts]) -> Outcome:
+    """Lowest and highest, and the two categories that the text names."""
+    found = Across(facts)
+    low, high = (found.get("1a", "all", 2.0, name) for name in ("minimum", "maximum"))
+    databases, mail = _needed(found.who, DATABASE_WORDS), _needed(found.who, MAIL_WORDS)
+    at_75 = float(np.percentile(databases, 75)) if databases else None
+    at_25 = float(np.percentile(mail, 25)) if mail else None
+    what = "partitions for f_r <= 2"
+    claims = [
+        number("lowest", what, PARTITIONS[0], low, "", why=WHY),
+        number("highest", what, PARTITIONS[1], high, "", why=WHY),
+        Claim("databases, 75th percentile", what, None, DATABASE_P75, at_75, "", why="no database among the traces"),
+        Claim("mail servers, 25th percentile", what, MAIL_P25, None, at_25, "", why="no mail server among the traces"),
+    ]
+    names = [trace.name for trace in found.who.any]
+    values: list[float | None] = [value for name in names for value in _needed_of(found.who, name)]
+    return Outcome(
+        claims, chart(bars(names, [("f_r <= 2", values, [])], "partitions")) if names else None, _entered(found)
+    )
+
+
+def _needed_of(who: across.Entrants, name: str) -> list[float]:
+    trace = next(one for one in who.any if one.name == name)
+    found = [float(row["partitions"]) for row in trace.at_sector("partitions") if row["frequency_ratio"] == 2.0]
+    return found or [0.0]
+
+
+def _entered(found: Across) -> list[str]:
+    counts = found.who.counts
+    return [
+        f"{counts['traces']} traces; {counts['large_enough']} have 10,000 requests and 5,000 writes; "
+        f"{counts['write_amplification']} have the 100,000 page writes and 4 writes a page that statistics of write "
+        f"amplification ask for, {counts['read_amplification']} the 5,000 reads that those of reading do."
+    ]
+
+
+def judge_fig_1b(facts: Mapping[str, Facts]) -> Outcome:
+    """Lowest and highest by ratio."""
+    found = Across(facts)
+    claims = [
+        number(name, f"partitions for f_r <= {ratio:g}", value, found.get("1b", "all", ratio, statistic), "", why=WHY)
+        for ratio, ends in BY_RATIO.items()
+        for name, statistic, value in zip(("lowest", "highest"), ("minimum", "maximum"), ends, strict=True)
+    ]
+    return Outcome(claims, _lines(found, "1b", "all", "f_r", "partitions"))
+
+
+def _lines(found: Across, figure: str, series: str, x_label: str, y_label: str, *, y_log: bool = False) -> Any:
+    """Percentiles along x."""
+    drawn = [(name, *found.points(figure, series, name)) for name in ("minimum", "p25", "median", "p75", "maximum")]
+    return chart(lines(drawn, x_label, y_label, y_log=y_log)) if drawn[0][1] else None
+
+
+def judge_fig_1c(facts: Mapping[str, Facts]) -> Outcome:
+    """Highest and median of f_min."""
+    found = Across(facts)
+    claims = []
+    for count, (highest, median) in F_MIN.items():
+        measured = found.get("1c", "all", float(count), "maximum")
+        claims.append(Claim("highest", f"f_min({count})", None, highest, measured, "", why=WHY))
+        if median is not None:
+            measured = found.get("1c", "all", float(count), "median")
+            claims.append(number("median", f"f_min({count})", median, measured, "", why=WHY))
+    eight = [
+        float(row["f_min"])
+        for trace in found.who.any
+        for row in trace.at_sector("f_min")
+        if row["partitions"] == 8 and row["f_min"] is not None
+    ]
+    share = 100.0 * sum(value <= 2.0 for value in eight) / len(eight) if eight else None
+    claims.append(number("traces", "f_min(8) is 2 or less", F_MIN_8_LOW, share, why=WHY))
+    return Outcome(claims, _lines(found, "1c", "all", "partitions", "f_min", y_log=True))
+
+
+def judge_fig_2(facts: Mapping[str, Facts]) -> Outcome:
+    """More partitions write less at OP 7 %, ever less so, and hardly anything at 28 %."""
+    found = Across(facts)
+    curves = {op: dict(zip(*found.points("2", f"OP {op} %", "mean"), strict=True)) for op in (7, 28)}
+    gains: dict[tuple[int, int, int], float | None] = {}
+    for op, first, last in ((7, 1, 4), (7, 4, 16), (28, 1, 16)):
+        before, after = (curves[op].get(float(count)) for count in (first, last))
+        gains[op, first, last] = None if before is None or after is None else (before - after) / before * 100.0
+    early, late, high = gains.values()
+    fades = early - late if early is not None and late is not None else None
+    less = early - high if early is not None and high is not None else None
+    claims = [
+        Claim("OP 7 %", "mean WA falls from 1 to 4 partitions", 0.0, None, early, "%", True, WHY),
+        Claim("OP 7 %", "and by less from 4 to 16", 0.0, None, fades, "points", True, WHY),
+        Claim("OP 28 %", "falls by less than at OP 7 %", 0.0, None, less, "points", True, WHY),
+    ]
+    series = [(f"OP {op} %", *found.points("2", f"OP {op} %", "mean")) for op in (7, 28)]
+    panel = chart(lines(series, "partitions", "mean write amplification")) if series[0][1] else None
+    return Outcome(claims, panel, _entered(found))
+
+
+def judge_fig_3(facts: Mapping[str, Facts]) -> Outcome:
+    """Traces with hardly any amplification at OP 50 % with 4 partitions."""
+    found = Across(facts)
+    measured = found.get("3", "OP 50 %", 4.0, "below_1.05_percent")
+    claims = [number("traces", "WA < 1.05, OP 50 %, 4 partitions", LOW_WA, measured, why=WHY)]
+    series = [(name, *found.points("3", name, "median")) for name in found.series("3")]
+    return Outcome(claims, chart(lines(series, "partitions", "median write amplification")) if series else None)
+
+
+def judge_fig_4(facts: Mapping[str, Facts]) -> Outcome:
+    """What f_r <= 3 costs and saves beside f_r <= 2."""
+    found = Across(facts)
+    two, three = (found.get("1b", "all", ratio, "median") for ratio in (2.0, 3.0))
+    fewer = None if not two or three is None else (1.0 - three / two) * 100.0
+    claims = [number("median", "fewer partitions for f_r <= 3", FEWER, fewer, effect=True, why=WHY)]
+    return Outcome([*claims, *_changed(found, "4", FALLS)], _histogram(found, "4"))
+
+
+def judge_fig_9(facts: Mapping[str, Facts]) -> Outcome:
+    """The same with 16 KB pages."""
+    found = Across(facts)
+    return Outcome(_changed(found, "9", FALLS_LARGE), _histogram(found, "9"))
+
+
+def _changed(found: Across, figure: str, falls: float) -> list[Claim]:
+    below, down = (found.get(figure, CHANGE, None, name) for name in ("below_5_percent", "down_percent"))
+    return [
+        Claim("traces", "WA rises by less than 5 %", ALMOST_ALL, None, below, why=WHY),
+        number("traces", "WA falls", falls, down, why=WHY),
+    ]
+
+
+CHANGE = "f_r <= 3 instead of 2"
+
+
+def _histogram(found: Across, figure: str) -> Any:
+    x, y = found.points(figure, CHANGE, "traces")
+    return chart(bars([f"{edge:g}" for edge in x], [(CHANGE, y, [])], "traces, by change of WA in %")) if x else None
+
+
+def judge_fig_6(facts: Mapping[str, Facts]) -> Outcome:
+    """Beyond 4 KB the page size hardly changes the number of partitions."""
+    found = Across(facts)
+    differences = []
+    for trace in found.who.any:
+        needed = [
+            float(row["partitions"])
+            for row in trace.tables.get("partitions", ())
+            if row["frequency_ratio"] == 2.0 and row["page_bytes"] >= rows.PAGE_BYTES
+        ]
+        differences += [max(needed) - min(needed)] if needed else []
+    most = float(np.median(differences)) if differences else None
+    claims = [Claim("median trace", "partitions differ from 4 to 64 KB by", None, PAGE_DIFFERENCE, most, "", why=WHY)]
+    series = []
+    for page in found.series("6"):
+        x, y = found.points("6", page, "median")
+        series.append((f"{int(page) / 1024:g} KB", x, y))
+    return Outcome(claims, chart(lines(series, "partitions", "median f_min", y_log=True)) if series else None)
+
+
+def judge_fig_7(facts: Mapping[str, Facts]) -> Outcome:
+    """What doubling the page size from 4 KB does to the write amplification."""
+    found = Across(facts)
+    claims = []
+    for count, published in LARGER_PAGE.items():
+        ratios = []
+        for trace in found.who.writing:
+            at = {
+                row["page_bytes"]: row["write_amplification"]
+                for row in trace.tables.get("write_amplification", ())
+                if row["purpose"] == "grid" and row["block_pages"] == across.BLOCK_PAGES
+                and row["over_provisioning_percent"] == across.LOW_PROVISION and row["partitions_asked"] == count
+            }  # fmt: skip
+            if at.get(4_096) and at.get(8_192):
+                ratios.append(at[8_192] / at[4_096])
+        claims.append(
+            number(
+                "highest",
+                f"WA of 8 KB / 4 KB pages, {count} partitions",
+                published,
+                max(ratios, default=None),
+                "x",
+                why=WHY,
+            )
+        )
+    series = [(name, *found.points("7", name, "mean")) for name in found.series("7") if name.startswith("OP 7 %")]
+    panel = lines(series, "bytes of a page", "mean write amplification", x_log=True)
+    return Outcome(claims, chart(panel) if series else None)
+
+
+def judge_fig_10(facts: Mapping[str, Facts]) -> Outcome:
+    """Read amplification against the page size."""
+    found = Across(facts)
+    shares = [trace.number("read_amplification.highest_percent_of_page") for trace in found.who.reading]
+    highest = max(shares, default=None)
+    claims = [Claim("highest trace", "read amplification, of a page's sectors", None, HALF_PAGE, highest, why=WHY)]
+    panel = _lines(found, "10", "buffer of one page", "bytes of a page", "read amplification", y_log=True)
+    return Outcome(claims, panel)
+
+
+def judge_fig_12(facts: Mapping[str, Facts]) -> Outcome:
+    """Cost of reading: cheapest at 4 KB, dearer beyond, and halved by partial reads."""
+    found = Across(facts)
+    small = [trace for trace in found.who.reading if trace.number("read_amplification.sector_bytes") < rows.PAGE_BYTES]
+    none = "no trace with 512-byte sectors and 5,000 reads"
+    cheapest = [trace.number("read_cost.cheapest_full_page_bytes") for trace in small]
+    at_4k = 100.0 * sum(size == rows.PAGE_BYTES for size in cheapest) / len(cheapest) if cheapest else None
+    rises = [trace.number("read_full_ns_32768") > trace.number("read_full_ns_4096") for trace in found.who.reading]
+    dearer = 100.0 * sum(rises) / len(rises) if rises else None
+    sizes, halved = found.points("12", "slc-mlc, partial", "halved_percent")
+    most = max((value for value in halved if value is not None), default=None) if small else None
+    claims = [
+        Claim("traces", "cheapest with 4 KB pages (typical)", 50.0, None, at_4k, why=none),
+        Claim("traces", "32 KB pages dearer than 4 KB (typical)", 50.0, None, dearer, why=WHY),
+        Claim("traces", "partial reads halve the cost of 1-sector pages", HALVED, None, most, why=none),
+    ]
+    series = [(name, *found.points("12", name, "median")) for name in found.series("12")]
+    panel = lines(series, "bytes of a page", "median cost, of one-sector pages", x_log=True)
+    return Outcome(claims, chart(panel) if sizes else None)
+
+
+def judge_fig_15(facts: Mapping[str, Facts]) -> Outcome:
+    """Distance gains more than waiting."""
+    found = Across(facts)
+    claims = []
+    for kind in ("write", "read"):
+        waiting = [found.get("15", f"{kind}, D = {at:g}", None, "median") for at in across.DISTANCES]
+        distance = [found.get("16", f"{kind}, T = {at:g}", None, "median") for at in across.TIMES]
+        known = [value for value in (*waiting, *distance) if value is not None]
+        ahead = None
+        if len(known) == len(waiting) + len(distance):
+            ahead = 100.0 * (sum(known[len(waiting) :]) / len(distance) - sum(known[: len(waiting)]) / len(waiting))
+        claims.append(
+            Claim(f"{kind}s", "median gain of distance above that of waiting", 0.0, None, ahead, "points", True, WHY)
+        )
+    panels = []
+    for figure, title in (("15", "waiting"), ("16", "distance")):
+        series = [(name, *found.points(figure, name, "traces")) for name in found.series(figure)]
+        if series:
+            panels.append(lines(series, "gain", "traces", title=f"gain of {title}"))
+    return Outcome(claims, chart(*panels) if panels else None)
+
+
+def judge_fig_18(facts: Mapping[str, Facts]) -> Outcome:
+    """What locality explains of the reads that a cache saves."""
+    found = Across(facts)
+    series = "pages of 16384, cache of 8"
+    slope, fit = (found.get("18", series, None, name) for name in ("slope", "r_squared"))
+    claims = [number("16 KB pages, cache of 8", "slope of saved against discount", SLOPE, slope, "x", why=WHY)]
+    x, y = found.points("18", series, "trace")
+    notes = [] if fit is None else [f"R² of the regression: {fit:.2f}."]
+    panel = lines([("traces", x, y)], "locality discount", "estimate - read amplification", points=True)
+    return Outcome(claims, chart(panel) if x else None, notes)
+
+
+def population(traces: Path | None) -> tuple[Workload, ...]:
+    """Every trace of the folder; without one, the recipes of all other papers."""
+    if traces is not None:
+        return tuple(Workload(name, "", path=path) for name, (path, _) in find([traces]).items())
+    others = (rr_ssd.PAPER, ca_ssd.PAPER, ds_ftl.PAPER)
+    return tuple(Workload(one.recipe, one.recipe) for paper in others for one in paper.workloads)
+
+
+Judge = Callable[[Mapping[str, Facts]], Outcome]
+
+
+def _item(id_: str, title: str, place: str, judge: Judge, explanation: str = "") -> Item:
+    return Item(id_, title, place, (), measure, judge, explanation)
+
+
+PAPER = Paper(
+    "swc",
+    "SSD-based Workload Characteristics and Their Performance Implications",
+    "G. Yadgar, M. Gabel, S. Jaffer, B. Schroeder, ACM Transactions on Storage 17(1), 2021",
+    "No drive is simulated: traces are characterized (docs/characterization.md). Published are 123 traces, measured "
+    "those of the folder given, or the recipes of the other papers. A trace that is too short for a statistic does "
+    "not enter it, as in the paper.",
+    (),
+    (
+        _item("fig-1a", "Finding 1: partitions for f_r <= 2", "Fig. 1a", judge_fig_1a),
+        _item("fig-1b", "Finding 1: partitions for other ratios", "Fig. 1b", judge_fig_1b),
+        _item("fig-1c", "Finding 1: the ratio that few partitions leave", "Fig. 1c", judge_fig_1c),
+        _item("fig-2", "Finding 2: write amplification by partitions", "Fig. 2", judge_fig_2),
+        _item("fig-3", "Finding 3: write amplification converges", "Fig. 3", judge_fig_3),
+        _item("fig-4", "Finding 3: f_r <= 3 instead of 2", "Fig. 4", judge_fig_4),
+        _item("fig-6", "Finding 4: page size and skew", "Fig. 6", judge_fig_6),
+        _item("fig-7", "Finding 5: page size and write amplification", "Fig. 7", judge_fig_7),
+        _item("fig-9", "Finding 6: f_r <= 3 instead of 2, 16 KB pages", "Fig. 9", judge_fig_9),
+        _item("fig-10", "Finding 7: read amplification", "Fig. 10", judge_fig_10),
+        _item("fig-12", "Findings 8 and 9: cost of reading", "Fig. 11, 12", judge_fig_12),
+        _item("fig-15", "Finding 10: distance and waiting", "Fig. 15, 16", judge_fig_15),
+        _item("fig-18", "Finding 11: locality and read amplification", "Fig. 17, 18", judge_fig_18),
+    ),
+    options={"over_provisioning_percent": (7, 28, 50, 75, 100)},
+    population=population,
+)
