@@ -281,3 +281,11 @@ def test_a_system_that_loses_is_marked(made: Callable[..., Path]) -> None:
     assert [cell.sense for cell in rows[0][1]] == [""] * len(rows[0][1])
     assert rows[1][1][0].sense == "worse"
     assert rows[1][1][0].change.startswith("+")
+
+
+def test_systems_on_different_devices_are_said_to_be(made: Callable[..., Path]) -> None:
+    folder = made({"conventional": synthetic.CONVENTIONAL, "ca-ssd": synthetic.CA_SSD}, requests=2000)
+    assert "do not share a device" not in page(load(folder), [])
+    synthetic.edit_summary(folder, "ca-ssd", lambda summary: summary["config"].update(device="tlc-2021"))
+    expected = "<code>rr-ssd-paper</code> for conventional; <code>tlc-2021</code> for ca-ssd"
+    assert expected in page(load(folder), [])

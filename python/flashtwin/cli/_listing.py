@@ -8,7 +8,17 @@ import tomllib
 def described(toml: str) -> str:
     """What a preset says of itself: its `description`, or else its first comment; up to the first full stop."""
     text = str(tomllib.loads(toml).get("description") or _first_comment(toml))
-    return text.split(". ", maxsplit=1)[0].rstrip(".")
+    return _first_sentence(text).rstrip(".")
+
+
+def _first_sentence(text: str) -> str:
+    """Up to the first full stop outside parentheses: sources in them have abbreviations."""
+    depth = 0
+    for at, character in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if depth == 0 and text[at : at + 2] == ". ":
+            return text[:at]
+    return text
 
 
 def _first_comment(toml: str) -> str:

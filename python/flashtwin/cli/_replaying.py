@@ -64,6 +64,13 @@ def show(summaries: Mapping[str, Summary], *, as_json: bool) -> None:
         [label, *(_cell(summary, path, write) for summary in summaries.values())] for label, path, write in _FIGURES
     ]
     data(table(["", *summaries], rows))
+    devices: dict[str, list[str]] = {}
+    for name, summary in summaries.items():
+        devices.setdefault(summary["config"]["device"], []).append(name)
+    if len(devices) > 1:
+        shared = "; ".join(f"{device} for {', '.join(names)}" for device, names in devices.items())
+        say(f"These systems do not share a device: {shared}. Part of what is between them is the hardware's;")
+        say("--set device=NAME puts all on one.")
 
 
 def _summary(path: Path, name: str) -> Summary:

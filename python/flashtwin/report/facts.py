@@ -38,6 +38,16 @@ CAUSES = (
 KINDS = (("read", "Reads"), ("write", "Writes"), ("all", "All requests"))
 
 
+def devices(study: Study) -> dict[str, list[str]]:
+    """The systems on each device, by name, in order; empty where no device is recorded."""
+    found: dict[str, list[str]] = {}
+    for run in study.runs:
+        device = (run.summary.get("config") or {}).get("device")
+        if device:
+            found.setdefault(str(device), []).append(run.label)
+    return found
+
+
 def change(new: float | None, old: float | None) -> float | None:
     """(new / old - 1) in percent; None when either is missing or old is zero."""
     if new is None or old is None or old == 0:
