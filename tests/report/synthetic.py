@@ -244,7 +244,8 @@ def _summary(system: System, trace: dict[str, Any], latencies: dict[str, np.ndar
     page_reads, page_writes = reads * 5, writes * 9
     duplicates = int(page_writes * system.duplicate_share)
     programmed_by_host = page_writes - duplicates
-    flash_writes = dict.fromkeys(("host", "unique", "missed_duplicate", "reborn", "gc", "replica", "metadata"), 0)
+    causes = ("host", "unique", "missed_duplicate", "reborn", "gc", "replica", "metadata", "wear_levelling")
+    flash_writes = dict.fromkeys(causes, 0)
     if system.deduplicates:
         flash_writes["reborn"] = programmed_by_host // 11
         flash_writes["unique"] = programmed_by_host - flash_writes["reborn"]

@@ -1,12 +1,10 @@
 //! Physical pages and blocks: who owns them, where the next page of a stream goes.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use flashtwin_nand::{Geometry, NO_PPN, Ppn};
 
 use crate::prefetch::prefetch;
 use crate::victim::VictimSelection;
+use crate::wear::{FreeBlocks, Levelling, WearConfig, WearPolicy};
 
 /// Data that share an active block of a plane. Different kinds do not: their programs reach the
 /// flash in different queues, and the pages of a block must be programmed in order. Nor do the
@@ -30,15 +28,27 @@ impl Stream {
         Self(Self::COMMON as u8 + 2 * partition + 1)
     }
 
-    /// Streams of a controller that keeps so many partitions.
-    pub(crate) const fn count(partitions: u32) -> u32 {
-        Self::COMMON + 2 * partitions
+    /// Pages of a partition that wear levelling moves; the last streams of a controller that keeps so
+    /// many partitions.
+    pub(crate) const fn levelled(partition: u8, partitions: u32) -> Self {
+        Self(Self::count(partitions, false) as u8 + partition)
+    }
+
+    /// Streams of a controller that keeps so many partitions, and that may level wear by moving data.
+    pub(crate) const fn count(partitions: u32, levels: bool) -> u32 {
+        Self::COMMON + 2 * partitions + if levels { partitions } else { 0 }
+    }
+
+    /// Whether these are pages that wear levelling moves.
+    fn levels(self, partitions: u32) -> bool {
+        u32::from(self.0) >= Self::count(partitions, false)
     }
 
     /// The partition whose block garbage collection moves the stream's pages to. Copies, which the
     /// host does not update, go with the coldest.
     pub(crate) fn partition(self, partitions: u32) -> u8 {
         match u32::from(self.0).checked_sub(Self::COMMON) {
+            Some(place) if place >= 2 * partitions => (place - 2 * partitions) as u8,
             Some(place) => (place / 2) as u8,
             None => (partitions - 1) as u8,
         }
@@ -150,8 +160,8 @@ impl BlockTable {
 struct Plane {
     /// Blocks from this one on were never used.
     fresh: u32,
-    /// Erased blocks, the least worn first (dynamic wear levelling).
-    recycled: BinaryHeap<Reverse<(u32, u32)>>,
+    /// Erased blocks.
+    recycled: FreeBlocks,
     valid_pages: u32,
 }
 
@@ -167,6 +177,10 @@ pub(crate) struct Blocks {
     active_shift: u32,
     partitions: u32,
     victims: Box<dyn VictimSelection>,
+    wear: WearPolicy,
+    /// Erases so far: the order of erased blocks where wear does not count.
+    turn: u32,
+    levelling: Option<Levelling>,
     chip_valid: Vec<u64>,
     chip_erases: Vec<u64>,
     chip_of_plane: Vec<u32>,
@@ -176,15 +190,16 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Blocks of a device whose controller keeps so many partitions and so many streams in all.
+    /// Blocks of a device whose controller keeps so many partitions.
     pub(crate) fn new(
         geometry: &Geometry,
         partitions: u32,
-        streams: u32,
+        wear: &WearConfig,
         victims: Box<dyn VictimSelection>,
     ) -> Self {
+        let streams = Stream::count(partitions, wear.levels());
         let planes = (0..geometry.planes())
-            .map(|_| Plane { fresh: 0, recycled: BinaryHeap::new(), valid_pages: 0 })
+            .map(|_| Plane { fresh: 0, recycled: FreeBlocks::default(), valid_pages: 0 })
             .collect();
         let active_shift = streams.next_power_of_two().ilog2();
         Self {
@@ -195,6 +210,9 @@ impl Blocks {
             active_shift,
             partitions,
             victims,
+            wear: wear.policy,
+            turn: 0,
+            levelling: wear.levels().then(|| Levelling::new(wear, geometry)),
             chip_valid: vec![0; geometry.chips() as usize],
             chip_erases: vec![0; geometry.chips() as usize],
             chip_of_plane: (0..geometry.planes()).map(|p| geometry.chip_of_plane(p)).collect(),
@@ -234,7 +252,7 @@ impl Blocks {
 
     pub(crate) fn free_blocks(&self, plane: u32) -> u32 {
         let plane = &self.planes[plane as usize];
-        self.geometry.blocks_per_plane - plane.fresh + plane.recycled.len() as u32
+        self.geometry.blocks_per_plane - plane.fresh + plane.recycled.len()
     }
 
     #[inline]
@@ -276,15 +294,22 @@ impl Blocks {
 
     fn open(&mut self, plane: u32, stream: Stream) -> u32 {
         let state = &mut self.planes[plane as usize];
+        // Cold data are to lie still where wear is highest.
+        let worn = match stream.levels(self.partitions) {
+            true => state.recycled.take_last(),
+            false => None,
+        };
         // A fresh block was erased less often than any recycled one.
-        let block = if state.fresh < self.geometry.blocks_per_plane {
-            state.fresh += 1;
-            state.fresh - 1
-        } else {
-            match state.recycled.pop() {
-                Some(Reverse((_, block))) => block,
-                None => return NO_BLOCK,
+        let block = match worn {
+            Some(block) => block,
+            None if state.fresh < self.geometry.blocks_per_plane => {
+                state.fresh += 1;
+                state.fresh - 1
             }
+            None => match state.recycled.take_first() {
+                Some(block) => block,
+                None => return NO_BLOCK,
+            },
         };
         let index = self.geometry.block_index_of(plane, block);
         let at = self.active_at(plane, stream);
@@ -316,6 +341,9 @@ impl Blocks {
             self.table.set_state(block, State::Closed);
             self.active[at] = NO_BLOCK;
             self.victims.closed(block, self.table.valid(block));
+            if let Some(levelling) = &mut self.levelling {
+                levelling.closed(plane, block);
+            }
         }
         Some(ppn)
     }
@@ -340,9 +368,20 @@ impl Blocks {
         }
     }
 
+    /// Takes the block of a plane whose data wear levelling moves now. Not without two free blocks, as a
+    /// collection that gains something may need the last one.
+    pub(crate) fn choose_cold(&mut self, plane: u32) -> Option<u32> {
+        let levelling = self.levelling.as_ref().filter(|_| self.free_blocks(plane) >= 2)?;
+        let block = levelling.due(plane, &self.table, &self.geometry)?;
+        self.victims.withdrawn(block, self.table.valid(block));
+        self.table.set_state(block, State::Collecting);
+        Some(block)
+    }
+
     /// Takes the next victim of a plane.
     pub(crate) fn choose_victim(&mut self, plane: u32) -> Option<u32> {
         let block = self.victims.choose(plane, &self.table)?;
+        debug_assert_eq!(self.table.state(block), State::Closed, "victim {block}");
         self.table.set_state(block, State::Collecting);
         Some(block)
     }
@@ -353,14 +392,22 @@ impl Blocks {
         self.victims.closed(block, self.table.valid(block));
     }
 
-    /// The block, which must hold nothing valid, is erased and free again.
-    pub(crate) fn erase(&mut self, block: u32) {
+    /// The block, which must hold nothing valid, is erased and free again; it was moved on account of
+    /// wear (`levelled`) or collected.
+    pub(crate) fn erase(&mut self, block: u32, levelled: bool) {
         debug_assert_eq!(self.table.valid(block), 0);
         let plane = self.geometry.plane_of_block(block);
+        match &mut self.levelling {
+            Some(levelling) if levelled => levelling.moved(plane),
+            Some(levelling) => levelling.collected(plane),
+            None => {}
+        }
         let erases = self.table.erases(block) + 1;
         self.table.words[block as usize] = u64::from(erases) << ERASES_AT;
         let number = self.geometry.block_in_plane(block);
-        self.planes[plane as usize].recycled.push(Reverse((erases, number)));
+        self.turn = self.turn.wrapping_add(1);
+        let rank = if self.wear == WearPolicy::None { self.turn } else { erases };
+        self.planes[plane as usize].recycled.push(rank, number);
         self.chip_erases[self.chip_of_plane[plane as usize] as usize] += 1;
     }
 
@@ -369,8 +416,8 @@ impl Blocks {
         for word in self.table.words.iter_mut().filter(|word| **word != 0) {
             *word &= (1 << ERASES_AT) - 1;
         }
-        for plane in &mut self.planes {
-            plane.recycled = plane.recycled.drain().map(|Reverse((_, block))| Reverse((0, block))).collect();
+        if self.wear != WearPolicy::None {
+            self.planes.iter_mut().for_each(|plane| plane.recycled.level());
         }
         self.chip_erases.fill(0);
     }
@@ -397,9 +444,10 @@ impl Blocks {
     pub(crate) fn audit(&self) -> Result<(), String> {
         let g = &self.geometry;
         for plane in 0..g.planes() {
-            let mut plane_valid = 0u32;
+            let (mut plane_valid, mut free) = (0u32, 0u32);
             for block in 0..g.blocks_per_plane {
                 let index = g.block_index_of(plane, block);
+                free += u32::from(self.table.state(index) == State::Free);
                 if self.table.words[index as usize] == 0 {
                     // Never opened; a device may have a thousand times more of these.
                     continue;
@@ -424,6 +472,10 @@ impl Blocks {
                 }
                 plane_valid += valid;
             }
+            if free != self.free_blocks(plane) {
+                let listed = self.free_blocks(plane);
+                return Err(format!("plane {plane} lists {listed} free blocks, {free} are erased"));
+            }
             if plane_valid != self.planes[plane as usize].valid_pages {
                 return Err(format!(
                     "plane {plane} counts {} valid pages, {plane_valid} have owners",
@@ -446,7 +498,8 @@ impl Blocks {
         let pages = opened * u64::from(self.geometry.pages_per_block);
         // A word a block, an owner a page, two list links a block once armed.
         let planes = self.planes.len() * size_of::<Plane>() + self.active.len() * 4;
-        opened * (8 + 8) + pages * 4 + planes as u64
+        let levelling = self.levelling.as_ref().map_or(0, |levelling| levelling.bytes(opened));
+        opened * (8 + 8) + pages * 4 + planes as u64 + levelling
     }
 }
 

@@ -14,6 +14,7 @@ use crate::replication::placement::PlacementPolicy;
 pub use crate::spread::SpreadConfig;
 use crate::spread::SpreadPolicy;
 use crate::victim::VictimPolicy;
+use crate::wear::WearConfig;
 
 /// What the controller decides, policy by policy.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +37,8 @@ pub struct FtlConfig {
     pub spread: SpreadConfig,
     /// Partitions of the host's data by temperature.
     pub partition: PartitionConfig,
+    /// Wear levelling.
+    pub wear: WearConfig,
     /// Work in idle time.
     pub background: BackgroundConfig,
 }
@@ -302,7 +305,7 @@ impl FtlConfig {
     /// Kinds of data that do not share an active block. A plane keeps back a block for each, and one
     /// more to collect with.
     pub fn streams(&self) -> u32 {
-        Stream::count(self.partitions())
+        Stream::count(self.partitions(), self.wear.levels())
     }
 
     /// Pages of a write that share a sample; 1 for a system that does not look at contents.
@@ -351,6 +354,7 @@ impl FtlConfig {
         at_least_one("background.jobs", self.background.jobs)?;
         self.spread.check()?;
         self.partition.check()?;
+        self.wear.check()?;
         if self.spread.policy != SpreadPolicy::None {
             let wrong = |expected| Err(("spread.policy", "duplicates".into(), expected));
             if self.mapping != MappingForm::Page {

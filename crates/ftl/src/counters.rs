@@ -54,7 +54,9 @@ pub struct Counters {
     pub hashes_out_of_line: u64,
     /// Of these, pages whose content was found on another page, with which they were merged.
     pub duplicates_out_of_line: u64,
-    /// Table entries that collection changes as it moves pages, with tables in two levels.
+    /// Blocks whose data were moved on account of wear.
+    pub blocks_levelled: u64,
+    /// Table entries that collection and wear levelling change as they move pages, with tables in two levels.
     pub gc_updates_two_level: u64,
     /// The same with inverted tables; replicas aside, which they cannot hold.
     pub gc_updates_inverted: u64,
@@ -90,6 +92,7 @@ impl Counters {
             hashes: self.hashes - before.hashes,
             hashes_out_of_line: self.hashes_out_of_line - before.hashes_out_of_line,
             duplicates_out_of_line: self.duplicates_out_of_line - before.duplicates_out_of_line,
+            blocks_levelled: self.blocks_levelled - before.blocks_levelled,
             gc_updates_two_level: self.gc_updates_two_level - before.gc_updates_two_level,
             gc_updates_inverted: self.gc_updates_inverted - before.gc_updates_inverted,
         }

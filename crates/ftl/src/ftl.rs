@@ -104,7 +104,7 @@ impl Ftl {
             blocks: Blocks::new(
                 geometry,
                 config.partitions(),
-                config.streams(),
+                &config.wear,
                 config.gc.victim.build(config.gc.choices, geometry, seed),
             ),
             map,
@@ -150,24 +150,6 @@ impl Ftl {
     /// To be called before the first write.
     pub fn verify(&mut self) {
         self.checker = Some(Box::new(Checker::new(&self.blocks.geometry, self.blocks.partitions())));
-    }
-
-    /// Gives [`crate::PartitionPolicy::Offline`] what it knows beforehand: the partition of each logical
-    /// page, 0 the hottest. To be called before the first write. Pages beyond the list are in the
-    /// coldest partition.
-    pub fn assign_partitions(&mut self, of_page: Vec<u8>) {
-        self.partitioning = Some(crate::partition::offline(self.blocks.partitions(), of_page));
-    }
-
-    /// The stream of a page that the host writes.
-    #[inline]
-    fn host_stream(&mut self, lpn: u32) -> Stream {
-        let Some(partitioning) = &mut self.partitioning else { return Stream::host(0) };
-        let partition = partitioning.written(lpn);
-        if let Some(writes) = self.partition_writes.get_mut(usize::from(partition)) {
-            *writes += 1;
-        }
-        Stream::host(partition)
     }
 
     /// What was counted since [`Ftl::end_preload`].

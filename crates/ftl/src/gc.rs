@@ -13,6 +13,8 @@ use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
 struct Victim {
     block: u32,
     next_page: u32,
+    /// Whether it is moved on account of wear, not for what it gains.
+    levelled: bool,
 }
 
 /// What every plane is collecting.
@@ -79,6 +81,10 @@ impl Ftl {
         if let Some(victim) = self.collector.victims[plane as usize] {
             return Some(victim);
         }
+        if let Some(block) = self.blocks.choose_cold(plane) {
+            self.counters.blocks_levelled += 1;
+            return Some(Victim { block, next_page: 0, levelled: true });
+        }
         let block = self.blocks.choose_victim(plane)?;
         let valid = self.blocks.table.valid(block);
         if valid == self.blocks.geometry.pages_per_block {
@@ -87,7 +93,7 @@ impl Ftl {
             return None;
         }
         self.collector.victim_pages[valid as usize] += 1;
-        Some(Victim { block, next_page: 0 })
+        Some(Victim { block, next_page: 0, levelled: false })
     }
 
     /// Moves up to `budget` valid pages of the plane's victim; erases it when it is empty.
@@ -96,7 +102,11 @@ impl Ftl {
         let urgent = self.blocks.free_blocks(plane) <= self.collector.urgent_blocks;
         let first = self.blocks.geometry.page_of_block(victim.block, 0);
         // Pages stay in their partition.
-        let stream = Stream::gc(self.blocks.table.partition(victim.block));
+        let partition = self.blocks.table.partition(victim.block);
+        let (stream, cause) = match victim.levelled {
+            true => (Stream::levelled(partition, self.blocks.partitions()), Cause::WearLevelling),
+            false => (Stream::gc(partition), Cause::Gc),
+        };
         let mut budget = budget;
         while self.blocks.table.valid(victim.block) > 0 {
             if budget == 0 {
@@ -114,7 +124,6 @@ impl Ftl {
                 Some(to) => to,
                 None => return Err(self.full(plane)),
             };
-            let cause = Cause::Gc;
             self.order(
                 FlashOp { kind: OpKind::Read, ppn: from, source: NO_PPN, cause, urgent, job: NO_JOB },
                 ops,
@@ -127,16 +136,9 @@ impl Ftl {
             self.blocks.invalidate(from);
         }
         self.collector.victims[plane as usize] = None;
-        self.blocks.erase(victim.block);
+        self.blocks.erase(victim.block, victim.levelled);
         self.order(
-            FlashOp {
-                kind: OpKind::Erase,
-                ppn: first,
-                source: NO_PPN,
-                cause: Cause::Gc,
-                urgent,
-                job: NO_JOB,
-            },
+            FlashOp { kind: OpKind::Erase, ppn: first, source: NO_PPN, cause, urgent, job: NO_JOB },
             ops,
         )
     }

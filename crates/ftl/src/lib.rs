@@ -28,6 +28,7 @@ pub mod spread;
 #[cfg(test)]
 mod tests;
 pub mod victim;
+pub mod wear;
 
 pub use blocks::BlockTable;
 pub use config::{
@@ -43,3 +44,4 @@ pub use op::{Cause, FlashOp, LoadView, NO_JOB, OpKind, ReadOutcome, ReadTarget, 
 pub use partition::{PartitionConfig, PartitionPolicy};
 pub use prefetch::prefetch;
 pub use rng::Rng;
+pub use wear::{WearConfig, WearPolicy};

@@ -27,11 +27,13 @@ pub enum Cause {
     Verify,
     /// Pages that are read to be fingerprinted after they were written.
     Fingerprint,
+    /// Valid pages moved by static wear levelling.
+    WearLevelling,
 }
 
 impl Cause {
     /// Number of causes, for arrays indexed by `cause as usize`.
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 11;
 }
 
 /// What is done to the flash.

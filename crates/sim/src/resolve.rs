@@ -207,7 +207,7 @@ fn check(config: Config) -> Result<Resolved, ConfigError> {
     if config.nand.blocks_per_plane < least {
         let cure = match config.ftl.partitions() {
             1 => "",
-            _ => "; each of ftl.partition.partitions takes two",
+            _ => "; each of ftl.partition.partitions takes two, three with ftl.wear.policy = \"static\"",
         };
         return Err(wrong(
             "nand.blocks_per_plane",

@@ -33,6 +33,7 @@ CAUSES = (
     ("gc", "garbage collection"),
     ("replica", "replica"),
     ("metadata", "metadata"),
+    ("wear_levelling", "wear levelling"),
 )
 
 KINDS = (("read", "Reads"), ("write", "Writes"), ("all", "All requests"))

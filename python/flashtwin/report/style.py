@@ -58,6 +58,7 @@ CAUSE_COLOURS = {
     "gc": ("#882256", "#c25b90"),
     "replica": ("#cc6678", "#e38a9a"),
     "metadata": ("#332289", "#8c7fe0"),
+    "wear_levelling": ("#44aa98", "#6cc4b6"),
 }
 READ = ("#44778f", "#62a5c4")
 WRITE = ("#bb5567", "#dd8292")

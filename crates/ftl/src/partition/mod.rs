@@ -12,6 +12,9 @@ mod offline;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::blocks::Stream;
+use crate::ftl::Ftl;
+
 /// Most partitions that a block can name.
 const MOST: u32 = 32;
 
@@ -122,4 +125,24 @@ impl PartitionConfig {
 /// [`PartitionPolicy::Offline`] with the partition of each logical page; pages beyond are in the coldest.
 pub(crate) fn offline(partitions: u32, of_page: Vec<u8>) -> Box<dyn PartitionAssignment> {
     Box::new(offline::Offline::new(partitions, of_page))
+}
+
+impl Ftl {
+    /// Gives [`PartitionPolicy::Offline`] what it knows beforehand: the partition of each logical
+    /// page, 0 the hottest. To be called before the first write. Pages beyond the list are in the
+    /// coldest partition.
+    pub fn assign_partitions(&mut self, of_page: Vec<u8>) {
+        self.partitioning = Some(offline(self.blocks.partitions(), of_page));
+    }
+
+    /// The stream of a page that the host writes.
+    #[inline]
+    pub(crate) fn host_stream(&mut self, lpn: u32) -> Stream {
+        let Some(partitioning) = &mut self.partitioning else { return Stream::host(0) };
+        let partition = partitioning.written(lpn);
+        if let Some(writes) = self.partition_writes.get_mut(usize::from(partition)) {
+            *writes += 1;
+        }
+        Stream::host(partition)
+    }
 }

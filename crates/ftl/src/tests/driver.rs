@@ -12,7 +12,7 @@ use crate::spread::{SpreadConfig, SpreadPolicy};
 use crate::victim::VictimPolicy;
 use crate::{
     Entries, FlashOp, Ftl, FtlConfig, FtlError, Host, LoadView, MappingForm, NO_JOB, ReplicationPolicy, Rng,
-    WriteOutcome,
+    WearPolicy, WriteOutcome,
 };
 
 /// Channels, chips a channel, dies a chip, planes a die, blocks a plane, pages a block.
@@ -69,8 +69,9 @@ impl Options {
         ];
         let mut config = config(&mut rng);
         partition(&mut config, &mut Rng::stream(seed, "partition"));
+        wear(&mut config, &mut Rng::stream(seed, "wear"));
         // What one partition leaves of a plane is left whatever their number.
-        levels[4] += 2 * (config.partitions() - 1);
+        levels[4] += config.streams() - FtlConfig::default().streams();
         let geometry = geometry(levels);
         let capacity = Ftl::capacity_pages(&config, &geometry) as u32;
 
@@ -157,6 +158,13 @@ fn partition(config: &mut FtlConfig, rng: &mut Rng) {
     };
     partition.window = pick(rng, &[0.01, 0.25, 3.0]);
     partition.filter_bits = pick(rng, &[1, 8, 64]);
+}
+
+/// Draws wear levelling; where data are moved, mostly at every occasion.
+fn wear(config: &mut FtlConfig, rng: &mut Rng) {
+    let wear = &mut config.wear;
+    wear.policy = pick(rng, &WearPolicy::ALL);
+    (wear.threshold, wear.every) = (pick(rng, &[1, 2, 16]), pick(rng, &[1, 1, 7]));
 }
 
 /// Spreading with filters of all qualities.

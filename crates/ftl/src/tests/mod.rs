@@ -11,6 +11,7 @@ mod reference_victim;
 mod sabotage;
 mod swarm;
 mod tables;
+mod wear;
 mod write_amplification;
 
 pub(crate) use sabotage::{Bug, mislaid, planted};

@@ -192,3 +192,22 @@ fn filters_find_out_most_of_what_the_trace_would_tell() {
         assert!(mixed > known && gained > 0.5 && gained < 1.0, "{victim:?}: {mixed} {found_out} {known}");
     }
 }
+
+#[test]
+fn numbers_out_of_range_are_refused() {
+    let geometry = geometry([1, 1, 1, 1, 8, 2]);
+    let refused = |change: &dyn Fn(&mut FtlConfig)| {
+        let mut config = FtlConfig::default();
+        config.partition.policy = PartitionPolicy::BloomFilters;
+        config.check(&geometry).unwrap();
+        change(&mut config);
+        config.check(&geometry).unwrap_err()
+    };
+    let (key, value, expected) = refused(&|config| config.partition.partitions = 3);
+    assert_eq!((key, value.as_str()), ("partition.partitions", "3"));
+    assert!(expected.contains("bloom-filters"), "{expected}");
+    assert_eq!(refused(&|config| config.partition.partitions = 33).2, "from 1 to 32");
+    assert_eq!(refused(&|config| config.partition.window = 0.0).0, "partition.window");
+    assert_eq!(refused(&|config| config.partition.window = f64::NAN).0, "partition.window");
+    assert_eq!(refused(&|config| config.partition.filter_bits = 65).0, "partition.filter_bits");
+}

@@ -9,7 +9,7 @@ use crate::dedup::{OutOfLinePolicy, TableForm};
 use crate::ftl::Map;
 use crate::mapping::ContentMap;
 use crate::partition::{PartitionConfig, PartitionPolicy};
-use crate::{Entries, FtlError, MappingForm, ReplicationPolicy, Rng, SpreadConfig};
+use crate::{Entries, FtlError, MappingForm, ReplicationPolicy, Rng, SpreadConfig, WearConfig, WearPolicy};
 
 /// A bug that the code under test asks for where it would be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub(crate) enum Bug {
     ForgottenLpn,
     /// Garbage collection moves a page to another partition.
     MixedPartitions,
+    /// Wear levelling takes an erased block and leaves it among those.
+    KeptFree,
     /// A page that was overwritten while it was read to be fingerprinted is merged all the same.
     LateMerge,
 }
@@ -70,6 +72,15 @@ fn partitioned(seed: u64) -> Options {
     options.levels[4] = 16;
     options.footprint = 120;
     options.contents = 400;
+    options
+}
+
+/// A system that moves cold data whenever it may.
+fn levelling(seed: u64) -> Options {
+    let mut options = partitioned(seed);
+    options.config.partition = PartitionConfig::default();
+    options.config.wear = WearConfig { policy: WearPolicy::Static, threshold: 1, every: 1 };
+    options.hot_percent = 90;
     options
 }
 
@@ -132,6 +143,7 @@ fn options(seed: u64) -> Options {
     options.config.spread = SpreadConfig::default();
     options.plain_dedup();
     options.config.partition = PartitionConfig::default();
+    options.config.wear = WearConfig::default();
     options.config.dedup.fingerprint_entries = Entries::Unlimited;
     options.config.replication.policy = ReplicationPolicy::EndOfPeriod;
     options.config.replication.alpha = 0.2;
@@ -197,6 +209,7 @@ fn every_planted_bug_is_noticed() {
         (Bug::ForgottenLpn, inverted as fn(u64) -> Options),
         (Bug::LateMerge, deduplicating_later as fn(u64) -> Options),
         (Bug::MixedPartitions, partitioned as fn(u64) -> Options),
+        (Bug::KeptFree, levelling as fn(u64) -> Options),
     ];
     for (bug, options) in cases.into_iter().chain(spread).chain(on_line).chain(recency).chain(others) {
         for seed in 0..8 {
@@ -209,7 +222,7 @@ fn every_planted_bug_is_noticed() {
 
 #[test]
 fn nothing_is_noticed_where_nothing_is_planted() {
-    let systems = [options, spreading, copying_on_line, copying_by_recency, partitioned];
+    let systems = [options, spreading, copying_on_line, copying_by_recency, partitioned, levelling];
     for options in (0..8).flat_map(|seed| systems.map(|system| system(seed))) {
         let mut driver = Driver::new(&options);
         let mut workload = Workload::new(&options);

@@ -121,21 +121,25 @@ fn check_counts(driver: &Driver) {
         driver.ops.iter().filter(|op: &&FlashOp| op.kind == kind && op.cause == cause).count() as u64
     };
     assert_eq!(ordered(OpKind::Program, Cause::Fingerprint), 0);
-    for cause in [Cause::Gc, Cause::Replica, Cause::Verify, Cause::Fingerprint] {
+    for cause in [Cause::Gc, Cause::WearLevelling, Cause::Replica, Cause::Verify, Cause::Fingerprint] {
         assert_eq!(counters.programs[cause as usize], ordered(OpKind::Program, cause), "{cause:?}");
         assert_eq!(counters.reads[cause as usize], ordered(OpKind::Read, cause), "{cause:?}");
     }
-    assert_eq!(counters.erases, ordered(OpKind::Erase, Cause::Gc));
+    let levelled = ordered(OpKind::Erase, Cause::WearLevelling);
+    assert_eq!(counters.erases, ordered(OpKind::Erase, Cause::Gc) + levelled);
     assert_eq!(counters.programs[Cause::Replica as usize], counters.replicas_made);
     let host = counters.host_programs();
     let gc = counters.programs[Cause::Gc as usize];
     let replica = counters.programs[Cause::Replica as usize];
-    assert_eq!(counters.pages_programmed(), host + gc + replica);
+    let wear = counters.programs[Cause::WearLevelling as usize];
+    assert_eq!(counters.pages_programmed(), host + gc + wear + replica);
     assert_eq!(counters.host_pages_written, host + counters.duplicate_writes);
     check_dedup(driver);
     let victims: u64 = driver.ftl.victim_pages().iter().sum();
     let unfinished = driver.ftl.blocks.geometry.planes() as u64;
-    assert!(victims >= counters.erases && victims <= counters.erases + unfinished);
+    let taken = victims + counters.blocks_levelled;
+    assert!(taken >= counters.erases && taken <= counters.erases + unfinished);
+    assert!(levelled <= counters.blocks_levelled && counters.blocks_levelled <= victims + unfinished);
 }
 
 /// A page is hashed once at most when it is written, and once at most later.
@@ -148,7 +152,8 @@ fn check_dedup(driver: &Driver) {
     assert!(counters.duplicates_out_of_line <= counters.hashes_out_of_line);
     assert!(counters.duplicates_out_of_line <= counters.programs[Cause::MissedDuplicate as usize]);
     let moved =
-        if matches!(driver.ftl.map, Map::Page(_)) { 0 } else { counters.programs[Cause::Gc as usize] };
+        [Cause::Gc, Cause::WearLevelling].iter().map(|&cause| counters.programs[cause as usize]).sum::<u64>();
+    let moved = if matches!(driver.ftl.map, Map::Page(_)) { 0 } else { moved };
     assert_eq!(counters.gc_updates_two_level, moved);
 }
 
@@ -213,7 +218,7 @@ fn the_swarm_reaches_every_mechanism() {
         (0, 0, 0, 0, 0, 0, 0);
     let mut chosen = 0;
     let (mut inverted, mut late, mut merged) = (0, 0, 0);
-    let (mut hot, mut cold) = (0, 0);
+    let (mut hot, mut cold, mut levelled) = (0, 0, 0);
     let mut recent = 0;
     for seed in 0..150 {
         let options = Options::draw(seed);
@@ -253,6 +258,7 @@ fn the_swarm_reaches_every_mechanism() {
                 *(if partition == 0 { &mut hot } else { &mut cold }) += pages as u64
             });
         }
+        levelled += counters.programs[Cause::WearLevelling as usize];
         late += counters.hashes_out_of_line;
         merged += counters.duplicates_out_of_line;
         let content = options.config.mapping == MappingForm::Content;
@@ -260,7 +266,7 @@ fn the_swarm_reaches_every_mechanism() {
     }
     let reached = [
         gc, copies, dropped, missed, fallbacks, spread, twins, void, rebuilds, lost, wrong, stale, chosen,
-        inverted, late, merged, hot, cold, recent,
+        inverted, late, merged, hot, cold, recent, levelled,
     ];
     assert!(reached.iter().all(|&count| count > 100), "{reached:?}");
 }

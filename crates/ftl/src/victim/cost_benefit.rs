@@ -49,6 +49,10 @@ impl VictimSelection for CostBenefit {
         self.changed[block as usize] = *self.now(block);
     }
 
+    fn withdrawn(&mut self, block: u32, _valid: u32) {
+        self.closed.take(block);
+    }
+
     /// Walks through the plane's closed blocks. Of equals the one that changed first.
     fn choose(&mut self, plane: u32, blocks: &BlockTable) -> Option<u32> {
         let pages = u128::from(self.geometry.pages_per_block);

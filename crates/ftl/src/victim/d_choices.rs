@@ -36,6 +36,10 @@ impl VictimSelection for DChoices {
 
     fn invalidated(&mut self, _block: u32, _valid: u32) {}
 
+    fn withdrawn(&mut self, block: u32, _valid: u32) {
+        self.closed.take(block);
+    }
+
     /// Draws with replacement, as the model does; of equals the one drawn first. Wholly valid blocks gain
     /// nothing and are no choice: when only such were drawn it is tried again, and after as many tries as
     /// there are blocks the best of all is taken.

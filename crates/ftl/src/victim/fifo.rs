@@ -28,6 +28,10 @@ impl VictimSelection for Fifo {
 
     fn invalidated(&mut self, _block: u32, _valid: u32) {}
 
+    fn withdrawn(&mut self, block: u32, _valid: u32) {
+        self.queues[self.geometry.plane_of_block(block) as usize].retain(|&other| other != block);
+    }
+
     fn choose(&mut self, plane: u32, _blocks: &BlockTable) -> Option<u32> {
         self.queues[plane as usize].pop_front()
     }

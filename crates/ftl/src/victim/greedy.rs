@@ -101,6 +101,13 @@ impl VictimSelection for Greedy {
         }
     }
 
+    fn withdrawn(&mut self, block: u32, valid: u32) {
+        let plane = self.geometry.plane_of_block(block);
+        if self.armed[plane as usize] {
+            self.unlink(plane, block, valid);
+        }
+    }
+
     fn choose(&mut self, plane: u32, blocks: &BlockTable) -> Option<u32> {
         if !self.armed[plane as usize] {
             self.arm(plane, blocks);

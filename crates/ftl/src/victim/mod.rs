@@ -25,6 +25,10 @@ pub trait VictimSelection: Send {
     /// A page of closed `block` became invalid; `valid` remain.
     fn invalidated(&mut self, block: u32, valid: u32);
 
+    /// Closed `block` with `valid` valid pages is taken out of consideration without having been chosen:
+    /// wear levelling moves it.
+    fn withdrawn(&mut self, block: u32, valid: u32);
+
     /// Takes the next victim of `plane` out of consideration and returns it; `None` when
     /// no block of the plane is closed.
     fn choose(&mut self, plane: u32, blocks: &BlockTable) -> Option<u32>;

@@ -138,6 +138,7 @@ fn flash_reads(counters: &Counters, counts: &EngineCounts) -> Value {
         "metadata": by(Cause::Metadata),
         "verify": from_flash(Cause::Verify),
         "fingerprint": from_flash(Cause::Fingerprint),
+        "wear_levelling": from_flash(Cause::WearLevelling),
     })
 }
 
@@ -169,6 +170,7 @@ fn flash_writes(counters: &Counters) -> Value {
         "gc": by(Cause::Gc),
         "replica": by(Cause::Replica),
         "metadata": by(Cause::Metadata),
+        "wear_levelling": by(Cause::WearLevelling),
     })
 }
 
@@ -189,6 +191,7 @@ fn erases(run: &Finished<'_>) -> Value {
         "per_block_stddev": variance.sqrt(),
         "per_block_min": least,
         "per_block_max": most,
+        "blocks_levelled": run.engine.controller.counters().blocks_levelled,
         "pe_cycles": run.resolved.device.pe_cycles,
         "life_used_percent": mean / cycles * 100.0,
         "life_used_worst_percent": f64::from(most) / cycles * 100.0,

@@ -84,6 +84,7 @@ fn periods(rows: &[PeriodRow]) -> Table {
         ("gc_programs", count(|row| row.ftl.programs[Cause::Gc as usize])),
         ("replica_programs", count(|row| row.ftl.programs[Cause::Replica as usize])),
         ("metadata_programs", count(|row| row.ftl.programs[Cause::Metadata as usize])),
+        ("wear_programs", count(|row| row.ftl.programs[Cause::WearLevelling as usize])),
         ("erases", count(|row| row.ftl.erases)),
         ("copies", count(|row| row.ftl.replicas_made)),
         ("replication_serial_ns", count(|row| row.phase.serial_ns)),

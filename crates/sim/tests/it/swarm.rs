@@ -13,6 +13,7 @@ use flashtwin_ftl::spread::{SpreadConfig, SpreadPolicy};
 use flashtwin_ftl::victim::VictimPolicy;
 use flashtwin_ftl::{
     Cause, Entries, Ftl, FtlConfig, Host, LoadView, MappingForm, PartitionPolicy, ReplicationPolicy, Rng,
+    WearPolicy,
 };
 use flashtwin_sim::{
     Concurrency, EngineConfig, LoadMeasure, MultiPlane, PartialWrite, Preload, Resolved, RunResult, Suspend,
@@ -147,6 +148,8 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     if ftl.partition.policy == PartitionPolicy::Offline {
         ftl.partition.partitions = pick(rng, &[1, 2, 3, 6]);
     }
+    ftl.wear.policy = pick(rng, &WearPolicy::ALL);
+    (ftl.wear.threshold, ftl.wear.every) = (pick(rng, &[1, 16]), pick(rng, &[1, 7]));
     let streams = ftl.streams();
     let needs_contents = ftl.looks_at_contents();
     config.replay.queue_depth = pick(rng, &[0, 0, 1, 4, 64]);
@@ -265,6 +268,7 @@ fn check_tables(summary: &Value, result: &RunResult) {
         ("periods", "host_programs", host),
         ("periods", "gc_programs", n("flash_writes.gc")),
         ("periods", "replica_programs", n("flash_writes.replica")),
+        ("periods", "wear_programs", n("flash_writes.wear_levelling")),
         ("periods", "erases", n("erases.total")),
         ("periods", "copies", n("replication.copies")),
         ("blocks", "blocks", n("erases.blocks")),
@@ -299,8 +303,9 @@ fn any_system_completes_and_accounts_for_any_trace() {
         "page_ops.multi_plane_commands",
         "page_ops.cache_reads",
         "page_ops.absorbed_writes",
+        "flash_writes.wear_levelling",
     ];
-    let mut reached = [0; 12];
+    let mut reached = [0; 13];
     for seed in 0..500 {
         let mut rng = Rng::stream(seed, "sim swarm");
         let trace = random_trace(&mut rng);
@@ -376,7 +381,7 @@ fn in_order(ftl: &mut Ftl, trace: &PageTrace, request: usize) -> Vec<usize> {
 }
 
 /// Pages programmed by cause and erases of the same controller without an engine.
-fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 8] {
+fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 9] {
     let config = &resolved.config;
     let geometry = &resolved.device.geometry;
     let contents = trace.content_count;
@@ -415,11 +420,11 @@ fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 8] {
     let counters = ftl.counters();
     let by = |cause: Cause| counters.programs[cause as usize];
     let host = [Cause::Host, Cause::Unique, Cause::MissedDuplicate, Cause::Reborn].map(by);
-    let own = [by(Cause::Gc), by(Cause::Replica), by(Cause::Metadata), counters.erases];
-    [host[0], host[1], host[2], host[3], own[0], own[1], own[2], own[3]]
+    let own = [Cause::Gc, Cause::Replica, Cause::Metadata, Cause::WearLevelling].map(by);
+    [host[0], host[1], host[2], host[3], own[0], own[1], own[2], own[3], counters.erases]
 }
 
-fn programs_and_erases(result: &RunResult) -> [u64; 8] {
+fn programs_and_erases(result: &RunResult) -> [u64; 9] {
     let n = |path: &str| number(&result.summary, path);
     [
         n("flash_writes.host"),
@@ -429,6 +434,7 @@ fn programs_and_erases(result: &RunResult) -> [u64; 8] {
         n("flash_writes.gc"),
         n("flash_writes.replica"),
         n("flash_writes.metadata"),
+        n("flash_writes.wear_levelling"),
         n("erases.total"),
     ]
 }

@@ -1,0 +1,81 @@
+//! The erased blocks of a plane, in the order in which they are used.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Blocks by number within the plane, those of the lowest rank first; among equals the lowest number. The
+/// rank is the erase count, or the turn in which the block was erased where wear does not count.
+#[derive(Default)]
+pub(crate) struct FreeBlocks {
+    heap: BinaryHeap<Reverse<(u32, u32)>>,
+}
+
+impl FreeBlocks {
+    pub(crate) fn len(&self) -> u32 {
+        self.heap.len() as u32
+    }
+
+    pub(crate) fn push(&mut self, rank: u32, block: u32) {
+        self.heap.push(Reverse((rank, block)));
+    }
+
+    /// The block of the lowest rank.
+    pub(crate) fn take_first(&mut self) -> Option<u32> {
+        self.heap.pop().map(|Reverse((_, block))| block)
+    }
+
+    /// The block of the highest rank; among equals the highest number. A pass over the free blocks, which is
+    /// little beside the block that is moved for it.
+    pub(crate) fn take_last(&mut self) -> Option<u32> {
+        let mut blocks = std::mem::take(&mut self.heap).into_vec();
+        let last = (0..blocks.len()).max_by_key(|&at| blocks[at].0);
+        #[cfg(test)]
+        if let Some(at) = last.filter(|_| crate::tests::planted(crate::tests::Bug::KeptFree)) {
+            let kept = blocks[at].0.1;
+            self.heap = blocks.into();
+            return Some(kept);
+        }
+        let taken = last.map(|at| blocks.swap_remove(at).0.1);
+        self.heap = blocks.into();
+        taken
+    }
+
+    /// Every rank is 0 from now on.
+    pub(crate) fn level(&mut self) {
+        self.heap = self.heap.drain().map(|Reverse((_, block))| Reverse((0, block))).collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    #[test]
+    fn the_first_and_the_last_are_those_of_a_sorted_list() {
+        let mut rng = Rng::stream(1, "free blocks");
+        let (mut free, mut sorted) = (FreeBlocks::default(), Vec::<(u32, u32)>::new());
+        for block in 0..5_000 {
+            match rng.below(4) {
+                0 => {
+                    sorted.sort_unstable();
+                    let first = (!sorted.is_empty()).then(|| sorted.remove(0).1);
+                    assert_eq!(free.take_first(), first);
+                }
+                1 => {
+                    sorted.sort_unstable();
+                    assert_eq!(free.take_last(), sorted.pop().map(|last| last.1));
+                }
+                _ => {
+                    let rank = rng.below(50);
+                    free.push(rank, block);
+                    sorted.push((rank, block));
+                }
+            }
+            assert_eq!(free.len() as usize, sorted.len());
+        }
+        free.level();
+        let least = sorted.iter().map(|entry| entry.1).min();
+        assert_eq!(free.take_first(), least, "by number alone");
+    }
+}
