@@ -26,6 +26,7 @@ API_MODULES = (
     "flashtwin",
     "flashtwin.batch",
     "flashtwin.characterization",
+    "flashtwin.papers.search",
     "flashtwin.presets",
     "flashtwin.replays",
     "flashtwin.studies",

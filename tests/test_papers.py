@@ -222,6 +222,9 @@ def test_a_run_leaves_results_of_every_item(made: Path) -> None:
     assert [claim["quantity"] for claim in paper["workloads"][0]["statistics"]] == [
         "writes", "unique values among writes", "unique values among reads",
     ]  # fmt: skip
+    page = (made / "reproduction.md").read_text()
+    assert page.count("\n### ") == 1 + len(paper["items"])
+    assert "Not measured: homes, mail, hadoop, desktop: not part of this run; mean: the mean is over all six" in page
     lines = (made / "claims.csv").read_text().splitlines()
     assert len(lines) == 1 + sum(len(item["claims"]) for item in paper["items"])
     assert (made / "report.html").is_file()

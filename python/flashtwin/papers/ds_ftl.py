@@ -195,7 +195,9 @@ def measure_fig_11(stand: Stand) -> Facts:
     return found
 
 
-def _spread(facts: Mapping[str, Facts], published: Mapping[str, tuple[float, float, float]], what: str) -> list[Claim]:
+def _spread(
+    facts: Mapping[str, Facts], published: Mapping[str, tuple[float, float, float]], what: str, unit: str
+) -> list[Claim]:
     """Lowest, highest and mean over the workloads, scheme by scheme."""
     claims = []
     for scheme, (low, high, average) in published.items():
@@ -203,9 +205,9 @@ def _spread(facts: Mapping[str, Facts], published: Mapping[str, tuple[float, flo
         whole = len(values) == len(NAMES)
         why = "" if whole else "over all eight workloads"
         claims += [
-            number(scheme, f"{what}, lowest", low, min(values) if whole else None, "points", why=why),
-            number(scheme, f"{what}, highest", high, max(values) if whole else None, "points", why=why),
-            number(scheme, f"{what}, mean", average, mean(values) if whole else None, "points", why=why),
+            number(scheme, f"{what}, lowest", low, min(values) if whole else None, unit, why=why),
+            number(scheme, f"{what}, highest", high, max(values) if whole else None, unit, why=why),
+            number(scheme, f"{what}, mean", average, mean(values) if whole else None, unit, why=why),
         ]
     return claims
 
@@ -213,7 +215,7 @@ def _spread(facts: Mapping[str, Facts], published: Mapping[str, tuple[float, flo
 def judge_fig_11(facts: Mapping[str, Facts]) -> Outcome:
     """Lowest, highest, mean."""
     series: list[Series] = [(scheme, column(facts, NAMES, scheme), []) for scheme in REDUNDANCY]
-    return Outcome(_spread(facts, REDUNDANCY, "redundancy of planes"), chart(bars(NAMES, series, "redundancy, %")))
+    return Outcome(_spread(facts, REDUNDANCY, "redundancy of planes", "%"), chart(bars(NAMES, series, "redundancy, %")))
 
 
 def measure_fig_12(stand: Stand) -> Facts:
@@ -279,7 +281,7 @@ def judge_fig_14(facts: Mapping[str, Facts]) -> Outcome:
     """Lowest, highest, mean."""
     series: list[Series] = [(scheme, column(facts, NAMES, scheme), []) for scheme in DEVIATION]
     panel = bars(NAMES, series, "deviation, points")
-    return Outcome(_spread(facts, DEVIATION, "deviation of channel utilisation"), chart(panel))
+    return Outcome(_spread(facts, DEVIATION, "deviation of channel utilisation", "points"), chart(panel))
 
 
 def _requests(stand: Stand) -> float | None:

@@ -16,6 +16,7 @@ from typing import Any
 from flashtwin import folder
 from flashtwin.characterization import PERIOD_S
 from flashtwin.folder import FlashtwinError
+from flashtwin.papers import markdown
 from flashtwin.papers.bench import Stand, Stopped
 from flashtwin.papers.claims import Claim, Judgement, Verdict, judge
 from flashtwin.papers.model import Facts, Item, Paper, Workload
@@ -23,6 +24,7 @@ from flashtwin.papers.sources import Source, find
 
 RESULT = "reproduction.json"
 TABLE = "claims.csv"
+PAGE = "reproduction.md"
 WORKLOADS = "workloads"
 CACHE = "traces"
 
@@ -73,7 +75,7 @@ def run(
     chosen: Sequence[tuple[Paper, Sequence[Item]]], out: Path, how: How, *, progress: ItemProgress | None = None,
     notify: Notify | None = None,
 ) -> Reproduction:  # fmt: skip
-    """Measures the items of the papers and writes `reproduction.json`, `claims.csv` and the report.
+    """Measures the items of the papers and writes `reproduction.json`, `claims.csv`, `reproduction.md` and the report.
 
     Every replay is kept as it finishes; done again with the same folder, none is made twice.
 
@@ -91,6 +93,7 @@ def run(
         papers = [_paper(paper, items, [one for one in benches if one.paper is paper], how) for paper, items in chosen]
         folder.write_json(path / RESULT, {"flashtwin": folder.VERSION, "papers": papers})
         folder.write_text(path / TABLE, claims_csv(papers))
+        folder.write_text(path / PAGE, markdown.page(papers))
         replayed = sum(one.replayed for one in benches)
         if notify:
             notify(f"{replayed} replays made" if replayed else "no replay was needed: all were there")

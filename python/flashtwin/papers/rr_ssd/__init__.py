@@ -10,8 +10,9 @@ from flashtwin.papers.rr_ssd.workload_items import ITEMS as WORKLOADS
 
 
 def _writes(stand: Stand) -> float | None:
-    writes, requests = stand.fact("info.writes"), stand.fact("info.requests")
-    return None if not requests or writes is None else 100.0 * writes / requests
+    """Of pages: the paper's requests are of 4 KB."""
+    read, written = stand.fact("info.read_bytes"), stand.fact("info.write_bytes")
+    return None if read is None or written is None or not read + written else 100.0 * written / (read + written)
 
 
 def _workload(name: str) -> Workload:

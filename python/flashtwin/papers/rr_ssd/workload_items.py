@@ -203,9 +203,9 @@ def judge_fig_4(facts: Mapping[str, Facts]) -> Outcome:
         if name in facts and facts[name]["reads"][0]
     ]  # fmt: skip
     notes = [
-        f"{name}: of all values, those only written included, {percent(facts[name]['values'])} have 80 % of the reads."
+        f"{name}: of the values that are read at all, {percent(facts[name]['of_read'])} receive 80 % of the reads."
         for name in FIU
-        if facts.get(name, {}).get("values") is not None
+        if facts.get(name, {}).get("of_read") is not None
     ]
     return Outcome(claims, chart(*panels) if panels else None, notes)
 

@@ -1,0 +1,109 @@
+"""The results as Markdown: one table of verdicts a paper, then one table an item, published beside measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flashtwin.papers.claims import Verdict
+
+#: What stands behind a measured value.
+MARKS = {Verdict.AGREES: "✓", Verdict.SIGN: "~", Verdict.DISAGREES: "✗"}
+#: Columns beside the subject; what has more is laid out as one claim a row.
+COLUMNS_MAX = 5
+
+
+def page(papers: Sequence[Mapping[str, Any]]) -> str:
+    """All papers."""
+    lines: list[str] = []
+    for paper in papers:
+        lines += ["", f"## {paper['id']}: {paper['title']}", "", paper["setting"], "", *_verdicts(paper)]
+        lines += ["", "### Workloads", "", *_workloads(paper)]
+        for item in paper["items"]:
+            lines += ["", f"### {item['place']}: {item['title']}", "", f"**{_sentence(item)}**"]
+            for text in (item["explanation"], *item["notes"]):
+                lines += ["", text] if text else []
+            lines += ["", *_claims(item["claims"])] if item["claims"] else []
+            lines += _reasons(item["claims"])
+            for table in item["tables"]:
+                lines += ["", f"{table['title']}:", "", *_table(table["header"], table["rows"])]
+    return "\n".join(lines).strip() + "\n"
+
+
+def _sentence(item: Mapping[str, Any]) -> str:
+    """The verdict with what it stands on."""
+    counts = item["counts"]
+    parts = [f"{counts[verdict]} {word}" for verdict, word in _WORDS.items() if counts[verdict]]
+    held, pairs = item["orders"]
+    orders = f"; {held} of {pairs} orders hold" if pairs else ""
+    return f"{item['verdict'].capitalize()} (claims: {', '.join(parts) or 'none'}{orders})."
+
+
+_WORDS = {
+    Verdict.AGREES: "agree",
+    Verdict.SIGN: "in sign",
+    Verdict.DISAGREES: "disagree",
+    Verdict.UNKNOWN: "not measurable",
+}
+
+
+def _verdicts(paper: Mapping[str, Any]) -> list[str]:
+    rows = []
+    for item in paper["items"]:
+        held, pairs = item["orders"]
+        counts = [str(item["counts"][verdict] or "") for verdict in Verdict]
+        orders = f"{held} of {pairs}" if pairs else ""
+        rows.append([f"`{item['id']}`", item["place"], item["title"], item["verdict"], *counts, orders])
+    header = ["item", "place", "what", "verdict", "✓", "~", "✗", "?", "orders held"]
+    return _table(header, rows)
+
+
+def _workloads(paper: Mapping[str, Any]) -> list[str]:
+    """One row a workload; its statistics as columns."""
+    names = list(dict.fromkeys(one["quantity"] for load in paper["workloads"] for one in load["statistics"]))
+    rows = []
+    for load in paper["workloads"]:
+        found = {one["quantity"]: one for one in load["statistics"]}
+        cells = [_cell(found[name]) if name in found else "" for name in names]
+        scale = f", scale {load['scale']:g}" if load["scale"] not in (None, 1.0) else ""
+        rows.append([load["name"], f"{load['kind'] or 'none'}{scale}", *cells])
+    return _table(["workload", "trace", *names], rows)
+
+
+def _claims(claims: Sequence[Mapping[str, Any]]) -> list[str]:
+    quantities = list(dict.fromkeys(claim["quantity"] for claim in claims))
+    subjects = list(dict.fromkeys(claim["subject"] for claim in claims))
+    if len(quantities) > COLUMNS_MAX or len(claims) < len(quantities) * len(subjects) / 2:
+        rows = [[claim["subject"], claim["quantity"], _cell(claim)] for claim in claims]
+        return _table(["subject", "quantity", "published → measured"], rows)
+    found = {(claim["subject"], claim["quantity"]): claim for claim in claims}
+    rows = [
+        [subject, *(_cell(found[subject, name]) if (subject, name) in found else "" for name in quantities)]
+        for subject in subjects
+    ]
+    return _table(["published → measured", *quantities], rows)
+
+
+def _reasons(claims: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Why claims could not be measured, each reason once."""
+    reasons: dict[str, list[str]] = {}
+    for claim in claims:
+        if claim["measured"] is None:
+            reasons.setdefault(claim["why"], []).append(claim["subject"])
+    said = [f"{', '.join(dict.fromkeys(subjects))}: {why}" for why, subjects in reasons.items()]
+    return ["", f"Not measured: {'; '.join(said)}."] if said else []
+
+
+def _cell(claim: Mapping[str, Any]) -> str:
+    """`26.6 % → 24.1 % ✓`; `26.6 % → –` where nothing was measured."""
+    from flashtwin.report.reproduction import published, value
+
+    if claim["measured"] is None:
+        return f"{published(claim)} → –"
+    mark = MARKS[Verdict(claim["verdict"])]
+    return f"{published(claim)} → {value(claim['measured'], claim['unit'])} {mark}"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [header, ["---"] * len(header), *rows]
+    return ["| " + " | ".join(cell.replace("|", "/") for cell in line) + " |" for line in lines]
