@@ -11,6 +11,7 @@ mod reference_victim;
 mod sabotage;
 mod swarm;
 mod tables;
+mod trim;
 mod wear;
 mod write_amplification;
 
