@@ -9,5 +9,6 @@ mod queueing;
 mod spreading;
 mod statements;
 mod swarm;
+mod temperature;
 mod traces;
 mod write_cache;

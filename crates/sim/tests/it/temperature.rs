@@ -1,0 +1,130 @@
+//! Partitions by temperature through `run`: against the wa-simulator, against one another, and what is
+//! reported and refused.
+
+use flashtwin_analysis::{WaCell, WaOptions, write_amplification};
+use flashtwin_ftl::{PartitionPolicy, Rng};
+use flashtwin_sim::{Preload, Resolved, RunResult, resolve, run};
+use flashtwin_trace::{ContentSource, Op, PageTrace, Trace, TraceBuilder};
+use serde_json::Value;
+
+use crate::bench::nand;
+
+const PAGES: u32 = 12_000;
+const BLOCK_PAGES: u32 = 32;
+
+/// Every page once, then three temperatures of update frequencies 16 to 4 to 1, far enough apart in time that
+/// nothing queues.
+fn trace() -> Trace {
+    let mut rng = Rng::stream(1, "three temperatures");
+    let mut builder = TraceBuilder::new("three temperatures");
+    let third = PAGES / 3;
+    for write in 0..20 * PAGES {
+        let page = match (write < PAGES, rng.below(21)) {
+            (true, _) => write,
+            (_, 0..16) => rng.below(third),
+            (_, 16..20) => third + rng.below(third),
+            _ => 2 * third + rng.below(third),
+        };
+        builder.request(i64::from(write) * 1_000_000, Op::Write, u64::from(page) * 4096, 4096, &[]);
+    }
+    builder.build().unwrap()
+}
+
+/// One plane of so many blocks that collects as late as it can.
+fn system(blocks: u32, policy: PartitionPolicy, partitions: u32) -> Resolved {
+    let mut resolved = resolve("conventional", &[]).unwrap();
+    let config = &mut resolved.config;
+    config.nand = nand([1, 1, 1, 1, blocks, BLOCK_PAGES]);
+    (config.ftl.gc.start, config.ftl.gc.stop) = (0.0, 0.0);
+    (config.ftl.partition.policy, config.ftl.partition.partitions) = (policy, partitions);
+    config.replay.preload = Preload::None;
+    resolved.device = config.nand.resolve().unwrap();
+    resolved
+}
+
+fn amplification(result: &RunResult) -> f64 {
+    result.summary["write_amplification"].as_f64().unwrap()
+}
+
+#[test]
+fn a_run_amplifies_writes_as_the_simulator_without_a_clock_does() {
+    let trace = trace();
+    let options = WaOptions {
+        page_bytes: 4096,
+        partitions: vec![1, 2, 3],
+        over_provisioning_percent: vec![12, 28],
+        other_page_sizes: false,
+        frequency_ratios: vec![],
+        block_pages: vec![BLOCK_PAGES],
+        ..WaOptions::default()
+    };
+    let cells = write_amplification(&trace, 4096, &options, &()).unwrap().cells;
+    let pages = PageTrace::build(&trace, 4096, ContentSource::None).unwrap();
+    for cell in &cells {
+        let WaCell { partitions, physical_blocks, write_amplification, .. } = *cell;
+        // Beside its standby block the wa-simulator keeps one active block a partition; here are two of
+        // them and two blocks free.
+        let blocks = physical_blocks as u32 + partitions + 1;
+        let result = run(&pages, &system(blocks, PartitionPolicy::Offline, partitions), &()).unwrap();
+        let (found, expected) = (amplification(&result), write_amplification.unwrap());
+        assert!((found / expected - 1.0).abs() < 0.015, "{partitions}: {found}, without a clock {expected}");
+    }
+    // The same order as there: each partition more brings something, the spare blocks much more.
+    let all: Vec<f64> = cells.iter().filter_map(|cell| cell.write_amplification).collect();
+    assert!(all.len() == 6 && all.is_sorted_by(|a, b| a > b), "{all:?}");
+}
+
+#[test]
+fn results_tell_where_pages_went_and_what_telling_them_apart_takes() {
+    let pages = PageTrace::build(&trace(), 4096, ContentSource::None).unwrap();
+    let number = |value: &Value| value.as_u64().unwrap();
+    let mut found = Vec::new();
+    for (policy, bytes) in [
+        (PartitionPolicy::None, 0),
+        // 3,000 writes a window, four filters of 8 bits for each; a bit a page.
+        (PartitionPolicy::BloomFilters, 3_000 * 4),
+        (PartitionPolicy::Offline, u64::from(PAGES / 8)),
+    ] {
+        let mut resolved = system(450, policy, 2);
+        resolved.config.verify = policy == PartitionPolicy::BloomFilters;
+        let result = run(&pages, &resolved, &()).unwrap();
+        let ram = &result.summary["ram"];
+        assert_eq!(number(&ram["partition_bytes"]), bytes, "{policy:?}");
+        assert_eq!(number(&ram["total_bytes"]), bytes + 4 * u64::from(PAGES));
+        let partitions = result.summary["partitions"].as_array().unwrap().clone();
+        found.push((partitions.clone(), amplification(&result)));
+        if policy == PartitionPolicy::None {
+            assert!(partitions.is_empty());
+            continue;
+        }
+        let sum = |key: &str| partitions.iter().map(|partition| number(&partition[key])).sum::<u64>();
+        assert_eq!(sum("pages_written"), number(&result.summary["host_pages_written"]));
+        assert_eq!(sum("valid_pages"), u64::from(PAGES));
+        assert!((440..=450).contains(&sum("blocks")));
+    }
+    // Both tell that the first is hot: written more often, on fewer pages a write.
+    for (partitions, _) in &found[1..] {
+        let writes_a_page = |at: usize| {
+            number(&partitions[at]["pages_written"]) as f64 / number(&partitions[at]["valid_pages"]) as f64
+        };
+        assert!(writes_a_page(0) > 2.0 * writes_a_page(1), "{partitions:?}");
+    }
+    assert!(found[2].1 < found[0].1, "known beforehand they lower write amplification: {found:?}");
+}
+
+#[test]
+fn a_plane_with_too_few_blocks_is_refused_with_the_cure() {
+    let refused = |sets: &[(&str, &str)]| {
+        let sets: Vec<_> = sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        resolve("hot-cold", &sets).map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(refused(&[("blocks_per_plane", "7")]), Ok(()));
+    let error = refused(&[("blocks_per_plane", "6")]).unwrap_err();
+    let expected = "nand.blocks_per_plane is 6: expected at least 7 (active blocks and a reserve for garbage \
+                    collection); each of ftl.partition.partitions takes two";
+    assert!(error.starts_with(expected), "{error}");
+    let error = refused(&[("blocks_per_plane", "7"), ("ftl.wear.policy", "static")]).unwrap_err();
+    assert!(error.contains("at least 9"), "{error}");
+    let error = refused(&[("partitions", "4")]).unwrap_err();
+    assert!(error.contains("ftl.partition.partitions is 4: expected 2"), "{error}");
+}
