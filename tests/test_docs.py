@@ -31,6 +31,7 @@ API_MODULES = (
     "flashtwin.replays",
     "flashtwin.studies",
     "flashtwin.trace",
+    "flashtwin.workloads",
 )
 
 

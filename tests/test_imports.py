@@ -32,6 +32,7 @@ MAY_IMPORT_CORE = {
     "flashtwin.studies",
     "flashtwin.presets",
     "flashtwin.trace",
+    "flashtwin.workloads",
 }
 
 LINES_AT_MOST = 600

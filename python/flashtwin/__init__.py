@@ -8,8 +8,9 @@
     True
 
 `open` reads a trace, `characterize` measures what it is like, `replay` runs it on one system, `compare`
-on several, `study` writes the whole report; `characterize_many` compares traces. Errors are
-`FlashtwinError`s whose message says what is wrong, where, and what to do.
+on several, `study` writes the whole report; `synthesize` makes a trace from a recipe;
+`characterize_many` compares traces. Errors are `FlashtwinError`s whose message says what is wrong,
+where, and what to do.
 """
 
 from flashtwin._core import ConfigError, FlashtwinError, InternalError, SimError, TraceError, __version__
@@ -20,6 +21,7 @@ from flashtwin.presets import System, config_schema, device_toml, devices, syste
 from flashtwin.replays import Comparison, Result, compare, replay
 from flashtwin.studies import Study, study
 from flashtwin.trace import Trace, open  # noqa: A004 - `ft.open` is the name people expect
+from flashtwin.workloads import Workload, synthesize, workload, workloads
 
 __all__ = [
     "Advice",
@@ -35,6 +37,7 @@ __all__ = [
     "System",
     "Trace",
     "TraceError",
+    "Workload",
     "__version__",
     "characterize",
     "characterize_many",
@@ -45,7 +48,10 @@ __all__ = [
     "open",
     "replay",
     "study",
+    "synthesize",
     "system",
     "system_toml",
     "systems",
+    "workload",
+    "workloads",
 ]

@@ -22,8 +22,12 @@ __all__ = [
     "devices",
     "resolve",
     "run",
+    "synthesize",
+    "synthesize_parquet",
     "system_toml",
     "systems",
+    "workload_toml",
+    "workloads",
 ]
 
 __version__: str
@@ -135,3 +139,24 @@ def run(
     progress: Callable[[int, int, int], None] | None = None,
     finished: Callable[[int, RunResult], None] | None = None,
 ) -> list[RunResult]: ...
+def workloads() -> list[str]:
+    """Names of the recipes that come with flashtwin."""
+
+def workload_toml(name: str) -> str:
+    """The recipe of a workload as TOML."""
+
+def synthesize(
+    toml: str, place: str, scale: float, seed: int, progress: Callable[[int, int], None] | None = None
+) -> Trace:
+    """Makes the trace of a recipe; `place` is what the recipe is called in messages."""
+
+def synthesize_parquet(
+    toml: str,
+    place: str,
+    scale: float,
+    seed: int,
+    path: str | PathLike[str],
+    threaded: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """Makes the trace of a recipe as a canonical Parquet file, without holding it; its number of requests."""

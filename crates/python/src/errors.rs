@@ -63,6 +63,11 @@ pub(crate) fn sim(error: &flashtwin_sim::SimError) -> PyErr {
     }
 }
 
+/// There is nothing of this kind with this name.
+pub(crate) fn unknown(kind: &str, name: &str, known: &[&str]) -> PyErr {
+    ConfigError::new_err(format!("no {kind} is called '{name}'; there are: {}", known.join(", ")))
+}
+
 pub(crate) fn internal(message: &str) -> PyErr {
     InternalError::new_err(message.to_owned())
 }

@@ -12,6 +12,7 @@ mod errors;
 mod replay;
 mod systems;
 mod trace;
+mod workloads;
 
 use pyo3::prelude::*;
 
@@ -34,5 +35,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(systems::config_schema, module)?)?;
     module.add_function(wrap_pyfunction!(systems::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(replay::run, module)?)?;
+    module.add_function(wrap_pyfunction!(workloads::workloads, module)?)?;
+    module.add_function(wrap_pyfunction!(workloads::workload_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(workloads::synthesize, module)?)?;
+    module.add_function(wrap_pyfunction!(workloads::synthesize_parquet, module)?)?;
     Ok(())
 }

@@ -15,7 +15,8 @@ pub(crate) fn systems() -> Vec<&'static str> {
 /// The preset of a system as TOML.
 #[pyfunction]
 pub(crate) fn system_toml(name: &str) -> PyResult<&'static str> {
-    flashtwin_sim::system_toml(name).ok_or_else(|| unknown("system", name, &flashtwin_sim::system_names()))
+    flashtwin_sim::system_toml(name)
+        .ok_or_else(|| errors::unknown("system", name, &flashtwin_sim::system_names()))
 }
 
 /// Names of the devices that come with flashtwin.
@@ -27,7 +28,8 @@ pub(crate) fn devices() -> Vec<&'static str> {
 /// A device as TOML.
 #[pyfunction]
 pub(crate) fn device_toml(name: &str) -> PyResult<&'static str> {
-    flashtwin_sim::device_toml(name).ok_or_else(|| unknown("device", name, &flashtwin_sim::device_names()))
+    flashtwin_sim::device_toml(name)
+        .ok_or_else(|| errors::unknown("device", name, &flashtwin_sim::device_names()))
 }
 
 /// JSON schema of the whole configuration, as text.
@@ -63,8 +65,4 @@ impl Resolved {
     fn toml(&self) -> String {
         self.resolved.toml_documented()
     }
-}
-
-fn unknown(kind: &str, name: &str, known: &[&str]) -> PyErr {
-    errors::ConfigError::new_err(format!("no {kind} is called '{name}'; there are: {}", known.join(", ")))
 }

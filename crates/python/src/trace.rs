@@ -52,7 +52,7 @@ impl Trace {
             flashtwin_trace::Trace::open(&source, &options, &control.job(0))
         })?
         .map_err(|error| errors::trace(&error))?;
-        Ok(Self { trace: Arc::new(trace), cuts: Mutex::default() })
+        Ok(Self::new(trace))
     }
 
     /// What the trace is called.
@@ -114,8 +114,7 @@ impl Trace {
         let by: SampleBy = by.parse().map_err(|error| errors::trace(&error))?;
         let trace = Arc::clone(&self.trace);
         let sampled = watched(py, None, Patience::Unlimited, move |_| trace.sample(rate, seed, by))?;
-        let trace = Arc::new(sampled.map_err(|error| errors::trace(&error))?);
-        Ok(Self { trace, cuts: Mutex::default() })
+        Ok(Self::new(sampled.map_err(|error| errors::trace(&error))?))
     }
 
     /// Writes the canonical Parquet file, complete or not at all.
@@ -138,6 +137,10 @@ impl Trace {
 }
 
 impl Trace {
+    pub(crate) fn new(trace: flashtwin_trace::Trace) -> Self {
+        Self { trace: Arc::new(trace), cuts: Mutex::default() }
+    }
+
     /// The trace cut into pages. Cuts are kept, so that systems and replays share them.
     pub(crate) fn cut(
         &self,

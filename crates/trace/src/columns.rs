@@ -6,6 +6,7 @@ use crate::CHUNK_BYTES;
 use crate::digest::Digests;
 use crate::error::{Cause, TraceError};
 use crate::request::{NO_CONTENT, Op};
+use crate::requests::Requests;
 use crate::volumes::Appearance;
 
 /// The columns of a trace as anyone may bring them; see the fields of [`Trace`].
@@ -39,6 +40,20 @@ impl Columns {
             offset_bytes: Vec::with_capacity(requests),
             length_bytes: Vec::with_capacity(requests),
             ..Columns::empty()
+        }
+    }
+
+    /// The requests as a run.
+    pub(crate) fn as_run(&self) -> Requests<'_> {
+        Requests {
+            time_ns: &self.time_ns,
+            volume: &self.volume,
+            op: &self.op,
+            offset_bytes: &self.offset_bytes,
+            length_bytes: &self.length_bytes,
+            content_start: &self.content_start,
+            content: &self.content,
+            chunk_bytes: CHUNK_BYTES,
         }
     }
 

@@ -20,6 +20,7 @@ mod request;
 mod requests;
 mod sample;
 mod stream;
+mod synthetic;
 mod text;
 mod trace;
 mod volumes;
@@ -37,6 +38,10 @@ pub use request::{NO_CONTENT, Op, Request};
 pub use requests::Requests;
 pub use sample::SampleBy;
 pub use stream::TraceStream;
+pub use synthetic::{
+    AddressesRecipe, ArrivalsRecipe, Bound, LocalityRecipe, ReadsRecipe, Recipe, RequestsRecipe, Target,
+    WritesRecipe, ZipfRecipe, synthesize, synthesize_parquet, workload_names, workload_toml,
+};
 pub use trace::{BlkparseAction, OnBadLine, OpenOptions, Trace, TraceBuilder};
 
 /// Bytes of a request that one recorded content covers, in every text format.

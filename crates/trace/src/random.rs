@@ -39,6 +39,12 @@ impl Random {
             }
         }
     }
+
+    /// A number above 0 and up to 1.
+    #[inline]
+    pub(crate) fn unit(&mut self) -> f64 {
+        ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
+    }
 }
 
 #[cfg(test)]

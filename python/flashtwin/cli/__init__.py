@@ -21,8 +21,8 @@ from flashtwin.cli._talk import error, say
 
 #: The verbs in the order of the help; `name` is the function of that name in the module of that name.
 VERBS = (
-    "study", "characterize", "advise", "replay", "compare", "reproduce", "systems", "devices", "trace", "report",
-    "version",
+    "study", "characterize", "advise", "replay", "compare", "reproduce", "systems", "devices", "workloads", "trace",
+    "report", "version",
 )  # fmt: skip
 
 

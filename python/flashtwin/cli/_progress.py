@@ -65,6 +65,10 @@ class Bars:
         """Takes the bars off the terminal."""
         self._progress.stop()
 
+    def making(self) -> Callable[[int, int], None]:
+        """The progress callback for making a trace."""
+        return lambda done, total: self.job("making the trace", done, total, "req")
+
     def reading(self) -> Callable[[int, int], None]:
         """The progress callback for opening a trace."""
         return lambda done, total: self.job("reading the trace", done, total, "B")

@@ -1,4 +1,4 @@
-"""`flashtwin trace`: looking at traces, converting them, thinning them out."""
+"""`flashtwin trace`: looking at traces, converting them, thinning them out, making them up."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from flashtwin import FlashtwinError
 from flashtwin.cli._options import Reading, json_option, reading_options
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, pairs, say
+from flashtwin.workloads import workload
 
 
-@click.group(short_help="Look at traces, convert them, thin them out.")
+@click.group(short_help="Look at traces, convert them, thin them out, make them.")
 def trace() -> None:
-    """Look at traces, convert them, thin them out.
+    """Look at traces, convert them, thin them out, make them.
 
     \b
     Example:
@@ -94,6 +95,41 @@ def sample(
         sampled = opened.sample(rate, seed=seed, by=by)
         sampled.write_parquet(output)
     say(f"{len(sampled):,} of {len(opened):,} requests: {output}")
+
+
+@trace.command(short_help="Make a trace from a recipe.")
+@click.argument("recipe")
+@click.option(
+    "--out",
+    "output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    metavar="OUTPUT.parquet",
+    help="The canonical Parquet file to write.",
+)
+@click.option(
+    "--scale",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Multiplies requests, footprint, values and the length of days; the rate stays.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Another seed, another trace.")
+@click.option("--force", is_flag=True, help="Replace OUTPUT if it exists.")
+def synthesize(recipe: str, output: Path, scale: float, seed: int, force: bool) -> None:
+    """Make a trace from RECIPE: a name that `flashtwin workloads` lists, or a TOML file.
+
+    Requests are written as they are made; the trace need not fit into memory. The same recipe, scale
+    and seed make the same bytes.
+
+    \b
+    Example:
+      flashtwin trace synthesize rr-ssd/webvm --scale 0.01 --out webvm.parquet
+    """
+    _check_output(output, force=force)
+    with Bars() as bars:
+        made = workload(recipe).write(output, scale=scale, seed=seed, progress=bars.making())
+    say(f"{made:,} requests: {output}")
 
 
 def _check_output(output: Path, *, force: bool) -> None:

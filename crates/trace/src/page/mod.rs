@@ -9,6 +9,7 @@ mod zipf;
 use serde::Serialize;
 
 pub use source::ContentSource;
+pub(crate) use zipf::Zipf;
 
 use crate::error::{Cause, TraceError};
 use crate::request::{NO_CONTENT, Op};

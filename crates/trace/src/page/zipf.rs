@@ -8,11 +8,12 @@ use crate::random::Random;
 /// kept with a probability of its own or exchanged for a certain other one; two draws and one look-up,
 /// whatever the number of values. Weights are whole numbers, so shares add up exactly: probabilities are
 /// those of the formula to the 53 bits of its powers and to 2^-64, on every machine.
-pub(super) struct Zipf {
+#[derive(Debug)]
+pub(crate) struct Zipf {
     cells: Vec<Cell>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Cell {
     /// The value is kept when a random number is below this, of 2^64.
     keep: u64,
@@ -20,7 +21,7 @@ struct Cell {
 }
 
 impl Zipf {
-    pub(super) fn new(exponent_thousandths: u32, values: u32) -> Zipf {
+    pub(crate) fn new(exponent_thousandths: u32, values: u32) -> Zipf {
         // The most popular value weighs as much as lets the sum stay below 2^127: the least of 10^8
         // values with an exponent of 2 weighs 2^46 then, and no share is rounded noticeably.
         let weight_max = (1u128 << (95 + values.leading_zeros())) as f64;
@@ -49,7 +50,7 @@ impl Zipf {
     }
 
     #[inline]
-    pub(super) fn draw(&self, random: &mut Random) -> u32 {
+    pub(crate) fn draw(&self, random: &mut Random) -> u32 {
         let value = random.below(self.cells.len() as u64) as usize;
         let cell = self.cells[value];
         if random.next() < cell.keep { value as u32 } else { cell.other }

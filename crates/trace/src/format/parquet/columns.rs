@@ -8,6 +8,7 @@ use arrow_array::{ArrayRef, Int64Array, ListArray, UInt8Array, UInt32Array, UInt
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 
+use crate::requests::Requests;
 use crate::trace::Trace;
 
 /// Rows of a batch, and of a row group of the file.
@@ -36,28 +37,32 @@ pub fn request_schema() -> SchemaRef {
 
 /// Some requests of a trace as the columns of [`request_schema`].
 pub fn request_columns(trace: &Trace, rows: Range<usize>) -> Vec<ArrayRef> {
-    let op: Vec<u8> = trace.op[rows.clone()].iter().map(|&op| op as u8).collect();
+    columns_of(&trace.requests(rows))
+}
+
+/// A run of requests as the columns of [`request_schema`].
+pub(super) fn columns_of(run: &Requests<'_>) -> Vec<ArrayRef> {
+    let op: Vec<u8> = run.op.iter().map(|&op| op as u8).collect();
     vec![
-        Arc::new(Int64Array::from(trace.time_ns[rows.clone()].to_vec())),
-        Arc::new(UInt32Array::from(trace.volume[rows.clone()].to_vec())),
+        Arc::new(Int64Array::from(run.time_ns.to_vec())),
+        Arc::new(UInt32Array::from(run.volume.to_vec())),
         Arc::new(UInt8Array::from(op)),
-        Arc::new(UInt64Array::from(trace.offset_bytes[rows.clone()].to_vec())),
-        Arc::new(UInt32Array::from(trace.length_bytes[rows.clone()].to_vec())),
-        Arc::new(contents(trace, rows)),
+        Arc::new(UInt64Array::from(run.offset_bytes.to_vec())),
+        Arc::new(UInt32Array::from(run.length_bytes.to_vec())),
+        Arc::new(contents(run)),
     ]
 }
 
 /// The content column of some rows: a list each, null where nothing is recorded.
-fn contents(trace: &Trace, rows: Range<usize>) -> ListArray {
-    if trace.content_start.is_empty() {
-        return ListArray::new_null(item(), rows.len());
-    }
-    let starts = &trace.content_start[rows.start..=rows.end];
-    let first = starts[0];
+fn contents(run: &Requests<'_>) -> ListArray {
+    let starts = run.content_start;
+    let (Some(&first), Some(&last)) = (starts.first(), starts.last()) else {
+        return ListArray::new_null(item(), run.len());
+    };
     // A batch has at most 2^18 requests of at most 2^20 contents each; beyond 2^31 of them together
     // (8 TiB asked for in one batch) the offsets would not fit, which no trace reaches.
     let offsets: Vec<i32> = starts.iter().map(|&start| (start - first) as i32).collect();
-    let values = trace.content[first as usize..starts[rows.len()] as usize].to_vec();
+    let values = run.content[first as usize..last as usize].to_vec();
     let valid: Vec<bool> = starts.windows(2).map(|pair| pair[0] != pair[1]).collect();
     ListArray::new(
         item(),

@@ -2,12 +2,14 @@
 
 mod columns;
 mod read;
+mod streamed;
 mod write;
 
 use std::path::{Path, PathBuf};
 
 pub use columns::{batch_rows, request_columns, request_schema};
 pub(crate) use read::open;
+pub(crate) use streamed::write_streamed;
 pub use write::write_parquet;
 
 use super::{Reader, Row};

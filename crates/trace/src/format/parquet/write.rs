@@ -43,7 +43,7 @@ pub fn write_parquet(trace: &Trace, path: &Path) -> Result<(), TraceError> {
     write_requests(trace, &digest, path)
 }
 
-fn cannot_write(path: &Path, why: &str) -> TraceError {
+pub(super) fn cannot_write(path: &Path, why: &str) -> TraceError {
     TraceError::new(
         Cause::Io,
         path.display().to_string(),
@@ -53,14 +53,14 @@ fn cannot_write(path: &Path, why: &str) -> TraceError {
 }
 
 /// A file under a temporary name, removed unless it is finished.
-struct Temporary {
+pub(super) struct Temporary {
     path: PathBuf,
     wanted: PathBuf,
     finished: bool,
 }
 
 impl Temporary {
-    fn beside(wanted: &Path) -> Result<(Temporary, File), TraceError> {
+    pub(super) fn beside(wanted: &Path) -> Result<(Temporary, File), TraceError> {
         let name = wanted.file_name().unwrap_or_default().to_string_lossy();
         let path = wanted.with_file_name(format!(".{name}.{}.part", std::process::id()));
         let file = File::create(&path).map_err(|e| cannot_write(wanted, &e.to_string()))?;
@@ -68,7 +68,7 @@ impl Temporary {
         Ok((temporary, file))
     }
 
-    fn finish(mut self) -> Result<(), TraceError> {
+    pub(super) fn finish(mut self) -> Result<(), TraceError> {
         std::fs::rename(&self.path, &self.wanted).map_err(|e| cannot_write(&self.wanted, &e.to_string()))?;
         self.finished = true;
         Ok(())
@@ -85,7 +85,7 @@ impl Drop for Temporary {
 }
 
 /// Plain values under a light compression: what reads fastest.
-fn properties(metadata: Vec<(&str, String)>) -> WriterPropertiesBuilder {
+pub(super) fn properties(metadata: Vec<(&str, String)>) -> WriterPropertiesBuilder {
     let pairs = metadata.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect();
     WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))

@@ -1,0 +1,62 @@
+//! Synthetic workloads: their recipes, and traces made from them.
+
+use std::path::PathBuf;
+
+use flashtwin_trace::{Recipe, workload_names};
+use pyo3::prelude::*;
+
+use crate::enter::Patience;
+use crate::errors;
+use crate::trace::{Trace, watched};
+
+/// Names of the recipes that come with flashtwin.
+#[pyfunction]
+pub(crate) fn workloads() -> Vec<&'static str> {
+    workload_names()
+}
+
+/// The recipe of a workload as TOML.
+#[pyfunction]
+pub(crate) fn workload_toml(name: &str) -> PyResult<&'static str> {
+    flashtwin_trace::workload_toml(name).ok_or_else(|| errors::unknown("workload", name, &workload_names()))
+}
+
+/// Makes the trace of a recipe; `place` is what the recipe is called in messages.
+#[pyfunction]
+#[pyo3(signature = (toml, place, scale, seed, progress=None))]
+pub(crate) fn synthesize(
+    py: Python<'_>,
+    toml: &str,
+    place: String,
+    scale: f64,
+    seed: u64,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Trace> {
+    let recipe = Recipe::parse(&place, toml).map_err(|error| errors::trace(&error))?;
+    let made = watched(py, progress, Patience::Unlimited, move |control| {
+        flashtwin_trace::synthesize(&recipe, &place, scale, seed, &control.job(0))
+    })?;
+    Ok(Trace::new(made.map_err(|error| errors::trace(&error))?))
+}
+
+/// Makes the trace of a recipe as a canonical Parquet file, without holding it; its number of requests.
+#[pyfunction]
+#[pyo3(signature = (toml, place, scale, seed, path, threaded=true, progress=None))]
+#[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
+pub(crate) fn synthesize_parquet(
+    py: Python<'_>,
+    toml: &str,
+    place: String,
+    scale: f64,
+    seed: u64,
+    path: PathBuf,
+    threaded: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<u64> {
+    let recipe = Recipe::parse(&place, toml).map_err(|error| errors::trace(&error))?;
+    let made = watched(py, progress, Patience::Unlimited, move |control| {
+        let job = control.job(0);
+        flashtwin_trace::synthesize_parquet(&recipe, &place, (scale, seed), &path, threaded, &job)
+    })?;
+    made.map_err(|error| errors::trace(&error))
+}

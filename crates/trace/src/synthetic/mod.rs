@@ -1,0 +1,31 @@
+//! Synthetic workloads: traces with contents, made from a recipe.
+//!
+//! A [`Recipe`] says what a workload is like; [`synthesize`] makes a trace that is like it. What the
+//! recipe asks for is met by construction, not by trial: how often each value occurs is decided before
+//! the first request is made, so that the numbers of distinct values and their popularity are exact;
+//! requests, runs, sizes and pages are drawn without replacement, so that their numbers are; and repeats
+//! are placed so that their LRU positions follow. docs/workloads.md describes the model.
+
+mod arrivals;
+mod births;
+mod feed;
+mod generator;
+mod library;
+mod locality;
+mod order;
+mod places;
+mod plan;
+mod pool;
+mod popularity;
+mod reads;
+mod recipe;
+mod runs;
+mod writes;
+mod zipf;
+
+pub use feed::{synthesize, synthesize_parquet};
+pub use library::{workload_names, workload_toml};
+pub use recipe::{
+    AddressesRecipe, ArrivalsRecipe, Bound, LocalityRecipe, ReadsRecipe, Recipe, RequestsRecipe, Target,
+    WritesRecipe, ZipfRecipe,
+};

@@ -1,0 +1,190 @@
+//! Page reads: runs over pages whose contents do not change.
+
+use std::collections::VecDeque;
+
+use super::order::Order;
+use super::plan::{KindPlan, ValuesPlan};
+use super::pool::{Extent, Occurrence};
+use crate::random::{Random, mix};
+
+/// The reads of a workload. What is read, again and again, is an extent: a run of pages that lay there
+/// before the trace or that it wrote and kept.
+#[derive(Debug)]
+pub(super) struct Reads {
+    order: Order,
+    requests: u64,
+    runs: u64,
+    sizes: Sizes,
+    /// Pages that lay there and have not been read; they come from the end downwards.
+    there: u64,
+    there_next: u64,
+    /// Pages that the trace writes and that have not been read.
+    kept: u64,
+    /// Pages of the mean run, and how many more the extents chosen so far bring than such runs would.
+    run_pages: f64,
+    surplus: f64,
+    /// Whether no request follows the one before.
+    single: bool,
+    last: Extent,
+    random: Random,
+}
+
+/// Pages of requests, by shares.
+#[derive(Debug)]
+struct Sizes {
+    /// Ascending bounds of 2^64, and pages.
+    bounds: Vec<(u64, u32)>,
+    mean: f64,
+}
+
+impl Sizes {
+    fn new(plan: &KindPlan) -> Sizes {
+        let mut before = 0u128;
+        let bounds = plan.sizes.iter().map(|&(pages, count)| {
+            before += u128::from(count);
+            let bound = (before << 64) / u128::from(plan.requests.max(1));
+            (bound.min(u128::from(u64::MAX)) as u64, pages)
+        });
+        Sizes { bounds: bounds.collect(), mean: plan.pages as f64 / plan.requests.max(1) as f64 }
+    }
+
+    /// The size of request `index` of the extent that ends before page `end`: always the same.
+    #[inline]
+    fn of(&self, end: u64, index: u64) -> u32 {
+        if let [(_, pages)] = self.bounds[..] {
+            return pages;
+        }
+        let number = mix(end ^ mix(index + 1));
+        self.bounds.iter().find(|(bound, _)| number <= *bound).map_or(1, |&(_, pages)| pages)
+    }
+}
+
+/// Extents that are read this often make up for what others are too long or too short; those that are
+/// read once vary in length.
+const OFTEN: u64 = 2;
+
+impl Reads {
+    pub(super) fn new(plan: &KindPlan, values: &ValuesPlan, from: u64, random: Random) -> Reads {
+        Reads {
+            order: Order::new(&values.reads),
+            requests: plan.requests,
+            runs: plan.runs,
+            sizes: Sizes::new(plan),
+            there: values.pages_there,
+            // Behind pages enough for those that were to be kept and are not.
+            there_next: from + values.pages_there + values.pages_kept,
+            kept: values.pages_kept,
+            run_pages: plan.pages as f64 / plan.runs.max(1) as f64,
+            surplus: 0.0,
+            single: plan.runs == plan.requests,
+            last: Extent { start: from as u32, pages: 0, value: 0 },
+            random,
+        }
+    }
+
+    /// Runs to come. They may turn out shorter than planned: what is missing is read once more.
+    pub(super) fn left(&self) -> u64 {
+        if self.requests > 0 { self.runs.max(1) } else { 0 }
+    }
+
+    /// Says that so many pages that were to be kept are not.
+    pub(super) fn not_kept(&mut self, pages: u64) {
+        self.kept -= pages;
+        self.there += pages;
+    }
+
+    /// The next run: the first page and the value it holds, which the pages behind it continue, and the
+    /// sizes of the requests into `sizes`. `written` are extents that the trace kept and nobody has read.
+    pub(super) fn next(
+        &mut self,
+        written: &mut VecDeque<Extent>,
+        next_value: &mut u32,
+        sizes: &mut Vec<u32>,
+    ) -> (u64, u32) {
+        sizes.clear();
+        self.runs = self.runs.saturating_sub(1);
+        let extent = self.extent(written, next_value);
+        self.last = extent;
+        let mut left = extent.pages;
+        let end = u64::from(extent.start) + u64::from(left);
+        for index in 0..self.requests {
+            if left == 0 {
+                break;
+            }
+            let size = self.sizes.of(end, index).min(left);
+            sizes.push(size);
+            left -= size;
+        }
+        self.requests -= sizes.len() as u64;
+        (u64::from(extent.start), extent.value)
+    }
+
+    fn extent(&mut self, written: &mut VecDeque<Extent>, next_value: &mut u32) -> Extent {
+        if self.order.left() == 0 {
+            return self.last;
+        }
+        match self.order.next(&mut self.random) {
+            Occurrence::Again { what, .. } => what,
+            Occurrence::First { entry } => {
+                let repeats = u64::from(self.order.entries.left(entry));
+                // Where no page is left that has not been read, one that has been must do.
+                let extent = self.first(repeats, written, next_value).unwrap_or(self.last);
+                self.order.entries.name(entry, extent);
+                self.surplus += (repeats + 1) as f64 * (f64::from(extent.pages) - self.run_pages);
+                extent
+            }
+        }
+    }
+
+    /// An extent that has not been read, and will be `repeats` times more.
+    fn first(
+        &mut self,
+        repeats: u64,
+        written: &mut VecDeque<Extent>,
+        next_value: &mut u32,
+    ) -> Option<Extent> {
+        if !written.is_empty() && (self.there == 0 || self.random.below(self.kept + self.there) < self.kept) {
+            let extent = written.pop_front()?;
+            self.kept = self.kept.saturating_sub(u64::from(extent.pages));
+            return Some(extent);
+        }
+        let pages = self.length(repeats).min(self.there);
+        if pages == 0 {
+            return None;
+        }
+        self.there -= pages;
+        self.there_next -= pages;
+        let value = *next_value;
+        *next_value += pages as u32;
+        Some(Extent { start: self.there_next as u32, pages: pages as u32, value })
+    }
+
+    /// How many pages the extent has that is read next.
+    fn length(&mut self, repeats: u64) -> u64 {
+        let end = self.there_next;
+        if self.single {
+            return u64::from(self.sizes.of(end, 0));
+        }
+        let often = repeats + 1 >= OFTEN;
+        let mean = if often {
+            let wanted = self.run_pages - self.surplus / (repeats + 1) as f64;
+            wanted.clamp(self.run_pages / 2.0, self.run_pages * 2.0)
+        } else {
+            // Such that the extents left have the pages left: the last one takes what there is.
+            let extents = self.order.unseen() + 1;
+            if extents == 1 {
+                return self.there;
+            }
+            (self.there + self.kept) as f64 / extents as f64
+        };
+        let mean = (mean / self.sizes.mean).max(1.0);
+        let requests = if often {
+            (mean + self.random.unit()) as u64
+        } else {
+            // Geometric, from 1; its tail is cut where it would be one in 10^9.
+            let more = libm::log(self.random.unit()) / libm::log1p(-1.0 / (mean + 1e-9));
+            1 + more.min(21.0 * mean) as u64
+        };
+        (0..requests.max(1)).map(|index| u64::from(self.sizes.of(end, index))).sum()
+    }
+}

@@ -1,0 +1,242 @@
+//! The recipe of a workload. Doc comments are the reference manual's text (docs/workloads.md).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Cause, TraceError};
+
+/// A workload described by its statistics: what `flashtwin trace synthesize` makes a trace from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// Name of the workload; the trace is called so.
+    pub name: String,
+    /// What the workload is, where its numbers come from, and what is assumed.
+    pub description: String,
+    /// How many requests of which kind and size.
+    pub requests: RequestsRecipe,
+    /// When they arrive.
+    #[serde(default)]
+    pub arrivals: ArrivalsRecipe,
+    /// Which addresses they go to.
+    pub addresses: AddressesRecipe,
+    /// Contents of the pages written.
+    pub writes: WritesRecipe,
+    /// Contents of the pages read.
+    #[serde(default)]
+    pub reads: ReadsRecipe,
+    /// What the trace must measure, by flashtwin's own characterization.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<Target>,
+}
+
+/// How many requests of which kind and size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequestsRecipe {
+    /// Requests at scale 1.
+    pub count: u64,
+    /// Share of requests that are writes, in percent; the others are reads.
+    pub write_percent: f64,
+    /// Share of requests that begin where the one before ended, in percent.
+    pub sequential_percent: f64,
+    /// Share of the reads that do, in percent, where it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_sequential_percent: Option<f64>,
+    /// Sizes of requests: pairs of pages of 4 KiB and percent.
+    #[serde(default = "one_page")]
+    pub pages: Vec<(u32, f64)>,
+    /// Sizes of read requests, where they are others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_pages: Option<Vec<(u32, f64)>>,
+}
+
+fn one_page() -> Vec<(u32, f64)> {
+    vec![(1, 100.0)]
+}
+
+/// When requests arrive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ArrivalsRecipe {
+    /// Days that the trace lasts.
+    pub days: u64,
+    /// Length of a day in seconds at scale 1. A smaller scale shortens the days, so that the rate stays
+    /// what it is; the number of days stays too.
+    pub day_s: f64,
+    /// How far the rate rises above its mean at the busiest hour, as a share of the mean, and falls
+    /// below it twelve hours later: 0 (steady) to 1.
+    pub daily_swing: f64,
+    /// The busiest hour of the day, 0 to 24.
+    pub busiest_hour: f64,
+    /// Burstiness at all scales of time below an hour, by the b-model (Wang et al., ICDE '02): the share of
+    /// the requests of an interval that falls into one half of it. 0.5 (steady) to below 1.
+    pub burst: f64,
+}
+
+impl Default for ArrivalsRecipe {
+    fn default() -> ArrivalsRecipe {
+        ArrivalsRecipe { days: 1, day_s: 86_400.0, daily_swing: 0.0, busiest_hour: 14.0, burst: 0.5 }
+    }
+}
+
+/// Which addresses requests go to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AddressesRecipe {
+    /// Distinct pages of 4 KiB that are read or written, at scale 1.
+    pub footprint_pages: u64,
+    /// How unevenly overwrites are spread over the pages written before: page `x` of `n` is chosen with a
+    /// density proportional to `(x / n)^-skew`. 0 (evenly) to below 1.
+    #[serde(default)]
+    pub overwrite_skew: f64,
+}
+
+/// Contents of the pages written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WritesRecipe {
+    /// Distinct values among the pages written, in percent of the pages written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unique_percent: Option<f64>,
+    /// How popular the popular ones are: [accesses, values], the smallest share of the values written that
+    /// receives this share of the writes; both in percent. Default: all are equally popular.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub popularity: Option<(f64, f64)>,
+    /// In place of both: each page written holds value `i` of so many with a probability proportional to
+    /// `i^-exponent`, and so does each page at the beginning (CA-SSD paper 5.3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zipf: Option<ZipfRecipe>,
+    /// Page writes that bring what the page already holds, in percent of the pages written.
+    #[serde(default)]
+    pub same_content_percent: f64,
+    /// How soon values come again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locality: Option<LocalityRecipe>,
+    /// Share of the values that are written on one day only, in percent: the drift of popularity. Each
+    /// day has as many.
+    #[serde(default)]
+    pub of_the_day_percent: f64,
+}
+
+/// Values by Zipf's law.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ZipfRecipe {
+    /// The law's exponent.
+    pub exponent: f64,
+    /// Number of values at scale 1.
+    pub values: u64,
+}
+
+/// How soon values come again.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LocalityRecipe {
+    /// So many percent of the accesses that are not the first to their value ...
+    pub percent: f64,
+    /// ... find it among this many values accessed last (at scale 1).
+    pub within_values: u64,
+}
+
+/// Contents of the pages read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReadsRecipe {
+    /// Distinct values among the pages read, in percent of the pages read.
+    pub unique_percent: f64,
+    /// How popular the popular ones are; see `writes.popularity`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub popularity: Option<(f64, f64)>,
+    /// Share of the values read that the trace has written before, in percent; the others lay on the
+    /// device when it began. Each of these is read where it was written first, and stays there.
+    pub written_percent: f64,
+    /// How far reads and writes agree on what is popular: values that are written and read are drawn by
+    /// their popularity among writes with this probability (percent), evenly otherwise.
+    pub agreement_percent: f64,
+    /// How soon values come again; see `writes.locality`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locality: Option<LocalityRecipe>,
+    /// Share of the values that are read on one day only, in percent.
+    pub of_the_day_percent: f64,
+}
+
+impl Default for ReadsRecipe {
+    fn default() -> ReadsRecipe {
+        ReadsRecipe {
+            unique_percent: 100.0,
+            popularity: None,
+            written_percent: 0.0,
+            agreement_percent: 0.0,
+            locality: None,
+            of_the_day_percent: 0.0,
+        }
+    }
+}
+
+/// A statistic that the trace must have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Which one; `flashtwin workloads --help` lists them.
+    pub metric: String,
+    /// What was published, at scale 1.
+    pub value: f64,
+    /// Whether the statistic must be met (`equal`, within 5 %) or not be exceeded (`at-most`).
+    #[serde(default, skip_serializing_if = "Bound::is_equal")]
+    pub bound: Bound,
+    /// Where it was published.
+    pub source: String,
+    /// Why it cannot be met: the other published number that it contradicts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conflict: Option<String>,
+}
+
+/// How a target is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// The value itself.
+    #[default]
+    Equal,
+    /// No more than the value.
+    AtMost,
+}
+
+impl Bound {
+    fn is_equal(&self) -> bool {
+        *self == Bound::Equal
+    }
+}
+
+impl Recipe {
+    /// Reads a recipe. `place` is what it is called in messages.
+    ///
+    /// # Errors
+    /// [`Malformed`](Cause::Malformed) with line and column where the text is no recipe.
+    pub fn parse(place: &str, text: &str) -> Result<Recipe, TraceError> {
+        toml::from_str(text).map_err(|error| {
+            let cure =
+                "`flashtwin workloads NAME` prints a whole recipe, docs/workloads.md says what keys mean";
+            let malformed = TraceError::new(Cause::Malformed, place, error.message().to_owned(), cure);
+            match error.span() {
+                Some(span) => {
+                    let before = &text[..span.start.min(text.len())];
+                    let line = before.matches('\n').count() as u64 + 1;
+                    let column = before.len() - before.rfind('\n').map_or(0, |end| end + 1) + 1;
+                    malformed.at_line(line, Some(column))
+                }
+                None => malformed,
+            }
+        })
+    }
+
+    /// The recipe as TOML.
+    ///
+    /// # Errors
+    /// None for a recipe that [`Recipe::parse`] would read.
+    pub fn to_toml(&self) -> Result<String, TraceError> {
+        toml::to_string(self)
+            .map_err(|error| TraceError::new(Cause::Argument, self.name.clone(), error.to_string(), ""))
+    }
+}

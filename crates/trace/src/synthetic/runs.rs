@@ -1,0 +1,110 @@
+//! Runs of requests: how many belong together, and how large each is.
+
+use super::plan::KindPlan;
+use crate::random::Random;
+
+/// Cuts the requests of one kind into runs, and gives each its size: both exact in number.
+#[derive(Debug)]
+pub(super) struct Runs {
+    requests: u64,
+    runs: u64,
+    pub(super) pages: u64,
+    sizes: Vec<(u32, u64)>,
+}
+
+impl Runs {
+    pub(super) fn new(plan: &KindPlan) -> Runs {
+        Runs { requests: plan.requests, runs: plan.runs, pages: plan.pages, sizes: plan.sizes.clone() }
+    }
+
+    /// Runs to come. A run that would have been too long is cut, which makes more of them.
+    pub(super) fn left(&self) -> u64 {
+        if self.requests > 0 { self.runs.max(1) } else { 0 }
+    }
+
+    /// The sizes of the requests of the next run, in pages; none when all are given. All ways to cut what
+    /// is left are equally likely, but no run is longer than `pages_max` unless it is one request.
+    pub(super) fn next(&mut self, pages_max: u64, sizes: &mut Vec<u32>, random: &mut Random) {
+        sizes.clear();
+        if self.requests == 0 {
+            return;
+        }
+        let mut pages = u64::from(self.size(random));
+        sizes.push(pages as u32);
+        self.runs = self.runs.saturating_sub(1);
+        // Of the boundaries between the requests left, as many are between runs as there are runs left.
+        while self.requests > 0 && random.below(self.requests) >= self.runs {
+            if pages + u64::from(self.largest()) > pages_max {
+                break;
+            }
+            let size = self.size(random);
+            pages += u64::from(size);
+            sizes.push(size);
+        }
+    }
+
+    fn largest(&self) -> u32 {
+        self.sizes.iter().filter(|&&(_, left)| left > 0).map(|&(pages, _)| pages).max().unwrap_or(0)
+    }
+
+    /// The size of the next request.
+    #[inline]
+    fn size(&mut self, random: &mut Random) -> u32 {
+        let mut drawn = if self.sizes.len() == 1 { 0 } else { random.below(self.requests) };
+        self.requests -= 1;
+        let found = self.sizes.iter_mut().find(|(_, left)| {
+            let here = drawn < *left;
+            drawn = drawn.wrapping_sub(*left);
+            here
+        });
+        match found {
+            Some((pages, left)) => {
+                *left -= 1;
+                self.pages -= u64::from(*pages);
+                *pages
+            }
+            None => 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_and_sizes_are_exact_in_number() {
+        let plan = KindPlan {
+            requests: 10_000,
+            runs: 1_700,
+            sizes: vec![(1, 7_000), (4, 2_500), (16, 500)],
+            pages: 25_000,
+        };
+        let (mut runs, mut random, mut sizes) = (Runs::new(&plan), Random::new(1, 1), Vec::new());
+        let (mut count, mut by_size) = (0, std::collections::BTreeMap::new());
+        loop {
+            runs.next(u64::MAX, &mut sizes, &mut random);
+            if sizes.is_empty() {
+                break;
+            }
+            count += 1;
+            sizes.iter().for_each(|&size| *by_size.entry(size).or_insert(0u64) += 1);
+        }
+        assert_eq!(count, 1_700);
+        assert_eq!(by_size.into_iter().collect::<Vec<_>>(), plan.sizes);
+        assert_eq!(runs.pages, 0);
+    }
+
+    #[test]
+    fn lengths_of_runs_are_spread_as_if_boundaries_were_shuffled() {
+        // The first run of n requests cut into s runs has one request with probability (s-1)/(n-1).
+        let plan = KindPlan { requests: 21, runs: 6, sizes: vec![(1, 21)], pages: 21 };
+        let mut sizes = Vec::new();
+        let ones = (0..20_000).filter(|&seed| {
+            Runs::new(&plan).next(u64::MAX, &mut sizes, &mut Random::new(seed, 1));
+            sizes.len() == 1
+        });
+        let share = ones.count() as f64 / 20_000.0;
+        assert!((share - 5.0 / 20.0).abs() < 0.015, "{share}");
+    }
+}

@@ -1,0 +1,183 @@
+//! Page writes: where they go and what they bring.
+
+use std::collections::VecDeque;
+
+use super::order::Order;
+use super::places::Places;
+use super::plan::{Plan, ValuesPlan};
+use super::pool::{Extent, NONE, Occurrence};
+use super::runs::Runs;
+use crate::random::Random;
+
+/// What a page holds, and the entry of that value in the order of writes.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    value: u32,
+    entry: u32,
+}
+
+/// The writes of a workload.
+///
+/// The pages of the address space are of three kinds: first those that are overwritten, behind them
+/// those that are written once and then read, and at the end those that are only read.
+#[derive(Debug)]
+pub(super) struct Writes {
+    order: Order,
+    pub(super) runs: Runs,
+    /// Pages that may be overwritten: what those written hold, the first written first.
+    held: Vec<Held>,
+    places: Places,
+    /// Pages that are to be kept, and where the next ones end.
+    to_keep: u64,
+    /// Pages that were to be kept, but for which there is no run; until somebody asks.
+    pub(super) not_kept: u64,
+    keep_next: u64,
+    same_content: u64,
+    pages: u64,
+    pages_done: u64,
+    same_done: u64,
+    agreement: f64,
+    /// Where the last runs of overwrites began.
+    recent: [u64; RECENT],
+    next_recent: usize,
+    sizes: Vec<u32>,
+    random: Random,
+    /// Runs that were kept and have not been read.
+    pub(super) kept: VecDeque<Extent>,
+}
+
+/// Pages to be kept are written this much faster than evenly, so that there is time to read the last.
+const KEPT_EARLIER: f64 = 1.15;
+
+/// Runs that count as recent.
+const RECENT: usize = 64;
+const NOWHERE: u64 = u64::MAX;
+
+impl Writes {
+    pub(super) fn new(plan: &Plan, values: &ValuesPlan, runs: Runs, random: Random) -> Writes {
+        let fresh = (plan.footprint - values.pages_there - values.pages_kept).min(runs.pages);
+        let mut order = Order::new(&values.writes);
+        order.reserved = values.pages_kept;
+        Writes {
+            order,
+            held: Vec::with_capacity(fresh as usize),
+            places: Places::new(fresh, plan.overwrite_skew),
+            to_keep: values.pages_kept,
+            not_kept: 0,
+            keep_next: fresh + values.pages_kept,
+            same_content: values.same_content,
+            pages: runs.pages,
+            runs,
+            pages_done: 0,
+            same_done: 0,
+            agreement: values.agreement,
+            recent: [NOWHERE; RECENT],
+            next_recent: 0,
+            sizes: Vec::new(),
+            random,
+            kept: VecDeque::new(),
+        }
+    }
+
+    /// The next run: its first page, the sizes of its requests, and the value of each page into `values`.
+    /// `next_value` numbers values that are new.
+    pub(super) fn next(&mut self, next_value: &mut u32, values: &mut Vec<u32>) -> (u64, &[u32]) {
+        let left = self.runs.pages;
+        self.runs.next(self.places.top, &mut self.sizes, &mut self.random);
+        let pages: u64 = self.sizes.iter().copied().map(u64::from).sum();
+        values.clear();
+        let start = if self.keeps(pages, left) {
+            self.keep(pages, next_value, values)
+        } else {
+            self.overwrite(pages, left, next_value, values)
+        };
+        (start, &self.sizes)
+    }
+
+    /// Whether the run is one that is kept and read.
+    fn keeps(&mut self, pages: u64, left: u64) -> bool {
+        if self.to_keep == 0 {
+            return false;
+        }
+        if self.to_keep < pages || self.order.unseen_lasting() < self.to_keep {
+            self.not_kept += std::mem::take(&mut self.to_keep);
+            self.order.reserved = 0;
+            return false;
+        }
+        let share = self.to_keep as f64 / left as f64 * KEPT_EARLIER;
+        self.random.unit() <= share
+    }
+
+    /// Values that are new, on pages that are new.
+    fn keep(&mut self, pages: u64, next_value: &mut u32, values: &mut Vec<u32>) -> u64 {
+        self.places.forget();
+        self.to_keep -= pages;
+        self.keep_next -= pages;
+        self.order.reserved = self.to_keep;
+        // Pages have numbers of 32 bits, as in every replay.
+        let extent = Extent { start: self.keep_next as u32, pages: pages as u32, value: *next_value };
+        self.kept.push_back(extent);
+        for _ in 0..pages {
+            let evenly = self.agreement == 0.0 || self.random.unit() > self.agreement;
+            let occurrence = self.order.first(evenly, &mut self.random);
+            values.push(self.value(occurrence, next_value).value);
+        }
+        self.pages_done += pages;
+        self.keep_next
+    }
+
+    fn overwrite(&mut self, pages: u64, left: u64, next_value: &mut u32, values: &mut Vec<u32>) -> u64 {
+        // The pages that are left to keep take their part of the writes left.
+        let left = left.saturating_sub(self.to_keep);
+        // Pages written lately hold values that will be written again: where too few writes bring what
+        // the page holds, such pages are written again.
+        let behind = self.same_due() && self.recent.iter().any(|&start| start != NOWHERE);
+        let wanted = behind.then(|| self.recent[self.random.below(RECENT as u64) as usize]);
+        let start =
+            self.places.choose(pages, left, wanted.filter(|&start| start != NOWHERE), &mut self.random);
+        self.recent[self.next_recent % RECENT] = start;
+        self.next_recent += 1;
+        self.held.resize(self.places.used() as usize, Held { value: NONE, entry: NONE });
+        for page in start..start + pages {
+            let index = self.places.index(page);
+            let held = self.page(self.held[index], next_value);
+            self.held[index] = held;
+            values.push(held.value);
+        }
+        start
+    }
+
+    /// Whether fewer pages were written with what they hold than should have been by now.
+    #[inline]
+    fn same_due(&self) -> bool {
+        let (done, wanted) = (u128::from(self.same_done), u128::from(self.same_content));
+        done < wanted && done * u128::from(self.pages) < wanted * u128::from(self.pages_done)
+    }
+
+    /// What is written to a page that holds `old`.
+    #[inline]
+    fn page(&mut self, old: Held, next_value: &mut u32) -> Held {
+        self.pages_done += 1;
+        if self.same_due() && self.order.take(old.entry, old.value) {
+            self.same_done += 1;
+            return old;
+        }
+        let occurrence = self.order.next(&mut self.random);
+        let held = self.value(occurrence, next_value);
+        self.same_done += u64::from(held.value == old.value);
+        held
+    }
+
+    #[inline]
+    fn value(&mut self, occurrence: Occurrence, next_value: &mut u32) -> Held {
+        match occurrence {
+            Occurrence::Again { entry, what } => Held { value: what.value, entry },
+            Occurrence::First { entry } => {
+                let value = *next_value;
+                *next_value += 1;
+                self.order.entries.name(entry, Extent { start: 0, pages: 1, value });
+                Held { value, entry }
+            }
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! Synthetic workloads through the public interface: what a recipe asks for is what the trace has, counted
+//! here by the plainest means.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flashtwin_trace::{
+    Cause, NO_CONTENT, Op, OpenOptions, Progress, Recipe, Source, Trace, TraceError, synthesize,
+    synthesize_parquet, workload_names, workload_toml,
+};
+
+fn recipe(name: &str) -> Recipe {
+    Recipe::parse(name, workload_toml(name).unwrap()).unwrap()
+}
+
+fn made(name: &str, scale: f64, seed: u64) -> Trace {
+    synthesize(&recipe(name), name, scale, seed, &()).unwrap()
+}
+
+fn parsed(text: &str) -> Result<Trace, TraceError> {
+    Recipe::parse("mine.toml", text).and_then(|recipe| synthesize(&recipe, "mine.toml", 1.0, 0, &()))
+}
+
+/// What a trace is like, counted page by page.
+#[derive(Default)]
+struct Counted {
+    pages: [u64; 2],
+    values: [HashMap<u32, u64>; 2],
+    footprint: HashSet<u64>,
+    sequential: u64,
+    same_content: u64,
+    wrong_reads: u64,
+    steps_back: u64,
+}
+
+fn count(trace: &Trace) -> Counted {
+    let mut counted = Counted::default();
+    let mut held = HashMap::new();
+    let (mut end, mut time) = (u64::MAX, 0);
+    for index in 0..trace.len() {
+        let request = trace.request(index);
+        counted.sequential += u64::from(request.offset_bytes == end);
+        counted.steps_back += u64::from(request.time_ns < time);
+        time = request.time_ns;
+        end = request.offset_bytes + u64::from(request.length_bytes);
+        let kind = usize::from(request.op == Op::Write);
+        for (page, &value) in (request.offset_bytes / 4096..).zip(trace.contents(index)) {
+            assert_ne!(value, NO_CONTENT);
+            counted.pages[kind] += 1;
+            *counted.values[kind].entry(value).or_insert(0) += 1;
+            counted.footprint.insert(page);
+            let before = held.insert(page, value);
+            let same = before == Some(value);
+            counted.same_content += u64::from(same && kind == 1);
+            counted.wrong_reads += u64::from(kind == 0 && before.is_some() && !same);
+        }
+    }
+    counted
+}
+
+/// Smallest share of the values that has this share of the accesses, in percent.
+fn concentration(values: &HashMap<u32, u64>, percent: f64) -> f64 {
+    let mut counts: Vec<u64> = values.values().copied().collect();
+    counts.sort_unstable_by(|a, b| b.cmp(a));
+    let needed = counts.iter().sum::<u64>() as f64 * percent / 100.0;
+    let mut sum = 0;
+    let last = counts.iter().position(|count| {
+        sum += count;
+        sum as f64 >= needed
+    });
+    (last.unwrap() + 1) as f64 / counts.len() as f64 * 100.0
+}
+
+fn near(what: &str, found: f64, wanted: f64, relative: f64) {
+    assert!((found - wanted).abs() <= wanted.abs() * relative, "{what}: {found}, wanted {wanted}");
+}
+
+/// Every statistic that the generator controls, of every recipe that comes with flashtwin. Reads come in
+/// whole extents: of `few` of them the popularity is only roughly what it should be.
+fn follows_its_recipe(name: &str, scale: f64, few: bool) {
+    let recipe = recipe(name);
+    let trace = made(name, scale, 1);
+    let counted = count(&trace);
+    let requests = (recipe.requests.count as f64 * scale).round();
+    assert_eq!(trace.len() as f64, requests, "{name}");
+    assert_eq!((counted.wrong_reads, counted.steps_back), (0, 0), "{name}");
+    let writes = trace.op.iter().filter(|&&op| op == Op::Write).count() as f64;
+    assert!((writes - requests * recipe.requests.write_percent / 100.0).abs() <= 1.0, "{name}: {writes}");
+    let footprint = (recipe.addresses.footprint_pages as f64 * scale).round();
+    near(&format!("{name} footprint"), counted.footprint.len() as f64, footprint, 0.02);
+    let sequential = counted.sequential as f64 / requests * 100.0;
+    near(&format!("{name} sequential"), sequential, recipe.requests.sequential_percent, 0.04);
+    let Some(unique) = recipe.writes.unique_percent else { return };
+    let [values_read, values_written] = &counted.values;
+    let share = |kind: usize| counted.values[kind].len() as f64 / counted.pages[kind] as f64 * 100.0;
+    near(&format!("{name} unique writes"), share(1), unique, 0.001);
+    if requests - writes > 5000.0 {
+        near(
+            &format!("{name} unique reads"),
+            share(0),
+            recipe.reads.unique_percent,
+            if few { 0.05 } else { 0.01 },
+        );
+        if let Some((accesses, values)) = recipe.reads.popularity {
+            near(
+                &format!("{name} popular reads"),
+                concentration(values_read, accesses),
+                values,
+                if few { 0.3 } else { 0.06 },
+            );
+        }
+    }
+    if let Some((accesses, values)) = recipe.writes.popularity {
+        near(&format!("{name} popular writes"), concentration(values_written, accesses), values, 0.03);
+    }
+    let same = counted.same_content as f64 / counted.pages[1] as f64 * 100.0;
+    // Where none are asked for, a popular value may still meet itself by chance.
+    let more = same - recipe.writes.same_content_percent;
+    assert!(more > -0.05 * same && more < 0.2, "{name}: {same} % of writes bring what the page holds");
+}
+
+#[test]
+fn every_recipe_makes_what_it_says() {
+    for name in workload_names() {
+        let requests = recipe(name).requests.count;
+        follows_its_recipe(name, 40_000.0 / requests as f64, true);
+    }
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn every_recipe_makes_what_it_says_at_length() {
+    for name in workload_names() {
+        let requests = recipe(name).requests.count;
+        follows_its_recipe(name, (2_000_000.0 / requests as f64).min(1.0), false);
+    }
+}
+
+#[test]
+fn the_seed_and_nothing_else_makes_the_difference() {
+    for name in ["rr-ssd/webvm", "ca-ssd/hm", "ds-ftl/webmail"] {
+        let trace = made(name, 0.002, 7);
+        assert_eq!(trace.digest(), made(name, 0.002, 7).digest(), "{name}");
+        assert_ne!(trace.digest(), made(name, 0.002, 8).digest(), "{name}");
+    }
+    // Known bytes: a generator that changes must say so.
+    assert_eq!(made("rr-ssd/webvm", 0.001, 0).digest(), KNOWN);
+}
+
+const KNOWN: &str = "a2649e8fbbb38c448817a9ba4e1a0f62";
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("flashtwin-synthetic-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn open(path: &Path) -> Trace {
+    Trace::open(&Source::File(path.to_owned()), &OpenOptions::default(), &()).unwrap()
+}
+
+#[test]
+fn a_file_written_as_it_is_made_holds_the_same_trace_with_one_thread_or_two() {
+    let folder = Folder::new("threads");
+    // Longer than two batches of rows.
+    let (recipe, scale) = (recipe("ca-ssd/hm"), 0.05);
+    let paths = [folder.0.join("one.parquet"), folder.0.join("two.parquet")];
+    for (path, threaded) in paths.iter().zip([false, true]) {
+        let made = synthesize_parquet(&recipe, "hm", (scale, 3), path, threaded, &()).unwrap();
+        assert_eq!(made, 555_500);
+    }
+    assert!(std::fs::read(&paths[0]).unwrap() == std::fs::read(&paths[1]).unwrap());
+    let (read, whole) = (open(&paths[0]), made("ca-ssd/hm", scale, 3));
+    assert_eq!(read.digest(), whole.digest());
+    assert_eq!((read.volume_names, read.quality), (whole.volume_names, whole.quality));
+}
+
+/// Cancels after so many updates.
+struct Stop(AtomicU64);
+
+impl Progress for Stop {
+    fn update(&self, _done: u64, _total: u64) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+    fn cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}
+
+#[test]
+fn a_cancelled_trace_leaves_no_file() {
+    let folder = Folder::new("cancel");
+    let path = folder.0.join("hm.parquet");
+    for threaded in [false, true] {
+        let stop = Stop(AtomicU64::new(2));
+        let error =
+            synthesize_parquet(&recipe("ca-ssd/hm"), "hm", (0.1, 0), &path, threaded, &stop).unwrap_err();
+        assert_eq!(error.cause, Cause::Cancelled);
+        assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn recipes_are_read_back_as_they_are_written() {
+    for name in workload_names() {
+        let recipe = recipe(name);
+        assert_eq!(Recipe::parse(name, &recipe.to_toml().unwrap()).unwrap(), recipe, "{name}");
+    }
+}
+
+const SMALL: &str = r#"
+name = "small"
+description = "For tests."
+[requests]
+count = 20_000
+write_percent = 60.0
+sequential_percent = 50.0
+[addresses]
+footprint_pages = 9_000
+[writes]
+unique_percent = 40.0
+popularity = [50.0, 20.0]
+[reads]
+unique_percent = 50.0
+"#;
+
+/// What is wrong, where, and what to do.
+#[test]
+fn a_wrong_recipe_is_refused_with_place_cause_and_cure() {
+    let changed = |from: &str, to: &str| {
+        assert!(SMALL.contains(from));
+        parsed(&SMALL.replace(from, to)).unwrap_err().to_string()
+    };
+    assert!(parsed(SMALL).is_ok());
+    let cases = [
+        (
+            changed("count = 20_000", "cuont = 20_000"),
+            "mine.toml:5:1: unknown field `cuont`",
+            "docs/workloads.md",
+        ),
+        (changed("count = 20_000", "count = \"many\""), "mine.toml:5:9: invalid type", "docs/workloads.md"),
+        (changed("[requests]", "[requests"), "mine.toml:4:10: ", "docs/workloads.md"),
+        (changed("= 60.0", "= 160.0"), "mine.toml: requests.write_percent is 160", "from 0 to 100"),
+        (
+            changed("unique_percent = 40.0\n", ""),
+            "mine.toml: writes.unique_percent is missing",
+            "writes.zipf",
+        ),
+        (
+            changed("[50.0, 20.0]", "[90.0, 1.0]").replace("\n", " "),
+            "mine.toml: writes.popularity says that 1 % of the values have 90 % of the accesses, which \
+             writes.unique_percent rules out",
+            "it is between 75",
+        ),
+        (
+            changed("= 9_000", "= 3_000"),
+            "addresses.footprint_pages leaves no pages to write to",
+            "at least 1001 more",
+        ),
+        (
+            changed("= 9_000", "= 90_000"),
+            "addresses.footprint_pages is more than the requests reach",
+            "at least 74000 less",
+        ),
+        (
+            changed("[addresses]", "pages = [[1, 60.0], [2, 30.0]]\n[addresses]"),
+            "requests.pages has shares that sum up to 90",
+            "sum up to 100",
+        ),
+        (
+            changed("[addresses]", "pages = [[0, 100.0]]\n[addresses]"),
+            "requests.pages has a size of 0 pages",
+            "from 1 to",
+        ),
+        (changed("[reads]", "[arrivals]\nburst = 1.5\n[reads]"), "arrivals.burst is 1.5", "from 0.5 to 0.99"),
+        (
+            changed("[reads]", "[reads]\nwritten_percent = 200.0"),
+            "reads.written_percent is 200",
+            "from 0 to 100",
+        ),
+    ];
+    for (message, cause, cure) in cases {
+        assert!(message.contains(cause) && message.contains(cure), "{message}\nlacks: {cause} | {cure}");
+    }
+    for scale in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e12] {
+        let recipe = Recipe::parse("mine.toml", SMALL).unwrap();
+        assert_eq!(synthesize(&recipe, "mine.toml", scale, 0, &()).unwrap_err().cause, Cause::Argument);
+    }
+}
+
+#[test]
+fn every_recipe_can_be_made_very_small_or_of_one_kind() {
+    for name in workload_names() {
+        for requests in [1.0, 2.0, 17.0, 300.0] {
+            let recipe = recipe(name);
+            let scale = requests / recipe.requests.count as f64;
+            // Too small for its own numbers is an error, never a panic.
+            if let Ok(trace) = synthesize(&recipe, name, scale, 0, &()) {
+                assert_eq!(trace.len() as f64, requests, "{name}");
+                assert_eq!(count(&trace).wrong_reads, 0, "{name}");
+            }
+        }
+    }
+    for (percent, footprint) in [("0.0", "10_000"), ("100.0", "9_000")] {
+        let text =
+            SMALL.replace("= 60.0", &format!("= {percent}")).replace("= 9_000", &format!("= {footprint}"));
+        assert_eq!(parsed(&text).unwrap().len(), 20_000);
+    }
+}
+
+#[test]
+fn contents_by_zipf_are_as_popular_as_the_law_says() {
+    let text = SMALL
+        .replace(
+            "unique_percent = 40.0\npopularity = [50.0, 20.0]",
+            "zipf = { exponent = 0.8, values = 100 }",
+        )
+        .replace("[reads]\nunique_percent = 50.0\n", "");
+    let counted = count(&parsed(&text).unwrap());
+    let law: Vec<f64> = (1..=100).map(|rank| f64::from(rank).powf(-0.8)).collect();
+    let sum: f64 = law.iter().sum();
+    let mut counts: Vec<u64> = counted.values[1].values().copied().collect();
+    counts.sort_unstable_by(|a, b| b.cmp(a));
+    near("first", counts[0] as f64 / 12_000.0, law[0] / sum, 0.05);
+    let tenth = counts[..10].iter().sum::<u64>() as f64 / 12_000.0;
+    near("first ten", tenth, law[..10].iter().sum::<f64>() / sum, 0.03);
+    assert_eq!(counted.footprint.len(), 9_000);
+}

@@ -1,0 +1,97 @@
+"""`flashtwin workloads`: which recipes there are, one of them, and whether it makes what it promises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from flashtwin.cli._options import json_option
+from flashtwin.cli._talk import data, data_json, pairs, say, table
+from flashtwin.workloads import Achieved, Workload, workload
+from flashtwin.workloads import workloads as names
+
+
+@click.command(short_help="List the synthetic workloads, show one, or check it.")
+@click.argument("name", required=False)
+@click.option("--check", is_flag=True, help="Make a trace, measure it and show target beside achieved.")
+@click.option(
+    "--scale",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Scale of the trace that --check makes; by default one that takes seconds.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Its seed.")
+@json_option
+@click.pass_context
+def workloads(ctx: click.Context, name: str | None, check: bool, scale: float | None, seed: int, as_json: bool) -> None:
+    """List the recipes; with NAME (or a TOML file), print it; with --check, test it.
+
+    A check makes a trace from the recipe, measures it with flashtwin's own characterization, and prints
+    every published statistic beside the one achieved. Exit status 1 when one is missed by more than 5 %
+    and no contradiction between published numbers explains it.
+
+    \b
+    Example:
+      flashtwin workloads
+      flashtwin workloads ca-ssd/cello99 > mine.toml
+      flashtwin workloads ca-ssd/cello99 --check --scale 0.1
+    """
+    if name is None:
+        if check:
+            raise click.UsageError("--check needs the NAME of a workload")
+        found = {listed: workload(listed).description.split(". ", maxsplit=1)[0] for listed in names()}
+        data_json(found) if as_json else data(pairs(list(found.items())))
+        return
+    chosen = workload(name)
+    if not check:
+        data_json(chosen.recipe) if as_json else data(chosen.toml.rstrip())
+        return
+    used = chosen.check_scale() if scale is None else scale
+    achieved = chosen.check(scale=used, seed=seed)
+    if as_json:
+        data_json([_row(one) for one in achieved])
+    else:
+        _show(chosen, achieved, used, seed)
+    if any(one.verdict == "missed" for one in achieved):
+        ctx.exit(1)
+
+
+def _row(one: Achieved) -> dict[str, Any]:
+    return {
+        "metric": one.target.metric,
+        "target": one.wanted,
+        "bound": one.target.bound,
+        "achieved": one.found,
+        "error": one.error,
+        "verdict": one.verdict,
+        "source": one.target.source,
+        "conflict": one.target.conflict,
+    }
+
+
+def _show(chosen: Workload, achieved: list[Achieved], scale: float, seed: int) -> None:
+    say(f"{chosen.name} at scale {scale:.4g}, seed {seed}")
+    if not achieved:
+        data("no targets: nothing was published")
+        return
+    data(comparison(achieved))
+    for one in achieved:
+        if one.target.conflict:
+            data(f"{one.target.metric}: conflict: {one.target.conflict}")
+
+
+def comparison(achieved: list[Achieved]) -> str:
+    """Target beside achieved, as a table."""
+    header = ("statistic", "target", "achieved", "error %", "verdict")
+    return table(header, [_cells(one) for one in achieved])
+
+
+def _cells(one: Achieved) -> tuple[str, ...]:
+    wanted = ("<= " if one.target.bound == "at-most" else "") + number(one.wanted)
+    error = "-" if one.error is None else f"{100 * one.error:+.2f}"
+    return one.target.metric, wanted, "-" if one.found is None else number(one.found), error, one.verdict
+
+
+def number(value: float) -> str:
+    """A number as people read it."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"

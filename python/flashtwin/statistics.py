@@ -1,0 +1,154 @@
+"""Statistics that papers publish about workloads, taken from a characterization."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from flashtwin.characterization import Characterization
+
+#: Entries of the fingerprint cache with which CA-SSD states miss rates (section 4.1).
+CA_SSD_ENTRIES = 65_536
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A statistic."""
+
+    #: What it is, in one line.
+    meaning: str
+    #: From a characterization of a trace at a scale; None where it is undefined.
+    measure: Callable[[Characterization, float], float | None]
+    #: Whether a trace at a smaller scale has less of it.
+    scales: bool = False
+
+
+def _at(*path: str) -> Callable[[Characterization, float], float | None]:
+    """A scalar of the summary."""
+
+    def measure(found: Characterization, _: float) -> float | None:
+        value: Any = found.summary
+        for key in path:
+            if not isinstance(value, dict):
+                return None
+            value = value.get(key)
+        return None if value is None else float(value)
+
+    return measure
+
+
+def _write_percent(found: Characterization, _: float) -> float | None:
+    info = found.summary["info"]
+    accesses = float(info["reads"] + info["writes"])
+    return 100 * float(info["writes"]) / accesses if accesses else None
+
+
+def _mean_kib(found: Characterization, _: float) -> float | None:
+    info = found.summary["info"]
+    accesses = float(info["reads"] + info["writes"])
+    return float(info["read_bytes"] + info["write_bytes"]) / accesses / 1024 if accesses else None
+
+
+def _values_for_80_percent_of_reads(found: Characterization, _: float) -> float | None:
+    of_reads = (found.summary.get("popularity") or {}).get("read")
+    if of_reads is None:
+        return None
+    of_all = of_reads["contents"] / found.summary["info"]["contents"]
+    return float(of_reads["contents_for_80_percent"] * of_all)
+
+
+def _writes_on_popular_read_values(found: Characterization, scale: float) -> float | None:
+    share = _values_for_80_percent_of_reads(found, scale)
+    if share is None:
+        return None
+    rows = _rows(found, "popularity")
+    curve = [(row["value_fraction"], row["access_fraction"]) for row in rows if row["kind"] == "write_by_read_order"]
+    # Steps of the curve are finer than a thousandth of its length where it matters.
+    upto = [accesses for values, accesses in curve if values <= share / 100]
+    return 100 * upto[-1] if upto else None
+
+
+def _popular_write_misses(found: Characterization, scale: float) -> float | None:
+    reuse = (found.summary.get("value_locality") or {}).get("write", {}).get("content")
+    if reuse is None or not reuse["accesses"]:
+        return None
+    entries = max(1.0, CA_SSD_ENTRIES * scale)
+    rows = [row for row in _rows(found, "popular_miss_ratio") if row["kind"] == "write"]
+    at_most = [row["miss_fraction"] for row in rows if row["entries"] <= entries]
+    # The popular values have half of the writes; the first one of each misses in every cache.
+    first = reuse["popular_items"] / (reuse["accesses"] / 2)
+    return max(0.0, 100 * (at_most[-1] - first)) if at_most else None
+
+
+def _rows(found: Characterization, name: str) -> list[dict[str, Any]]:
+    import pyarrow
+
+    rows: list[dict[str, Any]] = pyarrow.table(found.table(name)).to_pylist()
+    return rows
+
+
+_OF_WRITES = ("value_locality", "write", "content")
+_OF_READS = ("value_locality", "read", "content")
+
+#: Every statistic that a recipe may have as a target.
+METRICS: dict[str, Metric] = {
+    "requests": Metric("number of requests", _at("info", "requests"), scales=True),
+    "write_percent": Metric("share of requests that are writes", _write_percent),
+    "mean_request_kib": Metric("mean size of a request in KiB", _mean_kib),
+    "sequential_percent": Metric(
+        "share of requests that begin where the one before ended", _at("info", "sequential_percent")
+    ),
+    "footprint_pages": Metric("distinct pages of 4 KiB accessed", _at("info", "footprint_pages"), scales=True),
+    "unique_write_percent": Metric(
+        "distinct values among pages written, of pages written", _at("info", "unique_values_write_percent")
+    ),
+    "unique_read_percent": Metric(
+        "distinct values among pages read, of pages read", _at("info", "unique_values_read_percent")
+    ),
+    "duplicate_write_percent": Metric(
+        "page writes of a value written earlier in the trace", _at("duplication", "duplicate_percent")
+    ),
+    "same_content_write_percent": Metric("page writes of what the page already holds", _at("space", "rewrite_percent")),
+    "values_for_half_of_writes_percent": Metric(
+        "smallest share of the values written that has half of the writes",
+        _at("popularity", "write", "contents_for_50_percent"),
+    ),
+    "values_for_half_of_reads_percent": Metric(
+        "smallest share of the values read that has half of the reads",
+        _at("popularity", "read", "contents_for_50_percent"),
+    ),
+    "values_for_80_percent_of_reads_percent": Metric(
+        "smallest share of all values that has 80 % of the reads", _values_for_80_percent_of_reads
+    ),
+    "write_percent_on_popular_read_values": Metric(
+        "share of page writes that go to these values", _writes_on_popular_read_values
+    ),
+    "write_entries_for_90_percent": Metric(
+        "LRU position within which 90 % of repeated writes find their value",
+        _at(*_OF_WRITES, "entries_for_90_percent_of_reaccesses"),
+        scales=True,
+    ),
+    "read_entries_for_90_percent": Metric(
+        "LRU position within which 90 % of repeated reads find their value",
+        _at(*_OF_READS, "entries_for_90_percent_of_reaccesses"),
+        scales=True,
+    ),
+    "write_memory_saved_percent": Metric(
+        "how much smaller that many entries are than all values written", _at(*_OF_WRITES, "memory_saved_percent")
+    ),
+    "popular_write_miss_percent": Metric(
+        "misses, but for first ones, of writes of the values with half of the writes; 64 K LRU entries",
+        _popular_write_misses,
+    ),
+    "first_read_percent": Metric(
+        "share of a later day's page reads whose value was never read before", _at("drift", "first_read_percent")
+    ),
+    "read_before_percent": Metric(
+        "share of a day's page reads whose value was read on the day before", _at("drift", "read_before_percent")
+    ),
+    "index_of_dispersion": Metric(
+        "variance of the requests in a second, divided by their mean",
+        _at("info", "requests_per_second", "index_of_dispersion"),
+    ),
+}

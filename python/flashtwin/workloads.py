@@ -1,0 +1,196 @@
+"""Synthetic workloads: recipes, traces made from them, and whether these are what was asked for."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from flashtwin import _core, statistics
+from flashtwin.characterization import characterize
+from flashtwin.trace import Progress, Trace
+
+Bound = Literal["equal", "at-most"]
+
+#: How far a statistic may be from its target, as a share of it.
+TOLERANCE = 0.05
+
+#: Requests that a check makes unless a scale is asked for: enough for every statistic, done in seconds.
+CHECK_REQUESTS = 400_000
+
+
+@dataclass(frozen=True)
+class Target:
+    """A statistic that a workload must have."""
+
+    #: Which one: a key of `flashtwin.statistics.METRICS`.
+    metric: str
+    #: What was published, at scale 1.
+    value: float
+    #: Where.
+    source: str
+    #: Whether it must be met or not be exceeded.
+    bound: Bound = "equal"
+    #: The other published number that it contradicts; None where there is none.
+    conflict: str | None = None
+
+
+@dataclass(frozen=True)
+class Achieved:
+    """A target beside what a trace has."""
+
+    target: Target
+    #: The target at the scale of the trace.
+    wanted: float
+    #: What was measured; None where it is undefined (of no reads, say).
+    found: float | None
+
+    @property
+    def error(self) -> float | None:
+        """How far the trace is from the target, as a share of it; None where that is undefined."""
+        if self.found is None or self.wanted == 0:
+            return None
+        return self.found / self.wanted - 1
+
+    @property
+    def verdict(self) -> Literal["met", "missed", "conflict", "undefined"]:
+        """Whether the target is met; `"conflict"` where it is not and cannot be."""
+        if self.found is None:
+            return "undefined"
+        error = self.error
+        if error is None:
+            met = self.found == self.wanted
+        else:
+            met = error <= TOLERANCE if self.target.bound == "at-most" else abs(error) <= TOLERANCE
+        return "met" if met else "conflict" if self.target.conflict else "missed"
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A workload described by a recipe. Made by `workload`."""
+
+    #: Its name among `workloads()`, or the path of its file.
+    name: str
+    #: The recipe as it is written.
+    toml: str = field(repr=False)
+
+    @cached_property
+    def recipe(self) -> dict[str, Any]:
+        """The recipe, nested as in TOML.
+
+        Raises:
+            TraceError: the text is not TOML.
+        """
+        try:
+            return tomllib.loads(self.toml)
+        except tomllib.TOMLDecodeError as error:
+            raise _core.TraceError(f"{self.name}: {error}") from error
+
+    @property
+    def description(self) -> str:
+        """What the workload is, where its numbers come from, and what is assumed."""
+        return " ".join(str(self.recipe.get("description", "")).split())
+
+    @property
+    def targets(self) -> list[Target]:
+        """What was published about it."""
+        return [Target(**target) for target in self.recipe.get("targets", [])]
+
+    def period_s(self, scale: float = 1.0) -> float:
+        """Length of the workload's day in seconds at a scale: what `replay.period_s` should be."""
+        return float(self.recipe.get("arrivals", {}).get("day_s", 86_400.0)) * scale
+
+    def check_scale(self) -> float:
+        """The scale at which `check` makes a trace unless another is asked for."""
+        return min(1.0, CHECK_REQUESTS / int(self.recipe["requests"]["count"]))
+
+    def synthesize(self, *, scale: float = 1.0, seed: int = 0, progress: Progress | None = None) -> Trace:
+        """Makes a trace; see `flashtwin.synthesize`."""
+        return Trace(_core.synthesize(self.toml, self.name, scale, seed, progress))
+
+    def write(self, path: str | Path, *, scale: float = 1.0, seed: int = 0, progress: Progress | None = None) -> int:
+        """Makes a trace as a canonical Parquet file, without holding it in memory; its number of requests."""
+        return _core.synthesize_parquet(self.toml, self.name, scale, seed, path, True, progress)
+
+    def check(self, *, scale: float | None = None, seed: int = 0) -> list[Achieved]:
+        """Makes a trace, characterizes it and puts what was measured beside the targets.
+
+        Args:
+            scale: of the trace; by default one that is done in seconds.
+            seed: of the trace.
+
+        >>> import flashtwin as ft
+        >>> [achieved.verdict for achieved in ft.workload("ca-ssd/cello99").check(scale=0.1)]
+        ['met', 'met', 'met']
+        """
+        scale = self.check_scale() if scale is None else scale
+        trace = self.synthesize(scale=scale, seed=seed)
+        found = characterize(trace, period_s=self.period_s(scale))
+        return compared(self.targets, found, scale)
+
+
+def compared(targets: list[Target], found: Any, scale: float) -> list[Achieved]:
+    """Targets beside what a characterization measured.
+
+    Raises:
+        TraceError: a target names a statistic that is not known.
+    """
+    achieved = []
+    for target in targets:
+        metric = statistics.METRICS.get(target.metric)
+        if metric is None:
+            known = ", ".join(statistics.METRICS)
+            raise _core.TraceError(f"no statistic is called '{target.metric}'; there are: {known}")
+        wanted = target.value * scale if metric.scales else target.value
+        achieved.append(Achieved(target, wanted, metric.measure(found, scale)))
+    return achieved
+
+
+def workloads() -> list[str]:
+    """Names of the recipes that come with flashtwin.
+
+    >>> import flashtwin as ft
+    >>> "rr-ssd/webvm" in ft.workloads()
+    True
+    """
+    return _core.workloads()
+
+
+def workload(name: str | Path) -> Workload:
+    """A workload, by its name among `workloads()` or the path of a recipe, which ends in `.toml`.
+
+    Raises:
+        ConfigError: no workload has this name.
+        TraceError: the file cannot be read.
+    """
+    label = str(name)
+    if not label.endswith(".toml"):
+        return Workload(label, _core.workload_toml(label))
+    try:
+        return Workload(label, Path(name).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise _core.TraceError(f"{label}: {error.strerror}; name a recipe or one of `flashtwin workloads`") from error
+    except UnicodeDecodeError as error:
+        raise _core.TraceError(f"{label}: not text in UTF-8 ({error.reason} at byte {error.start})") from error
+
+
+def synthesize(recipe: str | Path, scale: float = 1.0, seed: int = 0, *, progress: Progress | None = None) -> Trace:
+    """Makes a trace of a described kind, with contents.
+
+    Args:
+        recipe: a name among `workloads()`, or the path of a recipe (docs/workloads.md).
+        scale: multiplies requests, footprint, values and the length of the days; the rate stays.
+        seed: another one makes another trace of the same kind. Same recipe, scale and seed: same trace.
+        progress: called with requests made and requests in all, about 20 times a second.
+
+    Raises:
+        TraceError: the recipe is not one, or its numbers contradict each other; the message names the key
+            and what is possible.
+
+    >>> import flashtwin as ft
+    >>> len(ft.synthesize("rr-ssd/webvm", scale=0.001))
+    3800
+    """
+    return workload(recipe).synthesize(scale=scale, seed=seed, progress=progress)
