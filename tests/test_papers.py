@@ -21,7 +21,7 @@ from flashtwin.papers.search import CLOSE, rate_for
 ITEMS = {
     "rr-ssd": (
         "fig-1", "fig-2", "fig-3", "fig-4", "fig-5", "fig-6", "table-1", "table-3", "table-4", "table-5", "fig-9",
-        "fig-10", "fig-11", "fig-12", "fig-13", "sensitivity",
+        "fig-10", "fig-11", "fig-12", "fig-13", "sensitivity", "fair-variants",
     ),
     "ca-ssd": (
         "table-2", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7a", "fig-7b", "fig-7c", "cache-size", "fig-8", "table-3",
@@ -58,6 +58,7 @@ ITEMS = {
         (Claim("w", "q", None, 8.0, 0.0), Verdict.AGREES),
         (Claim("w", "q", 0.0, None, 0.0, "points", effect=True), Verdict.AGREES),
         (Claim("w", "q", 0.0, None, -0.4, "points", effect=True), Verdict.DISAGREES),
+        (Claim("w", "q", 0.0, None, -40.0, "points", effect=True), Verdict.DISAGREES),
     ],
 )
 def test_verdict_of_a_claim(claim: Claim, verdict: Verdict) -> None:
@@ -115,6 +116,21 @@ def test_a_peak_between_two_rates_is_looked_for() -> None:
     beyond = rate_for(45.0, gain)
     assert not beyond.met
     assert beyond.value > 30.0
+
+
+@pytest.mark.parametrize("start", [0.01, 1.0, 500.0, 1e6])
+@pytest.mark.parametrize(("target", "met"), [(20.0, True), (36.0, True), (39.9, False)])
+def test_rates_that_are_too_high_count_for_nothing(start: float, target: float, met: bool) -> None:
+    """Beyond 100 nothing is measured: up to there 38.8 can be reached."""
+    found = rate_for(target, lambda rate: 40.0 * rate / (rate + 3.0) if rate <= 100.0 else None, start)
+    assert found.met == met
+    assert found.rate <= 100.0
+    assert met or found.rate > 50.0
+
+
+def test_when_no_rate_means_anything_none_is_met() -> None:
+    found = rate_for(20.0, lambda _: None)
+    assert (found.met, found.tried) == (False, ())
 
 
 def test_every_item_of_the_papers_is_there() -> None:
@@ -202,7 +218,7 @@ def tiny() -> How:
 
 
 def patch_recipes(patch: pytest.MonkeyPatch, scratch: Path) -> None:
-    def synthesize(name: str, *, scale: float, seed: int) -> ft.Trace:
+    def synthesize(name: str, *, scale: float, seed: int, progress: Any) -> ft.Trace:
         return busy_trace(scratch / f"{name[7:]}.fiu", seed=len(name) + seed)
 
     patch.setattr(sources, "synthesizer", lambda: synthesize)

@@ -18,6 +18,9 @@ from flashtwin.presets import System, Value, system, systems
 from flashtwin.replays import compare
 from flashtwin.trace import Trace
 
+#: How much later than the last request a drive that keeps up may end, as a factor and in nanoseconds beside it.
+LATE, SLACK_NS = 1.1, 20e6
+
 
 class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it
     """The run was interrupted."""
@@ -147,14 +150,27 @@ class Stand:
         if self._stop.is_set():
             raise Stopped
 
-    def rate(self, target: float, baseline: str, bound: str) -> Found:
-        """The speed at which the bound's mean read takes `target` percent less time than the baseline's."""
+    def rate(self, target: float, baseline: str, bound: str, **sets: Value) -> Found:
+        """The speed at which the bound's mean read takes `target` percent less time than the baseline's.
 
-        def improvement(speed: float) -> float:
-            pair = self.runs({name: self.system(name, **{"replay.speed": speed}) for name in (baseline, bound)})
+        Only speeds that the baseline keeps up with: it ends at most `LATE` times as long after the first
+        request as the last one does.
+        """
+
+        def improvement(speed: float) -> float | None:
+            chosen = {name: self.system(name, **{"replay.speed": speed, **sets}) for name in (baseline, bound)}
+            pair = self.runs(chosen)
+            if not keeps_up(pair[baseline], speed):
+                return None
             return reduction(pair[baseline], pair[bound], "response.read.mean_ns") or 0.0
 
         return rate_for(target, improvement)
+
+
+def keeps_up(run: Run, speed: float) -> bool:
+    """Whether a drive is done soon after the last request has arrived."""
+    lasted, arrived = run.get("completed_ns") or 0.0, (run.get("duration_ns") or 0.0) / speed
+    return lasted <= LATE * arrived + SLACK_NS
 
 
 def reduction(baseline: Run, other: Run, what: str) -> float | None:

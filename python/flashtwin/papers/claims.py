@@ -83,7 +83,7 @@ class Claim:
     def _similar(self, value: float) -> bool:
         edges = [edge for edge in (self.low, self.high) if edge is not None]
         if self.effect:
-            return abs(value) >= EFFECT_POINTS and all(edge * value >= 0 for edge in edges)
+            return abs(value) >= EFFECT_POINTS and all(edge * value > 0 for edge in edges)
         near = min(edges, key=lambda edge: abs(edge - value))
         return near * value > 0 and 1 / FACTOR <= value / near <= FACTOR
 

@@ -11,7 +11,11 @@ CLOSE = 0.25
 #: The first rate tried is multiplied or divided by this until the target lies between two.
 STEP = 4.0
 #: Rates tried to bracket the target, and within the bracket.
-BRACKET, BISECT = 10, 10
+BRACKET, BISECT = 12, 10
+
+
+#: What a rate yields; None for one that is too high.
+Measure = Callable[[float], float | None]
 
 
 @dataclass(frozen=True)
@@ -26,63 +30,94 @@ class Found:
     tried: tuple[tuple[float, float], ...]
 
 
-def rate_for(target: float, measure: Callable[[float], float], start: float = 1.0) -> Found:
+def rate_for(target: float, measure: Measure, start: float = 1.0) -> Found:
     """The rate at which `measure`, which rises with the rate, yields the target; bisected on a logarithmic scale.
 
-    Where it rises no more before it gets there, the nearest value seen is returned as not met.
+    `measure` gives None for a rate that is too high to mean anything. Where the target is not reached below
+    that, or the values rise no more before they reach it, the nearest value seen is returned as not met.
 
     >>> rate_for(20.0, lambda rate: 40.0 * rate / (rate + 3.0)).met
     True
     """
-    seen: dict[float, float] = {}
+    tried: dict[float, float | None] = {}
 
-    def value(rate: float) -> float:
-        if rate not in seen:
-            seen[rate] = measure(rate)
-        return seen[rate]
+    def value(rate: float) -> float | None:
+        if rate not in tried:
+            tried[rate] = measure(rate)
+        return tried[rate]
 
-    if value(start) < target:
+    first = value(start)
+    if first is not None and first < target:
         _climb(target, value, start)
     else:
         _descend(target, value, start)
     for _ in range(BISECT):
+        seen = _known(tried)
         above = min((rate for rate in seen if seen[rate] >= target), default=None)
         below = max((rate for rate in seen if seen[rate] < target and rate < (above or 0.0)), default=None)
         if above is None or below is None or min(abs(known - target) for known in seen.values()) <= CLOSE:
             break
         value(math.sqrt(below * above))
-    rate = min(seen, key=lambda known: (abs(seen[known] - target), known))
-    return Found(rate, seen[rate], abs(seen[rate] - target) <= CLOSE, tuple(sorted(seen.items())))
+    seen = _known(tried)
+    rate = min(seen, key=lambda known: (abs(seen[known] - target), known), default=start)
+    nearest = seen.get(rate, 0.0)
+    return Found(rate, nearest, rate in seen and abs(nearest - target) <= CLOSE, tuple(sorted(seen.items())))
 
 
-def _climb(target: float, value: Callable[[float], float], start: float) -> None:
-    """Tries higher rates until one reaches the target, or the value has passed its peak."""
-    rate, best = start, value(start)
+def _known(tried: dict[float, float | None]) -> dict[float, float]:
+    return {rate: value for rate, value in tried.items() if value is not None}
+
+
+def _climb(target: float, value: Measure, start: float) -> None:
+    """Tries higher rates until one reaches the target, is too high, or the value has passed its peak."""
+    rate, best = start, value(start) or 0.0
     for _ in range(BRACKET):
-        rate *= STEP
-        if value(rate) >= target:
+        found = value(rate * STEP)
+        if found is None:
+            _climb_to_limit(target, value, rate, rate * STEP)
             return
-        if value(rate) < best - 2 * CLOSE:
-            _climb_peak(target, value, rate / STEP**2, rate / STEP, rate)
+        if found >= target:
             return
-        best = max(best, value(rate))
+        if found < best - 2 * CLOSE:
+            _climb_peak(target, value, rate / STEP, rate, rate * STEP)
+            return
+        rate, best = rate * STEP, max(best, found)
 
 
-def _descend(target: float, value: Callable[[float], float], start: float) -> None:
-    """Tries lower rates until one stays below the target."""
-    rate = start
+def _descend(target: float, value: Measure, start: float) -> None:
+    """Tries lower rates until one means something and stays below the target."""
+    rate, before = start, value(start)
     for _ in range(BRACKET):
         rate /= STEP
-        if value(rate) < target:
+        found = value(rate)
+        if found is not None and found < target:
+            if before is None:
+                _climb_to_limit(target, value, rate, rate * STEP)
             return
+        before = found
 
 
-def _climb_peak(target: float, value: Callable[[float], float], low: float, middle: float, high: float) -> None:
+def _climb_to_limit(target: float, value: Measure, low: float, high: float) -> None:
+    """Tries rates between one that is below the target and one that is too high."""
+    for _ in range(BISECT // 2):
+        middle = math.sqrt(low * high)
+        found = value(middle)
+        if found is not None and found >= target:
+            return
+        low, high = (low, middle) if found is None else (middle, high)
+
+
+def _climb_peak(target: float, value: Measure, low: float, middle: float, high: float) -> None:
     """Looks around a peak between two rates for a value that reaches the target."""
+
+    def known(rate: float) -> float:
+        found = value(rate)
+        return -math.inf if found is None else found
+
     for _ in range(BISECT // 2):
         left, right = math.sqrt(low * middle), math.sqrt(middle * high)
-        best = max((middle, left, right), key=value)
-        if value(best) >= target:
+        best = max((middle, left, right), key=known)
+        if known(best) >= target:
             return
         if best == left:
             middle, high = left, middle

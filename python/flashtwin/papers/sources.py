@@ -105,8 +105,8 @@ def _from_recipe(recipe: str, scale: float, seed: int) -> Source:
         )
     key = hashlib.sha256(json.dumps(["synthetic", recipe, scale, seed]).encode()).hexdigest()
 
-    def make(_: Progress | None) -> Trace:
-        trace: Trace = synthesize(recipe, scale=scale, seed=seed)
+    def make(progress: Progress | None) -> Trace:
+        trace: Trace = synthesize(recipe, scale=scale, seed=seed, progress=progress)
         return trace
 
     return Source("synthetic", f"recipe {recipe}", key, scale, make)

@@ -14,11 +14,12 @@ from flashtwin.presets import Value
 READ, ALL = "response.read.mean_ns", "response.all.mean_ns"
 
 
-def matched(stand: Stand) -> Found:
+def matched(stand: Stand, **sets: Value) -> Found:
     """The one free parameter: the speed at which Oracle's read improvement is the published one."""
-    if "rate" not in stand.memo:
-        stand.memo["rate"] = stand.rate(published.ORACLE[stand.name][0], "ca-ssd", "oracle")
-    found: Found = stand.memo["rate"]
+    key = f"rate {sorted(sets.items())}"
+    if key not in stand.memo:
+        stand.memo[key] = stand.rate(published.ORACLE[stand.name][0], "ca-ssd", "oracle", **sets)
+    found: Found = stand.memo[key]
     return found
 
 

@@ -185,9 +185,7 @@ def measure_fig_4(stand: Stand) -> Facts:
 def judge_fig_4(facts: Mapping[str, Facts]) -> Outcome:
     """Shares of values and of writes at 80 % of the reads."""
     claims = [
-        number(
-            name, "values with 80 % of the reads", published.POPULAR_VALUES[name], facts.get(name, {}).get("of_read")
-        )
+        number(name, "values with 80 % of the reads", published.POPULAR_VALUES[name], facts.get(name, {}).get("values"))
         for name in FIU
     ]
     limit = published.POPULAR_WRITES_WEBVM
