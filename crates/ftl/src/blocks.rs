@@ -72,10 +72,13 @@ const NO_BLOCK: u32 = u32::MAX;
 
 /// Where a word's partition begins, and its erase count.
 const PARTITION_AT: u32 = 34;
-const ERASES_AT: u32 = 39;
+const ERASES_AT: u32 = 40;
+
+/// Stands for a partition where the pages of a block are not data.
+pub(crate) const APART: u8 = 63;
 
 /// One block packed into a word of zeroed memory: valid pages (16 bits), written pages (16), state (2),
-/// partition (5) and erase count (25), so that touching a block costs one cache line and an untouched
+/// partition (6) and erase count (24), so that touching a block costs one cache line and an untouched
 /// block costs no memory.
 #[derive(Clone, Copy)]
 struct Word(u64);
@@ -99,7 +102,7 @@ impl Word {
     }
 
     fn partition(self) -> u8 {
-        (self.0 >> PARTITION_AT & 31) as u8
+        (self.0 >> PARTITION_AT & 63) as u8
     }
 
     fn erases(self) -> u32 {
@@ -163,6 +166,8 @@ struct Plane {
     /// Erased blocks.
     recycled: FreeBlocks,
     valid_pages: u32,
+    /// Valid pages that are not data: they are in neither that number nor the chip's.
+    pages_apart: u32,
 }
 
 /// The physical side of the tables.
@@ -199,7 +204,7 @@ impl Blocks {
     ) -> Self {
         let streams = Stream::count(partitions, wear.levels());
         let planes = (0..geometry.planes())
-            .map(|_| Plane { fresh: 0, recycled: FreeBlocks::default(), valid_pages: 0 })
+            .map(|_| Plane { fresh: 0, recycled: FreeBlocks::default(), valid_pages: 0, pages_apart: 0 })
             .collect();
         let active_shift = streams.next_power_of_two().ilog2();
         Self {
@@ -225,6 +230,11 @@ impl Blocks {
     /// free block for garbage collection to start with.
     pub(crate) fn plane_limit_of(geometry: &Geometry, streams: u32) -> u64 {
         u64::from(geometry.blocks_per_plane.saturating_sub(streams + 1)) * u64::from(geometry.pages_per_block)
+    }
+
+    /// Another limit for the pages of valid data that one plane takes.
+    pub(crate) fn set_plane_limit(&mut self, pages: u64) {
+        self.plane_limit = pages;
     }
 
     /// Pages of valid data that one plane of this device can hold.
@@ -292,13 +302,10 @@ impl Blocks {
         self.owner[ppn as usize].checked_sub(1)
     }
 
-    fn open(&mut self, plane: u32, stream: Stream) -> u32 {
+    /// A free block of a plane, the next one or the most `worn` one; [`NO_BLOCK`] if there is none.
+    fn take_free(&mut self, plane: u32, worn: bool) -> u32 {
         let state = &mut self.planes[plane as usize];
-        // Cold data are to lie still where wear is highest.
-        let worn = match stream.levels(self.partitions) {
-            true => state.recycled.take_last(),
-            false => None,
-        };
+        let worn = if worn { state.recycled.take_last() } else { None };
         // A fresh block was erased less often than any recycled one.
         let block = match worn {
             Some(block) => block,
@@ -311,7 +318,15 @@ impl Blocks {
                 None => return NO_BLOCK,
             },
         };
-        let index = self.geometry.block_index_of(plane, block);
+        self.geometry.block_index_of(plane, block)
+    }
+
+    fn open(&mut self, plane: u32, stream: Stream) -> u32 {
+        // Cold data are to lie still where wear is highest.
+        let index = self.take_free(plane, stream.levels(self.partitions));
+        if index == NO_BLOCK {
+            return NO_BLOCK;
+        }
         let at = self.active_at(plane, stream);
         self.active[at] = index;
         self.table.open(index, stream.partition(self.partitions));
@@ -378,6 +393,40 @@ impl Blocks {
         Some(block)
     }
 
+    /// Opens a block for pages that are not data. It belongs to no stream and stays open to its
+    /// end: no victim selection ever sees it.
+    pub(crate) fn open_apart(&mut self, plane: u32) -> Option<u32> {
+        let block = self.take_free(plane, false);
+        if block == NO_BLOCK {
+            return None;
+        }
+        self.table.open(block, APART);
+        Some(block)
+    }
+
+    /// The next page of a block opened apart, now owned by `owner`, and whether it was the last one.
+    pub(crate) fn program_apart(&mut self, block: u32, owner: u32) -> (Ppn, bool) {
+        let written = self.table.written(block);
+        let ppn = self.geometry.page_of_block(block, written);
+        self.owner[ppn as usize] = owner + 1;
+        self.table.words[block as usize] += 1 | 1 << 16;
+        self.planes[self.geometry.plane(ppn) as usize].pages_apart += 1;
+        (ppn, written + 1 == self.geometry.pages_per_block)
+    }
+
+    /// A page of a block opened apart is outdated.
+    pub(crate) fn invalidate_apart(&mut self, ppn: Ppn) {
+        debug_assert!(self.owner[ppn as usize] != 0, "invalidated twice: {ppn}");
+        self.owner[ppn as usize] = 0;
+        self.table.words[self.geometry.block_index(ppn) as usize] -= 1;
+        self.planes[self.geometry.plane(ppn) as usize].pages_apart -= 1;
+    }
+
+    /// Valid pages that are not data.
+    pub(crate) fn pages_apart(&self) -> u64 {
+        self.planes.iter().map(|plane| u64::from(plane.pages_apart)).sum()
+    }
+
     /// Takes the next victim of a plane.
     pub(crate) fn choose_victim(&mut self, plane: u32) -> Option<u32> {
         let block = self.victims.choose(plane, &self.table)?;
@@ -402,6 +451,16 @@ impl Blocks {
             Some(levelling) => levelling.collected(plane),
             None => {}
         }
+        self.free(block, plane);
+    }
+
+    /// The same for a block that was opened apart.
+    pub(crate) fn erase_apart(&mut self, block: u32) {
+        debug_assert_eq!(self.table.valid(block), 0);
+        self.free(block, self.geometry.plane_of_block(block));
+    }
+
+    fn free(&mut self, block: u32, plane: u32) {
         let erases = self.table.erases(block) + 1;
         self.table.words[block as usize] = u64::from(erases) << ERASES_AT;
         let number = self.geometry.block_in_plane(block);
@@ -437,7 +496,9 @@ impl Blocks {
     /// Partition and valid pages of every block that holds pages.
     pub(crate) fn held(&self) -> impl Iterator<Item = (u8, u32)> {
         let words = self.table.words.iter().map(|&word| Word(word));
-        words.filter(|word| word.written() > 0).map(|word| (word.partition(), word.valid()))
+        words
+            .filter(|word| word.written() > 0 && word.partition() != APART)
+            .map(|word| (word.partition(), word.valid()))
     }
 
     /// Compares every count with the owners it summarises.
@@ -476,11 +537,10 @@ impl Blocks {
                 let listed = self.free_blocks(plane);
                 return Err(format!("plane {plane} lists {listed} free blocks, {free} are erased"));
             }
-            if plane_valid != self.planes[plane as usize].valid_pages {
-                return Err(format!(
-                    "plane {plane} counts {} valid pages, {plane_valid} have owners",
-                    self.planes[plane as usize].valid_pages
-                ));
+            let counted = &self.planes[plane as usize];
+            let counted = counted.valid_pages + counted.pages_apart;
+            if plane_valid != counted {
+                return Err(format!("plane {plane} counts {counted} valid pages, {plane_valid} have owners"));
             }
         }
         Ok(())

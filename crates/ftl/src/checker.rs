@@ -61,6 +61,11 @@ impl Checker {
         self.truth.get(&lpn).map(|&value| value as u32)
     }
 
+    /// What a page holds.
+    pub(crate) fn stored(&self, ppn: Ppn) -> Option<u64> {
+        self.stored.get(&ppn).copied()
+    }
+
     /// A page of a partition is programmed: its block must hold pages of no other.
     pub(crate) fn program(&mut self, ppn: Ppn, partition: u8, value: u64) -> Result<(), FtlError> {
         self.flash.program(&self.geometry, ppn).map_err(|rule| broken(rule.to_string()))?;
@@ -126,6 +131,7 @@ impl Ftl {
     /// [`FtlError::Broken`] naming the first thing that does not hold.
     pub fn audit(&self) -> Result<(), FtlError> {
         self.blocks.audit().map_err(broken)?;
+        self.audit_tables().map_err(broken)?;
         match &self.map {
             Map::Page(map) => {
                 self.audit_pages((0..map.len()).map(|lpn| (lpn, lpn, map.get(lpn))))?;

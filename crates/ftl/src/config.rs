@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::allocation::{AllocationPolicy, Order};
 use crate::blocks::Stream;
 use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm};
+use crate::mapping::CacheBytes;
+pub use crate::mapping::MappingCacheConfig;
 use crate::partition::PartitionConfig;
 use crate::redirection::RedirectionPolicy;
 use crate::replication::degree::DegreePolicy;
@@ -23,6 +25,8 @@ pub struct FtlConfig {
     /// How logical pages find their physical page: `page` (LPN -> PPN) or `content`
     /// (LPN -> VPN -> PPN, equal contents share a page; CA-SSD paper, RR-SSD paper III.B).
     pub mapping: MappingForm,
+    /// Mapping tables on flash, and what of them is in RAM.
+    pub mapping_cache: MappingCacheConfig,
     /// Where host pages are written.
     pub allocation: AllocationConfig,
     /// Garbage collection.
@@ -121,19 +125,19 @@ pub enum Entries {
     Unlimited,
 }
 
-mod unlimited {
+pub(crate) mod unlimited {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-    pub(super) fn serialize<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str("unlimited")
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
         let text = String::deserialize(deserializer)?;
         if text == "unlimited" {
             return Ok(());
         }
-        Err(D::Error::custom("expected a number of entries or \"unlimited\""))
+        Err(D::Error::custom("expected a whole number or \"unlimited\""))
     }
 }
 
@@ -316,6 +320,40 @@ impl FtlConfig {
         }
     }
 
+    /// Checks the cache of mapping tables.
+    fn check_tables(&self, geometry: &Geometry) -> Result<(), RangeError> {
+        let MappingCacheConfig { bytes, checkpoint_s } = self.mapping_cache;
+        // Up to a century, so that it is a number of nanoseconds.
+        if !(0.0..=3.2e9).contains(&checkpoint_s) {
+            return Err((
+                "mapping_cache.checkpoint_s",
+                checkpoint_s.to_string(),
+                "0 (never) or a number of seconds up to 3.2e9",
+            ));
+        }
+        match bytes {
+            CacheBytes::Limited(few) if few < u64::from(geometry.page_bytes) => {
+                return Err((
+                    "mapping_cache.bytes",
+                    few.to_string(),
+                    "at least one page of the device (nand.page_bytes), or \"unlimited\"",
+                ));
+            }
+            _ => {}
+        }
+        if self.mapping_cache.is_on()
+            && self.mapping == MappingForm::Content
+            && self.dedup.tables == TableForm::Inverted
+        {
+            return Err((
+                "dedup.tables",
+                "inverted".into(),
+                "\"two-level\", or ftl.mapping_cache.bytes = \"unlimited\" and no checkpoints (inverted tables stay in RAM)",
+            ));
+        }
+        Ok(())
+    }
+
     /// Checks numbers and relations between keys.
     ///
     /// # Errors
@@ -380,6 +418,7 @@ impl FtlConfig {
             ));
         }
         self.dedup.check(replicates)?;
+        self.check_tables(geometry)?;
         if replicates && geometry.chips() > 256 {
             return Err(("replication.policy", policy, "a device of at most 256 chips"));
         }

@@ -60,6 +60,51 @@ pub struct Counters {
     pub gc_updates_two_level: u64,
     /// The same with inverted tables; replicas aside, which they cannot hold.
     pub gc_updates_inverted: u64,
+    /// What pages of the mapping tables on flash cost.
+    pub mapping: MappingCounts,
+}
+
+/// Uses of pages of the mapping tables, and their traffic between flash and RAM; zeros where all
+/// tables are in RAM and never written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MappingCounts {
+    /// Uses of pages that were in RAM, or that nothing was ever written to.
+    pub hits: u64,
+    /// Uses of pages that had to be read.
+    pub misses: u64,
+    /// Changed pages written because they gave way to others.
+    pub written_back: u64,
+    /// Pages read, changed and written because collection had moved pages that they point to.
+    pub gc_updates: u64,
+    /// Pages written by checkpoints.
+    pub checkpointed: u64,
+    /// Checkpoints that wrote something.
+    pub checkpoints: u64,
+    /// Translation pages moved by collection of their own blocks.
+    pub moved: u64,
+    /// Blocks of translation pages erased.
+    pub erases: u64,
+}
+
+impl MappingCounts {
+    fn since(&self, before: &Self) -> Self {
+        Self {
+            hits: self.hits - before.hits,
+            misses: self.misses - before.misses,
+            written_back: self.written_back - before.written_back,
+            gc_updates: self.gc_updates - before.gc_updates,
+            checkpointed: self.checkpointed - before.checkpointed,
+            checkpoints: self.checkpoints - before.checkpoints,
+            moved: self.moved - before.moved,
+            erases: self.erases - before.erases,
+        }
+    }
+
+    /// Uses of pages in RAM / uses; `None` when there were none.
+    pub fn hit_ratio(&self) -> Option<f64> {
+        let uses = self.hits + self.misses;
+        (uses > 0).then(|| self.hits as f64 / uses as f64)
+    }
 }
 
 impl Counters {
@@ -95,6 +140,7 @@ impl Counters {
             blocks_levelled: self.blocks_levelled - before.blocks_levelled,
             gc_updates_two_level: self.gc_updates_two_level - before.gc_updates_two_level,
             gc_updates_inverted: self.gc_updates_inverted - before.gc_updates_inverted,
+            mapping: self.mapping.since(&before.mapping),
         }
     }
 

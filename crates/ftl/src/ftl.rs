@@ -12,7 +12,9 @@ use crate::dedup::{FingerprintStore, OutOfLinePolicy, Sampling, TableForm};
 use crate::error::FtlError;
 use crate::gc::Collector;
 use crate::jobs::Jobs;
-use crate::mapping::{ContentMap, History, InvertedMap, NO_CONTENT, NO_VPN, PageMap, Released};
+use crate::mapping::{
+    ContentMap, History, InvertedMap, Layout, NO_CONTENT, NO_VPN, PageMap, Paging, Released,
+};
 use crate::op::{Cause, FlashOp, LoadView, OpKind, ReadOutcome, ReadTarget, WriteOutcome};
 use crate::partition::PartitionAssignment;
 use crate::redirection::Redirection;
@@ -53,6 +55,8 @@ pub(crate) enum Background {
 pub struct Ftl {
     pub(crate) blocks: Blocks,
     pub(crate) map: Map,
+    /// Where tables are on flash.
+    pub(crate) paging: Option<Box<Paging>>,
     pub(crate) collector: Collector,
     allocation: Box<dyn Allocation>,
     redirection: Box<dyn Redirection>,
@@ -100,7 +104,7 @@ impl Ftl {
             config.mapping == MappingForm::Content && config.dedup.out_of_line == OutOfLinePolicy::Unhashed;
         let replicates = config.replication.policy != ReplicationPolicy::None;
         let spreads = config.spread.policy == SpreadPolicy::Duplicates;
-        Self {
+        let mut ftl = Self {
             blocks: Blocks::new(
                 geometry,
                 config.partitions(),
@@ -108,6 +112,7 @@ impl Ftl {
                 config.gc.victim.build(config.gc.choices, geometry, seed),
             ),
             map,
+            paging: None,
             collector: Collector::new(&config.gc, geometry),
             allocation: config.allocation.build(geometry),
             redirection: config.redirection.policy.build(),
@@ -123,7 +128,13 @@ impl Ftl {
             checker: None,
             saturation: geometry.chips().saturating_sub(1).clamp(1, 255) as u8,
             peak: Peak::default(),
+        };
+        if config.mapping_cache.is_on() {
+            // Addresses without gaps, until somebody tells of others.
+            let layout = Layout::new(config.mapping, geometry, (0..footprint_pages).map(u64::from));
+            ftl.set_tables(config, geometry, layout);
         }
+        ftl
     }
 
     fn content_tables(config: &FtlConfig, geometry: &Geometry, footprint_pages: u32, contents: u32) -> Map {
@@ -140,9 +151,11 @@ impl Ftl {
     }
 
     /// Logical pages that a device can hold under such a controller: one page of the room is
-    /// kept for the write that replaces another.
+    /// kept for the write that replaces another. Where tables are on flash and addresses have gaps,
+    /// [`Ftl::lay_out_tables`] may say less.
     pub fn capacity_pages(config: &FtlConfig, geometry: &Geometry) -> u64 {
-        let limit = Blocks::plane_limit_of(geometry, config.streams());
+        let kept = config.reserved_blocks(geometry) - 1;
+        let limit = Blocks::plane_limit_of(geometry, kept);
         (limit * u64::from(geometry.planes())).saturating_sub(1)
     }
 
@@ -262,6 +275,9 @@ impl Ftl {
 
     /// Serves a page read. Orders nothing by itself; [`Ftl::begin_jobs`] does what follows from it.
     pub fn read(&mut self, lpn: u32, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
+        if self.paging.is_some() {
+            self.look_up_read(lpn)?;
+        }
         let (new_value, replicated) = match &mut self.map {
             Map::Page(_) => (false, self.spreader.as_ref().is_some_and(|s| !s.twins.choices(lpn).is_empty())),
             Map::Content(map) => match map.vpn_of(lpn) {
@@ -321,6 +337,21 @@ impl Ftl {
     /// verification is on and finds the tables wrong.
     #[inline]
     pub fn write(
+        &mut self,
+        page: Host,
+        partial: bool,
+        loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<WriteOutcome, FtlError> {
+        if self.paging.is_some() {
+            return self.write_paged(page, partial, loads, ops);
+        }
+        self.write_mapped(page, partial, loads, ops)
+    }
+
+    /// Serves a page write, the tables being at hand.
+    #[inline]
+    pub(crate) fn write_mapped(
         &mut self,
         page: Host,
         partial: bool,
@@ -415,11 +446,12 @@ impl Ftl {
             }
             Some(Background::Copied) | None => {}
         }
-        Ok(())
+        self.settle_tables(ops)
     }
 
-    /// Forgets a logical page.
+    /// Forgets a logical page. What that changes in tables on flash, [`Ftl::begin_jobs`] sees to.
     pub fn trim(&mut self, lpn: u32) {
+        self.touch_lpn(lpn);
         if let Some(checker) = &mut self.checker {
             checker.trim(lpn);
         }
@@ -548,10 +580,15 @@ impl Ftl {
             checker.copy(from, to, partition)?;
         }
         self.moved(owner, from, to)?;
+        match &self.map {
+            Map::Content(_) => self.touch_vpn(owner),
+            Map::Page(_) | Map::Inverted(_) => self.touch_lpn(lpn),
+        }
         self.blocks.invalidate(from);
         self.counters.host_pages_written += 1;
         self.counters.programs[Cause::Host as usize] += 1;
         self.collect_behind(plane, ops)?;
+        self.settle_tables(ops)?;
         Ok(Some(to))
     }
 

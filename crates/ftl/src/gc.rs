@@ -133,10 +133,14 @@ impl Ftl {
                 ops,
             )?;
             self.moved(owner, from, to)?;
+            self.entry_moved(owner, plane);
             self.blocks.invalidate(from);
         }
         self.collector.victims[plane as usize] = None;
         self.blocks.erase(victim.block, victim.levelled);
+        if let Some(paging) = &mut self.paging {
+            paging.victim_done(plane);
+        }
         self.order(
             FlashOp { kind: OpKind::Erase, ppn: first, source: NO_PPN, cause, urgent, job: NO_JOB },
             ops,

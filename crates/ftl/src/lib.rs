@@ -32,14 +32,14 @@ pub mod wear;
 
 pub use blocks::BlockTable;
 pub use config::{
-    AllocationConfig, BackgroundConfig, DedupConfig, Entries, FtlConfig, GcConfig, MappingForm, RangeError,
-    RedirectionConfig, ReplicationConfig, ReplicationPolicy, SpreadConfig,
+    AllocationConfig, BackgroundConfig, DedupConfig, Entries, FtlConfig, GcConfig, MappingCacheConfig,
+    MappingForm, RangeError, RedirectionConfig, ReplicationConfig, ReplicationPolicy, SpreadConfig,
 };
-pub use counters::{Counters, TableSizes};
+pub use counters::{Counters, MappingCounts, TableSizes};
 pub use error::FtlError;
 pub use figures::{PartitionSize, PlaneContents};
 pub use ftl::{Ftl, Host, Peak};
-pub use mapping::NO_VPN;
+pub use mapping::{CacheBytes, Lookup, NO_VPN, PagingSizes};
 pub use op::{Cause, FlashOp, LoadView, NO_JOB, OpKind, ReadOutcome, ReadTarget, WriteOutcome};
 pub use partition::{PartitionConfig, PartitionPolicy};
 pub use prefetch::prefetch;

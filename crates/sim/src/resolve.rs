@@ -203,7 +203,7 @@ fn check(config: Config) -> Result<Resolved, ConfigError> {
     positive("replay.speed", config.replay.speed)?;
     positive("replay.period_s", config.replay.period_s)?;
     check_engine(&config.engine, device.geometry.planes_per_die)?;
-    let least = config.ftl.streams() + 2;
+    let least = config.ftl.reserved_blocks(&device.geometry) + 1;
     if config.nand.blocks_per_plane < least {
         let cure = match config.ftl.partitions() {
             1 => "",

@@ -82,6 +82,16 @@ impl Controller for Ftl {
     fn begin_jobs(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), flashtwin_ftl::FtlError> {
         Ftl::begin_jobs(self, ops)
     }
+    #[inline]
+    fn take_lookups(&mut self, lookups: &mut Vec<flashtwin_ftl::Lookup>) {
+        Ftl::take_lookups(self, lookups);
+    }
+    fn pages_tables(&self) -> bool {
+        Ftl::pages_tables(self)
+    }
+    fn checkpoint(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), flashtwin_ftl::FtlError> {
+        Ftl::checkpoint(self, ops)
+    }
     fn job_done(
         &mut self,
         job: u32,
@@ -147,24 +157,28 @@ fn check_fit(trace: &PageTrace, resolved: &Resolved) -> Result<(), SimError> {
         ))
         .into());
     }
-    let capacity = Ftl::capacity_pages(&config.ftl, geometry);
+    check_room(trace, resolved, Ftl::capacity_pages(&config.ftl, geometry))
+}
+
+fn check_room(trace: &PageTrace, resolved: &Resolved, capacity: u64) -> Result<(), SimError> {
+    let config = &resolved.config;
+    let geometry = &resolved.device.geometry;
     let footprint = u64::from(trace.footprint_pages());
-    if footprint > capacity {
-        let gib = |pages: u64| pages as f64 * f64::from(config.nand.page_bytes) / (1u64 << 30) as f64;
-        let per_plane =
-            footprint.div_ceil(u64::from(geometry.planes()) * u64::from(geometry.pages_per_block));
-        return Err(ConfigError(format!(
-            "the device is smaller than the footprint: {} touches {footprint} pages ({:.2} GiB), '{}' holds {capacity} \
-             ({:.2} GiB without its reserve): set nand.blocks_per_plane to {} or more, or take a larger device",
-            trace.name,
-            gib(footprint),
-            config.device,
-            gib(capacity),
-            per_plane + u64::from(config.ftl.streams()) + 1 + per_plane / 14
-        ))
-        .into());
+    if footprint <= capacity {
+        return Ok(());
     }
-    Ok(())
+    let gib = |pages: u64| pages as f64 * f64::from(config.nand.page_bytes) / (1u64 << 30) as f64;
+    let per_plane = footprint.div_ceil(u64::from(geometry.planes()) * u64::from(geometry.pages_per_block));
+    Err(ConfigError(format!(
+        "the device is smaller than the footprint: {} touches {footprint} pages ({:.2} GiB), '{}' holds {capacity} \
+         ({:.2} GiB without its reserve): set nand.blocks_per_plane to {} or more, or take a larger device",
+        trace.name,
+        gib(footprint),
+        config.device,
+        gib(capacity),
+        per_plane + u64::from(config.ftl.reserved_blocks(geometry)) + per_plane / 14
+    ))
+    .into())
 }
 
 struct Replay<'a> {
@@ -189,6 +203,8 @@ impl<'a> Replay<'a> {
         if config.ftl.partition.policy == PartitionPolicy::Offline {
             ftl.assign_partitions(offline_partitions(trace, config.ftl.partitions()));
         }
+        // Where addresses have gaps, tables on flash take more room than those of a full device.
+        check_room(trace, resolved, ftl.lay_out_tables(&config.ftl, &trace.lpn_address))?;
         if config.verify {
             ftl.verify();
         }
@@ -197,7 +213,11 @@ impl<'a> Replay<'a> {
         // Spreading hashes pages while they wait in RAM, which costs the write nothing.
         let hashes = config.ftl.mapping == flashtwin_ftl::MappingForm::Content;
         let metrics = Metrics::new(geometry.chips());
-        let engine = Engine::new(ftl, metrics, &resolved.device, &config.engine, flash, hashes);
+        let mut engine = Engine::new(ftl, metrics, &resolved.device, &config.engine, flash, hashes);
+        let checkpoint_s = config.ftl.mapping_cache.checkpoint_s;
+        if checkpoint_s > 0.0 {
+            engine.checkpoint_every((checkpoint_s * 1e9) as u64);
+        }
         Ok(Self {
             trace,
             resolved,

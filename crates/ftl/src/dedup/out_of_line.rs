@@ -163,6 +163,8 @@ impl Ftl {
             NO_VPN => map.enter(page.vpn),
             known => {
                 self.counters.duplicates_out_of_line += 1;
+                self.touch_lpn(page.lpn);
+                self.touch_vpn(known);
                 self.point_content(page.lpn, known);
             }
         }

@@ -1,11 +1,14 @@
 //! From logical pages to physical ones.
 
+mod cache;
 mod content_map;
 mod history;
 mod inverted;
 mod page_map;
 mod replica_sets;
 
+pub use cache::{CacheBytes, Lookup, MappingCacheConfig, PagingSizes};
+pub(crate) use cache::{Layout, Paging};
 pub(crate) use content_map::{ContentMap, Released};
 pub(crate) use history::History;
 pub(crate) use inverted::InvertedMap;

@@ -45,13 +45,15 @@ impl Wanted {
 }
 
 impl Ftl {
-    /// Begins the background jobs that the reads so far have earned: reads of the pages to be copied.
-    /// To be called after each read.
+    /// Begins the background jobs that the reads so far have earned: reads of the pages to be copied;
+    /// where tables are on flash, writes those of their pages that gave way. To be called after each
+    /// read, and after trims.
     ///
     /// # Errors
     /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
     #[inline]
     pub fn begin_jobs(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        self.settle_tables(ops)?;
         match &self.replicator {
             Some(replicator) if !replicator.wanted.earned.is_empty() => self.begin_copies(ops),
             _ => Ok(()),

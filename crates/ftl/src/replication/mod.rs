@@ -153,7 +153,7 @@ impl Ftl {
         if let Map::Content(map) = &mut self.map {
             map.reset_popularity();
         }
-        Ok(())
+        self.settle_tables(ops)
     }
 
     fn replicate(&mut self, replicator: &mut Replicator, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
@@ -211,6 +211,7 @@ impl Ftl {
         if let Some(ppn) = dropped {
             self.blocks.invalidate(ppn);
             self.counters.replicas_dropped += 1;
+            self.touch_vpn(vpn);
         }
     }
 
@@ -332,6 +333,7 @@ impl Ftl {
         let from = map.home(vpn);
         map.add_replica(vpn, level, to);
         self.counters.replicas_made += 1;
+        self.touch_vpn(vpn);
         self.note_peak();
         let cause = Cause::Replica;
         let kind = OpKind::Program;

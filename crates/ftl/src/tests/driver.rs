@@ -11,14 +11,14 @@ use crate::replication::placement::PlacementPolicy;
 use crate::spread::{SpreadConfig, SpreadPolicy};
 use crate::victim::VictimPolicy;
 use crate::{
-    Entries, FlashOp, Ftl, FtlConfig, FtlError, Host, LoadView, MappingForm, NO_JOB, ReplicationPolicy, Rng,
-    WearPolicy, WriteOutcome,
+    CacheBytes, Entries, FlashOp, Ftl, FtlConfig, FtlError, Host, LoadView, Lookup, MappingCacheConfig,
+    MappingForm, NO_JOB, ReplicationPolicy, Rng, WearPolicy, WriteOutcome,
 };
 
 /// Channels, chips a channel, dies a chip, planes a die, blocks a plane, pages a block.
-pub(super) type Levels = [u32; 6];
+pub(crate) type Levels = [u32; 6];
 
-pub(super) fn geometry(levels: Levels) -> Geometry {
+pub(crate) fn geometry(levels: Levels) -> Geometry {
     let [channels, chips, dies, planes, blocks, pages] = levels;
     Geometry::new([
         ("channels", channels),
@@ -27,7 +27,8 @@ pub(super) fn geometry(levels: Levels) -> Geometry {
         ("planes_per_die", planes),
         ("blocks_per_plane", blocks),
         ("pages_per_block", pages),
-        ("page_bytes", 4096),
+        // Few entries a page of the tables.
+        ("page_bytes", 64),
     ])
     .unwrap()
 }
@@ -47,6 +48,8 @@ pub(super) struct Options {
     /// Share of operations on the first tenth of the pages.
     pub(super) hot_percent: u32,
     pub(super) audit_every: u32,
+    /// Where tables are on flash.
+    pub(super) checkpoint_every: u32,
     pub(super) period_every: u32,
     pub(super) units_per_chip: u32,
 }
@@ -72,6 +75,7 @@ impl Options {
         wear(&mut config, &mut Rng::stream(seed, "wear"));
         // What one partition leaves of a plane is left whatever their number.
         levels[4] += config.streams() - FtlConfig::default().streams();
+        let checkpoint_every = tables(&mut Rng::stream(seed, "tables"), &mut config, &mut levels);
         let geometry = geometry(levels);
         let capacity = Ftl::capacity_pages(&config, &geometry) as u32;
 
@@ -89,6 +93,7 @@ impl Options {
             read_percent: pick(&mut rng, &[0, 20, 50, 90]),
             partial_percent: pick(&mut rng, &[0, 10, 50]),
             hot_percent: pick(&mut rng, &[10, 50, 90]),
+            checkpoint_every,
             audit_every: pick(&mut rng, &[1, 17, 101]),
             period_every: pick(&mut rng, &[20, 100, 1000]),
             units_per_chip: pick(&mut rng, &[1, levels[2], levels[2] * levels[3]]),
@@ -106,6 +111,7 @@ impl Options {
 
     /// The same with the tables and the deduplication that everything else goes with.
     pub(super) fn plain_dedup(&mut self) {
+        self.config.mapping_cache = MappingCacheConfig::default();
         self.config.spread = SpreadConfig::default();
         let fingerprint_entries = self.config.dedup.fingerprint_entries;
         self.config.dedup = crate::DedupConfig { fingerprint_entries, ..crate::DedupConfig::default() };
@@ -167,6 +173,25 @@ fn wear(config: &mut FtlConfig, rng: &mut Rng) {
     (wear.threshold, wear.every) = (pick(rng, &[1, 2, 16]), pick(rng, &[1, 1, 7]));
 }
 
+/// Draws tables on flash for some systems, and makes room for them. Returns how many steps pass
+/// between checkpoints; 0: there are none.
+fn tables(rng: &mut Rng, config: &mut FtlConfig, levels: &mut Levels) -> u32 {
+    if config.dedup.tables == TableForm::Inverted || rng.below(2) == 0 {
+        return 0;
+    }
+    let checkpoint_every = pick(rng, &[0, 0, 3, 50]);
+    config.mapping_cache.checkpoint_s = if checkpoint_every > 0 { 1.0 } else { 0.0 };
+    let sizes = [64, 64, 2 * 64, 5 * 64 + 63, 20 * 64].map(CacheBytes::Limited);
+    config.mapping_cache.bytes = match rng.below(6) as usize {
+        unlimited if unlimited == sizes.len() => CacheBytes::Unlimited,
+        size => sizes[size],
+    };
+    while levels[4] < config.reserved_blocks(&geometry(*levels)) + 2 {
+        levels[4] += 1;
+    }
+    checkpoint_every
+}
+
 /// Spreading with filters of all qualities.
 pub(super) fn spread(rng: &mut Rng) -> SpreadConfig {
     SpreadConfig {
@@ -196,8 +221,12 @@ fn dedup(rng: &mut Rng, config: &mut FtlConfig) {
 pub(super) struct Driver {
     pub(super) ftl: Ftl,
     pub(super) ops: Vec<FlashOp>,
+    /// All pages of the tables that page operations looked into.
+    pub(super) lookups: Vec<Lookup>,
     pub(super) chip: Vec<u32>,
     pub(super) unit: Vec<u32>,
+    /// Pages of the tables that fit in RAM.
+    pub(super) cache_pages: u64,
     /// Jobs of operations that are ordered and not yet done, in order, up to how many of `ops`.
     jobs: Vec<u32>,
     looked_at: usize,
@@ -217,8 +246,13 @@ impl Driver {
         Self {
             ftl,
             ops: Vec::new(),
+            lookups: Vec::new(),
             chip: vec![0; chips],
             unit: vec![0; units],
+            cache_pages: match options.config.mapping_cache.bytes {
+                CacheBytes::Limited(bytes) => bytes / 64,
+                CacheBytes::Unlimited => u64::MAX,
+            },
             jobs: Vec::new(),
             looked_at: 0,
         }
@@ -253,14 +287,21 @@ impl Driver {
     pub(super) fn write(&mut self, lpn: u32, content: u32, partial: bool) -> Result<WriteOutcome, FtlError> {
         let loads = LoadView::new(&self.chip, &self.unit);
         let page = Host { lpn, address: u64::from(lpn) * 3 / 2, content };
-        self.ftl.write(page, partial, &loads, &mut self.ops)
+        let outcome = self.ftl.write(page, partial, &loads, &mut self.ops)?;
+        self.ftl.take_lookups(&mut self.lookups);
+        Ok(outcome)
     }
 
     pub(super) fn read(&mut self, lpn: u32) -> Result<crate::ReadOutcome, FtlError> {
         let loads = LoadView::new(&self.chip, &self.unit);
         let outcome = self.ftl.read(lpn, &loads)?;
+        self.ftl.take_lookups(&mut self.lookups);
         self.ftl.begin_jobs(&mut self.ops)?;
         Ok(outcome)
+    }
+
+    pub(super) fn checkpoint(&mut self) -> Result<(), FtlError> {
+        self.ftl.checkpoint(&mut self.ops)
     }
 
     pub(super) fn end_period(&mut self) -> Result<(), FtlError> {

@@ -1,6 +1,7 @@
 //! Tests of the whole controller: properties, reference models, planted bugs, closed forms.
 
 mod driver;
+mod paging;
 mod partitions;
 mod reference_caftl;
 mod reference_map;
@@ -15,4 +16,5 @@ mod trim;
 mod wear;
 mod write_amplification;
 
+pub(crate) use driver::geometry;
 pub(crate) use sabotage::{Bug, mislaid, planted};

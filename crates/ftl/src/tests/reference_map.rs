@@ -165,6 +165,7 @@ fn contents_that_never_repeat_make_deduplication_a_page_map() {
         page.contents = page.steps + 1;
         page.config.mapping = MappingForm::Page;
         page.config.spread = SpreadConfig::default();
+        page.config.mapping_cache = crate::MappingCacheConfig::default();
         page.config.replication.policy = ReplicationPolicy::None;
         let mut content = page.clone();
         content.config.mapping = MappingForm::Content;

@@ -87,7 +87,8 @@ impl VictimSelection for Compared {
 #[test]
 fn victims_are_those_that_a_scan_finds() {
     for seed in 0..120 {
-        let options = Options::draw(seed);
+        let mut options = Options::draw(seed);
+        options.config.mapping_cache = crate::MappingCacheConfig::default();
         let mut driver = Driver::new(&options);
         let geometry = driver.ftl.blocks.geometry.clone();
         let policy = options.config.gc.victim;

@@ -32,6 +32,10 @@ pub(crate) enum Bug {
     MixedPartitions,
     /// Wear levelling takes an erased block and leaves it among those.
     KeptFree,
+    /// A page of the tables that was changed in RAM is taken for the one on flash.
+    CleanPage,
+    /// Collection moves a page of the tables and leaves the directory as it was.
+    LostPage,
     /// A page that was overwritten while it was read to be fingerprinted is merged all the same.
     LateMerge,
 }
@@ -100,6 +104,14 @@ fn inverted(seed: u64) -> Options {
     let mut options = options(seed);
     options.config.dedup.tables = TableForm::Inverted;
     options.config.replication.policy = ReplicationPolicy::None;
+    options
+}
+
+/// A system whose tables are on flash, with two of their pages in RAM, on a single plane.
+fn paging(seed: u64) -> Options {
+    let mut options = options(seed);
+    options.config.mapping_cache.bytes = crate::CacheBytes::Limited(2 * 64);
+    options.levels = [1, 1, 1, 1, 14, 16];
     options
 }
 
@@ -210,6 +222,8 @@ fn every_planted_bug_is_noticed() {
         (Bug::LateMerge, deduplicating_later as fn(u64) -> Options),
         (Bug::MixedPartitions, partitioned as fn(u64) -> Options),
         (Bug::KeptFree, levelling as fn(u64) -> Options),
+        (Bug::CleanPage, paging as fn(u64) -> Options),
+        (Bug::LostPage, paging as fn(u64) -> Options),
     ];
     for (bug, options) in cases.into_iter().chain(spread).chain(on_line).chain(recency).chain(others) {
         for seed in 0..8 {
@@ -222,7 +236,7 @@ fn every_planted_bug_is_noticed() {
 
 #[test]
 fn nothing_is_noticed_where_nothing_is_planted() {
-    let systems = [options, spreading, copying_on_line, copying_by_recency, partitioned, levelling];
+    let systems = [options, spreading, copying_on_line, copying_by_recency, partitioned, levelling, paging];
     for options in (0..8).flat_map(|seed| systems.map(|system| system(seed))) {
         let mut driver = Driver::new(&options);
         let mut workload = Workload::new(&options);

@@ -30,6 +30,7 @@ fn any_system_on_any_device_keeps_what_it_is_given() {
             serve(&mut driver, workload.next());
             driver.shake_loads(&mut workload.rng);
             driver.idle(Some(&mut workload.rng)).unwrap();
+            maybe_checkpoint(&mut driver, options, step);
             if step % options.audit_every == 0 {
                 driver.ftl.audit().unwrap();
                 check_budget(&driver, options);
@@ -47,6 +48,15 @@ fn maybe_begin_run(driver: &mut Driver, options: &Options, rng: &mut Rng) {
     let most = options.config.dedup.sampling_pages;
     if most > 1 && rng.below(most) == 0 {
         driver.ftl.begin_run(&[], 1 + rng.below(most));
+    }
+}
+
+fn maybe_checkpoint(driver: &mut Driver, options: &Options, step: u32) {
+    if options.checkpoint_every > 0 && step.is_multiple_of(options.checkpoint_every) {
+        driver.checkpoint().unwrap();
+        // Making room for the pages written may have made collection change a few.
+        let clean = driver.ftl.paging_sizes().unwrap();
+        assert!(clean.pages_dirty == 0 || clean.pages_on_flash > 0, "{clean:?}");
     }
 }
 
@@ -126,20 +136,42 @@ fn check_counts(driver: &Driver) {
         assert_eq!(counters.reads[cause as usize], ordered(OpKind::Read, cause), "{cause:?}");
     }
     let levelled = ordered(OpKind::Erase, Cause::WearLevelling);
-    assert_eq!(counters.erases, ordered(OpKind::Erase, Cause::Gc) + levelled);
+    let (gc, metadata) = (ordered(OpKind::Erase, Cause::Gc), ordered(OpKind::Erase, Cause::Metadata));
+    assert_eq!((counters.erases, counters.mapping.erases), (gc + levelled + metadata, metadata));
     assert_eq!(counters.programs[Cause::Replica as usize], counters.replicas_made);
     let host = counters.host_programs();
     let gc = counters.programs[Cause::Gc as usize];
     let replica = counters.programs[Cause::Replica as usize];
     let wear = counters.programs[Cause::WearLevelling as usize];
-    assert_eq!(counters.pages_programmed(), host + gc + wear + replica);
+    let metadata = counters.programs[Cause::Metadata as usize];
+    assert_eq!(counters.pages_programmed(), host + gc + wear + replica + metadata);
     assert_eq!(counters.host_pages_written, host + counters.duplicate_writes);
     check_dedup(driver);
+    check_tables(driver, ordered(OpKind::Read, Cause::Metadata), ordered(OpKind::Program, Cause::Metadata));
     let victims: u64 = driver.ftl.victim_pages().iter().sum();
     let unfinished = driver.ftl.blocks.geometry.planes() as u64;
     let taken = victims + counters.blocks_levelled;
-    assert!(taken >= counters.erases && taken <= counters.erases + unfinished);
+    let erases = counters.erases - counters.mapping.erases;
+    assert!(taken >= erases && taken <= erases + unfinished);
     assert!(levelled <= counters.blocks_levelled && counters.blocks_levelled <= victims + unfinished);
+}
+
+/// Reads and programs of pages of the tables have a reason each, and the cache is no larger than it
+/// may be.
+fn check_tables(driver: &Driver, reads: u64, programs: u64) {
+    let counters = driver.ftl.counters();
+    let mapping = counters.mapping;
+    let looked_up = driver.lookups.iter().filter(|lookup| lookup.read.is_some()).count() as u64;
+    assert_eq!(counters.reads[Cause::Metadata as usize], reads + looked_up);
+    assert_eq!(counters.programs[Cause::Metadata as usize], programs);
+    assert_eq!(programs, mapping.written_back + mapping.gc_updates + mapping.checkpointed + mapping.moved);
+    assert!(looked_up <= mapping.misses);
+    assert!(reads <= mapping.misses - looked_up + mapping.gc_updates + mapping.moved);
+    let Some(sizes) = driver.ftl.paging_sizes() else {
+        assert_eq!(mapping, crate::MappingCounts::default());
+        return;
+    };
+    assert!(sizes.pages_cached <= driver.cache_pages && sizes.pages_on_flash <= sizes.pages, "{sizes:?}");
 }
 
 /// A page is hashed once at most when it is written, and once at most later.
@@ -220,15 +252,17 @@ fn the_swarm_reaches_every_mechanism() {
     let (mut inverted, mut late, mut merged) = (0, 0, 0);
     let (mut hot, mut cold, mut levelled) = (0, 0, 0);
     let mut recent = 0;
-    for seed in 0..150 {
+    let mut paged = [0; 5];
+    for seed in 0..300 {
         let options = Options::draw(seed);
         let mut driver = Driver::new(&options);
         let mut workload = Workload::new(&options);
-        for _ in 0..options.steps {
+        for step in 0..options.steps {
             maybe_begin_run(&mut driver, &options, &mut workload.rng);
             serve(&mut driver, workload.next());
             driver.idle(Some(&mut workload.rng)).unwrap();
             driver.shake_loads(&mut workload.rng);
+            maybe_checkpoint(&mut driver, &options, step);
         }
         let counters = driver.ftl.counters();
         spread += counters.redirected_writes;
@@ -258,6 +292,10 @@ fn the_swarm_reaches_every_mechanism() {
                 *(if partition == 0 { &mut hot } else { &mut cold }) += pages as u64
             });
         }
+        let mapping = counters.mapping;
+        let counts =
+            [mapping.misses, mapping.written_back, mapping.gc_updates, mapping.checkpointed, mapping.moved];
+        paged.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         levelled += counters.programs[Cause::WearLevelling as usize];
         late += counters.hashes_out_of_line;
         merged += counters.duplicates_out_of_line;
@@ -268,5 +306,5 @@ fn the_swarm_reaches_every_mechanism() {
         gc, copies, dropped, missed, fallbacks, spread, twins, void, rebuilds, lost, wrong, stale, chosen,
         inverted, late, merged, hot, cold, recent, levelled,
     ];
-    assert!(reached.iter().all(|&count| count > 100), "{reached:?}");
+    assert!(reached.iter().chain(&paged).all(|&count| count > 100), "{reached:?} {paged:?}");
 }

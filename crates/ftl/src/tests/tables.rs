@@ -22,6 +22,7 @@ fn draw(seed: u64) -> Options {
     options.config.mapping = MappingForm::Content;
     options.config.spread = crate::SpreadConfig::default();
     options.config.replication.policy = ReplicationPolicy::None;
+    options.config.mapping_cache = crate::MappingCacheConfig::default();
     let limits = [1, 2, 7, 40].map(Entries::Limited);
     let dedup = &mut options.config.dedup;
     dedup.fingerprint_entries = limits.get(seed as usize % 5).copied().unwrap_or(Entries::Unlimited);

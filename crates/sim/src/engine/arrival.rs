@@ -7,6 +7,7 @@ use flashtwin_trace::{Op as HostOp, PageTrace};
 
 use super::hash_unit::Hashed;
 use super::pool::{NONE, Op, Request, Work};
+use super::tables::Then;
 use super::unit::Queue;
 use super::{Controller, Engine, FOREVER, Observer, Split};
 use crate::config::WriteCompletes;
@@ -64,6 +65,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.next_place(workload.queue_depth)
         };
         let taken_in = arrival + self.controller_ns;
+        if taken_in >= self.checkpoint_ns {
+            self.checkpoint_until(taken_in);
+        }
         while self.step(taken_in) {}
         self.now_ns = taken_in;
         let held = self.hold();
@@ -104,6 +108,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             for at in pages.filter(|&at| !trace.is_partial(index, at)) {
                 self.trim_cached(trace.lpn[at]);
                 self.controller.trim(trace.lpn[at]);
+            }
+            if self.tables.is_some() {
+                self.controller.begin_jobs(&mut self.own_ops)?;
+                self.queue_own(false);
             }
             self.leave(HostOp::Trim);
             return Ok(());
@@ -199,15 +207,26 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             return Ok(());
         }
         let (controller, loads, _) = self.controller_and_loads();
-        match controller.read(lpn, &loads)? {
+        let outcome = controller.read(lpn, &loads)?;
+        let errand = self.looked_up();
+        match outcome {
             ReadOutcome::Flash { target, data, .. } => {
                 if self.holds(target.ppn) {
-                    self.queue_host_read(target, data, request);
+                    if errand == NONE {
+                        self.queue_host_read(target, data, request);
+                    } else {
+                        self.keep(&target);
+                        self.set_out(errand, Then::Read { target: Some((target, data)), request });
+                    }
                     return Ok(());
                 }
                 self.counts.buffer_reads += 1;
             }
             ReadOutcome::Unmapped => {}
+        }
+        if errand != NONE {
+            self.set_out(errand, Then::Read { target: None, request });
+            return Ok(());
         }
         let controller_ns = self.now_ns - self.requests[request].arrival_ns;
         self.page_done(request, Split { controller_ns, ..Split::default() });
@@ -217,13 +236,13 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// Whether the flash holds what the tables say of a page; otherwise the page is still on
     /// its way there and controller RAM has it.
     #[inline]
-    fn holds(&self, ppn: u32) -> bool {
+    pub(super) fn holds(&self, ppn: u32) -> bool {
         self.flash.is_programmed(&self.geometry, ppn)
             && !self.blocks.erase_is_pending(self.geometry.block_index(ppn))
     }
 
     #[inline]
-    fn queue_host_read(&mut self, target: ReadTarget, data: u64, request: u32) {
+    pub(super) fn queue_host_read(&mut self, target: ReadTarget, data: u64, request: u32) {
         let unit = self.unit_of_plane[target.plane as usize];
         let chip = self.units[unit as usize].chip;
         if target.redirected {
@@ -239,7 +258,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     #[inline]
-    fn queue_read(&mut self, target: ReadTarget, request: u32, work: Work, other: u32) -> u32 {
+    pub(super) fn queue_read(&mut self, target: ReadTarget, request: u32, work: Work, other: u32) -> u32 {
         let pins_block = self.geometry.plane(target.ppn) == target.plane;
         if pins_block {
             self.blocks.read_begins(self.geometry.block_index(target.ppn));
@@ -250,7 +269,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     #[inline]
-    fn enqueue(&mut self, unit: u32, queue: Queue, op: Op) -> u32 {
+    pub(super) fn enqueue(&mut self, unit: u32, queue: Queue, op: Op) -> u32 {
         let slot = self.ops.insert(op);
         self.units[unit as usize].push(queue, slot, &mut self.ops);
         match queue {
@@ -269,7 +288,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// Writes a page that is not hashed before `sampled_ns`; returns when its hash is ready, or now
-    /// for a page that is hashed when its old page has been read.
+    /// for a page that is hashed when its old page, or its tables, have been read.
     #[inline]
     pub(super) fn write_page(
         &mut self,
@@ -283,22 +302,32 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         // A page to be read first gives its hash only when it is whole.
         let old = outcome.read_first.filter(|old| self.holds(old.ppn));
         self.counts.old_page_buffer_reads += u64::from(outcome.read_first.is_some() && old.is_none());
+        let errand = self.looked_up();
+        let waits = old.is_some() || errand != NONE;
         let ready_ns = match &mut self.hash {
-            Some(hash) if old.is_none() && outcome.hashed => hash.submit(self.now_ns.max(sampled_ns)),
-            Some(hash) if old.is_none() => hash.pass(self.now_ns),
+            Some(hash) if !waits && outcome.hashed => hash.submit(self.now_ns.max(sampled_ns)),
+            Some(hash) if !waits => hash.pass(self.now_ns),
             _ => self.now_ns,
         };
-        let waiting = match outcome.program {
-            Some((ppn, _)) => self.queue_program(ppn, request, ready_ns, old.is_some(), !outcome.hashed),
+        let program = match outcome.program {
+            Some((ppn, _)) => self.queue_program(ppn, request, ready_ns, waits, !outcome.hashed),
             None => {
-                self.complete_in_ram(request, ready_ns, old.is_some());
+                self.complete_in_ram(request, ready_ns, waits);
                 NONE
             }
         };
-        if let Some(old) = old {
+        if waits {
             let told = self.write_completes != WriteCompletes::Buffered;
             let request = if told { request } else { NONE };
-            self.queue_read(old, request, Work::ReadBeforeWrite, waiting);
+            match old {
+                Some(old) if errand == NONE => {
+                    self.queue_read(old, request, Work::ReadBeforeWrite, program);
+                }
+                old => {
+                    old.iter().for_each(|old| self.keep(old));
+                    self.set_out(errand, Then::Write { program, old, request });
+                }
+            }
         }
         self.queue_own(false);
         Ok(ready_ns)

@@ -17,6 +17,7 @@ mod multi_plane;
 mod pool;
 mod service;
 mod suspension;
+mod tables;
 mod unit;
 mod write_cache;
 
@@ -35,6 +36,7 @@ use merging::Merging;
 use multi_plane::Together;
 use pool::{Op, Pool, Request};
 use suspension::Suspension;
+use tables::Tables;
 use unit::{Stage, Unit};
 use write_cache::WriteCache;
 
@@ -73,6 +75,16 @@ pub trait Controller {
     fn begin_run(&mut self, _candidates: &[u32], _pages: u32) -> usize {
         0
     }
+    /// See [`flashtwin_ftl::Ftl::pages_tables`].
+    fn pages_tables(&self) -> bool {
+        false
+    }
+    /// See [`flashtwin_ftl::Ftl::take_lookups`].
+    fn take_lookups(&mut self, _lookups: &mut Vec<flashtwin_ftl::Lookup>) {}
+    /// See [`flashtwin_ftl::Ftl::checkpoint`].
+    fn checkpoint(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        Ok(())
+    }
     /// See [`flashtwin_ftl::Ftl::end_period`].
     fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError>;
     /// See [`flashtwin_ftl::Ftl::begin_jobs`].
@@ -100,7 +112,7 @@ pub struct Split {
     pub transfer_ns: u64,
     /// Array operation.
     pub flash_ns: u64,
-    /// Hashing with its queue, and the controller's own time.
+    /// Hashing with its queue, waiting for pages of the mapping tables, and the controller's own time.
     pub controller_ns: u64,
 }
 
@@ -155,6 +167,10 @@ pub struct EngineCounts {
     pub cache_reads: u64,
     /// Page writes that never left the write cache: their page was written again or trimmed before.
     pub absorbed_writes: u64,
+    /// Page operations that waited for pages of the mapping tables, and how long they all did.
+    pub table_waits: u64,
+    /// See `table_waits`.
+    pub table_wait_ns: u64,
 }
 
 impl EngineCounts {
@@ -177,6 +193,8 @@ impl EngineCounts {
             multi_plane_ops: self.multi_plane_ops - before.multi_plane_ops,
             cache_reads: self.cache_reads - before.cache_reads,
             absorbed_writes: self.absorbed_writes - before.absorbed_writes,
+            table_waits: self.table_waits - before.table_waits,
+            table_wait_ns: self.table_wait_ns - before.table_wait_ns,
         }
     }
 }
@@ -208,6 +226,11 @@ pub struct Engine<C, O> {
     suspension: Suspension,
     together: Together,
     write_cache: Option<WriteCache>,
+    /// Where pages of the mapping tables may have to be read first.
+    tables: Option<Box<Tables>>,
+    /// When the mapping tables are written next, and how often.
+    checkpoint_ns: u64,
+    checkpoint_every_ns: u64,
     controller_ns: u64,
     /// How long a unit must have been idle before work of background jobs begins.
     idle_ns: u64,
@@ -253,6 +276,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             .map(|unit| Unit::new(unit / per_chip, geometry.channel_of_chip(unit / per_chip)))
             .collect();
         let read_ns = device.timing.command_ns + device.timing.read_ns + device.timing.transfer_ns;
+        let tables = controller.pages_tables().then(Box::default);
         Self {
             wants_address: controller.wants_address(),
             sampling_pages: controller.sampling_pages().max(1) as usize,
@@ -276,6 +300,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             suspension: Suspension::new(config),
             together: Together::new(config.multi_plane, geometry.planes_per_die, planes_per_unit),
             write_cache: WriteCache::of(config),
+            tables,
+            checkpoint_ns: u64::MAX,
+            checkpoint_every_ns: u64::MAX,
             controller_ns: config.controller_ns(),
             idle_ns: config.idle_ns(),
             own_ops: Vec::new(),
@@ -376,6 +403,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         true
     }
 
+    /// Whether anything is going to happen by itself.
+    fn step_is_pending(&self) -> bool {
+        let hashed = self.hash.as_ref().map_or(u64::MAX, HashUnit::next_time);
+        self.events.next_time().min(hashed) != u64::MAX
+    }
+
     #[inline]
     fn hashed(&mut self, what: Hashed) {
         match what {
@@ -422,6 +455,9 @@ pub(crate) const FOREVER: u64 = u64::MAX - 1;
 impl<C: Controller, O: Observer> Engine<C, O> {
     /// Lets time pass until `time_ns`.
     pub fn advance(&mut self, time_ns: u64) {
+        if time_ns >= self.checkpoint_ns {
+            self.checkpoint_until(time_ns);
+        }
         while self.step(time_ns) {}
         self.now_ns = self.now_ns.max(time_ns);
     }

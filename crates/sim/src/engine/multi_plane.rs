@@ -48,7 +48,7 @@ impl Together {
 /// What the array does; only the same goes together.
 fn kind(work: Work) -> u8 {
     match work {
-        Work::HostRead | Work::ReadBeforeWrite | Work::OwnRead => 0,
+        Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => 0,
         Work::HostProgram | Work::OwnProgram => 1,
         Work::OwnErase => 2,
     }

@@ -16,6 +16,9 @@ pub(crate) enum Work {
     HostProgram,
     /// The old page of a partial write: the program in `other` may follow.
     ReadBeforeWrite,
+    /// A page of the mapping tables, whose number stands for the request: the errand in `other` may go
+    /// on.
+    TableRead,
     /// A read, program or erase of the controller's own.
     OwnRead,
     OwnProgram,

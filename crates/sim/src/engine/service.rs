@@ -71,7 +71,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     pub(super) fn may_start(&self, op: u32) -> bool {
         let op = &self.ops[op];
         match op.work {
-            Work::HostRead | Work::ReadBeforeWrite | Work::OwnRead => true,
+            Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => true,
             Work::HostProgram => {
                 op.ready_ns <= self.now_ns
                     && !op.waits
@@ -111,7 +111,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let bus = &mut self.buses[state.channel as usize];
         let (command, transfer) = (self.timing.command_ns, self.timing.transfer_ns);
         let (stage, until, what) = match op.work {
-            Work::HostRead | Work::ReadBeforeWrite | Work::OwnRead => {
+            Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => {
                 (Stage::Sensing, bus.command(now, planes * command) + self.timing.read_ns, "read")
             }
             Work::HostProgram if self.write_completes == WriteCompletes::Transferred => {
@@ -126,7 +126,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             }
         };
         state.stage = stage;
-        state.reading = matches!(op.work, Work::HostRead | Work::ReadBeforeWrite);
+        state.reading = matches!(op.work, Work::HostRead | Work::ReadBeforeWrite | Work::TableRead);
         // What follows the stage that begins now: data out of the register, or the array's part.
         state.busy_until_ns = until
             + match stage {
@@ -237,7 +237,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if op.job == NO_JOB {
             self.units[unit as usize].idle_since_ns = self.now_ns;
         }
-        let is_read = matches!(op.work, Work::HostRead | Work::ReadBeforeWrite);
+        let is_read = matches!(op.work, Work::HostRead | Work::ReadBeforeWrite | Work::TableRead);
         self.load_down(unit, is_read);
         if op.pins_block {
             self.blocks.read_ends(self.geometry.block_index(op.ppn));
@@ -265,6 +265,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 self.ops.remove(slot);
             }
             Work::ReadBeforeWrite => self.old_page_read(slot),
+            Work::TableRead => {
+                self.ops.remove(slot);
+                self.table_page_read(op.request, op.other);
+            }
             Work::OwnProgram => {
                 self.program(op.ppn);
                 self.ops.remove(slot);
@@ -299,27 +303,33 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let told = op.request != NONE;
         let split = if told { self.split(slot, self.timing.read_ns) } else { Split::default() };
         self.ops.remove(slot);
-        if op.other == NONE && !told {
+        // The controller's part is what remains of the whole, so it is not carried.
+        self.page_is_whole(op.other, op.request, Split { controller_ns: 0, ..split });
+    }
+
+    /// A page to be written is in RAM as a whole, and with it the tables that its write needs: it is
+    /// hashed and programmed. Neither is anything to be done for a page that needs no program and whose
+    /// request has been told.
+    pub(super) fn page_is_whole(&mut self, program: u32, request: u32, carried: Split) {
+        if program == NONE && request == NONE {
             return;
         }
         // A page that was found is hashed; of the others, their program tells.
-        let unhashed = op.other != NONE && self.ops[op.other].unhashed;
+        let unhashed = program != NONE && self.ops[program].unhashed;
         let ready = match &mut self.hash {
             Some(hash) if unhashed => hash.pass(self.now_ns),
             Some(hash) => hash.submit(self.now_ns),
             None => self.now_ns,
         };
-        // The controller's part is what remains of the whole, so it is not carried.
-        let carried = Split { controller_ns: 0, ..split };
-        if op.other == NONE {
-            self.carried.insert(op.request | arrival::REQUEST, carried);
+        if program == NONE {
+            self.carried.insert(request | arrival::REQUEST, carried);
             if let Some(hash) = &mut self.hash {
-                hash.then(ready, Hashed::Complete(op.request));
+                hash.then(ready, Hashed::Complete(request));
             }
             return;
         }
-        self.carried.insert(op.other, carried);
-        let program = &mut self.ops[op.other];
+        self.carried.insert(program, carried);
+        let program = &mut self.ops[program];
         program.waits = false;
         program.ready_ns = ready;
         let unit = self.unit_of_plane[self.geometry.plane(program.ppn) as usize];

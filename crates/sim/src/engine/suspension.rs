@@ -49,7 +49,7 @@ impl Suspension {
         match work {
             Work::OwnErase => self.what != Suspend::None,
             Work::HostProgram | Work::OwnProgram => self.what == Suspend::ProgramErase,
-            Work::HostRead | Work::ReadBeforeWrite | Work::OwnRead => false,
+            Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => false,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The controller RAM that each form of the mapping tables would take.
 
 use flashtwin_ftl::dedup::TableForm;
-use flashtwin_ftl::{MappingForm, ReplicationPolicy, TableSizes};
+use flashtwin_ftl::{CacheBytes, MappingForm, PagingSizes, ReplicationPolicy, TableSizes};
 use serde_json::{Value, json};
 
 use crate::resolve::Resolved;
@@ -18,8 +18,8 @@ const COUNT_BYTES: u64 = 2;
 /// Table bytes at the end of the run. The two-level form is RR-SSD's (paper III.B), the
 /// inverted form CA-SSD's (paper 4.1: LPT, iLPT, HPT, iHPT). The parts are those of the form that
 /// ran; the totals of both forms stand beside each other, and a page map for comparison whatever
-/// the system.
-pub(crate) fn ram(resolved: &Resolved, sizes: &TableSizes) -> Value {
+/// the system. With a cache of the mapping tables, the total counts the cache instead of the tables in it.
+pub(crate) fn ram(resolved: &Resolved, sizes: &TableSizes, paging: Option<&PagingSizes>) -> Value {
     let config = &resolved.config;
     let page_map = sizes.mapped_lpns * NUMBER_BYTES;
     let (two_level, inverted) = (two_level(resolved, sizes), inverted(sizes));
@@ -42,14 +42,25 @@ pub(crate) fn ram(resolved: &Resolved, sizes: &TableSizes) -> Value {
         }
     };
     parts.partitions = sizes.partition_bytes;
+    let page_bytes = u64::from(config.nand.page_bytes);
+    let directory = paging.map(|paging| paging.pages * NUMBER_BYTES);
+    let cache = paging.and_then(|paging| match config.ftl.mapping_cache.bytes {
+        CacheBytes::Unlimited => None,
+        CacheBytes::Limited(bytes) => Some((bytes / page_bytes).min(paging.pages) * page_bytes),
+    });
+    let total = match cache {
+        Some(cache) => parts.total() - parts.paged() + cache,
+        None => parts.total(),
+    };
     json!({
         "lpn_to_ppn_bytes": parts.lpn_to_ppn, "lpn_to_vpn_bytes": parts.lpn_to_vpn,
         "vpn_to_ppn_bytes": parts.vpn_to_ppn, "fingerprint_store_bytes": parts.fingerprints,
         "replica_lists_bytes": parts.replicas, "inverse_tables_bytes": parts.inverse,
         "filter_bytes": parts.filters, "twin_lists_bytes": parts.twins, "partition_bytes": parts.partitions,
-        "write_cache_bytes": u64::from(config.engine.write_cache_pages) * u64::from(config.nand.page_bytes),
+        "write_cache_bytes": u64::from(config.engine.write_cache_pages) * page_bytes,
         "priority_lists_bytes": parts.recency,
-        "total_bytes": parts.total(), "page_map_bytes": page_map,
+        "mapping_cache_bytes": cache, "table_directory_bytes": directory,
+        "total_bytes": total + directory.unwrap_or(0), "page_map_bytes": page_map,
         "two_level_total_bytes": totals.map(|totals| totals.0), "inverted_total_bytes": totals.map(|totals| totals.1),
     })
 }
@@ -70,6 +81,11 @@ struct Parts {
 }
 
 impl Parts {
+    /// What a cache of the mapping tables holds pages of.
+    fn paged(self) -> u64 {
+        self.lpn_to_ppn + self.lpn_to_vpn + self.vpn_to_ppn
+    }
+
     fn total(self) -> u64 {
         self.lpn_to_ppn
             + self.lpn_to_vpn
@@ -121,9 +137,36 @@ mod tests {
     use crate::resolve::resolve;
 
     #[test]
+    fn a_cache_stands_in_for_the_tables_that_it_holds_pages_of() {
+        let sizes =
+            TableSizes { mapped_lpns: 10_000, vpns: 4000, fingerprints: 100, ..TableSizes::default() };
+        let paging = PagingSizes { pages: 16, ..PagingSizes::default() };
+        let of = |bytes: &str| {
+            let sets = [("mapping_cache.bytes".to_owned(), bytes.to_owned())];
+            ram(&resolve("ca-ssd", &sets).unwrap(), &sizes, Some(&paging))
+        };
+        // Five whole pages, 64 bytes of directory, and the fingerprints.
+        let small = of("24000");
+        assert_eq!(
+            (&small["mapping_cache_bytes"], &small["table_directory_bytes"]),
+            (&json!(20480), &json!(64))
+        );
+        assert_eq!(small["total_bytes"], 20480 + 64 + 2400);
+        assert_eq!(
+            (&small["lpn_to_vpn_bytes"], &small["vpn_to_ppn_bytes"]),
+            (&json!(40_000), &json!(24_000))
+        );
+        // No more is used than there is.
+        assert_eq!(of("1000000")["mapping_cache_bytes"], 16 * 4096);
+        let unlimited = of("unlimited");
+        assert_eq!(unlimited["mapping_cache_bytes"], Value::Null);
+        assert_eq!(unlimited["total_bytes"], 40_000 + 24_000 + 64 + 2400);
+    }
+
+    #[test]
     fn both_totals_stand_side_by_side_whichever_form_runs() {
         let sizes = TableSizes { mapped_lpns: 1000, vpns: 400, fingerprints: 100, ..TableSizes::default() };
-        let of = |system| ram(&resolve(system, &[]).unwrap(), &sizes);
+        let of = |system| ram(&resolve(system, &[]).unwrap(), &sizes, None);
         let (two_level, inverted, page) = (of("ca-ssd"), of("ca-ssd-inverted"), of("conventional"));
         for form in [&two_level, &inverted] {
             assert_eq!(form["two_level_total_bytes"], 4000 + 2400 + 2400);

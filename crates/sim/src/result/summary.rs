@@ -19,6 +19,8 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
     let mut all = reads.clone();
     all.add(writes);
     let sizes = ftl.table_sizes();
+    let paging = ftl.paging_sizes();
+    let paging_bytes = paging.map_or(0, |paging| paging.simulator_bytes);
     let footprint = u64::from(trace.footprint_pages());
     // What the write cache kept from the controller, the host wrote all the same.
     let host_pages = counters.host_pages_written + counts.absorbed_writes;
@@ -78,6 +80,7 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
             .then(|| counters.pages_programmed() as f64 / host_pages as f64),
         "erases": erases(run),
         "dedup": dedup(run),
+        "mapping_cache": mapping_cache(run),
         "replication": replication(run),
         "spread": spread(run),
         "partitions": partitions(run),
@@ -89,9 +92,9 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
             "footprint_pages": footprint,
             "contents_on_flash": sizes.vpns,
         },
-        "ram": ram(run.resolved, &sizes),
+        "ram": ram(run.resolved, &sizes, paging.as_ref()),
         "simulator": {
-            "table_bytes": sizes.page_table_bytes + sizes.content_table_bytes,
+            "table_bytes": sizes.page_table_bytes + sizes.content_table_bytes + paging_bytes,
             "bytes_per_footprint_page": per(sizes.page_table_bytes, footprint),
             "bytes_per_content": per(sizes.content_table_bytes, u64::from(trace.content_count)),
         },
@@ -135,7 +138,7 @@ fn flash_reads(counters: &Counters, counts: &EngineCounts) -> Value {
         "read_modify_write": by(Cause::ReadModifyWrite) - counts.old_page_buffer_reads,
         "gc": from_flash(Cause::Gc),
         "replica": by(Cause::Replica),
-        "metadata": by(Cause::Metadata),
+        "metadata": from_flash(Cause::Metadata),
         "verify": from_flash(Cause::Verify),
         "fingerprint": from_flash(Cause::Fingerprint),
         "wear_levelling": from_flash(Cause::WearLevelling),
@@ -157,6 +160,31 @@ fn dedup(run: &Finished<'_>) -> Value {
         "unhashed_pages": some(run.engine.controller.unhashed_pages()),
         "gc_updates_two_level": some(counters.gc_updates_two_level),
         "gc_updates_inverted": some(counters.gc_updates_inverted),
+    })
+}
+
+/// What pages of the mapping tables on flash cost; nulls where all tables are in RAM and never written.
+fn mapping_cache(run: &Finished<'_>) -> Value {
+    let (ftl, counts) = (&run.engine.controller, &run.engine.counts);
+    let (counters, sizes) = (ftl.counters().mapping, ftl.paging_sizes());
+    let some = |value: u64| sizes.map(|_| value);
+    let waits = counts.table_waits;
+    json!({
+        "pages": sizes.map(|sizes| sizes.pages),
+        "pages_cached": sizes.map(|sizes| sizes.pages_cached),
+        "pages_dirty": sizes.map(|sizes| sizes.pages_dirty),
+        "pages_on_flash": sizes.map(|sizes| sizes.pages_on_flash),
+        "hits": some(counters.hits),
+        "misses": some(counters.misses),
+        "hit_ratio": counters.hit_ratio(),
+        "waits": some(waits),
+        "wait_mean_ns": (waits > 0).then(|| counts.table_wait_ns as f64 / waits as f64),
+        "written_back": some(counters.written_back),
+        "gc_updates": some(counters.gc_updates),
+        "checkpoints": some(counters.checkpoints),
+        "checkpointed": some(counters.checkpointed),
+        "moved": some(counters.moved),
+        "erases": some(counters.erases),
     })
 }
 

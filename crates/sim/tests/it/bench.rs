@@ -266,6 +266,9 @@ impl Bench {
         let (ftl, flash) = self.prepare(&device);
         let hashes = self.ftl.mapping == MappingForm::Content;
         let mut engine = Engine::new(ftl, observer, &device, &self.engine, flash, hashes);
+        if self.ftl.mapping_cache.checkpoint_s > 0.0 {
+            engine.checkpoint_every((self.ftl.mapping_cache.checkpoint_s * 1e9) as u64);
+        }
         let workload = Workload { trace, queue_depth: self.queue_depth, speed: 1.0, read_modify_write: true };
         for index in 0..trace.requests() {
             engine.serve(&workload, index).unwrap();

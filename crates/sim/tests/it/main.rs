@@ -4,6 +4,7 @@ mod bench;
 mod commands;
 mod copying;
 mod garbage_collection;
+mod mapping_cache;
 mod multi_plane;
 mod queueing;
 mod spreading;

@@ -12,12 +12,12 @@ use flashtwin_ftl::replication::placement::PlacementPolicy;
 use flashtwin_ftl::spread::{SpreadConfig, SpreadPolicy};
 use flashtwin_ftl::victim::VictimPolicy;
 use flashtwin_ftl::{
-    Cause, Entries, Ftl, FtlConfig, Host, LoadView, MappingForm, PartitionPolicy, ReplicationPolicy, Rng,
-    WearPolicy,
+    CacheBytes, Cause, Entries, Ftl, FtlConfig, Host, LoadView, MappingForm, PartitionPolicy,
+    ReplicationPolicy, Rng, WearPolicy,
 };
 use flashtwin_sim::{
-    Concurrency, EngineConfig, LoadMeasure, MultiPlane, PartialWrite, Preload, Resolved, RunResult, Suspend,
-    WriteCompletes, offline_partitions, resolve, run,
+    Concurrency, Config, EngineConfig, LoadMeasure, MultiPlane, PartialWrite, Preload, Resolved, RunResult,
+    Suspend, WriteCompletes, offline_partitions, resolve, run,
 };
 use flashtwin_trace::{ContentSource, Op, PageTrace, Trace, TraceBuilder};
 use serde_json::Value;
@@ -30,6 +30,11 @@ fn pick<T: Copy>(rng: &mut Rng, list: &[T]) -> T {
 
 /// A trace in which everything happens: parts of pages, several pages, trims, duplicates.
 pub(crate) fn random_trace(rng: &mut Rng) -> Trace {
+    spaced_trace(rng, 1)
+}
+
+/// The same with gaps between the pages, so that few entries share a page of the mapping tables.
+fn spaced_trace(rng: &mut Rng, spacing: u64) -> Trace {
     let requests = pick(rng, &[1, 40, 400, 400]);
     let pages = pick(rng, &[1, 10, 60, 300]);
     let gap_ns = pick(rng, &[0, 5_000, 60_000, 3_000_000]);
@@ -41,7 +46,7 @@ pub(crate) fn random_trace(rng: &mut Rng) -> Trace {
     for _ in 0..requests {
         now += if gap_ns == 0 { 0 } else { i64::from(rng.below(2 * gap_ns)) };
         let page = u64::from(if rng.below(2) == 0 { rng.below(pages) } else { rng.below(pages / 8 + 1) });
-        let (mut offset, mut length) = (page * 4096, 4096 * (1 + rng.below(4)));
+        let (mut offset, mut length) = (page * spacing * 4096, 4096 * (1 + rng.below(4)));
         if rng.below(100) < parts {
             (offset, length) = (offset + 512 * u64::from(rng.below(8)), 512 * (1 + rng.below(20)));
         }
@@ -106,6 +111,15 @@ fn random_dedup(rng: &mut Rng, ftl: &mut FtlConfig) {
     ftl.dedup.out_of_line = pick(rng, &[OutOfLinePolicy::None, OutOfLinePolicy::Unhashed]);
 }
 
+/// Tables on flash, where the system can have them there.
+fn random_tables(rng: &mut Rng, ftl: &mut FtlConfig) {
+    if ftl.dedup.tables == TableForm::TwoLevel && rng.below(2) == 0 {
+        let pages = |count: u64| CacheBytes::Limited(count * 4096);
+        ftl.mapping_cache.bytes = pick(rng, &[pages(1), pages(2), pages(9), CacheBytes::Unlimited]);
+        ftl.mapping_cache.checkpoint_s = pick(rng, &[0.0, 0.0, 0.000_4, 0.02]);
+    }
+}
+
 /// A random system on a device that the trace fills more or less.
 fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     let mut resolved = resolve("conventional", &[]).unwrap();
@@ -151,6 +165,7 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     ftl.wear.policy = pick(rng, &WearPolicy::ALL);
     (ftl.wear.threshold, ftl.wear.every) = (pick(rng, &[1, 16]), pick(rng, &[1, 7]));
     let streams = ftl.streams();
+    random_tables(&mut Rng::stream(rng.next_u64(), "tables"), ftl);
     let needs_contents = ftl.looks_at_contents();
     config.replay.queue_depth = pick(rng, &[0, 0, 1, 4, 64]);
     config.replay.speed = pick(rng, &[1.0, 0.3, 50.0]);
@@ -170,12 +185,28 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     let planes: u32 = levels.iter().product();
     // The least number of blocks that holds the footprint, or a few more.
     let least = (pages.footprint_pages() + 1).div_ceil(planes * pages_per_block) + streams + 1;
-    let blocks = least + pick(rng, &[0, 1, 12]);
+    let mut blocks = least + pick(rng, &[0, 1, 12]);
     let [channels, chips, dies, planes] = levels;
     config.nand = nand([channels, chips, dies, planes, blocks, pages_per_block]);
+    while !holds_the_footprint(&pages, config) {
+        blocks += 1;
+        config.nand.blocks_per_plane = blocks;
+    }
     config.ftl.check(&config.nand.resolve().unwrap().geometry).unwrap();
     resolved.device = resolved.config.nand.resolve().unwrap();
     (pages, resolved)
+}
+
+/// Whether there is room for the footprint beside the mapping tables.
+fn holds_the_footprint(pages: &PageTrace, config: &Config) -> bool {
+    let geometry = config.nand.resolve().unwrap().geometry;
+    let footprint = pages.footprint_pages();
+    if config.nand.blocks_per_plane < config.ftl.reserved_blocks(&geometry) + 1 {
+        return false;
+    }
+    let mut ftl = Ftl::new(&config.ftl, &geometry, footprint, pages.content_count, 1);
+    let capacity = ftl.lay_out_tables(&config.ftl, &pages.lpn_address);
+    u64::from(footprint) <= capacity.min(Ftl::capacity_pages(&config.ftl, &geometry))
 }
 
 fn number(summary: &Value, path: &str) -> u64 {
@@ -215,6 +246,7 @@ fn check(trace: &PageTrace, resolved: &Resolved, result: &RunResult) {
     let sum: u64 = causes.values().map(|cause| cause.as_u64().unwrap()).sum();
     assert_eq!(sum, n("pages_programmed"));
     check_tables(summary, result);
+    check_mapping_cache(summary);
     let chips = u64::from(resolved.device.geometry.chips());
     let mapping = resolved.config.ftl.mapping;
     if mapping == MappingForm::Content && resolved.config.ftl.replication.alpha == 0.0 {
@@ -241,6 +273,23 @@ fn check_response(response: &Value) {
     let ordered = ["p50_ns", "p90_ns", "p95_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "max_ns"].map(at);
     assert!(ordered.is_sorted(), "{ordered:?}");
     assert!(at("min_ns") as f64 <= mean + 0.5 && mean <= at("max_ns") as f64 + 0.5);
+}
+
+/// A figure that is null where the mechanism is off.
+fn number_or_none(summary: &Value, path: &str) -> u64 {
+    path.split('.').fold(summary, |value, key| &value[key]).as_u64().unwrap_or(0)
+}
+
+/// Every page of the mapping tables written has one reason.
+fn check_mapping_cache(summary: &Value) {
+    let n = |path: &str| number_or_none(&summary["mapping_cache"], path);
+    let written = number(summary, "flash_writes.metadata");
+    assert_eq!(written, n("written_back") + n("gc_updates") + n("checkpointed") + n("moved"));
+    assert!(number(summary, "flash_reads.metadata") <= n("misses") + n("gc_updates") + n("moved"));
+    assert!(n("pages_cached") <= n("pages") && n("pages_on_flash") <= n("pages"));
+    assert!(n("pages_dirty") <= n("pages_cached") && n("pages_on_flash") <= written + n("pages"));
+    let pages = number(summary, "page_ops.read") + number(summary, "page_ops.write");
+    assert!(n("waits") <= pages);
 }
 
 /// Tables tell the same story as the summary.
@@ -304,11 +353,18 @@ fn any_system_completes_and_accounts_for_any_trace() {
         "page_ops.cache_reads",
         "page_ops.absorbed_writes",
         "flash_writes.wear_levelling",
+        "mapping_cache.misses",
+        "mapping_cache.waits",
+        "mapping_cache.written_back",
+        "mapping_cache.gc_updates",
+        "mapping_cache.checkpointed",
+        "mapping_cache.moved",
     ];
-    let mut reached = [0; 13];
+    let mut reached = [0; 19];
     for seed in 0..500 {
         let mut rng = Rng::stream(seed, "sim swarm");
-        let trace = random_trace(&mut rng);
+        let spacing = pick(&mut rng, &[1, 1, 700]);
+        let trace = spaced_trace(&mut rng, spacing);
         let (pages, resolved) = random_system(&mut rng, &trace);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let result = run(&pages, &resolved, &()).unwrap();
@@ -316,7 +372,7 @@ fn any_system_completes_and_accounts_for_any_trace() {
             if seed % 5 == 0 {
                 check_repeats(&pages, &resolved, &result);
             }
-            mechanisms.map(|path| number(&result.summary, path))
+            mechanisms.map(|path| number_or_none(&result.summary, path))
         }));
         let Ok(counts) = outcome else {
             panic!("seed {seed} failed: {} {:?}", resolved.json(), pages.content_source)
@@ -331,6 +387,7 @@ fn without_idle_time(resolved: &mut Resolved) {
     // What leaves the write cache, and when, depends on when requests come.
     resolved.config.engine.write_cache_pages = 0;
     resolved.config.ftl.dedup.out_of_line = OutOfLinePolicy::None;
+    resolved.config.ftl.mapping_cache.checkpoint_s = 0.0;
     let policy = &mut resolved.config.ftl.replication.policy;
     if matches!(policy, ReplicationPolicy::OnLine | ReplicationPolicy::PriorityLru) {
         *policy = ReplicationPolicy::EndOfPeriod;
@@ -349,7 +406,8 @@ fn traffic(result: &RunResult) -> (String, String, Vec<u64>) {
 fn when_things_happen_does_not_change_what_a_load_blind_system_does() {
     for seed in 0..60 {
         let mut rng = Rng::stream(seed, "timed and untimed");
-        let trace = random_trace(&mut rng);
+        let spacing = pick(&mut rng, &[1, 1, 700]);
+        let trace = spaced_trace(&mut rng, spacing);
         let (pages, mut resolved) = random_system(&mut rng, &trace);
         resolved.config.ftl.allocation.policy = AllocationPolicy::Static;
         without_idle_time(&mut resolved);
@@ -389,6 +447,7 @@ fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 9] {
     if config.ftl.partition.policy == PartitionPolicy::Offline {
         ftl.assign_partitions(offline_partitions(trace, config.ftl.partitions()));
     }
+    ftl.lay_out_tables(&config.ftl, &trace.lpn_address);
     let idle = vec![0; geometry.chips() as usize];
     let loads = LoadView::new(&idle, &idle);
     let mut ops = Vec::new();
@@ -408,13 +467,20 @@ fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 9] {
         for at in in_order(&mut ftl, trace, request) {
             let (lpn, partial) = (trace.lpn[at], trace.is_partial(request, at));
             match trace.op[request] {
-                Op::Read => assert!(ftl.read(lpn, &loads).is_ok()),
+                Op::Read => {
+                    ftl.read(lpn, &loads).unwrap();
+                    ftl.begin_jobs(&mut ops).unwrap();
+                }
                 Op::Write => {
-                    ftl.write(page(lpn, trace.content[at]), partial, &loads, &mut ops).unwrap();
+                    let reads_rest = partial && config.replay.partial_write == PartialWrite::ReadModifyWrite;
+                    ftl.write(page(lpn, trace.content[at]), reads_rest, &loads, &mut ops).unwrap();
                 }
                 Op::Trim if partial => {}
                 Op::Trim => ftl.trim(lpn),
             }
+        }
+        if trace.op[request] == Op::Trim {
+            ftl.begin_jobs(&mut ops).unwrap();
         }
     }
     let counters = ftl.counters();
@@ -443,7 +509,8 @@ fn programs_and_erases(result: &RunResult) -> [u64; 9] {
 fn a_run_counts_what_the_controller_decides_without_a_clock() {
     for seed in 0..60 {
         let mut rng = Rng::stream(seed, "without a clock");
-        let trace = random_trace(&mut rng);
+        let spacing = pick(&mut rng, &[1, 1, 700]);
+        let trace = spaced_trace(&mut rng, spacing);
         let (pages, mut resolved) = random_system(&mut rng, &trace);
         resolved.config.ftl.allocation.policy = AllocationPolicy::Static;
         without_idle_time(&mut resolved);

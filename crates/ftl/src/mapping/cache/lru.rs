@@ -1,0 +1,156 @@
+//! Which pages of the tables are in RAM, in the order of their last use.
+
+/// In RAM; not in RAM as it is on flash.
+const CACHED: u8 = 1;
+const DIRTY: u8 = 2;
+
+const NEXT: usize = 0;
+const PREVIOUS: usize = 1;
+
+/// A list of pages through arrays indexed by page, the last used first. 9 bytes a page of the tables.
+pub(super) struct Lru {
+    /// Neighbours in the list, which is a ring; one place more than there are pages closes it.
+    links: Vec<[u32; 2]>,
+    flags: Vec<u8>,
+    capacity: u32,
+    len: u32,
+}
+
+impl Lru {
+    /// An empty cache for `capacity` of `pages` pages.
+    pub(super) fn new(pages: u32, capacity: u32) -> Self {
+        let mut links = vec![[0; 2]; pages as usize + 1];
+        links[pages as usize] = [pages; 2];
+        Self { links, flags: vec![0; pages as usize], capacity, len: 0 }
+    }
+
+    fn ring(&self) -> u32 {
+        self.flags.len() as u32
+    }
+
+    fn unlink(&mut self, page: u32) {
+        let [next, previous] = self.links[page as usize];
+        self.links[previous as usize][NEXT] = next;
+        self.links[next as usize][PREVIOUS] = previous;
+    }
+
+    fn link_first(&mut self, page: u32) {
+        let ring = self.ring();
+        let first = self.links[ring as usize][NEXT];
+        self.links[page as usize] = [first, ring];
+        self.links[first as usize][PREVIOUS] = page;
+        self.links[ring as usize][NEXT] = page;
+    }
+
+    /// Pages in RAM.
+    pub(super) fn len(&self) -> u32 {
+        self.len
+    }
+
+    pub(super) fn is_cached(&self, page: u32) -> bool {
+        self.flags[page as usize] & CACHED != 0
+    }
+
+    pub(super) fn is_dirty(&self, page: u32) -> bool {
+        self.flags[page as usize] & DIRTY != 0
+    }
+
+    /// A page in RAM is, or is not, as it is on flash. Its place in the order stays.
+    pub(super) fn set_dirty(&mut self, page: u32, dirty: bool) {
+        debug_assert!(self.is_cached(page));
+        self.flags[page as usize] = if dirty { CACHED | DIRTY } else { CACHED };
+    }
+
+    /// Uses a page; whether it is in RAM.
+    #[inline]
+    pub(super) fn touch(&mut self, page: u32) -> bool {
+        if !self.is_cached(page) {
+            return false;
+        }
+        if self.links[self.ring() as usize][NEXT] != page {
+            self.unlink(page);
+            self.link_first(page);
+        }
+        true
+    }
+
+    /// Takes a page in that is not in RAM. Returns the page that gives way, and whether it is dirty.
+    pub(super) fn insert(&mut self, page: u32) -> Option<(u32, bool)> {
+        debug_assert!(!self.is_cached(page));
+        let mut evicted = None;
+        if self.len == self.capacity {
+            let last = self.links[self.ring() as usize][PREVIOUS];
+            self.unlink(last);
+            evicted = Some((last, self.is_dirty(last)));
+            self.flags[last as usize] = 0;
+            self.len -= 1;
+        }
+        self.link_first(page);
+        self.flags[page as usize] = CACHED;
+        self.len += 1;
+        evicted
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        (self.links.len() * 8 + self.flags.len()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::rng::Rng;
+
+    /// The same as a plain list, the last used first, and a map of what is dirty.
+    #[derive(Default)]
+    struct Reference {
+        order: Vec<u32>,
+        dirty: HashMap<u32, bool>,
+    }
+
+    impl Reference {
+        fn touch(&mut self, page: u32) -> bool {
+            let Some(at) = self.order.iter().position(|&other| other == page) else { return false };
+            self.order.remove(at);
+            self.order.insert(0, page);
+            true
+        }
+
+        fn insert(&mut self, page: u32, capacity: u32) -> Option<(u32, bool)> {
+            let mut evicted = None;
+            if self.order.len() == capacity as usize {
+                evicted = self.order.pop().map(|last| (last, self.dirty.remove(&last).unwrap()));
+            }
+            self.order.insert(0, page);
+            self.dirty.insert(page, false);
+            evicted
+        }
+    }
+
+    #[test]
+    fn it_keeps_and_evicts_what_a_plain_list_would() {
+        for (capacity, pages) in [(1, 1), (1, 9), (2, 9), (3, 40), (40, 41), (9, 9), (u32::MAX, 30)] {
+            let mut rng = Rng::stream(u64::from(capacity), "lru");
+            let (mut lru, mut reference) = (Lru::new(pages, capacity), Reference::default());
+            for _ in 0..20_000 {
+                let page = rng.below(pages);
+                let hit = lru.touch(page);
+                assert_eq!(hit, reference.touch(page));
+                if !hit {
+                    assert_eq!(lru.insert(page), reference.insert(page, capacity));
+                }
+                if rng.below(3) == 0 {
+                    let dirty = rng.below(3) > 0;
+                    lru.set_dirty(page, dirty);
+                    reference.dirty.insert(page, dirty);
+                }
+                assert_eq!(lru.len() as usize, reference.order.len());
+                let other = rng.below(pages);
+                assert_eq!(lru.is_cached(other), reference.order.contains(&other));
+                assert_eq!(lru.is_dirty(other), reference.dirty.get(&other) == Some(&true));
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Page operations of the host that wait for pages of the mapping tables.
+//!
+//! What the controller looked up and did not find in RAM is read before the operation goes on, page
+//! after page: where the second one lies is in the first. Its tables run ahead of the flash, so a page
+//! that it takes for present may still be on its way; the operation waits for that as well.
+
+use std::collections::HashMap;
+
+use flashtwin_ftl::{Cause, Lookup, ReadTarget};
+use flashtwin_nand::Ppn;
+
+use super::pool::{NONE, Op, Work};
+use super::unit::Queue;
+use super::{Controller, Engine, Observer, Split};
+
+/// What a page operation does when it has its tables.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Then {
+    /// A read: its page and the name of the data, if it needs the flash.
+    Read { target: Option<(ReadTarget, u64)>, request: u32 },
+    /// A write: its program, if any, the old page that it reads first, and the request that hears of
+    /// it, if it has not yet.
+    Write { program: u32, old: Option<ReadTarget>, request: u32 },
+}
+
+/// A page operation that waits.
+#[derive(Debug)]
+struct Errand {
+    /// Pages to wait for, in order; those behind the last one that delays are read all the same. A
+    /// page without a place is one that another operation reads.
+    steps: Vec<Lookup>,
+    at: usize,
+    since_ns: u64,
+    then: Then,
+}
+
+/// Pages of the tables on their way to RAM, and who waits for them.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    looked_up: Vec<Lookup>,
+    /// By page: the errands that wait for it, the one that reads it aside.
+    arriving: HashMap<u32, Vec<u32>>,
+    errands: Vec<Errand>,
+    free: Vec<u32>,
+}
+
+impl Tables {
+    fn insert(&mut self, since_ns: u64) -> u32 {
+        let then = Then::Read { target: None, request: NONE };
+        match self.free.pop() {
+            Some(errand) => {
+                let Errand { steps, .. } = &mut self.errands[errand as usize];
+                let mut steps = std::mem::take(steps);
+                steps.clear();
+                self.errands[errand as usize] = Errand { steps, at: 0, since_ns, then };
+                errand
+            }
+            None => {
+                self.errands.push(Errand { steps: Vec::new(), at: 0, since_ns, then });
+                self.errands.len() as u32 - 1
+            }
+        }
+    }
+}
+
+impl<C: Controller, O: Observer> Engine<C, O> {
+    /// The errand of the page operation just decided; [`NONE`] if it has all its tables.
+    #[inline]
+    pub(super) fn looked_up(&mut self) -> u32 {
+        if self.tables.is_none() { NONE } else { self.prepare() }
+    }
+
+    fn prepare(&mut self) -> u32 {
+        let Some(mut tables) = self.tables.take() else { return NONE };
+        self.controller.take_lookups(&mut tables.looked_up);
+        let errand = tables.insert(self.now_ns);
+        let mut lookups = std::mem::take(&mut tables.looked_up);
+        for lookup in lookups.drain(..) {
+            let Lookup { page, read, delays } = lookup;
+            let arriving = tables.arriving.contains_key(&page);
+            let step = match read {
+                Some(ppn) if !arriving && self.holds(ppn) => {
+                    // It must still be there when its turn comes.
+                    self.blocks.read_begins(self.geometry.block_index(ppn));
+                    tables.arriving.insert(page, Vec::new());
+                    Some(lookup)
+                }
+                Some(_) => {
+                    // It gave way a moment ago: on its way to the flash, or not even here yet.
+                    self.counts.own_buffer_reads[Cause::Metadata as usize] += 1;
+                    (arriving && delays).then_some(Lookup { read: None, ..lookup })
+                }
+                None => (arriving && delays).then_some(lookup),
+            };
+            tables.errands[errand as usize].steps.extend(step);
+        }
+        tables.looked_up = lookups;
+        let steps = &mut tables.errands[errand as usize].steps;
+        if steps.iter().any(|step| step.delays) {
+            self.tables = Some(tables);
+            return errand;
+        }
+        let counted_only = std::mem::take(steps);
+        tables.free.push(errand);
+        self.tables = Some(tables);
+        self.read_behind(counted_only);
+        NONE
+    }
+
+    /// Reads pages of the tables for which nobody waits.
+    fn read_behind(&mut self, lookups: Vec<Lookup>) {
+        for Lookup { page, read, .. } in lookups {
+            if let Some(ppn) = read {
+                self.read_table_page(page, ppn, NONE);
+            }
+        }
+    }
+
+    /// A page that an operation will read when it has its tables must not be erased before.
+    pub(super) fn keep(&mut self, target: &ReadTarget) {
+        if self.geometry.plane(target.ppn) == target.plane {
+            self.blocks.read_begins(self.geometry.block_index(target.ppn));
+        }
+    }
+
+    fn keep_no_longer(&mut self, target: &ReadTarget) {
+        if self.geometry.plane(target.ppn) == target.plane {
+            self.blocks.read_ends(self.geometry.block_index(target.ppn));
+        }
+    }
+
+    /// An operation begins to wait for its tables.
+    pub(super) fn set_out(&mut self, errand: u32, then: Then) {
+        let Some(tables) = &mut self.tables else { return };
+        tables.errands[errand as usize].then = then;
+        self.walk(errand);
+    }
+
+    /// Goes from page to page until one must be waited for; then the operation goes on.
+    fn walk(&mut self, errand: u32) {
+        loop {
+            let Some(tables) = &mut self.tables else { return };
+            let state = &mut tables.errands[errand as usize];
+            match state.steps.get(state.at) {
+                Some(&Lookup { page, read: Some(ppn), delays: true }) => {
+                    return self.read_table_page(page, ppn, errand);
+                }
+                Some(&Lookup { page, delays: true, .. }) => match tables.arriving.get_mut(&page) {
+                    Some(waiting) => return waiting.push(errand),
+                    None => state.at += 1,
+                },
+                _ => break,
+            }
+        }
+        self.arrive_with_tables(errand);
+    }
+
+    fn arrive_with_tables(&mut self, errand: u32) {
+        let Some(tables) = &mut self.tables else { return };
+        let state = &mut tables.errands[errand as usize];
+        let (then, since_ns) = (state.then, state.since_ns);
+        let counted_only = state.steps.split_off(state.at);
+        tables.free.push(errand);
+        self.counts.table_waits += 1;
+        self.counts.table_wait_ns += self.now_ns - since_ns;
+        self.go_on(then);
+        self.read_behind(counted_only);
+    }
+
+    fn read_table_page(&mut self, page: u32, ppn: Ppn, errand: u32) {
+        let unit = self.unit_of_plane[self.geometry.plane(ppn) as usize];
+        let ready_ns = self.now_ns;
+        let (cause, work) = (Cause::Metadata, Work::TableRead);
+        let op = Op { pins_block: true, other: errand, request: page, cause, ready_ns, ..Op::new(ppn, work) };
+        self.enqueue(unit, Queue::Reads, op);
+    }
+
+    /// A page of the tables is in RAM: who waited for it goes on, who read it first.
+    pub(super) fn table_page_read(&mut self, page: u32, errand: u32) {
+        let Some(tables) = &mut self.tables else { return };
+        let waiting = tables.arriving.remove(&page).unwrap_or_default();
+        let reader = Some(errand).filter(|&errand| errand != NONE);
+        // What goes on now may go on together.
+        let held = self.hold();
+        for errand in reader.into_iter().chain(waiting) {
+            if let Some(tables) = &mut self.tables {
+                tables.errands[errand as usize].at += 1;
+            }
+            self.walk(errand);
+        }
+        self.release(held);
+    }
+
+    fn go_on(&mut self, then: Then) {
+        match then {
+            Then::Read { target: Some((target, data)), request } => {
+                self.keep_no_longer(&target);
+                self.queue_host_read(target, data, request);
+            }
+            Then::Read { target: None, request } => {
+                let controller_ns = self.now_ns - self.requests[request].arrival_ns;
+                self.page_done(request, Split { controller_ns, ..Split::default() });
+            }
+            Then::Write { program, old: Some(old), request } => {
+                self.keep_no_longer(&old);
+                self.queue_read(old, request, Work::ReadBeforeWrite, program);
+            }
+            Then::Write { program, old: None, request } => {
+                self.page_is_whole(program, request, Split::default());
+            }
+        }
+    }
+
+    /// Has the controller write its changed tables every so many nanoseconds, from now on.
+    pub fn checkpoint_every(&mut self, every_ns: u64) {
+        self.checkpoint_every_ns = every_ns.max(1);
+        self.checkpoint_ns = self.now_ns.saturating_add(self.checkpoint_every_ns);
+    }
+
+    /// Lets time pass to each checkpoint up to `until_ns`, and makes it.
+    #[cold]
+    pub(super) fn checkpoint_until(&mut self, until_ns: u64) {
+        while self.checkpoint_ns <= until_ns {
+            let due_ns = self.checkpoint_ns;
+            while self.step(due_ns) {}
+            self.now_ns = self.now_ns.max(due_ns);
+            if let Err(error) = self.controller.checkpoint(&mut self.own_ops) {
+                self.failed.get_or_insert(error.into());
+            }
+            let nothing_changes = self.own_ops.is_empty() && !self.step_is_pending();
+            self.queue_own(false);
+            self.tell_jobs_done();
+            // Checkpoints of a device at rest are all alike.
+            let skipped = if nothing_changes { (until_ns - due_ns) / self.checkpoint_every_ns } else { 0 };
+            self.checkpoint_ns =
+                due_ns.saturating_add((skipped + 1).saturating_mul(self.checkpoint_every_ns));
+        }
+    }
+}

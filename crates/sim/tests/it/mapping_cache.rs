@@ -1,0 +1,152 @@
+//! Mapping tables on flash: what the flash does when, command by command.
+
+use flashtwin_ftl::CacheBytes;
+use flashtwin_sim::engine::Split;
+use flashtwin_sim::{WriteCompletes, resolve};
+
+use crate::bench::{Bench, PROGRAM, READ_ALL, SENSE, TRANSFER, WRITE_ALL, read, write, write_part};
+
+/// One chip; a translation page holds 1,024 LPNs or 682 VPNs, and one fits in RAM. LPN 1,024 was the
+/// last one written, so the translation page of LPN 0 is on flash.
+fn paged() -> Bench {
+    Bench::new([1, 1, 1, 1, 24, 8]).with(|bench| {
+        bench.ftl.mapping_cache.bytes = CacheBytes::Limited(4096);
+        bench.footprint = 3_000;
+        bench.before = vec![(0, 0), (1, 1), (1_024, 2)];
+    })
+}
+
+fn split(queueing_ns: u64, controller_ns: u64) -> Split {
+    Split { queueing_ns, controller_ns, transfer_ns: TRANSFER + 100, flash_ns: SENSE }
+}
+
+#[test]
+fn a_read_waits_for_the_page_of_its_entry_and_the_page_that_gives_way_is_written_behind_it() {
+    let outcome = paged().serve(&[read(0, 0)]);
+    let expected = [(0, "read", 0), (READ_ALL, "read", 0), (2 * READ_ALL, "program", 0)];
+    assert_eq!(outcome.log.commands, expected);
+    // The host fills block 0; translation pages are in block 1.
+    assert_eq!(outcome.places(), [(1, 0), (0, 0), (1, 1)]);
+    assert_eq!(outcome.log.responses, [split(0, READ_ALL)]);
+    assert_eq!((outcome.counts.table_waits, outcome.counts.table_wait_ns), (1, READ_ALL));
+}
+
+#[test]
+fn a_page_that_is_on_its_way_is_not_read_twice() {
+    let outcome = paged().serve(&[read(0, 0), read(10_000, 1)]);
+    let expected =
+        [(0, "read", 0), (READ_ALL, "read", 0), (2 * READ_ALL, "read", 0), (3 * READ_ALL, "program", 0)];
+    assert_eq!(outcome.log.commands, expected);
+    // The second read waits for the rest of the first one's, and then for its turn.
+    assert_eq!(outcome.log.responses, [split(0, READ_ALL), split(READ_ALL, READ_ALL - 10_000)]);
+    assert_eq!((outcome.counts.table_waits, outcome.counts.table_wait_ns), (2, 2 * READ_ALL - 10_000));
+}
+
+#[test]
+fn a_page_in_ram_costs_nothing() {
+    let outcome = paged().serve(&[read(0, 1_024)]);
+    assert_eq!(outcome.log.commands, [(0, "read", 0)]);
+    assert_eq!((outcome.log.responses, outcome.counts.table_waits), (vec![split(0, 0)], 0));
+}
+
+#[test]
+fn a_write_is_programmed_when_its_entry_is_known_and_holds_up_those_behind_it_in_its_block() {
+    let outcome = paged().serve(&[write(0, 0, 5), write(0, 1, 6)]);
+    // Both wait for one page; the second, for the first.
+    let second = READ_ALL + WRITE_ALL;
+    let expected = [(0, "read", 0), (READ_ALL, "program", 0), (second, "program", 0)];
+    assert_eq!(outcome.log.commands[..3], expected);
+    assert_eq!(outcome.log.commands[3..], [(second + WRITE_ALL, "program", 0)], "the page that gave way");
+    let first =
+        Split { queueing_ns: 0, controller_ns: READ_ALL, transfer_ns: TRANSFER + 100, flash_ns: PROGRAM };
+    assert_eq!(outcome.log.responses, [first, Split { queueing_ns: WRITE_ALL, ..first }]);
+}
+
+#[test]
+fn a_buffered_write_keeps_nobody_waiting() {
+    let bench = paged().with(|bench| bench.engine.write_completes = WriteCompletes::Buffered);
+    let outcome = bench.serve(&[write(0, 0, 5)]);
+    assert_eq!(outcome.log.response_times(), [0]);
+    assert_eq!(outcome.log.commands[..2], [(0, "read", 0), (READ_ALL, "program", 0)]);
+}
+
+#[test]
+fn the_tables_come_before_the_old_page_of_a_partial_write() {
+    let outcome = paged().serve(&[write_part(0, 0, 5)]);
+    let expected = [(0, "read", 0), (READ_ALL, "read", 0), (2 * READ_ALL, "program", 0)];
+    assert_eq!(outcome.log.commands[..3], expected);
+    assert_eq!(outcome.places()[..3], [(1, 0), (0, 0), (0, 3)]);
+    let controller = outcome.log.responses[0].controller_ns;
+    assert_eq!((controller, outcome.log.response_times()), (READ_ALL, vec![2 * READ_ALL + WRITE_ALL]));
+}
+
+/// The same with contents: 700 of them, so that the secondary table has two pages on flash or in RAM.
+/// In RAM is the second one.
+fn paged_contents() -> Bench {
+    let bench = Bench::new([1, 1, 1, 1, 130, 8]).deduplicating();
+    bench.with(|bench| {
+        bench.ftl.mapping_cache.bytes = CacheBytes::Limited(4096);
+        (bench.footprint, bench.contents) = (3_000, 800);
+        bench.before = (0..700).map(|lpn| (lpn, lpn)).collect();
+    })
+}
+
+#[test]
+fn a_read_of_a_content_waits_for_both_tables_one_after_the_other() {
+    let outcome = paged_contents().serve(&[read(0, 0)]);
+    let expected =
+        [(0, "read", 0), (READ_ALL, "read", 0), (2 * READ_ALL, "read", 0), (3 * READ_ALL, "program", 0)];
+    assert_eq!(outcome.log.commands, expected);
+    assert_eq!(outcome.log.responses, [split(0, 2 * READ_ALL)]);
+}
+
+#[test]
+fn a_duplicate_waits_for_its_entry_and_then_for_its_hash_but_not_for_counts() {
+    let bench = paged_contents().with(|bench| bench.engine.hash_us = 12.0);
+    let outcome = bench.serve(&[write(0, 0, 699)]);
+    assert_eq!(outcome.log.response_times(), [READ_ALL + 12_000]);
+    // The pages of VPN 0 and of VPN 699, both of which lose or gain a reference, are read behind it.
+    assert_eq!(
+        outcome.log.commands[..3],
+        [(0, "read", 0), (READ_ALL, "read", 0), (2 * READ_ALL, "program", 0)]
+    );
+    assert_eq!(outcome.counts.table_waits, 1);
+}
+
+#[test]
+fn checkpoints_come_when_they_are_due_and_only_when_something_changed() {
+    let bench = Bench::new([1, 1, 1, 1, 24, 8]).with(|bench| bench.ftl.mapping_cache.checkpoint_s = 0.001);
+    let outcome =
+        bench.serve(&[write(0, 0, 0), read(3_500_000, 0), write(3_600_000, 0, 1), read(9_000_000, 0)]);
+    let expected = [
+        (0, "program", 0),
+        (1_000_000, "program", 0),
+        (3_500_000, "read", 0),
+        (3_600_000, "program", 0),
+        (4_000_000, "program", 0),
+        (9_000_000, "read", 0),
+    ];
+    assert_eq!(outcome.log.commands, expected);
+    assert_eq!(outcome.counts.table_waits, 0);
+}
+
+#[test]
+fn a_cache_smaller_than_a_page_and_inverted_tables_are_refused() {
+    let refused = |system: &str, sets: &[(&str, &str)]| {
+        let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        resolve(system, &sets).unwrap_err().to_string()
+    };
+    let small = refused("conventional", &[("mapping_cache.bytes", "4095")]);
+    assert!(
+        small.contains("ftl.mapping_cache.bytes is 4095") && small.contains("nand.page_bytes"),
+        "{small}"
+    );
+    let word = refused("conventional", &[("mapping_cache.bytes", "none")]);
+    assert!(word.contains("a whole number or \"unlimited\""), "{word}");
+    let inverted = refused("ca-ssd-inverted", &[("mapping_cache.bytes", "1000000")]);
+    assert!(inverted.contains("ftl.dedup.tables is inverted: expected \"two-level\""), "{inverted}");
+    let never = refused("conventional", &[("checkpoint_s", "-1")]);
+    assert!(never.contains("0 (never) or a number of seconds"), "{never}");
+    let blocks = refused("conventional", &[("checkpoint_s", "1"), ("blocks_per_plane", "6")]);
+    assert!(blocks.contains("nand.blocks_per_plane is 6: expected at least"), "{blocks}");
+}
