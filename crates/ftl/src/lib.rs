@@ -21,6 +21,7 @@ mod mapping;
 mod op;
 pub mod partition;
 mod prefetch;
+mod preload;
 pub mod redirection;
 pub mod replication;
 mod rng;
