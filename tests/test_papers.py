@@ -11,7 +11,7 @@ import pytest
 
 import flashtwin as ft
 from flashtwin.cli import run as cli_run
-from flashtwin.papers import bench, choose, papers, running, sources
+from flashtwin.papers import bench, choose, explanations, papers, running, sources
 from flashtwin.papers.claims import Claim, Verdict, judge, number, orders
 from flashtwin.papers.model import Paper, Workload
 from flashtwin.papers.running import How
@@ -21,10 +21,12 @@ from flashtwin.papers.search import CLOSE, rate_for
 ITEMS = {
     "rr-ssd": (
         "fig-1", "fig-2", "fig-3", "fig-4", "fig-5", "fig-6", "table-1", "table-3", "table-4", "table-5", "fig-9",
-        "fig-10", "fig-11", "fig-12", "fig-13", "sensitivity", "fair-variants",
+        "fig-10", "fig-11", "fig-12", "fig-13", "sensitivity",
+        "fair-variants",
     ),
     "ca-ssd": (
-        "table-2", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7a", "fig-7b", "fig-7c", "cache-size", "fig-8", "table-3",
+        "table-2", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7a", "fig-7b", "fig-7c", "full-drive", "cache-size", "fig-8",
+        "table-3",
     ),
     "ds-ftl": (
         "table-3", "fig-2", "fig-3", "fig-4", "fig-10a", "fig-10b", "fig-11", "fig-12", "fig-13", "fig-14",
@@ -143,6 +145,12 @@ def test_every_item_of_the_papers_is_there() -> None:
         for item in paper.items:
             assert set(item.workloads) <= names
             assert item.judge({}).claims or paper.population, f"{item.id}: what was published stands without a trace"
+
+
+def test_explanations_are_of_items_that_there_are() -> None:
+    assert set(explanations.ALL) == set(papers())
+    for paper, texts in explanations.ALL.items():
+        assert set(texts) <= {item.id for item in papers()[paper].items}
 
 
 def test_a_name_that_is_not_known_names_the_nearest() -> None:

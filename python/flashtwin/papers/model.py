@@ -69,8 +69,6 @@ class Item:
     measure: Callable[[Stand], Facts]
     #: Puts published beside measured; facts by workload, in the paper's order.
     judge: Callable[[Mapping[str, Facts]], Outcome]
-    #: Why the two differ, where that is known.
-    explanation: str = ""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from flashtwin.folder import FlashtwinError
 from flashtwin.papers import markdown
 from flashtwin.papers.bench import Stand, Stopped
 from flashtwin.papers.claims import Claim, Judgement, Verdict, judge
+from flashtwin.papers.explanations import why_different
 from flashtwin.papers.model import Facts, Item, Paper, Workload
 from flashtwin.papers.sources import Source, find
 
@@ -208,11 +209,11 @@ def _paper(paper: Paper, items: Sequence[Item], benches: Sequence[Bench], how: H
             }
             for one in benches
         ],
-        "items": [_item(item, benches) for item in items],
+        "items": [_item(paper, item, benches) for item in items],
     }
 
 
-def _item(item: Item, benches: Sequence[Bench]) -> dict[str, Any]:
+def _item(paper: Paper, item: Item, benches: Sequence[Bench]) -> dict[str, Any]:
     facts = {one.workload.name: one.facts[item.id] for one in benches if item.id in one.facts}
     failures = {one.workload.name: one.failures[item.id] for one in benches if item.id in one.failures}
     outcome = item.judge(facts)
@@ -229,7 +230,7 @@ def _item(item: Item, benches: Sequence[Bench]) -> dict[str, Any]:
         "chart": outcome.chart,
         "tables": outcome.tables,
         "notes": outcome.notes,
-        "explanation": item.explanation if found.verdict is not Verdict.AGREES else "",
+        "explanation": why_different(paper.id, item.id) if found.verdict is not Verdict.AGREES else "",
     }
 
 

@@ -354,8 +354,8 @@ def population(traces: Path | None) -> tuple[Workload, ...]:
 Judge = Callable[[Mapping[str, Facts]], Outcome]
 
 
-def _item(id_: str, title: str, place: str, judge: Judge, explanation: str = "") -> Item:
-    return Item(id_, title, place, (), measure, judge, explanation)
+def _item(id_: str, title: str, place: str, judge: Judge) -> Item:
+    return Item(id_, title, place, (), measure, judge)
 
 
 PAPER = Paper(
