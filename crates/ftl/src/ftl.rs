@@ -228,6 +228,11 @@ impl Ftl {
         self.replicator.as_ref().map(|replicator| replicator.budget_pages)
     }
 
+    /// Whether what is asked for ahead differs between reads and writes.
+    pub fn wants_kind(&self) -> bool {
+        self.spreader.is_some()
+    }
+
     /// Whether the allocation looks at host addresses; otherwise they need not be given.
     pub fn wants_address(&self) -> bool {
         self.allocation.wants_address()
@@ -237,12 +242,12 @@ impl Ftl {
     /// nothing; a trace-driven simulator knows its future, and waiting for memory is most of
     /// what it does.
     #[inline]
-    pub fn prefetch_far(&self, lpn: u32, content: u32) {
+    pub fn prefetch_far(&self, lpn: u32, content: u32, write: bool) {
         match &self.map {
             Map::Page(map) => {
                 map.prefetch(lpn);
                 if let Some(spreader) = &self.spreader {
-                    spreader.prefetch_far(lpn, map.known(content));
+                    spreader.prefetch_far(lpn, if write { map.known(content) } else { NO_CONTENT });
                 }
             }
             Map::Content(map) => map.prefetch_far(lpn, content),
@@ -252,12 +257,15 @@ impl Ftl {
 
     /// Asks for what those tables point to; the operation is nearer now.
     #[inline]
-    pub fn prefetch_near(&self, lpn: u32, content: u32) {
+    pub fn prefetch_near(&self, lpn: u32, content: u32, write: bool) {
         match &self.map {
             Map::Page(map) => {
                 self.blocks.prefetch(map.get(lpn));
                 if let Some(spreader) = &self.spreader {
-                    spreader.prefetch_near(lpn, map.content(lpn), map.known(content), map);
+                    match write {
+                        true => spreader.prefetch_near(lpn, map.content(lpn), map.known(content), map),
+                        false => spreader.twins.prefetch_list(lpn),
+                    }
                 }
             }
             Map::Content(map) => map.prefetch_near(lpn, content),

@@ -15,7 +15,7 @@ use std::time::Instant;
 use flashtwin_ftl::{Cause, FlashOp, FtlError, Host, LoadView, ReadOutcome, ReadTarget, Rng, WriteOutcome};
 use flashtwin_nand::{FlashArray, Geometry};
 use flashtwin_sim::engine::{Controller, Engine, Observer, Workload};
-use flashtwin_sim::{resolve, run};
+use flashtwin_sim::{resolve, run, system_names};
 use flashtwin_trace::{ContentSource, Op, PageTrace, TraceBuilder};
 
 const FOOTPRINT_PAGES: u32 = 1 << 20;
@@ -169,11 +169,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     // Ten periods in the run, so that replication is in the figure.
     let period_s = trace.time_ns.last().copied().unwrap_or(0) as f64 / 1e9 / 10.0;
-    for system in ["conventional", "ca-ssd", "rr-ssd", "oracle", "static", "hipa", "ds-ftl"]
-        .into_iter()
-        .filter(|name| wanted(name))
-    {
+    for system in system_names().into_iter().filter(|name| wanted(name)) {
         let resolved = resolve(system, &[("replay.period_s".into(), period_s.to_string())])?;
+        if resolved.config.nand.page_bytes != trace.page_bytes {
+            // It is made for larger pages.
+            continue;
+        }
         let before = resident_bytes();
         let begin = Clock::start();
         let result = run(&trace, &resolved, &())?;

@@ -57,13 +57,16 @@ impl Controller for Ftl {
     fn wants_address(&self) -> bool {
         Ftl::wants_address(self)
     }
-    #[inline]
-    fn prefetch_far(&self, lpn: u32, content: u32) {
-        Ftl::prefetch_far(self, lpn, content);
+    fn wants_kind(&self) -> bool {
+        Ftl::wants_kind(self)
     }
     #[inline]
-    fn prefetch_near(&self, lpn: u32, content: u32) {
-        Ftl::prefetch_near(self, lpn, content);
+    fn prefetch_far(&self, lpn: u32, content: u32, write: bool) {
+        Ftl::prefetch_far(self, lpn, content, write);
+    }
+    #[inline]
+    fn prefetch_near(&self, lpn: u32, content: u32, write: bool) {
+        Ftl::prefetch_near(self, lpn, content, write);
     }
     #[inline]
     fn prefetch_next(&self, lpn: u32, content: u32) {

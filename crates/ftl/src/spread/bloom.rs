@@ -1,18 +1,32 @@
 //! One Bloom filter a channel, asked all at once.
 //!
-//! Source: Bloom, CACM 1970; DS-FTL paper, section 4.2.2. Hash i is h1 + i x h2 (Kirsch and
-//! Mitzenmacher, Random Structures and Algorithms 2008): the false-positive rate stays that of
-//! independent hashes.
+//! Source: Bloom, CACM 1970; DS-FTL paper, section 4.2.2. Blocked: all bits of a content lie in one word of
+//! its filter (Putze, Sanders and Singler, WEA 2007; blocks of a word: Lang, Neumann, Kemper and Boncz, VLDB 2019),
+//! so that a look-up is one memory access. Words fill unevenly: at 10 bits an entry and 7 hashes, 2.1 % of the answers
+//! are false positives, and 0.8 % without blocks.
 
 use crate::prefetch::prefetch;
 
-/// All filters have the same size and the same hashes, so that the bits of all channels at one
-/// position can lie side by side: one look at each of the positions of a content answers for
-/// every channel. A bit a channel and position, rounded up to bytes a position.
+/// Bits of a word.
+const WORD: u64 = 64;
+/// Words of a cache line.
+const LINE: usize = 8;
+/// Positions in a word that one hash is good for: 6 bits each.
+const POSITIONS: u32 = 10;
+
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line([u64; LINE]);
+
+/// All filters have the same size and the same hashes, so that the words of all channels at one
+/// place can lie side by side: one cache line answers for eight channels.
 pub(super) struct Bloom {
-    rows: Vec<u8>,
-    row_bytes: usize,
-    positions: u64,
+    lines: Vec<Line>,
+    /// Words from one place to the next: the channels, rounded up to a power of two.
+    stride: usize,
+    channels: u32,
+    /// Words of one filter.
+    words: u64,
     hashes: u32,
 }
 
@@ -24,70 +38,75 @@ fn mix(mut z: u64) -> u64 {
 }
 
 impl Bloom {
-    /// Empty filters of `positions` bits each for up to 64 channels.
-    pub(super) fn new(channels: u32, positions: u64, hashes: u32) -> Self {
-        let row_bytes = channels.div_ceil(8) as usize;
-        Self { rows: vec![0; positions as usize * row_bytes], row_bytes, positions, hashes }
+    /// Empty filters of `bits` bits each, rounded up to words, for up to 64 channels.
+    pub(super) fn new(channels: u32, bits: u64, hashes: u32) -> Self {
+        let stride = (channels as usize).next_power_of_two();
+        let words = bits.div_ceil(WORD).max(1);
+        let lines = (words as usize * stride).div_ceil(LINE);
+        Self { lines: vec![Line([0; LINE]); lines], stride, channels, words, hashes }
     }
 
     /// Bits of one filter.
-    pub(super) fn positions(&self) -> u64 {
-        self.positions
+    pub(super) fn bits(&self) -> u64 {
+        self.words * WORD
     }
 
-    /// Where the bits of a content lie.
+    /// Where the words of a content begin, and its bits in each.
     #[inline]
-    fn rows_of(&self, content: u32) -> impl Iterator<Item = usize> + use<> {
+    fn place(&self, content: u32) -> (usize, u64) {
         let first = mix(u64::from(content).wrapping_add(0x9e37_79b9_7f4a_7c15));
-        let step = mix(first) | 1;
-        let (positions, row_bytes) = (u128::from(self.positions), self.row_bytes);
-        (0..u64::from(self.hashes)).map(move |turn| {
-            let hash = first.wrapping_add(turn.wrapping_mul(step));
-            // The upper bits of a product spread a hash evenly over any number of positions.
-            ((u128::from(hash) * positions) >> 64) as usize * row_bytes
-        })
+        // The upper bits of a product spread a hash evenly over any number of words.
+        let word = ((u128::from(first) * u128::from(self.words)) >> 64) as usize;
+        let mut bits = 0;
+        let mut rest = mix(first);
+        for turn in 0..self.hashes {
+            if turn % POSITIONS == 0 && turn > 0 {
+                rest = mix(first.wrapping_add(u64::from(turn)));
+            }
+            bits |= 1 << (rest % WORD);
+            rest /= WORD;
+        }
+        (word * self.stride, bits)
+    }
+
+    #[inline]
+    fn word(&mut self, at: usize) -> &mut u64 {
+        &mut self.lines[at / LINE].0[at % LINE]
     }
 
     #[inline]
     pub(super) fn prefetch(&self, content: u32) {
-        self.rows_of(content).for_each(|row| prefetch(&self.rows, row));
+        let (first, _) = self.place(content);
+        for line in first / LINE..(first + self.stride).div_ceil(LINE) {
+            prefetch(&self.lines, line);
+        }
     }
 
     /// The channels whose filter may hold a content: bit c for channel c.
     #[inline]
     pub(super) fn query(&self, content: u32) -> u64 {
-        let mut all = u64::MAX;
-        for row in self.rows_of(content) {
-            all &= match self.row_bytes {
-                1 => u64::from(self.rows[row]),
-                bytes => {
-                    let row = &self.rows[row..row + bytes];
-                    row.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
-                }
-            };
-            // Most contents are new, and no channel has all of their bits.
-            if all == 0 {
-                break;
-            }
+        let (first, bits) = self.place(content);
+        let mut found = 0;
+        for channel in 0..self.channels as usize {
+            let word = self.lines[(first + channel) / LINE].0[(first + channel) % LINE];
+            found |= u64::from(word & bits == bits) << channel;
         }
-        all
+        found
     }
 
     /// Adds a content to a channel's filter.
     #[inline]
     pub(super) fn insert(&mut self, content: u32, channel: u32) {
-        for row in self.rows_of(content) {
-            self.rows[row + channel as usize / 8] |= 1 << (channel % 8);
-        }
+        let (first, bits) = self.place(content);
+        *self.word(first + channel as usize) |= bits;
     }
 
     /// Takes the bits of a content away, whoever else set them: of use only to whoever empties a
     /// filter of everything that it holds.
     #[inline]
     pub(super) fn clear(&mut self, content: u32, channel: u32) {
-        for row in self.rows_of(content) {
-            self.rows[row + channel as usize / 8] &= !(1 << (channel % 8));
-        }
+        let (first, bits) = self.place(content);
+        *self.word(first + channel as usize) &= !bits;
     }
 }
 
@@ -99,10 +118,8 @@ mod tests {
 
     #[test]
     fn what_was_inserted_is_always_found_beside_plain_sets() {
-        for (channels, positions, hashes) in
-            [(1, 7, 1), (3, 200, 3), (8, 5_000, 7), (20, 900, 4), (64, 64, 16)]
-        {
-            let mut bloom = Bloom::new(channels, positions, hashes);
+        for (channels, bits, hashes) in [(1, 7, 1), (3, 200, 3), (8, 5_000, 7), (20, 900, 4), (64, 64, 16)] {
+            let mut bloom = Bloom::new(channels, bits, hashes);
             let mut sets = vec![HashSet::new(); channels as usize];
             let mut rng = Rng::stream(u64::from(channels), "bloom");
             for _ in 0..400 {
@@ -118,16 +135,53 @@ mod tests {
         }
     }
 
+    /// Probability that a content finds all of its bits set in a word that holds `entries` others.
+    /// Of `hashes` throws at 64 positions, the chance to hit d different ones is S(hashes, d) 64! / (64 - d)! /
+    /// 64^hashes (S: Stirling numbers of the second kind), and that d given ones were all hit by the
+    /// entries' throws, by inclusion and exclusion, the sum over j of (-1)^j C(d, j) (1 - j / 64)^throws.
+    fn all_set(entries: u32, hashes: u32) -> f64 {
+        let throws = f64::from(entries * hashes);
+        // Chance of d different positions after each throw.
+        let mut different = vec![0.0; hashes as usize + 1];
+        different[0] = 1.0;
+        for _ in 0..hashes {
+            for d in (0..=hashes as usize).rev() {
+                let fresh = if d == 0 { 0.0 } else { different[d - 1] * (65.0 - d as f64) / 64.0 };
+                different[d] = different[d] * d as f64 / 64.0 + fresh;
+            }
+        }
+        let given = |d: usize| {
+            let mut choose = 1.0;
+            let mut sum = 0.0;
+            for j in 0..=d {
+                let sign = if j % 2 == 0 { 1.0 } else { -1.0 };
+                sum += sign * choose * (1.0 - j as f64 / 64.0).powf(throws);
+                choose *= (d - j) as f64 / (j + 1) as f64;
+            }
+            sum
+        };
+        different.iter().enumerate().map(|(d, chance)| chance * given(d)).sum()
+    }
+
+    /// The same over words whose entries are Poisson distributed.
+    fn false_positives(mean_entries: f64, hashes: u32) -> f64 {
+        let mut chance = (-mean_entries).exp();
+        let mut sum = 0.0;
+        for entries in 0..200 {
+            sum += chance * all_set(entries, hashes);
+            chance *= mean_entries / f64::from(entries + 1);
+        }
+        sum
+    }
+
     #[test]
     fn false_positives_are_as_rare_as_the_formula_says() {
-        // (1 - e^(-k n / m))^k of the contents that were never inserted.
-        for (bits, hashes) in [(10u32, 7u32), (5, 3), (16, 4)] {
+        for (bits, hashes) in [(10u32, 7u32), (5, 3), (16, 4), (12, 12)] {
             let entries = 40_000;
             let mut bloom = Bloom::new(8, u64::from(entries * bits), hashes);
             (0..entries).for_each(|content| bloom.insert(content, content % 2));
             // Channel 0 and 1 hold half as many each.
-            let load = f64::from(hashes) / f64::from(2 * bits);
-            let expected = (1.0 - (-load).exp()).powi(hashes as i32);
+            let expected = false_positives(64.0 / f64::from(2 * bits), hashes);
             let asked = 2_000_000;
             for channel in [0, 1] {
                 let wrong =
@@ -141,5 +195,7 @@ mod tests {
             }
             assert!((entries..entries + asked).all(|c| bloom.query(c) >> 2 == 0), "nothing is in the others");
         }
+        // What the configuration's text says of the default.
+        assert_eq!((false_positives(6.4, 7) * 1000.0).round(), 21.0, "in thousandths");
     }
 }

@@ -2,6 +2,10 @@
 //! is rebuilt.
 
 use super::bloom::Bloom;
+use crate::prefetch::prefetch;
+
+/// Entries ahead at which a rebuild asks for what it will look at.
+const AHEAD: usize = 12;
 
 /// Bloom filters with the bookkeeping that decides when one is rebuilt. Nothing can be deleted
 /// from a Bloom filter (DS-FTL paper, section 4.2.2, is silent about it): the entry of a content
@@ -27,10 +31,10 @@ impl Filters {
         channel_pages: u64,
         config: &super::SpreadConfig,
     ) -> Self {
-        let positions = channel_pages * u64::from(config.bloom_bits_per_page);
+        let bits = channel_pages * u64::from(config.bloom_bits_per_page);
         let entered_bytes = channels.div_ceil(8) as usize;
         Self {
-            bloom: Bloom::new(channels, positions, config.bloom_hashes),
+            bloom: Bloom::new(channels, bits, config.bloom_hashes),
             channels,
             entered: vec![0; contents as usize * entered_bytes],
             alive: vec![0; contents as usize * entered_bytes],
@@ -44,8 +48,8 @@ impl Filters {
     #[inline]
     pub(super) fn prefetch(&self, content: u32) {
         self.bloom.prefetch(content);
-        crate::prefetch::prefetch(&self.entered, content as usize * self.entered_bytes);
-        crate::prefetch::prefetch(&self.alive, content as usize * self.entered_bytes);
+        prefetch(&self.entered, content as usize * self.entered_bytes);
+        prefetch(&self.alive, content as usize * self.entered_bytes);
     }
 
     /// The channels that may hold a content: bit c for channel c.
@@ -102,23 +106,37 @@ impl Filters {
         let mut entries = std::mem::take(&mut self.entries[channel as usize]);
         let (bit, bytes) = (1u8 << (channel % 8), self.entered_bytes);
         let at = |content: u32| content as usize * bytes + channel as usize / 8;
-        entries.retain(|&content| {
-            let alive = self.alive[at(content)] & bit != 0;
-            if !alive {
+        let mut kept = 0;
+        for index in 0..entries.len() {
+            if let Some(&soon) = entries.get(index + AHEAD) {
+                prefetch(&self.alive, at(soon));
+                prefetch(&self.entered, at(soon));
+                self.bloom.prefetch(soon);
+            }
+            let content = entries[index];
+            if self.alive[at(content)] & bit == 0 {
                 self.entered[at(content)] &= !bit;
                 self.bloom.clear(content, channel);
+            } else {
+                entries[kept] = content;
+                kept += 1;
             }
-            alive
-        });
+        }
+        entries.truncate(kept);
         // The dead took bits along that the living share.
-        entries.iter().for_each(|&content| self.bloom.insert(content, channel));
+        for (index, &content) in entries.iter().enumerate() {
+            if let Some(&soon) = entries.get(index + AHEAD) {
+                self.bloom.prefetch(soon);
+            }
+            self.bloom.insert(content, channel);
+        }
         self.entries[channel as usize] = entries;
         self.dead[channel as usize] = 0;
     }
 
     /// Bits of the filters together, in bytes: what a controller would need.
     pub(super) fn filter_bytes(&self) -> u64 {
-        (self.bloom.positions() * u64::from(self.channels)).div_ceil(8)
+        self.bloom.bits() / 8 * u64::from(self.channels)
     }
 
     /// Bytes of the bookkeeping here (untouched filters not counted).

@@ -132,7 +132,7 @@ impl Twins {
 
     /// Asks for the head of the list that a page is in.
     #[inline]
-    pub(super) fn prefetch_list(&self, lpn: u32) {
+    pub(crate) fn prefetch_list(&self, lpn: u32) {
         if let Some(place) = self.places.get(lpn as usize) {
             prefetch(&self.sets, place.set as usize);
         }

@@ -190,15 +190,33 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Lets the controller ask for the memory that the next page operations will need.
     #[inline]
-    pub(super) fn look_ahead(&self, trace: &PageTrace, at: usize) {
+    pub(super) fn look_ahead(&mut self, trace: &PageTrace, at: usize) {
         if let (Some(&lpn), Some(&content)) = (trace.lpn.get(at + FAR), trace.content.get(at + FAR)) {
-            self.controller.prefetch_far(lpn, content);
+            let writes = self.writes_ahead(trace, at);
+            self.controller.prefetch_far(lpn, content, writes[0]);
             if self.wants_address {
                 prefetch(&trace.lpn_address, lpn as usize);
             }
-            self.controller.prefetch_near(trace.lpn[at + NEAR], trace.content[at + NEAR]);
+            self.controller.prefetch_near(trace.lpn[at + NEAR], trace.content[at + NEAR], writes[1]);
             self.controller.prefetch_next(trace.lpn[at + NEXT], trace.content[at + NEXT]);
         }
+    }
+
+    /// Whether the page operations far and near ahead are writes, where the controller wants to know.
+    #[inline]
+    fn writes_ahead(&mut self, trace: &PageTrace, at: usize) -> [bool; 2] {
+        if !self.wants_kind {
+            return [true; 2];
+        }
+        let mut writes = [true; 2];
+        for (write, (request, at)) in writes.iter_mut().zip(self.ahead.iter_mut().zip([at + FAR, at + NEAR]))
+        {
+            while trace.first_page_op[*request + 1] as usize <= at {
+                *request += 1;
+            }
+            *write = trace.op[*request] == HostOp::Write;
+        }
+        writes
     }
 
     #[inline]

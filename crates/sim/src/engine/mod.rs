@@ -61,10 +61,14 @@ pub trait Controller {
     fn wants_address(&self) -> bool {
         false
     }
+    /// See [`flashtwin_ftl::Ftl::wants_kind`].
+    fn wants_kind(&self) -> bool {
+        false
+    }
     /// See [`flashtwin_ftl::Ftl::prefetch_far`].
-    fn prefetch_far(&self, _lpn: u32, _content: u32) {}
+    fn prefetch_far(&self, _lpn: u32, _content: u32, _write: bool) {}
     /// See [`flashtwin_ftl::Ftl::prefetch_near`].
-    fn prefetch_near(&self, _lpn: u32, _content: u32) {}
+    fn prefetch_near(&self, _lpn: u32, _content: u32, _write: bool) {}
     /// See [`flashtwin_ftl::Ftl::prefetch_next`].
     fn prefetch_next(&self, _lpn: u32, _content: u32) {}
     /// See [`flashtwin_ftl::Ftl::sampling_pages`].
@@ -235,6 +239,9 @@ pub struct Engine<C, O> {
     /// How long a unit must have been idle before work of background jobs begins.
     idle_ns: u64,
     wants_address: bool,
+    wants_kind: bool,
+    /// The requests of the page operations that are looked at ahead.
+    ahead: [usize; 2],
     /// Pages of a write that share a sample.
     sampling_pages: usize,
     own_ops: Vec<FlashOp>,
@@ -279,6 +286,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let tables = controller.pages_tables().then(Box::default);
         Self {
             wants_address: controller.wants_address(),
+            wants_kind: controller.wants_kind(),
+            ahead: [0; 2],
             sampling_pages: controller.sampling_pages().max(1) as usize,
             controller,
             observer,
