@@ -166,8 +166,6 @@ struct Plane {
     /// Erased blocks.
     recycled: FreeBlocks,
     valid_pages: u32,
-    /// Valid pages that are not data: they are in neither that number nor the chip's.
-    pages_apart: u32,
 }
 
 /// The physical side of the tables.
@@ -192,6 +190,9 @@ pub(crate) struct Blocks {
     /// Valid pages beyond which a plane takes no host page: what remains lets collection
     /// always find an invalid page.
     plane_limit: u64,
+    /// Valid pages of each plane that are not data: they are in neither its count nor its chip's. Empty
+    /// where there are none.
+    apart: Vec<u32>,
 }
 
 impl Blocks {
@@ -204,7 +205,7 @@ impl Blocks {
     ) -> Self {
         let streams = Stream::count(partitions, wear.levels());
         let planes = (0..geometry.planes())
-            .map(|_| Plane { fresh: 0, recycled: FreeBlocks::default(), valid_pages: 0, pages_apart: 0 })
+            .map(|_| Plane { fresh: 0, recycled: FreeBlocks::default(), valid_pages: 0 })
             .collect();
         let active_shift = streams.next_power_of_two().ilog2();
         Self {
@@ -222,6 +223,7 @@ impl Blocks {
             chip_erases: vec![0; geometry.chips() as usize],
             chip_of_plane: (0..geometry.planes()).map(|p| geometry.chip_of_plane(p)).collect(),
             plane_limit: Self::plane_limit_of(geometry, streams),
+            apart: Vec::new(),
             geometry: geometry.clone(),
         }
     }
@@ -232,9 +234,11 @@ impl Blocks {
         u64::from(geometry.blocks_per_plane.saturating_sub(streams + 1)) * u64::from(geometry.pages_per_block)
     }
 
-    /// Another limit for the pages of valid data that one plane takes.
-    pub(crate) fn set_plane_limit(&mut self, pages: u64) {
-        self.plane_limit = pages;
+    /// Keeps blocks back for pages that are not data: another limit for the pages of valid data that
+    /// one plane takes.
+    pub(crate) fn keep_apart(&mut self, plane_limit: u64) {
+        self.plane_limit = plane_limit;
+        self.apart = vec![0; self.planes.len()];
     }
 
     /// Pages of valid data that one plane of this device can hold.
@@ -410,7 +414,7 @@ impl Blocks {
         let ppn = self.geometry.page_of_block(block, written);
         self.owner[ppn as usize] = owner + 1;
         self.table.words[block as usize] += 1 | 1 << 16;
-        self.planes[self.geometry.plane(ppn) as usize].pages_apart += 1;
+        self.apart[self.geometry.plane(ppn) as usize] += 1;
         (ppn, written + 1 == self.geometry.pages_per_block)
     }
 
@@ -419,12 +423,12 @@ impl Blocks {
         debug_assert!(self.owner[ppn as usize] != 0, "invalidated twice: {ppn}");
         self.owner[ppn as usize] = 0;
         self.table.words[self.geometry.block_index(ppn) as usize] -= 1;
-        self.planes[self.geometry.plane(ppn) as usize].pages_apart -= 1;
+        self.apart[self.geometry.plane(ppn) as usize] -= 1;
     }
 
     /// Valid pages that are not data.
     pub(crate) fn pages_apart(&self) -> u64 {
-        self.planes.iter().map(|plane| u64::from(plane.pages_apart)).sum()
+        self.apart.iter().map(|&pages| u64::from(pages)).sum()
     }
 
     /// Takes the next victim of a plane.
@@ -537,8 +541,8 @@ impl Blocks {
                 let listed = self.free_blocks(plane);
                 return Err(format!("plane {plane} lists {listed} free blocks, {free} are erased"));
             }
-            let counted = &self.planes[plane as usize];
-            let counted = counted.valid_pages + counted.pages_apart;
+            let apart = self.apart.get(plane as usize).copied().unwrap_or(0);
+            let counted = self.planes[plane as usize].valid_pages + apart;
             if plane_valid != counted {
                 return Err(format!("plane {plane} counts {counted} valid pages, {plane_valid} have owners"));
             }

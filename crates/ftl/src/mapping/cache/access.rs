@@ -32,7 +32,7 @@ impl Ftl {
     pub(crate) fn set_tables(&mut self, config: &FtlConfig, geometry: &Geometry, layout: Layout) {
         let paging = Paging::new(config, geometry, layout);
         let kept = config.streams() + paging.pool_blocks();
-        self.blocks.set_plane_limit(Blocks::plane_limit_of(geometry, kept));
+        self.blocks.keep_apart(Blocks::plane_limit_of(geometry, kept));
         self.paging = Some(Box::new(paging));
     }
 
