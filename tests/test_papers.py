@@ -25,8 +25,8 @@ ITEMS = {
         "fair-variants",
     ),
     "ca-ssd": (
-        "table-2", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7a", "fig-7b", "fig-7c", "full-drive", "cache-size", "fig-8",
-        "table-3",
+        "table-2", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7a", "fig-7b", "fig-7c", "full-drive", "cache-size",
+        "fig-8", "table-3",
     ),
     "ds-ftl": (
         "table-3", "fig-2", "fig-3", "fig-4", "fig-10a", "fig-10b", "fig-11", "fig-12", "fig-13", "fig-14",

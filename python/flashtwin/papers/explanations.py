@@ -9,10 +9,10 @@ HASH_UNIT = (
     "`fair-variants` makes the test again with a unit that keeps up."
 )
 TABLE_III = (
-    "Table III gives `homes` and `mail` 80 % unique values among reads: only a fifth of their reads are of a "
-    "value read before, so that copies of what was read can serve no more. The published shares of Oracle's "
-    "improvement (78 and 79 %) contradict it. `hadoop` and `trans`, whose reads repeat, are where the prediction "
-    "can be held against the paper."
+    "Table III (and the recipes, which follow it) gives `homes` and `mail` 80 % unique values among reads: only a"
+    " fifth of their reads are of a value read before, so that copies of what was read can serve no more. The "
+    "published shares of Oracle's improvement (78 and 79 %) contradict it. `hadoop` and `trans`, whose reads "
+    "repeat, are where the prediction can be held against the paper."
 )
 COPIES = (
     "Tables I and V do not fit each other. By CA-SSD's Table 2, `homes` has about 404 thousand unique page writes"
@@ -28,9 +28,9 @@ EMPTY_DRIVE = (
 )
 OPEN_LOOP = (
     "Requests arrive as published on average (Table 3: a few a second over three weeks), with assumed bursts, and"
-    " the 16 chips are idle most of the time: there is little waiting that a better place could save. The table "
-    "of faster clocks shows where DS-FTL's gains are: on a drive that is overloaded, where it merges reads that "
-    "wait and reads from another chip."
+    " the 16 chips are idle most of the time: there is little waiting that a better place could save, and "
+    "comparing pages in the pauses of a burst makes writes wait. The table of faster clocks shows where DS-FTL "
+    "gains: reads, on a drive that is overloaded, where it merges those that wait."
 )
 
 RR_SSD = {
@@ -110,34 +110,46 @@ CA_SSD = {
 }
 
 DS_FTL = {
-    "fig-2": (
-        "The workload of the published picture is not named; static allocation spreads these over chips almost evenly."
-    ),
+    "fig-2": ("The workload of the published picture is not named; measured is the one that differs most."),
     "fig-4": "Published are the planes of one drive, measured are those of eight workloads.",
     "fig-10a": OPEN_LOOP,
     "fig-10b": OPEN_LOOP,
     "fig-11": (
-        "The recipes place duplicates by content alone; the paper's `webmail` writes the same content to the same"
-        " addresses, which static allocation brings to the same plane."
-    ),
-    "fig-13": (
-        "How often a page is redirected follows from its duplicates on the same channel, which the paper does not"
-        " publish."
+        "Measured is redundancy among the valid pages of a plane at the end (docs/model.md). The published shares"
+        " are as large as those of Fig. 4, which are of pages written, and are probably of these: most duplicates"
+        " are overwritten before the end."
     ),
     "fig-14": (
         "Channels are idle most of the time at these rates, so that their utilisation hardly differs in points."
+    ),
+    "fig-13": (
+        "A read goes to another page than its own only when that one's chip is less loaded, and at these rates "
+        "chips are idle."
     ),
 }
 
 SWC = {
     "fig-1a": (
-        "Short traces have fewer temperatures: the ratio between the most and the least written page grows with "
-        "the trace."
+        "Recipes overwrite by one law each, so that they differ less than recorded traces do; recorded traces "
+        "that are short have fewer temperatures."
     ),
-    "fig-1b": "Short traces have fewer temperatures.",
-    "fig-1c": "Short traces have fewer temperatures, so that few partitions leave little skew.",
-    "fig-4": "A trace that needs few partitions can only save whole ones.",
-    "fig-7": "The published highest is over 66 traces.",
+    "fig-1b": (
+        "Recipes overwrite by one law each, so that they differ less than recorded traces do; recorded traces "
+        "that are short have fewer temperatures."
+    ),
+    "fig-1c": (
+        "Recipes overwrite by one law each, so that they differ less than recorded traces do; recorded traces "
+        "that are short have fewer temperatures."
+    ),
+    "fig-3": (
+        "Recipes overwrite pages in random order; recorded workloads overwrite neighbours together, which leaves "
+        "blocks that are wholly invalid."
+    ),
+    "fig-4": "Small traces have few blocks, so that a partition fewer is worth more than published.",
+    "fig-7": (
+        "The published highest is over 66 traces; where overwrites are random, neighbours seldom share their fate."
+    ),
+    "fig-9": "Small traces have few blocks, so that a partition fewer is worth more than published.",
     "fig-18": (
         "The discount takes every request as a small one whose neighbour may be cached. Where most bytes are read"
         " in requests larger than a page, the estimate is close to 1 and nothing is left to save."
