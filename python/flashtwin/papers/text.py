@@ -9,7 +9,8 @@ from flashtwin.papers.model import Facts
 
 def percent(value: float | None) -> str:
     """`12.3 %`; an en dash for what is missing."""
-    return "–" if value is None else f"{value:.1f} %"
+    # Adding 0 makes of -0.0 a 0.
+    return "–" if value is None else f"{round(value, 1) + 0.0:.1f} %"
 
 
 def micro(ns: float | None) -> str:
@@ -25,3 +26,8 @@ def count(value: float | None) -> str:
 def column(facts: Mapping[str, Facts], names: Sequence[str], key: str) -> list[float | None]:
     """One figure of every workload, in the paper's order."""
     return [facts.get(name, {}).get(key) for name in names]
+
+
+def clock(value: float) -> str:
+    """A factor of the clock, four digits."""
+    return f"{value:,.0f}" if value >= 1_000 else f"{value:.4g}"

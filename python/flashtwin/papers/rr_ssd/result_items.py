@@ -12,7 +12,7 @@ from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart, lines
 from flashtwin.papers.rr_ssd import published
 from flashtwin.papers.rr_ssd.common import at_rate, by_workload, gains, matched, means
-from flashtwin.papers.text import percent
+from flashtwin.papers.text import clock, percent
 
 NAMES, COPIED = published.WORKLOADS, tuple(published.COPIES)
 SHARE = "RR-SSD's share of Oracle's read improvement"
@@ -120,7 +120,7 @@ def _rates(facts: Mapping[str, Facts]) -> dict[str, Any]:
     rows = [
         [
             name,
-            f"{found['speed']:.4g}",
+            clock(found["speed"]),
             percent(found["oracle_read"]),
             percent(published.ORACLE[name][0]),
             percent(found["queueing"]),
@@ -166,7 +166,7 @@ def judge_fair_variants(facts: Mapping[str, Facts]) -> Outcome:
             claims.append(number(name, f"share of Oracle's, {label}", 100.0 * rr[0] / oracle[0], found[2], effect=True))
             claims.append(number(name, f"RR-SSD, reads and writes, {label}", rr[1], found[4], effect=True))
             if name in facts:
-                rows.append([label, name, f"{found[0]:.4g}", *(percent(value) for value in found[1:])])
+                rows.append([label, name, clock(found[0] or 0.0), *(percent(value) for value in found[1:])])
     header = [
         "decision",
         "workload",
