@@ -11,8 +11,8 @@ HASH_UNIT = (
 TABLE_III = (
     "Table III (and the recipes, which follow it) gives `homes` and `mail` 80 % unique values among reads: only a"
     " fifth of their reads are of a value read before, so that copies of what was read can serve no more. The "
-    "published shares of Oracle's improvement (78 and 79 %) contradict it. `hadoop` and `trans`, whose reads "
-    "repeat, are where the prediction can be held against the paper."
+    "published shares of Oracle's improvement (78 and 79 %) contradict it. `hadoop` and `trans` repeat most of "
+    "their reads; how these are concentrated on values is not published, and the recipes assume it."
 )
 COPIES = (
     "Tables I and V do not fit each other. By CA-SSD's Table 2, `homes` has about 404 thousand unique page writes"
@@ -68,7 +68,8 @@ RR_SSD = {
     "fig-11": (
         "On a drive as empty as the paper's (a terabyte for a footprint of gigabytes) erase counts and free pages"
         " hardly differ between chips, so that the score has little to choose by: a copy on any other chip lets a"
-        " read evade. PBLRU's copies compete with the host for the flash, as on-line replication's do."
+        " read evade. PBLRU makes its copies during the day, so that they compete with the host, but know of what"
+        " is hot today."
     ),
     "fig-12": (
         "A copy that is programmed during the day keeps its die from reading for 400 µs, and idle time is short "
