@@ -71,6 +71,7 @@ test-slow: build $(VENV)/.dev ## the tests that take minutes as well
 
 bench: build ## what is fast, and how we know
 	cargo bench --locked -p flashtwin-trace --bench ingest
+	cargo bench --locked -p flashtwin-trace --bench synthesize
 	cargo bench --locked -p flashtwin-analysis --bench basics
 	cargo bench --locked -p flashtwin-analysis --bench locality
 	cargo bench --locked -p flashtwin-analysis --bench wa

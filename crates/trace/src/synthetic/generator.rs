@@ -59,7 +59,12 @@ impl Generator {
             }
             ContentPlan::Values(values) => {
                 let writes = Writes::new(plan, values, Runs::new(write_plan), random(WRITES));
-                let reads = Reads::new(read_plan, values, plan.footprint - values.pages_there, random(READS));
+                let reads = Reads::new(
+                    read_plan,
+                    values,
+                    plan.footprint - values.pages_there - values.pages_copied,
+                    random(READS),
+                );
                 Pages::Values(Box::new((writes, reads)))
             }
         };

@@ -1,6 +1,6 @@
 //! From a recipe to whole numbers: what is decided before the first request is made.
 
-use super::locality::closeness;
+use super::locality::Mixed;
 use super::pool::Closeness;
 use super::popularity::{Impossible, Multiplicities, Skew};
 use super::recipe::{LocalityRecipe, Recipe, ZipfRecipe};
@@ -59,7 +59,16 @@ pub(super) struct ValuesPlan {
     /// Pages of values read that were there before, and that the trace writes.
     pub(super) pages_there: u64,
     pub(super) pages_kept: u64,
+    /// Further pages that were there and hold values of these.
+    pub(super) pages_copied: u64,
     pub(super) agreement: f64,
+}
+
+impl ValuesPlan {
+    /// Pages that are read, none of which is ever overwritten.
+    pub(super) fn pages_read(&self) -> u64 {
+        self.pages_there + self.pages_kept + self.pages_copied
+    }
 }
 
 /// What is needed to bring occurrences into an order.
@@ -122,7 +131,7 @@ impl Plan {
             }
             None => {
                 let plan = values(recipe, &keys, &kinds, scale)?;
-                let to_overwrite = footprint as f64 - (plan.pages_there + plan.pages_kept) as f64;
+                let to_overwrite = footprint as f64 - plan.pages_read() as f64;
                 let written = kinds[WRITE].pages - plan.pages_kept;
                 check_footprint(&keys, to_overwrite, written, kinds[WRITE].largest(), scale)?;
                 ContentPlan::Values(Box::new(plan))
@@ -229,7 +238,7 @@ fn zipf_content(
     values: u64,
 ) -> Result<ContentPlan, TraceError> {
     let writes = &recipe.writes;
-    if writes.unique_percent.is_some() || writes.popularity.is_some() || writes.locality.is_some() {
+    if writes.unique_percent.is_some() || !writes.popularity.is_empty() || writes.locality.is_some() {
         let cure = "give either writes.zipf or writes.unique_percent and what goes with it";
         return Err(keys.wrong("writes.zipf", "draws each page by itself", cure));
     }
@@ -250,14 +259,17 @@ fn values(
     };
     let days = recipe.arrivals.days as usize;
     let read_kind = &kinds[READ];
+    let same = keys.share("writes.same_content_percent", writes.same_content_percent)?;
+    let same = kinds[WRITE].pages as f64 * same;
     let of_writes = Order {
         section: "writes",
         accesses: kinds[WRITE].pages,
         unique: keys.share("writes.unique_percent", unique)?,
-        popularity: writes.popularity,
+        popularity: &writes.popularity,
         locality: writes.locality,
         of_the_day: keys.share("writes.of_the_day_percent", writes.of_the_day_percent)?,
         pages_each: 1.0,
+        same_content: same,
     };
     let pages_each = read_kind.pages as f64 / read_kind.runs.max(1) as f64;
     let unique_reads = keys.share("reads.unique_percent", reads.unique_percent)?;
@@ -265,10 +277,11 @@ fn values(
         section: "reads",
         accesses: read_kind.runs,
         unique: unique_reads,
-        popularity: reads.popularity,
+        popularity: &reads.popularity,
         locality: reads.locality,
         of_the_day: keys.share("reads.of_the_day_percent", reads.of_the_day_percent)?,
         pages_each,
+        same_content: 0.0,
     };
     let write_order = of_writes.plan(keys, days, scale)?;
     let read_order = of_reads.plan(keys, days, scale)?;
@@ -277,6 +290,13 @@ fn values(
     let kept =
         read_pages.saturating_sub(1) as f64 * keys.share("reads.written_percent", reads.written_percent)?;
     let pages_kept = kept.round() as u64;
+    let unique_pages = match reads.unique_pages_percent {
+        Some(percent) => {
+            keys.between("reads.unique_pages_percent", percent, reads.unique_percent, 100.0)? / 100.0
+        }
+        None => unique_reads,
+    };
+    let copied = ((read_kind.pages as f64 * unique_pages).round() as u64).saturating_sub(read_pages);
     if pages_kept > write_order.whole.things() {
         let possible = write_order.whole.things() as f64 / read_pages as f64 * 100.0;
         return Err(keys.wrong(
@@ -285,44 +305,68 @@ fn values(
             &format!("give at most {possible:.1}"),
         ));
     }
-    let same = keys.share("writes.same_content_percent", writes.same_content_percent)?;
     Ok(ValuesPlan {
-        same_content: (kinds[WRITE].pages as f64 * same).round() as u64,
+        same_content: same.round() as u64,
         writes: write_order,
         reads: read_order,
         pages_there: read_pages - pages_kept,
         pages_kept,
+        pages_copied: copied,
         agreement: keys.share("reads.agreement_percent", reads.agreement_percent)?,
     })
 }
 
 /// One kind's accesses to values, as the recipe says it.
-struct Order {
+struct Order<'a> {
     section: &'static str,
     accesses: u64,
     unique: f64,
-    popularity: Option<(f64, f64)>,
+    popularity: &'a [(f64, f64)],
     locality: Option<LocalityRecipe>,
     of_the_day: f64,
     /// Values that are accessed together.
     pages_each: f64,
+    /// Accesses that repeat what the page holds.
+    same_content: f64,
 }
 
-impl Order {
+impl Order<'_> {
     fn plan(&self, keys: &Keys<'_>, days: usize, scale: f64) -> Result<OrderPlan, TraceError> {
         let key = |name: &str| format!("{}.{name}", self.section);
         let things =
             ((self.accesses as f64 * self.unique).round() as u64).clamp(self.accesses.min(1), self.accesses);
-        let mut whole = match self.popularity {
-            None => even(things, self.accesses),
-            Some((accesses, values)) => {
-                let skew = Skew {
-                    accesses_share: keys.share(&key("popularity"), accesses)?,
-                    things_share: keys.share(&key("popularity"), values)?,
-                };
+        let mut whole = self.multiplicities(keys, things)?;
+        // A value of one day must fit into it beside others.
+        let times_max = self.accesses / days.max(1) as u64 / 5;
+        let of_days = if days > 1 { whole.deal_out(self.of_the_day, days, times_max) } else { Vec::new() };
+        let closeness = match self.locality {
+            None => Closeness::default(),
+            Some(LocalityRecipe { percent, within_values }) => {
+                let share = keys.share(&key("locality.percent"), percent)?;
+                let mixed = Mixed::new(&whole, &of_days, self.same_content);
+                mixed.closeness(share, within_values as f64 * scale / self.pages_each)
+            }
+        };
+        Ok(OrderPlan { whole, of_days, closeness })
+    }
+
+    fn multiplicities(&self, keys: &Keys<'_>, things: u64) -> Result<Multiplicities, TraceError> {
+        let key = |name: &str| format!("{}.{name}", self.section);
+        let mut points = Vec::with_capacity(self.popularity.len());
+        for &(accesses, values) in self.popularity {
+            points.push(Skew {
+                accesses_share: keys.share(&key("popularity"), accesses)?,
+                things_share: keys.share(&key("popularity"), values)?,
+            });
+        }
+        match points[..] {
+            [] => Ok(even(things, self.accesses)),
+            [skew] => {
                 Multiplicities::new(things, self.accesses, skew).map_err(|Impossible { least, most }| {
                     let what = format!(
-                        "says that {values} % of the values have {accesses} % of the accesses, which {} rules out",
+                        "says that {} % of the values have {} % of the accesses, which {} rules out",
+                        skew.things_share * 100.0,
+                        skew.accesses_share * 100.0,
                         key("unique_percent")
                     );
                     let cure = format!(
@@ -331,20 +375,19 @@ impl Order {
                         most * 100.0
                     );
                     keys.wrong(&key("popularity"), what, &cure)
-                })?
+                })
             }
-        };
-        let close = match self.locality {
-            None => Closeness::default(),
-            Some(LocalityRecipe { percent, within_values }) => {
-                let share = keys.share(&key("locality.percent"), percent)?;
-                closeness(&whole, share, within_values as f64 * scale / self.pages_each)
-            }
-        };
-        // A value of one day must fit into it beside others.
-        let times_max = self.accesses / days.max(1) as u64 / 5;
-        let of_days = if days > 1 { whole.deal_out(self.of_the_day, days, times_max) } else { Vec::new() };
-        Ok(OrderPlan { whole, of_days, closeness: close })
+            _ => Multiplicities::stepped(things, self.accesses, &points).map_err(|index| {
+                let what = match self.popularity.get(index) {
+                    Some((accesses, values)) => {
+                        format!("has the point [{accesses}, {values}], which cannot be")
+                    }
+                    None => "leaves fewer accesses than values behind its last point".to_owned(),
+                };
+                let cure = "values behind a point must be less popular than those before it, but occur once";
+                keys.wrong(&key("popularity"), what, cure)
+            }),
+        }
     }
 }
 

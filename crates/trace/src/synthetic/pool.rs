@@ -52,6 +52,14 @@ impl Entries {
         }
     }
 
+    /// Says that the entry, unless nothing more is to come of it, stands for other pages with the same value.
+    #[inline]
+    pub(super) fn rename(&mut self, entry: u32, what: Extent) {
+        if self.awaits(entry, what.value).is_some() {
+            self.entries[entry as usize].what = what;
+        }
+    }
+
     /// How many occurrences are to come of what has just occurred for the first time.
     pub(super) fn left(&self, entry: u32) -> u32 {
         self.entries.get(entry as usize).map_or(0, |entry| entry.left)

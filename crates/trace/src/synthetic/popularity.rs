@@ -76,6 +76,39 @@ impl Multiplicities {
         Ok(best.1)
     }
 
+    /// `things` that occur `occurrences` times together, with several points of their concentration: the
+    /// most popular so many of them have so many of the accesses. Between two points all are equally popular.
+    /// An error is the number of the first point that cannot be: with it things would occur less than once,
+    /// or more often than those before them.
+    pub(super) fn stepped(things: u64, occurrences: u64, points: &[Skew]) -> Result<Multiplicities, usize> {
+        let mut made = Multiplicities::default();
+        let (mut before, mut mean) = ((0, 0), f64::INFINITY);
+        let whole = Skew { accesses_share: 1.0, things_share: 1.0 };
+        for (index, point) in points.iter().chain([&whole]).enumerate() {
+            let upto = (
+                (point.things_share * things as f64).round() as u64,
+                (point.accesses_share * occurrences as f64).round() as u64,
+            );
+            let (Some(step), Some(accesses)) = (upto.0.checked_sub(before.0), upto.1.checked_sub(before.1))
+            else {
+                return Err(index);
+            };
+            if step == 0 {
+                // Fewer than one thing: it goes with those behind it.
+                continue;
+            }
+            let here = accesses as f64 / step as f64;
+            if accesses < step || here > mean * TOLERANCE {
+                return Err(index);
+            }
+            let (each, more) = (accesses / step, accesses % step);
+            push(&mut made.classes, (each + 1) as u32, more);
+            push(&mut made.classes, each as u32, step - more);
+            (before, mean) = (upto, here);
+        }
+        Ok(made)
+    }
+
     /// All things occur `times` times.
     pub(super) fn of_one_kind(things: u64, times: u32) -> Multiplicities {
         let classes = if things > 0 { vec![Class { times, things }] } else { Vec::new() };
@@ -293,6 +326,21 @@ mod tests {
             assert!((day.things() as f64 / dealt as f64 * 7.0 - 1.0).abs() < 0.01, "{}", day.things());
             assert!(day.classes.iter().all(|class| class.times <= 1000));
         }
+    }
+
+    #[test]
+    fn several_points_are_all_met() {
+        let point = |accesses, things| holding(accesses, things);
+        let points = [point(0.2, 0.01), point(0.5, 0.1), point(0.8, 0.4)];
+        let made = Multiplicities::stepped(10_000, 50_000, &points).unwrap();
+        assert_eq!((made.things(), made.occurrences()), (10_000, 50_000));
+        for point in points {
+            assert!((made.share_holding(point.accesses_share) - point.things_share).abs() < 1e-9);
+        }
+        // The last tenth of the accesses cannot be spread over more things than it has accesses.
+        assert_eq!(Multiplicities::stepped(10_000, 12_000, &[point(0.9, 0.8)]), Err(1));
+        // Nor can those behind be more popular.
+        assert_eq!(Multiplicities::stepped(10_000, 90_000, &[point(0.2, 0.3), point(0.9, 0.4)]), Err(1));
     }
 
     #[test]

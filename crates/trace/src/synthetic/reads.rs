@@ -20,6 +20,10 @@ pub(super) struct Reads {
     there_next: u64,
     /// Pages that the trace writes and that have not been read.
     kept: u64,
+    /// Pages that were there and are to be read in place of others with the same values; and page reads
+    /// of values read before, about, of which they are to be some.
+    copies: u64,
+    repeats: u64,
     /// Pages of the mean run, and how many more the extents chosen so far bring than such runs would.
     run_pages: f64,
     surplus: f64,
@@ -72,8 +76,10 @@ impl Reads {
             sizes: Sizes::new(plan),
             there: values.pages_there,
             // Behind pages enough for those that were to be kept and are not.
-            there_next: from + values.pages_there + values.pages_kept,
+            there_next: from + values.pages_there + values.pages_kept + values.pages_copied,
             kept: values.pages_kept,
+            copies: values.pages_copied,
+            repeats: plan.pages.saturating_sub(values.pages_there + values.pages_kept),
             run_pages: plan.pages as f64 / plan.runs.max(1) as f64,
             surplus: 0.0,
             single: plan.runs == plan.requests,
@@ -124,7 +130,7 @@ impl Reads {
             return self.last;
         }
         match self.order.next(&mut self.random) {
-            Occurrence::Again { what, .. } => what,
+            Occurrence::Again { entry, what } => self.again(entry, what),
             Occurrence::First { entry } => {
                 let repeats = u64::from(self.order.entries.left(entry));
                 // Where no page is left that has not been read, one that has been must do.
@@ -134,6 +140,22 @@ impl Reads {
                 extent
             }
         }
+    }
+
+    /// Where an extent is read again: where it was last, or where the same values lie too.
+    #[inline]
+    fn again(&mut self, entry: u32, what: Extent) -> Extent {
+        let pages = u64::from(what.pages);
+        let repeats = self.repeats.max(1);
+        self.repeats = self.repeats.saturating_sub(pages);
+        if self.copies < pages || self.random.below(repeats) >= self.copies {
+            return what;
+        }
+        self.copies -= pages;
+        self.there_next -= pages;
+        let copy = Extent { start: self.there_next as u32, ..what };
+        self.order.entries.rename(entry, copy);
+        copy
     }
 
     /// An extent that has not been read, and will be `repeats` times more.

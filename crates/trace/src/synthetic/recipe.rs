@@ -99,10 +99,11 @@ pub struct WritesRecipe {
     /// Distinct values among the pages written, in percent of the pages written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unique_percent: Option<f64>,
-    /// How popular the popular ones are: [accesses, values], the smallest share of the values written that
-    /// receives this share of the writes; both in percent. Default: all are equally popular.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub popularity: Option<(f64, f64)>,
+    /// How popular the popular ones are: points [accesses, values], the smallest share of the values written
+    /// that receives this share of the writes; both in percent, rising. With one point popularity follows
+    /// Zipf's law, with several all values between two points are equally popular, as are all values without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub popularity: Vec<(f64, f64)>,
     /// In place of both: each page written holds value `i` of so many with a probability proportional to
     /// `i^-exponent`, and so does each page at the beginning (CA-SSD paper 5.3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,9 +146,13 @@ pub struct LocalityRecipe {
 pub struct ReadsRecipe {
     /// Distinct values among the pages read, in percent of the pages read.
     pub unique_percent: f64,
-    /// How popular the popular ones are; see `writes.popularity`.
+    /// Distinct pages among the pages read, in percent of the pages read: more than there are values where
+    /// several pages hold the same one. Default: as many as values.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub popularity: Option<(f64, f64)>,
+    pub unique_pages_percent: Option<f64>,
+    /// How popular the popular ones are; see `writes.popularity`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub popularity: Vec<(f64, f64)>,
     /// Share of the values read that the trace has written before, in percent; the others lay on the
     /// device when it began. Each of these is read where it was written first, and stays there.
     pub written_percent: f64,
@@ -165,7 +170,8 @@ impl Default for ReadsRecipe {
     fn default() -> ReadsRecipe {
         ReadsRecipe {
             unique_percent: 100.0,
-            popularity: None,
+            unique_pages_percent: None,
+            popularity: Vec::new(),
             written_percent: 0.0,
             agreement_percent: 0.0,
             locality: None,

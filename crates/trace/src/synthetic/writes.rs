@@ -55,7 +55,7 @@ const NOWHERE: u64 = u64::MAX;
 
 impl Writes {
     pub(super) fn new(plan: &Plan, values: &ValuesPlan, runs: Runs, random: Random) -> Writes {
-        let fresh = (plan.footprint - values.pages_there - values.pages_kept).min(runs.pages);
+        let fresh = plan.footprint - values.pages_read();
         let mut order = Order::new(&values.writes);
         order.reserved = values.pages_kept;
         Writes {
