@@ -27,6 +27,7 @@ CRATES = {
 MAY_IMPORT_CORE = {
     "flashtwin",
     "flashtwin.characterization",
+    "flashtwin.fitting",
     "flashtwin.folder",
     "flashtwin.replays",
     "flashtwin.studies",

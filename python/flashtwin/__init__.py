@@ -17,6 +17,7 @@ from flashtwin._core import ConfigError, FlashtwinError, InternalError, SimError
 from flashtwin.advice import Advice
 from flashtwin.batch import Batch, characterize_many
 from flashtwin.characterization import Characterization, characterize
+from flashtwin.fitting import Fit, fit
 from flashtwin.presets import System, config_schema, device_toml, devices, system, system_toml, systems
 from flashtwin.replays import Comparison, Result, compare, replay
 from flashtwin.studies import Study, study
@@ -29,6 +30,7 @@ __all__ = [
     "Characterization",
     "Comparison",
     "ConfigError",
+    "Fit",
     "FlashtwinError",
     "InternalError",
     "Result",
@@ -45,6 +47,7 @@ __all__ = [
     "config_schema",
     "device_toml",
     "devices",
+    "fit",
     "open",
     "replay",
     "study",

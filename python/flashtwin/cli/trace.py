@@ -9,9 +9,12 @@ from typing import Any, Literal
 import click
 
 from flashtwin import FlashtwinError
-from flashtwin.cli._options import Reading, json_option, reading_options
+from flashtwin.cli._comparing import as_row, comparison
+from flashtwin.cli._options import Duration, Reading, json_option, reading_options
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, pairs, say
+from flashtwin.fitting import fit as fitted
+from flashtwin.folder import write_text
 from flashtwin.workloads import workload
 
 
@@ -132,9 +135,51 @@ def synthesize(recipe: str, output: Path, scale: float, seed: int, force: bool) 
     say(f"{made:,} requests: {output}")
 
 
+@trace.command(short_help="Write the recipe that imitates a trace.")
+@reading_options
+@click.option(
+    "--period",
+    type=Duration(),
+    default="1d",
+    show_default=True,
+    metavar="TIME",
+    help="Length of the trace's days.",
+)
+@click.option(
+    "--out",
+    "output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="RECIPE.toml",
+    help="Write the recipe here.",
+)
+@click.option("--force", is_flag=True, help="Replace RECIPE if it exists.")
+@json_option
+def fit(reading: Reading, period: float, output: Path | None, force: bool, as_json: bool) -> None:
+    """Write the recipe that imitates TRACE, and print how well a trace made from it does.
+
+    \b
+    Example:
+      flashtwin trace fit mail.fiu.zst --out mail.toml
+    """
+    if output is not None:
+        _check_name(output, ".toml", "the ending of recipes", force=force)
+    with Bars() as bars:
+        opened = reading.open(bars.reading())
+    found = fitted(opened, period_s=period)
+    if output is not None:
+        write_text(output, found.workload.toml)
+        say(f"recipe: {output}")
+    say(f"compared at scale {found.scale:.4g}")
+    data_json([as_row(one) for one in found.achieved]) if as_json else data(comparison(found.achieved))
+
+
 def _check_output(output: Path, *, force: bool) -> None:
-    if output.suffix != ".parquet":
-        raise FlashtwinError(f"{output}: the name must end in .parquet, the only format that is written")
+    _check_name(output, ".parquet", "the only format that is written", force=force)
+
+
+def _check_name(output: Path, ending: str, why: str, *, force: bool) -> None:
+    if output.suffix != ending:
+        raise FlashtwinError(f"{output}: the name must end in {ending}, {why}")
     if output.exists() and not force:
         raise FlashtwinError(f"{output}: exists; give --force to replace it")
     if not output.absolute().parent.is_dir():

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
+from flashtwin.cli._comparing import as_row, comparison
 from flashtwin.cli._options import json_option
-from flashtwin.cli._talk import data, data_json, pairs, say, table
+from flashtwin.cli._talk import data, data_json, pairs, say
 from flashtwin.workloads import Achieved, Workload, workload
 from flashtwin.workloads import workloads as names
 
@@ -49,24 +48,11 @@ def workloads(ctx: click.Context, name: str | None, check: bool, scale: float | 
     used = chosen.check_scale() if scale is None else scale
     achieved = chosen.check(scale=used, seed=seed)
     if as_json:
-        data_json([_row(one) for one in achieved])
+        data_json([as_row(one) for one in achieved])
     else:
         _show(chosen, achieved, used, seed)
     if any(one.verdict == "missed" for one in achieved):
         ctx.exit(1)
-
-
-def _row(one: Achieved) -> dict[str, Any]:
-    return {
-        "metric": one.target.metric,
-        "target": one.wanted,
-        "bound": one.target.bound,
-        "achieved": one.found,
-        "error": one.error,
-        "verdict": one.verdict,
-        "source": one.target.source,
-        "conflict": one.target.conflict,
-    }
 
 
 def _show(chosen: Workload, achieved: list[Achieved], scale: float, seed: int) -> None:
@@ -78,20 +64,3 @@ def _show(chosen: Workload, achieved: list[Achieved], scale: float, seed: int) -
     for one in achieved:
         if one.target.conflict:
             data(f"{one.target.metric}: conflict: {one.target.conflict}")
-
-
-def comparison(achieved: list[Achieved]) -> str:
-    """Target beside achieved, as a table."""
-    header = ("statistic", "target", "achieved", "error %", "verdict")
-    return table(header, [_cells(one) for one in achieved])
-
-
-def _cells(one: Achieved) -> tuple[str, ...]:
-    wanted = ("<= " if one.target.bound == "at-most" else "") + number(one.wanted)
-    error = "-" if one.error is None else f"{100 * one.error:+.2f}"
-    return one.target.metric, wanted, "-" if one.found is None else number(one.found), error, one.verdict
-
-
-def number(value: float) -> str:
-    """A number as people read it."""
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"

@@ -41,19 +41,33 @@ impl Mixed<'_> {
     /// CACM 15(3), 1972; Xiang et al., ASPLOS '13). Close repeats have distances up to `within`, all equally
     /// likely; other repeats lie as a random order lets them, so their distances are known too. Both
     /// unknowns follow: `within` from the depth, the share of close repeats from what the others bring.
+    /// Close repeats reach a little deeper than asked for, so that the share is not found at their very end,
+    /// where a small error in it would be a large one in the depth.
     pub(super) fn closeness(&self, share: f64, depth: f64) -> Closeness {
         if self.first >= 1.0 || self.first.is_nan() || share <= self.taken || depth < 1.0 {
             return Closeness::default();
         }
         let share = (share - self.taken) / (1.0 - self.taken);
+        let deeper = share + (1.0 - share) * DEEPER;
         // The window that touches `depth` things has at least as many accesses.
         let (mut low, mut high) = (depth.min(self.accesses), self.accesses);
         for _ in 0..BISECTIONS {
-            let window = (low + high) / 2.0;
-            let close = self.close_share(share, window);
-            if self.touched(close, window) < depth { low = window } else { high = window }
+            let within = (low + high) / 2.0;
+            let close = self.close_share(deeper, within);
+            let gap = self.gap_of(share, close, within);
+            if self.touched(close, within, gap) < depth { low = within } else { high = within }
         }
-        Closeness { share: self.close_share(share, low), within: (low as u64).max(1) }
+        Closeness { share: self.close_share(deeper, low), within: (low as u64).max(1) }
+    }
+
+    /// The distance up to which `share` of all repeats that are not taken out of turn lie.
+    fn gap_of(&self, share: f64, close: f64, within: f64) -> f64 {
+        let (mut low, mut high) = (0.0, self.accesses);
+        for _ in 0..BISECTIONS {
+            let gap = (low + high) / 2.0;
+            if self.in_turn_longer(close, within, gap) > 1.0 - share { low = gap } else { high = gap }
+        }
+        low
     }
 
     /// Share of close repeats with which `share` of all that are not taken out of turn lie within `window`.
@@ -82,10 +96,15 @@ impl Mixed<'_> {
         sum / weight
     }
 
+    /// Share of all repeats that are not taken out of turn whose distance is above `gap`.
+    fn in_turn_longer(&self, close: f64, within: f64, gap: f64) -> f64 {
+        close * (1.0 - gap / within).max(0.0) + (1.0 - close) * self.longer(close, gap)
+    }
+
     /// Things that a window of `gap` accesses touches.
-    fn touched(&self, close: f64, gap: f64) -> f64 {
+    fn touched(&self, close: f64, within: f64, gap: f64) -> f64 {
         let miss = |at: f64| {
-            let in_turn = close * (1.0 - at) + (1.0 - close) * self.longer(close, at * gap);
+            let in_turn = self.in_turn_longer(close, within, at * gap);
             self.first + (1.0 - self.first) * (1.0 - self.taken) * in_turn
         };
         // The trapezoid rule: the integrand is smooth and falls.
@@ -94,6 +113,8 @@ impl Mixed<'_> {
     }
 }
 
+/// Share of the other repeats that close ones take in addition.
+const DEEPER: f64 = 0.3;
 const BISECTIONS: u32 = 24;
 const ROUNDS: u32 = 6;
 const STEPS: u32 = 24;
