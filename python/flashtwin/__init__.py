@@ -22,7 +22,7 @@ from flashtwin.presets import System, config_schema, device_toml, devices, syste
 from flashtwin.replays import Comparison, Result, compare, replay
 from flashtwin.studies import Study, study
 from flashtwin.trace import Trace, open  # noqa: A004 - `ft.open` is the name people expect
-from flashtwin.workloads import Workload, synthesize, workload, workloads
+from flashtwin.workloads import Workload, recipe_schema, synthesize, workload, workloads
 
 __all__ = [
     "Advice",
@@ -49,6 +49,7 @@ __all__ = [
     "devices",
     "fit",
     "open",
+    "recipe_schema",
     "replay",
     "study",
     "synthesize",

@@ -20,6 +20,7 @@ __all__ = [
     "config_schema",
     "device_toml",
     "devices",
+    "recipe_schema",
     "resolve",
     "run",
     "synthesize",
@@ -144,6 +145,9 @@ def workloads() -> list[str]:
 
 def workload_toml(name: str) -> str:
     """The recipe of a workload as TOML."""
+
+def recipe_schema() -> str:
+    """JSON schema of recipes, as text."""
 
 def synthesize(
     toml: str, place: str, scale: float, seed: int, progress: Callable[[int, int], None] | None = None

@@ -207,16 +207,25 @@ def _popularity(pages: _Pages) -> list[list[float]]:
 
 
 def _of_the_day(pages: _Pages, days: int) -> float:
-    """Share of values that belong to one day, in percent, beyond those that lie on one by chance."""
+    """Share of values that belong to one day, in percent, beyond those that lie on one by chance.
+
+    A value that lasts has each repeat on the day of the one before with some probability, which values seen
+    on several days tell; with `m` occurrences all of them are on one day with its power of `m - 1`.
+    """
     if days < 2:
         return 0.0
     counts = np.bincount(pages.value)
     pairs = np.unique(pages.value * days + pages.day) // days
     on_days = np.bincount(pairs, minlength=len(counts))
     several = counts >= 2
-    if not several.any():
+    lasting = (on_days >= 2) & (counts >= 4)
+    if not several.any() or not lasting.any():
         return 0.0
-    by_chance = np.mean(float(days) ** (1.0 - counts[several]))
+    # Of the repeats of a value all but those that begin another day; nearly, as days may come again.
+    repeats = (counts[lasting] - 1).sum()
+    same_day = 1 - min(1.0, (on_days[lasting] - 1).sum() / repeats * days / (days - 1))
+    stays = same_day + (1 - same_day) / days
+    by_chance = np.mean(stays ** (counts[several] - 1.0))
     observed = np.mean(on_days[several] == 1)
     return round(100 * float(np.clip((observed - by_chance) / (1 - by_chance), 0.0, 0.95)), 2)
 

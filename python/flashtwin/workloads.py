@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -156,6 +157,12 @@ def workloads() -> list[str]:
     True
     """
     return _core.workloads()
+
+
+def recipe_schema() -> dict[str, Any]:
+    """The JSON schema of recipes; descriptions say what each key means and in which unit."""
+    schema: dict[str, Any] = json.loads(_core.recipe_schema())
+    return schema
 
 
 def workload(name: str | Path) -> Workload:

@@ -21,6 +21,12 @@ pub(crate) fn workload_toml(name: &str) -> PyResult<&'static str> {
     flashtwin_trace::workload_toml(name).ok_or_else(|| errors::unknown("workload", name, &workload_names()))
 }
 
+/// JSON schema of recipes, as text.
+#[pyfunction]
+pub(crate) fn recipe_schema() -> String {
+    Recipe::schema().to_string()
+}
+
 /// Makes the trace of a recipe; `place` is what the recipe is called in messages.
 #[pyfunction]
 #[pyo3(signature = (toml, place, scale, seed, progress=None))]

@@ -17,7 +17,7 @@ const KINDS: u64 = 11;
 const WRITES: u64 = 12;
 const READS: u64 = 13;
 
-/// Makes the requests of a plan. Memory: about 8 bytes a page that may be overwritten, 32 for each value
+/// Makes the requests of a plan. Memory: about 8 bytes a page that may be overwritten, 36 for each value
 /// that has occurred and will again, 16 for each run that was kept and is still to be read.
 #[derive(Debug)]
 pub(super) struct Generator {

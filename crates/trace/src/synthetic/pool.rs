@@ -15,10 +15,12 @@ pub(super) struct Extent {
     pub(super) pages: u32,
     /// Value of the first page.
     pub(super) value: u32,
+    /// What decides how it is cut into requests.
+    pub(super) cut: u32,
 }
 
 /// Something that does not occur.
-const NOTHING: Extent = Extent { start: 0, pages: 0, value: NONE };
+const NOTHING: Extent = Extent { start: 0, pages: 0, value: NONE, cut: 0 };
 
 /// A thing that has occurred and will again.
 #[derive(Clone, Copy, Debug)]
@@ -325,7 +327,7 @@ mod tests {
         while pool.left() > 0 {
             order.push(match pool.next(&mut entries, 0, &mut random) {
                 Occurrence::First { entry } => {
-                    entries.name(entry, Extent { start: 0, pages: 1, value: next });
+                    entries.name(entry, Extent { start: 0, pages: 1, value: next, cut: 0 });
                     next += 1;
                     next - 1
                 }
@@ -403,7 +405,7 @@ mod tests {
         let mut pool = Pool::new(&multiplicities, Closeness { share: 1.0, within: 10 }, false);
         while pool.left() > 0 {
             if let Occurrence::First { entry } = pool.next(&mut entries, 0, &mut random) {
-                entries.name(entry, Extent { start: 0, pages: 1, value: 0 });
+                entries.name(entry, Extent { start: 0, pages: 1, value: 0, cut: 0 });
             }
         }
         assert!(entries.len() < 30_000, "{}", entries.len());

@@ -45,16 +45,18 @@ impl Multiplicities {
         let (mut flat, mut steep) = (EXPONENTS.0, EXPONENTS.1);
         let (most, flattest) = share(flat);
         let (least, steepest) = share(steep);
-        // Being a little beyond what is possible is what rounding published numbers does.
+        // Being a little beyond what is possible is what rounding published numbers does, and of few
+        // occurrences any concentration is far from another.
+        let few = occurrences < FEW;
         if skew.things_share >= most {
-            return if skew.things_share <= most * TOLERANCE {
+            return if few || skew.things_share <= most * TOLERANCE {
                 Ok(flattest)
             } else {
                 Err(Impossible { least, most })
             };
         }
         if skew.things_share <= least {
-            return if skew.things_share * TOLERANCE >= least {
+            return if few || skew.things_share * TOLERANCE >= least {
                 Ok(steepest)
             } else {
                 Err(Impossible { least, most })
@@ -201,6 +203,7 @@ const SCALE_BISECTIONS: u32 = 44;
 /// Relative error of a share of things at which the search ends.
 const CLOSE: f64 = 1e-4;
 const TOLERANCE: f64 = 1.02;
+const FEW: u64 = 1000;
 /// Multiplicities up to this are counted by multiplicity, those above thing by thing.
 const BY_MULTIPLICITY: u32 = 1024;
 

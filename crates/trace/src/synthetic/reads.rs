@@ -27,6 +27,9 @@ pub(super) struct Reads {
     /// Pages of the mean run, and how many more the extents chosen so far bring than such runs would.
     run_pages: f64,
     surplus: f64,
+    /// How far an extent may be from the mean run to make up for others: hardly where runs are single
+    /// requests, which would become pairs.
+    leeway: f64,
     /// Whether no request follows the one before.
     single: bool,
     last: Extent,
@@ -52,13 +55,13 @@ impl Sizes {
         Sizes { bounds: bounds.collect(), mean: plan.pages as f64 / plan.requests.max(1) as f64 }
     }
 
-    /// The size of request `index` of the extent that ends before page `end`: always the same.
+    /// The size of request `index` of an extent: with the same cut always the same.
     #[inline]
-    fn of(&self, end: u64, index: u64) -> u32 {
+    fn of(&self, cut: u32, index: u64) -> u32 {
         if let [(_, pages)] = self.bounds[..] {
             return pages;
         }
-        let number = mix(end ^ mix(index + 1));
+        let number = mix(u64::from(cut) ^ mix(index + 1));
         self.bounds.iter().find(|(bound, _)| number <= *bound).map_or(1, |&(_, pages)| pages)
     }
 }
@@ -66,6 +69,7 @@ impl Sizes {
 /// Extents that are read this often make up for what others are too long or too short; those that are
 /// read once vary in length.
 const OFTEN: u64 = 2;
+const TRIES: u64 = 8;
 
 impl Reads {
     pub(super) fn new(plan: &KindPlan, values: &ValuesPlan, from: u64, random: Random) -> Reads {
@@ -82,8 +86,9 @@ impl Reads {
             repeats: plan.pages.saturating_sub(values.pages_there + values.pages_kept),
             run_pages: plan.pages as f64 / plan.runs.max(1) as f64,
             surplus: 0.0,
+            leeway: if plan.requests * 2 < plan.runs * 3 { 1.01 } else { 2.0 },
             single: plan.runs == plan.requests,
-            last: Extent { start: from as u32, pages: 0, value: 0 },
+            last: Extent { start: from as u32, pages: 0, value: 0, cut: 0 },
             random,
         }
     }
@@ -112,12 +117,11 @@ impl Reads {
         let extent = self.extent(written, next_value);
         self.last = extent;
         let mut left = extent.pages;
-        let end = u64::from(extent.start) + u64::from(left);
         for index in 0..self.requests {
             if left == 0 {
                 break;
             }
-            let size = self.sizes.of(end, index).min(left);
+            let size = self.sizes.of(extent.cut, index).min(left);
             sizes.push(size);
             left -= size;
         }
@@ -166,11 +170,20 @@ impl Reads {
         next_value: &mut u32,
     ) -> Option<Extent> {
         if !written.is_empty() && (self.there == 0 || self.random.below(self.kept + self.there) < self.kept) {
-            let extent = written.pop_front()?;
-            self.kept = self.kept.saturating_sub(u64::from(extent.pages));
-            return Some(extent);
+            let extent = written.front_mut()?;
+            // From the end, so that two parts read one after the other do not look like one.
+            let (pages, cut) = self.length(repeats);
+            let pages = (pages as u32).min(extent.pages);
+            extent.pages -= pages;
+            let (start, value) = (extent.start + extent.pages, extent.value + extent.pages);
+            if extent.pages == 0 {
+                written.pop_front();
+            }
+            self.kept = self.kept.saturating_sub(u64::from(pages));
+            return Some(Extent { start, pages, value, cut });
         }
-        let pages = self.length(repeats).min(self.there);
+        let (pages, cut) = self.length(repeats);
+        let pages = pages.min(self.there);
         if pages == 0 {
             return None;
         }
@@ -178,35 +191,44 @@ impl Reads {
         self.there_next -= pages;
         let value = *next_value;
         *next_value += pages as u32;
-        Some(Extent { start: self.there_next as u32, pages: pages as u32, value })
+        Some(Extent { start: self.there_next as u32, pages: pages as u32, value, cut })
     }
 
-    /// How many pages the extent has that is read next.
-    fn length(&mut self, repeats: u64) -> u64 {
-        let end = self.there_next;
-        if self.single {
-            return u64::from(self.sizes.of(end, 0));
-        }
+    /// How many pages the extent has that is read next, and how it is cut into requests.
+    fn length(&mut self, repeats: u64) -> (u64, u32) {
         let often = repeats + 1 >= OFTEN;
-        let mean = if often {
+        let wanted = if often {
             let wanted = self.run_pages - self.surplus / (repeats + 1) as f64;
-            wanted.clamp(self.run_pages / 2.0, self.run_pages * 2.0)
+            wanted.clamp(self.run_pages / self.leeway, self.run_pages * self.leeway)
         } else {
             // Such that the extents left have the pages left: the last one takes what there is.
             let extents = self.order.unseen() + 1;
-            if extents == 1 {
-                return self.there;
+            if extents == 1 && !self.single {
+                return (self.there.max(1), self.random.next() as u32);
             }
             (self.there + self.kept) as f64 / extents as f64
         };
-        let mean = (mean / self.sizes.mean).max(1.0);
-        let requests = if often {
+        let mean = (wanted / self.sizes.mean).max(1.0);
+        let requests = if self.single {
+            1
+        } else if often {
             (mean + self.random.unit()) as u64
         } else {
             // Geometric, from 1; its tail is cut where it would be one in 10^9.
             let more = libm::log(self.random.unit()) / libm::log1p(-1.0 / (mean + 1e-9));
             1 + more.min(21.0 * mean) as u64
         };
-        (0..requests.max(1)).map(|index| u64::from(self.sizes.of(end, index))).sum()
+        // What is read often is neither very large nor very small: of some extents the one nearest to the mean.
+        let tries = if often && self.sizes.bounds.len() > 1 { (repeats + 1).min(TRIES) } else { 1 };
+        let mut best = (0, 0, f64::INFINITY);
+        for _ in 0..tries {
+            let cut = self.random.next() as u32;
+            let pages: u64 = (0..requests.max(1)).map(|index| u64::from(self.sizes.of(cut, index))).sum();
+            let error = (pages as f64 - wanted).abs();
+            if error < best.2 {
+                best = (pages, cut, error);
+            }
+        }
+        (best.0, best.1)
     }
 }

@@ -237,6 +237,14 @@ impl Recipe {
         })
     }
 
+    /// The JSON schema of recipes; its descriptions are the reference text.
+    pub fn schema() -> serde_json::Value {
+        let generator =
+            schemars::generate::SchemaSettings::default().with(|settings| settings.inline_subschemas = true);
+        let schema = generator.into_generator().into_root_schema_for::<Recipe>();
+        serde_json::to_value(schema).unwrap_or_default()
+    }
+
     /// The recipe as TOML.
     ///
     /// # Errors

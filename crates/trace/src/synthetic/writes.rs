@@ -115,7 +115,7 @@ impl Writes {
         self.keep_next -= pages;
         self.order.reserved = self.to_keep;
         // Pages have numbers of 32 bits, as in every replay.
-        let extent = Extent { start: self.keep_next as u32, pages: pages as u32, value: *next_value };
+        let extent = Extent { start: self.keep_next as u32, pages: pages as u32, value: *next_value, cut: 0 };
         self.kept.push_back(extent);
         for _ in 0..pages {
             let evenly = self.agreement == 0.0 || self.random.unit() > self.agreement;
@@ -175,7 +175,7 @@ impl Writes {
             Occurrence::First { entry } => {
                 let value = *next_value;
                 *next_value += 1;
-                self.order.entries.name(entry, Extent { start: 0, pages: 1, value });
+                self.order.entries.name(entry, Extent { start: 0, pages: 1, value, cut: 0 });
                 Held { value, entry }
             }
         }
