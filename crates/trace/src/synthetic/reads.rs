@@ -27,8 +27,8 @@ pub(super) struct Reads {
     /// Pages of the mean run, and how many more the extents chosen so far bring than such runs would.
     run_pages: f64,
     surplus: f64,
-    /// How far an extent may be from the mean run to make up for others: hardly where runs are single
-    /// requests, which would become pairs.
+    /// How much longer than the mean run an extent may be to make up for others: hardly where runs are
+    /// single requests, which would become pairs.
     leeway: f64,
     /// Whether no request follows the one before.
     single: bool,
@@ -70,6 +70,8 @@ impl Sizes {
 /// read once vary in length.
 const OFTEN: u64 = 2;
 const TRIES: u64 = 8;
+/// What was written in a run so many times as long as the mean run of reads is read in parts.
+const LONG: f64 = 4.0;
 
 impl Reads {
     pub(super) fn new(plan: &KindPlan, values: &ValuesPlan, from: u64, random: Random) -> Reads {
@@ -173,7 +175,8 @@ impl Reads {
             let extent = written.front_mut()?;
             // From the end, so that two parts read one after the other do not look like one.
             let (pages, cut) = self.length(repeats);
-            let pages = (pages as u32).min(extent.pages);
+            let long = f64::from(extent.pages) > self.run_pages * LONG;
+            let pages = if long { (pages as u32).min(extent.pages) } else { extent.pages };
             extent.pages -= pages;
             let (start, value) = (extent.start + extent.pages, extent.value + extent.pages);
             if extent.pages == 0 {
@@ -199,7 +202,7 @@ impl Reads {
         let often = repeats + 1 >= OFTEN;
         let wanted = if often {
             let wanted = self.run_pages - self.surplus / (repeats + 1) as f64;
-            wanted.clamp(self.run_pages / self.leeway, self.run_pages * self.leeway)
+            wanted.clamp(self.run_pages / 2.0, self.run_pages * self.leeway)
         } else {
             // Such that the extents left have the pages left: the last one takes what there is.
             let extents = self.order.unseen() + 1;
