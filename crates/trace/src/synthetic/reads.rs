@@ -27,9 +27,6 @@ pub(super) struct Reads {
     /// Pages of the mean run, and how many more the extents chosen so far bring than such runs would.
     run_pages: f64,
     surplus: f64,
-    /// How much longer than the mean run an extent may be to make up for others: hardly where runs are
-    /// single requests, which would become pairs.
-    leeway: f64,
     /// Whether no request follows the one before.
     single: bool,
     last: Extent,
@@ -88,7 +85,6 @@ impl Reads {
             repeats: plan.pages.saturating_sub(values.pages_there + values.pages_kept),
             run_pages: plan.pages as f64 / plan.runs.max(1) as f64,
             surplus: 0.0,
-            leeway: if plan.requests * 2 < plan.runs * 3 { 1.01 } else { 2.0 },
             single: plan.runs == plan.requests,
             last: Extent { start: from as u32, pages: 0, value: 0, cut: 0 },
             random,
@@ -202,7 +198,7 @@ impl Reads {
         let often = repeats + 1 >= OFTEN;
         let wanted = if often {
             let wanted = self.run_pages - self.surplus / (repeats + 1) as f64;
-            wanted.clamp(self.run_pages / 2.0, self.run_pages * self.leeway)
+            wanted.clamp(self.run_pages / 2.0, self.run_pages * 2.0)
         } else {
             // Such that the extents left have the pages left: the last one takes what there is.
             let extents = self.order.unseen() + 1;
@@ -215,18 +211,19 @@ impl Reads {
         let requests = if self.single {
             1
         } else if often {
-            (mean + self.random.unit()) as u64
+            mean as u64
         } else {
             // Geometric, from 1; its tail is cut where it would be one in 10^9.
             let more = libm::log(self.random.unit()) / libm::log1p(-1.0 / (mean + 1e-9));
             1 + more.min(21.0 * mean) as u64
         };
-        // What is read often is neither very large nor very small: of some extents the one nearest to the mean.
-        let tries = if often && self.sizes.bounds.len() > 1 { (repeats + 1).min(TRIES) } else { 1 };
+        // Of what is read often the surplus is kept small: of some extents the one nearest to what is wanted.
+        let tries = if often && !self.single { (repeats + 1).min(TRIES) } else { 1 };
         let mut best = (0, 0, f64::INFINITY);
-        for _ in 0..tries {
+        for number in 0..tries {
             let cut = self.random.next() as u32;
-            let pages: u64 = (0..requests.max(1)).map(|index| u64::from(self.sizes.of(cut, index))).sum();
+            let requests = requests.max(1) + number % 2;
+            let pages: u64 = (0..requests).map(|index| u64::from(self.sizes.of(cut, index))).sum();
             let error = (pages as f64 - wanted).abs();
             if error < best.2 {
                 best = (pages, cut, error);
