@@ -154,12 +154,13 @@ def test_a_fit_imitates_its_trace(tmp_path: Path) -> None:
         "footprint_pages",
         "unique_write_percent",
         "values_for_half_of_writes_percent",
-        "write_entries_for_90_percent",
     ):
         assert by_name[metric].verdict == "met", by_name[metric]
     # Reads come in extents, of which there are few here.
     unique = by_name["unique_read_percent"]
     assert unique.found == pytest.approx(unique.wanted, rel=0.25)
+    entries = by_name["write_entries_for_90_percent"]
+    assert entries.found == pytest.approx(entries.wanted, rel=0.15)
     sequential = by_name["sequential_percent"]
     assert sequential.found == pytest.approx(sequential.wanted, abs=1.5)
     # What the recipe was made with is found again.
