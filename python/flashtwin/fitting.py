@@ -219,12 +219,12 @@ def _of_the_day(pages: _Pages, days: int) -> float:
     on_days = np.bincount(pairs, minlength=len(counts))
     several = counts >= 2
     lasting = (on_days >= 2) & (counts >= 4)
-    if not several.any() or not lasting.any():
+    if not several.any():
         return 0.0
-    # Of the repeats of a value all but those that begin another day; nearly, as days may come again.
-    repeats = (counts[lasting] - 1).sum()
-    same_day = 1 - min(1.0, (on_days[lasting] - 1).sum() / repeats * days / (days - 1))
-    stays = same_day + (1 - same_day) / days
+    order = np.argsort(pages.value, kind="stable")
+    value, day = pages.value[order], pages.day[order]
+    repeats = (value[1:] == value[:-1]) & lasting[value[1:]]
+    stays = float(np.mean(day[1:][repeats] == day[:-1][repeats])) if repeats.any() else 1 / days
     by_chance = np.mean(stays ** (counts[several] - 1.0))
     observed = np.mean(on_days[several] == 1)
     return round(100 * float(np.clip((observed - by_chance) / (1 - by_chance), 0.0, 0.95)), 2)
