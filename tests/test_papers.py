@@ -406,6 +406,20 @@ def test_the_command_line_lists_and_runs(
     assert "did you mean 'rr-ssd'?" in capsys.readouterr().err
 
 
+def test_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    patch_recipes(monkeypatch, tmp_path)
+    seen: list[tuple[int, int]] = []
+    done = ft.reproduce(
+        "rr-ssd", ["fig-4"], out=tmp_path / "out", workloads=["webvm"], period_s=1.0,
+        progress=lambda count, total: seen.append((count, total)),
+    )  # fmt: skip
+    assert done.report.is_file()
+    assert [item["id"] for item in done.papers[0]["items"]] == ["fig-4"]
+    assert seen[-1][0] == seen[-1][1]
+    with pytest.raises(ValueError, match="scale is 0"):
+        ft.reproduce("rr-ssd", scale=0)
+
+
 def test_names_of_papers_workloads_are_unique() -> None:
     paper: Paper
     for paper in papers().values():

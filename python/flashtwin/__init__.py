@@ -9,8 +9,8 @@
 
 `open` reads a trace, `characterize` measures what it is like, `replay` runs it on one system, `compare`
 on several, `study` writes the whole report; `synthesize` makes a trace from a recipe;
-`characterize_many` compares traces. Errors are `FlashtwinError`s whose message says what is wrong,
-where, and what to do.
+`characterize_many` compares traces, `reproduce` measures what papers published. Errors are
+`FlashtwinError`s whose message says what is wrong, where, and what to do.
 """
 
 from flashtwin._core import ConfigError, FlashtwinError, InternalError, SimError, TraceError, __version__
@@ -20,6 +20,7 @@ from flashtwin.characterization import Characterization, characterize
 from flashtwin.fitting import Fit, fit
 from flashtwin.presets import System, config_schema, device_toml, devices, system, system_toml, systems
 from flashtwin.replays import Comparison, Result, compare, replay
+from flashtwin.reproduction import reproduce
 from flashtwin.studies import Study, study
 from flashtwin.trace import Trace, open  # noqa: A004 - `ft.open` is the name people expect
 from flashtwin.workloads import Workload, recipe_schema, synthesize, workload, workloads
@@ -51,6 +52,7 @@ __all__ = [
     "open",
     "recipe_schema",
     "replay",
+    "reproduce",
     "study",
     "synthesize",
     "system",

@@ -1,0 +1,57 @@
+"""The papers from Python: what `flashtwin reproduce` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flashtwin.characterization import PERIOD_S
+
+if TYPE_CHECKING:
+    from flashtwin.papers.running import Reproduction
+
+
+def reproduce(
+    paper: str | None = None,
+    items: Sequence[str] = (),
+    *,
+    out: str | Path = "reproduction",
+    traces: str | Path | None = None,
+    scale: float = 1.0,
+    seed: int = 0,
+    period_s: float = PERIOD_S,
+    workloads: Sequence[str] = (),
+    workers: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Reproduction:
+    """Measures the tables and figures of a paper and puts them beside what was published (docs/reproduction.md).
+
+    Args:
+        paper: `"rr-ssd"`, `"ca-ssd"`, `"ds-ftl"` or `"swc"`; all four where none is named.
+        items: the paper's tables and figures, as `flashtwin reproduce --list` names them; all where none is.
+        out: folder of the results and the report. Every replay is kept there as it finishes and not done again.
+        traces: folder of recorded traces; recipes stand in for those that are not there.
+        scale: size of the synthetic workloads, as a share of the published one; above 0, at most 1.
+        seed: seed of the synthetic workloads.
+        period_s: length of a day of the traces in seconds.
+        workloads: only these.
+        workers: replays at once; 0: one for each core.
+        progress: called with items measured (one a workload) and items in all.
+
+    Returns:
+        Where the report is (`report`), what was found (`papers`, as in `reproduction.json`), and how many
+        replays it took (`replayed`).
+
+    Raises:
+        FlashtwinError: a name is not known, or the folder holds something else.
+        ValueError: the scale is not above 0 and at most 1.
+    """
+    # The report draws charts: what only opens a trace need not wait for that.
+    from flashtwin.papers import choose
+    from flashtwin.papers.running import How, run
+
+    if not 0 < scale <= 1:
+        raise ValueError(f"scale is {scale}: expected a share above 0, up to 1")
+    how = How(Path(traces) if traces is not None else None, scale, seed, period_s, tuple(workloads), workers)
+    return run(choose(paper, items), Path(out), how, progress=progress)
