@@ -146,6 +146,15 @@ fn argument(name: &str) -> Option<String> {
     arguments.nth(1)
 }
 
+/// Reads, programs and erases of the flash, whoever asked for them.
+fn flash_operations(summary: &serde_json::Value) -> f64 {
+    let reads: f64 = summary["flash_reads"]
+        .as_object()
+        .map_or(0.0, |causes| causes.values().filter_map(serde_json::Value::as_f64).sum());
+    let of = |value: &serde_json::Value| value.as_f64().unwrap_or(0.0);
+    reads + of(&summary["pages_programmed"]) + of(&summary["erases"]["total"])
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rounds = argument("--rounds").map_or(Ok(10), |text| text.parse())?;
     let only = argument("--only");
@@ -184,10 +193,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             None => "-".to_owned(),
         };
         println!(
-            "{:24} {:8.3} s {:8.2} M page ops/s; tables {} B/page, {} B/content; resident set grew by {} MB",
+            "{:24} {:8.3} s {:8.2} M page ops/s, {:8.2} M flash ops/s; tables {} B/page, {} B/content; \
+             resident set grew by {} MB",
             system,
             seconds,
             operations / seconds / 1e6,
+            flash_operations(&result.summary) / seconds / 1e6,
             bytes("bytes_per_footprint_page"),
             bytes("bytes_per_content"),
             resident_bytes().saturating_sub(before) >> 20,
