@@ -13,17 +13,23 @@ on several, `study` writes the whole report; `synthesize` makes a trace from a r
 `FlashtwinError`s whose message says what is wrong, where, and what to do.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from flashtwin._core import ConfigError, FlashtwinError, InternalError, SimError, TraceError, __version__
 from flashtwin.advice import Advice
 from flashtwin.batch import Batch, characterize_many
 from flashtwin.characterization import Characterization, characterize
-from flashtwin.fitting import Fit, fit
 from flashtwin.presets import System, config_schema, device_toml, devices, system, system_toml, systems
 from flashtwin.replays import Comparison, Result, compare, replay
 from flashtwin.reproduction import reproduce
 from flashtwin.studies import Study, study
 from flashtwin.trace import Trace, open  # noqa: A004 - `ft.open` is the name people expect
 from flashtwin.workloads import Workload, recipe_schema, synthesize, workload, workloads
+
+if TYPE_CHECKING:
+    from flashtwin.fitting import Fit, fit
 
 __all__ = [
     "Advice",
@@ -61,3 +67,12 @@ __all__ = [
     "workload",
     "workloads",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`fit` and `Fit`, when they are asked for: they need NumPy, for which nobody else need wait."""
+    if name in ("Fit", "fit"):
+        from flashtwin import fitting
+
+        return getattr(fitting, name)
+    raise AttributeError(f"module 'flashtwin' has no attribute '{name}'")

@@ -159,7 +159,12 @@ impl Counters {
 
     /// Pages programmed / pages the host wrote; `None` when it wrote nothing.
     pub fn write_amplification(&self) -> Option<f64> {
-        (self.host_pages_written > 0).then(|| self.pages_programmed() as f64 / self.host_pages_written as f64)
+        self.write_amplification_of(self.host_pages_written)
+    }
+
+    /// The same where the host wrote more pages than the controller saw.
+    pub fn write_amplification_of(&self, host_pages: u64) -> Option<f64> {
+        (host_pages > 0).then(|| self.pages_programmed() as f64 / host_pages as f64)
     }
 }
 

@@ -13,7 +13,6 @@ from flashtwin.cli._comparing import as_row, comparison
 from flashtwin.cli._options import Duration, Reading, json_option, reading_options
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, pairs, say
-from flashtwin.fitting import fit as fitted
 from flashtwin.folder import write_text
 from flashtwin.workloads import workload
 
@@ -165,6 +164,9 @@ def fit(reading: Reading, period: float, output: Path | None, force: bool, as_js
         _check_name(output, ".toml", "the ending of recipes", force=force)
     with Bars() as bars:
         opened = reading.open(bars.reading())
+    # Only this verb needs what it brings along.
+    from flashtwin.fitting import fit as fitted
+
     found = fitted(opened, period_s=period)
     if output is not None:
         write_text(output, found.workload.toml)

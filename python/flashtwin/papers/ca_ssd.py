@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -19,7 +19,7 @@ TABLE_2 = {
     "mail": (3.6, 4.22, 77.32, 7.83, 80.85, 94.7),
     "homes": (4.4, 3.02, 96.76, 66.37, 80.75, 70.8),
 }
-#: Table 3, and Table 2 again: requests in millions, footprint in GB, writes in percent.
+#: Table 3: requests in millions, footprint in GB, writes in percent.
 TABLE_3 = {
     "financial": (6.50, 0.50, 79.60),
     "cello99": (0.44, 0.46, 70.79),
@@ -378,24 +378,26 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def judge_table_2(facts: Mapping[str, Facts]) -> Outcome:
-    """Column by column."""
+def _judge_columns(
+    facts: Mapping[str, Facts], table: Mapping[str, tuple[float, ...]], columns: Sequence[tuple[str, str, str]]
+) -> Outcome:
+    """Each number of a table of workloads."""
     claims = [
         number(name, title, value, facts.get(name, {}).get(key), unit)
-        for name in NAMES
-        for (key, title, unit), value in zip(COLUMNS, TABLE_2[name], strict=True)
+        for name, values in table.items()
+        for (key, title, unit), value in zip(columns, values, strict=True)
     ]
     return Outcome(claims)
+
+
+def judge_table_2(facts: Mapping[str, Facts]) -> Outcome:
+    """Column by column."""
+    return _judge_columns(facts, TABLE_2, COLUMNS)
 
 
 def judge_table_3(facts: Mapping[str, Facts]) -> Outcome:
     """The seven traces whose contents are synthetic in the paper, too."""
-    claims = [
-        number(name, title, value, facts.get(name, {}).get(key), unit)
-        for name in TABLE_3
-        for (key, title, unit), value in zip(COLUMNS, TABLE_3[name], strict=False)
-    ]
-    return Outcome(claims)
+    return _judge_columns(facts, TABLE_3, COLUMNS[:3])
 
 
 def _workload(name: str) -> Workload:

@@ -186,14 +186,16 @@ def judge_fig_10b(facts: Mapping[str, Facts]) -> Outcome:
     return _judge_latency(facts, "read", READ_CUT)
 
 
+def _percent_of(run: Run, path: str) -> float | None:
+    """A share of the summary in percent."""
+    share = run.get(path)
+    return None if share is None else 100.0 * share
+
+
 def measure_fig_11(stand: Stand) -> Facts:
     """Redundancy of planes at the end."""
     runs = runs_at(stand, "static", "dynamic", "ds-ftl")
-    found: Facts = {}
-    for name, run in runs.items():
-        value = run.get("redundancy.plane_mean")
-        found[name] = None if value is None else 100.0 * value
-    return found
+    return {name: _percent_of(run, "redundancy.plane_mean") for name, run in runs.items()}
 
 
 def _spread(
@@ -242,11 +244,7 @@ def judge_fig_12(facts: Mapping[str, Facts]) -> Outcome:
 def measure_fig_13(stand: Stand) -> Facts:
     """Shares of redirected pages."""
     run = runs_at(stand, "ds-ftl")["ds-ftl"]
-    found: Facts = {}
-    for kind in ("read", "write"):
-        value = run.get(f"spread.redirected_{kind}_share")
-        found[kind] = None if value is None else 100.0 * value
-    return found
+    return {kind: _percent_of(run, f"spread.redirected_{kind}_share") for kind in ("read", "write")}
 
 
 def judge_fig_13(facts: Mapping[str, Facts]) -> Outcome:
@@ -271,11 +269,7 @@ def judge_fig_13(facts: Mapping[str, Facts]) -> Outcome:
 def measure_fig_14(stand: Stand) -> Facts:
     """Deviation of the channels' utilisation, in points of percent."""
     runs = runs_at(stand, "static", "hipa", "ds-ftl")
-    found: Facts = {}
-    for name, run in runs.items():
-        value = run.get("utilisation.channel_stddev")
-        found[name] = None if value is None else 100.0 * value
-    return found
+    return {name: _percent_of(run, "utilisation.channel_stddev") for name, run in runs.items()}
 
 
 def judge_fig_14(facts: Mapping[str, Facts]) -> Outcome:

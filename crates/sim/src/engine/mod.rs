@@ -171,9 +171,9 @@ pub struct EngineCounts {
     pub cache_reads: u64,
     /// Page writes that never left the write cache: their page was written again or trimmed before.
     pub absorbed_writes: u64,
-    /// Page operations that waited for pages of the mapping tables, and how long they all did.
+    /// Page operations that waited for pages of the mapping tables.
     pub table_waits: u64,
-    /// See `table_waits`.
+    /// How long they all did.
     pub table_wait_ns: u64,
 }
 
@@ -256,7 +256,6 @@ pub struct Engine<C, O> {
     pub counts: EngineCounts,
 }
 
-/// The engine's settings, as integers.
 fn units_in_chip(concurrency: Concurrency, geometry: &Geometry) -> u32 {
     match concurrency {
         Concurrency::Chip => 1,
@@ -444,7 +443,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if entry.pages_left > 0 {
             return;
         }
-        debug_assert!(split.total_ns() == self.now_ns - entry.arrival_ns, "{split:?}");
+        debug_assert_eq!(split.total_ns(), self.now_ns - entry.arrival_ns, "{split:?}");
         let (is_read, destages) = (entry.is_read, entry.destages);
         self.requests.remove(request);
         if destages != pool::NONE {

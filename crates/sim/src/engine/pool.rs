@@ -25,6 +25,14 @@ pub(crate) enum Work {
     OwnErase,
 }
 
+impl Work {
+    /// A read that a host's request waits for: it counts as the chip's load.
+    #[inline]
+    pub(crate) fn host_waits_to_read(self) -> bool {
+        matches!(self, Self::HostRead | Self::ReadBeforeWrite | Self::TableRead)
+    }
+}
+
 /// An operation waiting for the flash or being served by it. 48 bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Op {

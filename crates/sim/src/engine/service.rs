@@ -126,7 +126,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             }
         };
         state.stage = stage;
-        state.reading = matches!(op.work, Work::HostRead | Work::ReadBeforeWrite | Work::TableRead);
+        state.reading = op.work.host_waits_to_read();
         // What follows the stage that begins now: data out of the register, or the array's part.
         state.busy_until_ns = until
             + match stage {
@@ -237,7 +237,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if op.job == NO_JOB {
             self.units[unit as usize].idle_since_ns = self.now_ns;
         }
-        let is_read = matches!(op.work, Work::HostRead | Work::ReadBeforeWrite | Work::TableRead);
+        let is_read = op.work.host_waits_to_read();
         self.load_down(unit, is_read);
         if op.pins_block {
             self.blocks.read_ends(self.geometry.block_index(op.ppn));

@@ -76,8 +76,7 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
         "flash_writes": flash_writes(counters),
         "pages_programmed": counters.pages_programmed(),
         "host_pages_written": host_pages,
-        "write_amplification": (host_pages > 0)
-            .then(|| counters.pages_programmed() as f64 / host_pages as f64),
+        "write_amplification": counters.write_amplification_of(host_pages),
         "erases": erases(run),
         "dedup": dedup(run),
         "mapping_cache": mapping_cache(run),

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use flashtwin_ftl::{FlashOp, Ftl, FtlConfig, Host, LoadView, MappingForm, NO_JOB, OpKind};
 use flashtwin_nand::{FlashArray, NandConfig, NandDevice};
-use flashtwin_sim::EngineConfig;
 use flashtwin_sim::engine::{Engine, EngineCounts, Observer, Split, Workload};
-use flashtwin_trace::{ContentSource, FirstAccess, NO_CONTENT, Op, PageQuality, PageTrace};
+use flashtwin_sim::{EngineConfig, Resolved, RunResult, resolve, run};
+use flashtwin_trace::{ContentSource, FirstAccess, NO_CONTENT, Op, PageQuality, PageTrace, Trace};
 
 /// Command cycles, in nanoseconds, like all that follow.
 pub(crate) const COMMAND: u64 = 100;
@@ -44,6 +44,23 @@ pub(crate) fn nand(levels: Levels) -> NandConfig {
         command_ns: COMMAND,
         pe_cycles: 3000,
     }
+}
+
+/// A preset on a device of these levels, verified.
+pub(crate) fn system_on(levels: Levels, name: &str, sets: &[(&str, &str)]) -> Resolved {
+    let sets: Vec<(String, String)> =
+        [("verify", "true")].iter().chain(sets).map(|&(key, value)| (key.into(), value.into())).collect();
+    let mut resolved = resolve(name, &sets).unwrap();
+    resolved.config.nand = nand(levels);
+    resolved.device = resolved.config.nand.resolve().unwrap();
+    resolved
+}
+
+/// A trace on a system, with the contents that it asks for.
+pub(crate) fn replay(trace: &Trace, resolved: &Resolved) -> RunResult {
+    let source = resolved.content_source(trace.has_content());
+    let pages = PageTrace::build(trace, 4096, source).unwrap();
+    run(&pages, resolved, &()).unwrap()
 }
 
 /// A request on consecutive pages.

@@ -4,11 +4,11 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use flashtwin_ftl::Rng;
-use flashtwin_sim::{Resolved, RunResult, Suspend, resolve, run};
-use flashtwin_trace::{Op, PageTrace, Trace, TraceBuilder};
+use flashtwin_sim::{Resolved, RunResult, Suspend};
+use flashtwin_trace::{Op, Trace, TraceBuilder};
 use serde_json::Value;
 
-use crate::bench::{Bench, READ_ALL, nand, read, write};
+use crate::bench::{Bench, READ_ALL, nand, read, replay, system_on, write};
 use crate::swarm::random_trace;
 
 /// Eight chips of one die and one plane each, so that a plane is a chip.
@@ -81,18 +81,7 @@ fn trace(kind: &Kind, requests: u32, seed: u64) -> Trace {
 
 /// A preset on the device of these tests, verified.
 fn system(name: &str, sets: &[(&str, &str)]) -> Resolved {
-    let sets: Vec<(String, String)> =
-        [("verify", "true")].iter().chain(sets).map(|&(key, value)| (key.into(), value.into())).collect();
-    let mut resolved = resolve(name, &sets).unwrap();
-    resolved.config.nand = nand(CHIPS);
-    resolved.device = resolved.config.nand.resolve().unwrap();
-    resolved
-}
-
-fn replay(trace: &Trace, resolved: &Resolved) -> RunResult {
-    let source = resolved.content_source(trace.has_content());
-    let pages = PageTrace::build(trace, 4096, source).unwrap();
-    run(&pages, resolved, &()).unwrap()
+    system_on(CHIPS, name, sets)
 }
 
 fn count(summary: &Value, group: &str, key: &str) -> u64 {

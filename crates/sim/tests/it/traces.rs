@@ -5,25 +5,11 @@ use flashtwin_ftl::spread::SpreadPolicy;
 use flashtwin_sim::{Resolved, RunResult, resolve, run, system_names};
 use flashtwin_trace::{Columns, ContentSource, Format, Op, PageTrace, Quality, Trace, TraceBuilder};
 
-use crate::bench::nand;
+use crate::bench::{nand, replay, system_on};
 use crate::swarm::random_trace;
 
 fn system(name: &str, sets: &[(&str, &str)]) -> Resolved {
-    let sets: Vec<(String, String)> = [("verify", "true")]
-        .iter()
-        .chain(sets)
-        .map(|(key, value)| ((*key).into(), (*value).into()))
-        .collect();
-    let mut resolved = resolve(name, &sets).unwrap();
-    resolved.config.nand = nand([2, 2, 2, 1, 40, 8]);
-    resolved.device = resolved.config.nand.resolve().unwrap();
-    resolved
-}
-
-fn replay(trace: &Trace, resolved: &Resolved) -> RunResult {
-    let source = resolved.content_source(trace.has_content());
-    let pages = PageTrace::build(trace, 4096, source).unwrap();
-    run(&pages, resolved, &()).unwrap()
+    system_on([2, 2, 2, 1, 40, 8], name, sets)
 }
 
 #[test]
