@@ -11,7 +11,7 @@ import pytest
 
 import flashtwin as ft
 from flashtwin.cli import run as cli_run
-from flashtwin.papers import bench, choose, explanations, papers, running, sources
+from flashtwin.papers import bench, choose, ds_ftl, explanations, papers, running, sources
 from flashtwin.papers.claims import Claim, Verdict, judge, number, orders
 from flashtwin.papers.model import Paper, Workload
 from flashtwin.papers.running import How
@@ -222,7 +222,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tiny() -> How:
-    return How(period_s=0.02, workloads=("webvm", "trans"))
+    return How(scale=1.0, period_s=0.02, workloads=("webvm", "trans"))
 
 
 def patch_recipes(patch: pytest.MonkeyPatch, scratch: Path) -> None:
@@ -410,7 +410,7 @@ def test_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patch_recipes(monkeypatch, tmp_path)
     seen: list[tuple[int, int]] = []
     done = ft.reproduce(
-        "rr-ssd", ["fig-4"], out=tmp_path / "out", workloads=["webvm"], period_s=1.0,
+        "rr-ssd", ["fig-4"], out=tmp_path / "out", scale=1.0, workloads=["webvm"], period_s=1.0,
         progress=lambda count, total: seen.append((count, total)),
     )  # fmt: skip
     assert done.report.is_file()
@@ -418,6 +418,24 @@ def test_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen[-1][0] == seen[-1][1]
     with pytest.raises(ValueError, match="scale is 0"):
         ft.reproduce("rr-ssd", scale=0)
+    with pytest.raises(ValueError, match="scale is 'slow'"):
+        ft.reproduce("rr-ssd", scale="slow")  # type: ignore[arg-type]
+
+
+def test_each_paper_has_its_own_sizes_and_a_number_is_everybodys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for paper in papers().values():
+        assert 0 < paper.scale("quick") < paper.scale("default") == paper.default_scale <= 1
+        assert paper.scale(0.5) == 0.5
+    patch_recipes(monkeypatch, tmp_path)
+    common = ["reproduce", "rr-ssd", "fig-4", "--workloads", "webvm", "--period", "1s", "--json", "--out"]
+    for asked, scale in (("quick", papers()["rr-ssd"].quick_scale), ("0.5", 0.5)):
+        assert cli_run([*common, str(tmp_path / asked), "--scale", asked]) == 0
+        assert json.loads(capsys.readouterr().out)["papers"][0]["workloads"][0]["scale"] == scale
+    for wrong in ("0", "1.5", "nan", "small"):
+        assert cli_run([*common, str(tmp_path / "wrong"), "--scale", wrong]) == 2
+        assert f"'{wrong}' is neither `quick` nor `default` nor a share above 0" in capsys.readouterr().err
 
 
 def test_names_of_papers_workloads_are_unique() -> None:
@@ -425,3 +443,21 @@ def test_names_of_papers_workloads_are_unique() -> None:
     for paper in papers().values():
         names: list[Workload] = list(paper.workloads)
         assert len({one.name for one in names}) == len({one.recipe for one in names}) == len(names)
+
+
+def test_the_rate_of_ds_ftl_is_one_at_which_all_drives_keep_up() -> None:
+    """Reads gain 35 % at 2000 and at 4000 times the clock, but one drive in eight does not keep up at the latter."""
+    gains = {1.0: 0.0, 10.0: 1.0, 100.0: 5.0, 1000.0: 20.0, 2000.0: 34.0, 4000.0: 35.3, 8000.0: 60.0}
+    keys = (*ds_ftl.LOAD_KEYS, *ds_ftl.MERGING)
+    facts = {
+        name: {
+            f"{speed:g}": {"keeps_up": speed < 4000 or (name != "home1" and speed == 4000), **dict.fromkeys(keys, gain)}
+            for speed, gain in gains.items()
+        }
+        for name in ds_ftl.NAMES
+    }
+    found = ds_ftl.judge_load(facts)
+    assert {claim.measured for claim in found.claims} == {34.0}
+    assert "2000 times" in found.notes[0]
+    assert [row[1] for row in found.tables[0]["rows"]][-3:] == ["8 of 8", "7 of 8", "0 of 8"]
+    assert {claim.measured for claim in ds_ftl.judge_load({"home1": facts["home1"]}).claims} == {None}

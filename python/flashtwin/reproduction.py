@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from flashtwin.characterization import PERIOD_S
 
 if TYPE_CHECKING:
+    from flashtwin.papers.model import Scale
     from flashtwin.papers.running import Reproduction
 
 
@@ -18,7 +19,7 @@ def reproduce(
     *,
     out: str | Path = "reproduction",
     traces: str | Path | None = None,
-    scale: float = 1.0,
+    scale: Scale = "default",
     seed: int = 0,
     period_s: float = PERIOD_S,
     workloads: Sequence[str] = (),
@@ -32,7 +33,8 @@ def reproduce(
         items: the paper's tables and figures, as `flashtwin reproduce --list` names them; all where none is.
         out: folder of the results and the report. Every replay is kept there as it finishes and not done again.
         traces: folder of recorded traces; recipes stand in for those that are not there.
-        scale: size of the synthetic workloads, as a share of the published one; above 0, at most 1.
+        scale: size of the synthetic workloads, as a share of the published one (above 0, at most 1); `"default"`
+            and `"quick"` are what each paper takes for less than half an hour and three minutes altogether.
         seed: seed of the synthetic workloads.
         period_s: length of a day of the traces in seconds.
         workloads: only these.
@@ -45,13 +47,13 @@ def reproduce(
 
     Raises:
         FlashtwinError: a name is not known, or the folder holds something else.
-        ValueError: the scale is not above 0 and at most 1.
+        ValueError: the scale is neither such a share nor one of the two names.
     """
     # The report draws charts: what only opens a trace need not wait for that.
     from flashtwin.papers import choose
     from flashtwin.papers.running import How, run
 
-    if not 0 < scale <= 1:
-        raise ValueError(f"scale is {scale}: expected a share above 0, up to 1")
+    if scale not in ("default", "quick") and not (isinstance(scale, int | float) and 0 < scale <= 1):
+        raise ValueError(f"scale is {scale!r}: expected 'default', 'quick' or a share above 0, up to 1")
     how = How(Path(traces) if traces is not None else None, scale, seed, period_s, tuple(workloads), workers)
     return run(choose(paper, items), Path(out), how, progress=progress)

@@ -11,7 +11,26 @@ from flashtwin.cli._options import Duration, json_option, out_option
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.papers import choose
+from flashtwin.papers.model import Scale
 from flashtwin.papers.running import How, run
+
+
+class ScaleOption(click.ParamType[Scale]):
+    """`default`, `quick`, or a share of the published size."""
+
+    name = "scale"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Scale:
+        """Reads the text."""
+        if value in ("default", "quick"):
+            return "quick" if value == "quick" else "default"
+        try:
+            share = float(value)
+        except ValueError:
+            share = 0.0
+        if not 0.0 < share <= 1.0:
+            self.fail(f"'{value}' is neither `quick` nor `default` nor a share above 0, up to 1", param, ctx)
+        return share
 
 
 @click.command(short_help="Published beside measured: a paper's tables and figures.")
@@ -23,8 +42,9 @@ from flashtwin.papers.running import How, run
 )  # fmt: skip
 @click.option("--workloads", metavar="A,B,...", default="", help="Only these workloads.")
 @click.option(
-    "--scale", type=click.FloatRange(min=0, max=1, min_open=True), default=1.0, show_default=True,
-    help="Size of the synthetic workloads, as a share of the published one.",
+    "--scale", type=ScaleOption(), metavar="SHARE", default="default", show_default=True,
+    help="Size of the synthetic workloads, as a share of the published one: quick (all papers in three minutes), "
+    "default (in half an hour), or a number up to 1.",
 )  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the synthetic workloads.")
 @click.option(
@@ -35,7 +55,7 @@ from flashtwin.papers.running import How, run
 @out_option("Folder for results and report.  [default: reproduction]")
 @json_option
 def reproduce(
-    paper: str | None, items: tuple[str, ...], traces: Path | None, workloads: str, scale: float, seed: int,
+    paper: str | None, items: tuple[str, ...], traces: Path | None, workloads: str, scale: Scale, seed: int,
     period: float, workers: int, listing: bool, out: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Measure the tables and figures of a PAPER and put them beside what was published.
@@ -45,7 +65,7 @@ def reproduce(
 
     \b
     Example:
-      flashtwin reproduce rr-ssd --scale 0.1
+      flashtwin reproduce rr-ssd --scale quick
       flashtwin reproduce rr-ssd table-4 fig-9 --traces fiu/ --out rr-ssd
     """
     chosen = choose(paper, items)

@@ -434,4 +434,6 @@ PAPER = Paper(
         Item("fig-8", "Contents by Zipf's law", "Fig. 8", TEN, measure_fig_8, judge_fig_8),
         Item("table-3", "The other workloads", "Table 3", tuple(TABLE_3), measure_table_3, judge_table_3),
     ),
+    default_scale=0.2,
+    quick_scale=0.02,
 )

@@ -115,6 +115,13 @@ DS_FTL = {
     "fig-4": "Published are the planes of one drive, measured are those of eight workloads.",
     "fig-10a": OPEN_LOOP,
     "fig-10b": OPEN_LOOP,
+    "load": (
+        "Reads gain as published where drives are at their limit, and what they gain is merging: what waits for the "
+        "same page is read once. Static allocation that merges gains as much, and DS-FTL without merging nothing, as "
+        "the last table shows. Writes never gain over dynamic allocation or HIPA while drives keep up: those place "
+        "a page where nothing waits, and DS-FTL places it by its content; with equal pages known at no cost that "
+        "remains. So no rate brings all six published means together."
+    ),
     "fig-11": (
         "Measured is redundancy among the valid pages of a plane at the end (docs/model.md). The published shares"
         " are as large as those of Fig. 4, which are of pages written, and are probably of these: most duplicates"

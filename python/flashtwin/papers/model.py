@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from flashtwin.papers.claims import Claim
 
@@ -17,6 +17,9 @@ Series = tuple[str, Sequence[float | None], Sequence[float | None]]
 
 #: What was measured of one item on one workload; JSON values.
 Facts = dict[str, Any]
+
+#: A share of the published workloads' size, or the name of one that each paper chooses for itself.
+Scale = float | Literal["default", "quick"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,9 @@ class Paper:
     setting: str
     workloads: tuple[Workload, ...]
     items: tuple[Item, ...]
+    #: Sizes of recipes: one that measures all papers in less than half an hour on two cores, one in three minutes.
+    default_scale: float
+    quick_scale: float
     #: Options of the characterization that the paper's figures ask for.
     options: Mapping[str, Any] = field(default_factory=dict)
     #: Where the workloads are whatever traces there are: finds them, in a folder of recorded ones or without.
@@ -90,6 +96,12 @@ class Paper:
     def workload(self, name: str) -> Workload:
         """The workload of that name."""
         return next(workload for workload in self.workloads if workload.name == name)
+
+    def scale(self, asked: Scale) -> float:
+        """The size of recipes as a share of the published one."""
+        if isinstance(asked, str):
+            return self.quick_scale if asked == "quick" else self.default_scale
+        return asked
 
 
 def bars(

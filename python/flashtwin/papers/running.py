@@ -20,7 +20,7 @@ from flashtwin.papers import markdown
 from flashtwin.papers.bench import Stand, Stopped
 from flashtwin.papers.claims import Claim, Judgement, Verdict, judge
 from flashtwin.papers.explanations import why_different
-from flashtwin.papers.model import Facts, Item, Paper, Workload
+from flashtwin.papers.model import Facts, Item, Paper, Scale, Workload
 from flashtwin.papers.sources import Source, find
 
 RESULT = "reproduction.json"
@@ -40,7 +40,7 @@ class How:
     """What a reproduction is made from."""
 
     traces: Path | None = None
-    scale: float = 1.0
+    scale: Scale = "default"
     seed: int = 0
     period_s: float = PERIOD_S
     workloads: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ def _measure(bench: Bench, path: Path, how: How, threads: int, stop: threading.E
     """All items of one workload, one after another, on one stand."""
     workload = bench.workload
     try:
-        bench.source = find(workload, how.traces, how.scale, how.seed, path / CACHE)
+        bench.source = find(workload, how.traces, bench.paper.scale(how.scale), how.seed, path / CACHE)
         place = path / WORKLOADS / f"{bench.paper.id}-{re.sub(r'[^A-Za-z0-9_.+-]', '-', workload.name)}"
         stand = Stand(
             workload, bench.source, place, period_s=how.period_s * bench.source.scale, threads=threads, stop=stop,

@@ -381,6 +381,8 @@ PAPER = Paper(
         _item("fig-15", "Finding 10: distance and waiting", "Fig. 15, 16", judge_fig_15),
         _item("fig-18", "Finding 11: locality and read amplification", "Fig. 17, 18", judge_fig_18),
     ),
+    default_scale=0.2,
+    quick_scale=0.02,
     options={"over_provisioning_percent": (7, 28, 50, 75, 100)},
     population=population,
 )

@@ -39,4 +39,6 @@ PAPER = Paper(
     "page is measured at that rate with the systems as they come.",
     tuple(_workload(name) for name in published.WORKLOADS),
     (*RESULTS, *WORKLOADS),
+    default_scale=0.2,
+    quick_scale=0.02,
 )
