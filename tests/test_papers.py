@@ -12,6 +12,7 @@ import pytest
 import flashtwin as ft
 from flashtwin.cli import run as cli_run
 from flashtwin.papers import bench, choose, ds_ftl, explanations, papers, running, sources
+from flashtwin.papers.ca_ssd import drive_items
 from flashtwin.papers.claims import Claim, Verdict, judge, number, orders
 from flashtwin.papers.model import Paper, Workload
 from flashtwin.papers.running import How
@@ -25,11 +26,12 @@ ITEMS = {
         "fair-variants",
     ),
     "ca-ssd": (
-        "table-2", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7a", "fig-7b", "fig-7c", "full-drive", "cache-size",
-        "fig-8", "table-3",
+        "table-2", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7a", "fig-7b", "fig-7c", "cache-size",
+        "fig-8", "table-3", "begins-full",
     ),
     "ds-ftl": (
         "table-3", "fig-2", "fig-3", "fig-4", "fig-10a", "fig-10b", "fig-11", "fig-12", "fig-13", "fig-14",
+        "load",
     ),
     "swc": (
         "fig-1a", "fig-1b", "fig-1c", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7", "fig-9", "fig-10", "fig-12",
@@ -443,6 +445,13 @@ def test_names_of_papers_workloads_are_unique() -> None:
     for paper in papers().values():
         names: list[Workload] = list(paper.workloads)
         assert len({one.name for one in names}) == len({one.recipe for one in names}) == len(names)
+
+
+def test_what_ca_ssd_published_of_its_traditional_drive_is_of_one_piece() -> None:
+    """Write amplification by Fig. 7b is that of the victims of Fig. 6, and of the erases of Fig. 7c."""
+    assert drive_items.traditional_wa("web") == pytest.approx(64 / (64 - 33.20), rel=0.05)
+    assert drive_items.traditional_wa("mail") == pytest.approx(47_819 * 64 / (3.6e6 * 0.7732), rel=0.05)
+    assert drive_items.traditional_wa("homes") == pytest.approx(3.14, abs=0.005)
 
 
 def test_the_rate_of_ds_ftl_is_one_at_which_all_drives_keep_up() -> None:
