@@ -59,7 +59,7 @@ pub struct Ftl {
     pub(crate) paging: Option<Box<Paging>>,
     pub(crate) collector: Collector,
     allocation: Box<dyn Allocation>,
-    redirection: Box<dyn Redirection>,
+    pub(crate) redirection: Box<dyn Redirection>,
     pub(crate) replicator: Option<Replicator>,
     pub(crate) spreader: Option<Box<Spreader>>,
     /// Tells the host's pages apart; `None` with one partition for all.
@@ -317,7 +317,7 @@ impl Ftl {
     /// Names what a read of a page yields. Twins are known to be equal; otherwise a controller knows
     /// only that one page is equal to itself.
     #[inline]
-    fn data_name(&self, lpn: u32, ppn: Ppn) -> u64 {
+    pub(crate) fn data_name(&self, lpn: u32, ppn: Ppn) -> u64 {
         match self.spreader.as_ref().and_then(|spreader| spreader.twins.serial(lpn)) {
             Some(serial) => 1 << 32 | serial << 33,
             None => u64::from(ppn),
@@ -327,15 +327,21 @@ impl Ftl {
     /// Where a logical page would be read now.
     #[inline]
     pub(crate) fn locate(&self, lpn: u32, loads: &LoadView<'_>) -> Option<ReadTarget> {
-        let (home, replicas): (Ppn, &[Ppn]) = match &self.map {
+        let (home, replicas) = self.places_of(lpn);
+        is_page(home).then(|| self.redirection.choose(home, replicas, loads, &self.blocks.geometry))
+    }
+
+    /// The first copy of a logical page and its further ones.
+    #[inline]
+    pub(crate) fn places_of(&self, lpn: u32) -> (Ppn, &[Ppn]) {
+        match &self.map {
             Map::Page(map) => (map.get(lpn), self.spreader.as_ref().map_or(&[], |s| s.twins.choices(lpn))),
             Map::Content(map) => match map.vpn_of(lpn) {
                 NO_VPN => (NO_PPN, &[]),
                 vpn => (map.home(vpn), map.replica_ppns(vpn)),
             },
             Map::Inverted(map) => (map.get(lpn), &[]),
-        };
-        is_page(home).then(|| self.redirection.choose(home, replicas, loads, &self.blocks.geometry))
+        }
     }
 
     /// Serves a page write; what garbage collection does about it is appended to `ops`.

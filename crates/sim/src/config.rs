@@ -114,6 +114,9 @@ pub struct EngineConfig {
     /// Whether a host read that asks for what another read waits for in the queue of the same chip
     /// is served by that one (DS-FTL paper 4.3.2).
     pub merge_reads: bool,
+    /// Whether a host read of a page whose program has not finished is served from controller RAM. If
+    /// not, it waits at the chip for the program and is then read from the flash.
+    pub buffer_reads: bool,
     /// Which waiting operations of a die start together, as one command that works on several planes:
     /// `none`, `same-page` or `any-page`. Not with `concurrency = "plane"`, whose planes work on their
     /// own anyway.
@@ -154,6 +157,7 @@ impl Default for EngineConfig {
             write_completes: WriteCompletes::Programmed,
             reads_before_write: 0,
             merge_reads: false,
+            buffer_reads: true,
             multi_plane: MultiPlane::None,
             write_cache_pages: 0,
             write_cache_dirty: 0.5,

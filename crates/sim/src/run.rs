@@ -1,9 +1,10 @@
 //! One trace on one system: preload, replay, periods, results.
 
 use flashtwin_ftl::{
-    Counters, FlashOp, Ftl, FtlError, Host, LoadView, NO_JOB, OpKind, PartitionPolicy, PlaneContents, Rng,
+    Counters, FlashOp, Ftl, FtlError, Host, LoadView, NO_JOB, OpKind, PartitionPolicy, PlaneContents,
+    ReadTarget, Rng,
 };
-use flashtwin_nand::FlashArray;
+use flashtwin_nand::{FlashArray, Ppn};
 use flashtwin_trace::{NO_CONTENT, PageTrace};
 
 use crate::config::{PartialWrite, Preload};
@@ -40,6 +41,14 @@ impl Controller for Ftl {
         loads: &LoadView<'_>,
     ) -> Result<flashtwin_ftl::ReadOutcome, flashtwin_ftl::FtlError> {
         Ftl::read(self, lpn, loads)
+    }
+    fn locate_among(
+        &self,
+        lpn: u32,
+        loads: &LoadView<'_>,
+        there: &dyn Fn(Ppn) -> bool,
+    ) -> Result<Option<(ReadTarget, u64)>, flashtwin_ftl::FtlError> {
+        Ftl::locate_among(self, lpn, loads, there)
     }
     #[inline]
     fn write(

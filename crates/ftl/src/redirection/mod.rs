@@ -8,6 +8,10 @@ use flashtwin_nand::{Geometry, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::blocks::is_page;
+use crate::error::FtlError;
+use crate::ftl::Ftl;
+
 use crate::op::{LoadView, ReadTarget};
 
 /// Chooses where a read is served, when it arrives.
@@ -15,6 +19,11 @@ pub trait Redirection: Send {
     /// `home` is the content's first copy, `replicas` its further ones. Equal loads are
     /// decided for the home copy.
     fn choose(&self, home: Ppn, replicas: &[Ppn], loads: &LoadView<'_>, geometry: &Geometry) -> ReadTarget;
+
+    /// Whether a further copy may be read instead of the first one.
+    fn reads_replicas(&self) -> bool {
+        false
+    }
 }
 
 /// Which of the copies is read.
@@ -55,6 +64,41 @@ fn load_of(plane: u32, loads: &LoadView<'_>, geometry: &Geometry) -> (u32, u32) 
 fn unit_load(plane: u32, loads: &LoadView<'_>, geometry: &Geometry) -> u32 {
     let planes_per_unit = geometry.planes_per_chip() as usize / loads.units_per_chip();
     loads.unit[plane as usize / planes_per_unit]
+}
+
+impl Ftl {
+    /// Where a logical page would be read now if only the copies that are `there` counted, and the name
+    /// of its data; `None` if none is that the redirection may choose. Tables run ahead of the flash:
+    /// for a driver that does not read from RAM what is still on its way.
+    ///
+    /// # Errors
+    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
+    pub fn locate_among(
+        &self,
+        lpn: u32,
+        loads: &LoadView<'_>,
+        there: &dyn Fn(Ppn) -> bool,
+    ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
+        let (home, replicas) = self.places_of(lpn);
+        if !is_page(home) {
+            return Ok(None);
+        }
+        let replicas: Vec<Ppn> = replicas.iter().copied().filter(|&ppn| there(ppn)).collect();
+        let geometry = &self.blocks.geometry;
+        let target = match replicas.split_first() {
+            Some((&first, others)) if !there(home) && self.redirection.reads_replicas() => {
+                ReadTarget { redirected: true, ..self.redirection.choose(first, others, loads, geometry) }
+            }
+            _ => self.redirection.choose(home, &replicas, loads, geometry),
+        };
+        if !there(target.ppn) {
+            return Ok(None);
+        }
+        if let Some(checker) = &self.checker {
+            checker.read(lpn, target.ppn)?;
+        }
+        Ok(Some((target, self.data_name(lpn, target.ppn))))
+    }
 }
 
 #[cfg(test)]

@@ -24,4 +24,8 @@ impl Redirection for Replicas {
         // Replicas never share a chip, and a twin wins only where its unit is less loaded.
         ReadTarget { ppn: best.0, plane: best.1, redirected: best.0 != home }
     }
+
+    fn reads_replicas(&self) -> bool {
+        true
+    }
 }

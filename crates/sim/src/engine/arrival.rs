@@ -238,6 +238,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                     }
                     return Ok(());
                 }
+                if self.awaited.is_some() {
+                    return self.read_when_programmed(lpn, (target, data), request, errand);
+                }
                 self.counts.buffer_reads += 1;
             }
             ReadOutcome::Unmapped => {}
@@ -269,7 +272,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
         if self.merging.is_none() {
             self.queue_read(target, request, Work::HostRead, NONE);
-        } else if !self.join_read(chip, data, request) {
+        } else if !self.join_read(chip, data, request, self.now_ns) {
             let slot = self.queue_read(target, request, Work::HostRead, NONE);
             self.may_be_joined(unit, slot, data);
         }
@@ -315,11 +318,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         sampled_ns: u64,
         request: u32,
     ) -> Result<u64, SimError> {
+        // Asked before the tables change.
+        let there = if partial && self.awaited.is_some() { self.place_there(page.lpn)? } else { None };
         let (controller, loads, own_ops) = self.controller_and_loads();
         let outcome = controller.write(page, partial, &loads, own_ops)?;
         // A page to be read first gives its hash only when it is whole.
-        let old = outcome.read_first.filter(|old| self.holds(old.ppn));
-        self.counts.old_page_buffer_reads += u64::from(outcome.read_first.is_some() && old.is_none());
+        let old = self.old_page(outcome.read_first, there);
         let errand = self.looked_up();
         let waits = old.is_some() || errand != NONE;
         let ready_ns = match &mut self.hash {
@@ -338,6 +342,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             let told = self.write_completes != WriteCompletes::Buffered;
             let request = if told { request } else { NONE };
             match old {
+                Some(old) if !self.holds(old.ppn) => {
+                    self.await_program(old, 0, request, Work::ReadBeforeWrite, program, errand);
+                }
                 Some(old) if errand == NONE => {
                     self.queue_read(old, request, Work::ReadBeforeWrite, program);
                 }

@@ -59,10 +59,10 @@ impl Merging {
 }
 
 impl<C: Controller, O: Observer> Engine<C, O> {
-    /// Lets a host read share in one that waits at its chip for the same data. Returns whether it
-    /// does.
-    pub(super) fn join_read(&mut self, chip: u32, data: u64, request: u32) -> bool {
-        let read = Joined { request, ready_ns: self.now_ns };
+    /// Lets a host read that has been ready since `ready_ns` share in one that waits at its chip for the
+    /// same data. Returns whether it does.
+    pub(super) fn join_read(&mut self, chip: u32, data: u64, request: u32, ready_ns: u64) -> bool {
+        let read = Joined { request, ready_ns };
         let joins = self.merging.as_mut().is_some_and(|merging| merging.join((chip, data), read));
         self.counts.merged_reads += u64::from(joins);
         joins

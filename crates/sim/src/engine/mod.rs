@@ -7,6 +7,7 @@
 //! known when it is asked for and needs no event.
 
 mod arrival;
+mod awaited;
 mod block_states;
 mod bus;
 mod hash_unit;
@@ -21,13 +22,14 @@ mod tables;
 mod unit;
 mod write_cache;
 
-use flashtwin_ftl::{Cause, FlashOp, FtlError, LoadView};
-use flashtwin_nand::{FlashArray, Geometry, NandDevice, Timing};
+use flashtwin_ftl::{Cause, FlashOp, FtlError, LoadView, ReadTarget};
+use flashtwin_nand::{FlashArray, Geometry, NandDevice, Ppn, Timing};
 use flashtwin_trace::Op as HostOp;
 
 use crate::config::{Concurrency, EngineConfig, WriteCompletes};
 use crate::error::SimError;
 use crate::event_queue::EventQueue;
+use awaited::Awaited;
 use block_states::BlockStates;
 use bus::Bus;
 use hash_unit::{HashUnit, Hashed};
@@ -47,6 +49,15 @@ pub use arrival::Workload;
 pub trait Controller {
     /// See [`flashtwin_ftl::Ftl::read`].
     fn read(&mut self, lpn: u32, loads: &LoadView<'_>) -> Result<flashtwin_ftl::ReadOutcome, FtlError>;
+    /// See [`flashtwin_ftl::Ftl::locate_among`].
+    fn locate_among(
+        &self,
+        _lpn: u32,
+        _loads: &LoadView<'_>,
+        _there: &dyn Fn(Ppn) -> bool,
+    ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
+        Ok(None)
+    }
     /// See [`flashtwin_ftl::Ftl::write`].
     fn write(
         &mut self,
@@ -152,6 +163,8 @@ pub struct EngineCounts {
     pub partial_writes: u64,
     /// Page reads served from controller RAM: their program had not finished.
     pub buffer_reads: u64,
+    /// Page reads, those of old pages included, that waited for the program of their page.
+    pub awaited_reads: u64,
     /// Page reads that another chip served than the home copy's.
     pub redirected_reads: u64,
     /// Old pages of partial writes that were still in controller RAM.
@@ -186,6 +199,7 @@ impl EngineCounts {
             page_ops: minus(self.page_ops, before.page_ops),
             partial_writes: self.partial_writes - before.partial_writes,
             buffer_reads: self.buffer_reads - before.buffer_reads,
+            awaited_reads: self.awaited_reads - before.awaited_reads,
             redirected_reads: self.redirected_reads - before.redirected_reads,
             old_page_buffer_reads: self.old_page_buffer_reads - before.old_page_buffer_reads,
             own_buffer_reads: std::array::from_fn(|cause| {
@@ -230,6 +244,8 @@ pub struct Engine<C, O> {
     suspension: Suspension,
     together: Together,
     write_cache: Option<WriteCache>,
+    /// Reads that wait for the program of their page; none where controller RAM serves them.
+    awaited: Option<Box<Awaited>>,
     /// Where pages of the mapping tables may have to be read first.
     tables: Option<Box<Tables>>,
     /// When the mapping tables are written next, and how often.
@@ -308,6 +324,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             suspension: Suspension::new(config),
             together: Together::new(config.multi_plane, geometry.planes_per_die, planes_per_unit),
             write_cache: WriteCache::of(config),
+            awaited: (!config.buffer_reads).then(Box::default),
             tables,
             checkpoint_ns: u64::MAX,
             checkpoint_every_ns: u64::MAX,

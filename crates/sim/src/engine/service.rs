@@ -176,6 +176,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if let Err(rule) = self.flash.program(&self.geometry, ppn) {
             self.failed.get_or_insert(rule.into());
         }
+        if self.awaited.is_some() {
+            self.programmed(ppn);
+        }
     }
 
     fn erase(&mut self, ppn: u32) {

@@ -21,6 +21,8 @@ pub(super) enum Then {
     /// A write: its program, if any, the old page that it reads first, and the request that hears of
     /// it, if it has not yet.
     Write { program: u32, old: Option<ReadTarget>, request: u32 },
+    /// A read, of a host's or of an old page, that waits for the program of its page as well.
+    Awaited(u32),
 }
 
 /// A page operation that waits.
@@ -123,7 +125,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    fn keep_no_longer(&mut self, target: &ReadTarget) {
+    pub(super) fn keep_no_longer(&mut self, target: &ReadTarget) {
         if self.geometry.plane(target.ppn) == target.plane {
             self.blocks.read_ends(self.geometry.block_index(target.ppn));
         }
@@ -197,6 +199,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 self.keep_no_longer(&target);
                 self.queue_host_read(target, data, request);
             }
+            Then::Awaited(read) => self.await_at_chip(read),
             Then::Read { target: None, request } => {
                 let controller_ns = self.now_ns - self.requests[request].arrival_ns;
                 self.page_done(request, Split { controller_ns, ..Split::default() });

@@ -110,6 +110,24 @@ impl Unit {
         list.tail = op;
     }
 
+    /// Puts an operation among the others by when it was ready to be served: after its equals.
+    pub(crate) fn push_in_order(&mut self, queue: Queue, op: u32, ops: &mut Pool<Op>) {
+        let list = self.lists[queue as usize];
+        let later = |other: u32, ops: &Pool<Op>| ops[other].ready_ns > ops[op].ready_ns;
+        if list.tail == NONE || !later(list.tail, ops) {
+            return self.push(queue, op, ops);
+        }
+        let (mut before, mut after) = (NONE, list.head);
+        while !later(after, ops) {
+            (before, after) = (after, ops[after].next);
+        }
+        ops[op].next = after;
+        match before {
+            NONE => self.lists[queue as usize].head = op,
+            before => ops[before].next = op,
+        }
+    }
+
     /// Takes out the operation that follows `before`.
     pub(crate) fn pop_after(&mut self, queue: Queue, before: u32, ops: &mut Pool<Op>) -> u32 {
         if before == NONE {

@@ -56,6 +56,7 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
         "page_ops": {
             "read": counts.page_ops[0], "write": counts.page_ops[1], "trim": counts.page_ops[2],
             "buffer_reads": counts.buffer_reads,
+            "awaited_reads": counts.awaited_reads,
             "unmapped_reads": counters.unmapped_reads,
             "redirected_reads": counts.redirected_reads,
             "redirected_writes": counters.redirected_writes,

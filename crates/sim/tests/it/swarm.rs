@@ -74,6 +74,7 @@ fn random_engine(rng: &mut Rng) -> EngineConfig {
         ),
         reads_before_write: pick(rng, &[0, 1, 5]),
         merge_reads: rng.below(2) == 0,
+        buffer_reads: rng.below(3) > 0,
         suspend: pick(rng, &[Suspend::None, Suspend::Erase, Suspend::ProgramErase]),
         suspend_us: pick(rng, &[0.0, 20.0]),
         resume_us: pick(rng, &[0.0, 5.0]),
@@ -228,6 +229,9 @@ fn check(trace: &PageTrace, resolved: &Resolved, result: &RunResult) {
     assert_eq!(page_ops, trace.page_ops() as u64);
     // Every page reaches the controller or is absorbed by the write cache.
     assert_eq!(n("host_pages_written"), n("page_ops.write"));
+    // A page on its way to the flash is read from RAM, or waited for.
+    let never = if resolved.config.engine.buffer_reads { "awaited_reads" } else { "buffer_reads" };
+    assert_eq!(summary["page_ops"][never], 0, "{never}");
     let commands = n("page_ops.multi_plane_commands");
     let planes = u64::from(resolved.device.geometry.planes_per_die);
     assert!((2 * commands..=planes * commands).contains(&n("page_ops.multi_plane_ops")));
@@ -343,6 +347,8 @@ fn any_system_completes_and_accounts_for_any_trace() {
         "page_ops.redirected_writes",
         "page_ops.redirected_reads",
         "page_ops.merged_reads",
+        "page_ops.buffer_reads",
+        "page_ops.awaited_reads",
         "flash_reads.verify",
         "spread.filter_false_positives",
         "spread.filter_rebuilds",
@@ -360,7 +366,7 @@ fn any_system_completes_and_accounts_for_any_trace() {
         "mapping_cache.checkpointed",
         "mapping_cache.moved",
     ];
-    let mut reached = [0; 19];
+    let mut reached = [0; 21];
     for seed in 0..500 {
         let mut rng = Rng::stream(seed, "sim swarm");
         let spacing = pick(&mut rng, &[1, 1, 700]);

@@ -1,0 +1,199 @@
+//! Reads of pages that are on their way to the flash, where controller RAM does not serve them.
+//!
+//! Such a read stands in the queue of the chip that it was sent to and counts as its load, but cannot
+//! begin before its page is programmed; reads behind it go first. A page that programs in a later life
+//! of its block is another page, so that page and life together name what is waited for.
+
+use std::collections::HashMap;
+
+use flashtwin_ftl::ReadTarget;
+use flashtwin_nand::Ppn;
+
+use super::pool::{NONE, Op, Work};
+use super::tables::Then;
+use super::unit::Queue;
+use super::{Controller, Engine, Observer};
+use crate::error::SimError;
+
+/// A read that waits for the program of its page, and may wait for its tables.
+#[derive(Debug, Clone, Copy)]
+struct Read {
+    target: ReadTarget,
+    data: u64,
+    request: u32,
+    work: Work,
+    /// The program that waits for this read.
+    other: u32,
+    /// When it came to its chip, if it has its tables.
+    ready_ns: Option<u64>,
+    programmed: bool,
+}
+
+/// Reads that wait for programs.
+#[derive(Debug, Default)]
+pub(super) struct Awaited {
+    /// By page and life of its block, in the order in which they came.
+    by_page: HashMap<(Ppn, u32), Vec<u32>>,
+    reads: Vec<Read>,
+    free: Vec<u32>,
+}
+
+impl Awaited {
+    fn insert(&mut self, page: (Ppn, u32), read: Read) -> u32 {
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.reads[at as usize] = read;
+                at
+            }
+            None => {
+                self.reads.push(read);
+                self.reads.len() as u32 - 1
+            }
+        };
+        self.by_page.entry(page).or_default().push(at);
+        at
+    }
+
+    fn remove(&mut self, at: u32) -> Read {
+        self.free.push(at);
+        self.reads[at as usize]
+    }
+}
+
+impl<C: Controller, O: Observer> Engine<C, O> {
+    /// Where the redirection would read a page if only copies counted that are on flash, and the name
+    /// of the data.
+    pub(super) fn place_there(&mut self, lpn: u32) -> Result<Option<(ReadTarget, u64)>, SimError> {
+        let Self { controller, loads, units, suspension, flash, blocks, geometry, now_ns, .. } = self;
+        let loads = loads.view(units, suspension, *now_ns);
+        let there = |ppn: Ppn| {
+            flash.is_programmed(geometry, ppn) && !blocks.erase_is_pending(geometry.block_index(ppn))
+        };
+        Ok(controller.locate_among(lpn, &loads, &there)?)
+    }
+
+    /// A host read whose `chosen` page is on its way goes to another copy, or waits.
+    pub(super) fn read_when_programmed(
+        &mut self,
+        lpn: u32,
+        chosen: (ReadTarget, u64),
+        request: u32,
+        errand: u32,
+    ) -> Result<(), SimError> {
+        match self.place_there(lpn)? {
+            Some((target, data)) if errand == NONE => self.queue_host_read(target, data, request),
+            Some((target, data)) => {
+                self.keep(&target);
+                self.set_out(errand, Then::Read { target: Some((target, data)), request });
+            }
+            None => self.await_program(chosen.0, chosen.1, request, Work::HostRead, NONE, errand),
+        }
+        Ok(())
+    }
+
+    /// The page that a partial write reads first: the one that was `chosen`, unless another copy is
+    /// `there` and it is not. None if controller RAM has it and serves it.
+    pub(super) fn old_page(
+        &mut self,
+        chosen: Option<ReadTarget>,
+        there: Option<(ReadTarget, u64)>,
+    ) -> Option<ReadTarget> {
+        let chosen = chosen?;
+        if self.holds(chosen.ppn) {
+            return Some(chosen);
+        }
+        if self.awaited.is_some() {
+            return Some(there.map_or(chosen, |(target, _)| target));
+        }
+        self.counts.old_page_buffer_reads += 1;
+        None
+    }
+
+    /// A read begins to wait for the program of its page, and for its tables if they must be read.
+    pub(super) fn await_program(
+        &mut self,
+        target: ReadTarget,
+        data: u64,
+        request: u32,
+        work: Work,
+        other: u32,
+        errand: u32,
+    ) {
+        // The page as the tables have it now: what they have ordered since may erase it.
+        let page = (target.ppn, self.blocks.decided_life(self.geometry.block_index(target.ppn)));
+        let Some(awaited) = &mut self.awaited else { return };
+        let read = Read { target, data, request, work, other, ready_ns: None, programmed: false };
+        let at = awaited.insert(page, read);
+        self.counts.awaited_reads += 1;
+        match errand {
+            NONE => self.await_at_chip(at),
+            errand => self.set_out(errand, Then::Awaited(at)),
+        }
+    }
+
+    /// A read has its tables.
+    pub(super) fn await_at_chip(&mut self, at: u32) {
+        let now = self.now_ns;
+        let Some(awaited) = &mut self.awaited else { return };
+        let read = &mut awaited.reads[at as usize];
+        read.ready_ns = Some(now);
+        let Read { target, work, programmed, .. } = *read;
+        let unit = self.unit_of_plane[target.plane as usize];
+        self.load_up(unit, true);
+        if target.redirected && work == Work::HostRead {
+            self.counts.redirected_reads += 1;
+            self.observer.redirected(self.units[unit as usize].chip);
+        }
+        if programmed {
+            self.keep_no_longer(&target);
+            self.queue_awaited(at, NONE);
+        }
+    }
+
+    /// A page has been programmed: reads that waited for it may begin.
+    #[cold]
+    pub(super) fn programmed(&mut self, ppn: Ppn) {
+        let page = (ppn, self.blocks.life(self.geometry.block_index(ppn)));
+        let unit = self.unit_of_plane[self.geometry.plane(ppn) as usize];
+        let Some(reads) = self.awaited.as_mut().and_then(|awaited| awaited.by_page.remove(&page)) else {
+            return;
+        };
+        for at in reads {
+            let Some(awaited) = &mut self.awaited else { return };
+            let read = &mut awaited.reads[at as usize];
+            read.programmed = true;
+            let Read { target, ready_ns, .. } = *read;
+            match ready_ns {
+                Some(_) => self.queue_awaited(at, unit),
+                // The page must still be there when its tables are.
+                None => self.keep(&target),
+            }
+        }
+    }
+
+    /// Queues a read whose page has been programmed. `programmer`, the unit that has just done so,
+    /// chooses by itself what it does next.
+    fn queue_awaited(&mut self, at: u32, programmer: u32) {
+        let Some(awaited) = &mut self.awaited else { return };
+        let Read { target, data, request, work, other, ready_ns, .. } = awaited.remove(at);
+        let unit = self.unit_of_plane[target.plane as usize];
+        let (chip, ready_ns) = (self.units[unit as usize].chip, ready_ns.unwrap_or(self.now_ns));
+        let may_join = work == Work::HostRead && self.merging.is_some();
+        if may_join && self.join_read(chip, data, request, ready_ns) {
+            return self.load_down(unit, true);
+        }
+        let pins_block = self.geometry.plane(target.ppn) == target.plane;
+        if pins_block {
+            self.blocks.read_begins(self.geometry.block_index(target.ppn));
+        }
+        let slot = self.ops.insert(Op { pins_block, other, request, ready_ns, ..Op::new(target.ppn, work) });
+        if may_join {
+            self.may_be_joined(unit, slot, data);
+        }
+        self.units[unit as usize].push_in_order(Queue::Reads, slot, &mut self.ops);
+        if unit != programmer {
+            self.suspend_for_read(unit);
+            self.dispatch_or_hold(unit);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Reads of pages on their way to the flash, which controller RAM does not serve: command by command.
+
+use flashtwin_ftl::redirection::RedirectionPolicy;
+use flashtwin_ftl::{CacheBytes, ReplicationPolicy};
+use flashtwin_sim::engine::Split;
+use flashtwin_sim::{Suspend, WriteCompletes};
+
+use crate::bench::{
+    Ask, Bench, COMMAND, ERASE, READ_ALL, SENSE, TRANSFER, WRITE_ALL, read, read_pages, write, write_part,
+};
+
+const ONE: [u32; 6] = [1, 1, 1, 1, 16, 8];
+
+fn waiting(bench: Bench) -> Bench {
+    bench.with(|bench| bench.engine.buffer_reads = false)
+}
+
+fn read_after(queueing_ns: u64) -> Split {
+    Split { queueing_ns, transfer_ns: COMMAND + TRANSFER, flash_ns: SENSE, controller_ns: 0 }
+}
+
+#[test]
+fn a_read_is_served_from_ram_or_waits_for_the_program_of_its_page() {
+    // Page 1 is on flash; both reads arrive while page 0 is being programmed.
+    let asks = [write(0, 0, 5), read(1_000, 0), read(2_000, 1), read(900_000, 0)];
+    let bench = || Bench::new(ONE).with(|bench| bench.before = vec![(1, 1)]);
+    let from_ram = bench().serve(&asks);
+    let expected = [(0, "program", 0), (WRITE_ALL, "read", 0), (900_000, "read", 0)];
+    assert_eq!(from_ram.log.commands, expected);
+    assert_eq!(from_ram.log.response_times(), [0, WRITE_ALL, WRITE_ALL + READ_ALL - 2_000, READ_ALL]);
+    assert_eq!((from_ram.counts.buffer_reads, from_ram.counts.awaited_reads), (1, 0));
+
+    let waits = waiting(bench()).serve(&asks);
+    // It came first and goes first.
+    let second = WRITE_ALL + READ_ALL;
+    let expected = [(0, "program", 0), (WRITE_ALL, "read", 0), (second, "read", 0), (900_000, "read", 0)];
+    assert_eq!(waits.log.commands, expected);
+    assert_eq!(waits.places()[1..3], [(0, 1), (0, 0)]);
+    assert_eq!(waits.log.responses[1..], [read_after(209_100), read_after(268_200), read_after(0)]);
+    assert_eq!((waits.counts.buffer_reads, waits.counts.awaited_reads), (0, 1));
+}
+
+#[test]
+fn reads_that_can_begin_overtake_one_that_waits_and_each_waits_for_its_own_page() {
+    // Two dies; pages 0 and 2 go to die 0, one program after the other, page 4 is there already.
+    let asks = [write(0, 0, 0), write(0, 2, 2), read(1_000, 2), read(2_000, 4), read(211_000, 0)];
+    let bench = Bench::new([1, 1, 2, 1, 16, 8]).with(|bench| bench.before = vec![(4, 4)]);
+    let outcome = waiting(bench).serve(&asks);
+    let ends = [WRITE_ALL, WRITE_ALL + READ_ALL, WRITE_ALL + 2 * READ_ALL];
+    let programmed = ends[2] + WRITE_ALL;
+    // Reads go before writes: page 4, then page 0, which is on flash by then; then page 2 is programmed.
+    let expected = [
+        (0, "program", 0),
+        (ends[0], "read", 0),
+        (ends[1], "read", 0),
+        (ends[2], "program", 0),
+        (programmed, "read", 0),
+    ];
+    assert_eq!(outcome.log.commands, expected);
+    assert_eq!(outcome.counts.awaited_reads, 1);
+    assert_eq!(*outcome.log.responses.last().unwrap(), read_after(programmed - 1_000));
+}
+
+#[test]
+fn a_read_that_waits_is_load_of_its_chip() {
+    // Page 0 is programmed on chip 0, page 2 (on both chips) is read: from the less loaded one.
+    let bench = |waits: bool| {
+        Bench::new([2, 1, 1, 1, 16, 8]).deduplicating().with(|bench| {
+            bench.before = vec![(1, 1), (2, 2)];
+            bench.ftl.replication.policy = ReplicationPolicy::EndOfPeriod;
+            bench.ftl.replication.alpha = 1.0;
+            bench.ftl.redirection.policy = RedirectionPolicy::Replicas;
+            bench.popular = vec![2];
+            bench.engine.buffer_reads = !waits;
+        })
+    };
+    // Chip 0 has a program; chip 1 two reads. One more operation on chip 0 makes it the fuller one...
+    let asks = [write(0, 0, 9), read(1_000, 0), read(2_000, 1), read(3_000, 2)];
+    let from_ram = bench(false).serve(&asks);
+    let waits = bench(true).serve(&asks);
+    assert_eq!(from_ram.log.redirected, [] as [u32; 0]);
+    assert_eq!(waits.log.redirected, [1]);
+}
+
+#[test]
+fn the_old_page_of_a_partial_write_is_waited_for() {
+    let asks = [write(0, 0, 0), write_part(1_000, 0, 1)];
+    let from_ram = Bench::new(ONE).serve(&asks);
+    assert_eq!(from_ram.log.commands, [(0, "program", 0), (WRITE_ALL, "program", 0)]);
+    let waits = waiting(Bench::new(ONE)).serve(&asks);
+    let expected = [(0, "program", 0), (WRITE_ALL, "read", 0), (WRITE_ALL + READ_ALL, "program", 0)];
+    assert_eq!(waits.log.commands, expected);
+    assert_eq!(waits.log.response_times(), [WRITE_ALL, 2 * WRITE_ALL + READ_ALL - 1_000]);
+    // Also where the host was told long ago.
+    let buffered = |bench: &mut Bench| bench.engine.write_completes = WriteCompletes::Buffered;
+    let buffered = waiting(Bench::new(ONE)).with(buffered).serve(&asks);
+    assert_eq!(buffered.log.commands, waits.log.commands);
+    assert_eq!(buffered.log.response_times(), [0, 0]);
+}
+
+#[test]
+fn a_duplicate_is_read_when_the_first_of_its_content_is_programmed() {
+    let asks = [write(0, 0, 7), write(1_000, 1, 7), read(2_000, 1)];
+    let outcome = waiting(Bench::new(ONE).deduplicating()).serve(&asks);
+    assert_eq!(outcome.log.commands, [(0, "program", 0), (WRITE_ALL, "read", 0)]);
+    assert_eq!(outcome.log.response_times(), [0, WRITE_ALL, WRITE_ALL + READ_ALL - 2_000]);
+}
+
+#[test]
+fn a_copy_on_its_way_is_no_choice_while_another_is_there() {
+    // The second read earns a copy. It is made on idle chip 1 and programmed there while chip 0, which
+    // holds the page, is given work: the last read would go to chip 1.
+    let bench = || {
+        Bench::new([2, 1, 1, 1, 16, 8]).holding(1).deduplicating().with(|bench| {
+            bench.ftl.replication.policy = ReplicationPolicy::OnLine;
+            bench.ftl.replication.alpha = 5.0;
+            bench.ftl.redirection.policy = RedirectionPolicy::Replicas;
+        })
+    };
+    let asks: Vec<Ask> = [read(0, 0), read(130_000, 2), read(130_000, 0)].to_vec();
+    let copied = bench().serve(&asks);
+    assert_eq!(
+        copied.log.commands[..3],
+        [(0, "read", 0), (READ_ALL, "read", 0), (2 * READ_ALL, "program", 1)]
+    );
+    // One more operation on chip 0, so that chip 1 is not the fuller one.
+    let busy = [read(0, 0), write(121_000, 4, 4), write(121_000, 6, 6), read(130_000, 0)];
+    let from_ram = bench().serve(&busy);
+    assert_eq!((from_ram.counts.buffer_reads, from_ram.log.commands.len()), (1, 5));
+    let waits = waiting(bench()).serve(&busy);
+    assert_eq!((waits.counts.buffer_reads, waits.counts.awaited_reads), (0, 0));
+    assert_eq!(waits.log.redirected, [] as [u32; 0]);
+    assert!(waits.log.commands.contains(&(121_000 + WRITE_ALL, "read", 0)));
+}
+
+#[test]
+fn the_oracle_waits_for_the_page_and_reads_it_on_the_chip_that_it_chose() {
+    let bench = Bench::new([2, 1, 1, 1, 16, 8]);
+    let bench = bench.with(|bench| bench.ftl.redirection.policy = RedirectionPolicy::AnyChip);
+    let outcome = waiting(bench).serve(&[write(0, 0, 0), read(1_000, 0)]);
+    assert_eq!(outcome.log.commands, [(0, "program", 0), (WRITE_ALL, "read", 1)]);
+    assert_eq!(outcome.log.redirected, [1]);
+}
+
+#[test]
+fn reads_that_wait_for_one_page_share_its_read() {
+    let bench = waiting(Bench::new(ONE)).with(|bench| bench.engine.merge_reads = true);
+    let outcome = bench.serve(&[write(0, 0, 0), read(1_000, 0), read(2_000, 0)]);
+    assert_eq!(outcome.log.commands, [(0, "program", 0), (WRITE_ALL, "read", 0)]);
+    assert_eq!(outcome.log.responses[1..], [read_after(209_100), read_after(208_100)]);
+    assert_eq!((outcome.counts.awaited_reads, outcome.counts.merged_reads), (2, 1));
+}
+
+#[test]
+fn a_read_that_waits_for_a_program_does_not_interrupt_it() {
+    let bench = waiting(Bench::new(ONE)).with(|bench| bench.engine.suspend = Suspend::ProgramErase);
+    let outcome = bench.serve(&[write(0, 0, 0), read(50_000, 0)]);
+    assert_eq!(outcome.log.commands, [(0, "program", 0), (WRITE_ALL, "read", 0)]);
+    assert_eq!(outcome.counts.suspensions, 0);
+}
+
+#[test]
+fn a_page_that_collection_moves_is_waited_for_in_its_new_place() {
+    // As in `garbage_collection`: the host's page goes to block 3, page 0 moves from block 0 to 4.
+    let bench = Bench::new([1, 1, 1, 1, 7, 2]).with(|bench| {
+        bench.footprint = 4;
+        (bench.ftl.gc.start, bench.ftl.gc.stop) = (0.4, 0.4);
+        bench.before = [0, 3, 1, 3, 2, 3].map(|lpn| (lpn, 0)).to_vec();
+    });
+    let outcome = waiting(bench).serve(&[write(0, 3, 0), read(1_000, 0)]);
+    let programmed = 2 * WRITE_ALL + READ_ALL;
+    let expected = [
+        (0, "program", 0),
+        (WRITE_ALL, "read", 0),
+        (WRITE_ALL + READ_ALL, "program", 0),
+        (programmed, "read", 0),
+        (programmed + READ_ALL, "erase", 0),
+    ];
+    assert_eq!(outcome.log.commands, expected);
+    assert_eq!(outcome.places(), [(3, 0), (0, 0), (4, 0), (4, 0), (0, 0)]);
+    assert_eq!(outcome.end_ns, programmed + READ_ALL + COMMAND + ERASE);
+}
+
+#[test]
+fn a_read_waits_for_its_tables_and_for_its_page() {
+    // The tables of page 0 are on flash, and both wait for them: then the write is programmed.
+    let bench = waiting(Bench::new([2, 1, 1, 1, 24, 8])).with(|bench| {
+        bench.ftl.mapping_cache.bytes = CacheBytes::Limited(4096);
+        bench.footprint = 3_000;
+        bench.before = vec![(0, 0), (1, 1), (1_024, 2)];
+    });
+    let outcome = bench.serve(&[write(0, 0, 5), read(1_000, 0)]);
+    assert_eq!((outcome.counts.awaited_reads, outcome.counts.table_waits), (1, 2));
+    let write_ns = outcome.log.responses[0].total_ns();
+    let last = outcome.log.responses.last().unwrap();
+    assert_eq!(last.total_ns(), write_ns + READ_ALL - 1_000, "{:?}", outcome.log);
+}
+
+#[test]
+fn each_page_of_a_request_waits_by_itself() {
+    let asks = [write(0, 0, 0), read_pages(1_000, 0, 2)];
+    let bench = Bench::new([2, 1, 1, 1, 16, 8]).with(|bench| bench.before = vec![(1, 1)]);
+    let outcome = waiting(bench).serve(&asks);
+    let expected = [(0, "program", 0), (1_000, "read", 1), (WRITE_ALL, "read", 0)];
+    assert_eq!(outcome.log.commands, expected);
+    assert_eq!(outcome.log.response_times(), [WRITE_ALL, WRITE_ALL + READ_ALL - 1_000]);
+}
+
+#[test]
+fn tables_may_come_after_the_page_is_programmed() {
+    let bench = waiting(Bench::new([2, 1, 1, 1, 24, 8])).with(|bench| {
+        bench.ftl.mapping_cache.bytes = CacheBytes::Limited(4096);
+        bench.footprint = 3_000;
+        bench.before = vec![(1_025, 2), (0, 0)];
+    });
+    // Five programs on chip 1; meanwhile another page of the tables comes, and theirs goes to chip 0.
+    let mut asks: Vec<Ask> = [1, 3, 5, 7, 9].map(|lpn| write(0, lpn, lpn)).to_vec();
+    asks.extend([read(100_000, 1_024), read(1_100_000, 9)]);
+    let outcome = bench.serve(&asks);
+    // The last program ends at 1,110,600, the read of the tables at 1,160,100.
+    let last = [(900_500, "program", 1), (1_100_000, "read", 0), (1_160_100, "read", 1)];
+    assert_eq!(outcome.log.commands[6..], last);
+    assert_eq!(outcome.counts.awaited_reads, 1);
+    assert_eq!(*outcome.log.responses.last().unwrap(), Split { controller_ns: READ_ALL, ..read_after(0) });
+}
