@@ -109,6 +109,9 @@ METRICS: dict[str, Metric] = {
     "duplicate_write_percent": Metric(
         "page writes of a value written earlier in the trace", _at("duplication", "duplicate_percent")
     ),
+    "held_duplicate_write_percent": Metric(
+        "page writes of a value that some page holds at that moment", _at("space", "duplicate_write_percent")
+    ),
     "same_content_write_percent": Metric("page writes of what the page already holds", _at("space", "rewrite_percent")),
     "values_for_half_of_writes_percent": Metric(
         "smallest share of the values written that has half of the writes",

@@ -368,6 +368,44 @@ fn repeats_find_their_values_as_deep_in_the_lru_list_as_the_recipe_says() {
     }
 }
 
+/// Page writes of a value that was written before and that no page holds any more, in percent of page writes.
+fn reborn(trace: &Trace) -> f64 {
+    let mut holders = HashMap::new();
+    let mut held = HashMap::new();
+    let mut written = HashSet::new();
+    let (mut reborn, mut pages) = (0u64, 0u64);
+    for index in (0..trace.len()).filter(|&index| trace.op[index] == Op::Write) {
+        let request = trace.request(index);
+        for (page, &value) in (request.offset_bytes / 4096..).zip(trace.contents(index)) {
+            pages += 1;
+            let nowhere = holders.get(&value).is_none_or(|&pages| pages == 0);
+            reborn += u64::from(!written.insert(value) && nowhere);
+            *holders.entry(value).or_insert(0u64) += 1;
+            if let Some(before) = held.insert(page, value) {
+                *holders.get_mut(&before).unwrap() -= 1;
+            }
+        }
+    }
+    reborn as f64 / pages as f64 * 100.0
+}
+
+#[test]
+fn values_come_again_from_nowhere_no_more_often_than_the_recipe_says() {
+    let web = workload_toml("ca-ssd/web").unwrap();
+    let with = |key: &str| {
+        let text = web.replace("reborn_percent = 0.0", key);
+        reborn(&synthesize(&Recipe::parse("web", &text).unwrap(), "web", 0.05, 0, &()).unwrap())
+    };
+    let unasked = with("");
+    assert!(unasked > 7.0, "{unasked}");
+    for wanted in [3.0, 5.0] {
+        near("reborn", with(&format!("reborn_percent = {wanted}")), wanted, 0.15);
+    }
+    // Not every page that is to be overwritten holds a value that is elsewhere, too.
+    let least = with("reborn_percent = 0.0");
+    assert!(least < 2.5, "{least}");
+}
+
 #[test]
 fn values_may_lie_on_several_pages() {
     let text =

@@ -40,7 +40,7 @@ impl Places {
         } else {
             match wanted {
                 Some(start) => start.min(self.top - pages),
-                None => self.again(pages, random),
+                None => self.draw(pages, random),
             }
         };
         self.last_end = start + pages;
@@ -52,7 +52,13 @@ impl Places {
         self.last_end = u64::MAX;
     }
 
-    fn again(&self, pages: u64, random: &mut Random) -> u64 {
+    /// The first of `pages` that were used before, as [`choose`](Self::choose) would draw it; none if there
+    /// are not as many.
+    pub(super) fn again(&self, pages: u64, random: &mut Random) -> Option<u64> {
+        (self.used() >= pages.max(1)).then(|| self.draw(pages, random))
+    }
+
+    fn draw(&self, pages: u64, random: &mut Random) -> u64 {
         let used = self.used();
         let mut start = self.fresh;
         for _ in 0..2 {

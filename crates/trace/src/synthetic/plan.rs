@@ -56,6 +56,8 @@ pub(super) struct ValuesPlan {
     pub(super) reads: OrderPlan,
     /// Pages written with what they hold.
     pub(super) same_content: u64,
+    /// Pages written with a value that lies nowhere any more; not looked after where there is no number.
+    pub(super) reborn: Option<u64>,
     /// Pages of values read that were there before, and that the trace writes.
     pub(super) pages_there: u64,
     pub(super) pages_kept: u64,
@@ -261,6 +263,13 @@ fn values(
     let read_kind = &kinds[READ];
     let same = keys.share("writes.same_content_percent", writes.same_content_percent)?;
     let same = kinds[WRITE].pages as f64 * same;
+    let reborn = match writes.reborn_percent {
+        Some(percent) => {
+            let share = keys.share("writes.reborn_percent", percent)?;
+            Some((kinds[WRITE].pages as f64 * share).round() as u64)
+        }
+        None => None,
+    };
     let of_writes = Order {
         section: "writes",
         accesses: kinds[WRITE].pages,
@@ -307,6 +316,7 @@ fn values(
     }
     Ok(ValuesPlan {
         same_content: same.round() as u64,
+        reborn,
         writes: write_order,
         reads: read_order,
         pages_there: read_pages - pages_kept,

@@ -28,6 +28,8 @@ struct Entry {
     what: Extent,
     /// Occurrences to come.
     left: u32,
+    /// Pages that hold it now, where somebody counts them.
+    copies: u32,
     /// Whether it belongs to a pool of one day.
     of_a_day: bool,
     next: u32,
@@ -75,8 +77,30 @@ impl Entries {
         (entry.what.value == value && entry.left > 0).then_some(entry.of_a_day)
     }
 
+    /// A page was written with `value`, for which `entry` stands.
+    #[inline]
+    pub(super) fn hold(&mut self, entry: u32, value: u32) {
+        if self.awaits(entry, value).is_some() {
+            self.entries[entry as usize].copies += 1;
+        }
+    }
+
+    /// A page that held `value`, for which `entry` stood, holds it no more.
+    #[inline]
+    pub(super) fn release(&mut self, entry: u32, value: u32) {
+        if self.awaits(entry, value).is_some() {
+            self.entries[entry as usize].copies -= 1;
+        }
+    }
+
+    /// Whether a page is the only one that holds `value`, which will be written again.
+    #[inline]
+    pub(super) fn is_last(&self, entry: u32, value: u32) -> bool {
+        self.awaits(entry, value).is_some() && self.entries[entry as usize].copies == 1
+    }
+
     fn make(&mut self, left: u32, of_a_day: bool) -> u32 {
-        let made = Entry { what: NOTHING, left, of_a_day, next: NONE };
+        let made = Entry { what: NOTHING, left, copies: 0, of_a_day, next: NONE };
         if self.free == NONE {
             self.entries.push(made);
             return (self.entries.len() - 1) as u32;
@@ -88,7 +112,8 @@ impl Entries {
     }
 
     fn free(&mut self, entry: u32) {
-        self.entries[entry as usize] = Entry { what: NOTHING, left: 0, of_a_day: false, next: self.free };
+        self.entries[entry as usize] =
+            Entry { what: NOTHING, left: 0, copies: 0, of_a_day: false, next: self.free };
         self.free = entry;
     }
 
@@ -112,8 +137,8 @@ pub(super) struct Closeness {
 pub(super) enum Occurrence {
     /// A thing for the first time. Its entry must be named, if it has one: it will occur again.
     First { entry: u32 },
-    /// Again.
-    Again { entry: u32, what: Extent },
+    /// Again, while so many pages hold it.
+    Again { entry: u32, what: Extent, copies: u32 },
 }
 
 /// Occurrences that are still to be put into an order.
@@ -195,7 +220,7 @@ impl Pool {
     pub(super) fn again(&mut self, entries: &mut Entries, random: &mut Random) -> Occurrence {
         loop {
             let entry = self.queue.pop(entries);
-            let Entry { what, left, .. } = entries.entries[entry as usize];
+            let Entry { what, left, copies, .. } = entries.entries[entry as usize];
             if left == 0 {
                 // Its occurrences were taken out of turn.
                 entries.free(entry);
@@ -208,7 +233,7 @@ impl Pool {
                 entries.entries[entry as usize].left = left - 1;
                 self.wait(entries, entry, left - 1, random);
             }
-            return Occurrence::Again { entry, what };
+            return Occurrence::Again { entry, what, copies };
         }
     }
 

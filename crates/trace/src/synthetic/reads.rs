@@ -132,7 +132,7 @@ impl Reads {
             return self.last;
         }
         match self.order.next(&mut self.random) {
-            Occurrence::Again { entry, what } => self.again(entry, what),
+            Occurrence::Again { entry, what, .. } => self.again(entry, what),
             Occurrence::First { entry } => {
                 let repeats = u64::from(self.order.entries.left(entry));
                 // Where no page is left that has not been read, one that has been must do.

@@ -111,6 +111,11 @@ pub struct WritesRecipe {
     /// Page writes that bring what the page already holds, in percent of the pages written.
     #[serde(default)]
     pub same_content_percent: f64,
+    /// Page writes of a value that was written before but lies on no page any more, in percent of the pages
+    /// written: pages to overwrite are sought so that it is no more, as far as there are such. Without it
+    /// overwrites do not look at what they overwrite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reborn_percent: Option<f64>,
     /// How soon values come again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locality: Option<LocalityRecipe>,

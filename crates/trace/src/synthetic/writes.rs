@@ -36,6 +36,9 @@ pub(super) struct Writes {
     pages: u64,
     pages_done: u64,
     same_done: u64,
+    /// Pages that may be written with a value that no page holds any more, where that is asked for; and those that were.
+    reborn: Option<u64>,
+    reborn_done: u64,
     agreement: f64,
     /// Where the last runs of overwrites began.
     recent: [u64; RECENT],
@@ -48,6 +51,9 @@ pub(super) struct Writes {
 
 /// Pages to be kept are written this much faster than evenly, so that there is time to read the last.
 const KEPT_EARLIER: f64 = 1.15;
+
+/// Places looked at for one that holds few values that are nowhere else and will be written again.
+const TRIES: u32 = 16;
 
 /// Runs that count as recent.
 const RECENT: usize = 64;
@@ -70,6 +76,8 @@ impl Writes {
             runs,
             pages_done: 0,
             same_done: 0,
+            reborn: values.reborn,
+            reborn_done: 0,
             agreement: values.agreement,
             recent: [NOWHERE; RECENT],
             next_recent: 0,
@@ -120,7 +128,9 @@ impl Writes {
         for _ in 0..pages {
             let evenly = self.agreement == 0.0 || self.random.unit() > self.agreement;
             let occurrence = self.order.first(evenly, &mut self.random);
-            values.push(self.value(occurrence, next_value).value);
+            let held = self.value(occurrence, next_value);
+            self.hold(held);
+            values.push(held.value);
         }
         self.pages_done += pages;
         self.keep_next
@@ -132,15 +142,23 @@ impl Writes {
         // Pages written lately hold values that will be written again: where too few writes bring what
         // the page holds, such pages are written again.
         let behind = self.same_due() && self.recent.iter().any(|&start| start != NOWHERE);
-        let wanted = behind.then(|| self.recent[self.random.below(RECENT as u64) as usize]);
-        let start =
-            self.places.choose(pages, left, wanted.filter(|&start| start != NOWHERE), &mut self.random);
+        let wanted = if behind {
+            Some(self.recent[self.random.below(RECENT as u64) as usize]).filter(|&start| start != NOWHERE)
+        } else if self.reborn_too_many() {
+            self.place_of_fewest_last(pages)
+        } else {
+            None
+        };
+        let start = self.places.choose(pages, left, wanted, &mut self.random);
         self.recent[self.next_recent % RECENT] = start;
         self.next_recent += 1;
         self.held.resize(self.places.used() as usize, Held { value: NONE, entry: NONE });
         for page in start..start + pages {
             let index = self.places.index(page);
-            let held = self.page(self.held[index], next_value);
+            let old = self.held[index];
+            let held = self.page(old, next_value);
+            self.hold(held);
+            self.release(old);
             self.held[index] = held;
             values.push(held.value);
         }
@@ -152,6 +170,48 @@ impl Writes {
     fn same_due(&self) -> bool {
         let (done, wanted) = (u128::from(self.same_done), u128::from(self.same_content));
         done < wanted && done * u128::from(self.pages) < wanted * u128::from(self.pages_done)
+    }
+
+    /// Whether more pages than should have been by now were written with a value that no page held any more.
+    #[inline]
+    fn reborn_too_many(&self) -> bool {
+        self.reborn.is_some_and(|reborn| {
+            u128::from(self.reborn_done) * u128::from(self.pages)
+                >= u128::from(reborn) * u128::from(self.pages_done)
+        })
+    }
+
+    /// Of some places that were written before, the one with the fewest pages that alone hold a value to come.
+    fn place_of_fewest_last(&mut self, pages: u64) -> Option<u64> {
+        let mut best = None;
+        for _ in 0..TRIES {
+            let start = self.places.again(pages, &mut self.random)?;
+            let last = (start..start + pages)
+                .map(|page| self.held[self.places.index(page)])
+                .filter(|held| self.order.entries.is_last(held.entry, held.value))
+                .count();
+            if best.is_none_or(|(fewest, _)| last < fewest) {
+                best = Some((last, start));
+            }
+            if last == 0 {
+                break;
+            }
+        }
+        best.map(|(_, start)| start)
+    }
+
+    #[inline]
+    fn hold(&mut self, held: Held) {
+        if self.reborn.is_some() {
+            self.order.entries.hold(held.entry, held.value);
+        }
+    }
+
+    #[inline]
+    fn release(&mut self, held: Held) {
+        if self.reborn.is_some() {
+            self.order.entries.release(held.entry, held.value);
+        }
     }
 
     /// What is written to a page that holds `old`.
@@ -171,7 +231,10 @@ impl Writes {
     #[inline]
     fn value(&mut self, occurrence: Occurrence, next_value: &mut u32) -> Held {
         match occurrence {
-            Occurrence::Again { entry, what } => Held { value: what.value, entry },
+            Occurrence::Again { entry, what, copies } => {
+                self.reborn_done += u64::from(copies == 0);
+                Held { value: what.value, entry }
+            }
             Occurrence::First { entry } => {
                 let value = *next_value;
                 *next_value += 1;
