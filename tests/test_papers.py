@@ -17,6 +17,7 @@ from flashtwin.papers.claims import Claim, Verdict, judge, number, orders
 from flashtwin.papers.model import Paper, Workload
 from flashtwin.papers.running import How
 from flashtwin.papers.search import CLOSE, rate_for
+from flashtwin.papers.sensitivity import AS_DECIDED
 
 #: Every item of the design's list of what the papers published.
 ITEMS = {
@@ -27,11 +28,11 @@ ITEMS = {
     ),
     "ca-ssd": (
         "table-2", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7a", "fig-7b", "fig-7c", "cache-size",
-        "fig-8", "table-3", "begins-full",
+        "fig-8", "table-3", "begins-full", "sensitivity",
     ),
     "ds-ftl": (
         "table-3", "fig-2", "fig-3", "fig-4", "fig-10a", "fig-10b", "fig-11", "fig-12", "fig-13", "fig-14",
-        "load",
+        "load", "sensitivity",
     ),
     "swc": (
         "fig-1a", "fig-1b", "fig-1c", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7", "fig-9", "fig-10", "fig-12",
@@ -470,3 +471,20 @@ def test_the_rate_of_ds_ftl_is_one_at_which_all_drives_keep_up() -> None:
     assert "2000 times" in found.notes[0]
     assert [row[1] for row in found.tables[0]["rows"]][-3:] == ["8 of 8", "7 of 8", "0 of 8"]
     assert {claim.measured for claim in ds_ftl.judge_load({"home1": facts["home1"]}).claims} == {None}
+
+
+def test_choices_are_made_at_the_rate_of_table_4(made: Path) -> None:
+    [paper] = json.loads((made / "reproduction.json").read_text())["papers"]
+    by_id = {item["id"]: item for item in paper["items"]}
+    decided = {
+        claim["subject"]: claim["measured"] for claim in by_id["table-4"]["claims"] if "share of" in claim["quantity"]
+    }
+    table = by_id["sensitivity"]["tables"][0]
+    rows = {row[0]: dict(zip(table["header"], row, strict=True)) for row in table["rows"]}
+    for name in ("webvm", "trans"):
+        row = rows[f"share of Oracle's reads, {name}"]
+        assert float(row[AS_DECIDED].split()[0]) == pytest.approx(decided[name], abs=0.051)
+        chip, plane = row["concurrency: chip / plane"].split(" / ")
+        assert chip != plane
+        assert row["preload: footprint / none"].startswith("– / ")
+    assert rows["reads, mean"][AS_DECIDED] == "–", "the mean is over all six workloads"

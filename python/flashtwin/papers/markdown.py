@@ -13,9 +13,15 @@ MARKS = {Verdict.AGREES: "✓", Verdict.SIGN: "~", Verdict.DISAGREES: "✗"}
 COLUMNS_MAX = 5
 
 
-def page(papers: Sequence[Mapping[str, Any]]) -> str:
-    """All papers."""
-    lines: list[str] = []
+#: Above the tables of what the engine's choices move in all papers.
+CHOICES = "Which conclusions depend on which choice"
+
+
+def page(papers: Sequence[Mapping[str, Any]], choices: Sequence[Mapping[str, Any]] = ()) -> str:
+    """All papers, and before them what the engine's choices move in all of them."""
+    lines: list[str] = [f"## {CHOICES}"] if choices else []
+    for table in choices:
+        lines += ["", f"{table['title']}:", "", *_table(table["header"], table["rows"])]
     for paper in papers:
         lines += ["", f"## {paper['id']}: {paper['title']}", "", paper["setting"], "", *_verdicts(paper)]
         lines += ["", "### Workloads", "", *_workloads(paper)]

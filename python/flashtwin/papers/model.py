@@ -11,6 +11,7 @@ from flashtwin.papers.claims import Claim
 
 if TYPE_CHECKING:
     from flashtwin.papers.bench import Stand
+    from flashtwin.papers.sensitivity import Sensitivity
 
 #: A series of bars: its name, the measured and the published values by group.
 Series = tuple[str, Sequence[float | None], Sequence[float | None]]
@@ -92,6 +93,8 @@ class Paper:
     options: Mapping[str, Any] = field(default_factory=dict)
     #: Where the workloads are whatever traces there are: finds them, in a folder of recorded ones or without.
     population: Callable[[Path | None], tuple[Workload, ...]] | None = None
+    #: Its headlines under other choices of the engine; none where nothing is replayed.
+    sensitivity: Sensitivity | None = None
 
     def workload(self, name: str) -> Workload:
         """The workload of that name."""

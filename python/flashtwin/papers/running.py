@@ -16,7 +16,7 @@ from typing import Any
 from flashtwin import folder
 from flashtwin.characterization import PERIOD_S
 from flashtwin.folder import FlashtwinError
-from flashtwin.papers import markdown
+from flashtwin.papers import markdown, sensitivity
 from flashtwin.papers.bench import Stand, Stopped
 from flashtwin.papers.claims import Claim, Judgement, Verdict, judge
 from flashtwin.papers.explanations import why_different
@@ -92,9 +92,10 @@ def run(
         _measure_all(benches, path, how, progress)
         _refuse_nothing(benches)
         papers = [_paper(paper, items, [one for one in benches if one.paper is paper], how) for paper, items in chosen]
-        folder.write_json(path / RESULT, {"flashtwin": folder.VERSION, "papers": papers})
+        choices = _sensitivity(chosen, benches)
+        folder.write_json(path / RESULT, {"flashtwin": folder.VERSION, "papers": papers, "sensitivity": choices})
         folder.write_text(path / TABLE, claims_csv(papers))
-        folder.write_text(path / PAGE, markdown.page(papers))
+        folder.write_text(path / PAGE, markdown.page(papers, choices))
         replayed = sum(one.replayed for one in benches)
         if notify:
             notify(f"{replayed} replays made" if replayed else "no replay was needed: all were there")
@@ -211,6 +212,20 @@ def _paper(paper: Paper, items: Sequence[Item], benches: Sequence[Bench], how: H
         ],
         "items": [_item(paper, item, benches) for item in items],
     }
+
+
+def _sensitivity(chosen: Sequence[tuple[Paper, Sequence[Item]]], benches: Sequence[Bench]) -> list[dict[str, Any]]:
+    """What the engine's choices move in several papers, as one table; of a single paper, its item tells."""
+    measured = []
+    for paper, _ in chosen:
+        facts = {
+            one.workload.name: one.facts[sensitivity.ID]
+            for one in benches
+            if one.paper is paper and sensitivity.ID in one.facts
+        }
+        if paper.sensitivity and facts:
+            measured.append((paper.id, paper.sensitivity, facts))
+    return sensitivity.together(measured) if len(measured) > 1 else []
 
 
 def _item(paper: Paper, item: Item, benches: Sequence[Bench]) -> dict[str, Any]:

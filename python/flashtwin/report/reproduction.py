@@ -58,6 +58,7 @@ def build(folder: Path, target: Path) -> Path:
     html = target / "report.html"
     page = template("reproduction.html.j2").render(
         papers=papers,
+        choices=results.get("sensitivity") or [],
         pairs=pairs,
         css=Markup(resource("page.css")),  # noqa: S704 - our own file
         version=str(results.get("flashtwin") or "version not recorded"),

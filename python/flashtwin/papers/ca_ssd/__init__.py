@@ -5,6 +5,8 @@ from __future__ import annotations
 from flashtwin.papers.ca_ssd import published
 from flashtwin.papers.ca_ssd.drive_items import ITEMS as DRIVES
 from flashtwin.papers.ca_ssd.result_items import ITEMS as RESULTS
+from flashtwin.papers.ca_ssd.sensitivity_item import ITEM as SENSITIVITY
+from flashtwin.papers.ca_ssd.sensitivity_item import PLAN
 from flashtwin.papers.ca_ssd.workload_items import COLUMNS, measure_table_2, measure_table_3
 from flashtwin.papers.ca_ssd.workload_items import ITEMS as WORKLOADS
 from flashtwin.papers.model import Paper, Statistic, Workload
@@ -30,7 +32,8 @@ PAPER = Paper(
     "the paper. Requests arrive as recorded, or as the recipe says. At a scale below 1 the drive and the fingerprint "
     "store are as much smaller as the workload.",
     tuple(_workload(name) for name in published.TEN),
-    (*WORKLOADS, *RESULTS, *DRIVES),
+    (*WORKLOADS, *RESULTS, *DRIVES, SENSITIVITY),
     default_scale=0.2,
     quick_scale=0.02,
+    sensitivity=PLAN,
 )

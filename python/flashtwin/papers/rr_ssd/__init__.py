@@ -6,6 +6,8 @@ from flashtwin.papers.bench import Stand
 from flashtwin.papers.model import Paper, Statistic, Workload
 from flashtwin.papers.rr_ssd import published
 from flashtwin.papers.rr_ssd.result_items import ITEMS as RESULTS
+from flashtwin.papers.rr_ssd.sensitivity_item import ITEM as SENSITIVITY
+from flashtwin.papers.rr_ssd.sensitivity_item import PLAN
 from flashtwin.papers.rr_ssd.workload_items import ITEMS as WORKLOADS
 
 
@@ -38,7 +40,8 @@ PAPER = Paper(
     "(`replay.speed`), so that Oracle's read improvement over `ca-ssd` is the published one; everything else on this "
     "page is measured at that rate with the systems as they come.",
     tuple(_workload(name) for name in published.WORKLOADS),
-    (*RESULTS, *WORKLOADS),
+    (*RESULTS, SENSITIVITY, *WORKLOADS),
     default_scale=0.2,
     quick_scale=0.02,
+    sensitivity=PLAN,
 )

@@ -1,4 +1,4 @@
-"""RR-SSD: what replication and redirection bring. Tables I, IV, V, Fig. 9-13, and the sensitivity table."""
+"""RR-SSD: what replication and redirection bring. Tables I, IV, V, Fig. 9-13, the fair test by decision."""
 
 from __future__ import annotations
 
@@ -16,20 +16,6 @@ from flashtwin.papers.text import clock, percent
 
 NAMES, COPIED = published.WORKLOADS, tuple(published.COPIES)
 SHARE = "RR-SSD's share of Oracle's read improvement"
-AS_DECIDED = "as decided"
-#: Keys set otherwise, one at a time, for the sensitivity of the main figure.
-VARIANTS: tuple[tuple[str, str | int], ...] = (
-    ("engine.concurrency", "chip"),
-    ("engine.concurrency", "plane"),
-    ("engine.load", "reads-waiting"),
-    ("engine.load", "expected-wait"),
-    ("engine.write_completes", "transferred"),
-    ("engine.write_completes", "buffered"),
-    ("engine.hash_lanes", 4),
-    ("engine.hash_lanes", 16),
-    ("engine.hash_us", 0),
-)
-
 
 #: Decisions under which the fair test is made again: a hash unit that keeps up, one operation a chip at a time, both.
 FAIR_VARIANTS: dict[str, dict[str, str | int]] = {
@@ -444,43 +430,6 @@ def judge_fig_13(facts: Mapping[str, Facts]) -> Outcome:
     return Outcome(claims, chart(*panels))
 
 
-def measure_sensitivity(stand: Stand) -> Facts:
-    """The main figure again, with one decision taken otherwise, at the same rate."""
-    found: Facts = {}
-    decisions: dict[str, dict[str, str | int]] = {AS_DECIDED: {}}
-    decisions |= {f"{key} = {value}": {key: value} for key, value in VARIANTS}
-    for label, sets in decisions.items():
-        runs = at_rate(stand, "ca-ssd", "rr-ssd", "oracle", **sets)
-        rr, oracle = gains(runs, "rr-ssd"), gains(runs, "oracle")
-        found[label] = [rr[0], oracle[0], share(rr[0], oracle[0]), rr[1], oracle[1]]
-    return found
-
-
-def judge_sensitivity(facts: Mapping[str, Facts]) -> Outcome:
-    """Which decision moves what; published is the main figure itself."""
-    claims: list[Claim] = []
-    rows = []
-    labels = [AS_DECIDED, *(f"{key} = {value}" for key, value in VARIANTS)]
-    for label in labels:
-        for name, found in facts.items():
-            rr_read, oracle_read, part, rr_all, oracle_all = found[label]
-            cells = (rr_read, oracle_read, part, rr_all, oracle_all)
-            rows.append([label, name, *(percent(value) for value in cells)])
-    for name in NAMES:
-        rr, oracle = published.RR_SSD[name][0], published.ORACLE[name][0]
-        for label in labels[1:]:
-            part = facts[name][label][2] if name in facts else None
-            claims.append(number(name, f"RR-SSD's share of Oracle's, {label}", 100.0 * rr / oracle, part, effect=True))
-    header = ["decision", "workload", "RR-SSD, reads", "Oracle, reads", "share", "RR-SSD, all", "Oracle, all"]
-    series: list[Series] = [
-        (label, [facts[name][label][2] if name in facts else None for name in NAMES], [])
-        for label in labels
-    ]  # fmt: skip
-    panel = bars(NAMES, series, "RR-SSD's share of Oracle's read improvement, %")
-    table = {"title": "One decision at a time, at the rate of Table IV", "header": header, "rows": rows}
-    return Outcome(claims, chart(panel) if facts else None, [], [table])
-
-
 ITEMS = (
     Item("table-4", "RR-SSD and Oracle over CA-SSD: the fair test", "Table IV", NAMES, measure_table_4, judge_table_4),
     Item("fair-variants", "The fair test under other decisions", "Table IV", NAMES,
@@ -492,5 +441,4 @@ ITEMS = (
     Item("fig-12", "On-line replication", "Fig. 12", NAMES, measure_fig_12, judge_fig_12),
     Item("fig-13", "Tail latency", "Fig. 13", NAMES, measure_fig_13, judge_fig_13),
     Item("table-5", "Replica writes", "Table V", NAMES, measure_table_5, judge_table_5),
-    Item("sensitivity", "What the decisions move", "Table IV, reads", NAMES, measure_sensitivity, judge_sensitivity),
 )  # fmt: skip

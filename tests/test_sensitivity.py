@@ -1,0 +1,140 @@
+"""What the engine's choices move: how it is judged, said in words and put together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flashtwin as ft
+from flashtwin.papers import choose, ds_ftl, papers, running, sensitivity
+from flashtwin.papers.claims import number
+from flashtwin.papers.running import How
+from flashtwin.papers.sensitivity import AS_DECIDED, CHOICES, Headline, Move, Sensitivity, move
+
+from .test_papers import patch_recipes
+
+
+@pytest.mark.parametrize(
+    ("decided", "otherwise", "effect", "becomes"),
+    [
+        (10.0, 11.9, True, Move.NONE),  # within 2 points
+        (10.0, 12.1, True, Move.POINTS),
+        (16.0, 13.9, True, Move.VERDICT),  # published 20: no longer within a fifth
+        (17.0, 15.9, True, Move.NONE),  # the mark changes, the conclusion hardly
+        (1.0, -1.0, True, Move.SIGN),  # a gain becomes a loss
+        (1.0, -1.0, False, Move.NONE),  # of a share, the sign says nothing
+        (0.4, 0.6, True, Move.NONE),
+        (0.4, 5.0, True, Move.SIGN),  # next to nothing becomes a gain
+        (10.0, None, True, Move.GONE),
+        (None, 10.0, True, None),
+    ],
+)
+def test_what_becomes_of_a_headline(
+    decided: float | None, otherwise: float | None, effect: bool, becomes: Move | None
+) -> None:
+    claims = [number("w", "q", 20.0, value, effect=effect) for value in (decided, otherwise)]
+    assert move(*claims) is becomes
+
+
+def made_up(left_out: dict[str, str]) -> Sensitivity:
+    """Two headlines that are never measured: their figures are given."""
+    headlines = [Headline(title, 20.0, lambda facts, title=title: facts["w"][title]) for title in ("x", "y")]  # type: ignore[misc]
+
+    def measured(*_: Any) -> dict[str, Any]:
+        raise AssertionError("the figures are given")
+
+    return Sensitivity(measured, headlines, left_out)
+
+
+def figures(plan: Sensitivity, **otherwise: tuple[float | None, float | None]) -> dict[str, Any]:
+    """Facts of one workload: x and y are 20 and 10, but for the variants named (blanks as underscores)."""
+    values = {one.label: otherwise.get(one.name.replace("-", "_"), (20.0, 10.0)) for one in plan.variants()}
+    return {"w": {label: {"x": x, "y": y} for label, (x, y) in {AS_DECIDED: (20.0, 10.0), **values}.items()}}
+
+
+def test_the_table_says_in_words_what_a_headline_depends_on() -> None:
+    plan = made_up({"hashing": "nothing is hashed.", "preload = footprint": "too large."})
+    facts = figures(
+        plan, chip=(-5.0, 10.0), plane=(21.0, 10.0), off=(20.0, 13.5), buffered=(None, 10.0), none=(30.0, 10.0)
+    )
+    outcome = sensitivity.judge(plan, facts)
+    table, by_choice = outcome.tables
+    assert table["header"][:3] == ["headline", "published", AS_DECIDED]
+    assert [len(row) for row in table["rows"]] == [len(table["header"])] * 2
+    x, y = (dict(zip(table["header"], row, strict=True)) for row in table["rows"])
+    assert x[AS_DECIDED] == "20.0 ✓"
+    assert x["concurrency: chip / plane"] == "-5.0 ✗ / 21.0 ✓"
+    assert x["preload: footprint / none"] == "– / 30.0 ~"
+    assert x["hashing: 4 lanes / 16 lanes / 64 lanes / 0 µs"] == "– / – / – / –"
+    assert x["depends on"] == (
+        "no figure: write completes (buffered); sign: concurrency (chip); verdict: preload (none)"
+    )  # fmt: skip
+    assert y["depends on"] == "up to +3.5 points: buffer reads"
+    assert by_choice["rows"] == [
+        ["concurrency", "0", "1", "0", "0", "1"],
+        ["load", "0", "0", "0", "0", "2"],
+        ["buffer reads", "0", "0", "0", "1", "1"],
+        ["preload", "0", "0", "1", "0", "1"],
+        ["write completes", "1", "0", "0", "0", "1"],
+    ]
+    lowest = {claim.subject: claim.measured for claim in outcome.claims if claim.quantity.startswith("lowest")}
+    assert lowest == {"x": -5.0, "y": 10.0}
+    assert outcome.notes == ["Left out: hashing: nothing is hashed.", "Left out: preload = footprint: too large."]
+    assert outcome.chart is not None
+    same = sensitivity.judge(plan, figures(plan))
+    assert {row[-1] for row in same.tables[0]["rows"]} == {"holds within 2 points"}
+
+
+def test_tables_of_several_papers_stand_as_one() -> None:
+    one, other = made_up({"hashing": "not."}), made_up({"load": "not."})
+    papers_of = [("one", one, figures(one)), ("other", other, figures(other, off=(0.0, 10.0))), ("none", one, {})]
+    table, by_choice = sensitivity.together(papers_of)
+    assert [row[:2] for row in table["rows"]] == [["one", "x"], ["one", "y"], ["other", "x"], ["other", "y"]]
+    assert table["header"][0] == "paper"
+    counts = {row[0]: [int(cell) for cell in row[1:]] for row in by_choice["rows"]}
+    assert counts["buffer reads"] == [0, 1, 0, 0, 3]
+    assert sum(counts["load"]) == sum(counts["hashing"]) == 2, "only where it was measured"
+    assert sensitivity.together([("none", one, {})]) == []
+
+
+def test_a_variant_is_another_choice_than_the_presets() -> None:
+    """Else its column would show what is there already."""
+    systems = {
+        "rr-ssd": ("ca-ssd", "rr-ssd", "oracle"),
+        "ca-ssd": ("conventional", "ca-ssd-inverted"),
+        "ds-ftl": ds_ftl.SCHEMES,
+    }
+    for name, paper in papers().items():
+        assert (paper.sensitivity is not None) == (name in systems)
+        variants = paper.sensitivity.variants() if paper.sensitivity else []
+        assert len({one.label for one in variants}) == len(variants)
+        for one in variants:
+            [(key, value)] = one.sets.items()
+            part, field = key.split(".")
+            for system in systems[name]:
+                assert ft.system(system).config[part][field] != value, f"{system}: {one.label}"
+
+
+def test_the_choices_of_several_papers_stand_in_front(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    patch_recipes(monkeypatch, tmp_path)
+    how = How(scale=0.02, period_s=0.02, workloads=("web", "home3"))
+    chosen = [one for name in ("ca-ssd", "ds-ftl") for one in choose(name, ["sensitivity"])]
+    running.run(chosen, tmp_path / "both", how)
+    table, by_choice = json.loads((tmp_path / "both" / "reproduction.json").read_text())["sensitivity"]
+    assert [row[0] for row in table["rows"]] == ["ca-ssd"] * 9 + ["ds-ftl"] * 20
+    cells = {(row[0], row[1]): dict(zip(table["header"], row, strict=True)) for row in table["rows"]}
+    web = cells["ca-ssd", "mean response cut, web"]
+    assert web["concurrency: chip / plane"] == "– / –"
+    assert "–" not in web["hashing: 4 lanes / 16 lanes / 64 lanes / 0 µs"]
+    home3 = cells["ds-ftl", "redirected writes, home3"]
+    assert "–" not in home3["concurrency: chip / plane"]
+    assert cells["ds-ftl", "reads below static"][AS_DECIDED] == "–", "the mean is over three workloads"
+    assert {row[0] for row in by_choice["rows"]} == set(CHOICES)
+    assert (tmp_path / "both" / "reproduction.md").read_text().startswith("## Which conclusions depend on which choice")
+    assert 'id="choices"' in (tmp_path / "both" / "report.html").read_text()
+    alone = running.run(chosen[:1], tmp_path / "alone", how)
+    assert json.loads((alone.path / "reproduction.json").read_text())["sensitivity"] == []
+    assert 'id="choices"' not in alone.report.read_text()
