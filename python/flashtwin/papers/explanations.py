@@ -101,6 +101,7 @@ CA_SSD = {
         "published cuts of writes and erases follow; with both full they do not. How much of the response time is cut "
         "hangs on the rate, which is not published (second table)."
     ),
+    "sensitivity": EMPTY_DRIVE,
     "cache-size": (
         "The recipes' values come again within the positions of Fig. 3; 16 K entries keep less of `homes` than "
         "its one-day trace let expect."
@@ -123,6 +124,7 @@ DS_FTL = {
         "a page where nothing waits, and DS-FTL places it by its content; with equal pages known at no cost that "
         "remains. So no rate brings all six published means together."
     ),
+    "sensitivity": OPEN_LOOP,
     "fig-11": (
         "Measured is redundancy among the valid pages of a plane at the end (docs/model.md). The published shares"
         " are as large as those of Fig. 4, which are of pages written, and are probably of these: most duplicates"
