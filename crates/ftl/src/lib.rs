@@ -26,6 +26,7 @@ pub mod redirection;
 pub mod replication;
 mod rng;
 pub mod spread;
+mod table;
 #[cfg(test)]
 mod tests;
 pub mod victim;
@@ -45,4 +46,5 @@ pub use op::{Cause, FlashOp, LoadView, NO_JOB, OpKind, ReadOutcome, ReadTarget, 
 pub use partition::{PartitionConfig, PartitionPolicy};
 pub use prefetch::prefetch;
 pub use rng::Rng;
+pub use table::{Table, Zero};
 pub use wear::{WearConfig, WearPolicy};
