@@ -1,98 +1,83 @@
 //! Pending completions, earliest first.
 
-/// A 4-ary heap of (time, unit) pairs. Each unit has at most one pending completion, so
-/// equal times are decided by unit and the order never depends on insertion.
+/// No completion is pending.
+const NEVER: u64 = u64::MAX;
+
+/// When each unit's pending completion is due, and which of them is the first: a tournament of all units in which
+/// the earlier one wins, and of equals the one with the lower number, so that the order never depends on what was
+/// asked for first.
 ///
-/// Four children share a cache line, which halves the levels of a binary heap.
+/// A change takes one comparison for each level of the tree, the same way whatever the times are: there is nothing for
+/// the processor to guess wrong, as there is in a heap.
 #[derive(Debug, Default)]
 pub struct EventQueue {
-    heap: Vec<(u64, u32)>,
+    times: Vec<u64>,
+    /// The winner of each match; match 1 is the last, and those of match `m` are won in `2 m` and `2 m + 1`.
+    winners: Vec<u32>,
 }
 
 impl EventQueue {
-    /// An empty queue with room for `units` events.
+    /// An empty queue of so many units.
     pub fn new(units: usize) -> Self {
-        Self { heap: Vec::with_capacity(units) }
-    }
-
-    /// Time of the earliest event; `u64::MAX` when there is none.
-    #[inline]
-    pub fn next_time(&self) -> u64 {
-        self.heap.first().map_or(u64::MAX, |event| event.0)
-    }
-
-    /// Adds an event.
-    #[inline]
-    pub fn push(&mut self, time_ns: u64, unit: u32) {
-        self.heap.push((time_ns, unit));
-        let mut at = self.heap.len() - 1;
-        let event = self.heap[at];
-        while at > 0 {
-            let parent = (at - 1) / 4;
-            if self.heap[parent] <= event {
-                break;
-            }
-            self.heap[at] = self.heap[parent];
-            at = parent;
+        let leaves = units.next_power_of_two().max(2);
+        let mut winners = vec![0; leaves];
+        for (at, winner) in winners.iter_mut().enumerate().skip(1) {
+            // With nothing pending, the lowest number below each match.
+            let level = at.ilog2();
+            *winner = ((at - (1 << level)) * (leaves >> level)) as u32;
         }
-        self.heap[at] = event;
+        Self { times: vec![NEVER; leaves], winners }
     }
 
-    /// Takes the earliest event.
+    /// The first of the units, and when it is due; `u64::MAX` when nothing is pending.
     #[inline]
-    pub fn pop(&mut self) -> Option<(u64, u32)> {
-        let last = self.heap.pop()?;
-        let Some(&first) = self.heap.first() else { return Some(last) };
-        self.sift_down(last);
-        Some(first)
+    pub fn next(&self) -> (u64, u32) {
+        let unit = self.winners.get(1).copied().unwrap_or(0);
+        (self.times.get(unit as usize).copied().unwrap_or(NEVER), unit)
     }
 
+    /// The pending completion of a unit is due at `time_ns`, whatever it was before; `u64::MAX`: there is none.
     #[inline]
-    fn sift_down(&mut self, event: (u64, u32)) {
-        let len = self.heap.len();
-        let mut at = 0;
+    pub fn set(&mut self, unit: u32, time_ns: u64) {
+        self.times[unit as usize] = time_ns;
+        // Who plays on the lowest level: the unit and its neighbour; above: the winner and that of the neighbouring match.
+        let mut best = (time_ns, unit);
+        let mut rival = unit ^ 1;
+        let mut at = (self.times.len() + unit as usize) / 2;
         loop {
-            let child = 4 * at + 1;
-            if child >= len {
-                break;
+            let theirs = self.times[rival as usize];
+            let loses = (theirs < best.0) | ((theirs == best.0) & (rival < best.1));
+            best = if loses { (theirs, rival) } else { best };
+            self.winners[at] = best.1;
+            if at == 1 {
+                return;
             }
-            let mut least = child;
-            for other in child + 1..(child + 4).min(len) {
-                if self.heap[other] < self.heap[least] {
-                    least = other;
-                }
-            }
-            if event <= self.heap[least] {
-                break;
-            }
-            self.heap[at] = self.heap[least];
-            at = least;
+            rival = self.winners[at ^ 1];
+            at /= 2;
         }
-        self.heap[at] = event;
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::EventQueue;
+    use super::{EventQueue, NEVER};
     use flashtwin_ftl::Rng;
-    use std::cmp::Reverse;
-    use std::collections::BinaryHeap;
 
     #[test]
-    fn events_come_out_as_from_the_standard_heap() {
+    fn the_first_is_the_first_of_a_plain_list() {
         let mut rng = Rng::stream(1, "events");
-        let mut ours = EventQueue::new(8);
-        let mut standard = BinaryHeap::new();
-        for _ in 0..100_000 {
-            if rng.below(2) == 0 && standard.len() < 300 {
-                let event = (u64::from(rng.below(1000)), rng.below(1 << 20));
-                ours.push(event.0, event.1);
-                standard.push(Reverse(event));
-            } else {
-                assert_eq!(ours.pop(), standard.pop().map(|Reverse(event)| event));
+        for units in [1, 2, 3, 16, 33, 300] {
+            let mut ours = EventQueue::new(units);
+            let mut plain = vec![NEVER; units];
+            for _ in 0..20_000 {
+                let (time, unit) = ours.next();
+                let first = (0..units).min_by_key(|&unit| (plain[unit], unit)).unwrap_or(0);
+                assert_eq!((time, unit as usize), (plain[first], first));
+                let unit = if rng.below(2) == 0 { unit } else { rng.below(units as u32) };
+                let time = if rng.below(3) == 0 { NEVER } else { u64::from(rng.below(1000)) };
+                ours.set(unit, time);
+                plain[unit as usize] = time;
             }
-            assert_eq!(ours.next_time(), standard.peek().map_or(u64::MAX, |Reverse(event)| event.0));
         }
     }
 }

@@ -390,27 +390,25 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline]
     fn expect(&mut self, unit: u32, time_ns: u64) {
         self.units[unit as usize].event_ns = time_ns;
-        self.events.push(time_ns, unit);
+        self.events.set(unit, time_ns);
     }
 
     /// Carries out the next pending event at or before `limit_ns`; `false` when there is none.
     #[inline]
     fn step(&mut self, limit_ns: u64) -> bool {
-        let flash = self.events.next_time();
+        let (flash, unit) = self.events.next();
         let hashed = self.hash.as_ref().map_or(u64::MAX, HashUnit::next_time);
         if flash.min(hashed) > limit_ns || flash.min(hashed) == u64::MAX {
             return false;
         }
         // A program that is ready now counts as load before anything that ends now is looked at.
         if flash < hashed {
-            if let Some((time_ns, unit)) = self.events.pop() {
-                // What was expected before the unit was made to do something else is void.
-                let expected_ns = &mut self.units[unit as usize].event_ns;
-                if *expected_ns == time_ns {
-                    *expected_ns = NO_EVENT;
-                    self.now_ns = time_ns;
-                    self.end_stage(unit);
-                }
+            self.units[unit as usize].event_ns = NO_EVENT;
+            self.now_ns = flash;
+            self.end_stage(unit);
+            // Most often a stage follows the one that ended: then its end has taken the place already.
+            if self.units[unit as usize].event_ns == NO_EVENT {
+                self.events.set(unit, NO_EVENT);
             }
         } else if let Some((time_ns, what)) = self.hash.as_mut().and_then(HashUnit::pop) {
             self.now_ns = time_ns;
@@ -431,7 +429,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// Whether anything is going to happen by itself.
     fn step_is_pending(&self) -> bool {
         let hashed = self.hash.as_ref().map_or(u64::MAX, HashUnit::next_time);
-        self.events.next_time().min(hashed) != u64::MAX
+        self.events.next().0.min(hashed) != u64::MAX
     }
 
     #[inline]
