@@ -264,7 +264,7 @@ impl Ftl {
                 if let Some(spreader) = &self.spreader {
                     match write {
                         true => spreader.prefetch_near(lpn, map.content(lpn), map.known(content), map),
-                        false => spreader.twins.prefetch_list(lpn),
+                        false => spreader.prefetch_near_read(lpn),
                     }
                 }
             }
@@ -287,7 +287,7 @@ impl Ftl {
             self.look_up_read(lpn)?;
         }
         let (new_value, replicated) = match &mut self.map {
-            Map::Page(_) => (false, self.spreader.as_ref().is_some_and(|s| !s.twins.choices(lpn).is_empty())),
+            Map::Page(_) => (false, self.spreader.as_ref().is_some_and(|s| !s.choices(lpn).is_empty())),
             Map::Content(map) => match map.vpn_of(lpn) {
                 NO_VPN => (false, false),
                 vpn => {
@@ -318,7 +318,7 @@ impl Ftl {
     /// only that one page is equal to itself.
     #[inline]
     pub(crate) fn data_name(&self, lpn: u32, ppn: Ppn) -> u64 {
-        match self.spreader.as_ref().and_then(|spreader| spreader.twins.serial(lpn)) {
+        match self.spreader.as_ref().and_then(|spreader| spreader.serial(lpn)) {
             Some(serial) => 1 << 32 | serial << 33,
             None => u64::from(ppn),
         }
@@ -335,7 +335,7 @@ impl Ftl {
     #[inline]
     pub(crate) fn places_of(&self, lpn: u32) -> (Ppn, &[Ppn]) {
         match &self.map {
-            Map::Page(map) => (map.get(lpn), self.spreader.as_ref().map_or(&[], |s| s.twins.choices(lpn))),
+            Map::Page(map) => (map.get(lpn), self.spreader.as_ref().map_or(&[], |s| s.choices(lpn))),
             Map::Content(map) => match map.vpn_of(lpn) {
                 NO_VPN => (NO_PPN, &[]),
                 vpn => (map.home(vpn), map.replica_ppns(vpn)),
@@ -437,7 +437,8 @@ impl Ftl {
             self.note_resident(lpn, content, ppn);
         }
         let same = is_page(old) && held == content && held != NO_CONTENT;
-        same.then(|| self.blocks.geometry.channel_of_chip(self.blocks.chip_of_page(old)))
+        let spreader = self.spreader.as_ref().filter(|_| same)?;
+        Some(spreader.channel_of(old, &self.blocks.geometry))
     }
 
     /// An operation of a background job ([`FlashOp::job`]) is done; what it leads to is appended to
@@ -458,7 +459,8 @@ impl Ftl {
                 self.fingerprint_read(page);
                 self.dedup_step(ops)?;
             }
-            Some(Background::Copied) | None => {}
+            Some(Background::Copied) => {}
+            None => self.prefetch_job(job),
         }
         self.settle_tables(ops)
     }

@@ -46,6 +46,11 @@ impl<T> Jobs<T> {
         }
     }
 
+    /// What a job that is under way is about.
+    pub(crate) fn work(&self, job: u32) -> Option<&T> {
+        self.slots.get(job as usize)?.work.as_ref()
+    }
+
     /// One operation of a job is done; its work, when it was the last one.
     pub(crate) fn op_done(&mut self, job: u32) -> Option<T> {
         let slot = self.slots.get_mut(job as usize)?;

@@ -4,8 +4,12 @@
 //! its filter (Putze, Sanders and Singler, WEA 2007; blocks of a word: Lang, Neumann, Kemper and Boncz, VLDB 2019),
 //! so that a look-up is one memory access. Words fill unevenly: at 10 bits an entry and 7 hashes, 2.1 % of the answers
 //! are false positives, and 0.8 % without blocks.
+//!
+//! All contents of a trace are known beforehand, and with them the words in which one can ever be taken for others.
+//! Where there are none, as in a device that is large for what it holds, nobody need look at the bits.
 
 use crate::prefetch::prefetch;
+use crate::table::Table;
 
 /// Bits of a word.
 const WORD: u64 = 64;
@@ -14,14 +18,10 @@ const LINE: usize = 8;
 /// Positions in a word that one hash is good for: 6 bits each.
 const POSITIONS: u32 = 10;
 
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Line([u64; LINE]);
-
 /// All filters have the same size and the same hashes, so that the words of all channels at one
 /// place can lie side by side: one cache line answers for eight channels.
 pub(super) struct Bloom {
-    lines: Vec<Line>,
+    bits: Table<u64>,
     /// Words from one place to the next: the channels, rounded up to a power of two.
     stride: usize,
     channels: u32,
@@ -42,13 +42,18 @@ impl Bloom {
     pub(super) fn new(channels: u32, bits: u64, hashes: u32) -> Self {
         let stride = (channels as usize).next_power_of_two();
         let words = bits.div_ceil(WORD).max(1);
-        let lines = (words as usize * stride).div_ceil(LINE);
-        Self { lines: vec![Line([0; LINE]); lines], stride, channels, words, hashes }
+        Self { bits: Table::zeroed(words as usize * stride), stride, channels, words, hashes }
     }
 
     /// Bits of one filter.
     pub(super) fn bits(&self) -> u64 {
         self.words * WORD
+    }
+
+    /// Bits that an entry sets.
+    #[cfg(test)]
+    pub(super) fn hashes(&self) -> u32 {
+        self.hashes
     }
 
     /// Where the words of a content begin, and its bits in each.
@@ -70,15 +75,10 @@ impl Bloom {
     }
 
     #[inline]
-    fn word(&mut self, at: usize) -> &mut u64 {
-        &mut self.lines[at / LINE].0[at % LINE]
-    }
-
-    #[inline]
     pub(super) fn prefetch(&self, content: u32) {
         let (first, _) = self.place(content);
-        for line in first / LINE..(first + self.stride).div_ceil(LINE) {
-            prefetch(&self.lines, line);
+        for at in (first..first + self.stride).step_by(LINE) {
+            prefetch(&self.bits, at);
         }
     }
 
@@ -87,8 +87,7 @@ impl Bloom {
     pub(super) fn query(&self, content: u32) -> u64 {
         let (first, bits) = self.place(content);
         let mut found = 0;
-        for channel in 0..self.channels as usize {
-            let word = self.lines[(first + channel) / LINE].0[(first + channel) % LINE];
+        for (channel, word) in self.bits[first..][..self.channels as usize].iter().enumerate() {
             found |= u64::from(word & bits == bits) << channel;
         }
         found
@@ -98,7 +97,7 @@ impl Bloom {
     #[inline]
     pub(super) fn insert(&mut self, content: u32, channel: u32) {
         let (first, bits) = self.place(content);
-        *self.word(first + channel as usize) |= bits;
+        self.bits[first + channel as usize] |= bits;
     }
 
     /// Takes the bits of a content away, whoever else set them: of use only to whoever empties a
@@ -106,7 +105,37 @@ impl Bloom {
     #[inline]
     pub(super) fn clear(&mut self, content: u32, channel: u32) {
         let (first, bits) = self.place(content);
-        *self.word(first + channel as usize) &= !bits;
+        self.bits[first + channel as usize] &= !bits;
+    }
+
+    /// Of contents that are dense numbers below `contents`, those whose words matter, a bit each: where a content
+    /// may be found although it is not there, as the others that may come to its word have all of its bits
+    /// between them. A content whose word holds no such content is found if and only if it was inserted, and need not be.
+    pub(super) fn crowded(&self, contents: u32) -> Vec<u64> {
+        // Bits that a content of the word has, and those that two or more have.
+        let mut seen = vec![(0u64, 0u64); self.words as usize];
+        for (word, bits) in self.places(contents) {
+            let (once, twice) = &mut seen[word];
+            *twice |= *once & bits;
+            *once |= bits;
+        }
+        let mut matters = vec![false; self.words as usize];
+        for (word, bits) in self.places(contents) {
+            matters[word] |= bits & !seen[word].1 == 0;
+        }
+        let mut crowded = vec![0; contents.div_ceil(64) as usize];
+        for (content, (word, _)) in self.places(contents).enumerate() {
+            crowded[content / 64] |= u64::from(matters[word]) << (content % 64);
+        }
+        crowded
+    }
+
+    /// The number of the word and the bits of each content.
+    fn places(&self, contents: u32) -> impl Iterator<Item = (usize, u64)> {
+        (0..contents).map(|content| {
+            let (first, bits) = self.place(content);
+            (first / self.stride, bits)
+        })
     }
 }
 
@@ -132,6 +161,32 @@ mod tests {
                 }
             }
             assert!((0..64).all(|channel| channel < channels || bloom.query(1) >> channel == 0));
+        }
+    }
+
+    #[test]
+    fn only_what_is_crowded_is_ever_found_where_it_is_not() {
+        for (bits, hashes, contents) in [(64_000, 7, 1_000), (6_400, 3, 1_000), (640, 7, 1_000), (64, 1, 40)]
+        {
+            let mut bloom = Bloom::new(2, bits, hashes);
+            let crowded = bloom.crowded(contents);
+            let is_crowded = |content: u32| crowded[content as usize / 64] >> (content % 64) & 1 == 1;
+            // All but one of those that share a word are in it: the most that can be.
+            let mut coincidences = 0;
+            for absent in 0..contents {
+                bloom.bits.fill(0);
+                let (place, _) = bloom.place(absent);
+                let others = (0..contents).filter(|&c| c != absent && bloom.place(c).0 == place);
+                for other in others.collect::<Vec<_>>() {
+                    assert_eq!(is_crowded(other), is_crowded(absent), "a word matters or does not");
+                    bloom.insert(other, 1);
+                }
+                let found = bloom.query(absent) == 2;
+                assert!(is_crowded(absent) || !found, "{absent} is found by coincidence");
+                coincidences += u32::from(found);
+            }
+            let all = (0..contents).filter(|&content| is_crowded(content)).count() as u32;
+            assert!(coincidences <= all && (coincidences == 0) == (all == 0), "{coincidences} of {all}");
         }
     }
 

@@ -2,22 +2,20 @@
 //! is rebuilt.
 
 use super::bloom::Bloom;
-use crate::prefetch::prefetch;
+use super::residents::Residents;
 
 /// Entries ahead at which a rebuild asks for what it will look at.
 const AHEAD: usize = 12;
 
 /// Bloom filters with the bookkeeping that decides when one is rebuilt. Nothing can be deleted
 /// from a Bloom filter (DS-FTL paper, section 4.2.2, is silent about it): the entry of a content
-/// whose last page in the channel died stays until the dead are too large a share.
+/// whose last page in the channel died stays until the dead are too large a share. Which contents have entries is kept
+/// with the pages that hold them.
 pub(super) struct Filters {
     bloom: Bloom,
     channels: u32,
-    /// The channels whose filter has an entry of each content: a bit each, in bytes.
-    entered: Vec<u8>,
-    /// The channels that hold a page of each content, likewise.
-    alive: Vec<u8>,
-    entered_bytes: usize,
+    /// The contents for which the filters' bits say more than who has an entry, a bit each.
+    crowded: Vec<u64>,
     /// Contents entered in each channel's filter since it was last rebuilt, dead ones included.
     entries: Vec<Vec<u32>>,
     dead: Vec<u32>,
@@ -32,106 +30,102 @@ impl Filters {
         config: &super::SpreadConfig,
     ) -> Self {
         let bits = channel_pages * u64::from(config.bloom_bits_per_page);
-        let entered_bytes = channels.div_ceil(8) as usize;
+        let bloom = Bloom::new(channels, bits, config.bloom_hashes);
         Self {
-            bloom: Bloom::new(channels, bits, config.bloom_hashes),
+            crowded: bloom.crowded(contents),
+            bloom,
             channels,
-            entered: vec![0; contents as usize * entered_bytes],
-            alive: vec![0; contents as usize * entered_bytes],
-            entered_bytes,
             entries: vec![Vec::new(); channels as usize],
             dead: vec![0; channels as usize],
             rebuild_share: config.bloom_rebuild,
         }
     }
 
+    /// Whether the bits of a content matter.
+    #[inline]
+    fn is_crowded(&self, content: u32) -> bool {
+        self.crowded[content as usize / 64] >> (content % 64) & 1 == 1
+    }
+
     #[inline]
     pub(super) fn prefetch(&self, content: u32) {
-        self.bloom.prefetch(content);
-        prefetch(&self.entered, content as usize * self.entered_bytes);
-        prefetch(&self.alive, content as usize * self.entered_bytes);
+        if self.is_crowded(content) {
+            self.bloom.prefetch(content);
+        }
     }
 
     /// The channels that may hold a content: bit c for channel c.
     #[inline]
-    pub(super) fn query(&self, content: u32) -> u64 {
-        self.bloom.query(content)
-    }
-
-    #[inline]
-    fn entered_bit(&self, content: u32, channel: u32) -> (usize, u8) {
-        (content as usize * self.entered_bytes + channel as usize / 8, 1 << (channel % 8))
-    }
-
-    /// Whether the filter of a channel has an entry of a content, dead or alive: otherwise a
-    /// positive answer is a coincidence of other entries' bits.
-    #[inline]
-    pub(super) fn has_entry(&self, content: u32, channel: u32) -> bool {
-        let (at, bit) = self.entered_bit(content, channel);
-        self.entered[at] & bit != 0
+    pub(super) fn query(&self, content: u32, residents: &Residents) -> u64 {
+        if self.is_crowded(content) { self.bloom.query(content) } else { residents.entered(content) }
     }
 
     /// A channel holds the first page of a content.
     #[inline]
-    pub(super) fn appeared(&mut self, content: u32, channel: u32) {
-        let (at, bit) = self.entered_bit(content, channel);
-        self.alive[at] |= bit;
-        if self.entered[at] & bit != 0 {
+    pub(super) fn appeared(&mut self, content: u32, channel: u32, residents: &mut Residents) {
+        if residents.set_entry(content, channel, true) {
             self.dead[channel as usize] -= 1;
             return;
         }
-        self.entered[at] |= bit;
         self.entries[channel as usize].push(content);
-        self.bloom.insert(content, channel);
+        if self.is_crowded(content) {
+            self.bloom.insert(content, channel);
+        }
     }
 
     /// The last page of a content in a channel died. Returns whether its
     /// filter was rebuilt for it.
     #[inline]
-    pub(super) fn died(&mut self, content: u32, channel: u32) -> bool {
-        let (at, bit) = self.entered_bit(content, channel);
-        self.alive[at] &= !bit;
+    pub(super) fn died(&mut self, channel: u32, residents: &mut Residents) -> bool {
         let dead = &mut self.dead[channel as usize];
         *dead += 1;
         let too_many = self.rebuild_share * self.entries[channel as usize].len() as f64;
         if f64::from(*dead) <= too_many {
             return false;
         }
-        self.rebuild(channel);
+        self.rebuild(channel, residents);
         true
     }
 
     /// Makes a channel's filter anew from the contents that the channel holds.
-    fn rebuild(&mut self, channel: u32) {
+    fn rebuild(&mut self, channel: u32, residents: &mut Residents) {
         let mut entries = std::mem::take(&mut self.entries[channel as usize]);
-        let (bit, bytes) = (1u8 << (channel % 8), self.entered_bytes);
-        let at = |content: u32| content as usize * bytes + channel as usize / 8;
-        let mut kept = 0;
+        let (mut kept, mut crowded) = (0, false);
         for index in 0..entries.len() {
             if let Some(&soon) = entries.get(index + AHEAD) {
-                prefetch(&self.alive, at(soon));
-                prefetch(&self.entered, at(soon));
-                self.bloom.prefetch(soon);
+                residents.prefetch(soon);
+                self.prefetch(soon);
             }
             let content = entries[index];
-            if self.alive[at(content)] & bit == 0 {
-                self.entered[at(content)] &= !bit;
-                self.bloom.clear(content, channel);
-            } else {
+            crowded |= self.is_crowded(content);
+            if residents.holds(content, channel) {
                 entries[kept] = content;
                 kept += 1;
+                continue;
+            }
+            residents.set_entry(content, channel, false);
+            if self.is_crowded(content) {
+                self.bloom.clear(content, channel);
             }
         }
         entries.truncate(kept);
-        // The dead took bits along that the living share.
-        for (index, &content) in entries.iter().enumerate() {
-            if let Some(&soon) = entries.get(index + AHEAD) {
-                self.bloom.prefetch(soon);
-            }
-            self.bloom.insert(content, channel);
+        if crowded {
+            self.insert_all(&entries, channel);
         }
         self.entries[channel as usize] = entries;
         self.dead[channel as usize] = 0;
+    }
+
+    /// The dead took bits along that the living share.
+    fn insert_all(&mut self, entries: &[u32], channel: u32) {
+        for (index, &content) in entries.iter().enumerate() {
+            if let Some(&soon) = entries.get(index + AHEAD) {
+                self.prefetch(soon);
+            }
+            if self.is_crowded(content) {
+                self.bloom.insert(content, channel);
+            }
+        }
     }
 
     /// Bits of the filters together, in bytes: what a controller would need.
@@ -142,23 +136,20 @@ impl Filters {
     /// Bytes of the bookkeeping here (untouched filters not counted).
     pub(super) fn bytes(&self) -> u64 {
         let listed: usize = self.entries.iter().map(|list| list.capacity() * 4).sum();
-        (listed + self.entered.len() + self.alive.len()) as u64
+        (listed + self.crowded.len() * 8) as u64
     }
 
     /// Compares entries and dead ones with the contents that each channel holds.
-    pub(super) fn audit(&self, contents: u32, holds: impl Fn(u32, u32) -> bool) -> Result<(), String> {
+    pub(super) fn audit(&self, residents: &Residents) -> Result<(), String> {
         let mut counts = vec![(0, 0); self.channels as usize];
-        for content in 0..contents {
-            let mask = self.query(content);
+        for content in 0..residents.contents() {
+            let mask = self.query(content, residents);
             for channel in 0..self.channels {
-                let (alive, entered) = (holds(content, channel), self.has_entry(content, channel));
-                let (at, bit) = self.entered_bit(content, channel);
-                if alive != (self.alive[at] & bit != 0) {
-                    return Err(format!("channel {channel} is wrong about content {content}: {alive}"));
-                }
-                if alive && (mask >> channel & 1 == 0 || !entered) {
+                let (alive, entered) =
+                    (residents.holds(content, channel), residents.has_entry(content, channel));
+                if (alive || entered) && (mask >> channel & 1 == 0 || !entered) {
                     return Err(format!(
-                        "the filter of channel {channel} denies content {content}, which it holds"
+                        "the filter of channel {channel} denies content {content}, which it holds or held"
                     ));
                 }
                 let (entries, dead) = &mut counts[channel as usize];
@@ -186,28 +177,67 @@ mod tests {
     use crate::rng::Rng;
     use std::collections::HashSet;
 
+    /// Lets contents come and go in the channels; returns how often a filter was rebuilt.
+    fn come_and_go(filters: &mut Filters, contents: u32, seed: u64, share: f64) -> u32 {
+        let mut residents = Residents::new(contents, 3, 3 * contents);
+        let mut pages = super::super::pages::fresh(3 * contents);
+        let mut sets = vec![HashSet::new(); 3];
+        let mut rng = Rng::stream(seed, "filters");
+        let mut rebuilds = 0;
+        for _ in 0..5_000 {
+            let (content, channel) = (rng.below(contents), rng.below(3));
+            let page = content * 3 + channel;
+            let set: &mut HashSet<u32> = &mut sets[channel as usize];
+            if set.remove(&content) {
+                assert!(residents.remove(page, content, channel, &mut pages));
+                rebuilds += u32::from(filters.died(channel, &mut residents));
+            } else {
+                set.insert(content);
+                assert!(residents.add(page, content, channel, &mut pages));
+                filters.appeared(content, channel, &mut residents);
+            }
+            assert!(
+                (0..contents)
+                    .all(|c| (0..3).all(|at| sets[at].contains(&c) == residents.holds(c, at as u32)))
+            );
+            filters.audit(&residents).unwrap();
+            let dead = f64::from(filters.dead[channel as usize]);
+            assert!(dead <= share * filters.entries[channel as usize].len() as f64);
+            same_as_all_bits(filters, &residents, contents);
+        }
+        rebuilds
+    }
+
+    /// Whether bits are kept or not makes no difference to what the filters say.
+    fn same_as_all_bits(filters: &Filters, residents: &Residents, contents: u32) {
+        let mut bloom = Bloom::new(3, filters.bloom.bits(), filters.bloom.hashes());
+        for (channel, entries) in filters.entries.iter().enumerate() {
+            entries.iter().for_each(|&content| bloom.insert(content, channel as u32));
+        }
+        assert!((0..contents).all(|content| filters.query(content, residents) == bloom.query(content)));
+    }
+
     #[test]
     fn filters_beside_plain_sets_never_deny_and_forget_the_dead_in_time() {
         for (seed, share) in [(1, 0.5), (2, 0.1), (3, 1.0)] {
             let config = SpreadConfig { bloom_rebuild: share, ..SpreadConfig::default() };
             let mut filters = Filters::new(3, 60, 40, &config);
-            let mut sets = vec![HashSet::new(); 3];
-            let mut rng = Rng::stream(seed, "filters");
-            let mut rebuilds = 0;
-            for _ in 0..5_000 {
-                let (content, channel) = (rng.below(60), rng.below(3));
-                let set: &mut HashSet<u32> = &mut sets[channel as usize];
-                if set.remove(&content) {
-                    rebuilds += u32::from(filters.died(content, channel));
-                } else {
-                    set.insert(content);
-                    filters.appeared(content, channel);
-                }
-                filters.audit(60, |content, channel| sets[channel as usize].contains(&content)).unwrap();
-                let dead = f64::from(filters.dead[channel as usize]);
-                assert!(dead <= share * filters.entries[channel as usize].len() as f64);
-            }
+            let rebuilds = come_and_go(&mut filters, 60, seed, share);
             assert!((rebuilds > 20) == (share < 1.0), "{rebuilds} rebuilds with {share}");
+        }
+    }
+
+    #[test]
+    fn filters_with_some_crowded_words_say_what_their_bits_say() {
+        for (hashes, channel_pages) in [(1, 40), (3, 40), (5, 25), (7, 26), (7, 4_000)] {
+            let config = SpreadConfig { bloom_hashes: hashes, ..SpreadConfig::default() };
+            let mut filters = Filters::new(3, 60, channel_pages, &config);
+            assert!(come_and_go(&mut filters, 60, u64::from(hashes), 0.5) > 20);
+            let crowded = (0..60).filter(|&content| filters.is_crowded(content)).count();
+            assert!(
+                if channel_pages == 4_000 { crowded == 0 } else { (1..60).contains(&crowded) },
+                "{crowded} of 60"
+            );
         }
     }
 }

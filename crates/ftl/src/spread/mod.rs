@@ -8,6 +8,7 @@
 
 mod bloom;
 mod filters;
+mod pages;
 mod residents;
 mod twins;
 
@@ -20,10 +21,12 @@ use crate::error::FtlError;
 use crate::ftl::{Background, Ftl, Map};
 use crate::mapping::{NO_CONTENT, PageMap};
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
+use crate::prefetch::prefetch;
 use filters::Filters;
 use flashtwin_nand::Geometry;
+use pages::Pages;
 use residents::Residents;
-pub(crate) use twins::Twins;
+use twins::Twins;
 
 /// What becomes of pages with equal contents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -102,8 +105,11 @@ pub(crate) struct Comparison {
 pub(crate) struct Spreader {
     filters: Filters,
     residents: Residents,
-    pub(crate) twins: Twins,
+    twins: Twins,
+    pages: Pages,
     channels: u32,
+    /// The channel of each plane: divisions are not free.
+    channel_of_plane: Vec<u32>,
     verify: bool,
     /// The channels that were asked for the write under way and may hold its content, and which of
     /// all was asked first.
@@ -128,8 +134,12 @@ impl Spreader {
         Self {
             filters: Filters::new(channels, contents, geometry.pages() / u64::from(channels), config),
             residents: Residents::new(contents, channels, footprint_pages),
-            twins: Twins::new(footprint_pages, config.candidates),
+            twins: Twins::new(config.candidates),
+            pages: pages::fresh(footprint_pages),
             channels,
+            channel_of_plane: (0..geometry.planes())
+                .map(|plane| geometry.channel_of_chip(geometry.chip_of_plane(plane)))
+                .collect(),
             verify: config.verify,
             positive: 0,
             first: 0,
@@ -158,14 +168,15 @@ impl Spreader {
         // In the order in which they were asked: contents that lie everywhere are then read everywhere.
         let below = (1u64 << self.first) - 1;
         for channel in channels_in(positive & !below).chain(channels_in(positive & below)) {
-            if let Some(other) = self.residents.other_than(new.0, content, channel) {
+            if let Some(other) = self.residents.other_than(new.0, content, channel, &self.pages) {
                 // One page of a list stands for all of it.
-                let list = self.twins.set_of(other);
+                let list = self.pages[other as usize].list();
                 if list.is_none_or(|list| !self.lists.contains(&list)) {
                     self.lists.extend(list);
+                    self.twins.prefetch_list(&self.pages[other as usize]);
                     pages.push((other, map.get(other)));
                 }
-            } else if own_channel != Some(channel) && !self.filters.has_entry(content, channel) {
+            } else if own_channel != Some(channel) && !self.residents.has_entry(content, channel) {
                 // Nothing there is equal; a page whose bits are in the filter is read in vain. The
                 // page behind a dead entry is known to be dead: nothing is read.
                 others.push(self.last_page[channel as usize]);
@@ -182,38 +193,90 @@ impl Spreader {
     /// Asks for the first tables that an operation on this page will look into.
     #[inline]
     pub(crate) fn prefetch_far(&self, lpn: u32, content: u32) {
-        self.twins.prefetch(lpn);
-        self.residents.prefetch_page(lpn);
+        prefetch(&self.pages, lpn as usize);
         if content != NO_CONTENT {
             self.filters.prefetch(content);
-            self.residents.prefetch_content(content);
+            self.residents.prefetch(content);
         }
     }
 
-    /// Asks for what those tables point to; `held` is what the page holds now, `content` what it may
-    /// be given.
+    /// Asks for what those tables point to, where the page is read.
+    #[inline]
+    pub(crate) fn prefetch_near_read(&self, lpn: u32) {
+        self.twins.prefetch_list(&self.pages[lpn as usize]);
+    }
+
+    /// Asks for what those tables point to, where the page is written; `held` is what it holds now, `content` what it
+    /// may be given.
     #[inline]
     pub(crate) fn prefetch_near(&self, lpn: u32, held: u32, content: u32, map: &PageMap) {
-        self.residents.prefetch_neighbours(lpn);
-        self.twins.prefetch_list(lpn);
+        pages::prefetch_neighbours(&self.pages, lpn);
+        self.twins.prefetch_list(&self.pages[lpn as usize]);
         if content != NO_CONTENT {
             for other in self.residents.latest(content) {
-                self.twins.prefetch(other);
+                prefetch(&self.pages, other as usize);
                 map.prefetch(other);
             }
         }
         if held != NO_CONTENT {
-            self.residents.prefetch_content(held);
+            self.residents.prefetch(held);
         }
     }
 
     /// Asks for what a read or an overwrite will look at last.
     #[inline]
     pub(crate) fn prefetch_next(&self, lpn: u32, content: u32) {
-        self.twins.prefetch_pages(lpn);
+        self.twins.prefetch_pages(&self.pages[lpn as usize]);
         if content != NO_CONTENT && !self.verify {
-            self.residents.latest(content).for_each(|other| self.twins.prefetch_list(other));
+            self.residents
+                .latest(content)
+                .for_each(|other| self.twins.prefetch_list(&self.pages[other as usize]));
         }
+    }
+
+    /// Pages that a read of `lpn` may choose from, its own among them; none when it has no twin.
+    #[inline]
+    pub(crate) fn choices(&self, lpn: u32) -> &[Ppn] {
+        self.twins.choices(&self.pages[lpn as usize])
+    }
+
+    /// A number that all twins of a logical page share, and no other page ever has.
+    #[inline]
+    pub(crate) fn serial(&self, lpn: u32) -> Option<u64> {
+        self.twins.serial(&self.pages[lpn as usize])
+    }
+
+    /// Lists of twins, and pages in them.
+    pub(crate) fn twin_lists_and_pages(&self) -> (u64, u64) {
+        (self.twins.sets(), self.twins.pages())
+    }
+
+    /// The channel of a page.
+    #[inline]
+    pub(crate) fn channel_of(&self, ppn: Ppn, geometry: &Geometry) -> u32 {
+        self.channel_of_plane[geometry.plane(ppn) as usize]
+    }
+
+    /// Pages of a comparison are being read: asks for what it will look at when they have been.
+    #[inline]
+    pub(crate) fn prefetch_comparison(&self, comparison: &Comparison, map: &PageMap) {
+        for &(lpn, _) in &comparison.pages {
+            map.prefetch(lpn);
+            self.twins.prefetch_end(&self.pages[lpn as usize]);
+        }
+    }
+
+    /// A page with a content came to a channel.
+    fn came(&mut self, lpn: u32, content: u32, channel: u32) {
+        if self.residents.add(lpn, content, channel, &mut self.pages) {
+            self.filters.appeared(content, channel, &mut self.residents);
+        }
+    }
+
+    /// A page with a content is no longer in a channel. Returns whether that made a filter be rebuilt.
+    fn left(&mut self, lpn: u32, content: u32, channel: u32) -> bool {
+        self.residents.remove(lpn, content, channel, &mut self.pages)
+            && self.filters.died(channel, &mut self.residents)
     }
 
     /// Bytes of the Bloom filters in a controller.
@@ -223,7 +286,8 @@ impl Spreader {
 
     /// Bytes of the tables here.
     pub(crate) fn bytes(&self) -> u64 {
-        self.filters.bytes() + self.residents.bytes() + self.twins.bytes()
+        let pages = std::mem::size_of_val::<[_]>(&self.pages) as u64;
+        self.filters.bytes() + self.residents.bytes() + self.twins.bytes() + pages
     }
 }
 
@@ -238,17 +302,12 @@ fn channels_in(mask: u64) -> impl Iterator<Item = u32> {
 }
 
 impl Ftl {
-    fn channel_of(&self, plane: u32) -> u32 {
-        let geometry = &self.blocks.geometry;
-        geometry.channel_of_chip(geometry.chip_of_plane(plane))
-    }
-
-    /// The same chip, die and plane on another channel.
-    fn same_place_on(&self, plane: u32, channel: u32) -> u32 {
+    /// The plane on the first channel that has the chip, die and plane of this one; those on the other
+    /// channels follow a chip's planes apart.
+    fn same_place_on_first(&self, plane: u32) -> u32 {
         let geometry = &self.blocks.geometry;
         let (chip, per_chip) = (geometry.chip_of_plane(plane), geometry.planes_per_chip());
-        let way = chip / geometry.channels;
-        (way * geometry.channels + channel) * per_chip + plane % per_chip
+        (chip - chip % geometry.channels) * per_chip + plane % per_chip
     }
 
     /// Where a page with this content goes, given the plane that the allocation proposes: there,
@@ -260,12 +319,13 @@ impl Ftl {
         if content == NO_CONTENT {
             return proposal;
         }
-        let (mask, channels) = (spreader.filters.query(content), spreader.channels);
-        let first = self.channel_of(proposal);
+        let (mask, channels) = (spreader.filters.query(content, &spreader.residents), spreader.channels);
+        let first = spreader.channel_of_plane[proposal as usize];
+        let (base, per_chip) = (self.same_place_on_first(proposal), self.blocks.geometry.planes_per_chip());
         let mut positive = 0u64;
         let mut plane = None;
         for channel in (first..channels).chain(0..first) {
-            let place = self.same_place_on(proposal, channel);
+            let place = base + channel * per_chip;
             if !self.blocks.has_room(place) {
                 continue;
             }
@@ -289,7 +349,7 @@ impl Ftl {
         for channel in channels_in(positive) {
             self.counters.filter_positives += 1;
             if !spreader.residents.holds(content, channel) {
-                match spreader.filters.has_entry(content, channel) {
+                match spreader.residents.has_entry(content, channel) {
                     true => self.counters.filter_stale_positives += 1,
                     false => self.counters.filter_false_positives += 1,
                 }
@@ -301,49 +361,39 @@ impl Ftl {
     pub(crate) fn forget_resident(&mut self, lpn: u32, held: u32, old: Ppn) {
         let Some(spreader) = &mut self.spreader else { return };
         #[cfg(test)]
-        let kept = spreader.twins.set_of(lpn).is_some() && crate::tests::planted(crate::tests::Bug::KeptTwin);
+        let kept = !spreader.choices(lpn).is_empty() && crate::tests::planted(crate::tests::Bug::KeptTwin);
         #[cfg(not(test))]
         let kept = false;
         if !kept {
-            spreader.twins.leave(lpn);
+            spreader.twins.leave(lpn, &mut spreader.pages);
         }
         if held == NO_CONTENT || !is_page(old) {
             return;
         }
-        let geometry = &self.blocks.geometry;
-        let channel = geometry.channel_of_chip(self.blocks.chip_of_page(old));
-        if spreader.residents.remove(lpn, held, channel) {
-            self.counters.filter_rebuilds += u64::from(spreader.filters.died(held, channel));
-        }
+        let channel = spreader.channel_of(old, &self.blocks.geometry);
+        self.counters.filter_rebuilds += u64::from(spreader.left(lpn, held, channel));
     }
 
     /// A logical page now holds `content` in its page `ppn`.
     pub(crate) fn note_resident(&mut self, lpn: u32, content: u32, ppn: Ppn) {
         let Some(spreader) = &mut self.spreader else { return };
-        let geometry = &self.blocks.geometry;
-        let channel = geometry.channel_of_chip(self.blocks.chip_of_page(ppn));
-        if content != NO_CONTENT && spreader.residents.add(lpn, content, channel) {
-            spreader.filters.appeared(content, channel);
+        let channel = spreader.channel_of(ppn, &self.blocks.geometry);
+        if content != NO_CONTENT {
+            spreader.came(lpn, content, channel);
         }
     }
 
     /// The page of a logical page moved, on its channel or to another.
     pub(crate) fn resident_moved(&mut self, lpn: u32, content: u32, from: Ppn, to: Ppn) {
         let Some(spreader) = &mut self.spreader else { return };
-        spreader.twins.moved(lpn, to);
-        let (left, came) = (self.blocks.chip_of_page(from), self.blocks.chip_of_page(to));
+        spreader.twins.moved(&spreader.pages[lpn as usize], to);
         let geometry = &self.blocks.geometry;
-        if content == NO_CONTENT || geometry.channel_of_chip(left) == geometry.channel_of_chip(came) {
+        let (left, came) = (spreader.channel_of(from, geometry), spreader.channel_of(to, geometry));
+        if content == NO_CONTENT || left == came {
             return;
         }
-        let (left, came) = (geometry.channel_of_chip(left), geometry.channel_of_chip(came));
-        let Spreader { filters, residents, .. } = &mut **spreader;
-        if residents.remove(lpn, content, left) {
-            self.counters.filter_rebuilds += u64::from(filters.died(content, left));
-        }
-        if residents.add(lpn, content, came) {
-            filters.appeared(content, came);
-        }
+        self.counters.filter_rebuilds += u64::from(spreader.left(lpn, content, left));
+        spreader.came(lpn, content, came);
     }
 
     /// After a write whose content the filters of some channels may hold: reads in idle time
@@ -364,7 +414,7 @@ impl Ftl {
             true => spreader.candidates((lpn, new), content, own_channel, map),
             false => Default::default(),
         };
-        let channel = self.blocks.geometry.channel_of_chip(self.blocks.chip_of_page(new));
+        let channel = spreader.channel_of(new, &self.blocks.geometry);
         spreader.last_page[channel as usize] = new;
         if !asked {
             return Ok(());
@@ -420,24 +470,34 @@ impl Ftl {
         if let Some((&first, others)) = pages.split_first() {
             let void = others.iter().filter(|page| !holds(&first) || !holds(page)).count();
             self.counters.comparisons_void += void as u64;
+            let Spreader { twins, pages, .. } = &mut **spreader;
             for &other in others.iter().filter(|page| holds(&first) && holds(page)) {
-                self.counters.twins_found += u64::from(spreader.twins.join(first, other));
+                self.counters.twins_found += u64::from(twins.join(first, other, pages));
             }
         }
         spreader.give_back(pages);
     }
 
+    /// A job goes on: asks for what its end will look at.
+    #[inline]
+    pub(crate) fn prefetch_job(&self, job: u32) {
+        if let (Some(spreader), Map::Page(map)) = (&self.spreader, &self.map)
+            && let Some(Background::Compare(comparison)) = self.jobs.work(job)
+        {
+            spreader.prefetch_comparison(comparison, map);
+        }
+    }
+
     /// Compares the tables of spreading with the map.
     pub(crate) fn audit_spread(&self) -> Result<(), String> {
         let (Some(spreader), Map::Page(map)) = (&self.spreader, &self.map) else { return Ok(()) };
-        spreader.twins.audit(&self.blocks, |lpn| (map.get(lpn), map.content(lpn)))?;
+        spreader.twins.audit(&self.blocks, &spreader.pages, |lpn| (map.get(lpn), map.content(lpn)))?;
         let geometry = &self.blocks.geometry;
-        spreader.residents.audit(|lpn| {
+        spreader.residents.audit(&spreader.pages, |lpn| {
             let (ppn, content) = (map.get(lpn), map.content(lpn));
             let known = is_page(ppn) && content != NO_CONTENT;
             known.then(|| (content, geometry.channel_of_chip(self.blocks.chip_of_page(ppn))))
         })?;
-        let holds = |content, channel| spreader.residents.holds(content, channel);
-        spreader.filters.audit(map.contents(), holds)
+        spreader.filters.audit(&spreader.residents)
     }
 }

@@ -91,7 +91,7 @@ fn compare(driver: &Driver, reference: &Reference, footprint: u32) -> u64 {
         let found = (map.get(lpn) != flashtwin_nand::NO_PPN)
             .then(|| (map.content(lpn), channel(driver, map.get(lpn))));
         assert_eq!(found, held, "LPN {lpn}");
-        for &ppn in spreader.twins.choices(lpn) {
+        for &ppn in spreader.choices(lpn) {
             let owner = driver.ftl.blocks.owner(ppn).unwrap();
             assert_eq!(reference.held[&owner].0, held.unwrap().0);
             twins += 1;
