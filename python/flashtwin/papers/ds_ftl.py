@@ -429,11 +429,16 @@ def _headlines(speed: float) -> Iterator[Headline]:
         return lambda facts: facts.get(name, {}).get(key)
 
     for kind, other, cut in CUTS:
-        yield Headline(f"{kind}s below {other}{faster}", cut, average(f"{kind} {other} {speed:g}"))
+        yield Headline(
+            f"{kind}s below {other}{faster}", cut, average(f"{kind} {other} {speed:g}"),
+            panel=f"DS-FTL below{faster}", group=f"{kind}s {other}",
+        )  # fmt: skip
     for name in ("webmail", "home3"):
         for kind, value in zip(("read", "write"), REDIRECTED[name], strict=True):
-            value_of = alone(name, f"{kind} redirected {speed:g}")
-            yield Headline(f"redirected {kind}s, {name}{faster}", value, value_of, effect=False)
+            yield Headline(
+                f"redirected {kind}s, {name}{faster}", value, alone(name, f"{kind} redirected {speed:g}"), effect=False,
+                panel=f"redirected pages{faster}", group=f"{kind}s {name}",
+            )  # fmt: skip
 
 
 SENSITIVITY = Sensitivity(

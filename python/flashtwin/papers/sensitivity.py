@@ -68,6 +68,9 @@ class Headline:
     value: Callable[[Mapping[str, Facts]], float | None]
     #: Whether its sign has a meaning.
     effect: bool = True
+    #: Where it stands on the chart: the panel, and a short name there.
+    panel: str = ""
+    group: str = ""
 
     def claim(self, facts: Mapping[str, Facts], quantity: str) -> Claim:
         """Published beside measured under one variant."""
@@ -272,10 +275,17 @@ def _by_choice(lines: Sequence[_Line]) -> dict[str, Any]:
 
 def _chart(lines: Sequence[_Line]) -> dict[str, Any]:
     """Each headline as decided, between its extremes."""
+    panels: dict[str, list[_Line]] = {}
+    for line in lines:
+        panels.setdefault(line.headline.panel, []).append(line)
+    return chart(*(_panel(title, of) for title, of in panels.items()))
+
+
+def _panel(title: str, lines: Sequence[_Line]) -> dict[str, Any]:
     known = [line.known() for line in lines]
     series: list[Series] = [
         ("lowest of all choices", [min(one, default=None) for one in known], []),
         (AS_DECIDED, [line.decided.measured for line in lines], [line.headline.published for line in lines]),
         ("highest of all choices", [max(one, default=None) for one in known], []),
     ]
-    return chart(bars([line.headline.title for line in lines], series, "%"))
+    return bars([line.headline.group or line.headline.title for line in lines], series, "%", title=title)

@@ -28,7 +28,10 @@ def measure(stand: Stand, sets: Mapping[str, Value]) -> Facts:
 
 def _cut(name: str, key: str) -> Headline:
     title, as_published = CUTS[key]
-    return Headline(f"{title} cut, {name}", as_published[name], lambda facts: facts.get(name, {}).get(key))
+    return Headline(
+        f"{title} cut, {name}", as_published[name], lambda facts: facts.get(name, {}).get(key),
+        panel=f"{title}, cut", group=name,
+    )  # fmt: skip
 
 
 ONE_PLANE = "the drive has one plane, so nothing works beside it and there is no place to choose."
