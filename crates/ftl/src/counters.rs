@@ -3,7 +3,7 @@
 use crate::op::Cause;
 
 /// Operations decided since the counters were last reset (after preloading).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Pages programmed, by [`Cause`].
     pub programs: [u64; Cause::COUNT],

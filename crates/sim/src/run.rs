@@ -11,7 +11,7 @@ use crate::config::{PartialWrite, Preload};
 use crate::engine::{Controller, Engine, EngineCounts, Workload};
 use crate::error::{ConfigError, SimError};
 use crate::metrics::Metrics;
-use crate::metrics::Tally;
+use crate::metrics::PeriodResponse;
 use crate::replication_time::{PhaseTime, phase_time};
 use crate::resolve::Resolved;
 use crate::result::RunResult;
@@ -115,12 +115,13 @@ impl Controller for Ftl {
 }
 
 /// What happened in one period; counts are of that period alone.
-#[derive(Debug, Clone)]
+/// `Copy`, so that nobody makes it hold more than numbers: a year has many seconds.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct PeriodRow {
     pub(crate) start_ns: i64,
     pub(crate) end_ns: i64,
-    pub(crate) reads: Tally,
-    pub(crate) writes: Tally,
+    pub(crate) reads: PeriodResponse,
+    pub(crate) writes: PeriodResponse,
     pub(crate) engine: EngineCounts,
     pub(crate) ftl: Counters,
     pub(crate) phase: PhaseTime,
@@ -286,7 +287,7 @@ impl<'a> Replay<'a> {
         if replicate {
             self.engine.end_period(|ops| phase = phase_time(ops, device))?;
         }
-        let (engine, ftl) = (self.engine.counts, self.engine.controller.counters().clone());
+        let (engine, ftl) = (self.engine.counts, *self.engine.controller.counters());
         let row = PeriodRow {
             start_ns: self.periods.last().map_or(0, |row| row.end_ns),
             end_ns,
@@ -413,7 +414,7 @@ impl<'a> Loader<'a> {
         let window = self.resolved.device.geometry.pages();
         let mut before: Option<f64> = None;
         for _ in 0..20 {
-            let counted = self.ftl.counters().clone();
+            let counted = *self.ftl.counters();
             for _ in 0..window {
                 let lpn = rng.below(trace.footprint_pages());
                 let loads = LoadView::new(&self.chip, &self.chip);

@@ -196,7 +196,7 @@ fn compare_period(driver: &mut Driver, options: &Options, period: u32, reads: &[
         model.adjust();
     }
     model.replicate();
-    let before = driver.ftl.counters().clone();
+    let before = *driver.ftl.counters();
     driver.end_period().unwrap();
     let did = driver.ftl.counters().since(&before);
     assert_eq!((did.replicas_made, did.replicas_dropped), (model.copies, model.drops));

@@ -54,7 +54,7 @@ fn a_page_avoids_the_channels_that_hold_its_content_and_its_twins_hold_the_same(
                 Step::Write { lpn, content, partial } => {
                     let full = (0..driver.ftl.blocks.geometry.planes())
                         .any(|plane| !driver.ftl.blocks.has_room(plane));
-                    let before = driver.ftl.counters().clone();
+                    let before = *driver.ftl.counters();
                     let (ppn, _) = driver.write(lpn, content, partial).unwrap().program.unwrap();
                     let chosen = channel(&driver, ppn);
                     let held = (0..channels).filter(|&at| reference.holds(content, at)).count() as u32;

@@ -236,7 +236,7 @@ fn the_same_seed_gives_the_same_operations() {
                 driver.shake_loads(&mut workload.rng);
                 driver.idle(Some(&mut workload.rng)).unwrap();
             }
-            (driver.ops, driver.ftl.counters().clone(), driver.ftl.wear())
+            (driver.ops, *driver.ftl.counters(), driver.ftl.wear())
         };
         assert!(run() == run());
     });

@@ -27,7 +27,7 @@ fn measured((victim, choices): (VictimPolicy, u32), logical_pages: u32) -> f64 {
     };
     (0..logical_pages).for_each(|lpn| write(&mut ftl, lpn));
     (0..8 * logical_pages).for_each(|_| write(&mut ftl, rng.below(logical_pages)));
-    let before = ftl.counters().clone();
+    let before = *ftl.counters();
     (0..8 * logical_pages).for_each(|_| write(&mut ftl, rng.below(logical_pages)));
     ftl.counters().since(&before).write_amplification().unwrap()
 }

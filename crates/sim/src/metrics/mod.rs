@@ -4,7 +4,7 @@ mod queues;
 mod response;
 
 pub(crate) use queues::{Bin, QueueSeries};
-pub(crate) use response::{Response, Tally};
+pub(crate) use response::{PeriodResponse, Response, Tally};
 
 use crate::engine::{Observer, Split};
 

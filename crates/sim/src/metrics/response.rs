@@ -27,6 +27,26 @@ pub(crate) struct Tally {
     pub(crate) controller_ns: u128,
 }
 
+/// Response times of one period: without the histogram, for a trace may have a great many periods.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PeriodResponse {
+    count: u64,
+    sum_ns: u128,
+    pub(crate) p99_ns: Option<u64>,
+}
+
+impl PeriodResponse {
+    /// Mean, where anything was measured.
+    pub(crate) fn mean_ns(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
+    }
+
+    /// Mean of these requests and others together.
+    pub(crate) fn mean_with_ns(&self, other: &Self) -> Option<f64> {
+        Self { count: self.count + other.count, sum_ns: self.sum_ns + other.sum_ns, p99_ns: None }.mean_ns()
+    }
+}
+
 impl Tally {
     fn new() -> Self {
         let mut histogram = Histogram::new_from(
@@ -106,10 +126,14 @@ impl Response {
     }
 
     /// Ends the period: what was measured in it.
-    pub(crate) fn end_period(&mut self) -> Tally {
-        let period = std::mem::replace(&mut self.period, Tally::new());
-        self.whole.add(&period);
-        period
+    pub(crate) fn end_period(&mut self) -> PeriodResponse {
+        let Tally { count, sum_ns, .. } = self.period;
+        let ended = PeriodResponse { count, sum_ns, p99_ns: self.period.percentile_ns(99.0) };
+        if count > 0 {
+            self.whole.add(&self.period);
+            self.period = Tally::new();
+        }
+        ended
     }
 
     /// The whole run, up to the last period that was ended.

@@ -7,7 +7,6 @@ use flashtwin_ftl::Cause;
 
 use super::summary::plane_redundancy;
 use crate::error::SimError;
-use crate::metrics::Tally;
 use crate::run::{Finished, PeriodRow};
 
 type Table = Result<RecordBatch, SimError>;
@@ -49,12 +48,6 @@ fn f64s(values: impl IntoIterator<Item = Option<f64>>) -> ArrayRef {
     Arc::new(values.into_iter().collect::<Float64Array>())
 }
 
-fn both(row: &PeriodRow) -> Tally {
-    let mut all = row.reads.clone();
-    all.add(&row.writes);
-    all
-}
-
 fn periods(rows: &[PeriodRow]) -> Table {
     let count = |of: fn(&PeriodRow) -> u64| u64s(rows.iter().map(of));
     let percentile = |of: fn(&PeriodRow) -> Option<u64>| -> ArrayRef {
@@ -68,9 +61,9 @@ fn periods(rows: &[PeriodRow]) -> Table {
         ("writes", count(|row| row.engine.requests[1])),
         ("read_mean_ns", f64s(rows.iter().map(|row| row.reads.mean_ns()))),
         ("write_mean_ns", f64s(rows.iter().map(|row| row.writes.mean_ns()))),
-        ("all_mean_ns", f64s(rows.iter().map(|row| both(row).mean_ns()))),
-        ("read_p99_ns", percentile(|row| row.reads.percentile_ns(99.0))),
-        ("write_p99_ns", percentile(|row| row.writes.percentile_ns(99.0))),
+        ("all_mean_ns", f64s(rows.iter().map(|row| row.reads.mean_with_ns(&row.writes)))),
+        ("read_p99_ns", percentile(|row| row.reads.p99_ns)),
+        ("write_p99_ns", percentile(|row| row.writes.p99_ns)),
         ("page_reads", count(|row| row.engine.page_ops[0])),
         ("page_writes", count(|row| row.engine.page_ops[1])),
         ("buffer_reads", count(|row| row.engine.buffer_reads)),
