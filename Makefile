@@ -63,11 +63,11 @@ demo: build ## study the real trace that comes with flashtwin; writes demo-out/r
 
 test: build $(VENV)/.dev ## all tests that take seconds, Rust and Python
 	cargo test --locked --quiet --workspace --exclude flashtwin-python
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto --dist loadfile
 
 test-slow: build $(VENV)/.dev ## the tests that take minutes as well
 	cargo test --locked --quiet --workspace --exclude flashtwin-python -- --include-ignored
-	$(BIN)/python -m pytest -q -m 'slow or not slow'
+	$(BIN)/python -m pytest -q -n auto --dist loadfile -m 'slow or not slow'
 
 bench: build ## what is fast, and how we know
 	cargo bench --locked -p flashtwin-trace --bench ingest
