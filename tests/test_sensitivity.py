@@ -118,7 +118,7 @@ def test_a_variant_is_another_choice_than_the_presets() -> None:
                 assert ft.system(system).config[part][field] != value, f"{system}: {one.label}"
 
 
-def test_the_choices_of_several_papers_stand_in_front(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_choices_of_several_papers_stand_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patch_recipes(monkeypatch, tmp_path)
     how = How(scale=0.02, period_s=0.02, workloads=("web", "home3"))
     chosen = [one for name in ("ca-ssd", "ds-ftl") for one in choose(name, ["sensitivity"])]

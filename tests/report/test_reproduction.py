@@ -82,6 +82,22 @@ def test_the_page_holds_every_item(folder: Path) -> None:
     ]  # fmt: skip
 
 
+def test_logarithmic_axes_are_labelled_with_numbers(folder: Path) -> None:
+    results = json.loads((folder / "reproduction.json").read_text())
+    wide = {
+        **LINES,
+        "x_log": True,
+        "y_log": False,
+        "series": [{"name": "x", "x": [1.0, 100.0, 5000.0], "y": [1.0, 2.0, 3.0]}],
+    }
+    results["papers"][0]["items"] = [item("one", "agrees", {"panels": [wide]})]
+    (folder / "reproduction.json").write_text(json.dumps(results))
+    report.build(folder)
+    labels = re.findall(r">([^<>]+)</text>", (folder / "charts" / "rr-ssd-one.svg").read_text())
+    assert {"1", "100", "1 K"} <= set(labels)
+    assert not any("$" in label for label in labels)
+
+
 def test_the_same_results_give_the_same_page(folder: Path, tmp_path: Path) -> None:
     first = report.build(folder).read_bytes()
     assert report.build(folder, out=tmp_path / "again").read_bytes() == first

@@ -65,7 +65,7 @@ def cuts(
                why=none if name in facts and facts[name][key] is None else "")
         for name in NAMES
     ]  # fmt: skip
-    return claims, (what, column(facts, NAMES, key), [as_published[name] for name in NAMES])
+    return claims, (what.removeprefix("pages "), column(facts, NAMES, key), [as_published[name] for name in NAMES])
 
 
 def all_cuts(facts: Mapping[str, Facts]) -> tuple[list[Claim], list[Series]]:

@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
+from .. import axes as scales
 from .. import style
 from .base import Cell, Data, Drawing
 
@@ -96,7 +97,7 @@ def _lines(axes: Axes, panel: Panel, colours: Mapping[str, str]) -> None:
     for point in panel["published"]:
         axes.plot([point["x"]], [point["y"]], color=style.INK, **MARK)
     if panel["x_log"]:
-        axes.set_xscale("log")
+        scales.log_counts(axes)
     elif all(float(x).is_integer() for one in panel["series"] for x in one["x"]):
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
     if panel["y_log"] and any((y or 0) > 0 for one in panel["series"] for y in one["y"]):
