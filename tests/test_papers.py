@@ -11,9 +11,10 @@ import pytest
 
 import flashtwin as ft
 from flashtwin.cli import run as cli_run
-from flashtwin.papers import bench, choose, ds_ftl, explanations, papers, running, sources
+from flashtwin.papers import bench, choose, explanations, papers, running, sources
 from flashtwin.papers.ca_ssd import drive_items
 from flashtwin.papers.claims import Claim, Verdict, judge, number, orders
+from flashtwin.papers.ds_ftl import load_item
 from flashtwin.papers.model import Paper, Workload
 from flashtwin.papers.running import How
 from flashtwin.papers.search import CLOSE, rate_for
@@ -458,19 +459,19 @@ def test_what_ca_ssd_published_of_its_traditional_drive_is_of_one_piece() -> Non
 def test_the_rate_of_ds_ftl_is_one_at_which_all_drives_keep_up() -> None:
     """Reads gain 35 % at 2000 and at 4000 times the clock, but one drive in eight does not keep up at the latter."""
     gains = {1.0: 0.0, 10.0: 1.0, 100.0: 5.0, 1000.0: 20.0, 2000.0: 34.0, 4000.0: 35.3, 8000.0: 60.0}
-    keys = (*ds_ftl.LOAD_KEYS, *ds_ftl.MERGING)
+    keys = (*load_item.LOAD_KEYS, *load_item.MERGING)
     facts = {
         name: {
             f"{speed:g}": {"keeps_up": speed < 4000 or (name != "home1" and speed == 4000), **dict.fromkeys(keys, gain)}
             for speed, gain in gains.items()
         }
-        for name in ds_ftl.NAMES
+        for name in load_item.NAMES
     }
-    found = ds_ftl.judge_load(facts)
+    found = load_item.judge_load(facts)
     assert {claim.measured for claim in found.claims} == {34.0}
     assert "2000 times" in found.notes[0]
     assert [row[1] for row in found.tables[0]["rows"]][-3:] == ["8 of 8", "7 of 8", "0 of 8"]
-    assert {claim.measured for claim in ds_ftl.judge_load({"home1": facts["home1"]}).claims} == {None}
+    assert {claim.measured for claim in load_item.judge_load({"home1": facts["home1"]}).claims} == {None}
 
 
 def test_choices_are_made_at_the_rate_of_table_4(made: Path) -> None:

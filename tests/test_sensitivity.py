@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import flashtwin as ft
-from flashtwin.papers import choose, ds_ftl, papers, running, sensitivity
+from flashtwin.papers import choose, papers, running, sensitivity
 from flashtwin.papers.claims import number
+from flashtwin.papers.ds_ftl import common
 from flashtwin.papers.running import How
 from flashtwin.papers.sensitivity import AS_DECIDED, CHOICES, Headline, Move, Sensitivity, move
 
@@ -105,7 +106,7 @@ def test_a_variant_is_another_choice_than_the_presets() -> None:
     systems = {
         "rr-ssd": ("ca-ssd", "rr-ssd", "oracle"),
         "ca-ssd": ("conventional", "ca-ssd-inverted"),
-        "ds-ftl": ds_ftl.SCHEMES,
+        "ds-ftl": common.SCHEMES,
     }
     for name, paper in papers().items():
         assert (paper.sensitivity is not None) == (name in systems)

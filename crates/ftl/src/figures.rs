@@ -61,8 +61,8 @@ impl Ftl {
             Map::Page(map) => TableSizes {
                 mapped_lpns: map.mapped(),
                 page_table_bytes: blocks + map.bytes(),
-                twin_lists: self.spreader.as_ref().map_or(0, |s| s.twin_lists_and_pages().0),
-                twin_pages: self.spreader.as_ref().map_or(0, |s| s.twin_lists_and_pages().1),
+                twin_lists: self.spreader.as_ref().map_or(0, |s| s.twin_lists()),
+                twin_pages: self.spreader.as_ref().map_or(0, |s| s.twin_pages()),
                 filter_bytes: self.spreader.as_ref().map_or(0, |s| s.filter_bytes()),
                 content_table_bytes: self.spreader.as_ref().map_or(0, |s| s.bytes()),
                 ..TableSizes::default()

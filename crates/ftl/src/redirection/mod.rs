@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use crate::blocks::is_page;
 use crate::error::FtlError;
 use crate::ftl::Ftl;
-
 use crate::op::{LoadView, ReadTarget};
 
 /// Chooses where a read is served, when it arrives.

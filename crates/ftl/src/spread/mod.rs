@@ -246,9 +246,14 @@ impl Spreader {
         self.twins.serial(&self.pages[lpn as usize])
     }
 
-    /// Lists of twins, and pages in them.
-    pub(crate) fn twin_lists_and_pages(&self) -> (u64, u64) {
-        (self.twins.sets(), self.twins.pages())
+    /// Lists of twins.
+    pub(crate) fn twin_lists(&self) -> u64 {
+        self.twins.sets()
+    }
+
+    /// Pages in lists of twins.
+    pub(crate) fn twin_pages(&self) -> u64 {
+        self.twins.pages()
     }
 
     /// The channel of a page.

@@ -38,13 +38,17 @@ pub(crate) struct PeriodResponse {
 impl PeriodResponse {
     /// Mean, where anything was measured.
     pub(crate) fn mean_ns(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
+        mean(self.sum_ns, self.count)
     }
 
     /// Mean of these requests and others together.
     pub(crate) fn mean_with_ns(&self, other: &Self) -> Option<f64> {
-        Self { count: self.count + other.count, sum_ns: self.sum_ns + other.sum_ns, p99_ns: None }.mean_ns()
+        mean(self.sum_ns + other.sum_ns, self.count + other.count)
     }
+}
+
+fn mean(sum_ns: u128, count: u64) -> Option<f64> {
+    (count > 0).then(|| sum_ns as f64 / count as f64)
 }
 
 impl Tally {
@@ -70,7 +74,7 @@ impl Tally {
 
     /// Mean, where anything was measured.
     pub(crate) fn mean_ns(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
+        mean(self.sum_ns, self.count)
     }
 
     /// Standard deviation of the population.

@@ -66,17 +66,3 @@ def cuts(
         for name in NAMES
     ]  # fmt: skip
     return claims, (what.removeprefix("pages "), column(facts, NAMES, key), [as_published[name] for name in NAMES])
-
-
-def all_cuts(facts: Mapping[str, Facts]) -> tuple[list[Claim], list[Series]]:
-    """Claims and bars of everything that Fig. 7 shows."""
-    claims: list[Claim] = []
-    series: list[Series] = []
-    for key, what, as_published in (
-        ("response", "mean response time", published.RESPONSE), ("writes", "pages written", published.WRITES),
-        ("gc", "pages written by collection", published.GC_WRITES), ("erases", "erases", published.ERASES),
-    ):  # fmt: skip
-        more, bar = cuts(facts, key, what, as_published, "the traditional SSD collected nothing")
-        claims += more
-        series.append(bar)
-    return claims, series

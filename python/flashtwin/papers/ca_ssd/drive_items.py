@@ -18,15 +18,16 @@ from flashtwin.papers.ca_ssd.common import (
     ALL,
     CA_SSD,
     NAMES,
+    PAGE_BYTES,
     PAGES_A_BLOCK,
     TRADITIONAL,
-    all_cuts,
     compared,
+    cuts,
     device,
     victims,
 )
-from flashtwin.papers.claims import number
-from flashtwin.papers.model import Facts, Item, Outcome, bars, chart
+from flashtwin.papers.claims import Claim, number
+from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart
 from flashtwin.papers.text import percent
 from flashtwin.presets import Value
 
@@ -67,7 +68,7 @@ def measure_begins_full(stand: Stand) -> Facts:
     blocks = _blocks_for(stand, traditional_wa(stand.name))
     before = _run(stand, TRADITIONAL, blocks, FULL)
     found: Facts = {
-        "gigabytes": blocks * PAGES_A_BLOCK * 4096 / 2**30 / stand.source.scale,
+        "gigabytes": blocks * PAGES_A_BLOCK * PAGE_BYTES / 2**30 / stand.source.scale,
         "wa": before.get("write_amplification"),
         "victims": victims(before),
         "by_speed": {
@@ -85,9 +86,23 @@ def measure_begins_full(stand: Stand) -> Facts:
     return found
 
 
+def _all_cuts(facts: Mapping[str, Facts]) -> tuple[list[Claim], list[Series]]:
+    """Claims and bars of everything that Fig. 7 shows."""
+    claims: list[Claim] = []
+    series: list[Series] = []
+    for key, what, as_published in (
+        ("response", "mean response time", published.RESPONSE), ("writes", "pages written", published.WRITES),
+        ("gc", "pages written by collection", published.GC_WRITES), ("erases", "erases", published.ERASES),
+    ):  # fmt: skip
+        more, bar = cuts(facts, key, what, as_published, "the traditional SSD collected nothing")
+        claims += more
+        series.append(bar)
+    return claims, series
+
+
 def judge_begins_full(facts: Mapping[str, Facts]) -> Outcome:
     """Response, writes, writes by collection, erases, and victims of `web`; CA-SSD begins empty."""
-    claims, series = all_cuts({name: found[EMPTY] for name, found in facts.items()})
+    claims, series = _all_cuts({name: found[EMPTY] for name, found in facts.items()})
     web = facts.get("web")
     for name, value, measured in (
         (TRADITIONAL, published.VICTIMS_WEB[0], web["victims"] if web else None),

@@ -9,6 +9,7 @@ from flashtwin.papers.claims import Claim
 from flashtwin.papers.model import Facts, mean
 from flashtwin.papers.rr_ssd import published
 from flashtwin.papers.search import Found
+from flashtwin.papers.text import column
 from flashtwin.presets import Value
 
 READ, ALL = "response.read.mean_ns", "response.all.mean_ns"
@@ -44,4 +45,4 @@ def means(subject: str, quantity: str, value: float, facts: Mapping[str, Facts],
 
 def by_workload(facts: Mapping[str, Facts], key: str) -> list[float | None]:
     """A figure of every workload of the paper, in its order."""
-    return [facts.get(name, {}).get(key) for name in published.WORKLOADS]
+    return column(facts, published.WORKLOADS, key)

@@ -1,0 +1,27 @@
+"""What the items of the DS-FTL paper share: its four schemes on its device."""
+
+from __future__ import annotations
+
+from flashtwin.papers.bench import Run, Stand
+from flashtwin.presets import Value
+
+SCHEMES = ("static", "dynamic", "hipa", "ds-ftl")
+#: Blocks of a plane of the paper's device (Table 2), and the fewest that a small drive has.
+BLOCKS, BLOCKS_MIN = 2048, 32
+
+
+def runs_at(stand: Stand, *names: str, speed: float = 1.0, **more: Value) -> dict[str, Run]:
+    """Schemes on the paper's device, as much smaller as the workload."""
+    sets: dict[str, Value] = {
+        "device": "ds-ftl",
+        "blocks_per_plane": max(BLOCKS_MIN, round(BLOCKS * stand.source.scale)),
+        "replay.speed": speed,
+        **more,
+    }
+    return stand.runs({name: stand.system(name, **sets) for name in names})
+
+
+def percent_of(run: Run, path: str) -> float | None:
+    """A share of the summary in percent."""
+    share = run.get(path)
+    return None if share is None else 100.0 * share
