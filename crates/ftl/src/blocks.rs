@@ -2,8 +2,8 @@
 
 use flashtwin_nand::{Geometry, NO_PPN, Ppn};
 
+use crate::huge_slice::HugeSlice;
 use crate::prefetch::prefetch;
-use crate::table::Table;
 use crate::victim::VictimSelection;
 use crate::wear::{FreeBlocks, Levelling, WearConfig, WearPolicy};
 
@@ -117,7 +117,7 @@ impl Word {
 
 /// Every block's counts; indexed by [`Geometry::block_index`].
 pub struct BlockTable {
-    words: Table<u64>,
+    words: HugeSlice<u64>,
 }
 
 impl BlockTable {
@@ -174,7 +174,7 @@ pub(crate) struct Blocks {
     pub(crate) geometry: Geometry,
     pub(crate) table: BlockTable,
     /// Owner of each page plus one (an LPN, a VPN or a content, by the mapping form); 0: not valid.
-    owner: Table<u32>,
+    owner: HugeSlice<u32>,
     planes: Vec<Plane>,
     /// The open block of each stream of each plane; a power of two of places a plane.
     active: Vec<u32>,
@@ -210,8 +210,8 @@ impl Blocks {
             .collect();
         let active_shift = streams.next_power_of_two().ilog2();
         Self {
-            table: BlockTable { words: Table::zeroed(geometry.block_index_len()) },
-            owner: Table::zeroed(geometry.page_index_len()),
+            table: BlockTable { words: HugeSlice::zeroed(geometry.block_index_len()) },
+            owner: HugeSlice::zeroed(geometry.page_index_len()),
             planes,
             active: vec![NO_BLOCK; (geometry.planes() as usize) << active_shift],
             active_shift,

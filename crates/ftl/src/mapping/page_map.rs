@@ -3,8 +3,8 @@
 use flashtwin_nand::{NO_PPN, Ppn};
 
 use super::NO_CONTENT;
+use crate::huge_slice::HugeSlice;
 use crate::prefetch::prefetch;
-use crate::table::Table;
 
 #[derive(Clone, Copy)]
 struct Page {
@@ -14,7 +14,7 @@ struct Page {
 
 /// One physical page a logical page, beside what it holds where that is known. 8 bytes each.
 pub(crate) struct PageMap {
-    pages: Table<Page>,
+    pages: HugeSlice<Page>,
     contents: u32,
     mapped: u64,
 }
@@ -22,7 +22,7 @@ pub(crate) struct PageMap {
 impl PageMap {
     pub(crate) fn new(footprint_pages: u32, contents: u32) -> Self {
         Self {
-            pages: Table::filled(Page { ppn: NO_PPN, held: NO_CONTENT }, footprint_pages as usize),
+            pages: HugeSlice::filled(Page { ppn: NO_PPN, held: NO_CONTENT }, footprint_pages as usize),
             contents,
             mapped: 0,
         }

@@ -8,8 +8,8 @@
 //! All contents of a trace are known beforehand, and with them the words in which one can ever be taken for others.
 //! Where there are none, as in a device that is large for what it holds, nobody need look at the bits.
 
+use crate::huge_slice::HugeSlice;
 use crate::prefetch::prefetch;
-use crate::table::Table;
 
 /// Bits of a word.
 const WORD: u64 = 64;
@@ -21,7 +21,7 @@ const POSITIONS: u32 = 10;
 /// All filters have the same size and the same hashes, so that the words of all channels at one
 /// place can lie side by side: one cache line answers for eight channels.
 pub(super) struct Bloom {
-    bits: Table<u64>,
+    bits: HugeSlice<u64>,
     /// Words from one place to the next: the channels, rounded up to a power of two.
     stride: usize,
     channels: u32,
@@ -42,7 +42,7 @@ impl Bloom {
     pub(super) fn new(channels: u32, bits: u64, hashes: u32) -> Self {
         let stride = (channels as usize).next_power_of_two();
         let words = bits.div_ceil(WORD).max(1);
-        Self { bits: Table::zeroed(words as usize * stride), stride, channels, words, hashes }
+        Self { bits: HugeSlice::zeroed(words as usize * stride), stride, channels, words, hashes }
     }
 
     /// Bits of one filter.

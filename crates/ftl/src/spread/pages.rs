@@ -1,7 +1,7 @@
 //! What spreading keeps of each logical page.
 
+use crate::huge_slice::HugeSlice;
 use crate::prefetch::prefetch;
-use crate::table::Table;
 
 /// One logical page: its neighbours among those of the same content and channel ([`super::residents`]), and
 /// its place among its twins ([`super::twins`]). Together, as whoever looks at the one soon looks at
@@ -30,11 +30,11 @@ impl Page {
 pub(super) const NO_SET: u32 = u32::MAX;
 
 /// All of them, by number. 16 bytes each.
-pub(super) type Pages = Table<Page>;
+pub(super) type Pages = HugeSlice<Page>;
 
 /// Pages that hold nothing yet.
 pub(super) fn fresh(footprint_pages: u32) -> Pages {
-    Table::filled(Page { before: 0, after: 0, set: NO_SET, at: 0 }, footprint_pages as usize)
+    HugeSlice::filled(Page { before: 0, after: 0, set: NO_SET, at: 0 }, footprint_pages as usize)
 }
 
 /// Asks for a page and those that it names.

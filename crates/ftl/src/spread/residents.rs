@@ -1,8 +1,8 @@
 //! Which logical pages hold which content, channel by channel.
 
 use super::pages::Page;
+use crate::huge_slice::HugeSlice;
 use crate::prefetch::prefetch;
-use crate::table::Table;
 
 /// Of a word: whether the channel's filter has an entry of the content. The rest is the head of the list.
 const ENTERED: u32 = 1 << 31;
@@ -14,7 +14,7 @@ const ENTERED: u32 = 1 << 31;
 /// compares contents by their numbers. Beside each head lies what the filters keep of the content
 /// ([`super::filters`]): all channels of a content are then in one cache line, if there are no more than 16.
 pub(super) struct Residents {
-    words: Table<u32>,
+    words: HugeSlice<u32>,
     channels: usize,
     /// Words from one content to the next are 2 to this power.
     shift: u32,
@@ -27,7 +27,7 @@ impl Residents {
             "a page number takes 31 bits: {footprint_pages} pages are too many"
         );
         let shift = channels.next_power_of_two().ilog2();
-        Self { words: Table::zeroed((contents as usize) << shift), channels: channels as usize, shift }
+        Self { words: HugeSlice::zeroed((contents as usize) << shift), channels: channels as usize, shift }
     }
 
     #[inline]

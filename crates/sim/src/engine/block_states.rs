@@ -1,12 +1,12 @@
 //! What is under way on each block: reads that an erase must wait for, erases that were
 //! decided but not carried out, and which of its lives the flash is in.
 
-use flashtwin_ftl::Table;
+use flashtwin_ftl::HugeSlice;
 
 /// Packed in a word of zeroed memory a block: pending reads in the lowest bits, then pending
 /// erases, then erases carried out (which may wrap: only equality matters).
 pub(crate) struct BlockStates {
-    words: Table<u64>,
+    words: HugeSlice<u64>,
 }
 
 const READS: u64 = (1 << 24) - 1;
@@ -17,7 +17,7 @@ const LIVES: u32 = (1 << 20) - 1;
 
 impl BlockStates {
     pub(crate) fn new(blocks: usize) -> Self {
-        Self { words: Table::zeroed(blocks) }
+        Self { words: HugeSlice::zeroed(blocks) }
     }
 
     #[inline]

@@ -1,4 +1,4 @@
-//! Tables that are looked at all over: on huge pages where the system has them.
+//! Slices for tables that are looked at all over: on huge pages where the system has them.
 //!
 //! Most of what a replay waits for is memory, and with pages of 4 KB a good part of that is finding out where the
 //! memory is (misses of the TLB). The standard allocator neither aligns large blocks to huge pages nor asks for them.
@@ -15,25 +15,23 @@ const LINE: usize = 64;
 /// # Safety
 /// All bytes zero must be a value of the type.
 pub unsafe trait Zero: Copy {}
-// SAFETY: integers are 0 then, and arrays of them arrays of 0.
+// SAFETY: it is 0 then.
 unsafe impl Zero for u32 {}
 // SAFETY: likewise.
 unsafe impl Zero for u64 {}
-// SAFETY: likewise.
-unsafe impl<const N: usize> Zero for [u32; N] {}
 
 /// A slice of fixed length that begins with a cache line.
-pub struct Table<T> {
+pub struct HugeSlice<T> {
     items: NonNull<T>,
     len: usize,
 }
 
-// SAFETY: a table owns its items as a boxed slice does.
-unsafe impl<T: Send> Send for Table<T> {}
+// SAFETY: it owns its items as a boxed slice does.
+unsafe impl<T: Send> Send for HugeSlice<T> {}
 // SAFETY: likewise.
-unsafe impl<T: Sync> Sync for Table<T> {}
+unsafe impl<T: Sync> Sync for HugeSlice<T> {}
 
-impl<T> Table<T> {
+impl<T> HugeSlice<T> {
     fn layout(len: usize) -> Option<Layout> {
         Layout::array::<T>(len).and_then(|layout| layout.align_to(LINE)).ok()
     }
@@ -53,14 +51,14 @@ impl<T> Table<T> {
     }
 }
 
-impl<T: Zero> Table<T> {
+impl<T: Zero> HugeSlice<T> {
     /// So many zeros. Of a large table, what is never written takes no memory.
     pub fn zeroed(len: usize) -> Self {
         Self { items: Self::memory(len), len }
     }
 }
 
-impl<T: Copy> Table<T> {
+impl<T: Copy> HugeSlice<T> {
     /// The same item so many times.
     pub fn filled(item: T, len: usize) -> Self {
         let items = Self::memory(len);
@@ -72,7 +70,7 @@ impl<T: Copy> Table<T> {
     }
 }
 
-impl<T> Drop for Table<T> {
+impl<T> Drop for HugeSlice<T> {
     fn drop(&mut self) {
         // Items are plain values: nothing but their memory is to be given back.
         let Some(layout) = Self::layout(self.len).filter(|layout| layout.size() > 0) else { return };
@@ -86,7 +84,7 @@ impl<T> Drop for Table<T> {
     }
 }
 
-impl<T> Deref for Table<T> {
+impl<T> Deref for HugeSlice<T> {
     type Target = [T];
 
     #[inline]
@@ -96,7 +94,7 @@ impl<T> Deref for Table<T> {
     }
 }
 
-impl<T> DerefMut for Table<T> {
+impl<T> DerefMut for HugeSlice<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as above.
@@ -168,17 +166,17 @@ mod pages {
 
 #[cfg(test)]
 mod tests {
-    use super::Table;
+    use super::HugeSlice;
 
     #[test]
     fn a_table_is_zeros_on_whole_lines_and_keeps_what_is_written() {
         for len in [0, 1, 17, 5_000, 300_000, 1_000_003] {
-            let mut table = Table::<u64>::zeroed(len);
+            let mut table = HugeSlice::<u64>::zeroed(len);
             assert_eq!((table.len(), table.as_ptr() as usize % 64), (len, if len > 0 { 0 } else { 8 }));
             assert!(table.iter().all(|&item| item == 0));
             table.iter_mut().zip(1..).for_each(|(item, number)| *item = number);
             assert!(table.iter().copied().eq(1..=len as u64));
-            let filled = Table::filled([7u32, 9], len);
+            let filled = HugeSlice::filled([7u32, 9], len);
             assert!(filled.len() == len && filled.iter().all(|&item| item == [7, 9]));
         }
     }
