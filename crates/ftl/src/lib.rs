@@ -16,6 +16,7 @@ mod error;
 mod figures;
 mod ftl;
 mod gc;
+mod host;
 mod huge_slice;
 mod jobs;
 mod mapping;
@@ -40,7 +41,8 @@ pub use config::{
 pub use counters::{Counters, MappingCounts, TableSizes};
 pub use error::FtlError;
 pub use figures::{PartitionSize, PlaneContents};
-pub use ftl::{Ftl, Host, Peak};
+pub use ftl::{Ftl, Peak};
+pub use host::Host;
 pub use huge_slice::{HugeSlice, Zero};
 pub use mapping::{CacheBytes, Lookup, NO_VPN, PagingSizes};
 pub use op::{Cause, FlashOp, LoadView, NO_JOB, OpKind, ReadOutcome, ReadTarget, WriteOutcome};

@@ -134,8 +134,4 @@ pub enum ReadOutcome {
 pub struct WriteOutcome {
     /// The page to program and why, or `None` where the content is on flash already.
     pub program: Option<(Ppn, Cause)>,
-    /// The page to read before, where the write covers only part of it.
-    pub read_first: Option<ReadTarget>,
-    /// Whether the page was fingerprinted.
-    pub hashed: bool,
 }

@@ -94,7 +94,7 @@ impl Ftl {
             return Ok(None);
         }
         if let Some(checker) = &self.checker {
-            checker.read(lpn, target.ppn)?;
+            checker.host_read(lpn, target.ppn)?;
         }
         Ok(Some((target, self.data_name(lpn, target.ppn))))
     }

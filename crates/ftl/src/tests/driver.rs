@@ -4,6 +4,7 @@ use flashtwin_nand::Geometry;
 
 use crate::allocation::{AllocationPolicy, Order};
 use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm};
+use crate::ftl::Map;
 use crate::partition::PartitionPolicy;
 use crate::redirection::RedirectionPolicy;
 use crate::replication::degree::DegreePolicy;
@@ -230,6 +231,9 @@ pub(super) struct Driver {
     /// Jobs of operations that are ordered and not yet done, in order, up to how many of `ops`.
     jobs: Vec<u32>,
     looked_at: usize,
+    /// Of a run of writes that share a sample: how many are to come, and whether they are
+    /// fingerprinted; unknown before the sample is written.
+    run: (u32, Option<bool>),
 }
 
 impl Driver {
@@ -255,6 +259,7 @@ impl Driver {
             },
             jobs: Vec::new(),
             looked_at: 0,
+            run: (0, None),
         }
     }
 
@@ -284,11 +289,28 @@ impl Driver {
         }
     }
 
+    /// The next writes share a sample, which is the first of them.
+    pub(super) fn begin_run(&mut self, writes: u32) {
+        self.run = (writes, None);
+    }
+
+    /// Whether the next write is fingerprinted.
+    pub(super) fn fingerprints(&self) -> bool {
+        !matches!(self.ftl.map, Map::Page(_)) && (self.run.0 == 0 || self.run.1.unwrap_or(true))
+    }
+
     pub(super) fn write(&mut self, lpn: u32, content: u32, partial: bool) -> Result<WriteOutcome, FtlError> {
         let loads = LoadView::new(&self.chip, &self.unit);
         let page = Host { lpn, address: u64::from(lpn) * 3 / 2, content };
-        let outcome = self.ftl.write(page, partial, &loads, &mut self.ops)?;
+        let fingerprinted = self.fingerprints();
+        self.ftl.prepare_write(lpn, partial, &loads)?;
         self.ftl.take_lookups(&mut self.lookups);
+        let outcome = self.ftl.write(page, fingerprinted, &loads, &mut self.ops)?;
+        self.ftl.take_lookups(&mut self.lookups);
+        if self.run.0 > 0 {
+            self.run.0 -= 1;
+            self.run.1.get_or_insert(outcome.program.is_none());
+        }
         Ok(outcome)
     }
 

@@ -192,7 +192,7 @@ fn run_with(bug: Bug, options: &Options) -> (bool, bool) {
         (0..options.steps).try_for_each(|step| {
             if options.config.dedup.sampling_pages > 1 {
                 if step % 5 == 0 {
-                    driver.ftl.begin_run(&[], 4);
+                    driver.begin_run(4);
                 }
                 if step % 20 == 0 {
                     driver.idle(Some(&mut workload.rng))?;
