@@ -67,7 +67,8 @@ pub enum WriteCompletes {
     Programmed,
     /// When the page is in the chip's register (SSDsim's way).
     Transferred,
-    /// When the controller has it: power-protected DRAM without a limit.
+    /// When the controller has it: power-protected DRAM without a limit. Nobody waits for a hash or for the
+    /// old page of a partial write then.
     Buffered,
 }
 

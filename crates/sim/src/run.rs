@@ -2,7 +2,7 @@
 
 use flashtwin_ftl::{
     Counters, FlashOp, Ftl, FtlError, Host, LoadView, NO_JOB, OpKind, PartitionPolicy, PlaneContents,
-    ReadTarget, Rng,
+    ReadTarget, ReplicationPolicy, Rng,
 };
 use flashtwin_nand::{FlashArray, Ppn};
 use flashtwin_trace::{NO_CONTENT, PageTrace};
@@ -51,14 +51,29 @@ impl Controller for Ftl {
         Ftl::locate_among(self, lpn, loads, there)
     }
     #[inline]
+    fn arrived(&mut self, lpn: u32) {
+        Ftl::arrived(self, lpn);
+    }
+    fn prepare_write(
+        &mut self,
+        lpn: u32,
+        partial: bool,
+        loads: &LoadView<'_>,
+    ) -> Result<Option<ReadTarget>, flashtwin_ftl::FtlError> {
+        Ftl::prepare_write(self, lpn, partial, loads)
+    }
+    fn was_read_in_ram(&mut self, lpn: u32) {
+        Ftl::was_read_in_ram(self, lpn);
+    }
+    #[inline]
     fn write(
         &mut self,
         page: Host,
-        partial: bool,
+        fingerprinted: bool,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<flashtwin_ftl::WriteOutcome, flashtwin_ftl::FtlError> {
-        Ftl::write(self, page, partial, loads, ops)
+        Ftl::write(self, page, fingerprinted, loads, ops)
     }
     fn trim(&mut self, lpn: u32) {
         Ftl::trim(self, lpn);
@@ -83,9 +98,6 @@ impl Controller for Ftl {
     }
     fn sampling_pages(&self) -> u32 {
         Ftl::sampling_pages(self)
-    }
-    fn begin_run(&mut self, candidates: &[u32], pages: u32) -> usize {
-        Ftl::begin_run(self, candidates, pages)
     }
     fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), flashtwin_ftl::FtlError> {
         Ftl::end_period(self, ops)
@@ -138,6 +150,8 @@ pub(crate) struct Finished<'a> {
     pub(crate) replication_passes: u64,
     /// What lies on each plane at the end; `None` where contents are not known.
     pub(crate) plane_contents: Option<Vec<PlaneContents>>,
+    /// The hash unit's queue: length x nanoseconds, and the longest.
+    pub(crate) hash_queue: (f64, u32),
 }
 
 /// Replays a trace on a system.
@@ -309,7 +323,8 @@ impl<'a> Replay<'a> {
 
     fn finish(self) -> Result<RunResult, SimError> {
         let passes = self.periods.len() as u64 - 1;
-        let replicates = self.engine.controller.budget_pages().is_some();
+        // On-line copies and priority-LRU know no passes.
+        let replicates = self.resolved.config.ftl.replication.policy == ReplicationPolicy::EndOfPeriod;
         let finished = Finished {
             trace: self.trace,
             resolved: self.resolved,
@@ -317,6 +332,7 @@ impl<'a> Replay<'a> {
             engine: self.engine,
             periods: self.periods,
             replication_passes: if replicates { passes } else { 0 },
+            hash_queue: (0.0, 0),
         };
         crate::result::collect(finished)
     }
@@ -372,7 +388,7 @@ impl<'a> Loader<'a> {
 
     fn write(&mut self, page: Host) -> Result<(), SimError> {
         let loads = LoadView::new(&self.chip, &self.chip);
-        let outcome = self.ftl.write(page, false, &loads, &mut self.ops)?;
+        let outcome = self.ftl.write(page, true, &loads, &mut self.ops)?;
         self.carry_out(outcome.program.map(|(ppn, _)| ppn))
     }
 

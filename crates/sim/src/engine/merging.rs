@@ -4,20 +4,28 @@
 
 use std::collections::HashMap;
 
+use super::ledger::{HoldTimes, Ledger, charge_wait};
 use super::pool::{NONE, Op};
-use super::{Controller, Engine, Observer, Split};
+use super::{Controller, Engine, Observer};
 
-/// A host read that joined another: its request, and when it was ready to be served.
-#[derive(Debug, Clone, Copy)]
+/// A host read that joined another.
+#[derive(Debug, Clone)]
 struct Joined {
     request: u32,
-    ready_ns: u64,
+    /// What was charged to it before it joined, where that is anything.
+    charged: Option<Box<Ledger>>,
+    came_ns: u64,
+    /// How long the unit had been held when it joined; from the beginning of the read, how long it was
+    /// held between the two.
+    held: HoldTimes,
 }
 
 /// A read that waits, what it is known by, and who has joined it.
 #[derive(Debug)]
 struct Party {
     key: (u32, u64),
+    /// Where it waits.
+    unit: u32,
     joined: Vec<Joined>,
 }
 
@@ -34,22 +42,22 @@ impl Merging {
         Self { waiting: HashMap::new(), parties: Vec::new(), free: Vec::new() }
     }
 
-    /// Joins a read that waits, if there is one.
-    fn join(&mut self, key: (u32, u64), read: Joined) -> bool {
-        let Some(&party) = self.waiting.get(&key) else { return false };
-        self.parties[party as usize].joined.push(read);
-        true
+    /// The party of a read that waits, if there is one.
+    fn find(&mut self, key: (u32, u64)) -> Option<&mut Party> {
+        let party = *self.waiting.get(&key)?;
+        self.parties.get_mut(party as usize)
     }
 
-    /// A read waits under this key from now on.
-    fn wait(&mut self, key: (u32, u64)) -> u32 {
+    /// A read waits at a unit under this key from now on.
+    fn wait(&mut self, key: (u32, u64), unit: u32) -> u32 {
         let party = match self.free.pop() {
             Some(party) => {
-                self.parties[party as usize].key = key;
+                let state = &mut self.parties[party as usize];
+                (state.key, state.unit) = (key, unit);
                 party
             }
             None => {
-                self.parties.push(Party { key, joined: Vec::new() });
+                self.parties.push(Party { key, unit, joined: Vec::new() });
                 self.parties.len() as u32 - 1
             }
         };
@@ -59,13 +67,18 @@ impl Merging {
 }
 
 impl<C: Controller, O: Observer> Engine<C, O> {
-    /// Lets a host read that has been ready since `ready_ns` share in one that waits at its chip for the
-    /// same data. Returns whether it does.
-    pub(super) fn join_read(&mut self, chip: u32, data: u64, request: u32, ready_ns: u64) -> bool {
-        let read = Joined { request, ready_ns };
-        let joins = self.merging.as_mut().is_some_and(|merging| merging.join((chip, data), read));
-        self.counts.merged_reads += u64::from(joins);
-        joins
+    /// Lets a host read share in one that waits at its chip for the same data; `charged` is what was
+    /// charged to it before. Returns whether it does.
+    pub(super) fn join_read(&mut self, chip: u32, data: u64, request: u32, charged: &Option<Ledger>) -> bool {
+        let now = self.now_ns;
+        let Some(party) = self.merging.as_mut().and_then(|merging| merging.find((chip, data))) else {
+            return false;
+        };
+        let held = self.units[party.unit as usize].held_until(now);
+        let charged = charged.map(Box::new);
+        party.joined.push(Joined { request, charged, came_ns: now, held });
+        self.counts.merged_reads += 1;
+        true
     }
 
     /// A host read has been queued: while it waits, others may join it.
@@ -76,15 +89,19 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
         let chip = state.chip;
         if let Some(merging) = &mut self.merging {
-            self.ops[slot].other = merging.wait((chip, data));
+            self.ops[slot].other = merging.wait((chip, data), unit);
         }
     }
 
     /// A host read begins: it is too late to join it.
     #[inline]
-    pub(super) fn close_party(&mut self, op: &Op) {
-        if let Some(merging) = self.merging.as_mut().filter(|_| op.other != NONE) {
-            merging.waiting.remove(&merging.parties[op.other as usize].key);
+    pub(super) fn close_party(&mut self, unit: u32, op: &Op) {
+        let Some(merging) = self.merging.as_mut().filter(|_| op.other != NONE) else { return };
+        let party = &mut merging.parties[op.other as usize];
+        merging.waiting.remove(&party.key);
+        let held = &self.units[unit as usize].held;
+        for read in &mut party.joined {
+            read.held.iter_mut().zip(held).for_each(|(then, now)| *then = now - *then);
         }
     }
 
@@ -99,17 +116,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn complete_joined(&mut self, op: &Op) {
         let Some(merging) = &mut self.merging else { return };
         let mut joined = std::mem::take(&mut merging.parties[op.other as usize].joined);
-        for read in &joined {
-            let flash_ns = self.timing.read_ns;
-            let split = Split {
-                queueing_ns: op.start_ns - read.ready_ns,
-                transfer_ns: self.now_ns - op.start_ns - flash_ns,
-                flash_ns,
-                controller_ns: read.ready_ns - self.requests[read.request].arrival_ns,
-            };
-            self.page_done(read.request, split);
+        for Joined { request, charged, came_ns, held } in joined.drain(..) {
+            self.page_done(request, |engine| {
+                let mut ledger = charged.map_or_else(Ledger::default, |ledger| *ledger);
+                charge_wait(&mut ledger, op.start_ns - came_ns, &held);
+                engine.charge_command(&mut ledger, op.start_ns, engine.timing.read_ns, 0);
+                ledger
+            });
         }
-        joined.clear();
         if let Some(merging) = &mut self.merging {
             merging.parties[op.other as usize].joined = joined;
             merging.free.push(op.other);

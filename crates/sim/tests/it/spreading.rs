@@ -5,11 +5,11 @@ use flashtwin_ftl::allocation::AllocationPolicy;
 use flashtwin_ftl::redirection::RedirectionPolicy;
 use flashtwin_ftl::spread::SpreadPolicy;
 use flashtwin_ftl::{MappingForm, Rng};
-use flashtwin_sim::engine::Split;
+use flashtwin_sim::engine::{Charge, Ledger};
 use flashtwin_sim::{Preload, resolve, run};
 use flashtwin_trace::{ContentSource, Op, PageTrace, TraceBuilder};
 
-use crate::bench::{Bench, WRITE_ALL, nand, read, write};
+use crate::bench::{Bench, SENSE, WRITE_ALL, nand, read, served, write};
 use crate::swarm::random_trace;
 
 /// Two channels of one chip each. Even pages belong on channel 0, odd ones on channel 1.
@@ -95,8 +95,9 @@ fn jobs_beyond_the_limit_are_dropped() {
     assert_eq!(outcome.log.commands, expected);
 }
 
-fn waited(queueing_ns: u64) -> Split {
-    Split { queueing_ns, transfer_ns: 10_100, flash_ns: 50_000, controller_ns: 0 }
+/// A read that waited so long for a program, and for another read.
+fn waited(program_ns: u64, read_ns: u64) -> Ledger {
+    served(&[(Charge::HostProgram, program_ns), (Charge::HostRead, read_ns)], SENSE)
 }
 
 const ONE: [u32; 6] = [1, 1, 1, 1, 16, 8];
@@ -108,7 +109,7 @@ fn reads_that_wait_for_the_same_page_share_one_flash_read() {
     let outcome = bench.serve(&asks);
     assert_eq!(outcome.log.commands, [(0, "program", 0), (210_100, "read", 0), (270_200, "read", 0)]);
     // All three of page 0 are complete at 270,200.
-    let expected = [waited(209_100), waited(207_100), waited(206_100), waited(268_200)];
+    let expected = [waited(209_100, 0), waited(207_100, 0), waited(206_100, 0), waited(208_100, 60_100)];
     assert_eq!(outcome.log.responses[1..], expected);
     assert_eq!(outcome.counts.merged_reads, 2);
 }

@@ -186,7 +186,7 @@ fn no_chip_holds_a_content_twice() {
             copies += summary["replication"]["copies"].as_u64().unwrap_or(0);
         }
     }
-    assert!(copies > 10_000, "{copies}");
+    assert!(copies > 5_000, "hardly a copy was made, {copies} in all");
 }
 
 #[test]

@@ -200,7 +200,7 @@ fn a_run_writes_the_same_bytes_twice() {
         assert!(one == two, "{name:?} differs");
         files += 1;
     }
-    assert_eq!(files, 10);
+    assert_eq!(files, 12);
     std::fs::remove_dir_all(&scratch).unwrap();
 }
 
