@@ -33,14 +33,14 @@ pub trait Allocation: Send {
 #[serde(rename_all = "kebab-case")]
 pub enum AllocationPolicy {
     /// A fixed function of the LPN: the levels in `ftl.allocation.order`.
+    #[default]
     Static,
     /// Round robin over all planes in the order of `ftl.allocation.order`, whatever the LPN.
     Dynamic,
     /// `static` while the predicted load is even; when that of the target die exceeds
     /// `ftl.allocation.hipa_threshold` times the mean, the least loaded die (named by the DS-FTL paper).
     Hipa,
-    /// The chip with the lowest load when the write arrives, round robin among equals.
-    #[default]
+    /// The chip with the lowest load when the page is placed, round robin among equals.
     LeastLoaded,
 }
 

@@ -114,7 +114,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let is_read = kind == HostOp::Read;
         if pages.is_empty() {
             self.leave(kind);
-            self.observer.completed(is_read, &Ledger::only(Charge::Controller, self.controller_ns));
+            let ledger = Ledger::only(Charge::Controller, self.controller_ns);
+            self.observer.completed(is_read, self.controller_ns, &ledger);
             return Ok(());
         }
         let request = self.requests.insert(Request::new(arrival_ns, pages.len() as u32, is_read));
@@ -190,7 +191,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         &mut self,
         lpn: u32,
         request: u32,
-        charged: Option<Ledger>,
+        charged: Option<Box<Ledger>>,
     ) -> Result<(), SimError> {
         let (controller, loads, _) = self.controller_and_loads();
         let outcome = controller.read(lpn, &loads)?;
@@ -217,7 +218,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.set_out(errand, Then::Read { target: None, request, charged });
             return Ok(());
         }
-        self.page_done(request, |_| charged.unwrap_or_default());
+        self.page_done(request, |_, ledger| ledger.add_all(charged.as_deref()));
         Ok(())
     }
 
@@ -235,7 +236,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         target: ReadTarget,
         data: u64,
         request: u32,
-        charged: Option<Ledger>,
+        charged: Option<Box<Ledger>>,
     ) {
         let unit = self.unit_of_plane[target.plane as usize];
         let chip = self.units[unit as usize].chip;
@@ -243,9 +244,13 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.counts.redirected_reads += 1;
             self.observer.redirected(chip);
         }
-        if self.merging.is_some() && self.join_read(chip, data, request, &charged) {
-            return;
-        }
+        let charged = match self.merging {
+            None => charged,
+            Some(_) => match self.join_read(chip, (target.ppn, data), request, charged) {
+                Ok(()) => return,
+                Err(charged) => charged,
+            },
+        };
         let slot = self.queue_read(target, request, Work::HostRead, NONE);
         if let Some(ledger) = charged {
             self.note_charged(slot, ledger);
@@ -256,7 +261,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// Notes what was charged to an operation before it came to its unit.
-    pub(super) fn note_charged(&mut self, slot: u32, ledger: Ledger) {
+    #[cold]
+    pub(super) fn note_charged(&mut self, slot: u32, ledger: Box<Ledger>) {
         self.ops[slot].charged = true;
         self.charged.insert(slot, ledger);
     }
@@ -320,7 +326,13 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// Queues the program of a host's page; `charged` is what was charged to it before its decision,
     /// where that is more than its hash and the queue there.
     #[inline]
-    pub(super) fn queue_program(&mut self, ppn: u32, request: u32, hashed: bool, charged: Option<Ledger>) {
+    pub(super) fn queue_program(
+        &mut self,
+        ppn: u32,
+        request: u32,
+        hashed: bool,
+        charged: Option<Box<Ledger>>,
+    ) {
         let unit = self.unit_of_plane[self.geometry.plane(ppn) as usize];
         let life = self.life_of_program(ppn);
         let op = Op { request, ready_ns: self.now_ns, life, hashed, ..Op::new(ppn, Work::HostProgram) };
@@ -332,24 +344,23 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// A page write needs no flash before the host hears of it: it is complete when it is decided.
     #[inline]
-    pub(super) fn complete_in_ram(&mut self, request: u32, hashed: bool, charged: Option<Ledger>) {
-        self.page_done(request, |engine| match charged {
-            Some(ledger) => ledger,
-            None => engine.charge_hashing(request, hashed, engine.now_ns),
+    pub(super) fn complete_in_ram(&mut self, request: u32, hashed: bool, charged: Option<Box<Ledger>>) {
+        self.page_done(request, |engine, ledger| match charged {
+            Some(charged) => ledger.add(&charged),
+            None => engine.charge_hashing(ledger, request, hashed, engine.now_ns),
         });
     }
 
-    /// What is charged to a page write decided at `decided_ns` that waited for nothing but the hash unit.
+    /// Charges the time until its decision, at `decided_ns`, of a page write that waited for nothing but
+    /// the hash unit.
     #[inline]
-    pub(super) fn charge_hashing(&self, request: u32, hashed: bool, decided_ns: u64) -> Ledger {
-        let mut ledger = Ledger::default();
+    pub(super) fn charge_hashing(&self, ledger: &mut Ledger, request: u32, hashed: bool, decided_ns: u64) {
         if let Some(hash) = self.hash.as_ref().filter(|_| hashed) {
             let since_ns = self.requests[request].arrival_ns + self.controller_ns;
             let in_unit_ns = decided_ns.saturating_sub(since_ns);
             ledger.charge(Charge::Hash, hash.hash_ns().min(in_unit_ns));
             ledger.charge(Charge::HashQueue, in_unit_ns.saturating_sub(hash.hash_ns()));
         }
-        ledger
     }
 
     /// Queues what the controller ordered on its own account.

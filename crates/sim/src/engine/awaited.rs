@@ -17,7 +17,7 @@ use super::{Controller, Engine, Observer};
 use crate::error::SimError;
 
 /// A read that waits for the program of its page, and may wait for its tables.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Read {
     target: ReadTarget,
     data: u64,
@@ -26,7 +26,7 @@ struct Read {
     /// The partial write that waits for this read.
     other: u32,
     /// What was charged to it before it came to its chip.
-    charged: Option<Ledger>,
+    charged: Option<Box<Ledger>>,
     /// When it came to its chip, if it has its tables.
     ready_ns: Option<u64>,
     programmed: bool,
@@ -59,7 +59,7 @@ impl Awaited {
 
     fn remove(&mut self, at: u32) -> Read {
         self.free.push(at);
-        self.reads[at as usize]
+        self.reads[at as usize].clone()
     }
 }
 
@@ -82,7 +82,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         chosen: (ReadTarget, u64),
         request: u32,
         errand: u32,
-        charged: Option<Ledger>,
+        charged: Option<Box<Ledger>>,
     ) -> Result<(), SimError> {
         match self.place_there(lpn)? {
             Some((target, data)) if errand == NONE => self.queue_host_read(target, data, request, charged),
@@ -146,7 +146,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// A read has its tables, for which it waited as `tables` says.
-    pub(super) fn await_at_chip(&mut self, at: u32, tables: Option<Ledger>) {
+    pub(super) fn await_at_chip(&mut self, at: u32, tables: Option<Box<Ledger>>) {
         let now = self.now_ns;
         let Some(awaited) = &mut self.awaited else { return };
         let read = &mut awaited.reads[at as usize];
@@ -198,15 +198,21 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let mut charged = charged.unwrap_or_default();
         charged.charge(Charge::PageProgram, self.now_ns - ready_ns);
         let may_join = work == Work::HostRead && self.merging.is_some();
-        if may_join && self.join_read(chip, data, request, &Some(charged)) {
-            return self.load_down(unit, true);
+        let mut charged = Some(charged);
+        if may_join {
+            charged = match self.join_read(chip, (target.ppn, data), request, charged) {
+                Ok(()) => return self.load_down(unit, true),
+                Err(charged) => charged,
+            };
         }
         let pins_block = self.geometry.plane(target.ppn) == target.plane;
         if pins_block {
             self.blocks.read_begins(self.geometry.block_index(target.ppn));
         }
         let slot = self.ops.insert(Op { pins_block, other, request, ready_ns, ..Op::new(target.ppn, work) });
-        self.note_charged(slot, charged);
+        if let Some(charged) = charged {
+            self.note_charged(slot, charged);
+        }
         if may_join {
             self.may_be_joined(unit, slot, data);
         }

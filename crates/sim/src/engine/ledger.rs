@@ -159,18 +159,16 @@ impl Ledger {
         ledger
     }
 
+    /// Adds another one's entries, if there is one.
+    pub(super) fn add_all(&mut self, other: Option<&Self>) {
+        if let Some(other) = other {
+            self.add(other);
+        }
+    }
+
     /// Adds another one's entries.
     pub(super) fn add(&mut self, other: &Self) {
         self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
-    }
-
-    /// Charges to `charge` what is still missing of `total_ns`.
-    #[inline]
-    pub(super) fn complete(mut self, total_ns: u64, charge: Charge) -> Self {
-        let sum = self.total_ns();
-        debug_assert!(sum <= total_ns, "{sum} ns are charged of {total_ns}: {self:?}");
-        self.charge(charge, total_ns.saturating_sub(sum));
-        self
     }
 }
 

@@ -1,12 +1,15 @@
 //! Reads that wait for the same data at the same chip: one is served, all are complete.
 //!
-//! Source: DS-FTL paper, section 4.3.2. What is in service already is not joined.
+//! Sources: SSDsim (Hu et al., ICS 2011) for reads of one page, DS-FTL paper, section 4.3.2, for twins. What is in service already is not joined.
 
 use std::collections::HashMap;
+
+use flashtwin_nand::Ppn;
 
 use super::ledger::{HoldTimes, Ledger, charge_wait};
 use super::pool::{NONE, Op};
 use super::{Controller, Engine, Observer};
+use crate::config::MergeReads;
 
 /// A host read that joined another.
 #[derive(Debug, Clone)]
@@ -32,14 +35,23 @@ struct Party {
 /// Reads that wait, by chip and the name of their data. A party's number is kept in its operation.
 #[derive(Debug)]
 pub(super) struct Merging {
+    /// Whether twins are the same.
+    twins: bool,
     waiting: HashMap<(u32, u64), u32>,
     parties: Vec<Party>,
     free: Vec<u32>,
 }
 
 impl Merging {
-    pub(super) fn new() -> Self {
-        Self { waiting: HashMap::new(), parties: Vec::new(), free: Vec::new() }
+    pub(super) fn of(rule: MergeReads) -> Option<Self> {
+        let twins = rule == MergeReads::SameContent;
+        let merges = rule != MergeReads::None;
+        merges.then(|| Self { twins, waiting: HashMap::new(), parties: Vec::new(), free: Vec::new() })
+    }
+
+    /// By what a read is known that asks for a page whose data the controller calls `data`.
+    fn key(&self, chip: u32, ppn: Ppn, data: u64) -> (u32, u64) {
+        (chip, if self.twins { data } else { u64::from(ppn) })
     }
 
     /// The party of a read that waits, if there is one.
@@ -68,17 +80,24 @@ impl Merging {
 
 impl<C: Controller, O: Observer> Engine<C, O> {
     /// Lets a host read share in one that waits at its chip for the same data; `charged` is what was
-    /// charged to it before. Returns whether it does.
-    pub(super) fn join_read(&mut self, chip: u32, data: u64, request: u32, charged: &Option<Ledger>) -> bool {
+    /// charged to it before. Gives that back if there is none.
+    pub(super) fn join_read(
+        &mut self,
+        chip: u32,
+        (ppn, data): (Ppn, u64),
+        request: u32,
+        charged: Option<Box<Ledger>>,
+    ) -> Result<(), Option<Box<Ledger>>> {
         let now = self.now_ns;
-        let Some(party) = self.merging.as_mut().and_then(|merging| merging.find((chip, data))) else {
-            return false;
+        let Some(party) =
+            self.merging.as_mut().and_then(|merging| merging.find(merging.key(chip, ppn, data)))
+        else {
+            return Err(charged);
         };
         let held = self.units[party.unit as usize].held_until(now);
-        let charged = charged.map(Box::new);
         party.joined.push(Joined { request, charged, came_ns: now, held });
         self.counts.merged_reads += 1;
-        true
+        Ok(())
     }
 
     /// A host read has been queued: while it waits, others may join it.
@@ -87,9 +106,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if !self.is_idle(unit) && state.current == slot {
             return;
         }
-        let chip = state.chip;
+        let (chip, ppn) = (state.chip, self.ops[slot].ppn);
         if let Some(merging) = &mut self.merging {
-            self.ops[slot].other = merging.wait((chip, data), unit);
+            self.ops[slot].other = merging.wait(merging.key(chip, ppn, data), unit);
         }
     }
 
@@ -117,11 +136,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let Some(merging) = &mut self.merging else { return };
         let mut joined = std::mem::take(&mut merging.parties[op.other as usize].joined);
         for Joined { request, charged, came_ns, held } in joined.drain(..) {
-            self.page_done(request, |engine| {
-                let mut ledger = charged.map_or_else(Ledger::default, |ledger| *ledger);
-                charge_wait(&mut ledger, op.start_ns - came_ns, &held);
-                engine.charge_command(&mut ledger, op.start_ns, engine.timing.read_ns, 0);
-                ledger
+            self.page_done(request, |engine, ledger| {
+                ledger.add_all(charged.as_deref());
+                charge_wait(ledger, op.start_ns - came_ns, &held);
+                engine.charge_command(ledger, op.start_ns, engine.timing.read_ns, 0);
             });
         }
         if let Some(merging) = &mut self.merging {

@@ -133,8 +133,8 @@ pub trait Controller {
 
 /// What an engine reports while it runs. The default does nothing.
 pub trait Observer {
-    /// A request is complete; where its time went.
-    fn completed(&mut self, _is_read: bool, _ledger: &Ledger) {}
+    /// A request is complete: its response time, and where it went.
+    fn completed(&mut self, _is_read: bool, _total_ns: u64, _ledger: &Ledger) {}
     /// A chip's queue (waiting and in service) changed to `length`.
     fn queue_changed(&mut self, _chip: u32, _now_ns: u64, _length: u32) {}
     /// The hash unit's queue (waiting and in service) changed to `length` pages.
@@ -270,7 +270,7 @@ pub struct Engine<C, O> {
     undecided: Undecided,
     /// By operation: what was charged to it before it came to its unit, where that is more than the hash
     /// unit.
-    charged: hashbrown::HashMap<u32, Ledger>,
+    charged: hashbrown::HashMap<u32, Box<Ledger>>,
     /// By whom units were held while operations waited for them.
     waits: Waits,
     failed: Option<SimError>,
@@ -338,7 +338,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             idle_ns: config.idle_ns(),
             own_ops: Vec::new(),
             jobs_done: Vec::new(),
-            merging: config.merge_reads.then(Merging::new),
+            merging: Merging::of(config.merge_reads),
             undecided: Undecided::new(),
             charged: hashbrown::HashMap::new(),
             waits: Waits::default(),
@@ -446,10 +446,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.events.next().0.min(hashed) != u64::MAX
     }
 
-    /// One page of a request is complete. `ledger` says where its time went, as far as that was not the
-    /// controller's own; it is asked for the last page only.
+    /// One page of a request is complete. `ledger` charges its time, but for the controller's own; it is
+    /// asked for the last page only.
     #[inline]
-    fn page_done(&mut self, request: u32, ledger: impl FnOnce(&Self) -> Ledger) {
+    fn page_done(&mut self, request: u32, charge: impl FnOnce(&Self, &mut Ledger)) {
         let entry = &mut self.requests[request];
         entry.pages_left -= 1;
         if entry.pages_left > 0 {
@@ -460,10 +460,13 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.requests.remove(request);
             return self.destaged(destages);
         }
-        let ledger = ledger(self).complete(self.now_ns - arrival_ns, Charge::Controller);
+        let mut ledger = Ledger::only(Charge::Controller, self.controller_ns);
+        charge(self, &mut ledger);
+        let total_ns = self.now_ns - arrival_ns;
+        debug_assert_eq!(ledger.total_ns(), total_ns, "{ledger:?}");
         self.requests.remove(request);
         self.leave(if is_read { HostOp::Read } else { HostOp::Write });
-        self.observer.completed(is_read, &ledger);
+        self.observer.completed(is_read, total_ns, &ledger);
     }
 }
 

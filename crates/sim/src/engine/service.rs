@@ -284,13 +284,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn host_op_done(&mut self, slot: u32, array_ns: u64, lost_ns: u64) {
         let op = self.ops[slot];
         let charged = if op.charged { self.charged.remove(&slot) } else { None };
-        self.page_done(op.request, |engine| {
-            let mut ledger = match charged {
-                Some(ledger) => ledger,
-                None => engine.charge_hashing(op.request, op.hashed, engine.came_ns(&op)),
-            };
-            engine.charge_service(&mut ledger, slot, array_ns, lost_ns);
-            ledger
+        self.page_done(op.request, |engine, ledger| {
+            match charged {
+                Some(charged) => ledger.add(&charged),
+                None => engine.charge_hashing(ledger, op.request, op.hashed, engine.came_ns(&op)),
+            }
+            engine.charge_service(ledger, slot, array_ns, lost_ns);
         });
     }
 
@@ -325,7 +324,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// The old page of a partial write is in RAM: what waited for it goes on.
     fn old_page_read(&mut self, slot: u32) {
         let op = self.ops[slot];
-        let mut ledger = if op.charged { self.charged.remove(&slot) } else { None }.unwrap_or_default();
+        let charged = if op.charged { self.charged.remove(&slot) } else { None };
+        let mut ledger = charged.unwrap_or_default();
         self.charge_service(&mut ledger, slot, self.timing.read_ns, 0);
         self.ops.remove(slot);
         self.undecided.charge(op.other, &ledger);

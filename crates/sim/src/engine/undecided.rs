@@ -173,7 +173,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if self.write_completes != WriteCompletes::Buffered {
             return request;
         }
-        (0..pages).for_each(|_| self.page_done(request, |_| Ledger::default()));
+        (0..pages).for_each(|_| self.page_done(request, |_, _| ()));
         NONE
     }
 
@@ -244,7 +244,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             Fingerprint::AsSample => false,
         };
         let prepared = partial || self.tables.is_some();
-        if at_once && !prepared && self.undecided.newest(page.lpn).is_none() {
+        let alone = !prepared && self.undecided.newest(page.lpn).is_none();
+        if alone && at_once {
             if fingerprint == Fingerprint::Yes
                 && let Some(hash) = &mut self.hash
             {
@@ -254,7 +255,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             return Ok(None);
         }
         let slot = self.undecided.insert(page, request, fingerprint);
-        self.prepare_page(slot, partial)?;
+        if alone && fingerprint == Fingerprint::Yes {
+            self.note_arrival(page.lpn);
+            self.enter(slot);
+        } else {
+            self.prepare_page(slot, partial)?;
+        }
         Ok(Some(slot))
     }
 
@@ -288,11 +294,16 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 _ => {}
             }
         }
+        self.note_arrival(page.lpn);
+        self.look_at(slot)
+    }
+
+    #[inline]
+    fn note_arrival(&mut self, lpn: u32) {
         if self.awaited.is_none() {
             // Reads that wait for a write may come to the flash when a newer one has arrived.
-            self.controller.arrived(page.lpn);
+            self.controller.arrived(lpn);
         }
-        self.look_at(slot)
     }
 
     /// Something that a page write waited for is there.
@@ -340,23 +351,32 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.undecided.writes[slot].plain = false;
             return Ok(());
         }
-        let now = self.now_ns;
-        let Some(hash) = self.hash.as_mut().filter(|_| hashes) else {
-            self.undecided.writes[slot].entered_ns = now;
-            return self.decide_waiting(slot);
-        };
-        let entry = &mut self.undecided.writes[slot];
-        (entry.hashing, entry.entered_ns) = (true, now);
-        if hash.takes_no_time() {
-            hash.pages += 1;
-            return self.decide_waiting(slot);
-        }
-        hash.submit(now, slot);
-        self.observer.hash_queue_changed(now, hash.queue_length());
-        if write.behind != NONE {
-            self.note_due(write.behind);
+        match &mut self.hash {
+            Some(hash) if hashes && !hash.takes_no_time() => self.enter(slot),
+            hash => {
+                let now = self.now_ns;
+                hash.iter_mut().filter(|_| hashes).for_each(|hash| hash.pages += 1);
+                let entry = &mut self.undecided.writes[slot];
+                (entry.hashing, entry.entered_ns) = (hashes, now);
+                self.decide_waiting(slot)?;
+            }
         }
         Ok(())
+    }
+
+    /// Sends a page write to the hash unit.
+    #[inline]
+    fn enter(&mut self, slot: u32) {
+        let Some(hash) = &mut self.hash else { return };
+        let now = self.now_ns;
+        hash.submit(now, slot);
+        self.observer.hash_queue_changed(now, hash.queue_length());
+        let entry = &mut self.undecided.writes[slot];
+        (entry.hashing, entry.entered_ns) = (true, now);
+        let behind = entry.behind;
+        if behind != NONE {
+            self.note_due(behind);
+        }
     }
 
     /// A page write has its hash.
@@ -392,7 +412,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let write = self.undecided.remove(slot);
         let charged = match write.plain || write.request == NONE {
             true => None,
-            false => Some(self.charges_before_decision(slot, &write)),
+            false => Some(Box::new(self.charges_before_decision(slot, &write))),
         };
         let PageWrite { page, request, .. } = write;
         let fingerprinted = write.fingerprint == Fingerprint::Yes;
@@ -454,7 +474,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         page: Host,
         fingerprinted: bool,
         request: u32,
-        charged: Option<Ledger>,
+        charged: Option<Box<Ledger>>,
     ) -> Result<bool, SimError> {
         let (controller, loads, own_ops) = self.controller_and_loads();
         let outcome = controller.write(page, fingerprinted, &loads, own_ops)?;
@@ -473,7 +493,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     pub(super) fn read_undecided(&mut self, write: u32, request: u32) {
         if self.undecided.writes[write].trimmed {
             self.counts.undecided_unmapped_reads += 1;
-            return self.page_done(request, |_| Ledger::default());
+            return self.page_done(request, |_, _| ());
         }
         if self.awaited.is_some() {
             let since_ns = self.now_ns;
@@ -482,13 +502,13 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.counts.buffer_reads += 1;
         self.counts.undecided_reads += 1;
         self.undecided.writes[write].reads += 1;
-        self.page_done(request, |_| Ledger::default());
+        self.page_done(request, |_, _| ());
     }
 
     /// Reads that waited for a write to be decided are sent to the flash.
     fn let_readers_go(&mut self, write: u32, lpn: u32) -> Result<(), SimError> {
         for (request, since_ns) in self.undecided.readers.remove(&write).unwrap_or_default() {
-            let waited = Ledger::only(Charge::PageProgram, self.now_ns - since_ns);
+            let waited = Box::new(Ledger::only(Charge::PageProgram, self.now_ns - since_ns));
             self.read_decided(lpn, request, Some(waited))?;
             self.controller.begin_jobs(&mut self.own_ops)?;
             self.queue_own(false);

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use flashtwin_ftl::Host;
 
-use super::ledger::{Charge, Ledger};
+use super::ledger::Charge;
 use super::pool::{NONE, Request};
 use super::undecided::Fingerprint;
 use super::{Controller, Engine, Observer, Workload};
@@ -280,8 +280,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// A page has found its place: what it waited for that is queueing.
     fn complete_cached(&mut self, request: u32) {
         let waited_ns = self.now_ns - self.requests[request].arrival_ns;
-        let waited = Ledger::only(Charge::CachePlace, waited_ns - self.controller_ns);
-        self.page_done(request, |_| waited);
+        let waited_ns = waited_ns - self.controller_ns;
+        self.page_done(request, |_, ledger| ledger.charge(Charge::CachePlace, waited_ns));
     }
 
     /// Serves a host's read of a page from the cache. Returns whether it is there.

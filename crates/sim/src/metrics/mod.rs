@@ -40,9 +40,9 @@ impl Metrics {
 
 impl Observer for Metrics {
     #[inline]
-    fn completed(&mut self, is_read: bool, ledger: &Ledger) {
+    fn completed(&mut self, is_read: bool, total_ns: u64, ledger: &Ledger) {
         let kind = if is_read { &mut self.reads } else { &mut self.writes };
-        kind.record(ledger);
+        kind.record(total_ns, ledger);
     }
 
     #[inline]

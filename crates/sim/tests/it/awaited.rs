@@ -3,7 +3,7 @@
 use flashtwin_ftl::redirection::RedirectionPolicy;
 use flashtwin_ftl::{CacheBytes, ReplicationPolicy};
 use flashtwin_sim::engine::{Charge, Ledger};
-use flashtwin_sim::{Suspend, WriteCompletes};
+use flashtwin_sim::{MergeReads, Suspend, WriteCompletes};
 
 use crate::bench::{
     Ask, Bench, COMMAND, ERASE, READ_ALL, SENSE, WRITE_ALL, read, read_pages, served, write, write_part,
@@ -146,7 +146,7 @@ fn the_oracle_waits_for_the_page_and_reads_it_on_the_chip_that_it_chose() {
 
 #[test]
 fn reads_that_wait_for_one_page_share_its_read() {
-    let bench = waiting(Bench::new(ONE)).with(|bench| bench.engine.merge_reads = true);
+    let bench = waiting(Bench::new(ONE)).with(|bench| bench.engine.merge_reads = MergeReads::SamePage);
     let outcome = bench.serve(&[write(0, 0, 0), read(1_000, 0), read(2_000, 0)]);
     assert_eq!(outcome.log.commands, [(0, "program", 0), (WRITE_ALL, "read", 0)]);
     assert_eq!(outcome.log.responses[1..], [read_after(209_100), read_after(208_100)]);

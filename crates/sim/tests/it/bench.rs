@@ -155,7 +155,8 @@ pub(crate) struct Log {
 }
 
 impl Observer for Log {
-    fn completed(&mut self, _is_read: bool, ledger: &Ledger) {
+    fn completed(&mut self, _is_read: bool, total_ns: u64, ledger: &Ledger) {
+        assert_eq!(ledger.total_ns(), total_ns, "the ledger has a remainder");
         self.responses.push(*ledger);
     }
     fn started(&mut self, now_ns: u64, what: &'static str, unit: u32, ppn: u32) {
@@ -213,7 +214,7 @@ impl Bench {
     pub(crate) fn new(levels: Levels) -> Self {
         let mut ftl = FtlConfig::default();
         ftl.allocation.policy = flashtwin_ftl::allocation::AllocationPolicy::Static;
-        let engine = EngineConfig { hash_us: 0.0, ..EngineConfig::default() };
+        let engine = EngineConfig { hash_us: 0.0, idle_us: 0.0, ..EngineConfig::default() };
         Self {
             nand: nand(levels),
             ftl,

@@ -24,7 +24,7 @@ struct Sums {
 }
 
 impl Observer for Means {
-    fn completed(&mut self, is_read: bool, ledger: &Ledger) {
+    fn completed(&mut self, is_read: bool, _total_ns: u64, ledger: &Ledger) {
         let sums = if is_read { &mut self.reads } else { &mut self.writes };
         sums.count += 1;
         let unit = |charge: &Charge| charge.part() == "unit";

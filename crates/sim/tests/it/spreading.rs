@@ -6,7 +6,7 @@ use flashtwin_ftl::redirection::RedirectionPolicy;
 use flashtwin_ftl::spread::SpreadPolicy;
 use flashtwin_ftl::{MappingForm, Rng};
 use flashtwin_sim::engine::{Charge, Ledger};
-use flashtwin_sim::{Preload, resolve, run};
+use flashtwin_sim::{MergeReads, Preload, resolve, run};
 use flashtwin_trace::{ContentSource, Op, PageTrace, TraceBuilder};
 
 use crate::bench::{Bench, SENSE, WRITE_ALL, nand, read, served, write};
@@ -104,7 +104,7 @@ const ONE: [u32; 6] = [1, 1, 1, 1, 16, 8];
 
 #[test]
 fn reads_that_wait_for_the_same_page_share_one_flash_read() {
-    let bench = Bench::new(ONE).holding(2).with(|bench| bench.engine.merge_reads = true);
+    let bench = Bench::new(ONE).holding(2).with(|bench| bench.engine.merge_reads = MergeReads::SameContent);
     let asks = [write(0, 2, 2), read(1_000, 0), read(2_000, 1), read(3_000, 0), read(4_000, 0)];
     let outcome = bench.serve(&asks);
     assert_eq!(outcome.log.commands, [(0, "program", 0), (210_100, "read", 0), (270_200, "read", 0)]);
@@ -116,7 +116,7 @@ fn reads_that_wait_for_the_same_page_share_one_flash_read() {
 
 #[test]
 fn a_read_in_service_is_not_joined() {
-    let bench = Bench::new(ONE).holding(1).with(|bench| bench.engine.merge_reads = true);
+    let bench = Bench::new(ONE).holding(1).with(|bench| bench.engine.merge_reads = MergeReads::SameContent);
     let outcome = bench.serve(&[read(0, 0), read(1_000, 0), read(2_000, 0), read(60_200, 0)]);
     assert_eq!(outcome.log.commands, [(0, "read", 0), (60_100, "read", 0), (120_200, "read", 0)]);
     assert_eq!(outcome.counts.merged_reads, 1);
@@ -128,7 +128,7 @@ fn a_read_joins_one_of_its_twin_on_another_die_of_the_chip() {
     let asks = [write(0, 2, 8), write(0, 3, 9), read(1_000, 0), read(2_000, 1)];
     let bench = || spreading([1, 1, 2, 1, 16, 8], &[(0, 7), (1, 7)]);
     let programs = [(0, "program", 0), (0, "program", 1)];
-    let merged = bench().with(|bench| bench.engine.merge_reads = true).serve(&asks);
+    let merged = bench().with(|bench| bench.engine.merge_reads = MergeReads::SameContent).serve(&asks);
     assert_eq!(merged.log.commands, [programs[0], programs[1], (210_100, "read", 0)]);
     assert_eq!(merged.counts.merged_reads, 1);
     let apart = bench().serve(&asks);

@@ -16,8 +16,8 @@ use flashtwin_ftl::{
     ReplicationPolicy, Rng, WearPolicy,
 };
 use flashtwin_sim::{
-    Concurrency, Config, EngineConfig, LoadMeasure, MultiPlane, PartialWrite, Preload, Resolved, RunResult,
-    Suspend, WriteCompletes, offline_partitions, resolve, run,
+    Concurrency, Config, EngineConfig, LoadMeasure, MergeReads, MultiPlane, PartialWrite, Preload, Resolved,
+    RunResult, Suspend, WriteCompletes, offline_partitions, resolve, run,
 };
 use flashtwin_trace::{ContentSource, Op, PageTrace, Trace, TraceBuilder};
 use serde_json::Value;
@@ -73,7 +73,7 @@ fn random_engine(rng: &mut Rng) -> EngineConfig {
             &[WriteCompletes::Programmed, WriteCompletes::Transferred, WriteCompletes::Buffered],
         ),
         reads_before_write: pick(rng, &[0, 1, 5]),
-        merge_reads: rng.below(2) == 0,
+        merge_reads: pick(rng, &[MergeReads::None, MergeReads::SamePage, MergeReads::SameContent]),
         buffer_reads: rng.below(3) > 0,
         suspend: pick(rng, &[Suspend::None, Suspend::Erase, Suspend::ProgramErase]),
         suspend_us: pick(rng, &[0.0, 20.0]),
