@@ -169,13 +169,15 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         match op.work {
             Work::OwnProgram => self.program(op.ppn),
             Work::OwnErase => self.erase(op.ppn),
-            _ => self.counts.own_buffer_reads[op.cause as usize] += u64::from(!op.offline),
+            _ if op.offline => self.counts.flash_ops[0] += 1,
+            _ => self.counts.own_buffer_reads[op.cause as usize] += 1,
         }
         self.note_job_done(op);
         self.ops.remove(slot);
     }
 
     fn program(&mut self, ppn: u32) {
+        self.counts.flash_ops[1] += 1;
         if let Err(rule) = self.flash.program(&self.geometry, ppn) {
             self.failed.get_or_insert(rule.into());
         }
@@ -185,6 +187,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     fn erase(&mut self, ppn: u32) {
+        self.counts.flash_ops[2] += 1;
         let block = self.geometry.block_index(ppn);
         self.flash.erase(block);
         self.blocks.erased(block);
@@ -240,6 +243,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.units[unit as usize].idle_since_ns = self.now_ns;
         }
         let is_read = op.work.host_waits_to_read();
+        self.counts.flash_ops[0] += u64::from(is_read || op.work == Work::OwnRead);
         self.load_down(unit, is_read);
         if op.pins_block {
             self.blocks.read_ends(self.geometry.block_index(op.ppn));

@@ -77,6 +77,9 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
             "pages_hashed": run.engine.pages_hashed(),
             "allocation_fallbacks": counters.allocation_fallbacks,
         },
+        "flash_operations": {
+            "reads": counts.flash_ops[0], "programs": counts.flash_ops[1], "erases": counts.flash_ops[2],
+        },
         "flash_reads": flash_reads(counters, counts),
         "flash_writes": flash_writes(counters),
         "pages_programmed": counters.pages_programmed(),
@@ -223,7 +226,7 @@ fn flash_writes(counters: &Counters) -> Value {
         "missed_duplicate": by(Cause::MissedDuplicate),
         "reborn": by(Cause::Reborn),
         "gc": by(Cause::Gc),
-        "replica": by(Cause::Replica),
+        "replica": from_flash(Cause::Replica),
         "metadata": by(Cause::Metadata),
         "wear_levelling": by(Cause::WearLevelling),
     })

@@ -8,6 +8,7 @@ mod garbage_collection;
 mod mapping_cache;
 mod multi_plane;
 mod queueing;
+mod relations;
 mod spreading;
 mod statements;
 mod swarm;

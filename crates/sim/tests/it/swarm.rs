@@ -243,6 +243,13 @@ fn check(trace: &PageTrace, resolved: &Resolved, result: &RunResult) {
     if resolved.config.ftl.mapping == MappingForm::Content {
         assert_eq!(n("page_ops.pages_hashed"), n("dedup.hashes_inline"));
     }
+    // What the causes sum to is what the flash carried out.
+    let reads = summary["flash_reads"].as_object().unwrap();
+    let reads: u64 = reads.values().map(|cause| cause.as_u64().unwrap()).sum();
+    let carried_out = ["reads", "programs", "erases"].map(|what| n(&format!("flash_operations.{what}")));
+    assert_eq!(carried_out, [reads, n("pages_programmed"), n("erases.total")]);
+    let passes = n("replication.passes") > 0;
+    assert!(!passes || resolved.config.ftl.replication.policy == ReplicationPolicy::EndOfPeriod);
     let causes = summary["flash_writes"].as_object().unwrap();
     let sum: u64 = causes.values().map(|cause| cause.as_u64().unwrap()).sum();
     assert_eq!(sum, n("pages_programmed"));
