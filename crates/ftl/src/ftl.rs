@@ -392,7 +392,7 @@ impl Ftl {
     ) -> Result<Option<(Ppn, Cause)>, FtlError> {
         let content = self.known_content(page.content);
         let proposal = self.pick_plane(page.address, loads)?;
-        let plane = self.spread(proposal, content);
+        let plane = self.spread(proposal, page.lpn, content);
         let ppn = self.take_page(plane, stream, page.lpn, ops)?;
         if let Some(checker) = &mut self.checker {
             // Twins are equal in what they hold, not in when it was written.

@@ -73,6 +73,7 @@ impl Options {
         let mut config = config(&mut rng);
         partition(&mut config, &mut Rng::stream(seed, "partition"));
         wear(&mut config, &mut Rng::stream(seed, "wear"));
+        placing(&mut config, &mut Rng::stream(seed, "placing"));
         // What one partition leaves of a plane is left whatever their number.
         levels[4] += config.streams() - FtlConfig::default().streams();
         let checkpoint_every = tables(&mut Rng::stream(seed, "tables"), &mut config, &mut levels);
@@ -173,6 +174,11 @@ fn wear(config: &mut FtlConfig, rng: &mut Rng) {
     (wear.threshold, wear.every) = (pick(rng, &[1, 2, 16]), pick(rng, &[1, 1, 7]));
 }
 
+/// Draws where duplicates go.
+fn placing(config: &mut FtlConfig, rng: &mut Rng) {
+    config.spread.own_copy_counts = rng.below(3) > 0;
+}
+
 /// Draws tables on flash for some systems, and makes room for them. Returns how many steps pass
 /// between checkpoints; 0: there are none.
 fn tables(rng: &mut Rng, config: &mut FtlConfig, levels: &mut Levels) -> u32 {
@@ -201,6 +207,7 @@ pub(super) fn spread(rng: &mut Rng) -> SpreadConfig {
         bloom_rebuild: pick(rng, &[0.1, 0.5, 1.0]),
         verify: rng.below(4) > 0,
         candidates: pick(rng, &[1, 2, 16]),
+        ..SpreadConfig::default()
     }
 }
 
@@ -290,6 +297,12 @@ impl Driver {
         let outcome = self.ftl.write(page, partial, &loads, &mut self.ops)?;
         self.ftl.take_lookups(&mut self.lookups);
         Ok(outcome)
+    }
+
+    /// Moves a page as ageing does.
+    pub(super) fn rewrite(&mut self, lpn: u32) -> Result<Option<u32>, FtlError> {
+        let loads = LoadView::new(&self.chip, &self.unit);
+        self.ftl.rewrite(lpn, u64::from(lpn) * 3 / 2, &loads, &mut self.ops)
     }
 
     pub(super) fn read(&mut self, lpn: u32) -> Result<crate::ReadOutcome, FtlError> {

@@ -10,6 +10,7 @@ mod reference_replication;
 mod reference_spread;
 mod reference_victim;
 mod sabotage;
+mod spread_relations;
 mod swarm;
 mod tables;
 mod trim;

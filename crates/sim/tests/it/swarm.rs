@@ -156,6 +156,7 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
             bloom_rebuild: pick(rng, &[0.1, 0.5, 1.0]),
             verify: rng.below(4) > 0,
             candidates: pick(rng, &[1, 2, 16]),
+            own_copy_counts: rng.below(3) > 0,
         };
     }
     ftl.background.jobs = pick(rng, &[1, 5, 4096]);
