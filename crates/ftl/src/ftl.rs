@@ -117,8 +117,10 @@ impl Ftl {
             allocation: config.allocation.build(geometry),
             redirection: config.redirection.policy.build(),
             replicator: replicates.then(|| Replicator::new(config, geometry, footprint_pages, seed)),
-            spreader: spreads
-                .then(|| Box::new(Spreader::new(&config.spread, geometry, footprint_pages, contents))),
+            spreader: spreads.then(|| {
+                let order = config.allocation.order;
+                Box::new(Spreader::new(&config.spread, order, geometry, footprint_pages, contents))
+            }),
             partitioning: config.partition.build(footprint_pages),
             partition_writes: vec![0; if config.partitions() > 1 { config.partitions() as usize } else { 0 }],
             jobs: Jobs::new(config.background.jobs),
@@ -392,7 +394,7 @@ impl Ftl {
     ) -> Result<Option<(Ppn, Cause)>, FtlError> {
         let content = self.known_content(page.content);
         let proposal = self.pick_plane(page.address, loads)?;
-        let plane = self.spread(proposal, page.lpn, content);
+        let plane = self.spread(proposal, page.lpn, content, loads);
         let ppn = self.take_page(plane, stream, page.lpn, ops)?;
         if let Some(checker) = &mut self.checker {
             // Twins are equal in what they hold, not in when it was written.

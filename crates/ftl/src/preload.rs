@@ -32,7 +32,7 @@ impl Ftl {
             Map::Page(map) => map.content(lpn),
             Map::Content(_) | Map::Inverted(_) => NO_CONTENT,
         };
-        let plane = self.spread_aged(proposal, lpn, content);
+        let plane = self.spread_aged(proposal, lpn, content, loads);
         let partition = self.partitioning.as_ref().map_or(0, |partitioning| partitioning.partition(lpn));
         let to = self.take_page(plane, Stream::host(partition), owner, ops)?;
         // Making room may have moved the page, so it is looked up only now.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use least_loaded::lowest_from;
 pub use static_order::Order;
+pub(crate) use static_order::planes_in;
 
 use crate::config::AllocationConfig;
 use crate::op::LoadView;

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::PlacePolicy;
+
 /// What becomes of pages with equal contents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -21,6 +23,8 @@ pub enum SpreadPolicy {
 pub struct SpreadConfig {
     /// What becomes of pages with equal contents; used by `mapping = "page"`.
     pub policy: SpreadPolicy,
+    /// Where on the other channel such a page goes.
+    pub place: PlacePolicy,
     /// Bits of a channel's Bloom filter for each physical page of the channel.
     pub bloom_bits_per_page: u32,
     /// Bits that an entry sets in the filter; 1 to 16.
@@ -44,6 +48,7 @@ impl Default for SpreadConfig {
     fn default() -> Self {
         Self {
             policy: SpreadPolicy::None,
+            place: PlacePolicy::RoundRobin,
             bloom_bits_per_page: 10,
             bloom_hashes: 7,
             bloom_rebuild: 0.5,

@@ -10,21 +10,25 @@ mod bloom;
 mod config;
 mod filters;
 mod pages;
+mod place;
 mod residents;
 mod twins;
 
 pub use config::{SpreadConfig, SpreadPolicy};
 use flashtwin_nand::{NO_PPN, Ppn};
 
+use crate::allocation::Order;
 use crate::blocks::is_page;
 use crate::error::FtlError;
 use crate::ftl::{Background, Ftl, Map};
 use crate::mapping::{NO_CONTENT, PageMap};
-use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
+use crate::op::{Cause, FlashOp, LoadView, NO_JOB, OpKind};
 use crate::prefetch::prefetch;
 use filters::Filters;
 use flashtwin_nand::Geometry;
 use pages::Pages;
+pub use place::PlacePolicy;
+use place::Places;
 use residents::Residents;
 use twins::Twins;
 
@@ -45,6 +49,7 @@ pub(crate) struct Spreader {
     channels: u32,
     /// The channel of each plane: divisions are not free.
     channel_of_plane: Vec<u32>,
+    places: Places,
     verify: bool,
     own_copy_counts: bool,
     /// The channels that were asked for the write under way and may hold its content, and which of
@@ -62,6 +67,7 @@ pub(crate) struct Spreader {
 impl Spreader {
     pub(crate) fn new(
         config: &SpreadConfig,
+        order: Order,
         geometry: &Geometry,
         footprint_pages: u32,
         contents: u32,
@@ -76,6 +82,7 @@ impl Spreader {
             channel_of_plane: (0..geometry.planes())
                 .map(|plane| geometry.channel_of_chip(geometry.chip_of_plane(plane)))
                 .collect(),
+            places: Places::new(config.place, order, geometry),
             verify: config.verify,
             own_copy_counts: config.own_copy_counts,
             positive: 0,
@@ -270,18 +277,11 @@ fn channels_in(mask: u64) -> impl Iterator<Item = u32> {
 }
 
 impl Ftl {
-    /// The plane on the first channel that has the chip, die and plane of this one; those on the other
-    /// channels follow a chip's planes apart.
-    fn same_place_on_first(&self, plane: u32) -> u32 {
-        let geometry = &self.blocks.geometry;
-        let (chip, per_chip) = (geometry.chip_of_plane(plane), geometry.planes_per_chip());
-        (chip - chip % geometry.channels) * per_chip + plane % per_chip
-    }
-
     /// Where the host's write of `content` to a logical page goes, given the plane that the allocation
-    /// proposes: there, or to the same place on the first channel after it that does not hold the content
-    /// (DS-FTL paper, section 4.2.1). If every channel may hold it, the proposal stands.
-    pub(crate) fn spread(&mut self, proposal: u32, lpn: u32, content: u32) -> u32 {
+    /// proposes: there, or to the first channel after it that does not hold the content (DS-FTL paper,
+    /// section 4.2.1), on the plane that `ftl.spread.place` says. If every channel may hold it, the proposal
+    /// stands.
+    pub(crate) fn spread(&mut self, proposal: u32, lpn: u32, content: u32, loads: &LoadView<'_>) -> u32 {
         let (Some(spreader), Map::Page(map)) = (&mut self.spreader, &self.map) else { return proposal };
         spreader.positive = 0;
         if content == NO_CONTENT {
@@ -291,13 +291,13 @@ impl Ftl {
         if !spreader.own_copy_counts {
             holders &= !spreader.held_alone(lpn, content, map, &self.blocks.geometry);
         }
-        self.place_apart(proposal, content, holders)
+        self.place_apart(proposal, content, holders, loads)
     }
 
     /// The same for a page that ageing moves. Its own copies, the present one and those that moves before
     /// left behind, do not count: else a page whose content nothing else holds would move to another channel
     /// with every move.
-    pub(crate) fn spread_aged(&mut self, proposal: u32, lpn: u32, content: u32) -> u32 {
+    pub(crate) fn spread_aged(&mut self, proposal: u32, lpn: u32, content: u32, loads: &LoadView<'_>) -> u32 {
         let Some(spreader) = &mut self.spreader else { return proposal };
         spreader.positive = 0;
         if content == NO_CONTENT {
@@ -305,33 +305,30 @@ impl Ftl {
         }
         let holders = spreader.filters.query(content, &spreader.residents);
         let holders = spreader.without_own(holders, lpn, content);
-        self.place_apart(proposal, content, holders)
+        self.place_apart(proposal, content, holders, loads)
     }
 
-    /// The place of a page whose content the channels `holders` may hold, bit c for channel c.
-    fn place_apart(&mut self, proposal: u32, content: u32, holders: u64) -> u32 {
-        let Some(spreader) = &self.spreader else { return proposal };
-        let channels = spreader.channels;
+    /// The plane of a page whose content the channels `holders` may hold, bit c for channel c.
+    fn place_apart(&mut self, proposal: u32, content: u32, holders: u64, loads: &LoadView<'_>) -> u32 {
+        let Some(spreader) = &mut self.spreader else { return proposal };
         let first = spreader.channel_of_plane[proposal as usize];
-        let (base, per_chip) = (self.same_place_on_first(proposal), self.blocks.geometry.planes_per_chip());
-        let mut positive = 0u64;
-        let mut plane = None;
-        for channel in (first..channels).chain(0..first) {
-            let place = base + channel * per_chip;
-            if !self.blocks.has_room(place) {
-                continue;
-            }
+        let others = (first + 1..spreader.channels).chain(0..first);
+        (spreader.positive, spreader.first) = (holders & 1 << first, first);
+        if spreader.positive == 0 {
+            return proposal;
+        }
+        let mut plane = proposal;
+        for channel in others {
+            let Some(place) = spreader.places.find(channel, proposal, &self.blocks, loads) else { continue };
             if holders >> channel & 1 == 0 {
-                plane = Some(place);
+                spreader.places.taken(channel, place);
+                plane = place;
                 break;
             }
-            positive |= 1 << channel;
+            spreader.positive |= 1 << channel;
         }
+        let positive = spreader.positive;
         self.count_answers(content, positive);
-        if let Some(spreader) = &mut self.spreader {
-            (spreader.positive, spreader.first) = (positive, first);
-        }
-        let plane = plane.unwrap_or(proposal);
         self.counters.redirected_writes += u64::from(plane != proposal);
         plane
     }

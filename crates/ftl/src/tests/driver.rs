@@ -8,7 +8,7 @@ use crate::partition::PartitionPolicy;
 use crate::redirection::RedirectionPolicy;
 use crate::replication::degree::DegreePolicy;
 use crate::replication::placement::PlacementPolicy;
-use crate::spread::{SpreadConfig, SpreadPolicy};
+use crate::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use crate::victim::VictimPolicy;
 use crate::{
     CacheBytes, Entries, FlashOp, Ftl, FtlConfig, FtlError, Host, LoadView, Lookup, MappingCacheConfig,
@@ -177,6 +177,7 @@ fn wear(config: &mut FtlConfig, rng: &mut Rng) {
 /// Draws where duplicates go.
 fn placing(config: &mut FtlConfig, rng: &mut Rng) {
     config.spread.own_copy_counts = rng.below(3) > 0;
+    config.spread.place = pick(rng, &PlacePolicy::ALL);
 }
 
 /// Draws tables on flash for some systems, and makes room for them. Returns how many steps pass

@@ -3,13 +3,13 @@
 
 use flashtwin_ftl::allocation::AllocationPolicy;
 use flashtwin_ftl::redirection::RedirectionPolicy;
-use flashtwin_ftl::spread::SpreadPolicy;
+use flashtwin_ftl::spread::{PlacePolicy, SpreadPolicy};
 use flashtwin_ftl::{MappingForm, Rng};
 use flashtwin_sim::engine::Split;
 use flashtwin_sim::{Preload, RunResult, resolve, run};
 use flashtwin_trace::{ContentSource, Op, PageTrace, TraceBuilder};
 
-use crate::bench::{Bench, WRITE_ALL, nand, read, write};
+use crate::bench::{Ask, Bench, WRITE_ALL, nand, read, write};
 use crate::swarm::random_trace;
 
 /// Two channels of one chip each. Even pages belong on channel 0, odd ones on channel 1.
@@ -227,4 +227,26 @@ fn an_aged_device_is_read_in_whole_stripes() {
         // Two reads share a channel, no more: 50 us, and 10 us for the data of each.
         assert_eq!(result.summary["response"]["read"]["max_ns"], 2 * 100 + 50_000 + 2 * 10_000 - 100);
     }
+}
+
+#[test]
+fn duplicates_take_turns_among_the_dies_of_the_channel_that_takes_them() {
+    // Two channels of two chips of two dies: page 0 belongs on channel 0, page 1 on the first die of channel 1.
+    // Channel 0 holds contents 7 to 10. Each write of pages 0 and 1 brings the first of them back.
+    let responses = |place| {
+        let bench = spreading([2, 2, 2, 1, 16, 8], &[(8, 7), (16, 8), (24, 9), (32, 10)]);
+        let turn = |turn: u32| {
+            let both = write(i64::from(turn) * 10_000_000, 0, 7 + turn);
+            Ask { contents: vec![7 + turn, 100 + turn], ..both }
+        };
+        let bench = bench.with(|bench| {
+            bench.footprint = 40;
+            (bench.ftl.spread.place, bench.ftl.spread.verify) = (place, false);
+        });
+        bench.serve(&(0..4).map(turn).collect::<Vec<_>>()).log.response_times()
+    };
+    // On one die one after the other, or two dies of a channel that their data share.
+    let (one_die, two_dies) = (2 * WRITE_ALL, WRITE_ALL + 10_100);
+    assert_eq!(responses(PlacePolicy::RoundRobin), [one_die, two_dies, two_dies, two_dies]);
+    assert_eq!(responses(PlacePolicy::SamePlace), [one_die; 4]);
 }

@@ -9,7 +9,7 @@ use flashtwin_ftl::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm};
 use flashtwin_ftl::redirection::RedirectionPolicy;
 use flashtwin_ftl::replication::degree::DegreePolicy;
 use flashtwin_ftl::replication::placement::PlacementPolicy;
-use flashtwin_ftl::spread::{SpreadConfig, SpreadPolicy};
+use flashtwin_ftl::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use flashtwin_ftl::victim::VictimPolicy;
 use flashtwin_ftl::{
     CacheBytes, Cause, Entries, Ftl, FtlConfig, Host, LoadView, MappingForm, PartitionPolicy,
@@ -157,6 +157,7 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
             verify: rng.below(4) > 0,
             candidates: pick(rng, &[1, 2, 16]),
             own_copy_counts: rng.below(3) > 0,
+            place: pick(rng, &PlacePolicy::ALL),
         };
     }
     ftl.background.jobs = pick(rng, &[1, 5, 4096]);
