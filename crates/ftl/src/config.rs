@@ -69,9 +69,12 @@ pub struct AllocationConfig {
     pub order: Order,
     /// For `hipa`: a die is avoided when its predicted load exceeds the mean so many times.
     pub hipa_threshold: f64,
-    /// For `hipa`: weight of the newest load in the prediction, an exponentially weighted mean; above
-    /// 0, up to 1.
+    /// For `hipa`: weight of the newest look at the loads in the prediction, an exponentially weighted mean;
+    /// above 0, up to 1. Not given in the papers.
     pub hipa_weight: f64,
+    /// For `hipa`: time from one look at the loads to the next, in microseconds; from 0.001 to 1e9. Not given in
+    /// the papers; four looks, which the default weight makes most of a prediction, are about a page program.
+    pub hipa_sample_us: f64,
 }
 
 impl Default for AllocationConfig {
@@ -81,6 +84,7 @@ impl Default for AllocationConfig {
             order: Order::default(),
             hipa_threshold: 1.5,
             hipa_weight: 0.25,
+            hipa_sample_us: 100.0,
         }
     }
 }
@@ -384,6 +388,10 @@ impl FtlConfig {
         let weight = self.allocation.hipa_weight;
         if !(weight > 0.0 && weight <= 1.0) {
             return Err(("allocation.hipa_weight", weight.to_string(), "a weight above 0, up to 1"));
+        }
+        let sample = self.allocation.hipa_sample_us;
+        if !(0.001..=1e9).contains(&sample) {
+            return Err(("allocation.hipa_sample_us", sample.to_string(), "0.001 to 1e9 microseconds"));
         }
         let alpha = self.replication.alpha;
         if !(alpha.is_finite() && alpha >= 0.0) {

@@ -57,9 +57,7 @@ impl AllocationConfig {
         match self.policy {
             AllocationPolicy::Static => Box::new(in_order()),
             AllocationPolicy::Dynamic => Box::new(dynamic::Dynamic::new(self.order, geometry)),
-            AllocationPolicy::Hipa => {
-                Box::new(hipa::Hipa::new(in_order(), self.hipa_threshold, self.hipa_weight, geometry))
-            }
+            AllocationPolicy::Hipa => Box::new(hipa::Hipa::new(in_order(), self, geometry)),
             AllocationPolicy::LeastLoaded => Box::new(least_loaded::LeastLoaded::new(geometry)),
         }
     }

@@ -174,8 +174,11 @@ fn wear(config: &mut FtlConfig, rng: &mut Rng) {
     (wear.threshold, wear.every) = (pick(rng, &[1, 2, 16]), pick(rng, &[1, 1, 7]));
 }
 
-/// Draws where duplicates go.
+/// Draws where pages go.
 fn placing(config: &mut FtlConfig, rng: &mut Rng) {
+    config.allocation.hipa_threshold = pick(rng, &[1.0, 1.5, 1000.0]);
+    config.allocation.hipa_weight = pick(rng, &[0.001, 0.25, 1.0]);
+    config.allocation.hipa_sample_us = pick(rng, &[0.001, 30.0, 100.0, 1e9]);
     config.spread.own_copy_counts = rng.below(3) > 0;
     config.spread.place = pick(rng, &PlacePolicy::ALL);
 }
@@ -233,6 +236,7 @@ pub(super) struct Driver {
     pub(super) lookups: Vec<Lookup>,
     pub(super) chip: Vec<u32>,
     pub(super) unit: Vec<u32>,
+    pub(super) now_ns: u64,
     /// Pages of the tables that fit in RAM.
     pub(super) cache_pages: u64,
     /// Jobs of operations that are ordered and not yet done, in order, up to how many of `ops`.
@@ -257,6 +261,7 @@ impl Driver {
             lookups: Vec::new(),
             chip: vec![0; chips],
             unit: vec![0; units],
+            now_ns: 0,
             cache_pages: match options.config.mapping_cache.bytes {
                 CacheBytes::Limited(bytes) => bytes / 64,
                 CacheBytes::Unlimited => u64::MAX,
@@ -266,8 +271,9 @@ impl Driver {
         }
     }
 
-    /// Other loads from now on.
+    /// Other loads from now on, a little later.
     pub(super) fn shake_loads(&mut self, rng: &mut Rng) {
+        self.now_ns += 30_000;
         self.unit.iter_mut().for_each(|load| *load = rng.below(4));
         let per_chip = self.unit.len() / self.chip.len();
         for (chip, load) in self.chip.iter_mut().enumerate() {
@@ -287,13 +293,13 @@ impl Driver {
                 return Ok(());
             }
             let job = self.jobs.swap_remove(next as usize);
-            let loads = LoadView::new(&self.chip, &self.unit);
+            let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
             self.ftl.job_done(job, &loads, &mut self.ops)?;
         }
     }
 
     pub(super) fn write(&mut self, lpn: u32, content: u32, partial: bool) -> Result<WriteOutcome, FtlError> {
-        let loads = LoadView::new(&self.chip, &self.unit);
+        let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
         let page = Host { lpn, address: u64::from(lpn) * 3 / 2, content };
         let outcome = self.ftl.write(page, partial, &loads, &mut self.ops)?;
         self.ftl.take_lookups(&mut self.lookups);
@@ -302,12 +308,12 @@ impl Driver {
 
     /// Moves a page as ageing does.
     pub(super) fn rewrite(&mut self, lpn: u32) -> Result<Option<u32>, FtlError> {
-        let loads = LoadView::new(&self.chip, &self.unit);
+        let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
         self.ftl.rewrite(lpn, u64::from(lpn) * 3 / 2, &loads, &mut self.ops)
     }
 
     pub(super) fn read(&mut self, lpn: u32) -> Result<crate::ReadOutcome, FtlError> {
-        let loads = LoadView::new(&self.chip, &self.unit);
+        let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
         let outcome = self.ftl.read(lpn, &loads)?;
         self.ftl.take_lookups(&mut self.lookups);
         self.ftl.begin_jobs(&mut self.ops)?;

@@ -143,6 +143,7 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     ftl.replication.placement =
         pick(rng, &[PlacementPolicy::Score, PlacementPolicy::Random, PlacementPolicy::Static]);
     ftl.allocation.policy = pick(rng, &AllocationPolicy::ALL);
+    ftl.allocation.hipa_sample_us = pick(rng, &[0.001, 100.0, 1e9]);
     ftl.redirection.policy =
         pick(rng, &[RedirectionPolicy::Home, RedirectionPolicy::Replicas, RedirectionPolicy::AnyChip]);
     ftl.gc.victim = pick(rng, &VictimPolicy::ALL);
