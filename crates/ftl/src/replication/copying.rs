@@ -2,7 +2,8 @@
 //!
 //! A copy takes two jobs: its content is read in idle time; then the policy places it, and it is
 //! programmed in idle time of the unit that receives it. Between the two it is in controller RAM. At most one
-//! copy of a content is under way at a time.
+//! copy of a content is under way at a time; when it is placed, the content is looked at again, as it may have
+//! earned more meanwhile.
 
 use flashtwin_nand::{NO_PPN, Ppn};
 
@@ -36,11 +37,14 @@ impl Wanted {
         &mut self.copying[vpn as usize]
     }
 
-    /// A content has earned a copy; nothing happens if one is under way.
-    pub(super) fn earn(&mut self, vpn: u32) {
-        if !std::mem::replace(self.copying(vpn), true) {
+    /// A content has earned a copy. Returns whether one is under way already, after which the content is looked
+    /// at again.
+    pub(super) fn earn(&mut self, vpn: u32) -> bool {
+        let under_way = std::mem::replace(self.copying(vpn), true);
+        if !under_way {
             self.earned.push(vpn);
         }
+        under_way
     }
 }
 
@@ -78,7 +82,8 @@ impl Ftl {
         Ok(())
     }
 
-    /// A page has been read to be copied: places the copy, if it is still earned and fits.
+    /// A page has been read to be copied: places the copy, if it is still earned and fits, and begins the next
+    /// if that has been earned meanwhile.
     pub(crate) fn finish_copy(
         &mut self,
         copy: CopyJob,
@@ -87,18 +92,41 @@ impl Ftl {
     ) -> Result<(), FtlError> {
         let Some(mut replicator) = self.replicator.take() else { return Ok(()) };
         *replicator.wanted.copying(copy.vpn) = false;
-        let mut placed = Ok(());
-        if self.is_as_it_was_read(copy) {
-            if let Some(mut online) = replicator.online.take() {
-                placed = self.place_by_score(copy.vpn, &mut replicator, &mut online, loads, ops);
-                replicator.online = Some(online);
-            } else if let Some(recency) = replicator.recency.take() {
-                placed = self.place_by_load(copy.vpn, &mut replicator, &recency, loads, ops);
-                replicator.recency = Some(recency);
-            }
-        }
+        // What was read for nothing is read again, if it is still wanted.
+        let void = !self.is_as_it_was_read(copy);
+        let placed = if void {
+            Ok(false)
+        } else if let Some(mut online) = replicator.online.take() {
+            let placed = self.place_by_score(copy.vpn, &mut replicator, &mut online, loads, ops);
+            replicator.online = Some(online);
+            placed
+        } else if let Some(recency) = replicator.recency.take() {
+            let placed = self.place_by_load(copy.vpn, &mut replicator, &recency, loads, ops);
+            replicator.recency = Some(recency);
+            placed
+        } else {
+            Ok(false)
+        };
         self.replicator = Some(replicator);
-        placed
+        // A copy that found no room waits for the next read.
+        let goes_on = placed? || void;
+        self.earn_again(copy.vpn, goes_on);
+        self.begin_copies(ops)
+    }
+
+    /// No copy of a content is under way any more: the next one is, if it has been earned and the last one was
+    /// not in vain (`goes_on`).
+    fn earn_again(&mut self, vpn: u32, goes_on: bool) {
+        let chips = self.blocks.geometry.chips();
+        let (Some(replicator), Map::Content(map)) = (&mut self.replicator, &self.map) else { return };
+        let held = if map.is_live(vpn) { 1 + map.replica_ppns(vpn).len() as u32 } else { chips };
+        let earned = match &mut replicator.recency {
+            Some(recency) => recency.take_owed(vpn, goes_on) && held < chips,
+            None => goes_on && replicator.degree.copies(map.popularity(vpn), chips).min(chips) > held,
+        };
+        if earned {
+            replicator.wanted.earn(vpn);
+        }
     }
 
     /// Whether the content lives and lies where it was read: a page that collection moved meanwhile

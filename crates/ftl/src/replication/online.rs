@@ -100,7 +100,7 @@ impl Ftl {
         }
     }
 
-    /// Places a copy on the best chip, if the content still earns one and there is room.
+    /// Places a copy on the best chip, if the content still earns one and there is room; returns whether it did.
     pub(super) fn place_by_score(
         &mut self,
         vpn: u32,
@@ -108,27 +108,27 @@ impl Ftl {
         online: &mut Online,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
-        let Map::Content(map) = &self.map else { return Ok(()) };
+    ) -> Result<bool, FtlError> {
+        let Map::Content(map) = &self.map else { return Ok(false) };
         let level = map.popularity(vpn);
         let chips = online.chips.len() as u32;
         let held = 1 + map.replica_ppns(vpn).len() as u32;
         if held >= replicator.degree.copies(level, chips).min(chips) {
-            return Ok(());
+            return Ok(false);
         }
         if map.pages_in_use() >= replicator.budget_pages && !self.make_replica_room(level, &mut online.chips)
         {
-            return Ok(());
+            return Ok(false);
         }
         self.fill_in(&mut online.chips, loads);
-        let Map::Content(map) = &self.map else { return Ok(()) };
+        let Map::Content(map) = &self.map else { return Ok(false) };
         let home = self.blocks.chip_of_page(map.home(vpn));
         let holds = chips_in_use(map, &self.blocks, vpn);
-        let Some(chip) = replicator.placement.choose(home, &online.chips, &holds) else { return Ok(()) };
+        let Some(chip) = replicator.placement.choose(home, &online.chips, &holds) else { return Ok(false) };
         let next_plane = &mut replicator.next_plane;
         match self.add_shared_copy(vpn, chip, level, next_plane, &mut online.chips, ops)? {
-            Some((plane, program)) => self.order_copy(plane, program, ops),
-            None => Ok(()),
+            Some((plane, program)) => self.order_copy(plane, program, ops).map(|()| true),
+            None => Ok(false),
         }
     }
 

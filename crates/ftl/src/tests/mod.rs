@@ -1,5 +1,6 @@
 //! Tests of the whole controller: properties, reference models, planted bugs, closed forms.
 
+mod copying;
 mod driver;
 mod paging;
 mod partitions;

@@ -1,0 +1,95 @@
+//! Copies made one by one: what a few reads lead to, step by step.
+
+use super::driver::{Driver, Options};
+use crate::ftl::Map;
+use crate::redirection::RedirectionPolicy;
+use crate::{FtlConfig, MappingForm, ReplicationPolicy};
+
+/// Eight chips of one plane, room for as many copies as anybody wants.
+fn options(policy: ReplicationPolicy) -> Options {
+    let mut config = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
+    config.replication.policy = policy;
+    config.replication.alpha = 20.0;
+    config.redirection.policy = RedirectionPolicy::Replicas;
+    Options {
+        levels: [8, 1, 1, 1, 12, 8],
+        config,
+        footprint: 20,
+        contents: 40,
+        units_per_chip: 1,
+        ..Options::draw(0)
+    }
+}
+
+/// A controller that holds contents 0, 1, ... in its first pages.
+fn holding(pages: u32, options: &Options) -> Driver {
+    let mut driver = Driver::new(options);
+    for lpn in 0..pages {
+        driver.write(lpn, lpn, false).unwrap();
+    }
+    driver
+}
+
+fn copies_of(driver: &Driver, lpn: u32) -> usize {
+    match &driver.ftl.map {
+        Map::Content(map) => 1 + map.replica_ppns(map.vpn_of(lpn)).len(),
+        _ => unreachable!("the options say content"),
+    }
+}
+
+#[test]
+fn reads_while_a_copy_is_under_way_earn_theirs_too() {
+    for (policy, reads, copies) in [
+        (ReplicationPolicy::OnLine, 5, 6),
+        // As many as there are chips.
+        (ReplicationPolicy::OnLine, 30, 8),
+        // The first read brings a page into the lowest class, which earns nothing.
+        (ReplicationPolicy::PriorityLru, 5, 5),
+        (ReplicationPolicy::PriorityLru, 30, 8),
+    ] {
+        let mut driver = holding(3, &options(policy));
+        for _ in 0..reads {
+            driver.read(1).unwrap();
+        }
+        assert_eq!(copies_of(&driver, 1), 1, "no time for any");
+        driver.idle(None).unwrap();
+        assert_eq!(copies_of(&driver, 1), copies, "{policy:?}, {reads} reads");
+        driver.ftl.audit().unwrap();
+        assert_eq!(driver.ftl.jobs.len(), 0);
+    }
+}
+
+#[test]
+fn a_content_that_takes_the_place_of_one_being_copied_gets_its_own_copies() {
+    for policy in [ReplicationPolicy::OnLine, ReplicationPolicy::PriorityLru] {
+        let mut driver = holding(3, &options(policy));
+        for _ in 0..4 {
+            driver.read(1).unwrap();
+        }
+        // Content 1 dies while it is read to be copied; content 9 is given its number.
+        driver.write(1, 9, false).unwrap();
+        driver.write(4, 1, false).unwrap();
+        driver.write(4, 5, false).unwrap();
+        for _ in 0..3 {
+            driver.read(1).unwrap();
+        }
+        driver.idle(None).unwrap();
+        let earned = if policy == ReplicationPolicy::OnLine { 3 } else { 2 };
+        assert_eq!(copies_of(&driver, 1), 1 + earned, "{policy:?}");
+        driver.ftl.audit().unwrap();
+    }
+}
+
+#[test]
+fn copies_that_find_no_room_are_not_tried_again_and_again() {
+    for policy in [ReplicationPolicy::OnLine, ReplicationPolicy::PriorityLru] {
+        let mut tight = options(policy);
+        tight.config.replication.alpha = 0.0;
+        let mut driver = holding(tight.footprint, &tight);
+        for _ in 0..9 {
+            driver.read(1).unwrap();
+        }
+        driver.idle(None).unwrap();
+        assert_eq!((copies_of(&driver, 1), driver.ftl.jobs.len()), (1, 0));
+    }
+}
