@@ -310,6 +310,9 @@ impl Ftl {
         self.counters.redirected_reads += u64::from(target.redirected);
         self.counters.new_value_reads += u64::from(new_value);
         self.counters.replicated_value_reads += u64::from(replicated);
+        if let Some(replicator) = &mut self.replicator {
+            replicator.wanted.serve(target.ppn);
+        }
         if let Some(checker) = &self.checker {
             checker.read(lpn, target.ppn)?;
         }

@@ -37,7 +37,7 @@ pub(crate) struct Replicator {
     /// Turns taken among the planes of each chip.
     next_plane: Vec<u32>,
     /// Copies that do not wait for a period's end.
-    wanted: Wanted,
+    pub(crate) wanted: Wanted,
     /// What earns them: popularity, or recency and frequency.
     online: Option<Online>,
     recency: Option<PriorityLru>,
@@ -62,6 +62,17 @@ impl Replicator {
                 .then(|| PriorityLru::new(geometry.chips(), rules.class_pages)),
         }
     }
+}
+
+/// A copy to be made.
+#[derive(Clone, Copy)]
+struct NewCopy {
+    vpn: u32,
+    /// Which of its content's copies is read for it, in their order; 0 is the home copy.
+    source: usize,
+    chip: u32,
+    /// The popularity under which the replicas are listed.
+    level: u8,
 }
 
 /// One content's share of a chip's stored popularity, in 1/65536 of a read: its counter
@@ -95,24 +106,22 @@ fn empty_views(blocks: &Blocks) -> impl Iterator<Item = ChipView> {
 /// Chips that hold a copy of a content.
 fn chips_in_use(map: &ContentMap, blocks: &Blocks, vpn: u32) -> ChipSet {
     let mut holds = ChipSet::default();
-    for &ppn in map.replica_ppns(vpn).iter().chain([&map.home(vpn)]) {
+    for ppn in map.copies(vpn) {
         holds.insert(blocks.chip_of_page(ppn));
     }
     holds
 }
 
 fn add_shares(chips: &mut [ChipView], map: &ContentMap, blocks: &Blocks, vpn: u32) {
-    let replicas = map.replica_ppns(vpn);
-    let share = share(map.popularity(vpn), 1 + replicas.len());
-    for &ppn in replicas.iter().chain([&map.home(vpn)]) {
+    let share = share(map.popularity(vpn), map.copies(vpn).count());
+    for ppn in map.copies(vpn) {
         chips[blocks.chip_of_page(ppn) as usize].popularity += share;
     }
 }
 
 fn take_shares(chips: &mut [ChipView], map: &ContentMap, blocks: &Blocks, vpn: u32) {
-    let replicas = map.replica_ppns(vpn);
-    let share = share(map.popularity(vpn), 1 + replicas.len());
-    for &ppn in replicas.iter().chain([&map.home(vpn)]) {
+    let share = share(map.popularity(vpn), map.copies(vpn).count());
+    for ppn in map.copies(vpn) {
         chips[blocks.chip_of_page(ppn) as usize].popularity -= share;
     }
 }
@@ -231,7 +240,9 @@ impl Ftl {
         }
     }
 
-    /// Copies one content until its degree is reached; `false` when the space is used up.
+    /// Copies one content until its degree is reached; `false` when the space is used up. What is copied is
+    /// read in turn from the places that held it before (RR-SSD paper III.B: "one of the previously-copied
+    /// places").
     fn copy_to_degree(
         &mut self,
         vpn: u32,
@@ -242,6 +253,8 @@ impl Ftl {
         let Some(map) = self.content_map() else { return Ok(false) };
         let level = map.popularity(vpn);
         let wanted = replicator.degree.copies(level, chips.len() as u32).min(chips.len() as u32);
+        let places = map.copies(vpn).count();
+        let mut source = 0;
         while let Some(map) = self.content_map() {
             let held = 1 + map.replica_ppns(vpn).len() as u32;
             if held >= wanted {
@@ -254,7 +267,9 @@ impl Ftl {
             let home = self.blocks.chip_of_page(map.home(vpn));
             let holds = chips_in_use(map, &self.blocks, vpn);
             let Some(chip) = replicator.placement.choose(home, chips, &holds) else { break };
-            self.copy_to_chip(vpn, chip, level, &mut replicator.next_plane, chips, ops)?;
+            let copy = NewCopy { vpn, source, chip, level };
+            self.copy_to_chip(copy, &mut replicator.next_plane, chips, ops)?;
+            source = if source + 1 == places { 0 } else { source + 1 };
         }
         Ok(true)
     }
@@ -276,14 +291,12 @@ impl Ftl {
 
     fn copy_to_chip(
         &mut self,
-        vpn: u32,
-        chip: u32,
-        level: u8,
+        copy: NewCopy,
         next_plane: &mut [u32],
         chips: &mut [ChipView],
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
-        let Some((plane, program)) = self.add_shared_copy(vpn, chip, level, next_plane, chips, ops)? else {
+        let Some((plane, program)) = self.add_shared_copy(copy, next_plane, chips, ops)? else {
             return Ok(());
         };
         let read = FlashOp { kind: OpKind::Read, ppn: program.source, source: NO_PPN, ..program };
@@ -295,32 +308,29 @@ impl Ftl {
     /// Enters a copy into the tables and into what the chips store.
     fn add_shared_copy(
         &mut self,
-        vpn: u32,
-        chip: u32,
-        level: u8,
+        copy: NewCopy,
         next_plane: &mut [u32],
         chips: &mut [ChipView],
         ops: &mut Vec<FlashOp>,
     ) -> Result<Option<(u32, FlashOp)>, FtlError> {
         let Some(map) = self.content_map() else { return Ok(None) };
-        take_shares(chips, map, &self.blocks, vpn);
-        let added = self.add_copy(vpn, chip, level, next_plane, ops)?;
+        take_shares(chips, map, &self.blocks, copy.vpn);
+        let added = self.add_copy(copy, next_plane, ops)?;
         if let Some(map) = self.content_map() {
-            add_shares(chips, map, &self.blocks, vpn);
+            add_shares(chips, map, &self.blocks, copy.vpn);
         }
-        chips[chip as usize].free_pages -= u64::from(added.is_some());
+        chips[copy.chip as usize].free_pages -= u64::from(added.is_some());
         Ok(added)
     }
 
     /// Enters a copy into the tables; its plane and the program that it takes.
     fn add_copy(
         &mut self,
-        vpn: u32,
-        chip: u32,
-        level: u8,
+        copy: NewCopy,
         next_plane: &mut [u32],
         ops: &mut Vec<FlashOp>,
     ) -> Result<Option<(u32, FlashOp)>, FtlError> {
+        let NewCopy { vpn, source, chip, level } = copy;
         let planes = self.blocks.geometry.planes_per_chip();
         let turn = &mut next_plane[chip as usize];
         let plane = (0..planes)
@@ -330,7 +340,8 @@ impl Ftl {
         *turn = (plane + 1) % planes;
         let to = self.take_page(plane, Stream::REPLICA, vpn, ops)?;
         let Map::Content(map) = &mut self.map else { return Ok(None) };
-        let from = map.home(vpn);
+        // Making room may have moved it, but not changed which of the copies it is.
+        let from = map.copies(vpn).nth(source).unwrap_or(map.home(vpn));
         map.add_replica(vpn, level, to);
         self.counters.replicas_made += 1;
         self.touch_vpn(vpn);

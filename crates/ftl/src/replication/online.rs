@@ -11,7 +11,7 @@
 use flashtwin_nand::Geometry;
 
 use super::placement::ChipView;
-use super::{Replicator, add_shares, chips_in_use, take_shares};
+use super::{CopyJob, NewCopy, Replicator, add_shares, chips_in_use, take_shares};
 use crate::blocks::Blocks;
 use crate::error::FtlError;
 use crate::ftl::{Ftl, Map};
@@ -103,7 +103,7 @@ impl Ftl {
     /// Places a copy on the best chip, if the content still earns one and there is room; returns whether it did.
     pub(super) fn place_by_score(
         &mut self,
-        vpn: u32,
+        CopyJob { vpn, ppn, .. }: CopyJob,
         replicator: &mut Replicator,
         online: &mut Online,
         loads: &LoadView<'_>,
@@ -125,8 +125,9 @@ impl Ftl {
         let home = self.blocks.chip_of_page(map.home(vpn));
         let holds = chips_in_use(map, &self.blocks, vpn);
         let Some(chip) = replicator.placement.choose(home, &online.chips, &holds) else { return Ok(false) };
-        let next_plane = &mut replicator.next_plane;
-        match self.add_shared_copy(vpn, chip, level, next_plane, &mut online.chips, ops)? {
+        let source = map.copies(vpn).position(|copy| copy == ppn).unwrap_or(0);
+        let copy = NewCopy { vpn, source, chip, level };
+        match self.add_shared_copy(copy, &mut replicator.next_plane, &mut online.chips, ops)? {
             Some((plane, program)) => self.order_copy(plane, program, ops).map(|()| true),
             None => Ok(false),
         }

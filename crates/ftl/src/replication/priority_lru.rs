@@ -14,7 +14,7 @@
 //! * A page that nobody points to any more is gone from the classes, and its copies with it.
 
 use super::placement::ChipSet;
-use super::{Replicator, chips_in_use};
+use super::{CopyJob, NewCopy, Replicator, chips_in_use};
 use crate::error::FtlError;
 use crate::ftl::{Ftl, Map};
 use crate::mapping::ContentMap;
@@ -219,7 +219,7 @@ impl Ftl {
     /// is room; returns whether it did.
     pub(super) fn place_by_load(
         &mut self,
-        vpn: u32,
+        CopyJob { vpn, ppn, .. }: CopyJob,
         replicator: &mut Replicator,
         recency: &PriorityLru,
         loads: &LoadView<'_>,
@@ -239,7 +239,10 @@ impl Ftl {
                 _ => return Ok(false),
             }
         }
-        let program = self.add_copy(vpn, chip, class, &mut replicator.next_plane, ops)?;
+        let Map::Content(map) = &self.map else { return Ok(false) };
+        let source = map.copies(vpn).position(|copy| copy == ppn).unwrap_or(0);
+        let copy = NewCopy { vpn, source, chip, level: class };
+        let program = self.add_copy(copy, &mut replicator.next_plane, ops)?;
         match program {
             Some((plane, program)) => self.order_copy(plane, program, ops).map(|()| true),
             None => Ok(false),

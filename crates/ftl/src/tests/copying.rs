@@ -3,7 +3,7 @@
 use super::driver::{Driver, Options};
 use crate::ftl::Map;
 use crate::redirection::RedirectionPolicy;
-use crate::{FtlConfig, MappingForm, ReplicationPolicy};
+use crate::{Cause, FtlConfig, MappingForm, OpKind, ReplicationPolicy};
 
 /// Eight chips of one plane, room for as many copies as anybody wants.
 fn options(policy: ReplicationPolicy) -> Options {
@@ -91,5 +91,58 @@ fn copies_that_find_no_room_are_not_tried_again_and_again() {
         }
         driver.idle(None).unwrap();
         assert_eq!((copies_of(&driver, 1), driver.ftl.jobs.len()), (1, 0));
+    }
+}
+
+/// The pages that copies were read from since so many operations, as places of page 1's content: 0 is its home,
+/// then its replicas.
+fn sources(driver: &Driver, since: usize) -> Vec<usize> {
+    let Map::Content(map) = &driver.ftl.map else { unreachable!("the options say content") };
+    let vpn = map.vpn_of(1);
+    let places: Vec<u32> = [map.home(vpn)].iter().chain(map.replica_ppns(vpn)).copied().collect();
+    let reads = driver.ops[since..].iter().filter(|op| op.kind == OpKind::Read && op.cause == Cause::Replica);
+    reads.map(|op| places.iter().position(|&ppn| ppn == op.ppn).unwrap()).collect()
+}
+
+#[test]
+fn the_copies_of_a_period_are_read_in_turn_from_the_places_that_held_the_content_before_it() {
+    let mut driver = holding(3, &options(ReplicationPolicy::EndOfPeriod));
+    for (reads, expected) in [(2, vec![0, 0]), (7, vec![0, 1, 2, 0, 1]), (3, vec![])] {
+        for _ in 0..reads {
+            driver.read(1).unwrap();
+        }
+        let since = driver.ops.len();
+        driver.end_period().unwrap();
+        assert_eq!(sources(&driver, since), expected);
+    }
+}
+
+#[test]
+fn a_copy_made_on_line_is_read_where_the_read_that_earned_it_was_served() {
+    for policy in [ReplicationPolicy::OnLine, ReplicationPolicy::PriorityLru] {
+        let mut driver = holding(3, &options(policy));
+        let home = 1;
+        for _ in 0..2 {
+            driver.read(1).unwrap();
+            driver.idle(None).unwrap();
+        }
+        // The home chip is busy now, and so is the first replica's, a little less.
+        let second = copies_of(&driver, 1) - 1;
+        driver.chip.fill(9);
+        driver.chip[home] = 20;
+        let Map::Content(map) = &driver.ftl.map else { unreachable!("the options say content") };
+        let ppn = map.replica_ppns(map.vpn_of(1))[second - 1];
+        let chip = driver.ftl.blocks.chip_of_page(ppn);
+        driver.chip[chip as usize] = 8;
+        let since = driver.ops.len();
+        driver.read(1).unwrap();
+        assert_eq!(sources(&driver, since), [second], "{policy:?}");
+        // Those that follow: from the least loaded place that is programmed by then.
+        for _ in 0..2 {
+            driver.read(1).unwrap();
+        }
+        driver.idle(None).unwrap();
+        assert_eq!(sources(&driver, since), [second; 3], "{policy:?}");
+        driver.ftl.audit().unwrap();
     }
 }

@@ -9,7 +9,7 @@ use crate::ftl::Map;
 use crate::mapping::ContentMap;
 use crate::replication::degree::DegreePolicy;
 use crate::replication::placement::PlacementPolicy;
-use crate::{MappingForm, ReplicationConfig, ReplicationPolicy};
+use crate::{Cause, FlashOp, MappingForm, ReplicationConfig, ReplicationPolicy};
 
 /// One content: how often it was read in the period, and the chips that hold it, home first.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +33,8 @@ struct Model<'a> {
     contents: BTreeMap<u32, Content>,
     chips: Vec<Chip>,
     blocks_per_chip: u64,
-    copies: u64,
+    /// Chips that a copy is read from and programmed on, copy by copy.
+    copies: Vec<(usize, usize)>,
     drops: u64,
 }
 
@@ -104,12 +105,15 @@ impl Model<'_> {
             let level: Vec<u32> =
                 self.contents.iter().filter(|(_, c)| c.reads == reads).map(|(&vpn, _)| vpn).collect();
             for vpn in level {
+                let places = self.contents[&vpn].chips.clone();
+                let mut sources = places.iter().cycle();
                 while self.contents[&vpn].chips.len() < self.wanted(reads) {
                     if self.pages() >= self.budget {
                         let Some(victim) = self.less_popular(reads) else { return };
                         self.drop_last(victim);
                     }
                     let Some(chip) = self.place(vpn) else { break };
+                    self.copies.push((*sources.next().unwrap(), chip));
                     self.copy(vpn, chip);
                 }
             }
@@ -124,7 +128,6 @@ impl Model<'_> {
         }
         content.chips.push(chip);
         self.chips[chip].space -= 1;
-        self.copies += 1;
     }
 }
 
@@ -167,7 +170,7 @@ fn model<'a>(driver: &Driver, options: &'a Options, reads: &[u64]) -> Model<'a> 
         contents: contents(driver, reads),
         chips: (0..geometry.chips() as usize).map(chip).collect(),
         blocks_per_chip: planes * u64::from(geometry.blocks_per_plane),
-        copies: 0,
+        copies: Vec::new(),
         drops: 0,
     }
 }
@@ -196,16 +199,20 @@ fn compare_period(driver: &mut Driver, options: &Options, period: u32, reads: &[
         model.adjust();
     }
     model.replicate();
-    let before = *driver.ftl.counters();
+    let (before, ops) = (*driver.ftl.counters(), driver.ops.len());
     driver.end_period().unwrap();
     let did = driver.ftl.counters().since(&before);
-    assert_eq!((did.replicas_made, did.replicas_dropped), (model.copies, model.drops));
+    assert_eq!((did.replicas_made, did.replicas_dropped), (model.copies.len() as u64, model.drops));
+    let chip = |op: &FlashOp| driver.ftl.blocks.chip_of_page(op.ppn) as usize;
+    let made: Vec<&FlashOp> = driver.ops[ops..].iter().filter(|op| op.cause == Cause::Replica).collect();
+    let made: Vec<(usize, usize)> = made.chunks(2).map(|copy| (chip(copy[0]), chip(copy[1]))).collect();
+    assert_eq!(made, model.copies);
     let strip = |contents: &BTreeMap<u32, Content>| -> Vec<(u32, Vec<usize>)> {
         contents.iter().map(|(&vpn, content)| (vpn, content.chips.clone())).collect()
     };
     assert_eq!(strip(&contents(driver, reads)), strip(&model.contents));
     assert!(model.pages() <= model.budget);
-    model.copies
+    model.copies.len() as u64
 }
 
 #[test]
