@@ -11,6 +11,7 @@ mod blocks;
 mod checker;
 mod config;
 mod counters;
+mod decimal;
 pub mod dedup;
 mod error;
 mod figures;

@@ -19,6 +19,7 @@ use flashtwin_nand::{Geometry, NO_PPN};
 
 use crate::blocks::{Blocks, Stream};
 use crate::config::{FtlConfig, ReplicationPolicy};
+use crate::decimal::times;
 use crate::error::FtlError;
 use crate::ftl::{Ftl, Map};
 use crate::mapping::ContentMap;
@@ -46,10 +47,12 @@ pub(crate) struct Replicator {
 impl Replicator {
     pub(crate) fn new(config: &FtlConfig, geometry: &Geometry, footprint_pages: u32, seed: u64) -> Self {
         let rules = &config.replication;
+        let footprint = u64::from(footprint_pages);
         Self {
             // Rounded down: with alpha = 0 never a page more than without deduplication. Nor more
             // than the device holds: the host writes before the copies that give way are dropped.
-            budget_pages: ((f64::from(footprint_pages) * (1.0 + rules.alpha)).floor() as u64)
+            budget_pages: footprint
+                .saturating_add(times(footprint, rules.alpha))
                 .min(Ftl::capacity_pages(config, geometry)),
             degree: rules.degree.build(rules.few_copies),
             placement: rules.placement.build(Rng::stream(seed, "replica placement")),

@@ -146,3 +146,14 @@ fn a_copy_made_on_line_is_read_where_the_read_that_earned_it_was_served() {
         driver.ftl.audit().unwrap();
     }
 }
+
+#[test]
+fn the_budget_is_exact() {
+    for (alpha, budget) in [(0.0, 100), (0.15, 115), (0.29, 129), (0.001, 100), (5.0, 600), (1e300, 639)] {
+        let mut options = options(ReplicationPolicy::EndOfPeriod);
+        (options.footprint, options.config.replication.alpha) = (100, alpha);
+        // No more than the device holds.
+        options.levels[4] = 14;
+        assert_eq!(Driver::new(&options).ftl.budget_pages(), Some(budget), "alpha = {alpha}");
+    }
+}

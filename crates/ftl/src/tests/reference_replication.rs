@@ -162,8 +162,8 @@ fn model<'a>(driver: &Driver, options: &'a Options, reads: &[u64]) -> Model<'a> 
         space: room - driver.ftl.chip_valid_pages()[chip],
         erases: driver.ftl.chip_erases()[chip],
     };
-    let footprint = f64::from(options.footprint);
-    let budget = (footprint * (1.0 + options.config.replication.alpha)).floor() as u64;
+    let (_, percent) = ALPHAS[options.seed as usize % ALPHAS.len()];
+    let budget = u64::from(options.footprint) * (100 + percent) / 100;
     Model {
         rules: &options.config.replication,
         budget: budget.min(room * u64::from(geometry.chips()) - 1),
@@ -175,6 +175,9 @@ fn model<'a>(driver: &Driver, options: &'a Options, reads: &[u64]) -> Model<'a> 
     }
 }
 
+/// As the key says it, and in percent.
+const ALPHAS: [(f64, u64); 5] = [(0.0, 0), (0.05, 5), (0.15, 15), (0.3, 30), (2.0, 200)];
+
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
     options.config.mapping = MappingForm::Content;
@@ -182,7 +185,7 @@ fn options(seed: u64) -> Options {
     options.plain_dedup();
     let replication = &mut options.config.replication;
     replication.policy = ReplicationPolicy::EndOfPeriod;
-    replication.alpha = [0.0, 0.05, 0.3, 2.0][seed as usize % 4];
+    replication.alpha = ALPHAS[seed as usize % ALPHAS.len()].0;
     if replication.placement == PlacementPolicy::Random {
         replication.placement = PlacementPolicy::Score;
     }
