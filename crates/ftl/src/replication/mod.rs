@@ -129,6 +129,26 @@ fn take_shares(chips: &mut [ChipView], map: &ContentMap, blocks: &Blocks, vpn: u
     }
 }
 
+/// A content is about to lose the replica that was made last.
+fn lose_last(chips: &mut [ChipView], map: &ContentMap, blocks: &Blocks, vpn: u32) {
+    take_shares(chips, map, blocks, vpn);
+    let Some((&last, others)) = map.replica_ppns(vpn).split_last() else { return };
+    chips[blocks.chip_of_page(last) as usize].free_pages += 1;
+    let share = share(map.popularity(vpn), 1 + others.len());
+    for &ppn in others.iter().chain([&map.home(vpn)]) {
+        chips[blocks.chip_of_page(ppn) as usize].popularity += share;
+    }
+}
+
+/// The room for a copy that is listed under `level`: free, or that of a replica of the content returned, the
+/// least popular below `level`; `None` when there is neither.
+fn replica_room(map: &ContentMap, level: u8, budget_pages: u64) -> Option<Option<u32>> {
+    if map.pages_in_use() < budget_pages {
+        return Some(None);
+    }
+    map.replicas.least_popular(u16::from(level)).map(|(victim, _)| Some(victim))
+}
+
 /// Contents that were read in this period, the most popular first, equals by VPN.
 fn by_popularity(map: &ContentMap) -> Vec<u32> {
     let mut levels: Vec<Vec<u32>> = vec![Vec::new(); 256];
@@ -263,13 +283,10 @@ impl Ftl {
             if held >= wanted {
                 break;
             }
-            if map.pages_in_use() >= replicator.budget_pages && !self.make_replica_room(level, chips) {
-                return Ok(false);
-            }
-            let Some(map) = self.content_map() else { break };
-            let home = self.blocks.chip_of_page(map.home(vpn));
-            let holds = chips_in_use(map, &self.blocks, vpn);
-            let Some(chip) = replicator.placement.choose(home, chips, &holds) else { break };
+            let Some(gives_way) = replica_room(map, level, replicator.budget_pages) else { return Ok(false) };
+            let placement = &mut *replicator.placement;
+            let Some(chip) = self.choose_chip(vpn, gives_way, placement, chips) else { break };
+            gives_way.into_iter().for_each(|victim| self.drop_replica(victim));
             let copy = NewCopy { vpn, source, chip, level };
             self.copy_to_chip(copy, &mut replicator.next_plane, chips, ops)?;
             source = if source + 1 == places { 0 } else { source + 1 };
@@ -277,19 +294,28 @@ impl Ftl {
         Ok(true)
     }
 
-    /// Takes a page from the least popular replicas below `level`.
-    fn make_replica_room(&mut self, level: u8, chips: &mut [ChipView]) -> bool {
-        let Map::Content(map) = &mut self.map else { return false };
-        let Some((victim, set)) = map.replicas.least_popular(u16::from(level)) else { return false };
-        take_shares(chips, map, &self.blocks, victim);
-        if let Some(&ppn) = map.replicas.ppns(set).last() {
-            chips[self.blocks.chip_of_page(ppn) as usize].free_pages += 1;
+    /// The chip of a content's next copy, and the chips as they are when a replica of `gives_way` is gone; they
+    /// stay as they were where no chip is found.
+    fn choose_chip(
+        &self,
+        vpn: u32,
+        gives_way: Option<u32>,
+        placement: &mut dyn Placement,
+        chips: &mut [ChipView],
+    ) -> Option<u32> {
+        let map = self.content_map()?;
+        let before = gives_way.map(|victim| {
+            let before = chips.to_vec();
+            lose_last(chips, map, &self.blocks, victim);
+            before
+        });
+        let home = self.blocks.chip_of_page(map.home(vpn));
+        let holds = chips_in_use(map, &self.blocks, vpn);
+        let chip = placement.choose(home, chips, &holds);
+        if let (None, Some(before)) = (chip, before) {
+            chips.copy_from_slice(&before);
         }
-        self.drop_replica(victim);
-        if let Map::Content(map) = &self.map {
-            add_shares(chips, map, &self.blocks, victim);
-        }
-        true
+        chip
     }
 
     fn copy_to_chip(

@@ -11,7 +11,7 @@
 use flashtwin_nand::Geometry;
 
 use super::placement::ChipView;
-use super::{CopyJob, NewCopy, Replicator, add_shares, chips_in_use, take_shares};
+use super::{CopyJob, NewCopy, Replicator, add_shares, replica_room, take_shares};
 use crate::blocks::Blocks;
 use crate::error::FtlError;
 use crate::ftl::{Ftl, Map};
@@ -116,16 +116,14 @@ impl Ftl {
         if held >= replicator.degree.copies(level, chips).min(chips) {
             return Ok(false);
         }
-        if map.pages_in_use() >= replicator.budget_pages && !self.make_replica_room(level, &mut online.chips)
-        {
-            return Ok(false);
-        }
+        let Some(gives_way) = replica_room(map, level, replicator.budget_pages) else { return Ok(false) };
         self.fill_in(&mut online.chips, loads);
-        let Map::Content(map) = &self.map else { return Ok(false) };
-        let home = self.blocks.chip_of_page(map.home(vpn));
-        let holds = chips_in_use(map, &self.blocks, vpn);
-        let Some(chip) = replicator.placement.choose(home, &online.chips, &holds) else { return Ok(false) };
+        let placement = &mut *replicator.placement;
+        let Some(chip) = self.choose_chip(vpn, gives_way, placement, &mut online.chips) else {
+            return Ok(false);
+        };
         let source = map.copies(vpn).position(|copy| copy == ppn).unwrap_or(0);
+        gives_way.into_iter().for_each(|victim| self.drop_replica(victim));
         let copy = NewCopy { vpn, source, chip, level };
         match self.add_shared_copy(copy, &mut replicator.next_plane, &mut online.chips, ops)? {
             Some((plane, program)) => self.order_copy(plane, program, ops).map(|()| true),

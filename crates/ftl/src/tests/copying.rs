@@ -1,9 +1,10 @@
 //! Copies made one by one: what a few reads lead to, step by step.
 
 use super::driver::{Driver, Options};
+use crate::allocation::AllocationPolicy;
 use crate::ftl::Map;
 use crate::redirection::RedirectionPolicy;
-use crate::{Cause, FtlConfig, MappingForm, OpKind, ReplicationPolicy};
+use crate::{Cause, FtlConfig, Host, LoadView, MappingForm, OpKind, ReplicationPolicy};
 
 /// Eight chips of one plane, room for as many copies as anybody wants.
 fn options(policy: ReplicationPolicy) -> Options {
@@ -155,5 +156,38 @@ fn the_budget_is_exact() {
         // No more than the device holds.
         options.levels[4] = 14;
         assert_eq!(Driver::new(&options).ftl.budget_pages(), Some(budget), "alpha = {alpha}");
+    }
+}
+
+#[test]
+fn no_copy_gives_way_to_one_that_finds_no_chip() {
+    for policy in [ReplicationPolicy::EndOfPeriod, ReplicationPolicy::OnLine] {
+        // Two chips of one plane that takes eight pages; even addresses belong on chip 0.
+        let mut options = options(policy);
+        options.levels = [2, 1, 1, 1, 6, 4];
+        (options.footprint, options.config.replication.alpha) = (10, 0.0);
+        options.config.allocation.policy = AllocationPolicy::Static;
+        let mut driver = Driver::new(&options);
+        let page = |driver: &mut Driver, lpn: u32, chip: u64| {
+            let loads = LoadView::new(&driver.chip, &driver.unit);
+            let page = Host { lpn, address: chip, content: lpn };
+            driver.ftl.write(page, false, &loads, &mut driver.ops).unwrap();
+        };
+        page(&mut driver, 0, 0);
+        (1..8).for_each(|lpn| page(&mut driver, lpn, 1));
+        // Content 1 gets a copy on chip 0, then chip 1 is full: ten pages in all, which is the budget.
+        driver.read(1).unwrap();
+        driver.idle(None).unwrap();
+        driver.end_period().unwrap();
+        page(&mut driver, 8, 1);
+        assert_eq!((copies_of(&driver, 1), driver.ftl.pages_in_use()), (2, 10));
+        // Content 0 is more popular now, but there is no chip for its copy.
+        for _ in 0..3 {
+            driver.read(0).unwrap();
+            driver.idle(None).unwrap();
+        }
+        driver.end_period().unwrap();
+        assert_eq!((copies_of(&driver, 0), copies_of(&driver, 1)), (1, 2), "{policy:?}");
+        driver.ftl.audit().unwrap();
     }
 }

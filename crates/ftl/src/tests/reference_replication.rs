@@ -108,11 +108,16 @@ impl Model<'_> {
                 let places = self.contents[&vpn].chips.clone();
                 let mut sources = places.iter().cycle();
                 while self.contents[&vpn].chips.len() < self.wanted(reads) {
+                    let before = (self.contents.clone(), self.chips.clone(), self.drops);
                     if self.pages() >= self.budget {
                         let Some(victim) = self.less_popular(reads) else { return };
                         self.drop_last(victim);
                     }
-                    let Some(chip) = self.place(vpn) else { break };
+                    let Some(chip) = self.place(vpn) else {
+                        // Nothing is dropped for a copy that finds no chip.
+                        (self.contents, self.chips, self.drops) = before;
+                        break;
+                    };
                     self.copies.push((*sources.next().unwrap(), chip));
                     self.copy(vpn, chip);
                 }
