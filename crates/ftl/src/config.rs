@@ -257,6 +257,16 @@ pub struct ReplicationConfig {
     pub degree: DegreePolicy,
     /// For `degree = "few-of-many"`: copies of every content that was read, the first included.
     pub few_copies: u32,
+    /// For `degree = "popularity"`: copies that a read earns, in whole copies rounded down: with 0.25 every
+    /// fourth read earns one. Above 0, up to 256. The RR-SSD paper gives no number ("the more popular, the more
+    /// copies", II.D); with 1 a counter of log2(chips) bits is exactly as wide as it has to be.
+    pub copies_per_read: f64,
+    /// Most copies of a content, the first included, whatever the degree; 1 to 256. There is never more than
+    /// one on a chip.
+    pub most_copies: u32,
+    /// Contents read less often than this in a period get no copies, whatever the degree; at least 1, and at
+    /// most what a counter can reach, the number of chips less one.
+    pub least_popularity: u32,
     /// Which chip receives a copy.
     pub placement: PlacementPolicy,
     /// Replicas beyond what their content's popularity earns are dropped at every so many
@@ -274,10 +284,37 @@ impl Default for ReplicationConfig {
             alpha: 0.0,
             degree: DegreePolicy::Popularity,
             few_copies: 2,
+            copies_per_read: 1.0,
+            most_copies: 256,
+            least_popularity: 1,
             placement: PlacementPolicy::Score,
             adjust_every: 7,
             class_pages: 4096,
         }
+    }
+}
+
+impl ReplicationConfig {
+    /// Whether copies are earned by the popularity of contents.
+    fn counts_popularity(&self) -> bool {
+        matches!(self.policy, ReplicationPolicy::EndOfPeriod | ReplicationPolicy::OnLine)
+    }
+
+    /// Checks what a content may earn.
+    fn check(&self, chips: u32) -> Result<(), RangeError> {
+        let Self { copies_per_read, most_copies, least_popularity, .. } = *self;
+        if !(copies_per_read > 0.0 && copies_per_read <= 256.0) {
+            let expected = "a number of copies above 0, up to 256";
+            return Err(("replication.copies_per_read", copies_per_read.to_string(), expected));
+        }
+        if !(1..=256).contains(&most_copies) {
+            return Err(("replication.most_copies", most_copies.to_string(), "1 to 256 copies"));
+        }
+        if least_popularity == 0 || self.counts_popularity() && least_popularity > chips.max(2) - 1 {
+            let expected = "at least 1, and at most the chips less one, where the counters of reads end";
+            return Err(("replication.least_popularity", least_popularity.to_string(), expected));
+        }
+        Ok(())
     }
 }
 
@@ -381,6 +418,7 @@ impl FtlConfig {
         at_least_one("replication.adjust_every", self.replication.adjust_every)?;
         at_least_one("replication.class_pages", self.replication.class_pages)?;
         at_least_one("replication.few_copies", self.replication.few_copies)?;
+        self.replication.check(geometry.chips())?;
         let threshold = self.allocation.hipa_threshold;
         if !(1.0..=1000.0).contains(&threshold) {
             return Err(("allocation.hipa_threshold", threshold.to_string(), "a factor from 1 to 1000"));

@@ -155,7 +155,7 @@ impl Ftl {
         let held = if map.is_live(vpn) { 1 + map.replica_ppns(vpn).len() as u32 } else { chips };
         let earned = match &mut replicator.recency {
             Some(recency) => recency.take_owed(vpn, goes_on) && held < chips,
-            None => goes_on && replicator.degree.copies(map.popularity(vpn), chips).min(chips) > held,
+            None => goes_on && map.is_live(vpn) && replicator.degrees.copies(map.popularity(vpn)) > held,
         };
         earned && !replicator.wanted.earn(vpn)
     }

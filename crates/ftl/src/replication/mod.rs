@@ -25,13 +25,13 @@ use crate::ftl::{Ftl, Map};
 use crate::mapping::ContentMap;
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
 use crate::rng::Rng;
-use degree::Degree;
+use degree::Degrees;
 use placement::{ChipSet, ChipView, Placement};
 
 /// What replication keeps between periods.
 pub(crate) struct Replicator {
     pub(crate) budget_pages: u64,
-    degree: Box<dyn Degree>,
+    degrees: Degrees,
     placement: Box<dyn Placement>,
     adjust_every: u32,
     periods: u32,
@@ -54,7 +54,7 @@ impl Replicator {
             budget_pages: footprint
                 .saturating_add(times(footprint, rules.alpha))
                 .min(Ftl::capacity_pages(config, geometry)),
-            degree: rules.degree.build(rules.few_copies),
+            degrees: Degrees::new(rules, geometry.chips()),
             placement: rules.placement.build(Rng::stream(seed, "replica placement")),
             adjust_every: rules.adjust_every,
             periods: 0,
@@ -219,13 +219,12 @@ impl Ftl {
 
     /// Drops the replicas beyond what this period's popularity earns.
     fn drop_unearned(&mut self, replicator: &Replicator) {
-        let chips = self.blocks.geometry.chips();
         let Some(map) = self.content_map() else { return };
         for (vpn, _) in map.replicas.live() {
             let Some(map) = self.content_map() else { return };
-            let earned = replicator.degree.copies(map.popularity(vpn), chips);
+            let earned = replicator.degrees.copies(map.popularity(vpn));
             let held = 1 + map.replica_ppns(vpn).len() as u32;
-            for _ in earned.max(1)..held {
+            for _ in earned..held {
                 self.drop_replica(vpn);
             }
         }
@@ -275,7 +274,7 @@ impl Ftl {
     ) -> Result<bool, FtlError> {
         let Some(map) = self.content_map() else { return Ok(false) };
         let level = map.popularity(vpn);
-        let wanted = replicator.degree.copies(level, chips.len() as u32).min(chips.len() as u32);
+        let wanted = replicator.degrees.copies(level);
         let places = map.copies(vpn).count();
         let mut source = 0;
         while let Some(map) = self.content_map() {

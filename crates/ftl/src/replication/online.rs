@@ -62,7 +62,7 @@ impl Ftl {
         let (saturation, chips) = (self.saturation, self.blocks.geometry.chips());
         let Map::Content(map) = &mut self.map else { return false };
         let Some(replicator) = &mut self.replicator else { return map.count_read(vpn, saturation) };
-        let Replicator { online, degree, wanted, .. } = replicator;
+        let Replicator { online, degrees, wanted, .. } = replicator;
         let Some(online) = online else {
             let first = map.count_read(vpn, saturation);
             replicator.note_recency(vpn, map, chips);
@@ -72,7 +72,7 @@ impl Ftl {
         let popularity = map.popularity(vpn);
         map.raise_replicas(vpn, popularity);
         let held = 1 + map.replica_ppns(vpn).len() as u32;
-        if degree.copies(popularity, chips).min(chips) > held {
+        if degrees.copies(popularity) > held {
             wanted.earn(vpn);
         }
         first
@@ -111,9 +111,8 @@ impl Ftl {
     ) -> Result<bool, FtlError> {
         let Map::Content(map) = &self.map else { return Ok(false) };
         let level = map.popularity(vpn);
-        let chips = online.chips.len() as u32;
         let held = 1 + map.replica_ppns(vpn).len() as u32;
-        if held >= replicator.degree.copies(level, chips).min(chips) {
+        if held >= replicator.degrees.copies(level) {
             return Ok(false);
         }
         let Some(gives_way) = replica_room(map, level, replicator.budget_pages) else { return Ok(false) };

@@ -4,7 +4,8 @@ use super::driver::{Driver, Options};
 use crate::allocation::AllocationPolicy;
 use crate::ftl::Map;
 use crate::redirection::RedirectionPolicy;
-use crate::{Cause, FtlConfig, Host, LoadView, MappingForm, OpKind, ReplicationPolicy};
+use crate::replication::degree::DegreePolicy;
+use crate::{Cause, FtlConfig, Host, LoadView, MappingForm, OpKind, ReplicationConfig, ReplicationPolicy};
 
 /// Eight chips of one plane, room for as many copies as anybody wants.
 fn options(policy: ReplicationPolicy) -> Options {
@@ -189,5 +190,63 @@ fn no_copy_gives_way_to_one_that_finds_no_chip() {
         driver.end_period().unwrap();
         assert_eq!((copies_of(&driver, 0), copies_of(&driver, 1)), (1, 2), "{policy:?}");
         driver.ftl.audit().unwrap();
+    }
+}
+
+/// Copies of contents 0, 1, 2, ... that were read 0, 1, 2, ... times.
+fn copies_by_reads(change: impl Fn(&mut ReplicationConfig), policy: ReplicationPolicy) -> Vec<usize> {
+    let mut options = options(policy);
+    change(&mut options.config.replication);
+    let mut driver = holding(8, &options);
+    for lpn in 0..8 {
+        for _ in 0..lpn {
+            driver.read(lpn).unwrap();
+        }
+    }
+    driver.idle(None).unwrap();
+    driver.end_period().unwrap();
+    driver.ftl.audit().unwrap();
+    (0..8).map(|lpn| copies_of(&driver, lpn)).collect()
+}
+
+#[test]
+fn how_many_copies_reads_earn_can_be_said() {
+    for policy in [ReplicationPolicy::EndOfPeriod, ReplicationPolicy::OnLine] {
+        let copies = |change: fn(&mut ReplicationConfig)| copies_by_reads(change, policy);
+        assert_eq!(copies(|_| {}), [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(copies(|rules| rules.copies_per_read = 0.25), [1, 1, 1, 1, 2, 2, 2, 2]);
+        assert_eq!(copies(|rules| rules.copies_per_read = 2.5), [1, 3, 6, 8, 8, 8, 8, 8]);
+        assert_eq!(copies(|rules| rules.most_copies = 4), [1, 2, 3, 4, 4, 4, 4, 4]);
+        assert_eq!(copies(|rules| rules.most_copies = 1), [1; 8]);
+        assert_eq!(copies(|rules| rules.least_popularity = 3), [1, 1, 1, 4, 5, 6, 7, 8]);
+        let all_three = |rules: &mut ReplicationConfig| {
+            (rules.degree, rules.most_copies, rules.least_popularity) = (DegreePolicy::ManyOfFew, 5, 6);
+        };
+        assert_eq!(copies(all_three), [1, 1, 1, 1, 1, 1, 5, 5]);
+    }
+}
+
+#[test]
+fn what_a_counter_never_reaches_is_no_least_popularity() {
+    let geometry = super::geometry([4, 1, 1, 1, 12, 8]);
+    let mut config = options(ReplicationPolicy::EndOfPeriod).config;
+    config.replication.least_popularity = 3;
+    config.check(&geometry).unwrap();
+    config.replication.least_popularity = 4;
+    let (key, value, expected) = config.check(&geometry).unwrap_err();
+    assert_eq!((key, value.as_str()), ("replication.least_popularity", "4"));
+    assert!(expected.contains("chips less one"), "{expected}");
+    for refused in [
+        ("replication.copies_per_read", ReplicationConfig { copies_per_read: 0.0, ..Default::default() }),
+        (
+            "replication.copies_per_read",
+            ReplicationConfig { copies_per_read: f64::NAN, ..Default::default() },
+        ),
+        ("replication.most_copies", ReplicationConfig { most_copies: 0, ..Default::default() }),
+        ("replication.most_copies", ReplicationConfig { most_copies: 257, ..Default::default() }),
+        ("replication.least_popularity", ReplicationConfig { least_popularity: 0, ..Default::default() }),
+    ] {
+        config.replication = refused.1;
+        assert_eq!(config.check(&geometry).unwrap_err().0, refused.0);
     }
 }

@@ -74,6 +74,7 @@ impl Options {
         partition(&mut config, &mut Rng::stream(seed, "partition"));
         wear(&mut config, &mut Rng::stream(seed, "wear"));
         placing(&mut config, &mut Rng::stream(seed, "placing"));
+        copies(&mut config, levels[0] * levels[1], &mut Rng::stream(seed, "copies"));
         // What one partition leaves of a plane is left whatever their number.
         levels[4] += config.streams() - FtlConfig::default().streams();
         let checkpoint_every = tables(&mut Rng::stream(seed, "tables"), &mut config, &mut levels);
@@ -181,6 +182,14 @@ fn placing(config: &mut FtlConfig, rng: &mut Rng) {
     config.allocation.hipa_sample_us = pick(rng, &[0.001, 30.0, 100.0, 1e9]);
     config.spread.own_copy_counts = rng.below(3) > 0;
     config.spread.place = pick(rng, &PlacePolicy::ALL);
+}
+
+/// Draws what earns copies, on a device of so many chips.
+fn copies(config: &mut FtlConfig, chips: u32, rng: &mut Rng) {
+    let replication = &mut config.replication;
+    replication.copies_per_read = pick(rng, &[1.0, 1.0, 1.0, 0.1, 0.25, 2.5]);
+    replication.most_copies = pick(rng, &[256, 256, 256, 256, 2, 3, 1]);
+    replication.least_popularity = pick(rng, &[1, 1, 1, 2, 3]).min(chips.max(2) - 1);
 }
 
 /// Draws tables on flash for some systems, and makes room for them. Returns how many steps pass

@@ -192,6 +192,10 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     let mut blocks = least + pick(rng, &[0, 1, 12]);
     let [channels, chips, dies, planes] = levels;
     config.nand = nand([channels, chips, dies, planes, blocks, pages_per_block]);
+    let replication = &mut config.ftl.replication;
+    replication.copies_per_read = pick(rng, &[1.0, 0.5]);
+    replication.most_copies = pick(rng, &[256, 3]);
+    replication.least_popularity = pick(rng, &[1, 2]).min((channels * chips).max(2) - 1);
     while !holds_the_footprint(&pages, config) {
         blocks += 1;
         config.nand.blocks_per_plane = blocks;
