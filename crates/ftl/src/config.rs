@@ -12,7 +12,7 @@ pub use crate::mapping::MappingCacheConfig;
 use crate::partition::PartitionConfig;
 use crate::redirection::RedirectionPolicy;
 use crate::replication::degree::DegreePolicy;
-use crate::replication::placement::PlacementPolicy;
+use crate::replication::placement::{PlacementPolicy, ScorePopularity};
 pub use crate::spread::SpreadConfig;
 use crate::spread::SpreadPolicy;
 use crate::victim::VictimPolicy;
@@ -269,6 +269,8 @@ pub struct ReplicationConfig {
     pub least_popularity: u32,
     /// Which chip receives a copy.
     pub placement: PlacementPolicy,
+    /// For `placement = "score"`: the popularity of a chip, Pop.
+    pub score_popularity: ScorePopularity,
     /// Replicas beyond what their content's popularity earns are dropped at every so many
     /// period ends (RR-SSD paper III.B: less often than replication; weekly for daily periods).
     pub adjust_every: u32,
@@ -288,6 +290,7 @@ impl Default for ReplicationConfig {
             most_copies: 256,
             least_popularity: 1,
             placement: PlacementPolicy::Score,
+            score_popularity: ScorePopularity::Mean,
             adjust_every: 7,
             class_pages: 4096,
         }

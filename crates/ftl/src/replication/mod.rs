@@ -4,12 +4,14 @@
 //! counter down to 1; each content gets copies on the best chips until its degree is reached
 //! or the space is used up.
 
+mod chips;
 mod copying;
 pub mod degree;
 mod online;
 pub mod placement;
 mod priority_lru;
 
+use chips::Chips;
 pub(crate) use copying::CopyJob;
 use copying::Wanted;
 use online::Online;
@@ -26,13 +28,14 @@ use crate::mapping::ContentMap;
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
 use crate::rng::Rng;
 use degree::Degrees;
-use placement::{ChipSet, ChipView, Placement};
+use placement::{ChipSet, Placement, ScorePopularity};
 
 /// What replication keeps between periods.
 pub(crate) struct Replicator {
     pub(crate) budget_pages: u64,
     degrees: Degrees,
     placement: Box<dyn Placement>,
+    score_popularity: ScorePopularity,
     adjust_every: u32,
     periods: u32,
     /// Turns taken among the planes of each chip.
@@ -55,12 +58,14 @@ impl Replicator {
                 .saturating_add(times(footprint, rules.alpha))
                 .min(Ftl::capacity_pages(config, geometry)),
             degrees: Degrees::new(rules, geometry.chips()),
-            placement: rules.placement.build(Rng::stream(seed, "replica placement")),
+            placement: rules.placement.build(rules.score_popularity, Rng::stream(seed, "replica placement")),
+            score_popularity: rules.score_popularity,
             adjust_every: rules.adjust_every,
             periods: 0,
             next_plane: vec![0; geometry.chips() as usize],
             wanted: Wanted::default(),
-            online: (rules.policy == ReplicationPolicy::OnLine).then(|| Online::new(geometry)),
+            online: (rules.policy == ReplicationPolicy::OnLine)
+                .then(|| Online::new(Chips::new(geometry.chips(), rules.score_popularity))),
             recency: (rules.policy == ReplicationPolicy::PriorityLru)
                 .then(|| PriorityLru::new(geometry.chips(), rules.class_pages)),
         }
@@ -78,34 +83,6 @@ struct NewCopy {
     level: u8,
 }
 
-/// One content's share of a chip's stored popularity, in 1/65536 of a read: its counter
-/// divided equally over its copies.
-fn share(popularity: u8, copies: usize) -> u64 {
-    (u64::from(popularity) << 16) / copies as u64
-}
-
-/// The chips as the placement sees them, kept current while a pass places copies.
-fn chip_views(map: &ContentMap, blocks: &Blocks) -> Vec<ChipView> {
-    let mut chips: Vec<ChipView> = empty_views(blocks).collect();
-    for vpn in (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn) && map.popularity(vpn) > 0) {
-        add_shares(&mut chips, map, blocks, vpn);
-    }
-    chips
-}
-
-/// The chips without any popularity or load.
-fn empty_views(blocks: &Blocks) -> impl Iterator<Item = ChipView> {
-    let geometry = &blocks.geometry;
-    let limit = blocks.plane_limit() * u64::from(geometry.planes_per_chip());
-    (0..geometry.chips() as usize).map(move |chip| ChipView {
-        free_pages: limit.saturating_sub(blocks.chip_valid()[chip]),
-        erases: blocks.chip_erases()[chip],
-        blocks: u64::from(geometry.planes_per_chip()) * u64::from(geometry.blocks_per_plane),
-        popularity: 0,
-        load: 0,
-    })
-}
-
 /// Chips that hold a copy of a content.
 fn chips_in_use(map: &ContentMap, blocks: &Blocks, vpn: u32) -> ChipSet {
     let mut holds = ChipSet::default();
@@ -113,31 +90,6 @@ fn chips_in_use(map: &ContentMap, blocks: &Blocks, vpn: u32) -> ChipSet {
         holds.insert(blocks.chip_of_page(ppn));
     }
     holds
-}
-
-fn add_shares(chips: &mut [ChipView], map: &ContentMap, blocks: &Blocks, vpn: u32) {
-    let share = share(map.popularity(vpn), map.copies(vpn).count());
-    for ppn in map.copies(vpn) {
-        chips[blocks.chip_of_page(ppn) as usize].popularity += share;
-    }
-}
-
-fn take_shares(chips: &mut [ChipView], map: &ContentMap, blocks: &Blocks, vpn: u32) {
-    let share = share(map.popularity(vpn), map.copies(vpn).count());
-    for ppn in map.copies(vpn) {
-        chips[blocks.chip_of_page(ppn) as usize].popularity -= share;
-    }
-}
-
-/// A content is about to lose the replica that was made last.
-fn lose_last(chips: &mut [ChipView], map: &ContentMap, blocks: &Blocks, vpn: u32) {
-    take_shares(chips, map, blocks, vpn);
-    let Some((&last, others)) = map.replica_ppns(vpn).split_last() else { return };
-    chips[blocks.chip_of_page(last) as usize].free_pages += 1;
-    let share = share(map.popularity(vpn), 1 + others.len());
-    for &ppn in others.iter().chain([&map.home(vpn)]) {
-        chips[blocks.chip_of_page(ppn) as usize].popularity += share;
-    }
 }
 
 /// The room for a copy that is listed under `level`: free, or that of a replica of the content returned, the
@@ -208,7 +160,7 @@ impl Ftl {
             return Ok(());
         }
         let Some(map) = self.content_map() else { return Ok(()) };
-        let mut chips = chip_views(map, &self.blocks);
+        let mut chips = Chips::of(map, &self.blocks, replicator.score_popularity);
         for vpn in order {
             if !self.copy_to_degree(vpn, replicator, &mut chips, ops)? {
                 break;
@@ -269,7 +221,7 @@ impl Ftl {
         &mut self,
         vpn: u32,
         replicator: &mut Replicator,
-        chips: &mut [ChipView],
+        chips: &mut Chips,
         ops: &mut Vec<FlashOp>,
     ) -> Result<bool, FtlError> {
         let Some(map) = self.content_map() else { return Ok(false) };
@@ -300,19 +252,19 @@ impl Ftl {
         vpn: u32,
         gives_way: Option<u32>,
         placement: &mut dyn Placement,
-        chips: &mut [ChipView],
+        chips: &mut Chips,
     ) -> Option<u32> {
         let map = self.content_map()?;
         let before = gives_way.map(|victim| {
-            let before = chips.to_vec();
-            lose_last(chips, map, &self.blocks, victim);
+            let before = chips.save();
+            chips.lose_last(map, &self.blocks, victim);
             before
         });
         let home = self.blocks.chip_of_page(map.home(vpn));
         let holds = chips_in_use(map, &self.blocks, vpn);
-        let chip = placement.choose(home, chips, &holds);
+        let chip = placement.choose(home, chips.views(), &holds);
         if let (None, Some(before)) = (chip, before) {
-            chips.copy_from_slice(&before);
+            chips.restore(before);
         }
         chip
     }
@@ -321,7 +273,7 @@ impl Ftl {
         &mut self,
         copy: NewCopy,
         next_plane: &mut [u32],
-        chips: &mut [ChipView],
+        chips: &mut Chips,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
         let Some((plane, program)) = self.add_shared_copy(copy, next_plane, chips, ops)? else {
@@ -338,16 +290,18 @@ impl Ftl {
         &mut self,
         copy: NewCopy,
         next_plane: &mut [u32],
-        chips: &mut [ChipView],
+        chips: &mut Chips,
         ops: &mut Vec<FlashOp>,
     ) -> Result<Option<(u32, FlashOp)>, FtlError> {
         let Some(map) = self.content_map() else { return Ok(None) };
-        take_shares(chips, map, &self.blocks, copy.vpn);
+        chips.take(map, &self.blocks, copy.vpn);
         let added = self.add_copy(copy, next_plane, ops)?;
         if let Some(map) = self.content_map() {
-            add_shares(chips, map, &self.blocks, copy.vpn);
+            chips.add(map, &self.blocks, copy.vpn);
         }
-        chips[copy.chip as usize].free_pages -= u64::from(added.is_some());
+        if added.is_some() {
+            chips.fill_page(copy.chip);
+        }
         Ok(added)
     }
 

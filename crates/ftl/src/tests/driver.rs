@@ -7,7 +7,7 @@ use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm};
 use crate::partition::PartitionPolicy;
 use crate::redirection::RedirectionPolicy;
 use crate::replication::degree::DegreePolicy;
-use crate::replication::placement::PlacementPolicy;
+use crate::replication::placement::{PlacementPolicy, ScorePopularity};
 use crate::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use crate::victim::VictimPolicy;
 use crate::{
@@ -187,6 +187,7 @@ fn placing(config: &mut FtlConfig, rng: &mut Rng) {
 /// Draws what earns copies, on a device of so many chips.
 fn copies(config: &mut FtlConfig, chips: u32, rng: &mut Rng) {
     let replication = &mut config.replication;
+    replication.score_popularity = pick(rng, &ScorePopularity::ALL);
     replication.copies_per_read = pick(rng, &[1.0, 1.0, 1.0, 0.1, 0.25, 2.5]);
     replication.most_copies = pick(rng, &[256, 256, 256, 256, 2, 3, 1]);
     replication.least_popularity = pick(rng, &[1, 1, 1, 2, 3]).min(chips.max(2) - 1);

@@ -8,7 +8,7 @@ use crate::SpreadConfig;
 use crate::ftl::Map;
 use crate::mapping::ContentMap;
 use crate::replication::degree::DegreePolicy;
-use crate::replication::placement::PlacementPolicy;
+use crate::replication::placement::{PlacementPolicy, ScorePopularity};
 use crate::{Cause, FlashOp, MappingForm, ReplicationConfig, ReplicationPolicy};
 
 /// One content: how often it was read in the period, and the chips that hold it, home first.
@@ -59,10 +59,20 @@ impl Model<'_> {
         wanted.min(chips).min(self.rules.most_copies as usize)
     }
 
-    /// Each content's reads, shared equally over its copies, in 1/65536 of a read.
+    /// A chip's popularity in 1/65536 of a read: each content's reads, or as many for each copy as make them
+    /// up together.
     fn popularity(&self, chip: usize) -> u128 {
         let here = self.contents.values().filter(|content| content.chips.contains(&chip));
-        here.map(|content| u128::from((content.reads << 16) / content.chips.len() as u64)).sum()
+        let shares = |content: &Content| match self.rules.score_popularity {
+            ScorePopularity::Mean => 1,
+            ScorePopularity::Sum => content.chips.len() as u64,
+        };
+        here.map(|content| u128::from((content.reads << 16) / shares(content))).sum()
+    }
+
+    /// Contents on a chip.
+    fn stored(&self, chip: usize) -> u128 {
+        self.contents.values().filter(|content| content.chips.contains(&chip)).count() as u128
     }
 
     fn drop_last(&mut self, vpn: u32) {
@@ -99,7 +109,12 @@ impl Model<'_> {
             u128::from(self.chips[chip].erases + self.blocks_per_chip) * (self.popularity(chip) + 65_536)
         };
         let space = |chip: usize| u128::from(self.chips[chip].space);
-        let better = |a: usize, b: usize| space(a) * cost(b) > space(b) * cost(a);
+        // Divided by the pages that the popularity is the mean over.
+        let over = |chip: usize| match self.rules.score_popularity {
+            ScorePopularity::Mean => self.stored(chip) + 1,
+            ScorePopularity::Sum => 1,
+        };
+        let better = |a: usize, b: usize| space(a) * over(a) * cost(b) > space(b) * over(b) * cost(a);
         (0..count).filter(open).reduce(|best, chip| if better(chip, best) { chip } else { best })
     }
 

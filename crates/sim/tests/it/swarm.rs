@@ -8,7 +8,7 @@ use flashtwin_ftl::allocation::AllocationPolicy;
 use flashtwin_ftl::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm};
 use flashtwin_ftl::redirection::RedirectionPolicy;
 use flashtwin_ftl::replication::degree::DegreePolicy;
-use flashtwin_ftl::replication::placement::PlacementPolicy;
+use flashtwin_ftl::replication::placement::{PlacementPolicy, ScorePopularity};
 use flashtwin_ftl::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use flashtwin_ftl::victim::VictimPolicy;
 use flashtwin_ftl::{
@@ -193,6 +193,7 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     let [channels, chips, dies, planes] = levels;
     config.nand = nand([channels, chips, dies, planes, blocks, pages_per_block]);
     let replication = &mut config.ftl.replication;
+    replication.score_popularity = pick(rng, &ScorePopularity::ALL);
     replication.copies_per_read = pick(rng, &[1.0, 0.5]);
     replication.most_copies = pick(rng, &[256, 3]);
     replication.least_popularity = pick(rng, &[1, 2]).min((channels * chips).max(2) - 1);
