@@ -38,7 +38,7 @@ pub use config::{
     AllocationConfig, BackgroundConfig, DedupConfig, Entries, FtlConfig, GcConfig, MappingCacheConfig,
     MappingForm, RangeError, RedirectionConfig, ReplicationConfig, ReplicationPolicy, SpreadConfig,
 };
-pub use counters::{Counters, MappingCounts, TableSizes};
+pub use counters::{CopyingCounts, Counters, MappingCounts, TableSizes};
 pub use error::FtlError;
 pub use figures::{PartitionSize, PlaneContents};
 pub use ftl::{Ftl, Host, Peak};

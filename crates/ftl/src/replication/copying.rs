@@ -112,6 +112,7 @@ impl Ftl {
         let next = self.least_loaded_copy(copy.vpn, loads);
         // What was read for nothing is read again, if it is still wanted.
         let void = !self.is_as_it_was_read(copy);
+        let before = self.counters;
         let placed = if void {
             Ok(false)
         } else if let Some(mut online) = replicator.online.take() {
@@ -125,6 +126,7 @@ impl Ftl {
         } else {
             Ok(false)
         };
+        self.counters.attribute_to_copies(&before);
         self.replicator = Some(replicator);
         // A copy that found no room waits for the next read.
         let goes_on = placed? || void;

@@ -127,7 +127,9 @@ impl Ftl {
     /// As [`Ftl::write`].
     pub fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         if let Some(mut replicator) = self.replicator.take() {
+            let before = self.counters;
             let outcome = self.replicate(&mut replicator, ops);
+            self.counters.attribute_to_copies(&before);
             if let Some(online) = &mut replicator.online {
                 online.forget_popularity();
             }

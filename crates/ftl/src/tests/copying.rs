@@ -1,11 +1,14 @@
 //! Copies made one by one: what a few reads lead to, step by step.
 
-use super::driver::{Driver, Options};
+use super::driver::{Driver, Options, Step, Workload};
 use crate::allocation::AllocationPolicy;
 use crate::ftl::Map;
 use crate::redirection::RedirectionPolicy;
 use crate::replication::degree::DegreePolicy;
-use crate::{Cause, FtlConfig, Host, LoadView, MappingForm, OpKind, ReplicationConfig, ReplicationPolicy};
+use crate::{
+    Cause, CopyingCounts, FlashOp, FtlConfig, Host, LoadView, MappingForm, OpKind, ReplicationConfig,
+    ReplicationPolicy,
+};
 
 /// Eight chips of one plane, room for as many copies as anybody wants.
 fn options(policy: ReplicationPolicy) -> Options {
@@ -249,4 +252,52 @@ fn what_a_counter_never_reaches_is_no_least_popularity() {
         config.replication = refused.1;
         assert_eq!(config.check(&geometry).unwrap_err().0, refused.0);
     }
+}
+
+/// Reads and programs by collection, programs by wear levelling, and erases of either, among operations.
+fn collection(ops: &[FlashOp]) -> CopyingCounts {
+    let count = |kind, causes: &[Cause]| {
+        ops.iter().filter(|op| op.kind == kind && causes.contains(&op.cause)).count() as u64
+    };
+    CopyingCounts {
+        gc_reads: count(OpKind::Read, &[Cause::Gc]),
+        gc_programs: count(OpKind::Program, &[Cause::Gc]),
+        wear_levelling_programs: count(OpKind::Program, &[Cause::WearLevelling]),
+        erases: count(OpKind::Erase, &[Cause::Gc, Cause::WearLevelling]),
+    }
+}
+
+#[test]
+fn collection_that_copies_set_off_is_counted_apart() {
+    let mut pages = [0; 2];
+    for seed in 0..200 {
+        let mut options = Options::draw(seed);
+        options.config.mapping = MappingForm::Content;
+        options.plain_dedup();
+        let policies = [ReplicationPolicy::EndOfPeriod, ReplicationPolicy::OnLine];
+        options.config.replication.policy = policies[seed as usize % 2];
+        (options.config.replication.alpha, options.read_percent, options.period_every) = (30.0, 50, 30);
+        let mut driver = Driver::new(&options);
+        let mut workload = Workload::new(&options);
+        // Operations that only copies can have set off: those of period ends and of idle time.
+        let mut set_off = Vec::new();
+        for _ in 0..options.steps {
+            let mut first = driver.ops.len();
+            let step = workload.next();
+            match step {
+                Step::Read { lpn } => drop(driver.read(lpn).unwrap()),
+                Step::Write { lpn, content, partial } => drop(driver.write(lpn, content, partial).unwrap()),
+                Step::Trim { lpn } => driver.ftl.trim(lpn),
+                Step::EndPeriod => driver.end_period().unwrap(),
+            }
+            if !matches!(step, Step::EndPeriod) {
+                first = driver.ops.len();
+            }
+            driver.idle(None).unwrap();
+            set_off.extend_from_slice(&driver.ops[first..]);
+            assert_eq!(driver.ftl.counters().copying, collection(&set_off), "seed {seed}");
+        }
+        pages[seed as usize % 2] += driver.ftl.counters().copying.gc_programs;
+    }
+    assert!(pages.iter().all(|&pages| pages > 1_000), "{pages:?} pages collected say little");
 }
