@@ -5,6 +5,7 @@ use crate::allocation::AllocationPolicy;
 use crate::ftl::Map;
 use crate::redirection::RedirectionPolicy;
 use crate::replication::degree::DegreePolicy;
+use crate::replication::placement::PlacementPolicy;
 use crate::{
     Cause, CopyingCounts, FlashOp, FtlConfig, Host, LoadView, MappingForm, OpKind, ReplicationConfig,
     ReplicationPolicy,
@@ -300,4 +301,42 @@ fn collection_that_copies_set_off_is_counted_apart() {
         pages[seed as usize % 2] += driver.ftl.counters().copying.gc_programs;
     }
     assert!(pages.iter().all(|&pages| pages > 1_000), "{pages:?} pages collected say little");
+}
+
+#[test]
+fn periods_in_which_nothing_was_read_or_nothing_is_left_do_nothing() {
+    for policy in ReplicationPolicy::ALL {
+        for (degree, placement) in [
+            (DegreePolicy::ManyOfFew, PlacementPolicy::Score),
+            (DegreePolicy::Popularity, PlacementPolicy::Random),
+        ] {
+            let mut options = options(policy);
+            let rules = &mut options.config.replication;
+            (rules.degree, rules.placement, rules.adjust_every) = (degree, placement, 1);
+            // Nothing was ever written.
+            let mut driver = Driver::new(&options);
+            let end = |driver: &mut Driver| {
+                let first = driver.ops.len();
+                (0..3).for_each(|_| driver.end_period().unwrap());
+                driver.ftl.audit().unwrap();
+                driver.ops.len() - first
+            };
+            assert_eq!(end(&mut driver), 0);
+            driver.read(3).unwrap();
+            assert_eq!(end(&mut driver), 0);
+            // Written and never read.
+            for lpn in 0..8 {
+                driver.write(lpn, lpn, false).unwrap();
+            }
+            assert_eq!(end(&mut driver), 0);
+            // Read, and gone when the period ends, or when its copy is to be placed.
+            for _ in 0..4 {
+                driver.read(3).unwrap();
+            }
+            (0..8).for_each(|lpn| driver.ftl.trim(lpn));
+            driver.idle(None).unwrap();
+            driver.read(3).unwrap();
+            assert_eq!((end(&mut driver), driver.ftl.pages_in_use()), (0, 0), "{policy:?}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ mod paging;
 mod partitions;
 mod reference_caftl;
 mod reference_map;
+mod reference_online;
 mod reference_priority_lru;
 mod reference_replication;
 mod reference_spread;
