@@ -33,6 +33,18 @@ pub(crate) struct CopyJob {
     pub(super) ppn: Ppn,
 }
 
+/// What became of a copy whose page has been read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Placed,
+    /// There is no room for it, or its content no longer earns it.
+    Refused,
+    /// The page was moved before it was read: it is to be read again.
+    Moved,
+    /// The content has died.
+    Gone,
+}
+
 impl Wanted {
     fn copying(&mut self, vpn: u32) -> &mut bool {
         if vpn as usize >= self.copying.len() {
@@ -110,10 +122,9 @@ impl Ftl {
         let Some(mut replicator) = self.replicator.take() else { return Ok(()) };
         *replicator.wanted.copying(copy.vpn) = false;
         let next = self.least_loaded_copy(copy.vpn, loads);
-        // What was read for nothing is read again, if it is still wanted.
-        let void = !self.is_as_it_was_read(copy);
         let before = self.counters;
-        let placed = if void {
+        let void = self.read_in_vain(copy);
+        let placed = if void.is_some() {
             Ok(false)
         } else if let Some(mut online) = replicator.online.take() {
             let placed = self.place_by_score(copy, &mut replicator, &mut online, loads, ops);
@@ -128,9 +139,8 @@ impl Ftl {
         };
         self.counters.attribute_to_copies(&before);
         self.replicator = Some(replicator);
-        // A copy that found no room waits for the next read.
-        let goes_on = placed? || void;
-        if self.earn_again(copy.vpn, goes_on)
+        let end = void.unwrap_or(if placed? { End::Placed } else { End::Refused });
+        if self.earn_again(copy.vpn, end)
             && let Some(replicator) = &mut self.replicator
         {
             replicator.wanted.serve(next);
@@ -149,24 +159,33 @@ impl Ftl {
         }
     }
 
-    /// No copy of a content is under way any more: the next one is, if it has been earned and the last one was
-    /// not in vain (`goes_on`). Returns whether it is.
-    fn earn_again(&mut self, vpn: u32, goes_on: bool) -> bool {
+    /// No copy of a content is under way any more: the next one is, if it has been earned. Returns whether it is.
+    fn earn_again(&mut self, vpn: u32, end: End) -> bool {
         let chips = self.blocks.geometry.chips();
         let (Some(replicator), Map::Content(map)) = (&mut self.replicator, &self.map) else { return false };
         let held = if map.is_live(vpn) { 1 + map.replica_ppns(vpn).len() as u32 } else { chips };
         let earned = match &mut replicator.recency {
-            Some(recency) => recency.take_owed(vpn, goes_on) && held < chips,
-            None => goes_on && map.is_live(vpn) && replicator.degrees.copies(map.popularity(vpn)) > held,
+            Some(recency) => recency.take_owed(vpn, end, held < chips),
+            // What found no room waits for the next read.
+            None => {
+                end != End::Refused
+                    && map.is_live(vpn)
+                    && replicator.degrees.copies(map.popularity(vpn)) > held
+            }
         };
         earned && !replicator.wanted.earn(vpn)
     }
 
-    /// Whether the content lives and lies where it was read: a page that collection moved meanwhile
-    /// may have been erased before its turn came.
-    fn is_as_it_was_read(&self, CopyJob { vpn, content, ppn }: CopyJob) -> bool {
-        let Map::Content(map) = &self.map else { return false };
-        map.is_live(vpn) && map.content(vpn) == content && map.copies(vpn).any(|copy| copy == ppn)
+    /// Whether a page was read for nothing, and why: one that collection moved meanwhile may have been erased
+    /// before its turn came.
+    fn read_in_vain(&self, CopyJob { vpn, content, ppn }: CopyJob) -> Option<End> {
+        match &self.map {
+            Map::Content(map) if map.is_live(vpn) && map.content(vpn) == content => {
+                let there = map.copies(vpn).any(|copy| copy == ppn);
+                (!there).then_some(End::Moved)
+            }
+            _ => Some(End::Gone),
+        }
     }
 
     /// Orders the program of a copy that has been entered into the tables.

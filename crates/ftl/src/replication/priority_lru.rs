@@ -13,6 +13,7 @@
 //!   Room is made by the least recent replica of the lowest class, no higher than its own.
 //! * A page that nobody points to any more is gone from the classes, and its copies with it.
 
+use super::copying::End;
 use super::placement::ChipSet;
 use super::{CopyJob, NewCopy, Replicator, chips_in_use};
 use crate::error::FtlError;
@@ -135,11 +136,16 @@ impl PriorityLru {
         *owed = owed.saturating_add(1);
     }
 
-    /// The copy under way has been placed, or (`goes_on` being false) has found no room: whether another is owed.
-    /// What finds no room is forgotten.
-    pub(super) fn take_owed(&mut self, vpn: u32, goes_on: bool) -> bool {
+    /// A copy is no longer under way: whether another is to be begun, where there is a chip left for it
+    /// (`open`). One that was refused is forgotten with all that are owed.
+    pub(super) fn take_owed(&mut self, vpn: u32, end: End, open: bool) -> bool {
         let Some(place) = self.places.get_mut(vpn as usize) else { return false };
-        let owed = if goes_on { place.owed } else { 0 };
+        let owed = match end {
+            _ if !open => 0,
+            End::Refused => 0,
+            End::Moved => place.owed.saturating_add(1),
+            End::Placed | End::Gone => place.owed,
+        };
         place.owed = owed.saturating_sub(1);
         owed > 0
     }
