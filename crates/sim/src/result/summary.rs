@@ -226,7 +226,7 @@ fn flash_writes(counters: &Counters) -> Value {
         "missed_duplicate": by(Cause::MissedDuplicate),
         "reborn": by(Cause::Reborn),
         "gc": by(Cause::Gc),
-        "replica": from_flash(Cause::Replica),
+        "replica": by(Cause::Replica),
         "metadata": by(Cause::Metadata),
         "wear_levelling": by(Cause::WearLevelling),
     })
