@@ -11,6 +11,7 @@
 
 use flashtwin_nand::{NO_PPN, Ppn};
 
+use super::replica_room;
 use crate::error::FtlError;
 use crate::ftl::{Background, Ftl, Map};
 use crate::op::{Cause, FlashOp, LoadView, NO_JOB, OpKind};
@@ -91,11 +92,16 @@ impl Ftl {
     fn begin_copies(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         while let Some(wanted) = self.replicator.as_mut().map(|replicator| &mut replicator.wanted) {
             let Some((vpn, from)) = wanted.earned.pop() else { break };
-            let Map::Content(map) = &self.map else { break };
-            if !map.is_live(vpn) {
-                *wanted.copying(vpn) = false;
+            // Nothing is read that has no place to go.
+            if !self.may_fit(vpn) {
+                if let Some(replicator) = &mut self.replicator {
+                    *replicator.wanted.copying(vpn) = false;
+                    replicator.recency.iter_mut().for_each(|recency| recency.forget_owed(vpn));
+                }
                 continue;
             }
+            let (Some(replicator), Map::Content(map)) = (&mut self.replicator, &self.map) else { break };
+            let wanted = &mut replicator.wanted;
             // Collection may have moved the page since.
             let ppn = map.copies(vpn).find(|&ppn| ppn == from).unwrap_or(map.home(vpn));
             let work = Background::Copy(CopyJob { vpn, content: map.content(vpn), ppn });
@@ -109,6 +115,23 @@ impl Ftl {
             self.order(read, ops)?;
         }
         Ok(())
+    }
+
+    /// Whether there is room for a copy of a content, by itself or in place of a replica that matters less.
+    fn may_fit(&self, vpn: u32) -> bool {
+        let (Some(replicator), Map::Content(map)) = (&self.replicator, &self.map) else { return false };
+        if !map.is_live(vpn) {
+            return false;
+        }
+        let budget = replicator.budget_pages;
+        match &replicator.recency {
+            None => replica_room(map, map.popularity(vpn), budget).is_some(),
+            Some(recency) => {
+                let below = u16::from(recency.class(vpn)) + 1;
+                let victim = map.replicas.least_popular(below);
+                map.pages_in_use() < budget || victim.is_some_and(|(victim, _)| victim != vpn)
+            }
+        }
     }
 
     /// A page has been read to be copied: places the copy, if it is still earned and fits, and begins the next

@@ -125,6 +125,11 @@ impl PriorityLru {
         if self.class(vpn) > 0 {
             self.unlink(vpn);
         }
+        self.forget_owed(vpn);
+    }
+
+    /// Copies that a page has earned are not made.
+    pub(super) fn forget_owed(&mut self, vpn: u32) {
         if let Some(place) = self.places.get_mut(vpn as usize) {
             place.owed = 0;
         }
