@@ -255,16 +255,19 @@ fn with_all_times_doubled_all_response_times_are() {
         let levels = levels(&mut rng);
         let shape = Shape { contents: pick(&mut rng, &[0, 200]), ..UNIQUE };
         let footprint = footprint(&mut rng, levels);
-        let allocation = pick(&mut rng, &["static", "dynamic", "least-loaded"]);
+        let allocation = pick(&mut rng, &["static", "dynamic", "least-loaded", "hipa"]);
         let mut engine = EngineConfig { hash_us: 12.0, hash_lanes: 1 + rng.below(3), ..engine(&mut rng) };
         let trace = trace(&mut rng, footprint, &shape);
         let mut nand = nand(levels);
         let measure = |nand: &NandConfig, engine: &EngineConfig, factor: f64| {
-            let period = (0.5 * factor).to_string();
-            // A clock half as fast is a trace with its times doubled.
-            let speed = (1.0 / factor).to_string();
-            let sets = [("period_s", "0.5"), ("speed", &speed), ("ftl.allocation.policy", allocation)];
-            assert!(!period.is_empty());
+            // A clock half as fast is a trace with its times doubled, periods included.
+            let (speed, sample) = ((1.0 / factor).to_string(), (100.0 * factor).to_string());
+            let sets = [
+                ("period_s", "0.5"),
+                ("speed", &speed),
+                ("ftl.allocation.policy", allocation),
+                ("ftl.allocation.hipa_sample_us", &sample),
+            ];
             replay(&trace, &system(name, nand, engine, &sets))
         };
         let once = measure(&nand, &engine, 1.0);
