@@ -164,6 +164,21 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             && (op.job == NO_JOB || self.blocks.life(self.geometry.block_index(op.ppn)) == op.life)
     }
 
+    /// Carries out an operation of the replication phase, whatever the unit does at this moment, unless it
+    /// must follow another that has not happened yet. Returns whether it did.
+    pub(super) fn carry_out_offline(&mut self, unit: u32, op: Op) -> bool {
+        if self.units[unit as usize].head(Queue::Background) != NONE {
+            return false;
+        }
+        let slot = self.ops.insert(op);
+        let may_start = self.may_start(slot);
+        match may_start {
+            true => self.carry_out_at_once(slot, &op),
+            false => self.ops.remove(slot),
+        }
+        may_start
+    }
+
     /// The operations of the replication phase, and reads of pages still in controller RAM.
     fn carry_out_at_once(&mut self, slot: u32, op: &Op) {
         match op.work {

@@ -8,6 +8,7 @@ mod copying;
 mod garbage_collection;
 mod mapping_cache;
 mod multi_plane;
+mod plain;
 mod queueing;
 mod relations;
 mod spreading;

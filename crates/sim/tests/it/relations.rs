@@ -246,6 +246,35 @@ fn with_one_chip_nothing_is_redirected() {
 }
 
 #[test]
+fn a_cache_that_holds_all_mapping_tables_changes_nothing() {
+    // RR-SSD III.B has 256 MB for the mapping unit. Where the tables need less, nothing is ever read or
+    // written back, so that the preset may leave the cache out.
+    let duplicates = Shape { contents: 150, ..UNIQUE };
+    for seed in 0..30 {
+        let mut rng = Rng::stream(seed, "cache");
+        let levels = levels(&mut rng);
+        let engine = EngineConfig { hash_us: 12.0, ..engine(&mut rng) };
+        let (footprint, name) =
+            (footprint(&mut rng, levels), pick(&mut rng, &["rr-ssd", "ca-ssd", "conventional"]));
+        let trace = trace(&mut rng, footprint, &duplicates);
+        // Blocks for pages of the tables are kept back; both have as many for data.
+        let mut device = nand(levels);
+        device.blocks_per_plane += 60;
+        let results = ["\"unlimited\"", "268435456"].map(|bytes| {
+            let sets =
+                [("mapping_cache.bytes", bytes), ("period_s", "0.5"), ("gc.start", "0"), ("gc.stop", "0")];
+            replay(&trace, &system(name, &device, &engine, &sets))
+        });
+        assert_eq!(number(&results[1], "mapping_cache.misses"), 0.0);
+        assert_eq!(results[0].summary["response"], results[1].summary["response"], "seed {seed}: {name}");
+        assert_eq!(
+            results[0].summary["flash_writes"], results[1].summary["flash_writes"],
+            "seed {seed}: {name}"
+        );
+    }
+}
+
+#[test]
 fn with_all_times_doubled_all_response_times_are() {
     let systems =
         ["conventional", "ca-ssd", "caftl", "rr-ssd", "rr-ssd-online", "pblru", "oracle", "ds-ftl", "static"];
