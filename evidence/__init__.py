@@ -1,1 +1,5 @@
-"""Evidence that needs more than the project's own tests: what stands in `docs/evidence` and how it was made."""
+"""Evidence for what README and docs state: every figure measured again by one command, every sentence checked.
+
+`python -m evidence` (`make evidence`) runs the stages (`stages/`) and writes what they find into docs/evidence;
+`python -m evidence --docs` (part of `make docs`) makes the pages of `pages/` from it. Not shipped.
+"""

@@ -1,0 +1,55 @@
+"""Which code made a figure: a digest over what that code says, without comments and tests."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from evidence.places import ROOT
+
+#: What decides the outcome of a replay.
+REPLAY = ("crates/trace/src", "crates/nand/src", "crates/ftl/src", "crates/sim/src", "systems", "devices")
+#: What decides what is found out about a trace.
+ANALYSIS = ("crates/trace/src", "crates/analysis/src")
+#: What recipes make.
+RECIPES = ("crates/trace/src", "workloads")
+#: How the papers' figures are measured and judged.
+PAPERS = ("python/flashtwin/papers",)
+
+CODE = {".rs", ".py", ".toml"}
+
+
+def digest(paths: Iterable[str], root: Path = ROOT) -> str:
+    """Sixteen hex digits that change with the code of these files and folders."""
+    found = hashlib.sha256()
+    for path in sorted({file for name in paths for file in files(root / name)}):
+        found.update(f"{path.relative_to(root).as_posix()}\n{substance(path)}\n".encode())
+    return found.hexdigest()[:16]
+
+
+def files(path: Path) -> Iterator[Path]:
+    """The code of a folder but its tests, or the file itself.
+
+    Raises:
+        FileNotFoundError: there is no such file or folder; it was renamed, and whoever names it must follow.
+    """
+    if path.is_file():
+        yield path
+        return
+    if not path.is_dir():
+        raise FileNotFoundError(path)
+    for file in path.rglob("*"):
+        if file.suffix in CODE and file.is_file() and "tests" not in file.relative_to(path).parts:
+            yield file
+
+
+def substance(path: Path) -> str:
+    """The lines of a file that may change a figure: no comment lines, no blank ones, no unit tests at a file's end."""
+    text = path.read_text(encoding="utf-8")
+    comment = "#"
+    if path.suffix == ".rs":
+        comment = "//"
+        text = text.partition("\n#[cfg(test)]\nmod ")[0]
+    lines = (line.rstrip() for line in text.splitlines())
+    return "\n".join(line for line in lines if line and not line.lstrip().startswith(comment))
