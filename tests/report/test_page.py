@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import synthetic
 from matplotlib import image
+from synthetic_times import reads
 
 from flashtwin import report
 from flashtwin.report.charts import CHARTS, WORKLOAD_CHARTS
@@ -275,7 +276,7 @@ def test_every_picture_is_loaded_and_every_chart_has_a_size(built: Path, tmp_pat
 
 
 def test_a_system_that_loses_is_marked(made: Callable[..., Path]) -> None:
-    slow = replace(synthetic.CONVENTIONAL, read_us=(900, 6, 75, 1))
+    slow = replace(synthetic.CONVENTIONAL, read_us=reads(900))
     folder = made({"conventional": synthetic.CONVENTIONAL, "slow": slow}, requests=4000)
     _, rows = systems_table(load(folder))
     assert [cell.sense for cell in rows[0][1]] == [""] * len(rows[0][1])
@@ -283,9 +284,17 @@ def test_a_system_that_loses_is_marked(made: Callable[..., Path]) -> None:
     assert rows[1][1][0].change.startswith("+")
 
 
-def test_systems_on_different_devices_are_said_to_be(made: Callable[..., Path]) -> None:
+def test_what_else_differs_is_a_part_of_the_page_only_where_something_does(made: Callable[..., Path]) -> None:
     folder = made({"conventional": synthetic.CONVENTIONAL, "ca-ssd": synthetic.CA_SSD}, requests=2000)
-    assert "do not share a device" not in page(load(folder), [])
+    assert "What else differs" not in page(load(folder), [])
     synthetic.edit_summary(folder, "ca-ssd", lambda summary: summary["config"].update(device="tlc-2021"))
-    expected = "<code>rr-ssd-paper</code> for conventional; <code>tlc-2021</code> for ca-ssd"
-    assert expected in page(load(folder), [])
+    synthetic.edit_summary(folder, "ca-ssd", lambda summary: summary["config"]["nand"].update(read_us=20.0))
+    text = page(load(folder), [])
+    assert "<td>rr-ssd-paper (conventional), tlc-2021 (ca-ssd)</td>" in text
+    assert "<code>--set device=rr-ssd-paper</code>" in text
+    assert "<code>--equal-ground</code> gives all of them what <code>conventional</code> has" in text
+    assert "design: whether pages of equal content share a flash page (CA-SSD)" in text
+
+
+def test_the_speed_stands_in_the_first_line(built: Path) -> None:
+    assert "replayed 10 times as fast" in check(built / "report.html").text
