@@ -105,8 +105,10 @@ impl Ftl {
             allocation: config.allocation.build(geometry),
             redirection: config.redirection.policy.build(),
             replicator: replicates.then(|| Replicator::new(config, geometry, footprint_pages, seed)),
-            spreader: spreads
-                .then(|| Box::new(Spreader::new(&config.spread, geometry, footprint_pages, contents))),
+            spreader: spreads.then(|| {
+                let order = config.allocation.order;
+                Box::new(Spreader::new(&config.spread, order, geometry, footprint_pages, contents))
+            }),
             partitioning: config.partition.build(footprint_pages),
             partition_writes: vec![0; if config.partitions() > 1 { config.partitions() as usize } else { 0 }],
             jobs: Jobs::new(config.background.jobs),

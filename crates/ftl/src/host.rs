@@ -34,6 +34,9 @@ impl Ftl {
         self.counters.redirected_reads += u64::from(target.redirected);
         self.counters.new_value_reads += u64::from(new_value);
         self.counters.replicated_value_reads += u64::from(replicated);
+        if let Some(replicator) = &mut self.replicator {
+            replicator.wanted.serve(target.ppn);
+        }
         if let Some(checker) = &self.checker {
             checker.host_read(lpn, target.ppn)?;
         }
@@ -183,7 +186,7 @@ impl Ftl {
     ) -> Result<Option<(Ppn, Cause)>, FtlError> {
         let content = self.known_content(page.content);
         let proposal = self.pick_plane(page.address, loads)?;
-        let plane = self.spread(proposal, content);
+        let plane = self.spread(proposal, page.lpn, content, loads);
         let ppn = self.take_page(plane, stream, page.lpn, ops)?;
         if let Some(checker) = &mut self.checker {
             // Twins are equal in what they hold, not in when it was written.

@@ -11,6 +11,7 @@ mod blocks;
 mod checker;
 mod config;
 mod counters;
+mod decimal;
 pub mod dedup;
 mod error;
 mod figures;
@@ -38,7 +39,7 @@ pub use config::{
     AllocationConfig, BackgroundConfig, DedupConfig, Entries, FtlConfig, GcConfig, MappingCacheConfig,
     MappingForm, RangeError, RedirectionConfig, ReplicationConfig, ReplicationPolicy, SpreadConfig,
 };
-pub use counters::{Counters, MappingCounts, TableSizes};
+pub use counters::{CopyingCounts, Counters, MappingCounts, TableSizes};
 pub use error::FtlError;
 pub use figures::{PartitionSize, PlaneContents};
 pub use ftl::{Ftl, Peak};

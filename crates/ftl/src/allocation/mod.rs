@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use least_loaded::lowest_from;
 pub use static_order::Order;
+pub(crate) use static_order::planes_in;
 
 use crate::config::AllocationConfig;
 use crate::op::LoadView;
@@ -56,9 +57,7 @@ impl AllocationConfig {
         match self.policy {
             AllocationPolicy::Static => Box::new(in_order()),
             AllocationPolicy::Dynamic => Box::new(dynamic::Dynamic::new(self.order, geometry)),
-            AllocationPolicy::Hipa => {
-                Box::new(hipa::Hipa::new(in_order(), self.hipa_threshold, self.hipa_weight, geometry))
-            }
+            AllocationPolicy::Hipa => Box::new(hipa::Hipa::new(in_order(), self, geometry)),
             AllocationPolicy::LeastLoaded => Box::new(least_loaded::LeastLoaded::new(geometry)),
         }
     }

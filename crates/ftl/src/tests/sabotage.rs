@@ -160,6 +160,8 @@ fn options(seed: u64) -> Options {
     options.config.replication.policy = ReplicationPolicy::EndOfPeriod;
     options.config.replication.alpha = 0.2;
     options.config.replication.few_copies = 2;
+    options.config.replication.copies_per_read = 1.0;
+    (options.config.replication.most_copies, options.config.replication.least_popularity) = (256, 1);
     options.trim_percent = 5;
     options
 }

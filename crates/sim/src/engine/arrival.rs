@@ -386,6 +386,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             let life = self.blocks.decided_life(self.geometry.block_index(order.ppn));
             let op =
                 Op { urgent, offline, cause, job, life, ready_ns: self.now_ns, ..Op::new(order.ppn, work) };
+            if offline && self.carry_out_offline(unit, op) {
+                continue;
+            }
             let idle = job != NO_JOB && !urgent && !offline;
             self.enqueue(unit, if idle { Queue::Idle } else { Queue::Background }, op);
         }

@@ -173,6 +173,8 @@ pub struct EngineCounts {
     pub own_buffer_reads: [u64; Cause::COUNT],
     /// Page reads that were served by another read that waited at the same chip.
     pub merged_reads: u64,
+    /// What the flash carried out, on whosever account: reads, programs, erases.
+    pub flash_ops: [u64; 3],
     /// Times that a program or an erase was stopped for reads.
     pub suspensions: u64,
     /// Commands that worked on several planes.
@@ -207,6 +209,7 @@ impl EngineCounts {
                 self.own_buffer_reads[cause] - before.own_buffer_reads[cause]
             }),
             merged_reads: self.merged_reads - before.merged_reads,
+            flash_ops: minus(self.flash_ops, before.flash_ops),
             suspensions: self.suspensions - before.suspensions,
             multi_plane_commands: self.multi_plane_commands - before.multi_plane_commands,
             multi_plane_ops: self.multi_plane_ops - before.multi_plane_ops,

@@ -164,18 +164,35 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             && (op.job == NO_JOB || self.blocks.life(self.geometry.block_index(op.ppn)) == op.life)
     }
 
+    /// Carries out an operation of the replication phase, whatever the unit does at this moment, unless it
+    /// must follow another that has not happened yet. Returns whether it did.
+    pub(super) fn carry_out_offline(&mut self, unit: u32, op: Op) -> bool {
+        if self.units[unit as usize].head(Queue::Background) != NONE {
+            return false;
+        }
+        let slot = self.ops.insert(op);
+        let may_start = self.may_start(slot);
+        match may_start {
+            true => self.carry_out_at_once(slot, &op),
+            false => self.ops.remove(slot),
+        }
+        may_start
+    }
+
     /// The operations of the replication phase, and reads of pages still in controller RAM.
     fn carry_out_at_once(&mut self, slot: u32, op: &Op) {
         match op.work {
             Work::OwnProgram => self.program(op.ppn),
             Work::OwnErase => self.erase(op.ppn),
-            _ => self.counts.own_buffer_reads[op.cause as usize] += u64::from(!op.offline),
+            _ if op.offline => self.counts.flash_ops[0] += 1,
+            _ => self.counts.own_buffer_reads[op.cause as usize] += 1,
         }
         self.note_job_done(op);
         self.ops.remove(slot);
     }
 
     fn program(&mut self, ppn: u32) {
+        self.counts.flash_ops[1] += 1;
         if let Err(rule) = self.flash.program(&self.geometry, ppn) {
             self.failed.get_or_insert(rule.into());
         }
@@ -185,6 +202,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     fn erase(&mut self, ppn: u32) {
+        self.counts.flash_ops[2] += 1;
         let block = self.geometry.block_index(ppn);
         self.flash.erase(block);
         self.blocks.erased(block);
@@ -240,6 +258,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.units[unit as usize].idle_since_ns = self.now_ns;
         }
         let is_read = op.work.host_waits_to_read();
+        self.counts.flash_ops[0] += u64::from(is_read || op.work == Work::OwnRead);
         self.load_down(unit, is_read);
         if op.pins_block {
             self.blocks.read_ends(self.geometry.block_index(op.ppn));

@@ -77,6 +77,9 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
             "pages_hashed": run.engine.pages_hashed(),
             "allocation_fallbacks": counters.allocation_fallbacks,
         },
+        "flash_operations": {
+            "reads": counts.flash_ops[0], "programs": counts.flash_ops[1], "erases": counts.flash_ops[2],
+        },
         "flash_reads": flash_reads(counters, counts),
         "flash_writes": flash_writes(counters),
         "pages_programmed": counters.pages_programmed(),
@@ -255,12 +258,18 @@ fn erases(run: &Finished<'_>) -> Value {
 
 fn replication(run: &Finished<'_>) -> Value {
     let ftl = &run.engine.controller;
+    let copying = &ftl.counters().copying;
     json!({
         "passes": run.replication_passes,
         "copies": ftl.counters().replicas_made,
         "dropped": ftl.counters().replicas_dropped,
         "serial_ns": run.periods.iter().map(|row| row.phase.serial_ns).sum::<u64>(),
         "parallel_ns": run.periods.iter().map(|row| row.phase.parallel_ns).sum::<u64>(),
+        // What of the collection elsewhere in this summary copies set off.
+        "gc_reads": copying.gc_reads,
+        "gc_programs": copying.gc_programs,
+        "wear_levelling_programs": copying.wear_levelling_programs,
+        "erases": copying.erases,
         "replica_pages": ftl.replica_pages(),
         "replica_pages_peak": ftl.peak().replica_pages,
         "budget_pages": ftl.budget_pages(),

@@ -84,6 +84,8 @@ fn periods(rows: &[PeriodRow]) -> Table {
         ("wear_programs", count(|row| row.ftl.programs[Cause::WearLevelling as usize])),
         ("erases", count(|row| row.ftl.erases)),
         ("copies", count(|row| row.ftl.replicas_made)),
+        ("replication_gc_programs", count(|row| row.ftl.copying.gc_programs)),
+        ("replication_erases", count(|row| row.ftl.copying.erases)),
         ("replication_serial_ns", count(|row| row.phase.serial_ns)),
         ("replication_parallel_ns", count(|row| row.phase.parallel_ns)),
         ("replica_pages", count(|row| row.replica_pages)),

@@ -1,6 +1,7 @@
 //! Which command the flash starts when, written out by hand.
 
 use flashtwin_ftl::ReplicationPolicy;
+use flashtwin_ftl::allocation::AllocationPolicy;
 use flashtwin_ftl::redirection::RedirectionPolicy;
 use flashtwin_sim::engine::Charge;
 use flashtwin_sim::{Concurrency, Suspend, WriteCompletes};
@@ -141,6 +142,30 @@ fn pages_wait_for_a_hashing_lane() {
         });
         assert_eq!(bench.serve(&duplicates).log.response_times(), expected);
     }
+}
+
+#[test]
+fn pages_that_wait_for_their_hash_do_not_all_go_to_the_one_idle_chip() {
+    // Reads keep seven of eight chips busy until 60,100; four pages arrive meanwhile and have their hash at
+    // 13, 25, 37 and 49 us. The first finds the eighth chip idle, the others find it as busy as the rest.
+    let bench = Bench::new([4, 2, 1, 1, 16, 8]).holding(7).deduplicating().with(|bench| {
+        bench.engine.hash_us = 12.0;
+        bench.footprint = 32;
+    });
+    let mut asks: Vec<Ask> = (0..7).map(|lpn| read(0, lpn)).collect();
+    asks.push(Ask { contents: vec![20, 21, 22, 23], ..write(1_000, 16, 0) });
+    let least_loaded = bench.with(|bench| bench.ftl.allocation.policy = AllocationPolicy::LeastLoaded);
+    let outcome = least_loaded.serve(&asks);
+    let mut units: Vec<u32> = outcome
+        .log
+        .commands
+        .iter()
+        .filter(|command| command.1 == "program")
+        .map(|command| command.2)
+        .collect();
+    units.sort_unstable();
+    units.dedup();
+    assert_eq!(units.len(), 4, "{:?}", outcome.log.commands);
 }
 
 /// A write of consecutive pages from page 0, of which up to `run` share a sample; page 3 holds

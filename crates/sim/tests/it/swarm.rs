@@ -8,8 +8,8 @@ use flashtwin_ftl::allocation::AllocationPolicy;
 use flashtwin_ftl::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm, sample_of};
 use flashtwin_ftl::redirection::RedirectionPolicy;
 use flashtwin_ftl::replication::degree::DegreePolicy;
-use flashtwin_ftl::replication::placement::PlacementPolicy;
-use flashtwin_ftl::spread::{SpreadConfig, SpreadPolicy};
+use flashtwin_ftl::replication::placement::{PlacementPolicy, ScorePopularity};
+use flashtwin_ftl::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use flashtwin_ftl::victim::VictimPolicy;
 use flashtwin_ftl::{
     CacheBytes, Cause, Entries, Ftl, FtlConfig, Host, LoadView, MappingForm, PartitionPolicy,
@@ -143,6 +143,7 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     ftl.replication.placement =
         pick(rng, &[PlacementPolicy::Score, PlacementPolicy::Random, PlacementPolicy::Static]);
     ftl.allocation.policy = pick(rng, &AllocationPolicy::ALL);
+    ftl.allocation.hipa_sample_us = pick(rng, &[0.001, 100.0, 1e9]);
     ftl.redirection.policy =
         pick(rng, &[RedirectionPolicy::Home, RedirectionPolicy::Replicas, RedirectionPolicy::AnyChip]);
     ftl.gc.victim = pick(rng, &VictimPolicy::ALL);
@@ -156,6 +157,8 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
             bloom_rebuild: pick(rng, &[0.1, 0.5, 1.0]),
             verify: rng.below(4) > 0,
             candidates: pick(rng, &[1, 2, 16]),
+            own_copy_counts: rng.below(3) > 0,
+            place: pick(rng, &PlacePolicy::ALL),
         };
     }
     ftl.background.jobs = pick(rng, &[1, 5, 4096]);
@@ -189,6 +192,11 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     let mut blocks = least + pick(rng, &[0, 1, 12]);
     let [channels, chips, dies, planes] = levels;
     config.nand = nand([channels, chips, dies, planes, blocks, pages_per_block]);
+    let replication = &mut config.ftl.replication;
+    replication.score_popularity = pick(rng, &ScorePopularity::ALL);
+    replication.copies_per_read = pick(rng, &[1.0, 0.5]);
+    replication.most_copies = pick(rng, &[256, 3]);
+    replication.least_popularity = pick(rng, &[1, 2]).min((channels * chips).max(2) - 1);
     while !holds_the_footprint(&pages, config) {
         blocks += 1;
         config.nand.blocks_per_plane = blocks;
@@ -243,6 +251,13 @@ fn check(trace: &PageTrace, resolved: &Resolved, result: &RunResult) {
     if resolved.config.ftl.mapping == MappingForm::Content {
         assert_eq!(n("page_ops.pages_hashed"), n("dedup.hashes_inline"));
     }
+    // What the causes sum to is what the flash carried out.
+    let reads = summary["flash_reads"].as_object().unwrap();
+    let reads: u64 = reads.values().map(|cause| cause.as_u64().unwrap()).sum();
+    let carried_out = ["reads", "programs", "erases"].map(|what| n(&format!("flash_operations.{what}")));
+    assert_eq!(carried_out, [reads, n("pages_programmed"), n("erases.total")]);
+    let passes = n("replication.passes") > 0;
+    assert!(!passes || resolved.config.ftl.replication.policy == ReplicationPolicy::EndOfPeriod);
     let causes = summary["flash_writes"].as_object().unwrap();
     let sum: u64 = causes.values().map(|cause| cause.as_u64().unwrap()).sum();
     assert_eq!(sum, n("pages_programmed"));
