@@ -48,7 +48,7 @@ MOVES: Mapping[str, str] = {
     "device": "reads and writes: geometry and timing are another drive's",
     **dict.fromkeys(("ftl.mapping_cache.bytes", "ftl.mapping_cache.checkpoint_s"), _TABLES),
     **dict.fromkeys(("ftl.allocation.policy", "ftl.allocation.order"), _PLACE),
-    **dict.fromkeys(("ftl.allocation.hipa_threshold", "ftl.allocation.hipa_weight"), _PLACE),
+    **dict.fromkeys((f"ftl.allocation.hipa_{key}" for key in ("threshold", "weight", "sample_us")), _PLACE),
     **dict.fromkeys(
         (f"ftl.gc.{key}" for key in ("victim", "choices", "start", "stop", "urgent", "step_pages")), _COLLECTION
     ),
