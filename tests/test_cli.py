@@ -92,15 +92,6 @@ def test_report_of_a_comparison(cli: Cli, small_trace: Path, tmp_path: Path) -> 
     assert (tmp_path / "both" / "report.html").is_file()
 
 
-def test_systems_on_different_devices_are_said_to_be(cli: Cli, small_trace: Path) -> None:
-    done = cli("compare", small_trace, "--systems", "conventional,static", "--json")
-    assert "do not share a device" not in done.err, "JSON says it itself"
-    done = cli("compare", small_trace, "--systems", "conventional,static")
-    assert "do not share a device: rr-ssd for conventional; ds-ftl for static." in done.err
-    same = cli("compare", small_trace, "--systems", "conventional,static", "--set", "device=ds-ftl")
-    assert "do not share a device" not in same.err
-
-
 def test_a_system_printed_is_a_system_read(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     printed = cli("systems", "rr-ssd", "--set", "replication.alpha=0.3")
     (tmp_path / "mine.toml").write_text(printed.out)

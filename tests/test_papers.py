@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -16,6 +16,7 @@ from flashtwin.papers.ca_ssd import drive_items
 from flashtwin.papers.claims import Claim, Verdict, judge, number, orders
 from flashtwin.papers.ds_ftl import load_item
 from flashtwin.papers.model import Paper, Workload
+from flashtwin.papers.rr_ssd import workload_items
 from flashtwin.papers.running import How
 from flashtwin.papers.search import CLOSE, rate_for
 from flashtwin.papers.sensitivity import AS_DECIDED
@@ -274,7 +275,7 @@ def test_the_rate_is_the_only_thing_chosen(made: Path) -> None:
         config = json.loads(summary.read_text())["config"]
         preset = ft.system("oracle").config
         changed = {key for key in preset if config[key] != preset[key]}
-        assert changed <= {"replay", "engine"}
+        assert changed <= {"replay", "engine", "ftl"}
 
 
 def test_done_again_nothing_is_replayed(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -472,6 +473,51 @@ def test_the_rate_of_ds_ftl_is_one_at_which_all_drives_keep_up() -> None:
     assert "2000 times" in found.notes[0]
     assert [row[1] for row in found.tables[0]["rows"]][-3:] == ["8 of 8", "7 of 8", "0 of 8"]
     assert {claim.measured for claim in load_item.judge_load({"home1": facts["home1"]}).claims} == {None}
+
+
+def test_what_ds_ftl_gains_is_told_apart_on_equal_ground(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Merging of pages was once given to DS-FTL alone, and 23 of its 24 points were that."""
+    reads = {  # mean response by system and by what merges
+        ("static", "same-page"): 100.0, ("static", "none"): 125.0, ("ds-ftl", "same-content"): 76.0,
+        ("ds-ftl", "same-page"): 95.0, ("ds-ftl", "none"): 120.0, ("dynamic", "same-page"): 90.0,
+        ("hipa", "same-page"): 90.0,
+    }  # fmt: skip
+
+    def runs_at(stand: object, *names: str, speed: float, **sets: Any) -> dict[str, Any]:
+        merges = {"ds-ftl": "same-content"}
+        keys = {name: (name, sets.get("engine.merge_reads", merges.get(name, "same-page"))) for name in names}
+        return {name: Mean(reads[key]) for name, key in keys.items()}
+
+    class Mean:
+        def __init__(self, ns: float) -> None:
+            self.ns = ns
+
+        def get(self, dotted: str) -> float:
+            return {"completed_ns": 0.0, "duration_ns": 1.0}.get(dotted, self.ns)
+
+    monkeypatch.setattr(load_item, "runs_at", runs_at)
+    found = load_item.measure_load(cast("Any", None))["1"]
+    assert found["compared read static"] == pytest.approx(24.0)
+    assert found[load_item.PLACEMENT] == pytest.approx(5.0), "both merge reads of one page"
+    assert found[load_item.TWINS] == pytest.approx(20.0)
+    assert found[load_item.NONE] == pytest.approx(4.0)
+    assert found[load_item.PAGES] == pytest.approx(20.0)
+
+
+def test_the_wait_for_the_channel_is_transfer_in_fig_1_and_hashing_stands_apart() -> None:
+    parts = dict.fromkeys(workload_items.PARTS, 0.0) | {
+        "queueing at the chip": 20.0, "waiting for the channel": 5.0, "transfer": 10.0, "flash operation": 25.0,
+        "waiting for the hash unit": 30.0, "hashing": 10.0,
+    }  # fmt: skip
+    found = workload_items.judge_fig_1({"webvm": {"read": parts, "write": parts}})
+    known = {claim.quantity: claim.measured for claim in found.claims if claim.subject == "webvm"}
+    assert known == {"reads: queueing + transfer": 35.0, "writes: queueing + transfer": 35.0}
+    assert found.chart is not None
+    names = [series["name"] for series in found.chart["panels"][0]["series"]]
+    assert names == [
+        "queueing at the chip", "waiting for the channel", "transfer", "flash operation", "waiting for the hash unit",
+        "hashing",
+    ]  # fmt: skip
 
 
 def test_choices_are_made_at_the_rate_of_table_4(made: Path) -> None:

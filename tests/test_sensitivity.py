@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 import flashtwin as ft
 from flashtwin.papers import choose, papers, running, sensitivity
+from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import number
 from flashtwin.papers.ds_ftl import common
+from flashtwin.papers.ds_ftl import sensitivity_item as ds_ftl_item
 from flashtwin.papers.running import How
 from flashtwin.papers.sensitivity import AS_DECIDED, CHOICES, Headline, Move, Sensitivity, move
 
@@ -40,14 +42,14 @@ def test_what_becomes_of_a_headline(
     assert move(*claims) is becomes
 
 
-def made_up(left_out: dict[str, str]) -> Sensitivity:
+def made_up(left_out: dict[str, str], decided: tuple[str, ...] = ()) -> Sensitivity:
     """Two headlines that are never measured: their figures are given."""
     headlines = [Headline(title, 20.0, lambda facts, title=title: facts["w"][title]) for title in ("x", "y")]  # type: ignore[misc]
 
     def measured(*_: Any) -> dict[str, Any]:
         raise AssertionError("the figures are given")
 
-    return Sensitivity(measured, headlines, left_out)
+    return Sensitivity(measured, headlines, left_out, decided=decided)
 
 
 def figures(plan: Sensitivity, **otherwise: tuple[float | None, float | None]) -> dict[str, Any]:
@@ -57,7 +59,8 @@ def figures(plan: Sensitivity, **otherwise: tuple[float | None, float | None]) -
 
 
 def test_the_table_says_in_words_what_a_headline_depends_on() -> None:
-    plan = made_up({"hashing": "nothing is hashed.", "preload = footprint": "too large."})
+    later = dict.fromkeys(("allocation", "idle rule", "write cache", "suspension", "copies"), "not.")
+    plan = made_up({"hashing": "nothing is hashed.", "preload = footprint": "too large.", **later}, ("merging = none",))
     facts = figures(
         plan, chip=(-5.0, 10.0), plane=(21.0, 10.0), off=(20.0, 13.5), buffered=(None, 10.0), none=(30.0, 10.0)
     )
@@ -70,6 +73,7 @@ def test_the_table_says_in_words_what_a_headline_depends_on() -> None:
     assert x["concurrency: chip / plane"] == "-5.0 ✗ / 21.0 ✓"
     assert x["preload: footprint / none"] == "– / 30.0 ~"
     assert x["hashing: 4 lanes / 16 lanes / 64 lanes / 0 µs"] == "– / – / – / –"
+    assert x["merging: none / same-page"] == "= / 20.0 ✓"
     assert x["depends on"] == (
         "no figure: write completes (buffered); sign: concurrency (chip); verdict: preload (none)"
     )  # fmt: skip
@@ -80,10 +84,12 @@ def test_the_table_says_in_words_what_a_headline_depends_on() -> None:
         ["buffer reads", "0", "0", "0", "1", "1"],
         ["preload", "0", "0", "1", "0", "1"],
         ["write completes", "1", "0", "0", "0", "1"],
+        ["merging", "0", "0", "0", "0", "2"],
     ]
     lowest = {claim.subject: claim.measured for claim in outcome.claims if claim.quantity.startswith("lowest")}
     assert lowest == {"x": -5.0, "y": 10.0}
-    assert outcome.notes == ["Left out: hashing: nothing is hashed.", "Left out: preload = footprint: too large."]
+    assert outcome.notes[:2] == ["Left out: hashing: nothing is hashed.", "Left out: preload = footprint: too large."]
+    assert len(outcome.notes) == 7, "what the presets have already is not left out"
     assert outcome.chart is not None
     same = sensitivity.judge(plan, figures(plan))
     assert {row[-1] for row in same.tables[0]["rows"]} == {"holds within 2 points"}
@@ -101,22 +107,70 @@ def test_tables_of_several_papers_stand_as_one() -> None:
     assert sensitivity.together([("none", one, {})]) == []
 
 
+MEASURED = {
+    "rr-ssd": ("ca-ssd", "rr-ssd", "oracle"),
+    "ca-ssd": ("conventional", "ca-ssd-inverted"),
+    "ds-ftl": common.SCHEMES,
+}
+
+
+def changes(paper: str, key: str, value: object) -> list[bool]:
+    """For each system of a paper, whether the value is another one than its preset's."""
+    found = []
+    for name in MEASURED[paper]:
+        place: Any = ft.system(name).config
+        for part in key.split("."):
+            place = place[part]
+        found.append(place != value)
+    return found
+
+
 def test_a_variant_is_another_choice_than_the_presets() -> None:
-    """Else its column would show what is there already."""
-    systems = {
-        "rr-ssd": ("ca-ssd", "rr-ssd", "oracle"),
-        "ca-ssd": ("conventional", "ca-ssd-inverted"),
-        "ds-ftl": common.SCHEMES,
-    }
+    """Else its column would show what is there already; what is there already is said to be."""
     for name, paper in papers().items():
-        assert (paper.sensitivity is not None) == (name in systems)
-        variants = paper.sensitivity.variants() if paper.sensitivity else []
+        assert (paper.sensitivity is not None) == (name in MEASURED)
+        if paper.sensitivity is None:
+            continue
+        variants = paper.sensitivity.variants()
         assert len({one.label for one in variants}) == len(variants)
-        for one in variants:
+        labels = {one.label: one for choices in CHOICES.values() for one in choices}
+        assert set(paper.sensitivity.decided) <= set(labels)
+        for one in [*variants, *(labels[label] for label in paper.sensitivity.decided)]:
             [(key, value)] = one.sets.items()
-            part, field = key.split(".")
-            for system in systems[name]:
-                assert ft.system(system).config[part][field] != value, f"{system}: {one.label}"
+            assert any(changes(name, key, value)) == (one in variants), f"{name}: {one.label}"
+
+
+def test_choices_that_a_paper_leaves_out_are_choices() -> None:
+    known = {*CHOICES, *(one.label for choices in CHOICES.values() for one in choices)}
+    for paper in papers().values():
+        assert set(paper.sensitivity.left_out if paper.sensitivity else ()) <= known
+
+
+def test_every_choice_is_measured_in_some_paper() -> None:
+    measured = {one.choice for paper in papers().values() if paper.sensitivity for one in paper.sensitivity.variants()}
+    assert measured == set(CHOICES)
+
+
+def test_only_systems_that_depend_on_a_key_are_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The choices have doubled; the replays need not."""
+    asked: list[tuple[tuple[str, ...], dict[str, Any]]] = []
+
+    def runs_at(stand: object, *names: str, speed: float, **sets: Any) -> dict[str, Any]:
+        asked.append((names, sets))
+        return {name: _NoRun() for name in names}
+
+    monkeypatch.setattr(ds_ftl_item, "runs_at", runs_at)
+    ds_ftl_item.measure(cast("Stand", None), {"engine.idle_us": 0})
+    assert asked[0] == (("static", "dynamic", "hipa"), {})
+    assert asked[1] == (("ds-ftl",), {"engine.idle_us": 0})
+    asked.clear()
+    ds_ftl_item.measure(cast("Stand", None), {"engine.suspend": "program-erase"})
+    assert asked[0][1] == asked[1][1] == {"engine.suspend": "program-erase"}
+
+
+class _NoRun:
+    def get(self, dotted: str) -> None:
+        return None
 
 
 def test_the_choices_of_several_papers_stand_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +187,7 @@ def test_the_choices_of_several_papers_stand_together(tmp_path: Path, monkeypatc
     home3 = cells["ds-ftl", "redirected writes, home3"]
     assert "–" not in home3["concurrency: chip / plane"]
     assert cells["ds-ftl", "reads below static"][AS_DECIDED] == "–", "the mean is over three workloads"
-    assert {row[0] for row in by_choice["rows"]} == set(CHOICES)
+    assert {row[0] for row in by_choice["rows"]} == set(CHOICES) - {"copies"}, "which neither paper has"
     assert (tmp_path / "both" / "reproduction.md").read_text().startswith("## Which conclusions depend on which choice")
     assert 'id="choices"' in (tmp_path / "both" / "report.html").read_text()
     alone = running.run(chosen[:1], tmp_path / "alone", how)

@@ -151,11 +151,11 @@ def read_characterization(path: Path) -> dict[str, Any]:
     return summary
 
 
-def write_study(path: Path, trace: Mapping[str, Any], runs: Sequence[str]) -> None:
-    """Writes the file that makes a folder a result folder."""
+def write_study(path: Path, trace: Mapping[str, Any], runs: Sequence[str], more: Mapping[str, Any]) -> None:
+    """Writes the file that makes a folder a result folder; `more` is what else it says of the runs together."""
     write_json(
         path / STUDY,
-        {"flashtwin": _core.__version__, "trace": trace, "runs": list(runs), "baseline": runs[0]},
+        {"flashtwin": _core.__version__, "trace": trace, "runs": list(runs), "baseline": runs[0], **more},
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,8 @@ class System:
 
     name: str
     _resolved: _core.Resolved = field(repr=False)
+    #: What it was made from: a preset or a file, and the keys set otherwise, as text.
+    _made_from: tuple[str, tuple[tuple[str, str], ...]] = field(repr=False)
 
     @cached_property
     def config(self) -> dict[str, Any]:
@@ -68,6 +70,14 @@ class System:
     def toml(self) -> str:
         """Every key with its value, unit, description and source, as TOML that can be edited and read back."""
         return self._resolved.toml
+
+    def with_sets(self, sets: Mapping[str, Value]) -> System:
+        """The same system under the same name with more keys set otherwise; keys are whole dotted ones."""
+        if not sets:
+            return self
+        name, before = self._made_from
+        made = _resolve(name, [*before, *((key, literal(value)) for key, value in sets.items())])
+        return replace(made, name=self.name)
 
 
 def system(name: str | Path, **sets: Value) -> System:
@@ -112,4 +122,4 @@ def literal(value: Value) -> str:
 
 def _resolve(name: str, sets: list[tuple[str, str]]) -> System:
     label = Path(name).stem if name.endswith(".toml") else name
-    return System(label, _core.resolve(name, sets))
+    return System(label, _core.resolve(name, sets), (name, tuple(sets)))

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from flashtwin import _core, folder
+from flashtwin import _core, folder, ground
 from flashtwin.presets import System, Value, as_system
 from flashtwin.trace import Trace
 
@@ -68,9 +68,11 @@ class Result:
 class Comparison(Mapping[str, Result]):
     """What several systems did with one trace, by name; the first is the baseline."""
 
-    def __init__(self, trace: Trace, results: Mapping[str, Result]) -> None:
+    def __init__(self, trace: Trace, results: Mapping[str, Result], *, equal_ground: bool = False) -> None:
         """Use `flashtwin.compare`."""
         self.trace = trace
+        #: Whether all systems were given the baseline's ground.
+        self.equal_ground = equal_ground
         self._results = dict(results)
 
     def __getitem__(self, name: str) -> Result:
@@ -90,6 +92,11 @@ class Comparison(Mapping[str, Result]):
         """The first system's result, which the others are measured against."""
         return next(iter(self._results.values()))
 
+    @property
+    def ground(self) -> list[ground.Difference]:
+        """What differs between the systems beyond what defines them; see `flashtwin.ground`."""
+        return ground.ground({name: result.summary["config"] for name, result in self._results.items()})
+
     def chart(self, name: str = "response") -> Figure:
         """One of the report's charts, of all systems, as a Matplotlib figure."""
         return _chart(self._results, name)
@@ -97,7 +104,7 @@ class Comparison(Mapping[str, Result]):
     def save(self, path: str | Path) -> Path:
         """Writes the result folder that `flashtwin report` reads; returns it."""
         with folder.prepared(path) as ready:
-            _write(ready, self._results, self.trace.info)
+            _write(ready, self._results, self.trace.info, equal_ground=self.equal_ground)
         return ready
 
 
@@ -142,6 +149,7 @@ def compare(
     *,
     threads: int = 0,
     progress: RunProgress | None = None,
+    equal_ground: bool = False,
     **sets: Value,
 ) -> Comparison:
     """Replays one trace on several systems, on all cores, over one copy of the trace.
@@ -152,6 +160,9 @@ def compare(
             system can stand beside itself with other keys.
         threads: how many run at once; 0 is one for each core. Results do not depend on it.
         progress: called with the run's index, steps done and steps in all about 20 times a second.
+        equal_ground: whether every system gets the baseline's device, engine, allocation, collection and
+            replay keys, so that nothing differs but what the systems are about. Without it, see
+            `Comparison.ground` for what else differs.
         **sets: keys to set otherwise in every system given by name.
 
     >>> import flashtwin as ft
@@ -160,17 +171,20 @@ def compare(
     >>> both["ca-ssd"].summary["pages_programmed"] < both.baseline.summary["pages_programmed"]
     True
     """
-    chosen = name_systems(systems, sets)
+    chosen = name_systems(systems, sets, equal_ground=equal_ground)
     resolved = [system._resolved for system in chosen.values()]
     native = _core.run(trace.native, resolved, threads, progress)
     results = {name: Result(name, result) for name, result in zip(chosen, native, strict=True)}
-    return Comparison(trace, results)
+    return Comparison(trace, results, equal_ground=equal_ground)
 
 
 def name_systems(
-    systems: Sequence[str | Path | System] | Mapping[str, str | Path | System], sets: Mapping[str, Value]
+    systems: Sequence[str | Path | System] | Mapping[str, str | Path | System],
+    sets: Mapping[str, Value],
+    *,
+    equal_ground: bool = False,
 ) -> dict[str, System]:
-    """The systems by the names under which their results will be kept."""
+    """The systems by the names under which their results will be kept; on the first one's ground if asked for."""
     if isinstance(systems, Mapping):
         named = {name: as_system(system, sets) for name, system in systems.items()}
     else:
@@ -187,7 +201,10 @@ def name_systems(
         raise _core.ConfigError("no system is named; name at least one, such as 'conventional'")
     for name in named:
         folder.check_run_name(name)
-    return named
+    if not equal_ground:
+        return named
+    more = ground.equal({name: system.config for name, system in named.items()})
+    return {name: system.with_sets(more[name]) for name, system in named.items()}
 
 
 def _chart(results: Mapping[str, Result], name: str) -> Figure:
@@ -200,7 +217,13 @@ def _chart(results: Mapping[str, Result], name: str) -> Figure:
         return report.chart(name, path)
 
 
-def _write(path: Path, results: Mapping[str, Result], trace: Mapping[str, Any]) -> None:
+def _write(path: Path, results: Mapping[str, Result], trace: Mapping[str, Any], *, equal_ground: bool = False) -> None:
     for name, result in results.items():
         folder.write_run(path, name, result.native)
-    folder.write_study(path, trace, list(results))
+    configs = {name: result.summary["config"] for name, result in results.items()}
+    folder.write_study(path, trace, list(results), what_else_differs(configs, equal_ground=equal_ground))
+
+
+def what_else_differs(configs: Mapping[str, Mapping[str, Any]], *, equal_ground: bool) -> dict[str, Any]:
+    """What `study.json` says of the ground that the systems stand on."""
+    return {"equal_ground": equal_ground, "ground": [one.as_json() for one in ground.ground(configs)]}

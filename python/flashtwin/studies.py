@@ -9,7 +9,7 @@ from pathlib import Path
 from flashtwin import _core, folder
 from flashtwin.characterization import Options, Reading, measure
 from flashtwin.presets import System, Value
-from flashtwin.replays import name_systems
+from flashtwin.replays import name_systems, what_else_differs
 from flashtwin.trace import Trace
 from flashtwin.trace import open as open_trace
 
@@ -40,6 +40,7 @@ def study(
     threads: int = 0,
     progress: StageProgress | None = None,
     notify: Notify | None = None,
+    equal_ground: bool = False,
     **sets: Value,
 ) -> Study:
     """Characterizes a trace, replays it on every system and writes the report.
@@ -54,6 +55,7 @@ def study(
         threads: how many systems run at once; 0 is one for each core.
         progress: called with what is being done, steps done and steps in all.
         notify: called with a sentence when runs are reused.
+        equal_ground: as in `compare`.
         **sets: keys to set otherwise in every system given by name.
 
     >>> import flashtwin as ft
@@ -61,10 +63,10 @@ def study(
     >>> done.report.name
     'report.html'
     """
-    chosen = name_systems(systems, sets)
+    chosen = name_systems(systems, sets, equal_ground=equal_ground)
     with folder.prepared(out) as path:
         opened = trace if isinstance(trace, Trace) else open_trace(trace)
-        replay_into(path, opened, chosen, threads, progress, notify)
+        replay_into(path, opened, chosen, threads, progress, notify, equal_ground=equal_ground)
         return finish(path, opened, chosen, progress)
 
 
@@ -75,6 +77,8 @@ def replay_into(
     threads: int = 0,
     progress: StageProgress | None = None,
     notify: Notify | None = None,
+    *,
+    equal_ground: bool = False,
 ) -> None:
     """Makes the runs that the folder does not hold yet, writing each as it finishes, then `study.json`."""
     keys = {name: folder.run_key(trace.digest, system.config) for name, system in systems.items()}
@@ -96,7 +100,8 @@ def replay_into(
 
     if missing:
         _core.run(trace.native, [systems[name]._resolved for name in missing], threads, report, write)
-    folder.write_study(path, trace.info, list(systems))
+    configs = {name: system.config for name, system in systems.items()}
+    folder.write_study(path, trace.info, list(systems), what_else_differs(configs, equal_ground=equal_ground))
 
 
 def finish(path: Path, trace: Trace, systems: Mapping[str, System], progress: StageProgress | None = None) -> Study:

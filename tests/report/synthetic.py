@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import synthetic_times as times
+from synthetic_times import Parts, deduplicated, reads, writes
 from tests import fabricated
 
 PERIODS = 7
@@ -26,11 +28,11 @@ CHIPS, CHANNELS, BINS = 16, 4, 96
 
 @dataclass
 class System:
-    """One run to make: mean split of reads and writes in µs, and what the FTL did."""
+    """One run to make: mean parts of reads and writes in µs, and what the FTL did."""
 
     system: str
-    read_us: tuple[float, float, float, float]
-    write_us: tuple[float, float, float, float]
+    read_us: Parts
+    write_us: Parts
     duplicate_share: float = 0.0
     gc_share: float = 0.0
     replica_share: float = 0.0
@@ -45,14 +47,10 @@ class System:
         return self.duplicate_share > 0
 
 
-CONVENTIONAL = System("conventional", (212, 6, 75, 1), (1450, 8, 400, 1), gc_share=0.21, queue=4.0, evenness=0.3)
-CA_SSD = System("ca-ssd", (131, 6, 75, 1), (520, 5, 160, 26), 0.62, gc_share=0.06, queue=2.1, evenness=0.35)
-RR_SSD = System(
-    "rr-ssd", (74, 6, 75, 1), (512, 5, 160, 26), 0.62, 0.07, 0.09, 0.51, 0.34, 1.6, 0.7, redirection="replicas"
-)
-ORACLE = System(
-    "oracle", (41, 6, 75, 1), (508, 5, 160, 26), 0.62, 0.06, 0.0, 0.0, 0.8, 1.3, 0.95, redirection="any-chip"
-)
+CONVENTIONAL = System("conventional", reads(212), writes(1450), gc_share=0.21, queue=4.0, evenness=0.3)
+CA_SSD = System("ca-ssd", reads(131), deduplicated(520), 0.62, gc_share=0.06, queue=2.1, evenness=0.35)
+RR_SSD = System("rr-ssd", reads(74), deduplicated(512), 0.62, 0.07, 0.09, 0.51, 0.34, 1.6, 0.7, redirection="replicas")
+ORACLE = System("oracle", reads(41), deduplicated(508), 0.62, 0.06, 0.0, 0.0, 0.8, 1.3, 0.95, redirection="any-chip")
 FOUR = {"conventional": CONVENTIONAL, "ca-ssd": CA_SSD, "rr-ssd": RR_SSD, "oracle": ORACLE}
 
 
@@ -128,15 +126,16 @@ def _write_run(
     random: np.random.Generator,
 ) -> None:
     counts = {"read": trace["reads"], "write": trace["writes"]}
-    latencies = {
-        kind: _latencies(parts, counts[kind], random)
-        for kind, parts in (("read", system.read_us), ("write", system.write_us))
-    }
+    parts = {"read": system.read_us, "write": system.write_us}
+    latencies = {kind: times.latencies(parts[kind], counts[kind], random) for kind in parts}
     latencies["all"] = np.concatenate([latencies["read"], latencies["write"]])
-    summary = _summary(system, trace, latencies, gc)
+    shares = np.array([counts["read"], counts["write"]]) / max(trace["requests"], 1)
+    parts["all"] = times.mixed(parts["read"], parts["write"], shares)
+    summary = _summary(system, trace, latencies, parts, gc)
     _json(folder / "summary.json", summary)
     _parquet(folder / "periods.parquet", _periods(summary, latencies, periods, random))
-    _parquet(folder / "latency_histogram.parquet", _histogram(latencies))
+    _parquet(folder / "latency_histogram.parquet", times.histogram(latencies))
+    _parquet(folder / "wait_ledger.parquet", times.wait_ledger(latencies, parts))
     even = hot ** (1.0 - system.evenness)
     even = even / even.mean()
     busy = np.clip(0.32 * even * system.queue / 2.0, 0, 0.97)
@@ -174,6 +173,16 @@ def _write_run(
             "queue_max": np.ceil(queue.ravel() * 3).astype(int),
         },
     )
+    starts = np.arange(BINS if system.deduplicates else 0) * width
+    _parquet(
+        folder / "hash_queue_over_time.parquet",
+        {
+            "start_ns": starts,
+            "width_ns": np.full(starts.size, width),
+            "queue_mean": bursts[: starts.size] * 9.0,
+            "queue_max": np.ceil(bursts[: starts.size] * 40).astype(int),
+        },
+    )
     erases = summary["erases"]["total"]
     pages = np.arange(0, 257, 4)
     weight = np.exp(-((pages - 200 * system.gc_share / 0.21) ** 2) / 2400) if erases else np.zeros(pages.size)
@@ -190,57 +199,10 @@ def _write_run(
         )
 
 
-def _latencies(parts: tuple[float, ...], count: int, random: np.random.Generator) -> np.ndarray:
-    """Response times in ns with a skewed queueing part and the other parts nearly fixed."""
-    wait = random.lognormal(0.0, 1.3, count) / np.exp(1.3**2 / 2) * parts[0] if count else np.zeros(0)
-    return np.round((wait + sum(parts[1:])) * 1000).astype(np.int64)
-
-
-def _response(values: np.ndarray, parts: tuple[float, ...]) -> dict[str, Any]:
-    if values.size == 0:
-        keys = (
-            "mean_ns",
-            "stddev_ns",
-            "min_ns",
-            "max_ns",
-            "p50_ns",
-            "p90_ns",
-            "p95_ns",
-            "p99_ns",
-            "p99_9_ns",
-            "p99_99_ns",
-        )
-        return {
-            "count": 0,
-            **dict.fromkeys(keys),
-            "split": dict.fromkeys(("queueing_ns", "transfer_ns", "flash_ns", "controller_ns")),
-        }
-    fixed = np.array(parts[1:]) * 1000.0
-    mean = float(values.mean())
-    at = {
-        f"p{label}_ns": int(np.quantile(values, q))
-        for label, q in (("50", 0.5), ("90", 0.9), ("95", 0.95), ("99", 0.99), ("99_9", 0.999), ("99_99", 0.9999))
-    }
-    return {
-        "count": int(values.size),
-        "mean_ns": mean,
-        "stddev_ns": float(values.std()),
-        "min_ns": int(values.min()),
-        "max_ns": int(values.max()),
-        **at,
-        "split": {
-            "queueing_ns": mean - float(fixed.sum()),
-            "transfer_ns": float(fixed[0]),
-            "flash_ns": float(fixed[1]),
-            "controller_ns": float(fixed[2]),
-        },
-    }
-
-
-def _summary(system: System, trace: dict[str, Any], latencies: dict[str, np.ndarray], gc: bool) -> dict[str, Any]:
+def _summary(
+    system: System, trace: dict[str, Any], latencies: dict[str, np.ndarray], parts: dict[str, Parts], gc: bool
+) -> dict[str, Any]:
     reads, writes = trace["reads"], trace["writes"]
-    share = np.array([reads, writes]) / max(reads + writes, 1)
-    mixed = tuple(float(np.dot(share, pair)) for pair in zip(system.read_us, system.write_us, strict=True))
     page_reads, page_writes = reads * 5, writes * 9
     duplicates = int(page_writes * system.duplicate_share)
     programmed_by_host = page_writes - duplicates
@@ -274,11 +236,7 @@ def _summary(system: System, trace: dict[str, Any], latencies: dict[str, np.ndar
         "duration_ns": trace["duration_ns"],
         "completed_ns": trace["duration_ns"] // SPEED + 4_000_000,
         "requests": {"read": reads, "write": writes, "trim": 0, "completed": reads + writes},
-        "response": {
-            "read": _response(latencies["read"], system.read_us),
-            "write": _response(latencies["write"], system.write_us),
-            "all": _response(latencies["all"], mixed),
-        },
+        "response": {kind: times.response(latencies[kind], parts[kind]) for kind in ("read", "write", "all")},
         "page_ops": {
             "read": page_reads,
             "write": page_writes,
@@ -324,6 +282,7 @@ def _summary(system: System, trace: dict[str, Any], latencies: dict[str, np.ndar
             "budget_pages": footprint if replicates else None,
         },
         "utilisation": {"channel_mean": 0.06, "channel_stddev": 0.01, "chip_mean": 0.3, "chip_stddev": 0.08},
+        "hash_unit": _hash_unit(page_writes if system.deduplicates else None),
         "space": {
             "pages_in_use": 150_000 + flash_writes["replica"] // 2,
             "pages_in_use_peak": 155_000 + flash_writes["replica"],
@@ -333,6 +292,13 @@ def _summary(system: System, trace: dict[str, Any], latencies: dict[str, np.ndar
         "ram": _ram(system, footprint),
         "simulator": {"table_bytes": 6_000_000, "bytes_per_footprint_page": 37.4},
     }
+
+
+def _hash_unit(pages: int | None) -> dict[str, Any]:
+    """Nothing for a system that does not hash."""
+    if pages is None:
+        return dict.fromkeys(("lanes", "pages", "utilisation", "queue_mean", "queue_max"))
+    return {"lanes": 1, "pages": pages, "utilisation": 0.27, "queue_mean": 8.6, "queue_max": 212}
 
 
 def _config(system: System) -> dict[str, Any]:
@@ -408,22 +374,6 @@ def _periods(
         "new_value_reads": (page_reads * (0.6 - 0.4 * ready)).astype(int),
         "replicated_value_reads": (page_reads * replicated * ready).astype(int),
     }
-
-
-def _histogram(latencies: dict[str, np.ndarray]) -> dict[str, Any]:
-    kinds: list[str] = []
-    upper: list[int] = []
-    count: list[int] = []
-    for kind, values in latencies.items():
-        if values.size == 0:
-            continue
-        # Buckets about 1 % wide, as an HDR histogram with two digits has them.
-        edge = np.ceil(1.01 ** np.ceil(np.log(np.maximum(values, 1)) / np.log(1.01))).astype(np.int64)
-        bucket, number = np.unique(edge, return_counts=True)
-        kinds += [kind] * bucket.size
-        upper += bucket.tolist()
-        count += number.tolist()
-    return {"kind": kinds, "upper_ns": upper, "count": count}
 
 
 def _write_workload(

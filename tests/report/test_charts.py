@@ -16,7 +16,7 @@ import synthetic
 from matplotlib.figure import Figure
 
 from flashtwin import report
-from flashtwin.report import facts, style, units
+from flashtwin.report import facts, ledger, style, units
 from flashtwin.report.charts import CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.charts.base import Drawing
 from flashtwin.report.results import Study, load
@@ -76,6 +76,84 @@ def test_split_in_the_data_sums_to_the_mean(four: Path) -> None:
         assert parts == pytest.approx(float(row["mean_ns"]), rel=1e-6)
 
 
+def test_a_split_without_all_its_parts_is_no_split(study: Path) -> None:
+    """Results of before waiting and service were told apart: their "controller" was mostly waiting."""
+    old = ("queueing_ns", "transfer_ns", "flash_ns", "controller_ns")
+    for run in ("conventional", "ca-ssd", "rr-ssd", "oracle"):
+        synthetic.edit_summary(
+            study, run, lambda s: s["response"]["write"].update(split=dict.fromkeys(old, 5.0))
+        )  # fmt: skip
+    assert all(facts.split(run, "write") is None for run in load(study).runs)
+    assert draw("response", study).figure is not None
+
+
+def test_charges_of_the_ledger_sum_to_the_mean(four: Path) -> None:
+    sums: dict[tuple[str, str], float] = {}
+    for row in rows(draw("waits", four)):
+        if row["requests"] == "all":
+            sums[row["system"], row["kind"]] = sums.get((row["system"], row["kind"]), 0.0) + float(row["mean_ns"])
+    assert len(sums) == 12
+    for (system, kind), total in sums.items():
+        run = next(run for run in load(four).runs if run.name == system)
+        assert total == pytest.approx(facts.mean(run, kind), rel=1e-6)
+
+
+def test_the_slowest_of_the_ledger_are_as_slow_as_the_percentiles(four: Path) -> None:
+    for run in load(four).runs:
+        for requests, percentile in (("slowest_1_percent", "p99_ns"), ("slowest_0_1_percent", "p99_9_ns")):
+            found = ledger.ledger(run, "read", requests)
+            assert found is not None
+            assert found.from_ns == pytest.approx(run.number(f"response.read.{percentile}"), rel=0.02)
+            assert found.total_ns > found.from_ns
+
+
+def test_what_is_waited_for_has_its_own_colour_and_small_waits_share_one(study: Path) -> None:
+    fig = report.chart("waits", study)
+    [legend] = fig.legends
+    named = [text.get_text() for text in legend.get_texts()]
+    assert named[0] == "chip: host reads"
+    assert named[-1] == "service"
+    assert "hash unit" in named
+    assert "chip: copies" not in named, "there were none"
+    colours = [pair[0] for pair in style.WAIT_COLOURS.values()]
+    systems = [light for light, _ in (*style.HUES, style.GREY)]
+    assert len(set(colours)) == len(colours)
+    assert not set(colours) & set(systems), "a system's colour is the system's alone"
+
+
+def test_a_wait_that_is_not_known_yet_is_drawn_and_named(study: Path) -> None:
+    """A later version of the core may charge more."""
+    path = study / "runs" / "rr-ssd" / "wait_ledger.parquet"
+    table = pq.read_table(path)
+    charges = ["tea_break" if charge == "host_read" else charge for charge in table["charge"].to_pylist()]
+    pq.write_table(table.set_column(table.column_names.index("charge"), "charge", [charges]), path)
+    drawing = draw("waits", study)
+    assert any(row["charge"] == "tea_break" for row in rows(drawing))
+    assert drawing.figure is not None
+    [legend] = drawing.figure.legends
+    assert "other waiting" in [text.get_text() for text in legend.get_texts()]
+
+
+def test_the_hash_unit_stands_where_the_chips_do(four: Path) -> None:
+    queues = draw("queues", four)
+    assert queues.figure is not None
+    assert [axes.get_ylabel() for axes in queues.figure.axes].count("hash unit") == 3
+    assert all("its hash unit holds 8.60 pages on average and 212 at most" in sentence for sentence in queues.sees)
+    assert any(row["hash_unit_mean"] for row in rows(queues) if row["system"] == "rr-ssd")
+    busy = draw("utilisation", four)
+    assert "The hash unit of `ca-ssd`, with 1 lane, works 27.0 % of the time." in busy.sees
+    assert {row["system"] for row in rows(busy) if row["level"] == "hash_unit"} == {"ca-ssd", "rr-ssd", "oracle"}
+
+
+def test_without_hashing_there_is_no_hash_unit(made: Callable[..., Path]) -> None:
+    folder = made({"conventional": synthetic.CONVENTIONAL, "other": synthetic.CONVENTIONAL})
+    queues = draw("queues", folder)
+    assert queues.figure is not None
+    assert "hash unit" not in [axes.get_ylabel() for axes in queues.figure.axes]
+    titles = [axes.get_title(loc="left") for axes in report.chart("utilisation", folder).axes]
+    assert titles == ["Chips", "Channels"]
+
+
 def test_causes_in_the_data_sum_to_pages_programmed(four: Path) -> None:
     for row in rows(draw("writes", four)):
         assert sum(int(row[key]) for key, _ in facts.CAUSES) == int(row["pages_programmed"])
@@ -129,6 +207,7 @@ MISSING = [
     ("queues", "queue_over_time", "queue_over_time"),
     ("gc_victims", "gc_victims", "gc_victims"),
     ("copies", "copies", "copies"),
+    ("waits", "wait_ledger", "wait_ledger"),
 ]
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import synthetic
 from matplotlib import image
+from synthetic_times import reads
 
 from flashtwin import report
 from flashtwin.report.charts import CHARTS, WORKLOAD_CHARTS
@@ -202,7 +203,7 @@ def test_poor_results_make_a_page(study: Path) -> None:
     assert "too little to conclude" in text
 
 
-def chromium(file: Path, shot: Path, scratch: Path, *more: str, height: int = 2400) -> str:
+def chromium(file: Path, shot: Path, scratch: Path, *more: str, width: int = 1280, height: int = 2400) -> str:
     """A screenshot of a page in a headless browser; returns what the browser logged."""
     program = next(
         (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
@@ -222,7 +223,7 @@ def chromium(file: Path, shot: Path, scratch: Path, *more: str, height: int = 24
             "--hide-scrollbars",
             "--enable-logging=stderr",
             f"--user-data-dir={scratch}",
-            f"--window-size=1280,{height}",
+            f"--window-size={width},{height}",
             *more,
             file.as_uri(),
         ],
@@ -233,6 +234,17 @@ def chromium(file: Path, shot: Path, scratch: Path, *more: str, height: int = 24
     )
     (shot.parent / "log").write_text(done.stderr)
     return done.stderr + done.stdout
+
+
+@pytest.fixture(scope="module")
+def unlike(four: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of systems that differ in more than their design, with all parts that a page may have."""
+    folder = Path(shutil.copytree(four, tmp_path_factory.mktemp("unlike") / "study"))
+    for key, value in (("write_completes", "buffered"), ("concurrency", "chip"), ("hash_lanes", 64)):
+        synthetic.edit_summary(
+            folder, "rr-ssd", lambda s, key=key, value=value: s["config"]["engine"].update({key: value})
+        )
+    return report.build(folder).parent
 
 
 def test_looks_like_a_page_in_a_browser(built: Path, tmp_path: Path) -> None:
@@ -248,9 +260,10 @@ def test_looks_like_a_page_in_a_browser(built: Path, tmp_path: Path) -> None:
     assert len(colours) > 40
 
 
-def test_every_picture_is_loaded_and_every_chart_has_a_size(built: Path, tmp_path: Path) -> None:
-    """Asks the browser itself, with a script added to a copy of the page (which has none)."""
-    text = (built / "report.html").read_text(encoding="utf-8")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_picture_is_loaded_and_every_chart_has_a_size(width: int, unlike: Path, tmp_path: Path) -> None:
+    """Asks the browser itself, with a script added to a copy of the page (which has none); on a desk and on a phone."""
+    text = (unlike / "report.html").read_text(encoding="utf-8")
     text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
     # The same pictures once more as <img>: the load event waits for those, so nothing has to be waited for.
     pictures = re.findall(r'xlink:href="(data:image/[^"]+)"', text)
@@ -265,7 +278,7 @@ def test_every_picture_is_loaded_and_every_chart_has_a_size(built: Path, tmp_pat
     });</script></body>"""
     copy = tmp_path / "probe.html"
     copy.write_text(text.replace("</body>", probe), encoding="utf-8")
-    dump = chromium(copy, tmp_path / "none", tmp_path / "profile", "--dump-dom")
+    dump = chromium(copy, tmp_path / "none", tmp_path / "profile", "--dump-dom", width=width)
     found = re.search(r"PROBE (\d+) (\w+) (\d+) (\w+) (\w+)", dump)
     assert found, "the page's load event did not come"
     count, loaded, charts, sized, fits = found.groups()
@@ -275,7 +288,7 @@ def test_every_picture_is_loaded_and_every_chart_has_a_size(built: Path, tmp_pat
 
 
 def test_a_system_that_loses_is_marked(made: Callable[..., Path]) -> None:
-    slow = replace(synthetic.CONVENTIONAL, read_us=(900, 6, 75, 1))
+    slow = replace(synthetic.CONVENTIONAL, read_us=reads(900))
     folder = made({"conventional": synthetic.CONVENTIONAL, "slow": slow}, requests=4000)
     _, rows = systems_table(load(folder))
     assert [cell.sense for cell in rows[0][1]] == [""] * len(rows[0][1])
@@ -283,9 +296,17 @@ def test_a_system_that_loses_is_marked(made: Callable[..., Path]) -> None:
     assert rows[1][1][0].change.startswith("+")
 
 
-def test_systems_on_different_devices_are_said_to_be(made: Callable[..., Path]) -> None:
+def test_what_else_differs_is_a_part_of_the_page_only_where_something_does(made: Callable[..., Path]) -> None:
     folder = made({"conventional": synthetic.CONVENTIONAL, "ca-ssd": synthetic.CA_SSD}, requests=2000)
-    assert "do not share a device" not in page(load(folder), [])
+    assert "What else differs" not in page(load(folder), [])
     synthetic.edit_summary(folder, "ca-ssd", lambda summary: summary["config"].update(device="tlc-2021"))
-    expected = "<code>rr-ssd-paper</code> for conventional; <code>tlc-2021</code> for ca-ssd"
-    assert expected in page(load(folder), [])
+    synthetic.edit_summary(folder, "ca-ssd", lambda summary: summary["config"]["nand"].update(read_us=20.0))
+    text = page(load(folder), [])
+    assert "<td>rr-ssd-paper (conventional), tlc-2021 (ca-ssd)</td>" in text
+    assert "<code>--set device=rr-ssd-paper</code>" in text
+    assert "<code>--equal-ground</code> gives all of them what <code>conventional</code> has" in text
+    assert "design: whether pages of equal content share a flash page (CA-SSD)" in text
+
+
+def test_the_speed_stands_in_the_first_line(built: Path) -> None:
+    assert "replayed 10 times as fast" in check(built / "report.html").text

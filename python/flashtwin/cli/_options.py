@@ -176,6 +176,13 @@ def systems_option(default: str) -> Callable[[Command], Command]:
     )
 
 
+equal_ground_option = click.option(
+    "--equal-ground",
+    is_flag=True,
+    help="Give every system the baseline's device, engine, allocation, collection and replay keys: all but what "
+    "defines it. Without it, what else differs is listed.",
+)
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
 
 

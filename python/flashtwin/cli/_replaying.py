@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flashtwin import folder
+from flashtwin import folder, ground
 from flashtwin.cli._options import Reading, Running
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say, table
+from flashtwin.presets import System
 from flashtwin.replays import compare, name_systems
 from flashtwin.studies import replay_into
 
@@ -33,9 +34,26 @@ _FIGURES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
 )
 
 
-def replay_all(reading: Reading, running: Running, systems: list[str], out: Path | None) -> dict[str, Summary]:
+def choose(running: Running, systems: list[str], *, equal_ground: bool = False) -> dict[str, System]:
+    """The systems with their keys set; says what else differs between them than what defines them."""
+    chosen = name_systems([running.system(name) for name in systems], {}, equal_ground=equal_ground)
+    unequal = ground.ground({name: system.config for name, system in chosen.items()})
+    lines = [f"  {one.line}" for one in unequal if one.warns]
+    quiet = [one.key for one in unequal if not one.warns]
+    if lines:
+        say("These systems differ in more than what defines them; each of these moves reads or writes by itself:")
+        say("\n".join(lines))
+    if quiet:
+        say(f"They also differ in {', '.join(quiet)}.")
+    if lines and not equal_ground:
+        say(f"--equal-ground gives all of them that of {next(iter(chosen))}.")
+    return chosen
+
+
+def replay_all(
+    reading: Reading, running: Running, chosen: Mapping[str, System], out: Path | None, *, equal_ground: bool = False
+) -> dict[str, Summary]:
     """Replays the trace on the systems; returns their summaries, and leaves results in `out` if asked to."""
-    chosen = name_systems([running.system(name) for name in systems], {})
     if out is None:
         with Bars() as bars:
             trace = reading.open(bars.reading())
@@ -50,7 +68,7 @@ def replay_all(reading: Reading, running: Running, systems: list[str], out: Path
     with folder.prepared(out) as path:
         with Bars() as bars:
             trace = reading.open(bars.reading())
-            replay_into(path, trace, chosen, running.threads, bars.job, say)
+            replay_into(path, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground)
         say(f"results: {path}")
         return {name: _summary(path, name) for name in chosen}
 
@@ -58,19 +76,23 @@ def replay_all(reading: Reading, running: Running, systems: list[str], out: Path
 def show(summaries: Mapping[str, Summary], *, as_json: bool) -> None:
     """Prints the summaries: all of them as JSON, or the main figures side by side."""
     if as_json:
-        data_json(summaries)
+        data_json(_with_ground(summaries))
         return
     rows = [
         [label, *(_cell(summary, path, write) for summary in summaries.values())] for label, path, write in _FIGURES
     ]
     data(table(["", *summaries], rows))
-    devices: dict[str, list[str]] = {}
-    for name, summary in summaries.items():
-        devices.setdefault(summary["config"]["device"], []).append(name)
-    if len(devices) > 1:
-        shared = "; ".join(f"{device} for {', '.join(names)}" for device, names in devices.items())
-        say(f"These systems do not share a device: {shared}. Part of what is between them is the hardware's;")
-        say("--set device=NAME puts all on one.")
+
+
+def _with_ground(summaries: Mapping[str, Summary]) -> dict[str, Summary]:
+    """Each summary with what differs between its system and the others beyond what defines them, if there are any."""
+    if len(summaries) < 2:
+        return dict(summaries)
+    unequal = ground.ground({name: summary["config"] for name, summary in summaries.items()})
+    return {
+        name: {**summary, "ground": [one.as_json() for one in unequal if name in one.values]}
+        for name, summary in summaries.items()
+    }
 
 
 def _summary(path: Path, name: str) -> Summary:

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from flashtwin.ground import Difference
+
 
 def say(text: str) -> None:
     """One line of talk, to stderr."""
@@ -48,10 +50,10 @@ def pairs(rows: Sequence[tuple[str, str]]) -> str:
     return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in rows)
 
 
-def show_report(page: Path, findings: Sequence[str], *, as_json: bool) -> None:
-    """Where the report is and what it found."""
+def show_report(page: Path, findings: Sequence[str], unequal: Sequence[Difference] = (), *, as_json: bool) -> None:
+    """Where the report is and what it found; for machines, also what else differs between the systems."""
     if as_json:
-        data_json({"report": str(page), "findings": list(findings)})
+        data_json({"report": str(page), "findings": list(findings), "ground": [one.as_json() for one in unequal]})
         return
     for number, finding in enumerate(findings, start=1):
         data(f"{number}. {finding}")

@@ -9,27 +9,34 @@ import click
 from flashtwin.cli._options import (
     Reading,
     Running,
+    equal_ground_option,
     json_option,
     out_option,
     reading_options,
     running_options,
     systems_option,
 )
-from flashtwin.cli._replaying import replay_all, show
+from flashtwin.cli._replaying import choose, replay_all, show
 from flashtwin.studies import SYSTEMS
 
 
 @click.command(short_help="Replay a trace on several systems side by side.")
 @reading_options
 @systems_option(default=",".join(SYSTEMS))
+@equal_ground_option
 @running_options
 @out_option("Folder for summaries and tables, as `flashtwin report` reads it; without it, figures are printed only.")
 @json_option
-def compare(reading: Reading, running: Running, systems: list[str], out: Path | None, as_json: bool) -> None:
+def compare(
+    reading: Reading, running: Running, systems: list[str], equal_ground: bool, out: Path | None, as_json: bool
+) -> None:
     """Replay TRACE on several systems, on all cores, and print their figures side by side.
+
+    What differs between the systems beyond what defines them, and moves reads or writes by itself, is listed.
 
     \b
     Example:
       flashtwin compare mail.fiu.zst --systems ca-ssd,rr-ssd --speed 10 --out mail-compared
     """
-    show(replay_all(reading, running, systems, out), as_json=as_json)
+    chosen = choose(running, systems, equal_ground=equal_ground)
+    show(replay_all(reading, running, chosen, out, equal_ground=equal_ground), as_json=as_json)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from flashtwin.cli._options import Reading, Running, json_option, out_option, reading_options, running_options
-from flashtwin.cli._replaying import replay_all, show
+from flashtwin.cli._replaying import choose, replay_all, show
 
 
 @click.command(short_help="Replay a trace on one system.")
@@ -23,4 +23,4 @@ def replay(reading: Reading, running: Running, system: str, out: Path | None, as
     Example:
       flashtwin replay mail.fiu.zst --system rr-ssd --set replication.alpha=0.2
     """
-    show(replay_all(reading, running, [system], out), as_json=as_json)
+    show(replay_all(reading, running, choose(running, [system]), out), as_json=as_json)

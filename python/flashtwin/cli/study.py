@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from flashtwin import folder
+from flashtwin import folder, ground
 from flashtwin.cli._options import (
     Reading,
     Running,
+    equal_ground_option,
     json_option,
     out_option,
     reading_options,
@@ -17,18 +18,21 @@ from flashtwin.cli._options import (
     systems_option,
 )
 from flashtwin.cli._progress import Bars
+from flashtwin.cli._replaying import choose
 from flashtwin.cli._talk import say, show_report
-from flashtwin.replays import name_systems
 from flashtwin.studies import SYSTEMS, finish, replay_into
 
 
 @click.command(short_help="Characterize a trace, replay it on several systems, write the report.")
 @reading_options
 @systems_option(default=",".join(SYSTEMS))
+@equal_ground_option
 @running_options
 @out_option("Folder for results and report.  [default: the trace's name and -study]")
 @json_option
-def study(reading: Reading, running: Running, systems: list[str], out: Path | None, as_json: bool) -> None:
+def study(
+    reading: Reading, running: Running, systems: list[str], equal_ground: bool, out: Path | None, as_json: bool
+) -> None:
     """Characterize TRACE, replay it on several systems and write the report.
 
     TRACE is a file in any format of docs/trace-formats.md, plain or compressed, or - for standard input.
@@ -38,9 +42,10 @@ def study(reading: Reading, running: Running, systems: list[str], out: Path | No
     Example:
       flashtwin study mail.fiu.zst --period 1d --out mail-study
     """
-    chosen = name_systems([running.system(name) for name in systems], {})
+    chosen = choose(running, systems, equal_ground=equal_ground)
     with folder.prepared(out or Path(f"{reading.stem}-study")) as path, Bars() as bars:
         trace = reading.open(bars.reading())
-        replay_into(path, trace, chosen, running.threads, bars.job, say)
+        replay_into(path, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground)
         done = finish(path, trace, chosen, bars.job)
-    show_report(done.report, done.findings, as_json=as_json)
+    unequal = ground.ground({name: system.config for name, system in chosen.items()})
+    show_report(done.report, done.findings, unequal, as_json=as_json)

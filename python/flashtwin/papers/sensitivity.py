@@ -5,7 +5,7 @@ All papers have the same table, so that those of a run stand under one another a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
@@ -22,6 +22,8 @@ AS_DECIDED = "as decided"
 CLOSE_POINTS = 2.0
 HOLDS = "holds within 2 points"
 NOTHING = "–"
+#: What stands where a variant is what the presets have.
+SAME = "="
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +57,25 @@ CHOICES: dict[str, tuple[Variant, ...]] = {
         *_of("hashing", "engine.hash_lanes", {"4 lanes": 4, "16 lanes": 16, "64 lanes": 64}),
         *_of("hashing", "engine.hash_us", {"0 µs": 0}),
     ),
+    "allocation": _of("allocation", "ftl.allocation.policy", {"dynamic": "dynamic", "least-loaded": "least-loaded"}),
+    "merging": _of("merging", "engine.merge_reads", {"none": "none", "same-page": "same-page"}),
+    "idle rule": _of("idle rule", "engine.idle_us", {"0 ms": 0, "10 ms": 10_000}),
+    "write cache": _of(
+        "write cache", "engine.write_cache_pages", {"64 pages": 64, "1,024 pages": 1024, "8,192 pages": 8192}
+    ),
+    "suspension": _of("suspension", "engine.suspend", {"program-erase": "program-erase"}),
+    # Keys of replication that the RR-SSD paper leaves open; further ones are added here.
+    "copies": (
+        *_of("copies", "ftl.replication.copies_per_read", {"0.25 a read": 0.25}),
+        *_of("copies", "ftl.replication.most_copies", {"at most 2": 2, "at most 4": 4}),
+        *_of("copies", "ftl.replication.least_popularity", {"read twice": 2}),
+        *_of("copies", "ftl.replication.score_popularity", {"Pop a sum": "sum"}),
+    ),
 }
+#: Why papers leave choices out.
+NO_IDLE_WORK = "no system of these headlines works in idle time."
+NO_COPIES = "no system of these headlines makes copies in a period's end."
+NO_DRAM_STAGE = "the paper's drive has no DRAM in front of the flash."
 
 
 @dataclass(frozen=True)
@@ -90,6 +110,8 @@ class Sensitivity:
     note: str = ""
     #: Further tables, from the facts by workload.
     details: Callable[[Mapping[str, Facts]], list[dict[str, Any]]] | None = None
+    #: Variants by their label that the presets have already.
+    decided: Collection[str] = ()
 
     def variants(self) -> list[Variant]:
         """Those that are measured."""
@@ -97,7 +119,7 @@ class Sensitivity:
             one
             for choice, variants in CHOICES.items()
             for one in variants
-            if choice not in self.left_out and one.label not in self.left_out
+            if choice not in self.left_out and one.label not in self.left_out and one.label not in self.decided
         ]
 
 
@@ -176,6 +198,7 @@ class _Line:
     """A headline under every variant."""
 
     def __init__(self, plan: Sensitivity, headline: Headline, facts: Mapping[str, Facts]) -> None:
+        self.plan = plan
         self.headline = headline
         self.decided = headline.claim(_under(facts, AS_DECIDED), AS_DECIDED)
         self.otherwise = {
@@ -198,10 +221,11 @@ class _Line:
 
     def cells(self) -> list[str]:
         """A row of the table."""
-        choices = [
-            " / ".join(_cell(self.otherwise.get(one)) for one in variants) for variants in CHOICES.values()
-        ]  # fmt: skip
+        choices = [" / ".join(self._otherwise(one) for one in variants) for variants in CHOICES.values()]
         return [self.headline.title, _plain(self.headline.published), _cell(self.decided), *choices, self.words()]
+
+    def _otherwise(self, variant: Variant) -> str:
+        return SAME if variant.label in self.plan.decided else _cell(self.otherwise.get(variant))
 
     def words(self) -> str:
         """Which choices the headline depends on."""
@@ -254,7 +278,8 @@ def _cell(claim: Claim | None) -> str:
 def _table(rows: list[list[str]], before: list[str]) -> dict[str, Any]:
     choices = [f"{choice}: {' / '.join(one.name for one in variants)}" for choice, variants in CHOICES.items()]
     header = [*before, "headline", "published", AS_DECIDED, *choices, "depends on"]
-    return {"title": "Headlines under each choice, one at a time, in percent", "header": header, "rows": rows}
+    title = f"Headlines under each choice, one at a time, in percent ({SAME} is as decided)"
+    return {"title": title, "header": header, "rows": rows}
 
 
 def _by_choice(lines: Sequence[_Line]) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from flashtwin import ground
+
 from . import facts, units
 from .results import Run, Study, Workload, as_number, dig, leaves
 
@@ -174,12 +176,43 @@ def settings(run: Run) -> list[tuple[str, str]]:
     return [(path, _value(value)) for path, value in leaves(config)] if isinstance(config, Mapping) else []
 
 
-def differences(study: Study) -> list[tuple[str, list[str]]]:
-    """The keys in which the runs' configurations differ, with one value a run."""
+def differences(study: Study) -> list[tuple[str, list[str], str]]:
+    """The keys in which the runs' configurations differ, with one value a run, and what each difference is."""
     configs = [dict(settings(run)) for run in study.runs]
     keys = dict.fromkeys(key for config in configs for key in config)
     rows = [(key, [config.get(key, units.MISSING) for config in configs]) for key in keys]
-    return [(key, values) for key, values in rows if len(set(values)) > 1]
+    told = {one.key: one for one in ground.differences(_configs(study))}
+    return [(key, values, _what_it_is(told.get(key), key)) for key, values in rows if len(set(values)) > 1]
+
+
+def _what_it_is(one: ground.Difference | None, key: str) -> str:
+    """The design of a system, with the reason, or the ground, with what it moves."""
+    if one is None and key.startswith("nand."):
+        return "a part of the device"
+    if one is None:
+        return "a label" if key in ground.LABELS else "of no matter to those that differ"
+    reasons = list(dict.fromkeys(one.defines.values()))
+    parts = [f"design: {reason}" for reason in reasons]
+    if one.unequal:
+        parts.append(f"ground; moves {one.moves}" if one.moves else "ground; moves nothing by itself")
+    return "; ".join(parts)
+
+
+def _configs(study: Study) -> dict[str, Mapping[str, Any]]:
+    """The configurations that were recorded, the baseline's first."""
+    runs = (study.baseline, *study.others(study.baseline))
+    found = {run.label: run.summary.get("config") for run in runs}
+    return {label: config for label, config in found.items() if isinstance(config, Mapping) and config}
+
+
+def unequal_ground(study: Study) -> list[ground.Difference]:
+    """What differs between the systems beyond what defines them; what moves reads or writes comes first."""
+    return sorted(ground.ground(_configs(study)), key=lambda one: not one.warns)
+
+
+def was_made_equal(study: Study) -> bool:
+    """Whether all systems were given the baseline's ground."""
+    return study.info.get("equal_ground") is True
 
 
 def _value(value: Any) -> str:
@@ -214,13 +247,18 @@ def _of_runs(study: Study) -> list[str]:
         asked, done = run.number("trace.requests"), run.number("requests.completed")
         if asked and done is not None and done < asked:
             notes.append(f"`{run.label}` completed only {units.count(done)} of {units.count(asked)} requests.")
+    unlike = [one.key for one in unequal_ground(study) if one.warns]
+    if unlike:
+        move = "moves reads or writes by itself" if len(unlike) == 1 else "move reads or writes by themselves"
+        keys = units.names(unlike)
+        notes.append(f"The systems differ in {keys} beyond what defines them, which {move}: see What else differs.")
     digests = {dig(run.summary, "trace.digest") for run in study.runs} - {None}
     if len(digests) > 1:
         notes.append("The runs were made from different traces (their digests differ): do not compare them.")
-    share = facts.queueing_share(study.baseline, "all")
+    share = facts.waiting_share(study.baseline, "all")
     if share is not None and share > 95.0:
         notes.append(
-            f"Queueing is {units.percent(share)} of a request's time under `{study.baseline.label}`: "
+            f"Waiting is {units.percent(share)} of a request's time under `{study.baseline.label}`: "
             "the device is overloaded, and means are dominated by the length of the backlog."
         )
     return notes

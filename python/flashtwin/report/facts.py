@@ -6,23 +6,34 @@ denominator is zero is None, never NaN. No wording here.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .results import Floats, Run, Study, as_number
+from .results import Floats, Run, Study, as_number, dig
 
 Indices = NDArray[np.signedinteger[Any]]
 
-#: The parts of a response time, in the order in which they are stacked.
-PARTS = (
-    ("queueing", "queueing"),
+#: The parts of a response time that are waiting, by what is waited for, in the order in which they are stacked.
+WAITS = (
+    ("queueing", "queueing at the chip"),
+    ("channel_wait", "waiting for the channel"),
+    ("hash_wait", "waiting for the hash unit"),
+    ("other_wait", "other waiting"),
+)
+#: The parts that are service.
+SERVICE = (
+    ("hash", "hashing"),
     ("transfer", "transfer"),
     ("flash", "flash operation"),
     ("controller", "controller"),
 )
+PARTS = (*WAITS, *SERVICE)
+#: Waits that the choice of a chip can shorten.
+CHIP_WAITS = ("queueing", "channel_wait")
 
 #: Causes of flash writes in the order of the summary, with the words for them.
 CAUSES = (
@@ -37,16 +48,6 @@ CAUSES = (
 )
 
 KINDS = (("read", "Reads"), ("write", "Writes"), ("all", "All requests"))
-
-
-def devices(study: Study) -> dict[str, list[str]]:
-    """The systems on each device, by name, in order; empty where no device is recorded."""
-    found: dict[str, list[str]] = {}
-    for run in study.runs:
-        device = (run.summary.get("config") or {}).get("device")
-        if device:
-            found.setdefault(str(device), []).append(run.label)
-    return found
 
 
 def change(new: float | None, old: float | None) -> float | None:
@@ -76,17 +77,20 @@ def mean(run: Run, kind: str) -> float | None:
 
 
 def split(run: Run, kind: str) -> dict[str, float] | None:
-    """The parts of the mean response time in ns; None when they were not recorded."""
+    """The parts of the mean response time in ns; None when they were not recorded.
+
+    Nor when only some of them were: waiting that is missing would be counted as service.
+    """
     parts = {key: run.number(f"response.{kind}.split.{key}_ns") for key, _ in PARTS}
-    if mean(run, kind) is None or all(value is None for value in parts.values()):
-        return None
-    return {key: value or 0.0 for key, value in parts.items()}
+    known = {key: value for key, value in parts.items() if value is not None}
+    return known if mean(run, kind) is not None and len(known) == len(PARTS) else None
 
 
-def queueing_share(run: Run, kind: str) -> float | None:
-    """The share of the mean response time that is queueing, in percent."""
+def waiting_share(run: Run, kind: str, waits: Collection[str] = ()) -> float | None:
+    """The share of the mean response time that is waiting, or that the given waits are, in percent."""
     parts = split(run, kind)
-    return share(parts["queueing"], sum(parts.values())) if parts else None
+    asked = waits or [key for key, _ in WAITS]
+    return share(sum(parts[key] for key in asked), sum(parts.values())) if parts else None
 
 
 def deduplicates(run: Run) -> bool:
@@ -97,12 +101,31 @@ def deduplicates(run: Run) -> bool:
     return run.count("ram.fingerprint_store_bytes") > 0 or run.count("page_ops.duplicate_writes") > 0
 
 
+def looks_at_contents(run: Run) -> bool:
+    """Whether what the system does depends on contents: it removes duplicates, or spreads them."""
+    return deduplicates(run) or run.setting("spread.policy") not in (None, "none")
+
+
+def made_up_contents(run: Run) -> str | None:
+    """Where the contents came from that the system looked at, unless the trace recorded them."""
+    source = dig(run.summary, "trace.content_source")
+    made_up = isinstance(source, str) and source not in ("recorded", "none") and looks_at_contents(run)
+    return source if made_up else None
+
+
 def replicates(run: Run) -> bool:
     """Whether the system may make replicas (even when it made none)."""
     policy = run.setting("replication.policy")
     if policy is not None:
         return bool(policy != "none")
     return run.count("replication.passes") > 0 or run.count("replication.copies") > 0
+
+
+def no_pass_could_run(run: Run) -> bool:
+    """Whether the trace ended before the first period did, at whose end copies would have been made."""
+    period, duration = as_number(run.setting("period_s")), run.number("duration_ns")
+    by_period = run.setting("replication.policy") == "end-of-period"
+    return by_period and period is not None and duration is not None and duration < period * 1e9
 
 
 def redirects(run: Run) -> bool:
@@ -178,6 +201,26 @@ class Queues:
         """
         _, average, longest = self.spread
         return float(longest.sum() / average.sum()) if average.sum() > 0 else None
+
+
+@dataclass(frozen=True)
+class HashQueue:
+    """Pages waiting for the hash unit and in it, by time bin."""
+
+    start_ns: Floats
+    width_ns: Floats
+    mean: Floats
+
+
+def hash_queue(run: Run) -> HashQueue | None:
+    """The table `hash_queue_over_time`; None for a system that does not hash."""
+    table = run.table("hash_queue_over_time")
+    if table is None:
+        return None
+    start, width, level = table.get("start_ns"), table.get("width_ns"), table.get("queue_mean")
+    if start is None or width is None or level is None:
+        return None
+    return HashQueue(start, width, np.nan_to_num(level))
 
 
 def queues(run: Run) -> Queues | None:

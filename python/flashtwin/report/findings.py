@@ -2,7 +2,8 @@
 
 Each topic is one function that looks at the data and returns a finding or
 None; nothing is said that was not computed from the results, and a system
-that loses is said to lose. `findings` orders them: what to choose comes first,
+that loses is said to lose. That one thing makes another so is said only where
+a run beside it differs in that thing alone. `findings` orders them: what to choose comes first,
 then what deduplication and redirection do, then the others by how large the effect is.
 
 `Finding.numbers` holds the values behind the words, under the path of the
@@ -12,19 +13,13 @@ summary they come from, so that a test (or a reader) can check them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from . import facts, units
+from . import facts, reasons, units
 from .results import Run, Study, load_any
 
-PART_WORDS = {
-    "queueing": "queueing",
-    "transfer": "transfer",
-    "flash": "flash operations",
-    "controller": "the controller (hashing and tables)",
-}
 #: A run that ends this much later than its trace could not keep up.
 LATE_FACTOR = 1.1
 
@@ -39,6 +34,8 @@ class Finding:
     #: How large the effect is: the logarithm of a ratio, or a share. Orders the findings.
     weight: float
     numbers: Mapping[str, float] = field(default_factory=dict)
+    #: Names of the runs that it is about.
+    runs: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -64,7 +61,21 @@ def findings(folder: Path | str | Study, count: int = 3) -> list[Finding]:
     asked = [topic(study) for topic in (_redirection, _deduplication)]
     others = [topic(study) for topic in (_wear, _tail, _load, _cost)]
     ranked = [first, *_by_weight(asked), *_by_weight(others)]
-    return [finding for finding in ranked if finding is not None][:count]
+    return [_of_made_up_contents(study, finding) for finding in ranked if finding is not None][:count]
+
+
+def _of_made_up_contents(study: Study, finding: Finding) -> Finding:
+    """Says so where a finding is about systems that looked at contents nobody recorded."""
+    about = [run for run in study.runs if run.name in finding.runs]
+    source = next((source for run in about if (source := facts.made_up_contents(run))), None)
+    if source is None:
+        return finding
+    headline = f"With made-up contents (`{source}`), {_lower(finding.headline)}"
+    return replace(finding, headline=headline)
+
+
+def _names(runs: Iterable[Run]) -> tuple[str, ...]:
+    return tuple(run.name for run in runs)
 
 
 def _by_weight(topics: list[Finding | None]) -> list[Finding]:
@@ -87,11 +98,13 @@ def _single(study: Study) -> Finding | None:
     headline = f"`{run.label}` answers a request in {units.duration(mean)} on average."
     values = {"response.all.mean_ns": mean}
     if not parts or sum(parts.values()) <= 0:
-        return Finding("choice", headline, "What the time is made of was not recorded.", 9.0, values)
+        return Finding("choice", headline, "What the time is made of was not recorded.", 9.0, values, (run.name,))
     part = max(parts, key=lambda key: parts[key])
     share = facts.share(parts[part], sum(parts.values()))
-    reason = f"The largest part of it is {PART_WORDS[part]}: {units.duration(parts[part])}, {units.percent(share)}."
-    return Finding("choice", headline, reason, 9.0, {**values, f"response.all.split.{part}_ns": parts[part]})
+    words = reasons.PART_WORDS[part]
+    reason = f"The largest part of it is {words}: {units.duration(parts[part])}, {units.percent(share)}."
+    values[f"response.all.split.{part}_ns"] = parts[part]
+    return Finding("choice", headline, reason, 9.0, values, (run.name,))
 
 
 def _choice(study: Study) -> Finding | None:
@@ -109,7 +122,9 @@ def _choice(study: Study) -> Finding | None:
             f"No system beats `{base.label}`: its mean response time is {units.duration(shortest)}, "
             f"that of the next best, `{next_best.label}`, {units.duration(second)} ({units.change(slower)})."
         )
-        return Finding("choice", headline, _why(next_best, base, "all"), 9.0, values)
+        return Finding(
+            "choice", headline, _reason_of_choice(next_best, base), 9.0, values, _names(run for _, run in timed)
+        )
     change = facts.change_of(best, base, "response.all.mean_ns")
     headline = f"`{best.label}` has the shortest mean response time: {units.duration(shortest)}"
     if change is not None:
@@ -119,7 +134,14 @@ def _choice(study: Study) -> Finding | None:
         headline += f"; `{next_best.label}` is practically its equal ({units.change(gap)})"
     elif next_best is not base:
         headline += f"; next is `{next_best.label}` with {units.duration(second)}"
-    return Finding("choice", headline + ".", _why(best, base, "all"), 9.0, values)
+    return Finding(
+        "choice", headline + ".", _reason_of_choice(best, base), 9.0, values, _names(run for _, run in timed)
+    )
+
+
+def _reason_of_choice(run: Run, base: Run) -> str:
+    """In which parts of the time they differ, and what else does."""
+    return f"{reasons.parts(run, base, 'all')} {reasons.unlike_ground(run, base)}".strip()
 
 
 def _than(change: float) -> str:
@@ -133,28 +155,6 @@ def _by_kind(run: Run, base: Run) -> str:
         if change is not None:
             parts.append(f"{kind}s {units.longer_or_shorter(change)}")
     return f" ({', '.join(parts)})" if len(parts) == 2 else ""
-
-
-def _why(run: Run, base: Run, kind: str) -> str:
-    """Which part of the response time made the difference; empty when the split is not known."""
-    new, old = facts.split(run, kind), facts.split(base, kind)
-    if new is None or old is None:
-        return ""
-    deltas = {key: new[key] - old[key] for key in PART_WORDS}
-    total = sum(deltas.values())
-    if abs(total) < 1.0:
-        return ""
-    # What went the other way is part of the truth; what is under a twentieth is not worth a word.
-    told = [key for key in deltas if abs(deltas[key]) >= 0.05 * abs(total)]
-    told.sort(key=lambda key: -abs(deltas[key]))
-    parts = ", ".join(f"{_signed(deltas[key])} {PART_WORDS[key]}" for key in told)
-    unit = {"read": "read", "write": "write", "all": "request"}[kind]
-    verb = "saves" if total < 0 else "loses"
-    return f"Per {unit}, `{run.label}` {verb} {units.duration(abs(total))} against `{base.label}`: {parts}."
-
-
-def _signed(ns: float) -> str:
-    return f"{'+' if ns > 0 else units.MINUS}{units.duration(abs(ns))}"
 
 
 def _deduplication(study: Study) -> Finding | None:
@@ -174,11 +174,9 @@ def _deduplication(study: Study) -> Finding | None:
     if programs is not None:
         values[f"{run.name}:pages_programmed_change_percent"] = programs
         if units.unchanged(programs):
-            headline += f", yet it programs as many pages as `{base.label}` ({units.change(programs)})"
-        elif programs > 0:
-            headline += f", yet it programs {units.more_or_fewer(programs)} pages than `{base.label}`"
+            headline += f"; it programs as many pages as `{base.label}` ({units.change(programs)})"
         else:
-            headline += f", so it programs {units.more_or_fewer(programs)} pages than `{base.label}`"
+            headline += f"; it programs {units.more_or_fewer(programs)} pages than `{base.label}`"
     write = facts.change(facts.mean(run, "write"), facts.mean(base, "write"))
     read = facts.change(facts.mean(run, "read"), facts.mean(base, "read"))
     worded = [
@@ -192,22 +190,19 @@ def _deduplication(study: Study) -> Finding | None:
         if value is not None:
             values[f"{run.name}:response.{kind}.mean_change_percent"] = value
     weight = max(_log_ratio(programs), _log_ratio(write), _log_ratio(read))
-    return Finding("deduplication", headline + ".", _dedup_reason(run, base, write), weight, values)
+    reason = _dedup_reason(run, base, write)
+    return Finding("deduplication", headline + ".", reason, weight, values, _names((run, base)))
 
 
 def _dedup_reason(run: Run, base: Run, write: float | None) -> str:
-    text = _why(run, base, "write")
+    sentences = [reasons.parts(run, base, "write")]
     if write is not None and write > units.UNCHANGED_PERCENT:
-        hashing = facts.split(run, "write")
-        if hashing and hashing["controller"] > 0:
-            text += (
-                f" Looking a content up costs every write {units.duration(hashing['controller'])} "
-                "in the controller, duplicate or not."
-            )
+        sentences.append(reasons.hashing(run))
     missed = facts.share(run.number("flash_writes.missed_duplicate"), run.number("pages_programmed"))
     if missed is not None and missed >= 1.0:
-        text += f" {units.percent(missed)} of its programs are duplicates that its fingerprint store had dropped."
-    return text.strip()
+        sentences.append(f"{units.percent(missed)} of its programs are of contents that were on flash already.")
+    sentences.append(reasons.unlike_ground(run, base))
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def _redirection(study: Study) -> Finding | None:
@@ -221,23 +216,57 @@ def _redirection(study: Study) -> Finding | None:
     bound = next((run for run in choosing if run.is_ideal), None)
     limit = facts.change(facts.mean(bound, "read"), old) if bound is not None else None
     values = {f"{run.name}:response.read.mean_ns": facts.mean(run, "read") or 0.0 for run in [ref, *choosing]}
+    about = _names([ref, *choosing])
     if bound is not None and limit is not None and not designs:
-        headline = f"If any chip could serve any read (`{bound.label}`), reads would be {_would(limit)} `{ref.label}`."
-        return Finding("redirection", headline, _room(ref), 0.5 + _log_ratio(limit), values)
+        reason = f"{_room(ref)} {_not_alone(bound, ref)}".strip()
+        return Finding("redirection", _bound(bound, ref, limit), reason, 0.5 + _log_ratio(limit), values, about)
     best = (designs or choosing)[0]
     change = facts.change(facts.mean(best, "read"), old) or 0.0
-    headline = f"Choosing the chip for a read makes reads under `{best.label}` {_would(change)} `{ref.label}`"
+    headline = _choosing(best, ref, change)
     if bound is not None and limit is not None:
         headline += f"; the bound, `{bound.label}`, makes them {units.longer_or_shorter(limit)}"
-        if limit < -units.UNCHANGED_PERCENT and change < 0:
+        # A share of the bound is one of the same cause only where all else is equal.
+        alone = _chooses_alone(best, ref) and _chooses_alone(bound, ref)
+        if alone and limit < -units.UNCHANGED_PERCENT and change < 0:
             headline += f", so {units.percent(change / limit * 100.0)} of what is possible is reached"
-    worse = [run for run in designs[1:] if (facts.change(facts.mean(run, "read"), old) or 0.0) > 0.5]
+    longer = [run for run in designs[1:] if (facts.change(facts.mean(run, "read"), old) or 0.0) > 0.5]
+    # On another device reads are longer whatever is chosen.
+    worse = [run for run in longer if not reasons.unlike_ground(run, ref)]
     if worse:
-        headline += f"; {units.names([run.label for run in worse])} make reads longer"
-    reason = _redirection_reason(best, ref, change, limit)
+        headline += f"; under {units.names([run.label for run in worse])} reads are longer"
+    reason = f"{_redirection_reason(best, ref, change, limit)} {_not_alone(best, ref)}".strip()
     # Redirection is what these systems are compared for: said even when the effect is small.
     weight = 0.5 + max(_log_ratio(change), _log_ratio(limit))
-    return Finding("redirection", headline + ".", reason, weight, values)
+    return Finding("redirection", headline + ".", reason, weight, values, about)
+
+
+def _chooses_alone(run: Run, ref: Run) -> bool:
+    """Whether the reference is the run without copies and without a choice of chips."""
+    return reasons.differs_only_in(run, ref, reasons.CHOICE_KEYS)
+
+
+def _choosing(run: Run, ref: Run, change: float) -> str:
+    """The effect as one, where the reference differs in nothing else; else as two runs side by side."""
+    if _chooses_alone(run, ref):
+        return f"Choosing the chip for a read makes reads under `{run.label}` {_would(change)} `{ref.label}`"
+    return f"Reads under `{run.label}`, which chooses their chips, are {_would(change)} `{ref.label}`"
+
+
+def _bound(bound: Run, ref: Run, limit: float) -> str:
+    if _chooses_alone(bound, ref):
+        return f"If any chip could serve any read (`{bound.label}`), reads would be {_would(limit)} `{ref.label}`."
+    return f"Reads under `{bound.label}`, where any chip serves any read, are {_would(limit)} `{ref.label}`."
+
+
+def _not_alone(run: Run, ref: Run) -> str:
+    """That another cause may be at work, and which run would tell."""
+    others = reasons.besides(run, ref, reasons.CHOICE_KEYS)
+    if not others:
+        return ""
+    return (
+        f"`{run.label}` and `{ref.label}` differ in {others} as well: what the choice alone does, a run of "
+        f"`{run.label}` with `redirection.policy = home` beside it would tell."
+    )
 
 
 def _would(change: float) -> str:
@@ -246,20 +275,20 @@ def _would(change: float) -> str:
 
 def _room(ref: Run) -> str:
     """How much waiting there is that a choice of chips could avoid."""
-    share = facts.queueing_share(ref, "read")
+    share = facts.waiting_share(ref, "read", facts.CHIP_WAITS)
     if share is None:
         return ""
-    text = f"Queueing is {units.percent(share)} of a read's time under `{ref.label}`"
+    text = f"Waiting for chips and channels is {units.percent(share)} of a read's time under `{ref.label}`"
     level = facts.mean_queue(ref)
     if level is not None:
-        text += f", with {units.significant(level, 2)} requests waiting per chip on average"
+        text += f", where a chip has {units.significant(level, 2)} operations on average"
     return text + "."
 
 
 def _redirection_reason(run: Run, ref: Run, change: float, limit: float | None) -> str:
     sentences = []
     if change > units.UNCHANGED_PERCENT:
-        sentences.append(_why(run, ref, "read"))
+        sentences.append(reasons.parts(run, ref, "read"))
         gc = facts.change_of(run, ref, "flash_writes.gc")
         if gc is not None and gc > 1.0:
             sentences.append(f"Its garbage collection moves {units.percent(gc)} more pages.")
@@ -277,31 +306,38 @@ def _redirection_reason(run: Run, ref: Run, change: float, limit: float | None) 
 
 
 def _lower(text: str) -> str:
+    """A sentence to follow other words: its first letter small, unless it begins a name."""
     return text[:1].lower() + text[1:]
 
 
 def _gap(run: Run) -> str:
-    """Why a replicating system stays behind its bound."""
-    if run.number("replication.passes") == 0 and not run.count("replication.copies"):
-        return "No replication pass ran: the trace ended before its first period did, so there was nothing to choose."
+    """What there was to choose from under a replicating system that stays behind its bound."""
     if run.number("replication.copies") == 0:
-        budget, used = run.number("replication.budget_pages"), run.number("space.pages_in_use")
-        full = budget is not None and used is not None and used >= budget * 0.999
-        why = f", because first copies already fill its {units.count(budget)} pages" if full else ""
-        return f"Its {units.count(run.number('replication.passes'))} replication passes made no copy{why}."
+        return _no_copy(run)
     reads = run.number("page_ops.read")
     replicated = facts.share(run.number("page_ops.replicated_value_reads"), reads)
     new = facts.share(run.number("page_ops.new_value_reads"), reads)
     if replicated is None:
         return ""
-    text = f"Only {units.percent(replicated)} of the page reads went to contents that had replicas"
-    if replicated >= 60.0:
-        return f"{units.percent(replicated)} of the page reads went to contents that had replicas, but with few copies."
-    if new is not None and new >= replicated:
-        text += f"; {units.percent(new)} went to contents never read before (popularity drifts)"
-    elif new is not None:
-        text += f", while {units.percent(new)} went to contents never read before"
+    only = "" if replicated >= 60.0 else "Only "
+    text = f"{only}{units.percent(replicated)} of the page reads went to contents that had replicas"
+    if new is not None:
+        text += f", {units.percent(new)} to contents never read before"
     return text + "."
+
+
+def _no_copy(run: Run) -> str:
+    if facts.no_pass_could_run(run):
+        return (
+            "No replication pass ran: the trace ended before its first period did, so there was nothing to choose "
+            "(`--period` sets a shorter one)."
+        )
+    passes = run.number("replication.passes")
+    made = f"Its {units.count(passes)} replication passes made no copy" if passes else "It made no copy"
+    budget, used = run.number("replication.budget_pages"), run.number("space.pages_in_use")
+    if budget is None or used is None:
+        return f"{made}."
+    return f"{made}; at the end, {units.count(used)} of the {units.count(budget)} pages of its room are in use."
 
 
 def _wear(study: Study) -> Finding | None:
@@ -328,7 +364,7 @@ def _wear(study: Study) -> Finding | None:
     ]
     if worth:
         text += f" Of the blocks' erase cycles, this trace uses {' and '.join(worth)}."
-    return Finding("wear", headline + ".", text.strip(), _log_ratio(change) * 0.4, values)
+    return Finding("wear", headline + ".", text.strip(), _log_ratio(change) * 0.4, values, _names((base, run)))
 
 
 def _tail(study: Study) -> Finding | None:
@@ -348,19 +384,29 @@ def _tail(study: Study) -> Finding | None:
     new, old = run.number(f"response.{kind}.p99_ns"), base.number(f"response.{kind}.p99_ns")
     if new is None or old is None:
         return None
-    headline = (
-        f"The slowest 1 % of {kind}s take more than {units.duration(new)} under `{run.label}`, "
-        f"{units.duration(old)} under `{base.label}` ({units.change(tail)})."
-    )
-    reason = f"The mean {kind} changes by {units.change(mean)}."
+    reason = f"{reasons.slowest(run, base, kind)} The mean {kind} changes by {units.change(mean)}.".strip()
     values = {f"{run.name}:response.{kind}.p99_ns": new, f"{base.name}:response.{kind}.p99_ns": old}
-    return Finding("tail", headline, reason, weight, values)
+    headline = _slowest(kind, (new, run), (old, base), tail)
+    return Finding("tail", headline, reason, weight, values, _names((run, base)))
+
+
+def _slowest(kind: str, new: tuple[float, Run], old: tuple[float, Run], change: float) -> str:
+    """The 99th percentiles of two runs; with a write cache or RAM in front, most requests may take no time at all."""
+    none = [run for p99, run in (new, old) if p99 == 0]
+    some = [(p99, run) for p99, run in (new, old) if p99 > 0]
+    if not some:
+        return f"99 % of the {kind}s take no time under {units.names([run.label for run in none])}."
+    (p99, run), rest = some[0], some[1:]
+    text = f"The slowest 1 % of {kind}s take more than {units.duration(p99)} under `{run.label}`"
+    if none:
+        return f"{text}; under `{none[0].label}`, 99 % of them take no time."
+    return f"{text}, {units.duration(rest[0][0])} under `{rest[0][1].label}` ({units.change(change)})."
 
 
 def _load(study: Study) -> Finding | None:
     """Whether the device is overloaded or idle at this speed: then other findings mean little."""
     base = study.baseline
-    share = facts.queueing_share(base, "all")
+    share = facts.waiting_share(base, "all")
     planned, ended = facts.arrivals_ns(base), base.number("completed_ns")
     if planned and ended and ended > planned * LATE_FACTOR and not facts.closed_loop(base):
         headline = (
@@ -368,11 +414,12 @@ def _load(study: Study) -> Finding | None:
             f"arrive within {units.duration(planned)}."
         )
         reason = "Response times then grow with the length of the trace; replay it more slowly to compare systems."
-        return Finding("load", headline, reason, 1.5, {"completed_ns": ended, "duration_ns": planned})
+        values = {"completed_ns": ended, "duration_ns": planned}
+        return Finding("load", headline, reason, 1.5, values, (base.name,))
     if share is not None and share < 5.0:
-        headline = f"The device is nearly idle: queueing is {units.percent(share)} of a request's time."
+        headline = f"The device is nearly idle: waiting is {units.percent(share)} of a request's time."
         reason = "No policy can save waiting that does not occur; replay the trace faster to see where queues build up."
-        return Finding("load", headline, reason, 0.3, {"queueing_percent": share})
+        return Finding("load", headline, reason, 0.3, {"waiting_percent": share}, (base.name,))
     return None
 
 
@@ -387,13 +434,23 @@ def _cost(study: Study) -> Finding | None:
     programs = facts.change_of(run, base, "pages_programmed")
     if programs is not None and run is not base:
         headline += f" ({units.change(programs)} pages in all against `{base.label}`)"
-    parts = []
-    copies, passes = run.number("replication.copies"), run.number("replication.passes")
-    if copies and passes:
-        parts.append(f"{units.count(copies)} copies in {units.count(passes)} passes")
-    parallel = run.number("replication.parallel_ns")
-    if parallel and passes:
-        parts.append(f"{units.duration(parallel / passes)} a pass with all chips at work")
-    reason = f"It made {', '.join(parts)}." if parts else ""
     values = {f"{run.name}:replica_percent": share}
-    return Finding("cost", headline + ".", reason, share / 100.0, values)
+    return Finding("cost", headline + ".", _copying(run), share / 100.0, values, (run.name,))
+
+
+def _copying(run: Run) -> str:
+    """How many copies were made, in which time, and how much of the room for them was used."""
+    copies, passes = run.number("replication.copies"), run.number("replication.passes")
+    parallel = run.number("replication.parallel_ns")
+    sentences = []
+    if copies:
+        text = f"It made {units.count(copies)} copies"
+        if passes:
+            text += f" in {units.count(passes)} passes"
+        if passes and parallel:
+            text += f", {units.duration(parallel / passes)} a pass with all chips at work"
+        sentences.append(text + ".")
+    used = facts.share(run.number("space.pages_in_use_peak"), run.number("replication.budget_pages"))
+    if used is not None:
+        sentences.append(f"At most {units.percent(min(used, 100.0))} of its room was in use (`replication.alpha`).")
+    return " ".join(sentences)

@@ -24,7 +24,7 @@ from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, Chart, Drawing
 from .charts.workload import CHART as BRIEF
 from .charts.workload import table_of_facts
 from .findings import findings
-from .results import Collection, Run, Study, Workload, leaves
+from .results import Collection, Run, Study, Workload, as_number, leaves
 
 _CHARACTERIZATION = (
     ("contents", "Contents"),
@@ -88,7 +88,8 @@ def page(results: Workload | Collection, rendered: list[Rendered]) -> str:
         "columns": [],
         "rows": [],
         "place_of": {},
-        "devices": {},
+        "unequal": [],
+        "made_equal": False,
         "workload_facts": [],
         "advice": [],
         "choices": [],
@@ -103,7 +104,8 @@ def page(results: Workload | Collection, rendered: list[Rendered]) -> str:
             "columns": columns,
             "rows": rows,
             "place_of": {name: pairs.index(pair) for name, pair in style.colour_pairs(study).items()},
-            "devices": facts.devices(study),
+            "unequal": choices.unequal_ground(study),
+            "made_equal": choices.was_made_equal(study),
             "choices": choices.choices(study),
             "differences": choices.differences(study),
             "settings": [(run.label, choices.settings(run)) for run in study.runs],
@@ -201,7 +203,19 @@ def _facts_line(study: Workload) -> str:
             parts.append(text(value))
     if isinstance(study, Study):
         parts.append("1 system" if len(study.runs) == 1 else f"{len(study.runs)} systems")
+        parts += _pace(study)
     return " · ".join(parts)
+
+
+def _pace(study: Study) -> list[str]:
+    """How the trace's clock was changed; nothing where it was not."""
+    depths = {depth for run in study.runs if (depth := as_number(run.setting("queue_depth")))}
+    speeds = {speed for run in study.runs if (speed := as_number(run.setting("replay.speed"))) not in (None, 1.0)}
+    if depths:
+        return [
+            f"closed loop, {units.names_plain([units.count(depth) for depth in sorted(depths)])} requests under way"
+        ]
+    return [f"replayed {units.names_plain([f'{speed:g}' for speed in sorted(speeds)])} times as fast"] if speeds else []
 
 
 @dataclass(frozen=True)
@@ -279,5 +293,7 @@ def _origin(study: Workload) -> list[tuple[str, str]]:
         seeds = list(dict.fromkeys(str(run.summary.get("seed")) for run in runs if "seed" in run.summary))
         rows.append(("Seed", ", ".join(seeds) if seeds else "not recorded"))
         rows.append(("Baseline", study.baseline.label))
+        if choices.was_made_equal(study):
+            rows.append(("Ground", f"that of {study.baseline.label} for all systems (--equal-ground)"))
     rows += [("Also of the trace", text) for text in choices.minor_faults(study)]
     return rows

@@ -63,6 +63,27 @@ CAUSE_COLOURS = {
 READ = ("#44778f", "#62a5c4")
 WRITE = ("#bb5567", "#dd8292")
 
+#: One pair for each thing that requests wait for, and one for service; related waits have related hues.
+WAIT_COLOURS = {
+    "host_read": READ,
+    "host_program": WRITE,
+    "gc_read": ("#c79ac0", "#d9b5d4"),
+    "gc_program": ("#99317a", "#c66fae"),
+    "erase": ("#52173f", "#a8537f"),
+    "copy": ("#99993b", "#bcbc62"),
+    "table_page": ("#3b2f8c", "#8f84e6"),
+    "comparison": ("#1f7a45", "#4fb57c"),
+    "order": ("#b5a89b", "#a3968a"),
+    "suspension": ("#8fd0ee", "#6fb6d6"),
+    "channel": ("#dcc36a", "#e4cf86"),
+    "hash_queue": ("#3fa898", "#63c4b6"),
+    "tables": ("#7c72c4", "#a9a1ea"),
+    "page_program": ("#e7b4bd", "#efc6cd"),
+    "cache_place": ("#6d5240", "#a98a74"),
+    "other": ("#87909b", "#7b8794"),
+    "service": ("#cfd5dc", "#454e59"),
+}
+
 #: Steps of one quantity (page sizes, over-provisioning, cache sizes), from little to much.
 ORDERED = (
     ("#8cc5e3", "#2d6a86"),
@@ -165,6 +186,15 @@ def colour_pairs(study: Study) -> dict[str, tuple[str, str]]:
     for place, run in enumerate(run for run in study.runs if run.name not in pairs):
         pairs[run.name] = HUES[free[place % len(free)]]
     return pairs
+
+
+def series_colours(names: Sequence[str]) -> dict[str, str]:
+    """A colour a series where series are not runs: that of the system it is named after, else the next free one."""
+    taken = {name: KNOWN[name] for name in names if name in KNOWN}
+    free = [hue for hue in range(len(HUES)) if hue not in taken.values()] or list(range(len(HUES)))
+    others = [name for name in names if name not in taken]
+    chosen = taken | {name: free[place % len(free)] for place, name in enumerate(others)}
+    return {name: HUES[chosen[name]][0] for name in names}
 
 
 def dashes(study: Study) -> dict[str, Dash]:
@@ -281,13 +311,13 @@ def shorten(name: str, limit: int = 26) -> str:
     return name if len(name) <= limit else name[: limit - 1] + "…"
 
 
-def legend_above(fig: Figure, handles: Sequence[Artist], labels: Sequence[str]) -> None:
-    """One legend for the whole figure, in a row above it (in several rows when there are many)."""
+def legend_above(fig: Figure, handles: Sequence[Artist], labels: Sequence[str], columns: int = 6) -> None:
+    """One legend for the whole figure, in a row above it (in several rows when there are more than `columns`)."""
     fig.legend(
         list(handles),
         [shorten(label) for label in labels],
         loc="outside upper left",
-        ncols=min(len(labels), 6),
+        ncols=min(len(labels), columns),
         handlelength=1.4,
         columnspacing=1.6,
         borderaxespad=0.0,
@@ -365,5 +395,5 @@ def ordered(number: int) -> list[str]:
 def page_pairs(study: Study | None) -> list[tuple[str, str]]:
     """Every (light, dark) pair that charts use, for the page's variables."""
     runs = colour_pairs(study).values() if study is not None else ()
-    pairs = [*runs, *CAUSE_COLOURS.values(), READ, WRITE, GREY, *HUES, *ORDERED]
+    pairs = [*runs, *CAUSE_COLOURS.values(), *WAIT_COLOURS.values(), GREY, *HUES, *ORDERED]
     return list(dict.fromkeys(pairs))

@@ -110,9 +110,18 @@ def more_or_fewer(value: float, fewer: str = "fewer") -> str:
     return f"{percent(abs(value))} {'more' if value > 0 else fewer}"
 
 
+def plural(value: float, noun: str) -> str:
+    """A count with its noun: `1 lane`, `64 lanes`."""
+    return f"{count(value)} {noun}{'' if value == 1 else 's'}"
+
+
 def names(items: list[str]) -> str:
     """Names in a sentence: `a`, `b` and `c`."""
-    quoted = [f"`{item}`" for item in items]
-    if len(quoted) < 2:
-        return "".join(quoted)
-    return f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+    return names_plain([f"`{item}`" for item in items])
+
+
+def names_plain(items: list[str]) -> str:
+    """Words in a sentence: a, b and c."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"

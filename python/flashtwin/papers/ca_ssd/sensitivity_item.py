@@ -38,6 +38,14 @@ ONE_PLANE = "the drive has one plane, so nothing works beside it and there is no
 PLAN = Sensitivity(
     measure,
     [_cut(name, key) for key in CUTS for name in NAMES],
-    {"concurrency": ONE_PLANE, "load": ONE_PLANE},
+    {
+        "concurrency": ONE_PLANE,
+        "load": ONE_PLANE,
+        "allocation": ONE_PLANE,
+        "idle rule": sensitivity.NO_IDLE_WORK,
+        "write cache": sensitivity.NO_DRAM_STAGE,
+        "copies": sensitivity.NO_COPIES,
+    },
+    decided=("merging = none",),
 )
 ITEM = sensitivity.item(PLAN, "Fig. 7", NAMES)

@@ -21,7 +21,9 @@ SHARES = {name: 100.0 * published.RR_SSD[name][0] / published.ORACLE[name][0] fo
 
 def measure(stand: Stand, sets: Mapping[str, Value]) -> Facts:
     """What RR-SSD gains for reads and for all requests, and its share of what Oracle gains for reads."""
-    runs = at_rate(stand, "ca-ssd", "rr-ssd", "oracle", **sets)
+    # What only copies depend on need not be measured where there are none.
+    shared = {key: value for key, value in sets.items() if not key.startswith("ftl.replication.")}
+    runs = at_rate(stand, "ca-ssd", "oracle", **shared) | at_rate(stand, "rr-ssd", **sets)
     (read, every), (oracle, _) = gains(runs, "rr-ssd"), gains(runs, "oracle")
     # A share of next to nothing is none.
     gained = oracle if oracle is not None and oracle >= EFFECT_POINTS else None
@@ -83,8 +85,11 @@ PLAN = Sensitivity(
     {
         "preload = footprint": "a terabyte would be overwritten until it collects, before each replay; the paper's "
         "drive is empty.",
+        "idle rule": sensitivity.NO_IDLE_WORK,
+        "write cache": sensitivity.NO_DRAM_STAGE,
     },
     "Each choice at the rate that was found as decided; `fair-variants` looks for another one.",
     details,
+    decided=("merging = none",),
 )
 ITEM = sensitivity.item(PLAN, "Table IV", NAMES)

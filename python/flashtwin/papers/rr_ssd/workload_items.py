@@ -7,14 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from flashtwin.papers.bench import Run, Stand, has, reduction
+from flashtwin.papers.bench import Run, Stand, has, reduction, share
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart, lines
 from flashtwin.papers.rr_ssd import published
 from flashtwin.papers.rr_ssd.common import at_rate, gains, means
 from flashtwin.papers.text import percent
 
-PARTS = ("queueing", "transfer", "flash", "controller")
+#: Parts of a mean response time, as Fig. 1 names them and as results do.
+PARTS = {
+    "queueing at the chip": "queueing",
+    "waiting for the channel": "channel_wait",
+    "transfer": "transfer",
+    "flash operation": "flash",
+    "waiting for the hash unit": "hash_wait",
+    "hashing": "hash",
+    "other waiting": "other_wait",
+    "controller": "controller",
+}
+#: What the paper's "queueing and transfer" is: its transfer has the wait for the channel in it.
+QUEUEING_AND_TRANSFER = ("queueing at the chip", "waiting for the channel", "transfer")
 #: Days that Fig. 5 shows, and the width of Fig. 2 in seconds.
 DAYS, WINDOW_S = 7, 100.0
 FIU = ("webvm", "homes", "mail")
@@ -60,8 +72,8 @@ def measure_fig_1(stand: Stand) -> Facts:
     found: Facts = {}
     for kind in ("read", "write"):
         whole = run.get(f"response.{kind}.mean_ns")
-        parts = [run.get(f"response.{kind}.split.{part}_ns") for part in PARTS]
-        found[kind] = [100.0 * (part or 0.0) / whole if whole else None for part in parts]
+        parts = {name: run.get(f"response.{kind}.split.{part}_ns") for name, part in PARTS.items()}
+        found[kind] = {name: share(part or 0.0, whole) for name, part in parts.items()}
     return found
 
 
@@ -70,14 +82,17 @@ def judge_fig_1(facts: Mapping[str, Facts]) -> Outcome:
     claims = []
     for kind, (low, high) in (("read", published.QUEUEING_READS), ("write", published.QUEUEING_WRITES)):
         for name in published.WORKLOADS:
-            parts = facts.get(name, {}).get(kind)
-            share = parts[0] + parts[1] if parts and parts[0] is not None else None
-            claims.append(Claim(name, f"{kind}s: queueing + transfer", low, high, share))
+            parts = facts.get(name, {}).get(kind, {})
+            known = [parts.get(part) for part in QUEUEING_AND_TRANSFER]
+            together = None if None in known else sum(part for part in known if part is not None)
+            claims.append(Claim(name, f"{kind}s: queueing + transfer", low, high, together))
     panels = []
     for kind in ("read", "write"):
         names = [name for name in published.WORKLOADS if name in facts]
         series: list[Series] = [
-            (part, [facts[name][kind][place] for name in names], []) for place, part in enumerate(PARTS)
+            (part, values, [])
+            for part in PARTS
+            if any(values := [facts[name][kind][part] for name in names]) or part in QUEUEING_AND_TRANSFER
         ]
         panels.append(bars(names, series, "share of the mean response, %", title=f"{kind}s", stacked=True))
     return Outcome(claims, chart(*panels) if facts else None)

@@ -39,6 +39,7 @@ from . import (
     utilisation,
     wa_page_size,
     wa_partitions,
+    waits,
     workload,
     writes,
 )
@@ -77,6 +78,7 @@ WORKLOAD_CHARTS: dict[str, Chart[Workload]] = _named(
 CHARTS: dict[str, Chart[Study]] = _named(
     (
         response.CHART,
+        waits.CHART,
         latency.CHART,
         periods.CHART,
         queues.CHART,

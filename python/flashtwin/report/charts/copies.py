@@ -70,11 +70,10 @@ def _reason(study: Study, known: list[tuple[Run, tuple[Floats, Floats] | None]])
     makers = [run for run in study.runs if facts.replicates(run)]
     if not makers:
         return "No system here makes replicas: every content is on flash once."
-    passes = sum(run.count("replication.passes") for run in makers)
-    if passes == 0:
+    if all(facts.no_pass_could_run(run) for run in makers):
         return (
-            f"{units.names([run.label for run in makers])} made no replica: no replication pass ran, "
-            "because the trace ended before its first period did."
+            f"{units.names([run.label for run in makers])} made no replica: the trace ended before its first period "
+            "did, at whose end they are made; `--period` sets a shorter one."
         )
     return f"{units.names([run.label for run in makers])} holds no replica at the end, so every content is there once."
 

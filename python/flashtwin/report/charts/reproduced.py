@@ -36,7 +36,7 @@ MARK: dict[str, Any] = {
 def draw(panels: Sequence[Panel]) -> Drawing:
     """All panels of a figure, and their numbers."""
     names = list(dict.fromkeys(series["name"] for panel in panels for series in panel["series"]))
-    colours = {name: style.HUES[place % len(style.HUES)][0] for place, name in enumerate(names)}
+    colours = style.series_colours(names)
     fig = style.figure(_height(panels), style.WIDTH)
     across = _across(panels)
     rows = math.ceil(len(panels) / across)

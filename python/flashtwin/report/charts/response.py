@@ -11,8 +11,17 @@ from .. import facts, style, units
 from ..results import Run, Study
 from .base import Chart, Data, Drawing, nothing
 
-#: How strongly each part is painted in its system's colour; the queue, which policies act on, most.
-STRENGTH = {"queueing": 1.0, "transfer": 0.66, "flash": 0.4, "controller": 0.18}
+#: How strongly each part is painted in its system's colour: waiting, which policies act on, more than service.
+STRENGTH = {
+    "queueing": 1.0,
+    "channel_wait": 0.8,
+    "hash_wait": 0.64,
+    "other_wait": 0.52,
+    "hash": 0.4,
+    "transfer": 0.31,
+    "flash": 0.21,
+    "controller": 0.12,
+}
 
 
 def draw(study: Study) -> Drawing:
@@ -28,9 +37,10 @@ def draw(study: Study) -> Drawing:
     for axes, (kind, title) in zip(panels, kinds, strict=True):
         _bars(axes, study, kind)
         axes.set_title(f"{title}, mean")
-    labels = [label for _, label in facts.PARTS]
-    patches = [Patch(facecolor=style.MUTED, alpha=STRENGTH[key], edgecolor="none") for key, _ in facts.PARTS]
-    style.legend_above(fig, patches, labels)
+    splits = [facts.split(run, kind) or {} for run in study.runs for kind, _ in kinds]
+    present = [(key, label) for key, label in facts.PARTS if any(parts.get(key) for parts in splits)]
+    patches = [Patch(facecolor=style.MUTED, alpha=STRENGTH[key], edgecolor="none") for key, _ in present]
+    style.legend_above(fig, patches, [label for _, label in present], columns=4)
     return Drawing(fig, _sees(study, [kind for kind, _ in kinds]), _absent(study), _data(study))
 
 
@@ -43,8 +53,10 @@ def _bars(axes: Axes, study: Study, kind: str) -> None:
             style.value_label(axes, 0, place, "no such request")
             continue
         left = 0.0
-        for key, width in (facts.split(run, kind) or {"queueing": mean}).items():
-            axes.barh(place, width, 0.62, left, color=colours[run.name], alpha=STRENGTH[key], linewidth=0)
+        # Without its parts, a mean is a bar of the strength that none of them has.
+        for key, width in (facts.split(run, kind) or {"": mean}).items():
+            strength = STRENGTH.get(key, 0.9)
+            axes.barh(place, width, 0.62, left, color=colours[run.name], alpha=strength, linewidth=0)
             left += width
         change = None if run is study.baseline else facts.change(mean, facts.mean(study.baseline, kind))
         style.value_label(axes, max(left, mean), place, style.with_change(units.duration(mean), change))
@@ -59,20 +71,20 @@ def _sees(study: Study, kinds: Sequence[str]) -> list[str]:
     for kind in kinds:
         if kind == "all" and len(kinds) > 1:
             continue
-        shares = [(facts.queueing_share(run, kind), run) for run in study.runs]
+        shares = [(facts.waiting_share(run, kind), run) for run in study.runs]
         known = [(value, run) for value, run in shares if value is not None]
         if not known:
             continue
-        sentences.append(_queueing(words[kind], known))
+        sentences.append(_waiting(words[kind], known))
     return sentences
 
 
-def _queueing(subject: str, known: Sequence[tuple[float, Run]]) -> str:
+def _waiting(subject: str, known: Sequence[tuple[float, Run]]) -> str:
     (low, least), (high, most) = min(known, key=lambda pair: pair[0]), max(known, key=lambda pair: pair[0])
     if len(known) == 1 or high - low < 0.05:
-        return f"{subject} spends {units.percent(high)} of its time queueing."
+        return f"{subject} spends {units.percent(high)} of its time waiting."
     return (
-        f"{subject} spends {units.percent(high)} of its time queueing under `{most.label}` "
+        f"{subject} spends {units.percent(high)} of its time waiting under `{most.label}` "
         f"and {units.percent(low)} under `{least.label}`."
     )
 
@@ -103,7 +115,7 @@ def _data(study: Study) -> Data:
 CHART = Chart(
     "response",
     "Mean response time and what it is made of",
-    "How long does a request take, and how much of that is waiting?",
+    "How long does a request take, how much of that is waiting, and for what?",
     "response",
     draw,
 )

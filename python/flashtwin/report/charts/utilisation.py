@@ -1,4 +1,4 @@
-"""How evenly chips and channels are used (DS-FTL paper: standard deviation of channel utilisation)."""
+"""How busy chips, channels and the hash unit are (DS-FTL paper: standard deviation of channel utilisation)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from .. import style, units
 from ..results import Floats, Run, Study
 from .base import Chart, Data, Drawing, nothing
 
-PANELS = (("chips", "chip", "Chips"), ("channels", "channel", "Channels"))
+HASH_UNIT = "hash_unit"
+PANELS = (("chips", "chip", "Chips"), ("channels", "channel", "Channels"), (HASH_UNIT, "hash unit", "Hash unit"))
 
 
 def draw(study: Study) -> Drawing:
@@ -26,12 +27,17 @@ def draw(study: Study) -> Drawing:
     notes = [
         f"The table `{table}` is missing, so {table} are not shown."
         for table, _, _ in PANELS
-        if not any(table == panel[0] for panel in shown)
+        if table != HASH_UNIT and not any(table == panel[0] for panel in shown)
     ]
-    return Drawing(fig, _sees(study, shown[0][0], shown[0][1]), notes, data)
+    tables = [panel for panel in shown if panel[0] != HASH_UNIT]
+    sees = [sentence for table, word, _ in tables[:1] for sentence in _sees(study, table, word)]
+    return Drawing(fig, [*sees, *_sees_hash_unit(study)], notes, data)
 
 
 def _shares(run: Run, name: str) -> Floats | None:
+    if name == HASH_UNIT:
+        share = run.number("hash_unit.utilisation")
+        return None if share is None else np.array([share * 100.0])
     table = run.table(name)
     column = table.get("utilisation") if table is not None else None
     return None if column is None else column[np.isfinite(column)] * 100.0
@@ -43,7 +49,8 @@ def _dots(axes: Axes, study: Study, table: str, data: Data) -> None:
     for place, run in enumerate(study.runs):
         values = _shares(run, table)
         if values is None:
-            axes.text(0, place, " not recorded", va="center", size=8, color=style.MUTED)
+            why = "none" if table == HASH_UNIT else "not recorded"
+            axes.text(0, place, f" {why}", va="center", size=8, color=style.MUTED)
             continue
         # Spread by the golden ratio: even, without chance, and neighbours apart.
         shift = (np.arange(values.size) * 0.618034 % 1.0 - 0.5) * 0.5
@@ -75,10 +82,21 @@ def _sees(study: Study, table: str, word: str) -> list[str]:
     return [f"{text}, {units.significant(best[0])} times under `{best[2].label}`."]
 
 
+def _sees_hash_unit(study: Study) -> list[str]:
+    """How busy it is, where it is busiest."""
+    known = [(share, run) for run in study.runs if (share := run.number("hash_unit.utilisation")) is not None]
+    if not known:
+        return []
+    share, run = max(known, key=lambda pair: pair[0])
+    lanes = run.number("hash_unit.lanes")
+    of = "" if lanes is None else f" of `{run.label}`, with {units.plural(lanes, 'lane')},"
+    return [f"The hash unit{of} works {units.percent(share * 100.0)} of the time."]
+
+
 CHART = Chart(
     "utilisation",
     "How evenly the device is used",
-    "Is the work spread over all chips and channels?",
+    "Is the work spread over all chips and channels, and is the hash unit at its limit?",
     "flash",
     draw,
 )

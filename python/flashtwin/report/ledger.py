@@ -1,0 +1,98 @@
+"""Where the time of requests went: the table `wait_ledger` of a run, in words and sums.
+
+Each nanosecond of a request is charged once: to what held the thing that it waited for, or to
+service. The charges of all requests, or of the slowest, therefore sum to their mean response time.
+No wording but the names of the charges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .results import Run
+
+ALL, SLOWEST_PERCENT, SLOWEST_PERMILLE = "all", "slowest_1_percent", "slowest_0_1_percent"
+#: Which requests a ledger may be of, with the words for them.
+REQUESTS = (
+    (ALL, "all"),
+    (SLOWEST_PERCENT, "the slowest 1 %"),
+    (SLOWEST_PERMILLE, "the slowest 0.1 %"),
+)
+
+SERVICE = "service"
+#: What is waited for, in the order in which it is stacked: as a legend names it, and as a sentence does.
+#: The first ten are waits for a chip (its die, or its plane, where these work on their own).
+WAITS: Mapping[str, tuple[str, str]] = {
+    "host_read": ("chip: host reads", "reads of the host at the chip"),
+    "host_program": ("chip: host programs", "programs of the host at the chip"),
+    "gc_read": ("chip: GC reads", "reads of garbage collection at the chip"),
+    "gc_program": ("chip: GC programs", "programs of garbage collection at the chip"),
+    "erase": ("chip: erases", "erases at the chip"),
+    "copy": ("chip: copies", "the making of copies at the chip"),
+    "table_page": ("chip: table pages", "pages of the mapping tables at the chip"),
+    "comparison": ("chip: comparisons", "reads in the background that compare or fingerprint pages"),
+    "order": ("chip: order", "operations that had to come first"),
+    "suspension": ("chip: suspended", "reads that had stopped the program"),
+    "channel": ("channel", "the channel"),
+    "hash_queue": ("hash unit", "the hash unit"),
+    "tables": ("mapping tables", "pages of the mapping tables"),
+    "page_program": ("page's own program", "the program of the page itself"),
+    "cache_place": ("write cache", "a place in the write cache"),
+}
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The mean response time of some requests of a run, by what it is charged to."""
+
+    #: How many requests, and what the fastest of them took at least.
+    count: float
+    from_ns: float
+    #: Means in ns, waits by what was waited for.
+    waits: Mapping[str, float]
+    service_ns: float
+
+    @property
+    def waited_ns(self) -> float:
+        """All waiting."""
+        return sum(self.waits.values())
+
+    @property
+    def total_ns(self) -> float:
+        """The mean response time."""
+        return self.waited_ns + self.service_ns
+
+    @property
+    def longest(self) -> tuple[str, float] | None:
+        """What was waited for longest, and how long; None when nothing was."""
+        charge = max(self.waits, key=lambda key: self.waits[key], default=None)
+        return None if charge is None or self.waits[charge] <= 0 else (charge, self.waits[charge])
+
+
+def label(charge: str) -> str:
+    """A charge as a legend names it."""
+    return WAITS[charge][0] if charge in WAITS else charge.replace("_", " ")
+
+
+def words(charge: str) -> str:
+    """A charge as a sentence names it: what was waited for."""
+    return WAITS[charge][1] if charge in WAITS else charge.replace("_", " ")
+
+
+def ledger(run: Run, kind: str, requests: str = ALL) -> Ledger | None:
+    """The ledger of the reads, the writes or all requests; None when there is none, or no such request."""
+    table = run.table("wait_ledger")
+    if table is None:
+        return None
+    rows = table.where("kind", kind).where("requests", requests)
+    means, counts, from_ns = rows.get("mean_ns"), rows.get("count"), rows.get("from_ns")
+    if means is None or counts is None or counts[0] == 0:
+        return None
+    parts, charges = rows.texts["part"], rows.texts["charge"]
+    found = list(zip(parts, charges, (float(value) for value in means), strict=True))
+    waits = {charge: ns for part, charge, ns in found if part != SERVICE}
+    ordered = [charge for charge in WAITS if charge in waits] + [charge for charge in waits if charge not in WAITS]
+    service = sum(ns for part, _, ns in found if part == SERVICE)
+    least = 0.0 if from_ns is None else float(from_ns[0])
+    return Ledger(float(counts[0]), least, {charge: waits[charge] for charge in ordered}, service)

@@ -1,0 +1,249 @@
+"""What else differs between systems: found, told apart from what defines them, and made equal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+
+import flashtwin as ft
+from flashtwin import ground
+from flashtwin.presets import resolve_text
+
+from .conftest import Cli
+
+PAPERS = ("conventional", "ca-ssd", "rr-ssd", "oracle")
+
+
+def configs(*names: str, **sets: Any) -> dict[str, dict[str, Any]]:
+    return {name: ft.system(name, **sets).config for name in names}
+
+
+def keys(found: list[ground.Difference]) -> list[str]:
+    return [one.key for one in found]
+
+
+def with_set(config: Mapping[str, Any], key: str, value: Any) -> dict[str, Any]:
+    """A copy of a configuration with one key otherwise."""
+    copy: dict[str, Any] = json.loads(json.dumps(config))
+    *tables, last = key.split(".")
+    place = copy
+    for table in tables:
+        place = place[table]
+    place[last] = value
+    return copy
+
+
+def leaf_keys(schema: Mapping[str, Any], prefix: str = "") -> list[str]:
+    found = []
+    for name, field in schema["properties"].items():
+        found += leaf_keys(field, f"{prefix}{name}.") if "properties" in field else [f"{prefix}{name}"]
+    return found
+
+
+def test_every_key_of_the_configuration_is_told_what_it_is() -> None:
+    """A new key is a design's, or ground that moves times or not: somebody has to decide."""
+    schema = ft.config_schema()
+    known = {*ground.LABELS, *ground.MOVES, *ground.QUIET}
+    undecided = [key for key in leaf_keys(schema) if key not in known and not key.startswith(tuple(ground.DEFINES))]
+    assert undecided == []
+    assert known <= set(leaf_keys(schema)), "keys that are no more"
+
+
+def test_the_systems_of_a_study_stand_on_equal_ground() -> None:
+    assert ground.ground(configs(*PAPERS)) == []
+    assert keys(ground.differences(configs(*PAPERS))) == [
+        "ftl.mapping", "ftl.redirection.policy", "ftl.replication.policy",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("ca-ssd", "ca-ssd-inverted", "caftl", "rr-ssd", "rr-ssd-online", "pblru", "oracle"),
+        ("conventional", "oracle-conventional", "hot-cold"),
+        ("static", "dynamic", "hipa", "ds-ftl"),
+    ],
+)
+def test_presets_of_one_paper_differ_in_their_design_only(names: tuple[str, ...]) -> None:
+    assert ground.warnings(configs(*names)) == []
+
+
+@pytest.mark.parametrize(
+    ("system", "key", "value"),
+    [
+        ("rr-ssd", "ftl.allocation.policy", "least-loaded"),
+        ("rr-ssd-online", "engine.idle_us", 0.0),
+        ("rr-ssd", "engine.merge_reads", "same-page"),
+        ("oracle", "engine.load", "expected-wait"),
+        ("rr-ssd", "engine.write_cache_pages", 64),
+        ("rr-ssd", "engine.suspend", "program-erase"),
+        ("rr-ssd", "engine.concurrency", "chip"),
+        ("rr-ssd", "engine.write_completes", "buffered"),
+        ("rr-ssd", "engine.buffer_reads", False),
+        ("rr-ssd", "engine.multi_plane", "any-page"),
+        ("rr-ssd", "engine.hash_lanes", 64),
+        ("rr-ssd", "engine.hash_us", 0.0),
+        ("rr-ssd", "engine.controller_us", 5.0),
+        ("rr-ssd", "replay.preload", "footprint"),
+        ("rr-ssd", "replay.speed", 10.0),
+        ("rr-ssd", "nand.program_us", 600.0),
+    ],
+)
+def test_a_planted_difference_is_warned_about(system: str, key: str, value: Any) -> None:
+    all_of = configs("rr-ssd", "rr-ssd-online", "pblru", "ca-ssd", "oracle")
+    all_of[system] = with_set(all_of[system], key, value)
+    [one] = ground.ground(all_of)
+    assert (one.key, one.warns) == (key, True)
+    [line] = ground.warnings(all_of)
+    assert line.startswith(f"{key}: ")
+    assert f"{ground.literal(value)} (" in line
+    assert "\n" not in line
+    assert f"--set {one.setting}" in line
+    # The remedy can be typed, and is one.
+    typed = [(key, one.setting.partition("=")[2])]
+    remedied = {name: resolve_text(name, typed).config for name in all_of}
+    assert ground.ground(remedied) == []
+
+
+def test_what_a_system_does_not_use_is_no_difference() -> None:
+    """A page map hashes nothing, and without background work no idle time is waited for."""
+    for key, value in (("engine.hash_us", 32.0), ("engine.idle_us", 0.0), ("engine.suspend_us", 1.0)):
+        both = configs("conventional", "ca-ssd")
+        both["conventional"] = with_set(both["conventional"], key, value)
+        assert ground.ground(both) == []
+
+
+def test_a_difference_that_moves_nothing_is_listed_and_not_warned_about() -> None:
+    both = configs("conventional", "ca-ssd")
+    both["ca-ssd"] = with_set(both["ca-ssd"], "seed", 2)
+    assert keys(ground.ground(both)) == ["seed"]
+    assert ground.warnings(both) == []
+
+
+def test_a_page_allocation_defines_the_systems_that_are_one() -> None:
+    found = {one.key: one for one in ground.differences(configs("static", "dynamic", "hipa", "ds-ftl"))}
+    assert found["ftl.allocation.policy"].defines == dict.fromkeys(("dynamic", "hipa"), ground.ALLOCATION_REASON)
+    assert found["engine.merge_reads"].defines == {"ds-ftl": ground.MERGING_REASON}
+    # In a system that is something else, it is ground.
+    [one] = [one for one in ground.ground(configs("conventional", "modern")) if one.key == "ftl.allocation.policy"]
+    assert one.unequal == ("modern",)
+
+
+def test_merging_of_equal_pages_is_ground_between_papers() -> None:
+    """23 of DS-FTL's 24 points at a high load once came from the merging that its baseline was not given."""
+    found = {one.key: one for one in ground.ground(configs("conventional", "static", "ds-ftl", device="rr-ssd"))}
+    assert list(found) == ["engine.merge_reads"]
+    assert found["engine.merge_reads"].unequal == ("static", "ds-ftl")
+    assert found["engine.merge_reads"].defines == {"ds-ftl": ground.MERGING_REASON}
+    assert found["engine.merge_reads"].setting == "engine.merge_reads=none"
+
+
+def test_a_device_stands_for_its_numbers() -> None:
+    both = configs("conventional", "static", **{"engine.merge_reads": "none"})
+    assert keys(ground.ground(both)) == ["device"]
+    both["static"] = {**both["static"], "nand": both["conventional"]["nand"]}
+    assert ground.ground(both) == [], "the same array by another name"
+
+
+def test_equal_ground_leaves_designs_as_they_are() -> None:
+    names = ("conventional", "modern", "static", "ds-ftl", "dynamic", "caftl")
+    before = configs(*names)
+    sets = ground.equal(before)
+    assert sets["conventional"] == {}
+    after = {name: ft.system(name, **sets[name]).config for name in names}
+    assert [one.key for one in ground.ground(after)] == ["engine.merge_reads"], "ds-ftl is about merging twins"
+    assert after["ds-ftl"]["engine"]["merge_reads"] == "same-content"
+    assert after["static"]["engine"]["merge_reads"] == "none"
+    assert after["dynamic"]["ftl"]["allocation"]["policy"] == "dynamic"
+    assert after["modern"]["ftl"]["allocation"]["policy"] == "static"
+    assert after["modern"]["engine"] == after["conventional"]["engine"]
+    assert {json.dumps({**config["nand"], "source": ""}) for config in after.values()} == {
+        json.dumps({**after["conventional"]["nand"], "source": ""})
+    }
+    for name in names:
+        for table in ("dedup", "replication", "redirection", "spread", "partition"):
+            assert after[name]["ftl"][table] == before[name]["ftl"][table]
+
+
+def test_where_the_baseline_has_no_use_for_a_key_the_first_that_has_is_followed() -> None:
+    both = {
+        "conventional": ft.system("conventional", **{"engine.hash_us": 99.0}).config,
+        "a": ft.system("ca-ssd", **{"engine.hash_us": 32.0}).config,
+        "b": ft.system("rr-ssd").config,
+    }
+    [one] = ground.ground(both)
+    assert (one.key, list(one.values)) == ("engine.hash_us", ["a", "b"])
+    assert ground.equal(both)["b"] == {"engine.hash_us": 32.0}
+
+
+def test_results_without_a_key_are_compared_in_the_others() -> None:
+    """Results of an earlier version lack keys that came later."""
+    both = configs("conventional", "ca-ssd")
+    del both["conventional"]["engine"]["idle_us"]
+    del both["ca-ssd"]["ftl"]["wear"]
+    assert ground.ground(both) == []
+    assert ground.differences({"a": {}, "b": {}}) == []
+
+
+def test_compare_in_python(small_trace: Path, tmp_path: Path) -> None:
+    trace = ft.open(small_trace)
+    systems = {"one": ft.system("ca-ssd"), "other": ft.system("rr-ssd", **{"engine.hash_lanes": 4})}
+    unequal = ft.compare(trace, systems, threads=1)
+    assert keys(unequal.ground) == ["engine.hash_lanes"]
+    equal = ft.compare(trace, systems, threads=1, equal_ground=True)
+    assert (equal.ground, equal.equal_ground) == ([], True)
+    assert equal["other"].summary["config"]["engine"]["hash_lanes"] == 1
+    assert list(equal) == ["one", "other"]
+    for name, comparison in (("unequal", unequal), ("equal", equal)):
+        said = json.loads((comparison.save(tmp_path / name) / "study.json").read_text())
+        assert said["equal_ground"] is (name == "equal")
+        assert said["ground"] == [one.as_json() for one in comparison.ground]
+    assert pyarrow.table(equal["other"].table("chips")).num_rows == 64
+
+
+GROUND = """\
+These systems differ in more than what defines them; each of these moves reads or writes by itself:
+  device: rr-ssd (conventional), ds-ftl (static); moves reads and writes: geometry and timing are another drive's; \
+equal with --set device=rr-ssd
+  engine.merge_reads: none (conventional), same-page (static); moves reads: those that wait for one page are served \
+together, or each by itself; equal with --set engine.merge_reads=none
+"""
+
+
+def test_the_command_line_says_what_else_differs(cli: Cli, small_trace: Path) -> None:
+    done = cli("compare", small_trace, "--systems", "conventional,static")
+    assert (done.status, done.err) == (0, f"{GROUND}--equal-ground gives all of them that of conventional.\n")
+    as_json = cli("compare", small_trace, "--systems", "conventional,static", "--json")
+    found = json.loads(as_json.out)["static"]["ground"]
+    assert [(one["key"], one["set"]) for one in found] == [
+        ("device", "device=rr-ssd"), ("engine.merge_reads", "engine.merge_reads=none"),
+    ]  # fmt: skip
+
+
+def test_on_equal_ground_nothing_is_said(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    options = ("--systems", "conventional,static", "--equal-ground", "--out", "out")
+    done = cli("compare", small_trace, *options)
+    assert (done.status, done.err) == (0, "results: out\n")
+    figures = [line.split()[-2:] for line in done.out.splitlines()[1:]]
+    assert all(one == other for one, other in figures), "static is conventional with merging, on another device"
+    assert json.loads((tmp_path / "out" / "study.json").read_text())["equal_ground"] is True
+
+
+def test_a_study_says_it_on_the_page(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    done = cli("study", small_trace, "--systems", "conventional,static", "--out", "out", "--json")
+    assert done.status == 0, done.err
+    assert done.err.startswith(GROUND)
+    assert [one["key"] for one in json.loads(done.out)["ground"]] == ["device", "engine.merge_reads"]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert 'id="ground"' in page
+    assert "<code>--set engine.merge_reads=none</code>" in page
+    equal = cli("study", small_trace, "--systems", "conventional,static", "--out", "equal", "--equal-ground")
+    assert equal.status == 0, equal.err
+    page = (tmp_path / "equal" / "report.html").read_text()
+    assert 'id="ground"' not in page
+    assert "that of conventional for all systems (--equal-ground)" in page
