@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from evidence.places import ROOT
@@ -20,7 +21,8 @@ PAPERS = ("python/flashtwin/papers",)
 CODE = {".rs", ".py", ".toml"}
 
 
-def digest(paths: Iterable[str], root: Path = ROOT) -> str:
+@functools.cache
+def digest(paths: tuple[str, ...], root: Path = ROOT) -> str:
     """Sixteen hex digits that change with the code of these files and folders."""
     found = hashlib.sha256()
     for path in sorted({file for name in paths for file in files(root / name)}):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import flashtwin as ft
+from evidence import sources
 from flashtwin import _core, folder
 from flashtwin.presets import System
 
@@ -51,7 +53,7 @@ class Store:
         self, trace: ft.Trace, systems: Mapping[str, System], tables: Sequence[str] = ()
     ) -> dict[str, Kept]:  # fmt: skip
         """Replays of a trace by the names of the systems; what is not there yet is made on all cores."""
-        keys = {name: folder.run_key(trace.digest, system.config) for name, system in systems.items()}
+        keys = {name: _key(trace.digest, system.config) for name, system in systems.items()}
         found = {key: kept for key in set(keys.values()) if (kept := self._read(key, tables)) is not None}
         missing = {key: systems[name] for name, key in keys.items() if key not in found}
         for batch in _batches(list(missing.items())):
@@ -64,7 +66,7 @@ class Store:
 
     def value(self, parts: Sequence[Any], make: Callable[[], Any]) -> Any:
         """Anything else that takes long and can be written as JSON, kept under what it depends on."""
-        path = self._place(folder.characterization_key("value", *parts))
+        path = self._place(_key("value", *parts))
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -90,7 +92,7 @@ class Store:
             self._write(self._place(keys[index]), record)
             self.made += 1
 
-        _core.run(trace.native, [system._resolved for system in systems.values()], 0, _listen, keep)  # noqa: SLF001
+        _core.run(trace.native, [system._resolved for system in systems.values()], 0, _listen, keep)
         each_s = (_cpu_s() - begun) / len(keys)
         for key in keys:
             record = json.loads(self._place(key).read_text(encoding="utf-8"))
@@ -112,6 +114,15 @@ class Store:
     def _write(self, path: Path, record: Mapping[str, Any]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         folder.write_text(path, json.dumps(record) + "\n")
+
+
+def _key(*parts: Any) -> str:
+    """Names what a replay's result depends on: the code that replays, the trace, the configuration.
+
+    The code and not the library that was built of it, which is another one after each build.
+    """
+    text = json.dumps([sources.digest(sources.REPLAY), *parts], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _listen(*_: int) -> None:

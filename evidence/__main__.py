@@ -1,0 +1,106 @@
+"""Measures again what README and docs state, a stage at a time.
+
+    make evidence FLASHTWIN_CAPTURED=DIR       every stage whose code has changed since
+    python -m evidence --captured DIR STAGE    these stages, whether the code has changed or not
+    python -m evidence --status                which figures are older than the code that makes them
+    python -m evidence --pages [--check]       make the pages from the data, or say which are not so made
+
+A stage that was interrupted goes on where it was: every replay is kept as it finishes, below out/evidence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+from evidence import render, stages
+from evidence.stage import Lab, MissingTraces, Stage
+
+
+def main() -> int:
+    """Does what was asked for; returns the exit status."""
+    arguments = parsed()
+    if arguments.status:
+        return status()
+    if arguments.pages:
+        return pages(check=arguments.check)
+    try:
+        wanted = [stages.named(name) for name in arguments.stage] or [one for one in stages.STAGES if one.stale()]
+    except KeyError as error:
+        say(str(error.args[0]))
+        return 2
+    lab = Lab(arguments.captured, say)
+    for number, stage in enumerate(wanted, 1):
+        say(f"[{number}/{len(wanted)}] {stage.name}: {stage.title}")
+        begun = time.monotonic()
+        try:
+            stage.run(lab)
+        except MissingTraces as error:
+            say(f"{stage.name}: {error}")
+            return 2
+        except KeyboardInterrupt:
+            say("stopped; what was replayed is kept, the same command goes on")
+            return 130
+        say(f"[{number}/{len(wanted)}] {stage.name}: {time.monotonic() - begun:.0f} s, {stage.path}")
+    return pages(check=False)
+
+
+def parsed() -> argparse.Namespace:
+    """The command line."""
+    text = __doc__ or ""
+    parser = argparse.ArgumentParser("evidence", description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("stage", nargs="*", help="; ".join(f"{one.name}: {one.title}" for one in stages.STAGES))
+    default = os.environ.get("FLASHTWIN_CAPTURED")
+    parser.add_argument(
+        "--captured", type=Path, metavar="DIR", default=Path(default) if default else None,
+        help="folder of the recorded traces; FLASHTWIN_CAPTURED otherwise",
+    )  # fmt: skip
+    parser.add_argument("--status", action="store_true", help="say which figures are older than their code")
+    parser.add_argument("--pages", action="store_true", help="make the pages from the data")
+    parser.add_argument("--check", action="store_true", help="with --pages: only say which are not fresh")
+    return parser.parse_args()
+
+
+def status() -> int:
+    """Prints every stage with the date of its figures; 1 where one is older than its code."""
+    for stage in stages.STAGES:
+        print(f"{stage.name:18} {state(stage)}")
+    return int(any(stage.stale() for stage in stages.STAGES))
+
+
+def state(stage: Stage) -> str:
+    """When a stage was measured, and whether its code is still the same."""
+    record = stage.record()
+    if record is None:
+        return "never measured"
+    fresh = "by today's code" if not stage.stale() else f"older than the code that makes it; {record['command']}"
+    return f"{record['made']}, {fresh}"
+
+
+def pages(*, check: bool) -> int:
+    """Writes the pages, or names those that the data would make otherwise."""
+    try:
+        found = render.pages()
+    except render.ClaimError as error:
+        say(str(error))
+        return 1
+    stale = [path for path, text in found.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+    for path in stale:
+        if check:
+            say(f"{path}: not what the data make of it; python -m evidence --pages")
+        else:
+            path.write_text(found[path], encoding="utf-8")
+            say(f"{path} written")
+    return int(check and bool(stale))
+
+
+def say(text: str) -> None:
+    """Talk goes to stderr."""
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

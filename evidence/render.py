@@ -1,0 +1,81 @@
+"""Makes the pages that state figures: templates in `pages/` and the data in docs/evidence.
+
+A template holds no figure of ours: `{{ ... }}` takes each from the data, and `{{ holds(condition, "...") }}` stands
+beside a sentence whose words (falls, a third, on all four) the data must bear out. What a paper published is written
+as `{{ paper("17 %") }}`. Where data and words part, no page is made and the error names the sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from evidence import conclusions, forms, stages
+from evidence.places import DATA, PAGES, ROOT
+from flashtwin.papers import markdown
+
+#: Where a page goes that is not in docs/.
+ELSEWHERE = {"README.md": ROOT / "README.md"}
+
+
+class ClaimError(Exception):
+    """A sentence that the data do not bear out, or a figure that they do not hold."""
+
+
+def pages() -> dict[Path, str]:
+    """Every page with the text that the data make of it.
+
+    Raises:
+        ClaimError: a sentence does not hold any more.
+    """
+    data = {stage.name: stage.record() for stage in stages.STAGES}
+    found = {}
+    for template in sorted(PAGES.glob("*.j2")):
+        name = template.name.removesuffix(".j2")
+        place = ELSEWHERE.get(name, ROOT / "docs" / name)
+        found[place] = page(template, data)
+    results = data["reproduction"]
+    if results:
+        found[ROOT / "docs" / "reproduction-results.md"] = markdown.page(
+            results["data"]["papers"], results["data"]["sensitivity"]
+        )
+    return found
+
+
+def page(template: Path, data: Mapping[str, Any]) -> str:
+    """One page."""
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.globals.update(
+        {name.replace("-", "_"): record["data"] for name, record in data.items() if record},
+        records={name: record for name, record in data.items() if record},
+        holds=_holds,
+        paper=lambda text: text,
+        before=conclusions.before(),
+        conclusions=conclusions,
+        len=len, min=min, max=max, sorted=sorted, sum=sum, abs=abs, zip=zip, round=round,
+    )  # fmt: skip
+    environment.globals.update(forms.FORMS)
+    try:
+        return environment.from_string(template.read_text(encoding="utf-8")).render()
+    except jinja2.UndefinedError as error:
+        raise ClaimError(f"{template.name}: {error}; is the stage measured? python -m evidence --status") from error
+    except ClaimError as error:
+        raise ClaimError(f"{template.name}: {error}") from error
+
+
+def _holds(condition: bool, sentence: str) -> str:
+    """Nothing, if the condition is true."""
+    if not condition:
+        raise ClaimError(f"the data no longer bear out: {sentence}")
+    return ""
+
+
+def data_files() -> list[Path]:
+    """What the pages are made from."""
+    return sorted(DATA.glob("*.json"))

@@ -1,0 +1,119 @@
+"""What a stage is: one question that is measured again as a whole, and the file that keeps its answer."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import flashtwin as ft
+from evidence import sources
+from evidence.places import DATA, SCRATCH
+from evidence.store import Say, Store
+from flashtwin import folder
+
+#: The traces that were recorded with all contents, by the names of their files.
+CAPTURED = ("webvm", "mail", "homes", "trans")
+
+
+class MissingTraces(Exception):
+    """Recorded traces that a stage needs are not here; the message names the cure."""
+
+
+class Lab:
+    """What stages measure with: traces, kept replays, a place for what takes long."""
+
+    def __init__(self, captured: Path | None, say: Say) -> None:
+        self.say = say
+        self.store = Store(SCRATCH / "replays", say)
+        self.inputs: dict[str, str] = {}
+        self._captured = captured
+        self._open: dict[str, ft.Trace] = {}
+
+    @property
+    def captured(self) -> Path:
+        """The folder of recorded traces.
+
+        Raises:
+            MissingTraces: it was not named, or one of the traces is not there.
+        """
+        if self._captured is None:
+            raise MissingTraces("name the folder of recorded traces: --captured DIR, or FLASHTWIN_CAPTURED=DIR")
+        for name in CAPTURED:
+            if not (self._captured / f"{name}.fiu.zst").is_file():
+                raise MissingTraces(f"{self._captured} has no {name}.fiu.zst")
+        return self._captured
+
+    def trace(self, name: str) -> ft.Trace:
+        """A recorded trace; the one before it is let go."""
+        if name not in self._open:
+            self._open = {name: ft.open(self.captured / f"{name}.fiu.zst")}
+        return self.keep(self._open[name])
+
+    def keep(self, trace: ft.Trace) -> ft.Trace:
+        """Notes a trace among the inputs of the stage that is under way."""
+        self.inputs[trace.name] = trace.digest
+        return trace
+
+    def scratch(self, name: str) -> Path:
+        """A folder for results that are made a piece at a time."""
+        path = SCRATCH / name
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A question, how it is measured, and whose code decides the answer."""
+
+    name: str
+    title: str
+    measure: Callable[[Lab], Mapping[str, Any]]
+    #: Files and folders whose code decides what comes out.
+    code: tuple[str, ...] = sources.REPLAY
+
+    @property
+    def path(self) -> Path:
+        """Where the answer stands."""
+        return DATA / f"{self.name}.json"
+
+    @property
+    def digest(self) -> str:
+        """The code as it is now: of the core, and of the stage itself."""
+        own = Path("evidence/stages") / f"{self.measure.__module__.rpartition('.')[2]}.py"
+        return sources.digest((*self.code, own.as_posix()))
+
+    def record(self) -> dict[str, Any] | None:
+        """The answer as it stands, or None."""
+        if not self.path.is_file():
+            return None
+        found: dict[str, Any] = json.loads(self.path.read_text(encoding="utf-8"))
+        return found
+
+    def stale(self) -> bool:
+        """Whether there is no answer, or one by other code than today's."""
+        record = self.record()
+        return record is None or record["code"] != self.digest
+
+    def run(self, lab: Lab) -> None:
+        """Measures, and writes the answer whole or not at all."""
+        lab.inputs, begun, cpu_s = {}, time.monotonic(), lab.store.cpu_s
+        found = self.measure(lab)
+        record = {
+            "stage": self.name,
+            "title": self.title,
+            "command": f"python -m evidence {self.name}",
+            "flashtwin": folder.VERSION,
+            "made": datetime.now(UTC).date().isoformat(),
+            "code": self.digest,
+            "traces": dict(sorted(lab.inputs.items())),
+            "wall_s": round(time.monotonic() - begun),
+            "replays_cpu_s": round(lab.store.cpu_s - cpu_s),
+            "data": found,
+        }
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        folder.write_text(self.path, json.dumps(record, indent=1, sort_keys=False) + "\n")

@@ -1,0 +1,26 @@
+"""The stages, in the order in which they are measured: the quick ones first."""
+
+from evidence.stage import Stage
+from evidence.stages import choices, comparison, demo, matrix, papers
+
+STAGES: tuple[Stage, ...] = (
+    demo.STAGE,
+    comparison.STAGE,
+    choices.STAGE,
+    matrix.STAGE,
+    papers.RECIPES,
+    *papers.CAPTURED,
+)
+
+
+def named(name: str) -> Stage:
+    """The stage of that name.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return next((stage for stage in STAGES if stage.name == name), None) or _unknown(name)
+
+
+def _unknown(name: str) -> Stage:
+    raise KeyError(f"no stage '{name}'; there are {', '.join(stage.name for stage in STAGES)}")

@@ -1,0 +1,40 @@
+"""The trace that comes with flashtwin, as `make demo` studies it, and the hash unit with more lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import flashtwin as ft
+from evidence.places import ROOT
+from evidence.stage import Lab, Stage
+from evidence.stages.drives import figures, named
+from flashtwin.presets import Value
+
+TRACE = ROOT / "traces" / "webvm-small.fiu.zst"
+#: As `DEMO_ARGS` in the Makefile has it.
+KEYS: Mapping[str, Value] = {"replay.period_s": 120.0, "replay.speed": 100.0}
+SYSTEMS = ("conventional", "ca-ssd", "rr-ssd", "oracle")
+LANES = (1, 2, 4, 16, 64)
+
+
+def measure(lab: Lab) -> Mapping[str, Any]:
+    """The four systems of a study with one lane and more."""
+    trace = lab.keep(ft.open(TRACE))
+    systems = {
+        f"{system}/{lanes}": named(system, system, KEYS, {"engine.hash_lanes": lanes})
+        for system in SYSTEMS
+        for lanes in LANES
+    }
+    kept = lab.store.replays(trace, systems)
+    summary = kept["ca-ssd/1"].summary
+    writes = {key: summary["page_ops"][key] for key in ("duplicate_writes", "write")}
+    return {
+        "lanes": {str(lanes): {name: figures(kept[f"{name}/{lanes}"]) for name in SYSTEMS} for lanes in LANES},
+        "duplicate_writes": writes["duplicate_writes"],
+        "page_writes": writes["write"],
+        "page_ops": summary["trace"]["page_ops"],
+    }
+
+
+STAGE = Stage("demo", "the trace that comes with flashtwin", measure)

@@ -1,0 +1,79 @@
+"""The four papers: on recipes at their default scale, and on the recorded traces under the papers' names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import flashtwin as ft
+from evidence import sources
+from evidence.stage import CAPTURED as TRACES
+from evidence.stage import Lab, Stage
+from evidence.stages.drives import PERIOD_S
+from flashtwin import papers
+from flashtwin.papers import running
+from flashtwin.papers.running import How
+
+CODE = (*sources.REPLAY, *sources.PAPERS, "workloads", "crates/analysis/src")
+#: The recorded traces under the names of each paper's workloads; RR-SSD's are the same.
+NAMES: Mapping[str, Mapping[str, str]] = {
+    "rr-ssd": {name: name for name in ("webvm", "homes", "mail", "trans")},
+    "ca-ssd": {"web": "webvm", "homes": "homes", "mail": "mail"},
+    "ds-ftl": {"home1": "homes", "webmail": "mail", "webusers": "webvm", "online": "trans"},
+    "swc": {},
+}
+
+
+def kept(done: running.Reproduction) -> dict[str, Any]:
+    """What `reproduction.json` holds, without charts."""
+    found = folder_json(done.path / running.RESULT)
+    for paper in found["papers"]:
+        for item in paper["items"]:
+            item.pop("chart", None)
+    return {"papers": found["papers"], "sensitivity": found["sensitivity"]}
+
+
+def folder_json(path: Path) -> dict[str, Any]:
+    """A file of JSON."""
+    import json
+
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def measure_recipes(lab: Lab) -> Mapping[str, Any]:
+    """All papers on recipes."""
+    return kept(running.run(papers.choose(None, ()), lab.scratch("recipes"), How(), notify=lab.say))
+
+
+def measure_captured(paper: str) -> Callable[[Lab], Mapping[str, Any]]:
+    """One paper on the recorded traces."""
+
+    def measure(lab: Lab) -> Mapping[str, Any]:
+        traces = linked(lab, paper)
+        how = How(traces=traces, period_s=PERIOD_S, workloads=tuple(NAMES[paper]))
+        return kept(running.run(papers.choose(paper, ()), lab.scratch(f"captured-{paper}"), how, notify=lab.say))
+
+    return measure
+
+
+def linked(lab: Lab, paper: str) -> Path:
+    """A folder with the recorded traces under the paper's names; the folder itself where it takes any name."""
+    for name in TRACES:
+        lab.keep(ft.open(lab.captured / f"{name}.fiu.zst"))
+    if not NAMES[paper]:
+        return lab.captured
+    place = lab.scratch(f"traces-{paper}")
+    for name, trace in NAMES[paper].items():
+        link = place / f"{name}.fiu.zst"
+        link.unlink(missing_ok=True)
+        link.symlink_to((lab.captured / f"{trace}.fiu.zst").resolve())
+    return place
+
+
+RECIPES = Stage("reproduction", "the papers on recipes, at their default scale", measure_recipes, CODE)
+CAPTURED = tuple(
+    Stage(f"captured-{paper}", f"the {paper} paper on the recorded traces", measure_captured(paper), CODE)
+    for paper in NAMES
+)
