@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from evidence import render, stages
-from evidence.stage import Lab, MissingTraces, Stage
+from evidence.stage import Lab, MissingTracesError, Stage
 
 
 def main() -> int:
@@ -38,7 +38,7 @@ def main() -> int:
         begun = time.monotonic()
         try:
             stage.run(lab)
-        except MissingTraces as error:
+        except MissingTracesError as error:
             say(f"{stage.name}: {error}")
             return 2
         except KeyboardInterrupt:

@@ -99,7 +99,7 @@ class Answer:
 
     @property
     def decided_by(self) -> str:
-        """The fewest choices that, once fixed, leave one answer; `several choices together` where no single one does."""
+        """The choices that leave one answer once fixed; `several choices together` where none does alone."""
         deciding = [
             name for place, name in enumerate(CHOICES)
             if all(common(values) is not None for values in self._by_choice(place).values())

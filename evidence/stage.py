@@ -20,7 +20,7 @@ from flashtwin import folder
 CAPTURED = ("webvm", "mail", "homes", "trans")
 
 
-class MissingTraces(Exception):
+class MissingTracesError(Exception):
     """Recorded traces that a stage needs are not here; the message names the cure."""
 
 
@@ -39,13 +39,13 @@ class Lab:
         """The folder of recorded traces.
 
         Raises:
-            MissingTraces: it was not named, or one of the traces is not there.
+            MissingTracesError: it was not named, or one of the traces is not there.
         """
         if self._captured is None:
-            raise MissingTraces("name the folder of recorded traces: --captured DIR, or FLASHTWIN_CAPTURED=DIR")
+            raise MissingTracesError("name the folder of recorded traces: --captured DIR, or FLASHTWIN_CAPTURED=DIR")
         for name in CAPTURED:
             if not (self._captured / f"{name}.fiu.zst").is_file():
-                raise MissingTraces(f"{self._captured} has no {name}.fiu.zst")
+                raise MissingTracesError(f"{self._captured} has no {name}.fiu.zst")
         return self._captured
 
     def trace(self, name: str) -> ft.Trace:
