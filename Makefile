@@ -21,7 +21,7 @@ DEMO_ARGS ?= --period 120s --speed 100
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find $(wildcard crates devices systems workloads) \
 	-type f \( -name '*.rs' -o -name '*.toml' \) -not -path '*/tests/*' -not -path '*/benches/*')
 
-.PHONY: help build demo test test-slow bench lint format docs lock clean tools
+.PHONY: help build demo test test-slow bench evidence lint format docs lock clean tools
 
 help: ## this list
 	@echo "flashtwin: replay real block traces on SSDs that deduplicate, replicate and redirect"
@@ -79,6 +79,9 @@ bench: build ## what is fast, and how we know
 	@$(BIN)/python benches/peer_ftlsim.py
 	@$(BIN)/python benches/peer_mqsim.py
 
+evidence: build $(VENV)/.dev ## measure again what README and docs state; FLASHTWIN_CAPTURED=DIR names the recorded traces
+	$(BIN)/python -m evidence
+
 lint: $(VENV)/.dev ## formatters in check mode and linters of both languages
 	cargo fmt --all --check
 	cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
@@ -91,8 +94,9 @@ format: $(VENV)/.dev ## format both languages in place
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 
-docs: build $(VENV)/.dev ## write the generated pages: docs/configuration.md, cli.md, compositions.md
+docs: build $(VENV)/.dev ## write the generated pages: docs/configuration.md, cli.md, compositions.md, and those made from docs/evidence
 	$(BIN)/python docs/generate.py
+	$(BIN)/python -m evidence --pages
 
 lock: ## resolve the lock files again (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate \

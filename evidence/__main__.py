@@ -94,6 +94,9 @@ def pages(*, check: bool) -> int:
         else:
             path.write_text(found[path], encoding="utf-8")
             say(f"{path} written")
+    for stage in stages.STAGES:
+        if stage.stale():
+            say(f"{stage.name}: {state(stage)}")
     return int(check and bool(stale))
 
 

@@ -2,7 +2,8 @@
 
 A template holds no figure of ours: `{{ ... }}` takes each from the data, and `{{ holds(condition, "...") }}` stands
 beside a sentence whose words (falls, a third, on all four) the data must bear out. What a paper published is written
-as `{{ paper("17 %") }}`. Where data and words part, no page is made and the error names the sentence.
+as `{{ paper("17 %") }}`, what was set as `{{ setting("120 s") }}`. Where data and words part, no page is made and the
+error names the sentence.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def page(template: Path, data: Mapping[str, Any]) -> str:
         {name.replace("-", "_"): record["data"] for name, record in data.items() if record},
         records={name: record for name, record in data.items() if record},
         holds=_holds,
-        paper=lambda text: text,
+        paper=str,
+        setting=str,
         before=conclusions.before(),
         conclusions=conclusions,
         len=len, min=min, max=max, sorted=sorted, sum=sum, abs=abs, zip=zip, round=round,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def digest(paths: tuple[str, ...], root: Path = ROOT) -> str:
     """Sixteen hex digits that change with the code of these files and folders."""
     found = hashlib.sha256()
     for path in sorted({file for name in paths for file in files(root / name)}):
-        found.update(f"{path.relative_to(root).as_posix()}\n{substance(path)}\n".encode())
+        found.update(f"{os.path.relpath(path, root)}\n{substance(path)}\n".encode())
     return found.hexdigest()[:16]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,7 +14,7 @@ from typing import Any
 
 import flashtwin as ft
 from evidence import sources
-from evidence.places import DATA, SCRATCH
+from evidence.places import DATA, ROOT, SCRATCH
 from evidence.store import Say, Store
 from flashtwin import folder
 
@@ -84,8 +86,8 @@ class Stage:
     @property
     def digest(self) -> str:
         """The code as it is now: of the core, and of the stage itself."""
-        own = Path("evidence/stages") / f"{self.measure.__module__.rpartition('.')[2]}.py"
-        return sources.digest((*self.code, own.as_posix()))
+        own = inspect.getsourcefile(self.measure)
+        return sources.digest((*self.code, *([os.path.relpath(own, ROOT)] if own else [])))
 
     def record(self) -> dict[str, Any] | None:
         """The answer as it stands, or None."""
