@@ -8,18 +8,21 @@ error names the sentence.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
-from evidence import conclusions, forms, stages
+from evidence import conclusions, forms, stages, tables
 from evidence.places import DATA, PAGES, ROOT
 from flashtwin.papers import markdown
 
 #: Where a page goes that is not in docs/.
 ELSEWHERE = {"README.md": ROOT / "README.md"}
+#: A part of a page that is made from the template of that name in `pages/blocks`.
+BLOCK = re.compile(r"<!-- evidence: (?P<name>[a-z-]+) -->.*?<!-- end of evidence -->", re.DOTALL)
 
 
 class ClaimError(Exception):
@@ -38,12 +41,28 @@ def pages() -> dict[Path, str]:
         name = template.name.removesuffix(".j2")
         place = ELSEWHERE.get(name, ROOT / "docs" / name)
         found[place] = page(template, data)
+    found |= blocks(data)
     results = data["reproduction"]
     if results:
         found[ROOT / "docs" / "reproduction-results.md"] = markdown.page(
             results["data"]["papers"], results["data"]["sensitivity"]
         )
     return found
+
+
+def blocks(data: Mapping[str, Any]) -> dict[Path, str]:
+    """Pages written by hand in which a part is made from the data, between two marks that name its template."""
+    found = {}
+    for path in sorted((ROOT / "docs").glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        if BLOCK.search(text):
+            found[path] = BLOCK.sub(lambda mark: _block(mark["name"], data), text)
+    return found
+
+
+def _block(name: str, data: Mapping[str, Any]) -> str:
+    made = page(PAGES / "blocks" / f"{name}.md.j2", data).strip()
+    return f"<!-- evidence: {name} -->\n{made}\n<!-- end of evidence -->"
 
 
 def page(template: Path, data: Mapping[str, Any]) -> str:
@@ -63,6 +82,7 @@ def page(template: Path, data: Mapping[str, Any]) -> str:
         len=len, min=min, max=max, sorted=sorted, sum=sum, abs=abs, zip=zip, round=round,
     )  # fmt: skip
     environment.globals.update(forms.FORMS)
+    environment.globals.update(tables.TABLES)
     try:
         return environment.from_string(template.read_text(encoding="utf-8")).render()
     except jinja2.UndefinedError as error:

@@ -40,7 +40,7 @@ class TestPages:
         )
         assert done.returncode == 0, done.stderr
 
-    @pytest.mark.parametrize("template", sorted(PAGES.glob("*.j2")), ids=lambda path: path.name)
+    @pytest.mark.parametrize("template", sorted(PAGES.rglob("*.j2")), ids=lambda path: path.name)
     def test_no_figure_is_typed_by_hand(self, template: Path) -> None:
         prose = NOT_PROSE.sub("", template.read_text(encoding="utf-8"))
         typed = [line.strip() for line in prose.splitlines() if FIGURE.search(line)]
