@@ -368,6 +368,10 @@ def test_swc_takes_every_trace_of_a_folder(tmp_path: Path) -> None:
     assert None not in measured.values()
     assert "2 have 10,000 requests" in items["fig-1a"]["notes"][0]
     assert items["fig-15"]["chart"] is not None
+    # Requests of 4 KB have a cost on pages of one sector, too.
+    costs = {claim["quantity"]: claim["measured"] for claim in items["fig-12"]["claims"]}
+    assert costs["cheapest with 4 KB pages (typical)"] == 100.0
+    assert costs["partial reads of 16 KB pages halve the cost of 1-sector pages"] is not None
 
 
 def test_swc_without_a_folder_takes_the_recipes_of_the_others() -> None:

@@ -291,22 +291,19 @@ def judge_fig_10(facts: Mapping[str, Facts]) -> Outcome:
 def judge_fig_12(facts: Mapping[str, Facts]) -> Outcome:
     """Cost of reading: cheapest at 4 KB, dearer beyond, and halved by partial reads."""
     found = Across(facts)
-    small = [trace for trace in found.who.reading if trace.number("read_amplification.sector_bytes") < rows.PAGE_BYTES]
-    none = "no trace with 512-byte sectors and 5,000 reads"
-    cheapest = [trace.number("read_cost.cheapest_full_page_bytes") for trace in small]
+    cheapest = [trace.number("read_cost.cheapest_full_page_bytes") for trace in found.who.reading]
     at_4k = 100.0 * sum(size == rows.PAGE_BYTES for size in cheapest) / len(cheapest) if cheapest else None
     rises = [trace.number("read_full_ns_32768") > trace.number("read_full_ns_4096") for trace in found.who.reading]
     dearer = 100.0 * sum(rises) / len(rises) if rises else None
-    sizes, halved = found.points("12", "slc-mlc, partial", "halved_percent")
-    most = max((value for value in halved if value is not None), default=None) if small else None
+    halved = found.get("12", "slc-mlc, partial", float(across.LARGE_PAGE), "halved_percent")
     claims = [
-        Claim("traces", "cheapest with 4 KB pages (typical)", 50.0, None, at_4k, why=none),
+        Claim("traces", "cheapest with 4 KB pages (typical)", 50.0, None, at_4k, why=WHY),
         Claim("traces", "32 KB pages dearer than 4 KB (typical)", 50.0, None, dearer, why=WHY),
-        Claim("traces", "partial reads halve the cost of 1-sector pages", HALVED, None, most, why=none),
+        Claim("traces", "partial reads of 16 KB pages halve the cost of 1-sector pages", HALVED, None, halved, why=WHY),
     ]
     series = [(name, *found.points("12", name, "median")) for name in found.series("12")]
     panel = lines(series, "bytes of a page", "median cost, of one-sector pages", x_log=True)
-    return Outcome(claims, chart(panel) if sizes else None)
+    return Outcome(claims, chart(panel) if series else None)
 
 
 def judge_fig_15(facts: Mapping[str, Facts]) -> Outcome:
