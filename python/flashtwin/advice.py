@@ -19,8 +19,8 @@ WA_CONVERGED = 1.05
 WA_CHANGE_PERCENT = 5.0
 #: SWC 4.2, Fig. 9: with a higher partitioning overhead the spare blocks do not hold the active ones.
 OVERHEAD_MAX = 1.0
-#: SWC 3.2: fewer page writes, or fewer writes a page, do not reach a steady state.
-PAGE_WRITES_MIN, WRITES_PER_PAGE_MIN = 100_000, 4.0
+#: SWC 3.2: fewer page writes, or fewer writes of each sector, do not reach a steady state.
+PAGE_WRITES_MIN, WRITES_PER_SECTOR_MIN = 100_000, 4.0
 #: SWC 4.3: with fewer reads nothing is said of reading.
 READS_MIN = 5_000
 #: Ours: a page size within this of the cheapest one is as good.
@@ -280,13 +280,12 @@ def _no_writes(row: Row, otherwise: str) -> str:
 def _caution(row: Row) -> str:
     """A reservation when the trace does not write enough for a steady state."""
     writes = _number(row, "write_amplification.page_writes")
-    each = _number(row, "write_amplification.writes_per_page_mean")
+    each = _number(row, "write_amplification.writes_per_sector_mean")
     if writes is not None and writes < PAGE_WRITES_MIN:
         return f" (a weak statement: {writes:,.0f} page writes, where {PAGE_WRITES_MIN:,} are asked for)"
-    if each is not None and each < WRITES_PER_PAGE_MIN:
-        return (
-            f" (a weak statement: {each:.1f} writes a page on average, where {WRITES_PER_PAGE_MIN:.0f} are asked for)"
-        )
+    if each is not None and each < WRITES_PER_SECTOR_MIN:
+        asked = f"where {WRITES_PER_SECTOR_MIN:.0f} are asked for"
+        return f" (a weak statement: {each:.1f} writes of each sector on average, {asked})"
     return ""
 
 

@@ -126,8 +126,8 @@ def _entered(found: Across) -> list[str]:
     counts = found.who.counts
     return [
         f"{counts['traces']} traces; {counts['large_enough']} have 10,000 requests and 5,000 writes; "
-        f"{counts['write_amplification']} have the 100,000 page writes and 4 writes a page that statistics of write "
-        f"amplification ask for, {counts['read_amplification']} the 5,000 reads that those of reading do."
+        f"{counts['write_amplification']} have the 100,000 page writes and 4 writes of each sector that statistics of "
+        f"write amplification ask for, {counts['read_amplification']} the 5,000 reads that those of reading do."
     ]
 
 

@@ -207,6 +207,9 @@ impl<'a> Work<'a> {
             self.progress.done += 1;
             for (&bytes, count) in sizes.iter().zip(counts) {
                 let writes = count.finish();
+                if bytes == about.sector_bytes {
+                    wa.sectors(&writes);
+                }
                 if of_temperature.contains(&bytes) {
                     temperature.add(&writes);
                 }

@@ -22,8 +22,8 @@ use crate::temperature::{PageWrites, page_sizes, page_writes};
 
 /// Fewest page writes of a workload that enters cross-workload statistics (SWC paper, section 3.2).
 const STATISTICS_PAGE_WRITES: u64 = 100_000;
-/// Fewest writes of a page, on average, that it needs.
-const STATISTICS_WRITES_PER_PAGE: u64 = 4;
+/// Fewest writes of each sector that is written, on average, that it needs.
+const STATISTICS_WRITES_PER_SECTOR: u64 = 4;
 
 /// What to simulate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -96,8 +96,11 @@ pub struct WriteAmplification {
     pub page_writes: u64,
     /// Page writes / pages written.
     pub writes_per_page_mean: Option<f64>,
-    /// Whether the workload enters cross-workload statistics: at least 100,000 page writes, and 4 for each
-    /// page on average (SWC paper, section 3.2).
+    /// Sector writes / sectors written, a sector being of the trace's granularity.
+    pub writes_per_sector_mean: Option<f64>,
+    /// Whether the workload enters cross-workload statistics: at least 100,000 page writes, and "each of the
+    /// sectors in the working set" written at least 4 times on average (SWC paper, section 3.2). A page is
+    /// written more often than its sectors are, so pages do not tell.
     pub enters_statistics: bool,
     /// Write amplification with one partition.
     pub write_amplification_1: Option<f64>,
@@ -125,6 +128,7 @@ pub fn write_amplification(
     progress: &dyn Progress,
 ) -> Result<WriteAmplification, WaError> {
     let mut builder = WaBuilder::new(options);
+    builder.sectors(&page_writes(trace, sector_bytes, false));
     for page_bytes in options.page_sizes(sector_bytes) {
         builder.add(&page_writes(trace, page_bytes, true), progress)?;
     }
@@ -134,6 +138,7 @@ pub fn write_amplification(
 /// [`WriteAmplification`] from one page size after another, so that not all need to be in memory at once.
 pub(crate) struct WaBuilder<'a> {
     options: &'a WaOptions,
+    enough_sector_writes: bool,
     result: WriteAmplification,
 }
 
@@ -144,6 +149,7 @@ impl<'a> WaBuilder<'a> {
             pages_written: 0,
             page_writes: 0,
             writes_per_page_mean: None,
+            writes_per_sector_mean: None,
             enters_statistics: false,
             write_amplification_1: None,
             write_amplification_for_ratio_2: None,
@@ -151,7 +157,14 @@ impl<'a> WaBuilder<'a> {
             cells: Vec::new(),
             table: table_of(&[]),
         };
-        WaBuilder { options, result }
+        WaBuilder { options, enough_sector_writes: false, result }
+    }
+
+    /// Takes in how often sectors are written, by which workloads enter statistics.
+    pub(crate) fn sectors(&mut self, writes: &PageWrites) {
+        let sectors = writes.writes.len() as u64;
+        self.enough_sector_writes = writes.page_writes >= STATISTICS_WRITES_PER_SECTOR * sectors;
+        self.result.writes_per_sector_mean = writes.per_page();
     }
 
     /// Simulates one page size; its writes must have been kept in order.
@@ -162,8 +175,6 @@ impl<'a> WaBuilder<'a> {
             result.pages_written = writes.writes.len() as u64;
             result.page_writes = writes.page_writes;
             result.writes_per_page_mean = writes.per_page();
-            result.enters_statistics = writes.page_writes >= STATISTICS_PAGE_WRITES
-                && writes.page_writes >= STATISTICS_WRITES_PER_PAGE * result.pages_written;
             let found = |purpose: &str, asked: Option<u32>| {
                 let wanted = |cell: &&WaCell| {
                     cell.purpose == purpose && asked.is_none_or(|asked| asked == cell.partitions_asked)
@@ -180,6 +191,7 @@ impl<'a> WaBuilder<'a> {
 
     pub(crate) fn finish(self) -> WriteAmplification {
         let mut result = self.result;
+        result.enters_statistics = self.enough_sector_writes && result.page_writes >= STATISTICS_PAGE_WRITES;
         result.table = table_of(&result.cells);
         result
     }
