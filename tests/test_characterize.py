@@ -115,6 +115,77 @@ def test_streamed_is_the_same_as_in_memory(cli: Cli, small_trace: Path, tmp_path
     assert [name for name in memory if stream[name] != memory[name]] == []
 
 
+def test_options_can_be_set_and_stand_in_the_result(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    sets = {
+        "frequency_ratios": "2,2.5,3,5",
+        "wa.partitions": "[1, 3]",
+        "wa.over_provisioning_percent": "7",
+        "other_page_bytes": "16384",
+        "other_partitions": "5",
+        "other_over_provisioning_percent": "28, 50",
+        "distance_max": "256",
+        "time_max": "100",
+    }
+    flags = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
+    done = cli("characterize", "small.fiu", *BRIEF, *flags, "--out", "out")
+    assert done.status == 0, done.err
+    found = ft.Characterization.read(tmp_path / "out")
+    wa, locality = found.summary["options"]["wa"], found.summary["options"]["locality"]
+    assert (wa["frequency_ratios"], wa["partitions"], wa["other_page_bytes"]) == ([2.0, 2.5, 3.0, 5.0], [1, 3], [16384])
+    assert locality == {"distance_max": 256, "time_max": 100, "direction": "forward"}
+    rows = polars.DataFrame(found.table("write_amplification"))
+    cells = set(rows.select("page_bytes", "over_provisioning_percent", "partitions_asked", "purpose").iter_rows())
+    assert {(4096, 7, 1, "grid"), (4096, 7, 3, "grid"), (16384, 28, 5, "grid"), (16384, 50, 5, "grid")} <= cells
+    assert {purpose for _, _, _, purpose in cells} == {"grid", "f_r<=2", "f_r<=2.5", "f_r<=3", "f_r<=5"}
+    assert set(rows["page_bytes"]) == {4096, 16384}
+    window = polars.DataFrame(found.table("logical_locality"))
+    assert (window["distance_pages"].max(), window["time_requests"].max()) == (256, 100)
+    same = ft.characterize(
+        small_trace,
+        period_s=0.05,
+        distance_max=256,
+        time_max=100,
+        partitions=[1, 3],
+        over_provisioning_percent=[7],
+        other_page_bytes=[16384],
+        **{"wa.frequency_ratios": [2, 2.5, 3, 5], "other_partitions": 5, "other_over_provisioning_percent": [28, 50]},
+    )
+    assert same.summary == found.summary
+
+
+def test_a_result_of_other_options_is_not_used_again(cli: Cli, small_trace: Path) -> None:
+    command = ("characterize", "small.fiu", *BRIEF, "--out", "out")
+    cli(*command)
+    assert "reusing" not in cli(*command, "--set", "distance_max=512").err
+    assert "reusing" in cli(*command, "--set", "locality.distance_max=512").err
+
+
+def test_flags_are_short_forms_of_keys(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    short = cli("advise", "small.fiu", *SHORT, "--op", "7,28", "--partitions", "1,2", "--json")
+    long = cli("advise", "small.fiu", *SHORT, "--set", "wa.over_provisioning_percent=7,28", "--set", "partitions=[1,2]")
+    assert (short.status, long.status) == (0, 0), long.err
+    assert (
+        short.out
+        == cli(
+            "advise",
+            "small.fiu",
+            *SHORT,
+            "--json",
+            "--set",
+            "over_provisioning_percent=[7,28]",
+            "--set",
+            "partitions=1,2",
+        ).out
+    )
+
+
+def test_a_report_can_be_drawn_of_next_to_nothing(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    none = [f"--set={key}=[]" for key in ("planes", "frequency_ratios", "wa.partitions", "other_page_bytes")]
+    done = cli("characterize", "small.fiu", *SHORT, *none, "--set", "distance_max=0", "--set", "time_max=1")
+    assert done.status == 0, done.err
+    assert (tmp_path / "small-workload" / "report.html").is_file()
+
+
 def test_many_traces(cli: Cli, many: Path, tmp_path: Path) -> None:
     done = cli("characterize", many, *SHORT, "--out", "all", "--workers", "2")
     assert done.status == 1
@@ -248,6 +319,12 @@ def test_names_of_traces(tmp_path: Path) -> None:
         (("characterize", "x", "--partitions", "0"), ("whole numbers",)),
         (("characterize", "x", "--page-bytes", "5000"), ("5000", "power of two")),
         (("characterize", "x", "--op", "7.5"), ("7.5",)),
+        (("characterize", "x", "--op", "2000"), ("over_provisioning_percent", "from 1 to 1000")),
+        (("characterize", "x", "--set", "frequency_ratio=2"), ("frequency_ratio", "wa.frequency_ratios")),
+        (("characterize", "x", "--set", "frequency_ratios=0.5"), ("frequency_ratios", "from 1 to 1000000")),
+        (("characterize", "x", "--set", "time_max=0"), ("locality.time_max", "from 1 to 65536")),
+        (("advise", "x", "--set", "distance_max=far"), ("locality.distance_max", "far", "from 0 to 16384")),
+        (("characterize", "x", "--set", "distance_max=16384", "--set", "time_max=65536"), ("1073807360 cells",)),
         (("characterize",), ("TRACE",)),
         (("advise", "nowhere.fiu"), ("nowhere.fiu", "no such file")),
     ],

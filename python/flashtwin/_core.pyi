@@ -20,8 +20,10 @@ __all__ = [
     "config_schema",
     "device_toml",
     "devices",
+    "options_schema",
     "recipe_schema",
     "resolve",
+    "resolve_options",
     "run",
     "synthesize",
     "synthesize_parquet",
@@ -127,6 +129,12 @@ def characterize_stream(
     progress: Callable[[int, int], None] | None = None,
     blkparse_action: Literal["Q", "D", "C"] = "D",
 ) -> Characterization: ...
+def resolve_options(sets: Sequence[tuple[str, str]]) -> str:
+    """The options of a characterization with some keys set otherwise: every key, checked, as JSON text."""
+
+def options_schema() -> str:
+    """JSON schema of the options of a characterization, as text."""
+
 def systems() -> list[str]: ...
 def system_toml(name: str) -> str: ...
 def devices() -> list[str]: ...

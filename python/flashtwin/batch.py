@@ -18,7 +18,8 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from flashtwin import folder, jobs, rows, worker
-from flashtwin.characterization import PERIOD_S, Characterization, Direction, Options, Reading
+from flashtwin.characterization import Characterization, Options, Reading, Setting
+from flashtwin.characterization import options as resolved
 from flashtwin.folder import OutputError
 from flashtwin.trace import OnBadLine
 
@@ -63,19 +64,13 @@ def characterize_many(
     *,
     workers: int = 0,
     reports: bool = True,
-    period_s: float = PERIOD_S,
     sample: float | None = None,
-    sample_seed: int | None = None,
     stream: bool = False,
-    direction: Direction | None = None,
-    page_bytes: int | None = None,
-    partitions: Sequence[int] | None = None,
-    over_provisioning_percent: Sequence[int] | None = None,
-    block_pages: Sequence[int] | None = None,
     format: str | None = None,  # noqa: A002 - as in `open`
     on_bad_line: OnBadLine = "fail",
     progress: BatchProgress | None = None,
     notify: Notify | None = None,
+    **sets: Setting,
 ) -> Batch:
     """Characterizes many traces and compares them, figure by figure as SWC does.
 
@@ -87,30 +82,15 @@ def characterize_many(
         out: the folder for results; new, empty, or holding results of an earlier call.
         workers: processes; 0 is one for each core, 1 does all in this process.
         reports: whether each trace gets a page of its own as well; drawing it takes seconds.
-        period_s: as in `characterize`, like all that follow but the last two.
         sample: share of pages and contents looked at.
-        sample_seed: another seed chooses others.
         stream: bounded memory, several passes.
-        direction: of logical locality.
-        page_bytes: the page size of the whole grid of write amplifications.
-        partitions: its numbers of partitions.
-        over_provisioning_percent: its over-provisionings.
-        block_pages: its block sizes.
         format: the format of all files, where their looks leave doubt.
         on_bad_line: `"fail"` or `"skip"`.
         progress: called with traces done and traces in all.
         notify: called with a sentence when results are reused.
+        **sets: options to set otherwise, as in `characterize`.
     """
-    options = Options(
-        period_s=period_s,
-        sample_rate=sample,
-        sample_seed=sample_seed,
-        direction=direction,
-        page_bytes=page_bytes,
-        partitions=partitions,
-        over_provisioning_percent=over_provisioning_percent,
-        block_pages=block_pages,
-    )
+    options = resolved({"sample_rate": sample, **sets})
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     reading = Reading(format, on_bad_line)
     return run(
@@ -210,7 +190,7 @@ def _job(
     """What to do with a trace; its key holds the file's size and time, so that it need not be read to be known."""
     status = path.stat()
     key = folder.characterization_key(
-        name, status.st_size, status.st_mtime_ns, options.key(), asdict(reading), stream,
+        name, status.st_size, status.st_mtime_ns, options.key, asdict(reading), stream,
     )  # fmt: skip
     return jobs.Job(name, str(path), str(out / TRACES / name), options, reading, stream, report, key)
 

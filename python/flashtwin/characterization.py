@@ -8,9 +8,10 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from flashtwin import _core, advice, folder, rows
+from flashtwin.presets import Value, literal
 from flashtwin.trace import BlkparseAction, OnBadLine, Progress, Trace
 from flashtwin.trace import open as open_trace
 
@@ -20,53 +21,43 @@ if TYPE_CHECKING:
 #: Length of a period unless another is asked for: a day, as in the RR-SSD paper.
 PERIOD_S = 86_400.0
 
-Direction = Literal["forward", "backward"]
+#: What a key of the options may be set to.
+Setting = Value | Sequence[Value]
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to characterize; what is None is left to the core, whose choices are in the summary."""
+    """How to characterize: every key decided and checked. Made by `options`."""
 
-    period_s: float = PERIOD_S
-    sample_rate: float | None = None
-    sample_seed: int | None = None
-    planes: Sequence[int] | None = None
-    direction: Direction | None = None
-    distance_max: int | None = None
-    time_max: int | None = None
-    page_bytes: int | None = None
-    partitions: Sequence[int] | None = None
-    over_provisioning_percent: Sequence[int] | None = None
-    block_pages: Sequence[int] | None = None
+    #: All keys as the core takes them, which is all that a result depends on.
+    key: str
+    #: How many threads the core uses; 0 is one for each core.
     threads: int = 1
 
     def json(self) -> str:
-        """As the core takes it: only what was asked for."""
-        flat = {"period_s": self.period_s, "sample_rate": self.sample_rate, "sample_seed": self.sample_seed}
-        asked: dict[str, Any] = {**_given(flat), **_given({"planes": self.planes, "threads": self.threads})}
-        locality = _given({"distance_max": self.distance_max, "time_max": self.time_max, "direction": self.direction})
-        wa = _given(
-            {
-                "partitions": self.partitions,
-                "over_provisioning_percent": self.over_provisioning_percent,
-                "block_pages": self.block_pages,
-                "page_bytes": self.page_bytes,
-            }
-        )
-        asked |= {name: part for name, part in (("locality", locality), ("wa", wa)) if part}
-        return json.dumps(asked, sort_keys=True)
-
-    def key(self) -> str:
-        """What a result depends on: all but the number of threads."""
-        return json.dumps({name: value for name, value in asdict(self).items() if name != "threads"}, sort_keys=True)
+        """As the core takes it."""
+        return json.dumps({**json.loads(self.key), "threads": self.threads})
 
 
-def _given(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
-        for name, value in values.items()
-        if value is not None
-    }
+def options(sets: Mapping[str, Setting | None], threads: int = 1) -> Options:
+    """The options with some keys set otherwise (docs/characterization.md); what is None is left as it is.
+
+    Raises:
+        ConfigError: a key is not known (the message names the nearest), or its value is out of range.
+    """
+    given = [(key, literal(value)) for key, value in sets.items() if value is not None]
+    return options_from_text(given, threads)
+
+
+def options_from_text(sets: Sequence[tuple[str, str]], threads: int = 1) -> Options:
+    """Like `options`, with values as text: TOML literals, bare words or lists without brackets."""
+    return Options(_core.resolve_options(list(sets)), threads)
+
+
+def options_schema() -> dict[str, Any]:
+    """The JSON schema of all options; descriptions carry units and sources."""
+    schema: dict[str, Any] = json.loads(_core.options_schema())
+    return schema
 
 
 class ArrowTable(Protocol):
@@ -150,43 +141,30 @@ class Characterization:
 def characterize(
     trace: Trace | str | Path,
     *,
-    period_s: float = PERIOD_S,
     sample: float | None = None,
-    sample_seed: int | None = None,
     stream: bool = False,
-    direction: Direction | None = None,
-    page_bytes: int | None = None,
-    partitions: Sequence[int] | None = None,
-    over_provisioning_percent: Sequence[int] | None = None,
-    block_pages: Sequence[int] | None = None,
-    planes: Sequence[int] | None = None,
     threads: int = 0,
     format: str | None = None,  # noqa: A002 - as in `open`
     on_bad_line: OnBadLine = "fail",
     progress: Progress | None = None,
+    **sets: Setting,
 ) -> Characterization:
     """Measures everything that docs/characterization.md defines.
 
     Args:
         trace: what `open` returned, or a path.
-        period_s: length of a period in seconds of the trace's clock.
         sample: look at this share of pages and contents only, chosen by hash; errors are stated.
-        sample_seed: another seed chooses others.
         stream: read a path several times with bounded memory instead of once into memory.
-        direction: of logical locality: `"forward"` (met by a later request) or `"backward"`.
-        page_bytes: the page size at which all partitions and over-provisionings are simulated; 4,096 by default.
-        partitions: numbers of partitions simulated at that page size.
-        over_provisioning_percent: whole percents simulated at that page size.
-        block_pages: block sizes simulated, in pages.
-        planes: numbers of planes over which duplicates are counted.
         threads: how many the core uses; 0 is one for each core. Results do not depend on it.
         format: the format of a path, where its looks leave doubt.
         on_bad_line: of a path: `"fail"` at a line that cannot be read, or `"skip"` and count it.
         progress: called with steps done and steps in all about 20 times a second.
+        **sets: options to set otherwise, by any ending of their key that is unique, such as `period_s=120`,
+            `partitions=[1, 2, 4]`, `**{"wa.frequency_ratios": [2, 2.5, 3, 5]}`, `distance_max=256`.
 
     Raises:
         TraceError: the trace cannot be read.
-        ConfigError: an option is out of range.
+        ConfigError: an option is not known or out of range.
 
     >>> import flashtwin as ft
     >>> found = ft.characterize("traces/webvm-small.fiu.zst", period_s=120)
@@ -195,20 +173,8 @@ def characterize(
     >>> [advice.verdict for advice in found.advice if advice.topic == "deduplication"]
     ['yes']
     """
-    options = Options(
-        period_s=period_s,
-        sample_rate=sample,
-        sample_seed=sample_seed,
-        planes=planes,
-        direction=direction,
-        page_bytes=page_bytes,
-        partitions=partitions,
-        over_provisioning_percent=over_provisioning_percent,
-        block_pages=block_pages,
-        threads=threads,
-    )
-    reading = Reading(format, on_bad_line)
-    return measure(trace, options, reading, stream=stream, progress=progress)
+    chosen = options({"sample_rate": sample, **sets}, threads)
+    return measure(trace, chosen, Reading(format, on_bad_line), stream=stream, progress=progress)
 
 
 @dataclass(frozen=True)

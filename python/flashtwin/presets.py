@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -103,8 +103,10 @@ def as_system(chosen: str | Path | System, sets: Mapping[str, Value]) -> System:
     return chosen
 
 
-def literal(value: Value) -> str:
+def literal(value: Value | Sequence[Value]) -> str:
     """A value as a TOML literal."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{', '.join(literal(one) for one in value)}]"
     if isinstance(value, bool):
         return "true" if value else "false"
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)

@@ -12,6 +12,7 @@ mod error;
 mod histogram;
 mod input;
 mod logical_locality;
+mod options;
 mod page_ops;
 mod pages;
 mod periods;
@@ -31,13 +32,14 @@ use arrow_array::RecordBatch;
 use flashtwin_trace::{Requests, Trace};
 
 pub use basics::{Basics, Rate, RequestBytes, SizesOfKinds, TraceInfo, basics, trace_info};
-pub use characterize::{Characterization, Options, Window, characterize, characterize_trace};
+pub use characterize::{Characterization, characterize, characterize_trace};
 pub use drift::{Drift, drift};
 pub use duplication::{Duplication, duplication};
 pub use input::{About, InMemory, Input, Streamed};
 pub use logical_locality::{
     Direction, LocalityOfKind, LogicalLocality, LogicalLocalityOptions, logical_locality,
 };
+pub use options::{Options, Window};
 pub use popularity::{Concentration, Popularity, popularity};
 pub use read_amplification::{ReadAmplification, read_amplification};
 pub use read_cost::{ReadCost, read_cost};

@@ -308,7 +308,7 @@ fn the_summary_is_of_the_base_page_size() {
         builder.request(time as i64, Op::Write, page * 4096, 4096, &[]);
     }
     let trace = builder.build().unwrap();
-    let options = WaOptions { other_page_sizes: false, ..WaOptions::default() };
+    let options = WaOptions { other_page_bytes: vec![], ..WaOptions::default() };
     let result = write_amplification(&trace, 4096, &options, &()).unwrap();
     assert_eq!((result.page_bytes, result.pages_written, result.page_writes), (4096, 25_000, 100_000));
     assert_eq!(result.writes_per_page_mean, Some(4.0));
@@ -357,7 +357,7 @@ fn statistics_ask_for_four_writes_of_each_sector() {
     let options = WaOptions {
         partitions: vec![1],
         frequency_ratios: vec![],
-        other_page_sizes: false,
+        other_page_bytes: vec![],
         ..WaOptions::default()
     };
     let of = |trace: &Trace| write_amplification(trace, 512, &options, &()).unwrap();
@@ -396,7 +396,7 @@ fn nonsense_is_a_reason_not_a_crash() {
         over_provisioning_percent: vec![0, 7],
         frequency_ratios: vec![0.5, f64::NAN],
         block_pages: vec![0, 4, 40_000],
-        other_page_sizes: false,
+        other_page_bytes: vec![],
         ..WaOptions::default()
     };
     let result = write_amplification(&trace, 4096, &options, &()).unwrap();

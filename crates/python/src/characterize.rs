@@ -79,6 +79,20 @@ pub(crate) fn characterize_stream(
     })?)
 }
 
+/// The options of a characterization with some keys set otherwise: every key, checked, as JSON text.
+#[pyfunction]
+pub(crate) fn resolve_options(sets: Vec<(String, String)>) -> PyResult<String> {
+    let options = Options::resolve(&sets).map_err(|error| errors::ConfigError::new_err(error.to_string()))?;
+    let json = serde_json::to_string(&options);
+    json.map_err(|error| errors::internal(&error.to_string()))
+}
+
+/// JSON schema of the options of a characterization, as text.
+#[pyfunction]
+pub(crate) fn options_schema() -> String {
+    Options::schema().to_string()
+}
+
 fn parse(options_json: &str) -> PyResult<Options> {
     let wrong = |error: serde_json::Error| errors::ConfigError::new_err(format!("options: {error}"));
     serde_json::from_str(options_json).map_err(wrong)

@@ -26,6 +26,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<trace::Trace>()?;
     module.add_class::<characterize::Characterization>()?;
     module.add_function(wrap_pyfunction!(characterize::characterize_stream, module)?)?;
+    module.add_function(wrap_pyfunction!(characterize::resolve_options, module)?)?;
+    module.add_function(wrap_pyfunction!(characterize::options_schema, module)?)?;
     module.add_class::<systems::Resolved>()?;
     module.add_class::<replay::RunResult>()?;
     module.add_function(wrap_pyfunction!(systems::systems, module)?)?;

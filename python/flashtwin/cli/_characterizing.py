@@ -14,8 +14,8 @@ import click
 from flashtwin import folder
 from flashtwin.advice import ENTRIES
 from flashtwin.batch import Batch
-from flashtwin.characterization import Characterization, Options, Reading
-from flashtwin.cli._options import Command, Duration, how_to_read
+from flashtwin.characterization import Characterization, Options, Reading, options_from_text
+from flashtwin.cli._options import Command, Duration, KeyValue, how_to_read
 from flashtwin.cli._talk import data, data_json, pairs, say, table
 
 
@@ -38,7 +38,7 @@ class Measuring:
         status = file.stat() if path != "-" and file.is_file() else None
         made_from = [status.st_size, status.st_mtime_ns] if status is not None else [None]
         return folder.characterization_key(
-            file.name, *made_from, self.options.key(), asdict(self.reading), self.stream
+            file.name, *made_from, self.options.key, asdict(self.reading), self.stream
         )  # fmt: skip
 
 
@@ -71,13 +71,31 @@ class PageSize(click.ParamType[int]):
         return size
 
 
+#: Options of the characterization that have a flag of their own.
+KEYS = {
+    "period": "period_s",
+    "sample": "sample_rate",
+    "sample_seed": "sample_seed",
+    "direction": "locality.direction",
+    "page_bytes": "wa.page_bytes",
+    "partitions": "wa.partitions",
+    "op": "wa.over_provisioning_percent",
+    "block_pages": "wa.block_pages",
+}
+
+
 def measuring_options(command: Command) -> Command:
     """How to read and what to measure; the verb gets `measuring`."""
     options: tuple[Any, ...] = (
         *how_to_read(),
         click.option(
-            "--period", type=Duration(), metavar="TIME", default="1d", show_default=True, help="Length of a period."
+            "--set",
+            "sets",
+            multiple=True,
+            type=KeyValue(),
+            help="Set an option (docs/configuration.md lists all); repeatable.",
         ),
+        click.option("--period", type=Duration(), metavar="TIME", help="Length of a period.  [default: 1d]"),
         click.option("--stream", is_flag=True, help="Read the file several times with bounded memory."),
         click.option(
             "--sample",
@@ -124,18 +142,15 @@ def _gather(arguments: dict[str, Any]) -> Measuring:
         sort_window_ns=round(arguments.pop("sort_window") * 1e9),
         blkparse_action=arguments.pop("blkparse_action"),
     )
-    options = Options(
-        period_s=arguments.pop("period"),
-        sample_rate=arguments.pop("sample"),
-        sample_seed=arguments.pop("sample_seed"),
-        direction=arguments.pop("direction"),
-        page_bytes=arguments.pop("page_bytes"),
-        partitions=arguments.pop("partitions"),
-        over_provisioning_percent=arguments.pop("op"),
-        block_pages=arguments.pop("block_pages"),
-        threads=0,
-    )
+    short = [(key, arguments.pop(flag)) for flag, key in KEYS.items()]
+    sets = [*arguments.pop("sets"), *((key, _literal(value)) for key, value in short if value is not None)]
+    options = options_from_text(sets, threads=0)
     return Measuring(options, reading, arguments.pop("stream"))
+
+
+def _literal(value: object) -> str:
+    """As TOML writes it."""
+    return str(list(value)) if isinstance(value, tuple) else str(value)
 
 
 #: The figures shown: label, key of the row, how it is written, and a short label for the table of many traces.

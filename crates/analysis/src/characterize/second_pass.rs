@@ -2,13 +2,14 @@
 
 use flashtwin_trace::Op;
 
-use super::{Characterization, Options};
+use super::Characterization;
 use crate::Accumulator;
 use crate::basics::{Requested, Survey, TraceInfo, interarrival, request_sizes};
 use crate::drift::DriftFollower;
 use crate::duplication::DuplicationCounter;
 use crate::input::About;
 use crate::logical_locality::{LogicalLocalityMeter, LogicalLocalityOptions};
+use crate::options::Options;
 use crate::periods::{Clock, Periods};
 use crate::popularity;
 use crate::read_amplification::ReadSimulator;

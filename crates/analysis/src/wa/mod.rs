@@ -5,6 +5,7 @@
 
 mod grid;
 mod min_set;
+mod options;
 mod simulator;
 mod victims;
 
@@ -12,77 +13,19 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use flashtwin_trace::{Progress, Trace};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub use grid::{Stop, WaCell, physical_blocks, simulate};
+pub use options::WaOptions;
 pub use simulator::{WaBlockRole, WaCounts, WaDevice, WaError, WaSimulator};
 
 use crate::table::table;
-use crate::temperature::{PageWrites, page_sizes, page_writes};
+use crate::temperature::{PageWrites, page_writes};
 
 /// Fewest page writes of a workload that enters cross-workload statistics (SWC paper, section 3.2).
 const STATISTICS_PAGE_WRITES: u64 = 100_000;
 /// Fewest writes of each sector that is written, on average, that it needs.
 const STATISTICS_WRITES_PER_SECTOR: u64 = 4;
-
-/// What to simulate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct WaOptions {
-    /// The page size that gets the whole grid, in bytes.
-    pub page_bytes: u32,
-    /// Numbers of partitions at that page size.
-    pub partitions: Vec<u32>,
-    /// Over-provisioning at that page size, in whole percent.
-    pub over_provisioning_percent: Vec<u32>,
-    /// Whether other page sizes, from one sector to 65,536 bytes, are looked at too.
-    pub other_page_sizes: bool,
-    /// Numbers of partitions at other page sizes.
-    pub other_partitions: Vec<u32>,
-    /// Over-provisioning at other page sizes, in whole percent.
-    pub other_over_provisioning_percent: Vec<u32>,
-    /// Limits of the update frequency ratio; each adds the partitions that it needs, at every page size.
-    pub frequency_ratios: Vec<f64>,
-    /// Pages of a block.
-    pub block_pages: Vec<u32>,
-}
-
-impl Default for WaOptions {
-    fn default() -> WaOptions {
-        WaOptions {
-            page_bytes: 4096,
-            partitions: vec![1, 2, 4, 8, 12, 16, 24],
-            over_provisioning_percent: vec![7, 28, 50],
-            other_page_sizes: true,
-            other_partitions: vec![2, 8, 16],
-            other_over_provisioning_percent: vec![7],
-            frequency_ratios: vec![2.0, 3.0],
-            block_pages: vec![128],
-        }
-    }
-}
-
-impl WaOptions {
-    /// The page sizes to be simulated, ascending, for a trace of this granularity.
-    pub(crate) fn page_sizes(&self, sector_bytes: u32) -> Vec<u32> {
-        let mut sizes = if self.other_page_sizes { page_sizes(sector_bytes) } else { Vec::new() };
-        sizes.push(self.page_bytes.max(1));
-        sizes.sort_unstable();
-        sizes.dedup();
-        sizes
-    }
-
-    fn partitions_at(&self, page_bytes: u32) -> &[u32] {
-        if page_bytes == self.page_bytes { &self.partitions } else { &self.other_partitions }
-    }
-
-    fn over_provisioning_percent_at(&self, page_bytes: u32) -> &[u32] {
-        match page_bytes == self.page_bytes {
-            true => &self.over_provisioning_percent,
-            false => &self.other_over_provisioning_percent,
-        }
-    }
-}
 
 /// Write amplification of a workload (SWC paper, sections 3.3 and 4.2). Figures at the page size of the
 /// whole grid, the first over-provisioning and the first block size; all others are in the table.
