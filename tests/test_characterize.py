@@ -15,9 +15,9 @@ import polars
 import pytest
 
 import flashtwin as ft
-from flashtwin import across, batch
+from flashtwin import across, batch, folder
 
-from .conftest import PROGRAM, Cli, clean_environment, fiu_trace
+from .conftest import PROGRAM, Cli, Outcome, clean_environment, fiu_trace
 from .test_bad_input import complains
 from .test_determinism import contents
 
@@ -43,6 +43,10 @@ TABLES = {
 SHORT = ("--period", "0.05s")
 #: Without the pages, which take seconds to draw.
 BRIEF = (*SHORT, "--no-reports")
+
+
+def _status(done: Outcome) -> tuple[int, str]:
+    return done.status, done.err
 
 
 @pytest.fixture
@@ -208,6 +212,86 @@ def test_many_traces(cli: Cli, many: Path, tmp_path: Path) -> None:
     assert "No trace enters this statistic" in page
     for name in ("b", "mail-a.fiu", "web-a.fiu"):
         assert (out / "traces" / name / "report.html").is_file()
+
+
+def volumes_trace(requests: int, *, only: str | None = None) -> str:
+    """MSR lines over three disks in turn, or those of one of them."""
+    lines = []
+    for number in range(requests):
+        host, disk = (("hm", 0), ("hm", 1), ("src", 0))[number * 7 % 3]
+        kind = "Write" if number % 2 else "Read"
+        line = f"{128166372000000000 + number * 10_000},{host},{disk},{kind},{number * 7919 % 400 * 4096},4096,100"
+        if only in (None, f"{host}.{disk}"):
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_each_volume_by_itself(stream: bool, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "many.csv").write_text(volumes_trace(3000))
+    options = ("--by-volume", *BRIEF, *(["--stream"] if stream else []))
+    done = cli("characterize", "many.csv", *options, "--out", "out")
+    assert done.status == 0, done.err
+    assert [line.split()[0] for line in done.out.splitlines()[-3:]] == ["hm.0", "hm.1", "src.0"]
+    found = ft.Characterization.read(tmp_path / "out")
+    assert found.summary["info"]["volumes"] == 3
+    assert (
+        polars.DataFrame(found.table("volumes"))["volume"].to_list() == list(found.volumes) == ["hm.0", "hm.1", "src.0"]
+    )
+    for name, volume in found.volumes.items():
+        # A volume is what a file of its own would be, but for the names and what was counted on reading.
+        (tmp_path / "alone.csv").write_text(volumes_trace(3000, only=name))
+        alone = ft.characterize(tmp_path / "alone.csv", period_s=0.05)
+        mine, its = dict(volume.summary), dict(alone.summary)
+        assert mine.pop("info")["digest"] == its.pop("info")["digest"]
+        assert mine == its
+        for table in alone.table_names:
+            assert polars.DataFrame(volume.table(table)).equals(polars.DataFrame(alone.table(table))), table
+    again = cli("characterize", "many.csv", *options, "--out", "out")
+    assert again.err.startswith("reusing out")
+    assert again.out == done.out
+    whole = cli("characterize", "many.csv", *BRIEF, "--out", "out")
+    assert "reusing" not in whole.err
+    assert not (tmp_path / "out" / "volumes").exists()
+
+
+def test_volumes_are_the_workloads_of_a_folder(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "in" / "msr").mkdir(parents=True)
+    (tmp_path / "in" / "msr" / "many.csv").write_text(volumes_trace(3000))
+    (tmp_path / "in" / "one.fiu").write_text(fiu_trace(1000))
+    done = cli("characterize", "in", "--by-volume", *SHORT, "--out", "out", "--workers", "2")
+    assert done.status == 0, done.err
+    rows = polars.read_parquet(tmp_path / "out" / "traces.parquet")
+    assert rows["trace"].to_list() == ["many:hm.0", "many:hm.1", "many:src.0", "one"]
+    assert rows["category"].to_list() == ["msr", "msr", "msr", ""]
+    assert rows["info.requests"].to_list() == [1000, 1000, 1000, 1000]
+    assert json.loads((tmp_path / "out" / "traces.json").read_text())["counts"]["traces"] == 4
+    for place in ("many", "many/volumes/hm.0", "one"):
+        assert (tmp_path / "out" / "traces" / place / "report.html").is_file(), place
+    together = cli("characterize", "in", *BRIEF, "--out", "out")
+    assert together.status == 0, together.err
+    assert polars.read_parquet(tmp_path / "out" / "traces.parquet")["trace"].to_list() == ["many", "one"]
+
+
+def test_one_volume_of_a_trace(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "many.csv").write_text(volumes_trace(3000))
+    one = json.loads(cli("trace", "info", "many.csv", "--volume", "hm.1", "--json").out)
+    assert (one["name"], one["requests"], one["volumes"]) == ("many:hm.1", 1000, 1)
+    trace = ft.open(tmp_path / "many.csv")
+    assert trace.volumes == ["hm.0", "hm.1", "src.0"]
+    assert trace.volume("hm.1").digest == one["digest"] == ft.open(tmp_path / "many.csv", volume="hm.1").digest
+    assert cli("replay", "many.csv", "--volume", "hm.1", "--system", "conventional", "--json").status == 0
+    complains(
+        *_status(cli("replay", "many.csv", "--volume", "hm.7", "--system", "conventional")), ("hm.7", "hm.0, hm.1")
+    )
+    assert cli("characterize", "many.csv", "--volume", "hm.1", *BRIEF).status == 0
+    assert (tmp_path / "many-hm.1-workload" / "characterization.json").is_file()
+
+
+def test_names_of_volumes_become_file_names() -> None:
+    names = ["/dev/sda", "-dev-sda", "8,0", "..", "names.json", "A", "a"]
+    found = folder._file_names(names)
+    assert found == ["-dev-sda", "-dev-sda+", "8,0", "volume", "names.json+", "A", "a+"]
 
 
 def test_any_number_of_workers_writes_the_same_bytes(cli: Cli, many: Path, tmp_path: Path) -> None:

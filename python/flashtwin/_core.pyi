@@ -22,6 +22,7 @@ __all__ = [
     "devices",
     "options_schema",
     "recipe_schema",
+    "requests_by_volume",
     "resolve",
     "resolve_options",
     "run",
@@ -71,7 +72,11 @@ class Trace:
         sort_window_ns: int = 1_000_000_000,
         progress: Callable[[int, int], None] | None = None,
         blkparse_action: Literal["Q", "D", "C"] = "D",
+        volume: str | None = None,
     ) -> Trace: ...
+    @property
+    def volumes(self) -> list[str]: ...
+    def volume(self, name: str) -> Trace: ...
     @property
     def name(self) -> str: ...
     @property
@@ -120,6 +125,11 @@ class RunResult:
     def table(self, name: str) -> Table: ...
     def write(self, path: str | PathLike[str]) -> None: ...
 
+def requests_by_volume(
+    path: str | PathLike[str], progress: Callable[[int, int], None] | None = None
+) -> list[tuple[str, int]]:
+    """Requests to each volume of a trace, by name; the file is read once, and not held."""
+
 def characterize_stream(
     path: str | PathLike[str],
     format: str | None = None,
@@ -128,6 +138,7 @@ def characterize_stream(
     options_json: str = "{}",
     progress: Callable[[int, int], None] | None = None,
     blkparse_action: Literal["Q", "D", "C"] = "D",
+    volume: str | None = None,
 ) -> Characterization: ...
 def resolve_options(sets: Sequence[tuple[str, str]]) -> str:
     """The options of a characterization with some keys set otherwise: every key, checked, as JSON text."""

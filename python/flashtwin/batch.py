@@ -66,6 +66,7 @@ def characterize_many(
     reports: bool = True,
     sample: float | None = None,
     stream: bool = False,
+    by_volume: bool = False,
     format: str | None = None,  # noqa: A002 - as in `open`
     on_bad_line: OnBadLine = "fail",
     progress: BatchProgress | None = None,
@@ -84,6 +85,7 @@ def characterize_many(
         reports: whether each trace gets a page of its own as well; drawing it takes seconds.
         sample: share of pages and contents looked at.
         stream: bounded memory, several passes.
+        by_volume: each volume of a file is a workload of its own in the statistics, as in SWC.
         format: the format of all files, where their looks leave doubt.
         on_bad_line: `"fail"` or `"skip"`.
         progress: called with traces done and traces in all.
@@ -99,6 +101,7 @@ def characterize_many(
         options,
         reading,
         stream=stream,
+        by_volume=by_volume,
         reports=reports,
         workers=workers,
         progress=progress,
@@ -113,6 +116,7 @@ def run(
     reading: Reading,
     *,
     stream: bool = False,
+    by_volume: bool = False,
     reports: bool = True,
     workers: int = 0,
     progress: BatchProgress | None = None,
@@ -122,7 +126,7 @@ def run(
     with folder.prepared(out, holding=COLLECTION) as ready:
         found = find(paths)
         planned = [
-            _job(name, path, ready, options, reading, stream=stream, report=reports)
+            _job(name, path, ready, options, reading, stream=stream, by_volume=by_volume, report=reports)
             for name, (path, _) in found.items()
         ]
         missing = [job for job in planned if not job.is_done]
@@ -185,14 +189,15 @@ def _stem(file: Path) -> str:
 
 
 def _job(
-    name: str, path: Path, out: Path, options: Options, reading: Reading, *, stream: bool, report: bool
-) -> jobs.Job:
+    name: str, path: Path, out: Path, options: Options, reading: Reading, *,
+    stream: bool, by_volume: bool, report: bool,
+) -> jobs.Job:  # fmt: skip
     """What to do with a trace; its key holds the file's size and time, so that it need not be read to be known."""
     status = path.stat()
     key = folder.characterization_key(
-        name, status.st_size, status.st_mtime_ns, options.key, asdict(reading), stream,
+        name, status.st_size, status.st_mtime_ns, options.key, asdict(reading), stream, by_volume,
     )  # fmt: skip
-    return jobs.Job(name, str(path), str(out / TRACES / name), options, reading, stream, report, key)
+    return jobs.Job(name, str(path), str(out / TRACES / name), options, reading, stream, by_volume, report, key)
 
 
 def _workers(wanted: int, work: int) -> int:
@@ -320,7 +325,7 @@ def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], fa
 
     from flashtwin import across, report
 
-    traces = [_traced(job, categories[job.name]) for job in good]
+    traces = [trace for job in good for trace in _traced(job, categories[job.name])]
     who = across.entrants(traces)
     flat = [{"trace": trace.name, "category": trace.category, **trace.row} for trace in traces]
     folder.write_table(path / "traces.parquet", _as_table(flat))
@@ -346,16 +351,21 @@ def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], fa
     return Batch(path, page, [trace.name for trace in traces], failed, who.counts, flat)
 
 
-def _traced(job: jobs.Job, category: str) -> Traced:
-    """A finished trace as the statistics see it, from its folder alone."""
+def _traced(job: jobs.Job, category: str) -> list[Traced]:
+    """A finished trace as the statistics see it, from its folder alone: its volumes where they were taken apart."""
+    found = Characterization.read(job.out)
+    parts = {f"{job.name}:{name}": volume for name, volume in found.volumes.items()} or {job.name: found}
+    return [_as_traced(name, category, part) for name, part in parts.items()]
+
+
+def _as_traced(name: str, category: str, found: Characterization) -> Traced:
     import pyarrow
 
     from flashtwin.across import Traced
 
-    found = Characterization.read(job.out)
     wanted = {*rows.TABLES, "f_min"} & set(found.table_names)
-    tables = {name: pyarrow.table(found.table(name)).to_pylist() for name in sorted(wanted)}
-    return Traced(job.name, category, found.row, tables)
+    tables = {table: pyarrow.table(found.table(table)).to_pylist() for table in sorted(wanted)}
+    return Traced(name, category, found.row, tables)
 
 
 def _as_table(flat: Sequence[dict[str, Any]]) -> Any:

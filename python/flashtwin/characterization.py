@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -74,6 +74,8 @@ class Characterization:
     #: All scalars, one object a metric; what is undefined is None.
     summary: dict[str, Any] = field(repr=False)
     _tables: Mapping[str, Callable[[], ArrowTable]] = field(repr=False)
+    #: Where it was asked for and the trace has several: each volume by itself, by name.
+    volumes: Mapping[str, Characterization] = field(default_factory=dict, repr=False)
 
     @classmethod
     def read(cls, path: str | Path) -> Characterization:
@@ -85,7 +87,9 @@ class Characterization:
         path = Path(path)
         summary = folder.read_characterization(path)
         files = sorted((path / folder.WORKLOAD).glob("*.parquet"))
-        return cls(summary, {file.stem: lambda file=file: folder.read_table(file) for file in files})  # type: ignore[misc]
+        tables = {file.stem: lambda file=file: folder.read_table(file) for file in files}
+        volumes = {name: cls.read(place) for name, place in folder.volumes(path).items()}
+        return cls(summary, tables, volumes)
 
     @property
     def name(self) -> str:
@@ -134,6 +138,7 @@ class Characterization:
     def write_into(self, path: Path) -> None:
         """`write`, into a folder that is known to be ours."""
         folder.write_workload(path, {name: self.table(name) for name in self._tables})
+        folder.write_volumes(path, {name: volume.write_into for name, volume in self.volumes.items()})
         folder.write_json(path / folder.ADVICE, {"advice": [asdict(entry) for entry in self.advice]})
         folder.write_json(path / folder.CHARACTERIZATION, {"flashtwin": _core.__version__, **self.summary})
 
@@ -143,6 +148,7 @@ def characterize(
     *,
     sample: float | None = None,
     stream: bool = False,
+    by_volume: bool = False,
     threads: int = 0,
     format: str | None = None,  # noqa: A002 - as in `open`
     on_bad_line: OnBadLine = "fail",
@@ -155,6 +161,7 @@ def characterize(
         trace: what `open` returned, or a path.
         sample: look at this share of pages and contents only, chosen by hash; errors are stated.
         stream: read a path several times with bounded memory instead of once into memory.
+        by_volume: characterize each volume by itself as well, as SWC does (`volumes` of the result).
         threads: how many the core uses; 0 is one for each core. Results do not depend on it.
         format: the format of a path, where its looks leave doubt.
         on_bad_line: of a path: `"fail"` at a line that cannot be read, or `"skip"` and count it.
@@ -174,7 +181,8 @@ def characterize(
     ['yes']
     """
     chosen = options({"sample_rate": sample, **sets}, threads)
-    return measure(trace, chosen, Reading(format, on_bad_line), stream=stream, progress=progress)
+    reading = Reading(format, on_bad_line)
+    return measure(trace, chosen, reading, stream=stream, by_volume=by_volume, progress=progress)
 
 
 @dataclass(frozen=True)
@@ -185,6 +193,8 @@ class Reading:
     on_bad_line: OnBadLine = "fail"
     sort_window_ns: int = 1_000_000_000
     blkparse_action: BlkparseAction = "D"
+    #: Only the requests of this volume.
+    volume: str | None = None
 
 
 def measure(
@@ -193,35 +203,59 @@ def measure(
     reading: Reading,
     *,
     stream: bool = False,
+    by_volume: bool = False,
     progress: Progress | None = None,
 ) -> Characterization:
     """`characterize` with its options gathered; for the modules of this package."""
-    native = _measured(trace, options.json(), reading, stream, progress)
+
+    def part(volume: str | None) -> Characterization:
+        if isinstance(source, Trace):
+            chosen = source if volume is None else source.volume(volume)
+            return _wrapped(chosen.native.characterize(options.json(), progress))
+        return _wrapped(_streamed(source, options, replace(reading, volume=volume or reading.volume), progress))
+
+    source = trace if isinstance(trace, Trace) or stream else _opened(trace, reading, progress)
+    whole = part(None)
+    names = _volumes(whole) if by_volume else []
+    return replace(whole, volumes={name: part(name) for name in names}) if len(names) > 1 else whole
+
+
+def _volumes(whole: Characterization) -> list[str]:
+    """Names of the volumes that have requests."""
+    import pyarrow
+
+    rows: list[dict[str, Any]] = pyarrow.table(whole.table("volumes")).to_pylist()
+    return [row["volume"] for row in rows if row["reads"] + row["writes"] + row["trims"] > 0]
+
+
+def _wrapped(native: _core.Characterization) -> Characterization:
     summary: dict[str, Any] = json.loads(native.summary_json)
     tables = {name: lambda name=name: native.table(name) for name in native.table_names}
     return Characterization(summary, tables)
 
 
-def _measured(
-    trace: Trace | str | Path, options: str, reading: Reading, stream: bool, progress: Progress | None
+def _opened(path: str | Path, reading: Reading, progress: Progress | None) -> Trace:
+    return open_trace(
+        path,
+        reading.format,
+        on_bad_line=reading.on_bad_line,
+        sort_window_ns=reading.sort_window_ns,
+        blkparse_action=reading.blkparse_action,
+        volume=reading.volume,
+        progress=progress,
+    )
+
+
+def _streamed(
+    path: str | Path, options: Options, reading: Reading, progress: Progress | None
 ) -> _core.Characterization:
-    if stream and not isinstance(trace, Trace):
-        return _core.characterize_stream(
-            trace,
-            reading.format,
-            reading.on_bad_line,
-            reading.sort_window_ns,
-            options,
-            progress,
-            reading.blkparse_action,
-        )
-    if not isinstance(trace, Trace):
-        trace = open_trace(
-            trace,
-            reading.format,
-            on_bad_line=reading.on_bad_line,
-            sort_window_ns=reading.sort_window_ns,
-            blkparse_action=reading.blkparse_action,
-            progress=progress,
-        )
-    return trace.native.characterize(options, progress)
+    return _core.characterize_stream(
+        path,
+        reading.format,
+        reading.on_bad_line,
+        reading.sort_window_ns,
+        options.json(),
+        progress,
+        reading.blkparse_action,
+        reading.volume,
+    )

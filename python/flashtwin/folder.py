@@ -4,6 +4,7 @@
     OUT/runs/NAME/          summary.json and tables of one run
     OUT/characterization.json, advice.json
     OUT/workload/           tables about the trace
+    OUT/volumes/NAME/       each volume by itself, where that was asked for; names.json
     OUT/report.html, charts/
 
 Many characterized traces:
@@ -19,8 +20,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -31,6 +33,9 @@ from flashtwin import _core
 STUDY = "study.json"
 RUNS = "runs"
 WORKLOAD = "workload"
+VOLUMES = "volumes"
+#: In the folder of volumes: the folder of each, by its name.
+VOLUME_NAMES = "names.json"
 #: Stands in every result.
 VERSION = _core.__version__
 CHARACTERIZATION = "characterization.json"
@@ -113,6 +118,48 @@ def write_workload(path: Path, tables: Mapping[str, Any]) -> None:
             parquet.write_table(pyarrow.table(table), partial / f"{name}.parquet", compression="zstd")
         _remove(final)
         partial.replace(final)
+
+
+def write_volumes(path: Path, volumes: Mapping[str, Callable[[Path], None]]) -> None:
+    """Writes the folders of a trace's volumes, all of them or none; takes earlier ones away."""
+    final = path / VOLUMES
+    with _writing(final) as partial:
+        if volumes:
+            partial.mkdir()
+            names = dict(zip(volumes, _file_names(volumes), strict=True))
+            for name, write in volumes.items():
+                (partial / names[name]).mkdir()
+                write(partial / names[name])
+            write_json(partial / VOLUME_NAMES, names)
+        _remove(final)
+        if volumes:
+            partial.replace(final)
+
+
+def volumes(path: Path) -> dict[str, Path]:
+    """The folders of a trace's volumes, by their names; none where there are none."""
+    try:
+        names = json.loads((path / VOLUMES / VOLUME_NAMES).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {str(name): path / VOLUMES / str(place) for name, place in names.items()}
+
+
+def file_name(name: str) -> str:
+    """A name without what file names had better not hold."""
+    return re.sub(r"[^A-Za-z0-9_.,@+-]", "-", name).lstrip(".") or "volume"
+
+
+def _file_names(names: Iterable[str]) -> list[str]:
+    """Names as different file names, wherever letters count alike, too."""
+    found: list[str] = []
+    for name in map(file_name, names):
+        taken = {other.lower() for other in [*found, VOLUME_NAMES]}
+        unique = name
+        while unique.lower() in taken:
+            unique += "+"
+        found.append(unique)
+    return found
 
 
 def write_table(path: Path, table: Any) -> None:

@@ -21,8 +21,8 @@ pub struct About {
     pub quality: Quality,
     /// Requests.
     pub requests: u64,
-    /// Volumes addressed.
-    pub volumes: u64,
+    /// Names of its volumes, by their numbers.
+    pub volume_names: Vec<String>,
     /// Time of the last request, the first being at 0.
     pub duration_ns: i64,
     /// 512, or 4,096 when every request begins and ends on a multiple of it: the granularity of the
@@ -108,7 +108,7 @@ impl<'a> InMemory<'a> {
             digest: trace.digest(),
             quality: trace.quality.clone(),
             requests: trace.len() as u64,
-            volumes: trace.volume_names.len() as u64,
+            volume_names: trace.volume_names.clone(),
             duration_ns: trace.duration_ns(),
             sector_bytes: granularity.sector_bytes(),
         };
@@ -173,7 +173,7 @@ impl Streamed {
             digest: stream.digest(),
             quality: stream.quality().clone(),
             requests: stream.requests(),
-            volumes: stream.volume_names().len() as u64,
+            volume_names: stream.volume_names().to_vec(),
             duration_ns,
             sector_bytes: granularity.sector_bytes(),
         };

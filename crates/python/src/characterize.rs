@@ -58,7 +58,7 @@ pub(crate) fn in_memory(
 
 /// Characterizes a file in several passes, run by run.
 #[pyfunction]
-#[pyo3(signature = (path, format=None, on_bad_line="fail", sort_window_ns=1_000_000_000, options_json="{}", progress=None, blkparse_action="D"))]
+#[pyo3(signature = (path, format=None, on_bad_line="fail", sort_window_ns=1_000_000_000, options_json="{}", progress=None, blkparse_action="D", volume=None))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn characterize_stream(
     py: Python<'_>,
@@ -69,9 +69,10 @@ pub(crate) fn characterize_stream(
     options_json: &str,
     progress: Option<Py<PyAny>>,
     blkparse_action: &str,
+    volume: Option<String>,
 ) -> PyResult<Characterization> {
     let options = parse(options_json)?;
-    let reading: OpenOptions = open_options(format, on_bad_line, sort_window_ns, blkparse_action)?;
+    let reading: OpenOptions = open_options(format, on_bad_line, sort_window_ns, blkparse_action, volume)?;
     let source = Source::from_argument(&path);
     finish(watched(py, progress, Patience::Unlimited, move |control| {
         let mut input = Streamed::open(source, reading, &control.job(0))?;

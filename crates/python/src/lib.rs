@@ -24,6 +24,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::register(module)?;
     module.add_class::<arrow::Table>()?;
     module.add_class::<trace::Trace>()?;
+    module.add_function(wrap_pyfunction!(trace::requests_by_volume, module)?)?;
     module.add_class::<characterize::Characterization>()?;
     module.add_function(wrap_pyfunction!(characterize::characterize_stream, module)?)?;
     module.add_function(wrap_pyfunction!(characterize::resolve_options, module)?)?;

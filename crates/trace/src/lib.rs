@@ -12,6 +12,7 @@ mod error;
 mod feed;
 mod format;
 mod input;
+mod one_volume;
 mod page;
 mod progress;
 mod quality;

@@ -80,6 +80,9 @@ pub struct OpenOptions {
     pub join_lines: bool,
     /// Which event of a request in blkparse text is taken; default: issued to the driver.
     pub blkparse_action: BlkparseAction,
+    /// Only the requests of the volume of this name, as a trace of its own (SWC 2.2: volumes of one server are
+    /// analysed apart); default: all volumes.
+    pub volume: Option<String>,
     /// Whether decompression runs in a thread of its own; default yes. The result is the same.
     pub threaded: bool,
 }
@@ -92,6 +95,7 @@ impl Default for OpenOptions {
             sort_window_ns: 1_000_000_000,
             join_lines: true,
             blkparse_action: BlkparseAction::Issued,
+            volume: None,
             threaded: true,
         }
     }

@@ -13,10 +13,12 @@ import numpy as np
 
 from flashtwin import across, rows
 from flashtwin.batch import find
+from flashtwin.folder import FlashtwinError
 from flashtwin.papers import ca_ssd, ds_ftl, rr_ssd
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.model import Facts, Item, Outcome, Paper, Workload, bars, chart, lines
+from flashtwin.trace import requests_by_volume
 
 #: Figure 1(a): partitions for f_r <= 2, lowest and highest; 75 % of database traces need so many at most, 75 %
 #: of the mail servers' so many at least.
@@ -349,11 +351,27 @@ def judge_fig_18(facts: Mapping[str, Facts]) -> Outcome:
 
 
 def population(traces: Path | None) -> tuple[Workload, ...]:
-    """Every trace of the folder; without one, the recipes of all other papers."""
+    """The volumes of every trace of the folder (SWC 2.2); without one, the recipes of all other papers."""
     if traces is not None:
-        return tuple(Workload(name, "", path=path) for name, (path, _) in find([traces]).items())
+        return tuple(one for name, (path, _) in find([traces]).items() for one in _volumes(name, path))
     others = (rr_ssd.PAPER, ca_ssd.PAPER, ds_ftl.PAPER)
     return tuple(Workload(one.recipe, one.recipe) for paper in others for one in paper.workloads)
+
+
+def _volumes(name: str, path: Path) -> list[Workload]:
+    """A file as its volumes, those that are long enough for a statistic or else the longest.
+
+    As itself where it has one, or cannot be read, which its items will say.
+    """
+    try:
+        requests = requests_by_volume(path)
+    except FlashtwinError:
+        requests = {}
+    if len(requests) < 2:
+        return [Workload(name, "", path=path)]
+    enough = [volume for volume, count in requests.items() if count >= across.REQUESTS_MIN]
+    chosen = enough or [max(requests, key=lambda volume: requests[volume])]
+    return [Workload(f"{name}:{volume}", "", path=path, volume=volume) for volume in chosen]
 
 
 Judge = Callable[[Mapping[str, Facts]], Outcome]

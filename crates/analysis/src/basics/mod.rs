@@ -187,7 +187,7 @@ impl TraceInfo {
             read_bytes: requested.bytes[Op::Read as usize],
             write_bytes: requested.bytes[Op::Write as usize],
             duration_ns: about.duration_ns,
-            volumes: about.volumes,
+            volumes: about.volume_names.len() as u64,
             footprint_pages,
             span_bytes: requested.span_bytes(),
             has_content: requested.has_content,

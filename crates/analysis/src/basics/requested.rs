@@ -1,10 +1,14 @@
 //! What is asked for, whatever it holds.
 
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
 use flashtwin_trace::{Op, Requests};
 
 use super::arrivals::Arrivals;
 use super::sizes::Sizes;
 use crate::Accumulator;
+use crate::table::table;
 
 /// Counts requests, bytes and places.
 #[derive(Clone, Debug, Default)]
@@ -21,8 +25,12 @@ pub(crate) struct Requested {
     volumes: Vec<Volume>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Volume {
+    /// Requests by kind.
+    count: [u64; 3],
+    /// Bytes by kind.
+    bytes: [u64; 3],
     /// Where the last request ended.
     last_end: Option<u64>,
     furthest_end: u64,
@@ -55,6 +63,8 @@ impl Accumulator for Requested {
             let start = requests.offset_bytes[index];
             let end = start + u64::from(length);
             let volume = self.volume(requests.volume[index]);
+            volume.count[op as usize] += 1;
+            volume.bytes[op as usize] += u64::from(length);
             let sequential = volume.last_end.replace(end) == Some(start);
             volume.furthest_end = volume.furthest_end.max(end);
             self.sequential += u64::from(sequential);
@@ -66,5 +76,28 @@ impl Requested {
     /// Requests of one kind.
     pub(crate) fn of(&self, op: Op) -> u64 {
         self.count[op as usize]
+    }
+
+    /// The table `volumes`, in order of their names: `volume`, `reads`, `writes`, `trims` (requests),
+    /// `read_bytes`, `write_bytes`, `span_bytes` (from its beginning to the end of its furthest request).
+    pub(crate) fn by_volume(&self, names: &[String]) -> RecordBatch {
+        let mut rows: Vec<(&str, Volume)> = names
+            .iter()
+            .enumerate()
+            .map(|(number, name)| (name.as_str(), self.volumes.get(number).copied().unwrap_or_default()))
+            .collect();
+        rows.sort_unstable();
+        let column = |of: fn(&Volume) -> u64| -> ArrayRef {
+            Arc::new(UInt64Array::from_iter_values(rows.iter().map(|(_, volume)| of(volume))))
+        };
+        table(vec![
+            ("volume", Arc::new(StringArray::from_iter_values(rows.iter().map(|(name, _)| name)))),
+            ("reads", column(|volume| volume.count[Op::Read as usize])),
+            ("writes", column(|volume| volume.count[Op::Write as usize])),
+            ("trims", column(|volume| volume.count[Op::Trim as usize])),
+            ("read_bytes", column(|volume| volume.bytes[Op::Read as usize])),
+            ("write_bytes", column(|volume| volume.bytes[Op::Write as usize])),
+            ("span_bytes", column(|volume| volume.furthest_end)),
+        ])
     }
 }

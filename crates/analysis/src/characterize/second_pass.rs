@@ -114,6 +114,7 @@ impl SecondPass {
             ("periods", self.periods.finish()),
             ("request_sizes", request_sizes(&mut requested)),
             ("interarrival", interarrival(&requested)),
+            ("volumes", requested.by_volume(&about.volume_names)),
         ]);
         result.metric("popularity", popularity::of_counts(&values), |found| [("popularity", found.table)]);
         result.metric("drift", self.drift.finish(), |found| {

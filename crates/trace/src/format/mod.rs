@@ -24,6 +24,7 @@ use std::str::FromStr;
 use crate::error::{Cause, TraceError};
 use crate::feed::Feed;
 use crate::input::{Input, Source};
+use crate::one_volume;
 use crate::text::{LineParser, Lines, Text, is_blank, lines, lines_that_fit};
 use crate::trace::OpenOptions;
 
@@ -146,8 +147,16 @@ pub(crate) struct Opened {
     pub(crate) feed: Box<dyn Feed>,
 }
 
-/// Opens a trace of any format.
+/// Opens a trace of any format, or one volume of it.
 pub(crate) fn open(source: &Source, options: &OpenOptions) -> Result<Opened, TraceError> {
+    let opened = open_whole(source, options)?;
+    Ok(match &options.volume {
+        Some(volume) => one_volume::of_opened(opened, volume, &source.label()),
+        None => opened,
+    })
+}
+
+fn open_whole(source: &Source, options: &OpenOptions) -> Result<Opened, TraceError> {
     let mut input = Input::open(source)?;
     let trace_name = source.trace_name(&known_endings());
     let is_parquet = input.peek(parquet::MAGIC.len())? == parquet::MAGIC;
