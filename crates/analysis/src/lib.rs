@@ -9,9 +9,11 @@ mod characterize;
 mod drift;
 mod duplication;
 mod error;
+mod extents;
 mod histogram;
 mod input;
 mod logical_locality;
+mod memory;
 mod options;
 mod page_ops;
 mod pages;
@@ -31,11 +33,11 @@ mod wa;
 use arrow_array::RecordBatch;
 use flashtwin_trace::{Requests, Trace};
 
-pub use basics::{Basics, Rate, RequestBytes, SizesOfKinds, TraceInfo, basics, trace_info};
+pub use basics::{Basics, Rate, RequestBytes, SizesOfKinds, TraceInfo, basics, trace_info, trace_info_until};
 pub use characterize::{Characterization, characterize, characterize_trace};
 pub use drift::{Drift, drift};
 pub use duplication::{Duplication, duplication};
-pub use input::{About, InMemory, Input, Streamed};
+pub use input::{About, Asked, InMemory, Input, Streamed};
 pub use logical_locality::{
     Direction, LocalityOfKind, LogicalLocality, LogicalLocalityOptions, logical_locality,
 };

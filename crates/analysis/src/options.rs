@@ -33,6 +33,10 @@ pub struct Options {
     pub locality: Window,
     /// What the wa-simulator simulates (SWC paper, sections 3.2 to 4.2).
     pub wa: WaOptions,
+    /// Memory that may be taken, in units of 10^9 bytes; a trace that needs more is refused before it is
+    /// taken. 0: 1 GiB, or 64 KiB a request where that is more, and no more than the machine has left.
+    #[schemars(range(min = 0.0))]
+    pub memory_gb: f64,
     /// Threads; 0 is one for each core. Results do not depend on it.
     #[serde(skip_serializing)]
     #[schemars(skip)]
@@ -74,6 +78,7 @@ impl Default for Options {
             planes: vec![64],
             locality: Window::default(),
             wa: WaOptions::default(),
+            memory_gb: 0.0,
             threads: 0,
         }
     }

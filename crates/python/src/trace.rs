@@ -100,14 +100,18 @@ impl Trace {
     /// The workload in numbers, as JSON text.
     fn info_json(&self, py: Python<'_>) -> PyResult<String> {
         let trace = Arc::clone(&self.trace);
-        watched(py, None, Patience::Unlimited, move |_| flashtwin_analysis::info(&trace).to_string())
+        let found = watched(py, None, Patience::Unlimited, move |control| {
+            flashtwin_analysis::trace_info_until(&trace, &control.job(0))
+        })?
+        .map_err(|error| errors::trace(&error))?;
+        serde_json::to_string(&found).map_err(|error| errors::internal(&error.to_string()))
     }
 
     /// The workload's tables by name, with periods of a length in seconds.
     fn workload(&self, py: Python<'_>, period_s: f64) -> PyResult<BTreeMap<String, Table>> {
         let trace = Arc::clone(&self.trace);
         let tables =
-            watched(py, None, Patience::Unlimited, move |_| flashtwin_analysis::tables(&trace, period_s))?;
+            watched(py, None, Patience::Brief, move |_| flashtwin_analysis::tables(&trace, period_s))?;
         Ok(tables.into_iter().map(|(name, batch)| (name, Table::new(batch))).collect())
     }
 
@@ -127,7 +131,7 @@ impl Trace {
     fn sample(&self, py: Python<'_>, rate: f64, seed: u64, by: &str) -> PyResult<Self> {
         let by: SampleBy = by.parse().map_err(|error| errors::trace(&error))?;
         let trace = Arc::clone(&self.trace);
-        let sampled = watched(py, None, Patience::Unlimited, move |_| trace.sample(rate, seed, by))?;
+        let sampled = watched(py, None, Patience::Brief, move |_| trace.sample(rate, seed, by))?;
         Ok(Self::new(sampled.map_err(|error| errors::trace(&error))?))
     }
 
@@ -169,7 +173,7 @@ impl Trace {
         }
         let trace = Arc::clone(&self.trace);
         let made =
-            watched(py, None, Patience::Unlimited, move |_| PageTrace::build(&trace, page_bytes, content))?;
+            watched(py, None, Patience::Brief, move |_| PageTrace::build(&trace, page_bytes, content))?;
         let made = Arc::new(made.map_err(|error| errors::trace(&error))?);
         let mut cuts = kept();
         cuts.truncate(CUTS_KEPT - 1);

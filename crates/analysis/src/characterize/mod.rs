@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::basics::Survey;
 use crate::input::{InMemory, Input, pass};
+use crate::memory;
 use crate::options::Options;
 use crate::sample::Sample;
 use crate::temperature::{CountWrites, TemperatureBuilder, page_sizes};
@@ -56,8 +57,8 @@ impl Characterization {
 /// Characterizes a trace: every metric of this crate, exactly, or for a sample of pages and contents.
 ///
 /// # Errors
-/// [`TraceError`] when the input cannot be read again, when `progress` says to stop, and when threads
-/// cannot be started.
+/// [`TraceError`] when the input cannot be read again, when `progress` says to stop, when threads cannot be
+/// started, and when more memory would be needed than is allowed.
 pub fn characterize(
     input: &mut (dyn Input + Send),
     options: &Options,
@@ -105,6 +106,7 @@ impl<'a> Work<'a> {
     }
 
     fn run(mut self) -> Result<Characterization, TraceError> {
+        memory::check(self.input, self.options, self.progress.outer)?;
         let survey = self.first_pass()?;
         let mut second = SecondPass::new(survey, self.options, self.sample);
         pass(self.input, &self.progress, &mut second.accumulators())?;

@@ -32,7 +32,7 @@ pub struct WaOptions {
     #[schemars(inner(range(min = 1.0, max = 1_000_000.0)))]
     pub frequency_ratios: Vec<f64>,
     /// Pages of a block (128 and 256 in the paper).
-    #[schemars(inner(range(min = 1, max = 65_536)))]
+    #[schemars(inner(range(min = 1, max = 32_767)))]
     pub block_pages: Vec<u32>,
 }
 
