@@ -138,8 +138,10 @@ impl Trace {
     /// Writes the canonical Parquet file, complete or not at all.
     fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let trace = Arc::clone(&self.trace);
-        watched(py, None, Patience::Unlimited, move |_| flashtwin_trace::write_parquet(&trace, &path))?
-            .map_err(|error| errors::trace(&error))
+        watched(py, None, Patience::Unlimited, move |control| {
+            flashtwin_trace::write_parquet(&trace, &path, &control.job(0))
+        })?
+        .map_err(|error| errors::trace(&error))
     }
 
     /// The canonical columns as an Arrow C stream.

@@ -143,7 +143,7 @@ impl Trace {
         options: &OpenOptions,
         progress: &dyn Progress,
     ) -> Result<Trace, TraceError> {
-        let Opened { name, format, mut feed } = format::open(source, options)?;
+        let Opened { name, format, mut feed } = format::open(source, options, true)?;
         let label = source.label();
         let mut columns = feed.read(usize::MAX, progress)?;
         let parts = feed.into_parts(!columns.content.is_empty())?;
@@ -179,7 +179,7 @@ impl Trace {
     /// # Errors
     /// [`Io`](crate::Cause::Io) when the folder cannot be written to.
     pub fn write_parquet(&self, path: &std::path::Path) -> Result<(), TraceError> {
-        crate::write_parquet(self, path)
+        crate::write_parquet(self, path, &())
     }
 
     /// Number of requests.

@@ -147,16 +147,16 @@ pub(crate) struct Opened {
     pub(crate) feed: Box<dyn Feed>,
 }
 
-/// Opens a trace of any format, or one volume of it.
-pub(crate) fn open(source: &Source, options: &OpenOptions) -> Result<Opened, TraceError> {
-    let opened = open_whole(source, options)?;
+/// Opens a trace of any format, or one volume of it; `digests` says whether those of contents are wanted.
+pub(crate) fn open(source: &Source, options: &OpenOptions, digests: bool) -> Result<Opened, TraceError> {
+    let opened = open_whole(source, options, digests)?;
     Ok(match &options.volume {
         Some(volume) => one_volume::of_opened(opened, volume, &source.label()),
         None => opened,
     })
 }
 
-fn open_whole(source: &Source, options: &OpenOptions) -> Result<Opened, TraceError> {
+fn open_whole(source: &Source, options: &OpenOptions, digests: bool) -> Result<Opened, TraceError> {
     let mut input = Input::open(source)?;
     let trace_name = source.trace_name(&known_endings());
     let is_parquet = input.peek(parquet::MAGIC.len())? == parquet::MAGIC;
@@ -169,7 +169,7 @@ fn open_whole(source: &Source, options: &OpenOptions) -> Result<Opened, TraceErr
                 "leave --format out, or use --format parquet",
             ));
         }
-        let feed = parquet::open(source, input, options)?;
+        let feed = parquet::open(source, input, options, digests)?;
         return Ok(Opened { name: trace_name, format: Format::PARQUET, feed });
     }
     let name = input.name.clone();
