@@ -26,7 +26,6 @@ from flashtwin.trace import OnBadLine
 if TYPE_CHECKING:
     from flashtwin.across import Traced
 
-TRACES = "traces"
 COLLECTION = "traces.json"
 FAILURES = "failures.json"
 #: What lies beside traces and is none.
@@ -197,7 +196,7 @@ def _job(
     key = folder.characterization_key(
         name, status.st_size, status.st_mtime_ns, options.key, asdict(reading), stream, by_volume,
     )  # fmt: skip
-    return jobs.Job(name, str(path), str(out / TRACES / name), options, reading, stream, by_volume, report, key)
+    return jobs.Job(name, str(path), str(out / folder.TRACES / name), options, reading, stream, by_volume, report, key)
 
 
 def _workers(wanted: int, work: int) -> int:

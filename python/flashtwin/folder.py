@@ -13,27 +13,30 @@ Many characterized traces:
     OUT/traces.parquet, distributions.parquet, traces.json, failures.json
     OUT/report.html, charts/
 
-Every file is written under another name first and renamed; a run's folder likewise.
+Every file is written under another name first and renamed; a run's folder likewise. One process at a time
+writes into a folder (`locking`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from flashtwin import _core
+from flashtwin import _core, locking
 
 STUDY = "study.json"
 RUNS = "runs"
 WORKLOAD = "workload"
 VOLUMES = "volumes"
+TRACES = "traces"
 #: In the folder of volumes: the folder of each, by its name.
 VOLUME_NAMES = "names.json"
 #: Stands in every result.
@@ -45,6 +48,8 @@ MADE_FROM = ".made-from.json"
 #: The same for a characterization.
 CHARACTERIZED_FROM = ".characterized-from.json"
 _PARTIAL = ".partial"
+#: Endings of temporary names: ours, and the report's.
+_TEMPORARY = (_PARTIAL, ".tmp")
 
 
 FlashtwinError = _core.FlashtwinError
@@ -59,23 +64,43 @@ def prepared(path: str | Path, *, holding: str = STUDY) -> Iterator[Path]:
     """Makes a folder ready for results before any long work; takes it away again if none came.
 
     A folder that is not empty must hold results already (the file `holding`): nothing else is ever
-    written over.
+    written over. As long as it is held nobody else may prepare it.
+
+    Raises:
+        OutputError: the folder cannot be written to, holds something else, or somebody is at work in it.
     """
     path = Path(path)
     existed = path.exists()
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        probe = path / f".writable{_PARTIAL}"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written to ({_reason(error)}); choose another folder") from None
-    _refuse_strangers(path, holding)
-    try:
-        yield path
+        with locked(path) as fresh:
+            _refuse_strangers(path, holding)
+            if fresh:
+                _remove_left_over(path)
+            yield path
     finally:
-        if not existed and not any(path.iterdir()):
+        if not existed and path.is_dir() and not any(path.iterdir()):
             path.rmdir()
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[bool]:
+    """Holds a folder, made if need be, for this thread alone; yields whether it did not hold it before.
+
+    Raises:
+        OutputError: the folder cannot be written to, or somebody is at work in it.
+    """
+    with ExitStack() as stack:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            probe = path / f".writable-{os.getpid()}{_PARTIAL}"
+            probe.touch()
+            probe.unlink(missing_ok=True)
+            fresh = stack.enter_context(locking.held(path))
+        except locking.BusyError as busy:
+            raise OutputError(f"{path}: {busy}; wait until it has ended, or choose another folder") from None
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be written to ({_reason(error)}); choose another folder") from None
+        yield fresh
 
 
 def check_run_name(name: str) -> None:
@@ -274,9 +299,24 @@ def _reason(error: OSError) -> str:
 def _refuse_strangers(path: Path, holding: str) -> None:
     if any((path / name).is_file() for name in (holding, MADE_FROM, CHARACTERIZED_FROM)):
         return
-    stranger = min((entry.name for entry in path.iterdir() if not entry.name.endswith(_PARTIAL)), default=None)
+    stranger = min((entry.name for entry in path.iterdir() if not _is_left_over(entry)), default=None)
     if stranger is not None:
         raise OutputError(f"{path}: holds '{stranger}' but no results of flashtwin; choose a new or an empty folder")
+
+
+def _is_left_over(entry: Path) -> bool:
+    """Whether a killed process left this: a file or folder under a temporary name, or a folder of nothing else."""
+    if entry.name == locking.LOCK or (entry.name.startswith(".") and entry.name.endswith(_TEMPORARY)):
+        return True
+    return entry.is_dir() and entry.name in (RUNS, TRACES) and all(map(_is_left_over, entry.iterdir()))
+
+
+def _remove_left_over(path: Path) -> None:
+    """Takes away what killed processes left half-written; only by who holds the folder."""
+    for partial in [place for ending in _TEMPORARY for place in path.rglob(f".*{ending}")]:
+        # One may have lain in another.
+        if partial.exists():
+            _remove(partial)
 
 
 @cache
