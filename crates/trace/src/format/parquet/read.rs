@@ -13,6 +13,7 @@ use arrow_schema::{DataType, Schema};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::basic::Compression;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::ChunkReader;
 
@@ -88,6 +89,7 @@ fn plan<R: ChunkReader + 'static>(name: &str, file: R, digests: bool) -> Result<
     let metadata = Metadata::of(builder.metadata());
     check_version(name, &metadata)?;
     check_schema(name, builder.schema())?;
+    check_codecs(name, builder.metadata())?;
     let digests = digests && builder.schema().field_with_name(DIGEST).is_ok();
     let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
     let wanted = REQUIRED.iter().map(|(name, _)| *name).chain([CONTENT]).chain(digests.then_some(DIGEST));
@@ -170,6 +172,20 @@ fn check_schema(file: &str, schema: &Schema) -> Result<(), TraceError> {
         Err(_) | Ok(DataType::Null) => Ok(()),
         Ok(DataType::List(item) | DataType::LargeList(item)) if item.data_type().is_integer() => Ok(()),
         Ok(other) => Err(malformed(file, format!("column {CONTENT} is {other}, List(UInt32) was expected"))),
+    }
+}
+
+/// Refuses a compression that cannot be undone: LZO, for which there is no free library.
+fn check_codecs(name: &str, metadata: &ParquetMetaData) -> Result<(), TraceError> {
+    let columns = metadata.row_groups().iter().flat_map(|group| group.columns());
+    match columns.into_iter().find(|column| column.compression() == Compression::LZO) {
+        None => Ok(()),
+        Some(column) => Err(TraceError::new(
+            Cause::Malformed,
+            name,
+            format!("column {} is compressed with LZO, which cannot be read", column.column_path()),
+            "write the file with zstd, snappy, gzip, brotli, LZ4 or without compression",
+        )),
     }
 }
 
