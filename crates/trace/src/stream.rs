@@ -64,7 +64,7 @@ impl TraceStream {
                 "write it to a file first (`flashtwin trace convert - FILE.parquet`), or read it into memory without streaming",
             ));
         }
-        let Opened { name, format, feed } = format::open(source, options, false)?;
+        let Opened { name, format, feed } = format::open(source, options, false, progress)?;
         let mut stream = TraceStream {
             name,
             format,

@@ -143,7 +143,7 @@ impl Trace {
         options: &OpenOptions,
         progress: &dyn Progress,
     ) -> Result<Trace, TraceError> {
-        let Opened { name, format, mut feed } = format::open(source, options, true)?;
+        let Opened { name, format, mut feed } = format::open(source, options, true, progress)?;
         let label = source.label();
         let mut columns = feed.read(usize::MAX, progress)?;
         let parts = feed.into_parts(!columns.content.is_empty())?;
