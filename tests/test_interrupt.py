@@ -47,6 +47,23 @@ def test_waiting_for_standard_input(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_while_the_program_is_loaded(tmp_path: Path) -> None:
+    # A library that takes its time to load.
+    (tmp_path / "click.py").write_text("import pathlib, time; pathlib.Path('loading').touch(); time.sleep(30)")
+    with subprocess.Popen(
+        [PROGRAM, "systems"],
+        cwd=tmp_path,
+        env={**clean_environment(), "PYTHONPATH": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as program:
+        deadline = time.monotonic() + 20
+        while not (tmp_path / "loading").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert stop(program) == (130, "interrupted; no incomplete file was left\n")
+
+
 def test_finished_runs_are_kept_and_used_again(tmp_path: Path) -> None:
     (tmp_path / "long.fiu").write_text(fiu_trace(300_000, footprint=100_000))
     systems = "conventional,ca-ssd,rr-ssd,oracle"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ import click
 
 
 def say(text: str) -> None:
-    """One line of talk, to stderr."""
-    click.echo(text, err=True)
+    """One line of talk, to stderr; where that cannot be written, nobody can be told."""
+    with suppress(OSError):
+        click.echo(text, err=True)
 
 
 def error(text: str) -> None:
     """What went wrong, to stderr; colour only on a terminal."""
-    click.echo(f"{click.style('error:', fg='red', bold=True)} {text}", err=True)
+    say(f"{click.style('error:', fg='red', bold=True)} {text}")
 
 
 def data(text: str) -> None:
