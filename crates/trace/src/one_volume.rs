@@ -1,7 +1,7 @@
 //! One volume of a trace as a trace of its own.
 
 use crate::columns::Columns;
-use crate::error::{Cause, TraceError};
+use crate::error::{Cause, TraceError, quoted};
 use crate::feed::{Feed, Parts};
 use crate::format::Opened;
 use crate::progress::Progress;
@@ -72,7 +72,7 @@ fn no_such(place: &str, name: &str, known: &[String]) -> TraceError {
     TraceError::new(
         Cause::Argument,
         place,
-        format!("no volume is called '{name}'"),
+        format!("no volume is called {}", quoted(name)),
         format!("there are: {}{more}", listed.join(", ")),
     )
 }

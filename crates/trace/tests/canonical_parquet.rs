@@ -241,6 +241,30 @@ fn digests_of_another_trace_are_refused() {
     assert!(error.to_string().contains("another trace"), "{error}");
 }
 
+#[test]
+fn long_values_of_a_file_are_cut_short_in_messages() {
+    let folder = Folder::new("long");
+    let path = folder.file("long.parquet");
+    for key in ["schema", "chunk_bytes"] {
+        let value = KeyValue::new(format!("flashtwin.{key}"), "x\n".repeat(50_000));
+        let properties = WriterProperties::builder().set_key_value_metadata(Some(vec![value])).build();
+        let batch = RecordBatch::try_from_iter(frame()).unwrap();
+        let file = File::create(&path).unwrap();
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let error = open(&path).unwrap_err().to_string();
+        assert!(error.contains("'x\\nx\\nx"), "{error}");
+        assert!(error.contains("characters in all"), "{error}");
+        assert!(error.chars().count() < 600 && error.lines().count() == 1, "{error}");
+    }
+    // Names of columns are values of the file as well.
+    write(&path, vec![(&"n".repeat(100_000), Arc::new(UInt8Array::from(vec![1])) as ArrayRef)]);
+    let error = open(&path).unwrap_err().to_string();
+    assert!(error.contains("column time_ns (Int64) is missing; the file has nnn"), "{error}");
+    assert!(error.chars().count() < 1_000, "{error}");
+}
+
 /// Requests of two pages each with contents of any numbers, and the digests that they bring along.
 fn with_digests(digests: [&[u8]; 3]) -> Vec<(&'static str, ArrayRef)> {
     let mut contents = ListBuilder::new(UInt32Builder::new());

@@ -21,7 +21,7 @@ mod tencent;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Cause, TraceError};
+use crate::error::{Cause, TraceError, quoted};
 use crate::feed::Feed;
 use crate::input::{Blocks, Input, Source};
 use crate::one_volume;
@@ -121,7 +121,7 @@ impl FromStr for Format {
             None => Err(TraceError::new(
                 Cause::Argument,
                 "format",
-                format!("there is no format '{name}'"),
+                format!("there is no format {}", quoted(name)),
                 format!("use one of {}", supported()),
             )),
         }

@@ -23,7 +23,7 @@ use super::{
 use crate::CHUNK_BYTES;
 use crate::columns::{Columns, check};
 use crate::digest::Digests;
-use crate::error::{Cause, TraceError};
+use crate::error::{Cause, TraceError, quoted};
 use crate::feed::{Feed, Parts};
 use crate::input::{Input, Source};
 use crate::progress::Progress;
@@ -142,14 +142,15 @@ fn check_version(name: &str, metadata: &Metadata) -> Result<(), TraceError> {
         if !known {
             return Err(malformed(
                 name,
-                format!("schema version '{version}' is not known, {SCHEMA_VERSION} was expected"),
+                format!("schema version {} is not known, {SCHEMA_VERSION} was expected", quoted(version)),
             ));
         }
     }
     match metadata.get(KEY_CHUNK_BYTES) {
-        Some(bytes) if bytes != CHUNK_BYTES.to_string() => {
-            Err(malformed(name, format!("contents of {bytes} bytes each, {CHUNK_BYTES} was expected")))
-        }
+        Some(bytes) if bytes != CHUNK_BYTES.to_string() => Err(malformed(
+            name,
+            format!("contents of {} bytes each, {CHUNK_BYTES} was expected", quoted(bytes)),
+        )),
         _ => Ok(()),
     }
 }
