@@ -17,6 +17,7 @@ __all__ = [
     "TraceError",
     "__version__",
     "characterize_stream",
+    "check_recipe",
     "config_schema",
     "device_toml",
     "devices",
@@ -164,6 +165,9 @@ def workloads() -> list[str]:
 
 def workload_toml(name: str) -> str:
     """The recipe of a workload as TOML."""
+
+def check_recipe(toml: str, place: str) -> None:
+    """Refuses a text that is no recipe; `place` is what it is called in messages."""
 
 def recipe_schema() -> str:
     """JSON schema of recipes, as text."""

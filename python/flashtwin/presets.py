@@ -36,7 +36,7 @@ def system_toml(name: str) -> str:
 
 
 def device_toml(name: str) -> str:
-    """A NAND device: geometry, timing and where the numbers come from, as TOML."""
+    """A NAND device, by name or TOML file: geometry, timing and where the numbers come from, as TOML."""
     return _core.device_toml(name)
 
 
@@ -70,7 +70,7 @@ class System:
         return self._resolved.toml
 
 
-def system(name: str | Path, **sets: Value) -> System:
+def system(name: str | Path, /, **sets: Value) -> System:
     """A system, by the name of a preset or the path of a TOML file, with some keys set otherwise.
 
     A key is any dotted ending that names one key of the configuration.

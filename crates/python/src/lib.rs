@@ -41,6 +41,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(workloads::workloads, module)?)?;
     module.add_function(wrap_pyfunction!(workloads::workload_toml, module)?)?;
     module.add_function(wrap_pyfunction!(workloads::recipe_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(workloads::check_recipe, module)?)?;
     module.add_function(wrap_pyfunction!(workloads::synthesize, module)?)?;
     module.add_function(wrap_pyfunction!(workloads::synthesize_parquet, module)?)?;
     Ok(())

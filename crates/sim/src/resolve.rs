@@ -80,7 +80,7 @@ pub fn resolve(system: &str, sets: &[(String, String)]) -> Result<Resolved, Conf
             "device is {device}: expected a name from `flashtwin devices` or a path"
         )));
     };
-    tree.insert("nand".into(), Value::Object(device_table(device_name, &schema)?));
+    tree.insert("nand".into(), Value::Object(device_file_and_table(device_name, &schema)?.1));
     tree.insert("name".into(), Value::from(place.clone()));
     flatten_into(&mut tree, given, "", &keys, &place)?;
     for (key, value) in settings {
@@ -89,21 +89,22 @@ pub fn resolve(system: &str, sets: &[(String, String)]) -> Result<Resolved, Conf
     check(from_tree(tree, &keys)?)
 }
 
-/// A device by the name of a preset or the path of a file: its numbers as TOML has them.
+/// The text of a device's file: a preset by its name, or the path of a TOML file, which is checked.
 ///
 /// # Errors
 /// [`ConfigError`] naming the file and its key that is wrong or missing.
-pub fn device(name: &str) -> Result<Map<String, Value>, ConfigError> {
-    device_table(name, &schema())
+pub fn device_file(name: &str) -> Result<String, ConfigError> {
+    Ok(device_file_and_table(name, &schema())?.0)
 }
 
-fn device_table(name: &str, schema: &Value) -> Result<Map<String, Value>, ConfigError> {
+/// A device's file as text and as a table.
+fn device_file_and_table(name: &str, schema: &Value) -> Result<(String, Map<String, Value>), ConfigError> {
     let (place, text) = preset_or_file("device", name, &device_names(), device_toml)?;
     let table = parse_table(&place, &text)?;
     let keys = Keys::new(&schema["properties"]["nand"], "`flashtwin devices rr-ssd` shows every key");
     let read: Result<NandConfig, _> = from_tree(table.clone(), &keys);
     read.map_err(|error| ConfigError(format!("{place}: {error}")))?;
-    Ok(table)
+    Ok((text, table))
 }
 
 fn setting(keys: &Keys, key: &str, text: &str) -> Result<(String, Value), ConfigError> {
