@@ -90,6 +90,31 @@ def test_advice_of_a_folder_is_that_of_the_trace(cli: Cli, small_trace: Path) ->
     assert json.loads(of_folder.out) == json.loads(cli("advise", "small.fiu", *SHORT, "--json").out)
 
 
+def test_advice_of_a_study_knows_its_runs(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    study = ("study", small_trace, "--systems", "conventional,ca-ssd", "--period", "0.05s", "--out", "both")
+    told = "Whether hashing keeps up with bursts of writes, the runs of `ca-ssd` in the same folder tell."
+    # Once made, once used again.
+    for _ in range(2):
+        assert cli(*study).status == 0
+        assert told in (tmp_path / "both" / "advice.json").read_text()
+        done = cli("advise", "both")
+        assert (done.status, done.err) == (0, "")
+        assert told in done.out
+    done = cli("advise", "both", "--stream")
+    assert done.err == "both: advice is from what was measured; options of reading and measuring do not apply\n"
+
+
+def test_advice_of_a_folder_without_a_characterization_says_what_it_is(
+    cli: Cli, small_trace: Path, tmp_path: Path
+) -> None:
+    assert cli("compare", small_trace, "--systems", "conventional", "--out", "runs").status == 0
+    done = cli("advise", "runs")
+    assert done.status == 2
+    assert "runs: no characterization.json in it; it holds runs of `compare` or `replay`" in done.err
+    (tmp_path / "empty").mkdir()
+    assert "expected a folder that `flashtwin characterize` or `study` wrote" in cli("advise", "empty").err
+
+
 def test_json_holds_what_the_files_hold(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     done = cli("characterize", "small.fiu", *BRIEF, "--out", "out", "--json")
     printed = json.loads(done.out)

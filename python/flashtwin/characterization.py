@@ -76,6 +76,8 @@ class Characterization:
     _tables: Mapping[str, Callable[[], ArrowTable]] = field(repr=False)
     #: Where it was asked for and the trace has several: each volume by itself, by name.
     volumes: Mapping[str, Characterization] = field(default_factory=dict, repr=False)
+    #: Replays beside it, in a study's folder, on systems that hash what is written.
+    hashed: Sequence[str] = ()
 
     @classmethod
     def read(cls, path: str | Path) -> Characterization:
@@ -89,7 +91,7 @@ class Characterization:
         files = sorted((path / folder.WORKLOAD).glob("*.parquet"))
         tables = {file.stem: lambda file=file: folder.read_table(file) for file in files}
         volumes = {name: cls.read(place) for name, place in folder.volumes(path).items()}
-        return cls(summary, tables, volumes)
+        return cls(summary, tables, volumes, folder.runs_that_hash(path))
 
     @property
     def name(self) -> str:
@@ -119,7 +121,7 @@ class Characterization:
     @cached_property
     def advice(self) -> list[advice.Advice]:
         """What would pay on this workload, one entry a topic."""
-        return advice.advise(self.row)
+        return advice.advise(self.row, self.hashed)
 
     def chart(self, name: str) -> Figure:
         """One of the report's charts of the workload, as a Matplotlib figure."""
@@ -139,8 +141,13 @@ class Characterization:
         """`write`, into a folder that is known to be ours."""
         folder.write_workload(path, {name: self.table(name) for name in self._tables})
         folder.write_volumes(path, {name: volume.write_into for name, volume in self.volumes.items()})
-        folder.write_json(path / folder.ADVICE, {"advice": [asdict(entry) for entry in self.advice]})
+        self.write_advice(path)
         folder.write_json(path / folder.CHARACTERIZATION, {"flashtwin": _core.__version__, **self.summary})
+
+    def write_advice(self, path: Path) -> None:
+        """Writes `advice.json` alone, which knows of the runs in the folder."""
+        told = replace(self, hashed=folder.runs_that_hash(path)).advice
+        folder.write_json(path / folder.ADVICE, {"advice": [asdict(entry) for entry in told]})
 
 
 def characterize(

@@ -212,15 +212,25 @@ def read_characterization(path: Path) -> dict[str, Any]:
     try:
         summary = json.loads(file.read_text(encoding="utf-8"))
     except OSError:
-        raise OutputError(
-            f"{path}: no {CHARACTERIZATION} in it; expected a folder that `flashtwin characterize` or `study` wrote"
-        ) from None
+        raise OutputError(f"{path}: no {CHARACTERIZATION} in it; {_what_instead(path)}") from None
     except ValueError as error:
         raise OutputError(f"{file}: not JSON ({error})") from None
     if not isinstance(summary, dict) or not isinstance(summary.get("info"), dict):
         raise OutputError(f"{file}: not a characterization: it has no `info`")
     summary.pop("flashtwin", None)
     return summary
+
+
+def _what_instead(path: Path) -> str:
+    """What a folder without a characterization is, and where one is to be had."""
+    if (path / TRACES).is_dir():
+        return f"it holds many traces, each with its own in `{path / TRACES}/NAME`"
+    if (path / RUNS).is_dir() or (path / STUDY).is_file():
+        return (
+            "it holds runs of `compare` or `replay`, or of a `study` that has not ended; "
+            "characterize the trace, or run the study again"
+        )
+    return "expected a folder that `flashtwin characterize` or `study` wrote"
 
 
 def write_study(path: Path, trace: Mapping[str, Any], runs: Sequence[str]) -> None:
@@ -265,6 +275,19 @@ def finished_runs(path: Path) -> dict[str, str]:
     if not isinstance(keys, dict):
         return {}
     return {str(name): str(key) for name, key in keys.items() if (path / RUNS / name / "summary.json").is_file()}
+
+
+def runs_that_hash(path: Path) -> list[str]:
+    """Names of the complete runs in a folder of systems that hash what is written."""
+    found = []
+    for file in sorted((path / RUNS).glob("*/summary.json")):
+        try:
+            config = json.loads(file.read_text(encoding="utf-8"))["config"]
+            if config["ftl"]["mapping"] == "content":
+                found.append(file.parent.name)
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return found
 
 
 def record_run(path: Path, name: str, key: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flashtwin import _core, folder
-from flashtwin.characterization import Reading, measure, options
+from flashtwin.characterization import Characterization, Reading, measure, options
 from flashtwin.presets import System, Value
 from flashtwin.replays import name_systems
 from flashtwin.trace import Trace
@@ -115,6 +115,7 @@ def _characterize(path: Path, trace: Trace, period_s: float, progress: StageProg
     chosen = options({"period_s": period_s}, threads=0)
     key = folder.characterization_key(trace.digest, chosen.key)
     if folder.characterized_from(path) == key:
+        Characterization.read(path).write_advice(path)
         return
 
     def report(done: int, total: int) -> None:

@@ -27,6 +27,11 @@ class Measuring:
     reading: Reading
     stream: bool
 
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether anything is to be done otherwise than by default."""
+        return self.stream or self.reading != Reading() or self.options != options_from_text([], threads=0)
+
     def stem(self, path: str) -> str:
         """The trace's name without folder and endings, and the volume's."""
         return stem(path, self.reading.volume)

@@ -50,6 +50,25 @@ def pairs(rows: Sequence[tuple[str, str]]) -> str:
     return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in rows)
 
 
+#: Units of time in nanoseconds, each with how much of the one before it takes over at.
+_UNITS = (
+    (1, "ns"),
+    (10**3, "µs"),
+    (10**6, "ms"),
+    (10**9, "s"),
+    (60 * 10**9, "min"),
+    (3600 * 10**9, "h"),
+    (86_400 * 10**9, "d"),
+)
+
+
+def duration(time_ns: int) -> str:
+    """A time as people read it: the largest unit of which there are two at least, and the seconds beside long ones."""
+    size, unit = next(((size, unit) for size, unit in reversed(_UNITS) if time_ns >= 2 * size), _UNITS[0])
+    text = f"{time_ns / size:,.6g} {unit}"
+    return text if size <= 10**9 else f"{text} ({time_ns / 10**9:,.3f} s)"
+
+
 def show_report(page: Path, findings: Sequence[str], *, as_json: bool) -> None:
     """Where the report is and what it found."""
     if as_json:
