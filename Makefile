@@ -30,7 +30,7 @@ help: ## this list
 
 tools:
 	@command -v cargo >/dev/null || { \
-		echo "flashtwin: cargo not found; install Rust 1.88 or later from https://rustup.rs" >&2; exit 1; }
+		echo "flashtwin: cargo not found; install Rust 1.89 or later from https://rustup.rs" >&2; exit 1; }
 	@test -n "$(PYTHON)" || { \
 		echo "flashtwin: no python3 of 3.11 or later found; install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
 

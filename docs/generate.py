@@ -62,6 +62,17 @@ def configuration_page() -> str:
         "Where a system's TOML file leaves a key out, the default below holds.",
     ]
     parts += sections(schema, schema, "")
+    options = ft.options_schema()
+    parts += [
+        "",
+        "# Options of a characterization",
+        "",
+        "Every key of `flashtwin characterize --set key=value`, and of `ft.characterize(trace, key=value)`; shortened",
+        "as above. A list needs no brackets on the command line: `--set frequency_ratios=2,2.5,3,5`. The options of a",
+        "result stand in its `characterization.json`, under `options`. What they mean:",
+        "[characterization](characterization.md).",
+    ]
+    parts += sections(options, options, "")
     return "\n".join(parts) + "\n"
 
 
@@ -99,6 +110,9 @@ def kind(node: dict[str, Any], schema: dict[str, Any]) -> str:
     if options:
         return " or ".join(dict.fromkeys(kind(merged(option, schema), schema) for option in options))
     found = node.get("type", "value")
+    if found == "array":
+        each = kind(node.get("items", {}), schema)
+        return f"list: {each}"
     words = {
         "integer": "whole number",
         "number": "number",
@@ -107,7 +121,17 @@ def kind(node: dict[str, Any], schema: dict[str, Any]) -> str:
         "null": "none",
     }
     kinds = found if isinstance(found, list) else [found]
-    return " or ".join(words.get(one, one) for one in kinds)
+    return " or ".join(words.get(one, one) for one in kinds) + bounds(node)
+
+
+def bounds(node: dict[str, Any]) -> str:
+    """The range of a number where it is more than what its type holds."""
+    least, above, most = (node.get(name) for name in ("minimum", "exclusiveMinimum", "maximum"))
+    if above is not None:
+        return f" above {above:g}" + (f", up to {most:,g}" if most is not None else "")
+    if most is not None:
+        return f" from {least or 0:g} to {most:,.0f}"
+    return f" from {least:g} up" if least else ""
 
 
 def choices(node: dict[str, Any], schema: dict[str, Any]) -> list[str]:

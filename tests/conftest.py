@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +59,20 @@ def cli(tmp_path: Path) -> Cli:
         return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return run
+
+
+def peak_mib(folder: Path, *arguments: str | Path) -> tuple[Outcome, float]:
+    """What a command did, and the most memory it held, in MiB."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        program = subprocess.Popen(
+            [PROGRAM, *map(str, arguments)], cwd=folder, env=clean_environment(), stdout=out, stderr=err
+        )
+        _, status, usage = os.wait4(program.pid, 0)
+        program.returncode = os.waitstatus_to_exitcode(status)
+        for stream in (out, err):
+            stream.seek(0)
+        done = Outcome(program.returncode, out.read().decode(), err.read().decode())
+    return done, usage.ru_maxrss / 1024
 
 
 @pytest.fixture

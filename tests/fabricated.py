@@ -89,7 +89,12 @@ def summary(name: str, seed: int = 7, *, content: bool = True, **facts: Any) -> 
             "write": {"content": {"entries_for_90_percent_of_reaccesses": 11_046} if content else None},
         },
         "temperature": {"sector_writes": 900_000, "sectors_written": 110_000, "writes_per_sector_mean": 8.2},
-        "write_amplification": {"page_writes": 900_000, "writes_per_page_mean": 8.2, "enters_statistics": True},
+        "write_amplification": {
+            "page_writes": 900_000,
+            "writes_per_page_mean": 8.2,
+            "writes_per_sector_mean": 8.2,
+            "enters_statistics": True,
+        },
         "options": {"period_s": 86_400.0, "sample_rate": 1.0, "sample_seed": 0},
     }
 

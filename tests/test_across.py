@@ -179,6 +179,17 @@ def test_scatters_name_their_traces(traces: list[Traced]) -> None:
     assert fit["slope"] == pytest.approx(1.0, abs=0.25)
 
 
+def test_scatters_are_of_read_amplification_relative_to_one_sector_pages() -> None:
+    plain = traced("one")
+    reading = [{**row, "read_amplification": 0.5 * row["normalised"]} for row in plain.tables["read_amplification"]]
+    half = Traced("one", "", plain.row, {**plain.tables, "read_amplification": reading})
+    # A cache that serves half of what one-sector pages ask for makes no page cheaper beside another (SWC 5.2).
+    for figure in ("17", "18"):
+        assert found([half], figure) == found([plain], figure)
+    medians = [[row["value"] for row in found([one], "10") if row["statistic"] == "median"] for one in (half, plain)]
+    assert medians[0] == pytest.approx([value / 2 for value in medians[1]])
+
+
 def test_order_of_traces_does_not_matter(traces: list[Traced]) -> None:
     forward = [row for row in across.distributions(across.entrants(traces)) if row[3] != "trace"]
     backward = [row for row in across.distributions(across.entrants(traces[::-1])) if row[3] != "trace"]

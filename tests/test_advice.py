@@ -17,7 +17,7 @@ GOOD: dict[str, Any] = {
     "info.has_content": True,
     "info.duplicate_write_percent": 57.6,
     "write_amplification.page_writes": 1_000_000,
-    "write_amplification.writes_per_page_mean": 8.0,
+    "write_amplification.writes_per_sector_mean": 8.0,
     "partitions_fr3": 6,
     "partitions_fr2": 9,
     "wa_partitions_1": 2.0,
@@ -110,8 +110,8 @@ def test_partitions_say_why_they_cannot_be_told() -> None:
         ({}, False),
         ({"write_amplification__page_writes": 100_000}, False),
         ({"write_amplification__page_writes": 99_999}, True),
-        ({"write_amplification__writes_per_page_mean": 4.0}, False),
-        ({"write_amplification__writes_per_page_mean": 3.9}, True),
+        ({"write_amplification__writes_per_sector_mean": 4.0}, False),
+        ({"write_amplification__writes_per_sector_mean": 3.9}, True),
     ],
 )
 def test_too_few_writes_are_a_reservation(changes: dict[str, Any], weak: bool) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from .conftest import Cli, fiu_trace
+from .conftest import Cli, fiu_trace, peak_mib
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,50 @@ def test_the_window_for_sorting_can_be_widened(cli: Cli, tmp_path: Path) -> None
     assert '"reordered_requests": 1' in done.out
 
 
+def huge_requests(requests: int) -> str:
+    """Lines of requests of 4 GiB, one behind another."""
+    return "".join(
+        f"{128166372000000000 + n * 10_000},hm,0,{'Write' if n % 2 else 'Read'},{n << 32},{(1 << 32) - 4096},100\n"
+        for n in range(requests)
+    )
+
+
+@pytest.mark.parametrize("requests", [65, 4097])
+def test_a_few_lines_of_gigabytes_do_not_take_gigabytes(requests: int, tmp_path: Path) -> None:
+    (tmp_path / "huge.csv").write_text(huge_requests(requests))
+    done, peak = peak_mib(tmp_path, "trace", "info", "huge.csv", "--json")
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["footprint_pages"] == requests * ((1 << 20) - 1)
+    assert peak < 400
+    for arguments, word in (
+        (("replay", "huge.csv", "--system", "conventional"), "page operations"),
+        (("trace", "sample", "huge.csv", "x.parquet", "--rate", "0.5"), "lower rate"),
+    ):
+        done, peak = peak_mib(tmp_path, *arguments)
+        complains(done.status, done.err, ("huge", word))
+        assert peak < 1500
+    assert [path.name for path in tmp_path.iterdir()] == ["huge.csv"]
+
+
+def test_as_much_memory_as_is_allowed_is_taken(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "long.csv").write_text(huge_requests(1))
+    brief = (
+        "--no-reports",
+        "--set",
+        "other_page_bytes=[]",
+        "--set",
+        "time_max=1",
+        "--set",
+        "partitions=1",
+        "--op",
+        "7",
+    )
+    refused = cli("characterize", "long.csv", *brief, "--set", "memory_gb=0.01")
+    complains(refused.status, refused.err, ("9.5 MiB is allowed", "--set memory_gb=1"))
+    done = cli("characterize", "long.csv", *brief, "--set", "memory_gb=1", "--out", "out")
+    assert done.status == 0, done.err
+
+
 def test_no_such_trace(cli: Cli, tmp_path: Path) -> None:
     done = cli("study", "nowhere.fiu")
     complains(done.status, done.err, ("nowhere.fiu", "no such file"))
@@ -175,7 +220,9 @@ def test_convert_does_not_overwrite(cli: Cli, tmp_path: Path, small_trace: Path)
         (("compare", "x", "--systems", "rr-ssd,rr-ssd"), ("rr-ssd", "twice")),
         (("study", "x", "--period", "fortnight"), ("fortnight", "1d")),
         (("systems", "nothing-like-it"), ("nothing-like-it", "conventional")),
-        (("devices", "nothing-like-it"), ("nothing-like-it",)),
+        (("devices", "nothing-like-it"), ("nothing-like-it", "rr-ssd")),
+        (("devices", "nowhere.toml"), ("nowhere.toml",)),
+        (("systems", "rr-ssd", "--set", "hash_lanes=1_000_000_000_000"), ("engine.hash_lanes", "from 1 to 65536")),
         (("report", "nowhere"), ("nowhere", "no such folder")),
     ],
 )

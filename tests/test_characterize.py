@@ -15,9 +15,9 @@ import polars
 import pytest
 
 import flashtwin as ft
-from flashtwin import across, batch
+from flashtwin import across, batch, folder
 
-from .conftest import PROGRAM, Cli, clean_environment, fiu_trace
+from .conftest import PROGRAM, Cli, Outcome, clean_environment, fiu_trace
 from .test_bad_input import complains
 from .test_determinism import contents
 
@@ -43,6 +43,10 @@ TABLES = {
 SHORT = ("--period", "0.05s")
 #: Without the pages, which take seconds to draw.
 BRIEF = (*SHORT, "--no-reports")
+
+
+def _status(done: Outcome) -> tuple[int, str]:
+    return done.status, done.err
 
 
 @pytest.fixture
@@ -86,6 +90,31 @@ def test_advice_of_a_folder_is_that_of_the_trace(cli: Cli, small_trace: Path) ->
     assert json.loads(of_folder.out) == json.loads(cli("advise", "small.fiu", *SHORT, "--json").out)
 
 
+def test_advice_of_a_study_knows_its_runs(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    study = ("study", small_trace, "--systems", "conventional,ca-ssd", "--period", "0.05s", "--out", "both")
+    told = "Whether hashing keeps up with bursts of writes, the runs of `ca-ssd` in the same folder tell."
+    # Once made, once used again.
+    for _ in range(2):
+        assert cli(*study).status == 0
+        assert told in (tmp_path / "both" / "advice.json").read_text()
+        done = cli("advise", "both")
+        assert (done.status, done.err) == (0, "")
+        assert told in done.out
+    done = cli("advise", "both", "--stream")
+    assert done.err == "both: advice is from what was measured; options of reading and measuring do not apply\n"
+
+
+def test_advice_of_a_folder_without_a_characterization_says_what_it_is(
+    cli: Cli, small_trace: Path, tmp_path: Path
+) -> None:
+    assert cli("compare", small_trace, "--systems", "conventional", "--out", "runs").status == 0
+    done = cli("advise", "runs")
+    assert done.status == 2
+    assert "runs: no characterization.json in it; it holds runs of `compare` or `replay`" in done.err
+    (tmp_path / "empty").mkdir()
+    assert "expected a folder that `flashtwin characterize` or `study` wrote" in cli("advise", "empty").err
+
+
 def test_json_holds_what_the_files_hold(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     done = cli("characterize", "small.fiu", *BRIEF, "--out", "out", "--json")
     printed = json.loads(done.out)
@@ -115,6 +144,77 @@ def test_streamed_is_the_same_as_in_memory(cli: Cli, small_trace: Path, tmp_path
     assert [name for name in memory if stream[name] != memory[name]] == []
 
 
+def test_options_can_be_set_and_stand_in_the_result(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    sets = {
+        "frequency_ratios": "2,2.5,3,5",
+        "wa.partitions": "[1, 3]",
+        "wa.over_provisioning_percent": "7",
+        "other_page_bytes": "16384",
+        "other_partitions": "5",
+        "other_over_provisioning_percent": "28, 50",
+        "distance_max": "256",
+        "time_max": "100",
+    }
+    flags = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
+    done = cli("characterize", "small.fiu", *BRIEF, *flags, "--out", "out")
+    assert done.status == 0, done.err
+    found = ft.Characterization.read(tmp_path / "out")
+    wa, locality = found.summary["options"]["wa"], found.summary["options"]["locality"]
+    assert (wa["frequency_ratios"], wa["partitions"], wa["other_page_bytes"]) == ([2.0, 2.5, 3.0, 5.0], [1, 3], [16384])
+    assert locality == {"distance_max": 256, "time_max": 100, "direction": "forward"}
+    rows = polars.DataFrame(found.table("write_amplification"))
+    cells = set(rows.select("page_bytes", "over_provisioning_percent", "partitions_asked", "purpose").iter_rows())
+    assert {(4096, 7, 1, "grid"), (4096, 7, 3, "grid"), (16384, 28, 5, "grid"), (16384, 50, 5, "grid")} <= cells
+    assert {purpose for _, _, _, purpose in cells} == {"grid", "f_r<=2", "f_r<=2.5", "f_r<=3", "f_r<=5"}
+    assert set(rows["page_bytes"]) == {4096, 16384}
+    window = polars.DataFrame(found.table("logical_locality"))
+    assert (window["distance_pages"].max(), window["time_requests"].max()) == (256, 100)
+    same = ft.characterize(
+        small_trace,
+        period_s=0.05,
+        distance_max=256,
+        time_max=100,
+        partitions=[1, 3],
+        over_provisioning_percent=[7],
+        other_page_bytes=[16384],
+        **{"wa.frequency_ratios": [2, 2.5, 3, 5], "other_partitions": 5, "other_over_provisioning_percent": [28, 50]},
+    )
+    assert same.summary == found.summary
+
+
+def test_a_result_of_other_options_is_not_used_again(cli: Cli, small_trace: Path) -> None:
+    command = ("characterize", "small.fiu", *BRIEF, "--out", "out")
+    cli(*command)
+    assert "reusing" not in cli(*command, "--set", "distance_max=512").err
+    assert "reusing" in cli(*command, "--set", "locality.distance_max=512").err
+
+
+def test_flags_are_short_forms_of_keys(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    short = cli("advise", "small.fiu", *SHORT, "--op", "7,28", "--partitions", "1,2", "--json")
+    long = cli("advise", "small.fiu", *SHORT, "--set", "wa.over_provisioning_percent=7,28", "--set", "partitions=[1,2]")
+    assert (short.status, long.status) == (0, 0), long.err
+    assert (
+        short.out
+        == cli(
+            "advise",
+            "small.fiu",
+            *SHORT,
+            "--json",
+            "--set",
+            "over_provisioning_percent=[7,28]",
+            "--set",
+            "partitions=1,2",
+        ).out
+    )
+
+
+def test_a_report_can_be_drawn_of_next_to_nothing(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    none = [f"--set={key}=[]" for key in ("planes", "frequency_ratios", "wa.partitions", "other_page_bytes")]
+    done = cli("characterize", "small.fiu", *SHORT, *none, "--set", "distance_max=0", "--set", "time_max=1")
+    assert done.status == 0, done.err
+    assert (tmp_path / "small-workload" / "report.html").is_file()
+
+
 def test_many_traces(cli: Cli, many: Path, tmp_path: Path) -> None:
     done = cli("characterize", many, *SHORT, "--out", "all", "--workers", "2")
     assert done.status == 1
@@ -137,6 +237,86 @@ def test_many_traces(cli: Cli, many: Path, tmp_path: Path) -> None:
     assert "No trace enters this statistic" in page
     for name in ("b", "mail-a.fiu", "web-a.fiu"):
         assert (out / "traces" / name / "report.html").is_file()
+
+
+def volumes_trace(requests: int, *, only: str | None = None) -> str:
+    """MSR lines over three disks in turn, or those of one of them."""
+    lines = []
+    for number in range(requests):
+        host, disk = (("hm", 0), ("hm", 1), ("src", 0))[number * 7 % 3]
+        kind = "Write" if number % 2 else "Read"
+        line = f"{128166372000000000 + number * 10_000},{host},{disk},{kind},{number * 7919 % 400 * 4096},4096,100"
+        if only in (None, f"{host}.{disk}"):
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_each_volume_by_itself(stream: bool, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "many.csv").write_text(volumes_trace(3000))
+    options = ("--by-volume", *BRIEF, *(["--stream"] if stream else []))
+    done = cli("characterize", "many.csv", *options, "--out", "out")
+    assert done.status == 0, done.err
+    assert [line.split()[0] for line in done.out.splitlines()[-3:]] == ["hm.0", "hm.1", "src.0"]
+    found = ft.Characterization.read(tmp_path / "out")
+    assert found.summary["info"]["volumes"] == 3
+    assert (
+        polars.DataFrame(found.table("volumes"))["volume"].to_list() == list(found.volumes) == ["hm.0", "hm.1", "src.0"]
+    )
+    for name, volume in found.volumes.items():
+        # A volume is what a file of its own would be, but for the names and what was counted on reading.
+        (tmp_path / "alone.csv").write_text(volumes_trace(3000, only=name))
+        alone = ft.characterize(tmp_path / "alone.csv", period_s=0.05)
+        mine, its = dict(volume.summary), dict(alone.summary)
+        assert mine.pop("info")["digest"] == its.pop("info")["digest"]
+        assert mine == its
+        for table in alone.table_names:
+            assert polars.DataFrame(volume.table(table)).equals(polars.DataFrame(alone.table(table))), table
+    again = cli("characterize", "many.csv", *options, "--out", "out")
+    assert again.err.startswith("reusing out")
+    assert again.out == done.out
+    whole = cli("characterize", "many.csv", *BRIEF, "--out", "out")
+    assert "reusing" not in whole.err
+    assert not (tmp_path / "out" / "volumes").exists()
+
+
+def test_volumes_are_the_workloads_of_a_folder(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "in" / "msr").mkdir(parents=True)
+    (tmp_path / "in" / "msr" / "many.csv").write_text(volumes_trace(3000))
+    (tmp_path / "in" / "one.fiu").write_text(fiu_trace(1000))
+    done = cli("characterize", "in", "--by-volume", *SHORT, "--out", "out", "--workers", "2")
+    assert done.status == 0, done.err
+    rows = polars.read_parquet(tmp_path / "out" / "traces.parquet")
+    assert rows["trace"].to_list() == ["many:hm.0", "many:hm.1", "many:src.0", "one"]
+    assert rows["category"].to_list() == ["msr", "msr", "msr", ""]
+    assert rows["info.requests"].to_list() == [1000, 1000, 1000, 1000]
+    assert json.loads((tmp_path / "out" / "traces.json").read_text())["counts"]["traces"] == 4
+    for place in ("many", "many/volumes/hm.0", "one"):
+        assert (tmp_path / "out" / "traces" / place / "report.html").is_file(), place
+    together = cli("characterize", "in", *BRIEF, "--out", "out")
+    assert together.status == 0, together.err
+    assert polars.read_parquet(tmp_path / "out" / "traces.parquet")["trace"].to_list() == ["many", "one"]
+
+
+def test_one_volume_of_a_trace(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "many.csv").write_text(volumes_trace(3000))
+    one = json.loads(cli("trace", "info", "many.csv", "--volume", "hm.1", "--json").out)
+    assert (one["name"], one["requests"], one["volumes"]) == ("many:hm.1", 1000, 1)
+    trace = ft.open(tmp_path / "many.csv")
+    assert trace.volumes == ["hm.0", "hm.1", "src.0"]
+    assert trace.volume("hm.1").digest == one["digest"] == ft.open(tmp_path / "many.csv", volume="hm.1").digest
+    assert cli("replay", "many.csv", "--volume", "hm.1", "--system", "conventional", "--json").status == 0
+    complains(
+        *_status(cli("replay", "many.csv", "--volume", "hm.7", "--system", "conventional")), ("hm.7", "hm.0, hm.1")
+    )
+    assert cli("characterize", "many.csv", "--volume", "hm.1", *BRIEF).status == 0
+    assert (tmp_path / "many-hm.1-workload" / "characterization.json").is_file()
+
+
+def test_names_of_volumes_become_file_names() -> None:
+    names = ["/dev/sda", "-dev-sda", "8,0", "..", "names.json", "A", "a"]
+    found = folder._file_names(names)
+    assert found == ["-dev-sda", "-dev-sda+", "8,0", "volume", "names.json+", "A", "a+"]
 
 
 def test_any_number_of_workers_writes_the_same_bytes(cli: Cli, many: Path, tmp_path: Path) -> None:
@@ -248,6 +428,12 @@ def test_names_of_traces(tmp_path: Path) -> None:
         (("characterize", "x", "--partitions", "0"), ("whole numbers",)),
         (("characterize", "x", "--page-bytes", "5000"), ("5000", "power of two")),
         (("characterize", "x", "--op", "7.5"), ("7.5",)),
+        (("characterize", "x", "--op", "2000"), ("over_provisioning_percent", "from 1 to 1000")),
+        (("characterize", "x", "--set", "frequency_ratio=2"), ("frequency_ratio", "wa.frequency_ratios")),
+        (("characterize", "x", "--set", "frequency_ratios=0.5"), ("frequency_ratios", "from 1 to 1000000")),
+        (("characterize", "x", "--set", "time_max=0"), ("locality.time_max", "from 1 to 65536")),
+        (("advise", "x", "--set", "distance_max=far"), ("locality.distance_max", "far", "from 0 to 16384")),
+        (("characterize", "x", "--set", "distance_max=16384", "--set", "time_max=65536"), ("1073807360 cells",)),
         (("characterize",), ("TRACE",)),
         (("advise", "nowhere.fiu"), ("nowhere.fiu", "no such file")),
     ],

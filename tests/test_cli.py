@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import flashtwin as ft
+from flashtwin.cli._talk import duration
 
 from .conftest import PROGRAM, Cli, clean_environment, fiu_trace
 
@@ -102,6 +103,41 @@ def test_a_system_printed_is_a_system_read(cli: Cli, small_trace: Path, tmp_path
     )["rr-ssd"]
     assert mine["config"] == preset["config"]
     assert mine["response"] == preset["response"]
+
+
+def test_a_device_printed_is_a_device_read(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    printed = cli("devices", "ds-ftl").out
+    (tmp_path / "mine.toml").write_text(printed)
+    again = cli("devices", "mine.toml")
+    assert (again.status, again.out) == (0, printed)
+    nand = json.loads(cli("replay", small_trace, "--system", "static", "--set", "device=mine.toml", "--json").out)
+    preset = json.loads(cli("replay", small_trace, "--system", "static", "--set", "device=ds-ftl", "--json").out)
+    assert nand["static"]["config"]["nand"] == preset["static"]["config"]["nand"]
+
+
+def test_a_wrong_file_of_a_device_is_named(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "wrong.toml").write_text(cli("devices", "ds-ftl").out.replace("channels", "chanels"))
+    done = cli("devices", "wrong.toml")
+    assert done.status == 2
+    assert done.err.startswith("error: wrong.toml: ")
+    assert "chan" in done.err
+    assert len(done.err) < 400, "the key, not the whole file"
+
+
+@pytest.mark.parametrize(
+    ("time_ns", "text"),
+    [
+        (0, "0 ns"),
+        (1_999, "1,999 ns"),
+        (2_500, "2.5 µs"),
+        (199_900_000, "199.9 ms"),
+        (119_000_000_000, "119 s"),
+        (150_000_000_000, "2.5 min (150.000 s)"),
+        (1_209_600_000_000_001, "14 d (1,209,600.000 s)"),
+    ],
+)
+def test_times_are_in_units_that_people_read(time_ns: int, text: str) -> None:
+    assert duration(time_ns) == text
 
 
 def test_a_trace_from_standard_input(cli: Cli, small_trace: Path) -> None:

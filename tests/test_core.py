@@ -88,6 +88,26 @@ def test_settings_reach_the_result(small_trace: Path) -> None:
         ft.replay(ft.open(small_trace), "rr-ssd", **{"replication.alpah": 0.25})
 
 
+def test_a_system_bears_the_name_that_its_caller_gives(small_trace: Path) -> None:
+    trace = ft.open(small_trace)
+    for call in (
+        lambda: ft.replay(trace, "rr-ssd", name="mine"),
+        lambda: ft.compare(trace, ["rr-ssd"], name="mine"),
+        lambda: ft.system("rr-ssd", name="mine"),
+    ):
+        with pytest.raises(ft.ConfigError, match=r"'name' is no key that can be set: .*ft\.compare\(trace, \{'mine'"):
+            call()
+    assert list(ft.compare(trace, {"mine": "rr-ssd"})) == ["mine"]
+
+
+def test_one_system_needs_no_list(small_trace: Path) -> None:
+    trace = ft.open(small_trace)
+    for system in ("rr-ssd", ft.system("rr-ssd")):
+        assert list(ft.compare(trace, system)) == ["rr-ssd"]
+    with pytest.raises(ft.ConfigError, match="did you mean 'rr-ssd'"):
+        ft.compare(trace, "rr-sdd")
+
+
 def leaves(tree: dict[str, object]) -> list[tuple[str, object]]:
     found: list[tuple[str, object]] = []
     for key, value in tree.items():

@@ -12,15 +12,16 @@ import pytest
 
 from .conftest import ROOT
 
-#: What each crate may depend on. `nand` <- `ftl` <- `sim`; `trace` <- `analysis`, `sim`; the
-#: bindings may import all, nothing imports them.
+#: What each crate may depend on. `nand` <- `ftl` <- `sim`; `trace` <- `analysis`, `sim`; `settings` <- `analysis`,
+#: `sim`; the bindings may import all, nothing imports them.
 CRATES = {
+    "settings": set[str](),
     "nand": set[str](),
     "trace": set[str](),
     "ftl": {"nand"},
-    "analysis": {"trace"},
-    "sim": {"analysis", "ftl", "nand", "trace"},
-    "python": {"nand", "ftl", "sim", "trace", "analysis"},
+    "analysis": {"settings", "trace"},
+    "sim": {"analysis", "ftl", "nand", "settings", "trace"},
+    "python": {"nand", "ftl", "settings", "sim", "trace", "analysis"},
 }
 
 #: The modules of the Python API, the only ones that reach the core.

@@ -47,6 +47,23 @@ def test_waiting_for_standard_input(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_while_the_program_is_loaded(tmp_path: Path) -> None:
+    # A library that takes its time to load.
+    (tmp_path / "click.py").write_text("import pathlib, time; pathlib.Path('loading').touch(); time.sleep(30)")
+    with subprocess.Popen(
+        [PROGRAM, "systems"],
+        cwd=tmp_path,
+        env={**clean_environment(), "PYTHONPATH": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as program:
+        deadline = time.monotonic() + 20
+        while not (tmp_path / "loading").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert stop(program) == (130, "interrupted; no incomplete file was left\n")
+
+
 def test_finished_runs_are_kept_and_used_again(tmp_path: Path) -> None:
     (tmp_path / "long.fiu").write_text(fiu_trace(300_000, footprint=100_000))
     systems = "conventional,ca-ssd,rr-ssd,oracle"
@@ -69,6 +86,36 @@ def test_finished_runs_are_kept_and_used_again(tmp_path: Path) -> None:
     assert again.returncode == 0
     assert talk.decode().startswith("reusing conventional")
     assert (tmp_path / "out" / "report.html").is_file()
+
+
+def finish(folder: Path, *arguments: str) -> None:
+    """Runs a command to its end."""
+    with start(folder, *arguments) as program:
+        _, err = program.communicate(timeout=60)
+    assert program.returncode == 0, err
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    (tmp_path / "long.fiu").write_text(fiu_trace(400_000, footprint=100_000))
+    old = fiu_trace(100)
+    (tmp_path / "short.fiu").write_text(old)
+    finish(tmp_path, "trace", "convert", "short.fiu", "out.parquet")
+    before = ft.open(tmp_path / "out.parquet").digest
+    convert = ("trace", "convert", "long.fiu", "out.parquet", "--force")
+    for _ in range(20):
+        program = start(tmp_path, *convert)
+        while program.poll() is None and not list(tmp_path.glob(".out.parquet.*.part")):
+            time.sleep(0.001)
+        program.kill()
+        program.communicate(timeout=20)
+        if list(tmp_path.glob(".out.parquet.*.part")):
+            break
+    else:
+        pytest.skip("this machine writes faster than processes can be killed")
+    assert ft.open(tmp_path / "out.parquet").digest == before, "the old trace is whole as long as the new one is not"
+    finish(tmp_path, *convert)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["long.fiu", "out.parquet", "short.fiu"]
+    assert ft.open(tmp_path / "out.parquet").digest == ft.open(tmp_path / "long.fiu").digest
 
 
 def test_in_python_it_is_a_keyboard_interrupt(small_trace: Path) -> None:

@@ -369,6 +369,29 @@ def test_swc_takes_every_trace_of_a_folder(tmp_path: Path) -> None:
     assert None not in measured.values()
     assert "2 have 10,000 requests" in items["fig-1a"]["notes"][0]
     assert items["fig-15"]["chart"] is not None
+    # Requests of 4 KB have a cost on pages of one sector, too.
+    costs = {claim["quantity"]: claim["measured"] for claim in items["fig-12"]["claims"]}
+    assert costs["cheapest with 4 KB pages (typical)"] == 100.0
+    assert costs["partial reads of 16 KB pages halve the cost of 1-sector pages"] is not None
+
+
+def test_swc_takes_each_volume_by_itself(tmp_path: Path) -> None:
+    def write(name: str, requests: int) -> None:
+        line = "{},hm,{},Write,{},4096,1\n"
+        disks = (0, 1, 1, 0, 2)
+        (tmp_path / name).write_text(
+            "".join(line.format(128166372000000000 + n * 10_000, disks[n % 5], n % 50 * 4096) for n in range(requests))
+        )
+
+    write("long.csv", 26_000)
+    write("short.csv", 400)
+    (tmp_path / "notes.csv").write_text("no trace\n")
+    found = papers()["swc"].population
+    assert found is not None
+    # A volume that is too short for any statistic is no workload, unless its file has none that is longer.
+    assert [(one.name, one.volume) for one in found(tmp_path)] == [
+        ("long:hm.0", "hm.0"), ("long:hm.1", "hm.1"), ("notes", None), ("short:hm.0", "hm.0"),
+    ]  # fmt: skip
 
 
 def test_swc_without_a_folder_takes_the_recipes_of_the_others() -> None:

@@ -137,6 +137,16 @@ def test_a_wrong_recipe_is_told_by_place_and_cause(cli: Cli, tmp_path: Path, tex
     assert not (tmp_path / "x.parquet").exists()
 
 
+@pytest.mark.parametrize("options", [(), ("--json",), ("--check",)])
+def test_a_file_that_is_no_recipe_is_not_shown(options: tuple[str, ...], cli: Cli, tmp_path: Path) -> None:
+    for text, message in (("garbage", "key with no value"), ("title = 'x'", "unknown field `title`")):
+        (tmp_path / "garbage.toml").write_text(text)
+        told = cli("workloads", "garbage.toml", *options)
+        assert (told.status, told.out) == (2, "")
+        assert told.err.startswith("error: garbage.toml:1:")
+        assert message in told.err
+
+
 def test_what_is_not_there_is_told(cli: Cli) -> None:
     assert "no workload is called 'rr-ssd/web'" in cli("workloads", "rr-ssd/web").err
     assert "none.toml: No such file or directory" in cli("workloads", "none.toml").err

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from flashtwin._core import ConfigError, FlashtwinError, InternalError, SimError, TraceError, __version__
 from flashtwin.advice import Advice
 from flashtwin.batch import Batch, characterize_many
-from flashtwin.characterization import Characterization, characterize
+from flashtwin.characterization import Characterization, characterize, options_schema
 from flashtwin.presets import System, config_schema, device_toml, devices, system, system_toml, systems
 from flashtwin.replays import Comparison, Result, compare, replay
 from flashtwin.reproduction import reproduce
@@ -56,6 +56,7 @@ __all__ = [
     "devices",
     "fit",
     "open",
+    "options_schema",
     "recipe_schema",
     "replay",
     "reproduce",

@@ -17,11 +17,15 @@ __all__ = [
     "TraceError",
     "__version__",
     "characterize_stream",
+    "check_recipe",
     "config_schema",
     "device_toml",
     "devices",
+    "options_schema",
     "recipe_schema",
+    "requests_by_volume",
     "resolve",
+    "resolve_options",
     "run",
     "synthesize",
     "synthesize_parquet",
@@ -69,7 +73,11 @@ class Trace:
         sort_window_ns: int = 1_000_000_000,
         progress: Callable[[int, int], None] | None = None,
         blkparse_action: Literal["Q", "D", "C"] = "D",
+        volume: str | None = None,
     ) -> Trace: ...
+    @property
+    def volumes(self) -> list[str]: ...
+    def volume(self, name: str) -> Trace: ...
     @property
     def name(self) -> str: ...
     @property
@@ -118,6 +126,11 @@ class RunResult:
     def table(self, name: str) -> Table: ...
     def write(self, path: str | PathLike[str]) -> None: ...
 
+def requests_by_volume(
+    path: str | PathLike[str], progress: Callable[[int, int], None] | None = None
+) -> list[tuple[str, int]]:
+    """Requests to each volume of a trace, by name; the file is read once, and not held."""
+
 def characterize_stream(
     path: str | PathLike[str],
     format: str | None = None,
@@ -126,7 +139,14 @@ def characterize_stream(
     options_json: str = "{}",
     progress: Callable[[int, int], None] | None = None,
     blkparse_action: Literal["Q", "D", "C"] = "D",
+    volume: str | None = None,
 ) -> Characterization: ...
+def resolve_options(sets: Sequence[tuple[str, str]]) -> str:
+    """The options of a characterization with some keys set otherwise: every key, checked, as JSON text."""
+
+def options_schema() -> str:
+    """JSON schema of the options of a characterization, as text."""
+
 def systems() -> list[str]: ...
 def system_toml(name: str) -> str: ...
 def devices() -> list[str]: ...
@@ -145,6 +165,9 @@ def workloads() -> list[str]:
 
 def workload_toml(name: str) -> str:
     """The recipe of a workload as TOML."""
+
+def check_recipe(toml: str, place: str) -> None:
+    """Refuses a text that is no recipe; `place` is what it is called in messages."""
 
 def recipe_schema() -> str:
     """JSON schema of recipes, as text."""

@@ -298,14 +298,17 @@ def _gains(who: Entrants) -> list[Row]:
 
 
 def _estimates(who: Entrants) -> list[Row]:
-    """Fig. 17: read amplification against its estimate from request sizes, with 16 KB pages."""
+    """Fig. 17: read amplification against its estimate from request sizes, with 16 KB pages.
+
+    As in Fig. 18 it is that of these pages / that of one-sector pages (SWC 5.2).
+    """
     rows: list[Row] = []
     for trace in who.reading:
         for row in trace.tables.get("read_amplification", ()):
-            known = row["read_amplification"] is not None and row["estimated"] is not None
+            known = row["normalised"] is not None and row["estimated"] is not None
             if row["page_bytes"] == LARGE_PAGE and known:
                 series = f"cache of {row['cache_pages']}"
-                point = float(row["estimated"]), "trace", float(row["read_amplification"])
+                point = float(row["estimated"]), "trace", float(row["normalised"])
                 rows.append(("17", series, *point, trace.name))
     return sorted(rows, key=lambda row: int(row[1].rpartition(" ")[2]))
 
@@ -320,7 +323,7 @@ def _discounts(who: Entrants) -> list[Row]:
             for row in trace.tables.get("read_amplification", ()):
                 if (row["page_bytes"], row["cache_pages"]) != (page, cache):
                     continue
-                numbers = row["locality_discount"], row["estimated"], row["read_amplification"]
+                numbers = row["locality_discount"], row["estimated"], row["normalised"]
                 if None not in numbers:
                     discount, estimated, measured = map(float, numbers)
                     points.append((discount, estimated - measured))

@@ -9,7 +9,8 @@ ACM TOS 17(1), 2021; CA-SSD is A. Gupta et al., FAST '11; RR-SSD is the paper on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +20,8 @@ WA_CONVERGED = 1.05
 WA_CHANGE_PERCENT = 5.0
 #: SWC 4.2, Fig. 9: with a higher partitioning overhead the spare blocks do not hold the active ones.
 OVERHEAD_MAX = 1.0
-#: SWC 3.2: fewer page writes, or fewer writes a page, do not reach a steady state.
-PAGE_WRITES_MIN, WRITES_PER_PAGE_MIN = 100_000, 4.0
+#: SWC 3.2: fewer page writes, or fewer writes of each sector, do not reach a steady state.
+PAGE_WRITES_MIN, WRITES_PER_SECTOR_MIN = 100_000, 4.0
 #: SWC 4.3: with fewer reads nothing is said of reading.
 READS_MIN = 5_000
 #: Ours: a page size within this of the cheapest one is as good.
@@ -51,6 +52,7 @@ SPACE = "space.contents_of_pages_held_percent"
 
 #: What no characterization can tell.
 HASHING = "Whether hashing keeps up with bursts of writes, only a replay on `ca-ssd` tells."
+HASHING_TOLD = "Whether hashing keeps up with bursts of writes, the runs of {} in the same folder tell."
 
 Row = Mapping[str, Any]
 
@@ -68,9 +70,13 @@ class Advice:
         return self.sentence
 
 
-def advise(row: Row) -> list[Advice]:
-    """All advice on one workload, one entry a topic, always in the same order."""
-    return [topic(row) for topic in (partitions, page_size, partial_reads, deduplication, replication, waiting)]
+def advise(row: Row, hashed: Sequence[str] = ()) -> list[Advice]:
+    """All advice on one workload, one entry a topic, always in the same order.
+
+    `hashed` names replays of it on systems that hash what is written, which answer what no trace can.
+    """
+    told = functools.partial(deduplication, hashed=hashed)
+    return [topic(row) for topic in (partitions, page_size, partial_reads, told, replication, waiting)]
 
 
 def partitions(row: Row) -> Advice:
@@ -178,7 +184,7 @@ def partial_reads(row: Row) -> Advice:
     return Advice(topic, "no", sentence, numbers)
 
 
-def deduplication(row: Row) -> Advice:
+def deduplication(row: Row, hashed: Sequence[str] = ()) -> Advice:
     """What deduplication saves and the fingerprint store it takes (CA-SSD 3, 4.1)."""
     topic = "deduplication"
     share = _number(row, "info.duplicate_write_percent")
@@ -199,13 +205,14 @@ def deduplication(row: Row) -> Advice:
         numbers["fingerprint_bytes"] = entries * FINGERPRINT_BYTES
         size = _bytes(entries * FINGERPRINT_BYTES)
         store = f"; an LRU store of {entries:,.0f} fingerprints ({size}) finds 90 % of the repeats"
+    hashing = HASHING_TOLD.format(", ".join(f"`{name}`" for name in hashed)) if hashed else HASHING
     if share < DUPLICATES_PAY_PERCENT:
         return Advice(
             topic, "no", f"Deduplication saves next to nothing: {saved}, less than hashing may cost.", numbers
         )
     if share < DUPLICATES_MANY_PERCENT:
-        return Advice(topic, "some", f"Deduplication saves a little: {saved}{store}. {HASHING}", numbers)
-    return Advice(topic, "yes", f"Deduplication saves much: {saved}{store}. {HASHING}", numbers)
+        return Advice(topic, "some", f"Deduplication saves a little: {saved}{store}. {hashing}", numbers)
+    return Advice(topic, "yes", f"Deduplication saves much: {saved}{store}. {hashing}", numbers)
 
 
 def replication(row: Row) -> Advice:
@@ -280,13 +287,12 @@ def _no_writes(row: Row, otherwise: str) -> str:
 def _caution(row: Row) -> str:
     """A reservation when the trace does not write enough for a steady state."""
     writes = _number(row, "write_amplification.page_writes")
-    each = _number(row, "write_amplification.writes_per_page_mean")
+    each = _number(row, "write_amplification.writes_per_sector_mean")
     if writes is not None and writes < PAGE_WRITES_MIN:
         return f" (a weak statement: {writes:,.0f} page writes, where {PAGE_WRITES_MIN:,} are asked for)"
-    if each is not None and each < WRITES_PER_PAGE_MIN:
-        return (
-            f" (a weak statement: {each:.1f} writes a page on average, where {WRITES_PER_PAGE_MIN:.0f} are asked for)"
-        )
+    if each is not None and each < WRITES_PER_SECTOR_MIN:
+        asked = f"where {WRITES_PER_SECTOR_MIN:.0f} are asked for"
+        return f" (a weak statement: {each:.1f} writes of each sector on average, {asked})"
     return ""
 
 

@@ -18,14 +18,14 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from flashtwin import folder, jobs, rows, worker
-from flashtwin.characterization import PERIOD_S, Characterization, Direction, Options, Reading
+from flashtwin.characterization import Characterization, Options, Reading, Setting
+from flashtwin.characterization import options as resolved
 from flashtwin.folder import OutputError
 from flashtwin.trace import OnBadLine
 
 if TYPE_CHECKING:
     from flashtwin.across import Traced
 
-TRACES = "traces"
 COLLECTION = "traces.json"
 FAILURES = "failures.json"
 #: What lies beside traces and is none.
@@ -63,19 +63,14 @@ def characterize_many(
     *,
     workers: int = 0,
     reports: bool = True,
-    period_s: float = PERIOD_S,
     sample: float | None = None,
-    sample_seed: int | None = None,
     stream: bool = False,
-    direction: Direction | None = None,
-    page_bytes: int | None = None,
-    partitions: Sequence[int] | None = None,
-    over_provisioning_percent: Sequence[int] | None = None,
-    block_pages: Sequence[int] | None = None,
+    by_volume: bool = False,
     format: str | None = None,  # noqa: A002 - as in `open`
     on_bad_line: OnBadLine = "fail",
     progress: BatchProgress | None = None,
     notify: Notify | None = None,
+    **sets: Setting,
 ) -> Batch:
     """Characterizes many traces and compares them, figure by figure as SWC does.
 
@@ -87,30 +82,16 @@ def characterize_many(
         out: the folder for results; new, empty, or holding results of an earlier call.
         workers: processes; 0 is one for each core, 1 does all in this process.
         reports: whether each trace gets a page of its own as well; drawing it takes seconds.
-        period_s: as in `characterize`, like all that follow but the last two.
         sample: share of pages and contents looked at.
-        sample_seed: another seed chooses others.
         stream: bounded memory, several passes.
-        direction: of logical locality.
-        page_bytes: the page size of the whole grid of write amplifications.
-        partitions: its numbers of partitions.
-        over_provisioning_percent: its over-provisionings.
-        block_pages: its block sizes.
+        by_volume: each volume of a file is a workload of its own in the statistics, as in SWC.
         format: the format of all files, where their looks leave doubt.
         on_bad_line: `"fail"` or `"skip"`.
         progress: called with traces done and traces in all.
         notify: called with a sentence when results are reused.
+        **sets: options to set otherwise, as in `characterize`.
     """
-    options = Options(
-        period_s=period_s,
-        sample_rate=sample,
-        sample_seed=sample_seed,
-        direction=direction,
-        page_bytes=page_bytes,
-        partitions=partitions,
-        over_provisioning_percent=over_provisioning_percent,
-        block_pages=block_pages,
-    )
+    options = resolved({"sample_rate": sample, **sets})
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     reading = Reading(format, on_bad_line)
     return run(
@@ -119,6 +100,7 @@ def characterize_many(
         options,
         reading,
         stream=stream,
+        by_volume=by_volume,
         reports=reports,
         workers=workers,
         progress=progress,
@@ -133,6 +115,7 @@ def run(
     reading: Reading,
     *,
     stream: bool = False,
+    by_volume: bool = False,
     reports: bool = True,
     workers: int = 0,
     progress: BatchProgress | None = None,
@@ -142,7 +125,7 @@ def run(
     with folder.prepared(out, holding=COLLECTION) as ready:
         found = find(paths)
         planned = [
-            _job(name, path, ready, options, reading, stream=stream, report=reports)
+            _job(name, path, ready, options, reading, stream=stream, by_volume=by_volume, report=reports)
             for name, (path, _) in found.items()
         ]
         missing = [job for job in planned if not job.is_done]
@@ -205,14 +188,15 @@ def _stem(file: Path) -> str:
 
 
 def _job(
-    name: str, path: Path, out: Path, options: Options, reading: Reading, *, stream: bool, report: bool
-) -> jobs.Job:
+    name: str, path: Path, out: Path, options: Options, reading: Reading, *,
+    stream: bool, by_volume: bool, report: bool,
+) -> jobs.Job:  # fmt: skip
     """What to do with a trace; its key holds the file's size and time, so that it need not be read to be known."""
     status = path.stat()
     key = folder.characterization_key(
-        name, status.st_size, status.st_mtime_ns, options.key(), asdict(reading), stream,
+        name, status.st_size, status.st_mtime_ns, options.key, asdict(reading), stream, by_volume,
     )  # fmt: skip
-    return jobs.Job(name, str(path), str(out / TRACES / name), options, reading, stream, report, key)
+    return jobs.Job(name, str(path), str(out / folder.TRACES / name), options, reading, stream, by_volume, report, key)
 
 
 def _workers(wanted: int, work: int) -> int:
@@ -340,7 +324,7 @@ def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], fa
 
     from flashtwin import across, report
 
-    traces = [_traced(job, categories[job.name]) for job in good]
+    traces = [trace for job in good for trace in _traced(job, categories[job.name])]
     who = across.entrants(traces)
     flat = [{"trace": trace.name, "category": trace.category, **trace.row} for trace in traces]
     folder.write_table(path / "traces.parquet", _as_table(flat))
@@ -366,16 +350,21 @@ def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], fa
     return Batch(path, page, [trace.name for trace in traces], failed, who.counts, flat)
 
 
-def _traced(job: jobs.Job, category: str) -> Traced:
-    """A finished trace as the statistics see it, from its folder alone."""
+def _traced(job: jobs.Job, category: str) -> list[Traced]:
+    """A finished trace as the statistics see it, from its folder alone: its volumes where they were taken apart."""
+    found = Characterization.read(job.out)
+    parts = {f"{job.name}:{name}": volume for name, volume in found.volumes.items()} or {job.name: found}
+    return [_as_traced(name, category, part) for name, part in parts.items()]
+
+
+def _as_traced(name: str, category: str, found: Characterization) -> Traced:
     import pyarrow
 
     from flashtwin.across import Traced
 
-    found = Characterization.read(job.out)
     wanted = {*rows.TABLES, "f_min"} & set(found.table_names)
-    tables = {name: pyarrow.table(found.table(name)).to_pylist() for name in sorted(wanted)}
-    return Traced(job.name, category, found.row, tables)
+    tables = {table: pyarrow.table(found.table(table)).to_pylist() for table in sorted(wanted)}
+    return Traced(name, category, found.row, tables)
 
 
 def _as_table(flat: Sequence[dict[str, Any]]) -> Any:

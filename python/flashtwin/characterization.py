@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from flashtwin import _core, advice, folder, rows
+from flashtwin.presets import Value, literal
 from flashtwin.trace import BlkparseAction, OnBadLine, Progress, Trace
 from flashtwin.trace import open as open_trace
 
@@ -20,53 +21,43 @@ if TYPE_CHECKING:
 #: Length of a period unless another is asked for: a day, as in the RR-SSD paper.
 PERIOD_S = 86_400.0
 
-Direction = Literal["forward", "backward"]
+#: What a key of the options may be set to.
+Setting = Value | Sequence[Value]
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to characterize; what is None is left to the core, whose choices are in the summary."""
+    """How to characterize: every key decided and checked. Made by `options`."""
 
-    period_s: float = PERIOD_S
-    sample_rate: float | None = None
-    sample_seed: int | None = None
-    planes: Sequence[int] | None = None
-    direction: Direction | None = None
-    distance_max: int | None = None
-    time_max: int | None = None
-    page_bytes: int | None = None
-    partitions: Sequence[int] | None = None
-    over_provisioning_percent: Sequence[int] | None = None
-    block_pages: Sequence[int] | None = None
+    #: All keys as the core takes them, which is all that a result depends on.
+    key: str
+    #: How many threads the core uses; 0 is one for each core.
     threads: int = 1
 
     def json(self) -> str:
-        """As the core takes it: only what was asked for."""
-        flat = {"period_s": self.period_s, "sample_rate": self.sample_rate, "sample_seed": self.sample_seed}
-        asked: dict[str, Any] = {**_given(flat), **_given({"planes": self.planes, "threads": self.threads})}
-        locality = _given({"distance_max": self.distance_max, "time_max": self.time_max, "direction": self.direction})
-        wa = _given(
-            {
-                "partitions": self.partitions,
-                "over_provisioning_percent": self.over_provisioning_percent,
-                "block_pages": self.block_pages,
-                "page_bytes": self.page_bytes,
-            }
-        )
-        asked |= {name: part for name, part in (("locality", locality), ("wa", wa)) if part}
-        return json.dumps(asked, sort_keys=True)
-
-    def key(self) -> str:
-        """What a result depends on: all but the number of threads."""
-        return json.dumps({name: value for name, value in asdict(self).items() if name != "threads"}, sort_keys=True)
+        """As the core takes it."""
+        return json.dumps({**json.loads(self.key), "threads": self.threads})
 
 
-def _given(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
-        for name, value in values.items()
-        if value is not None
-    }
+def options(sets: Mapping[str, Setting | None], threads: int = 1) -> Options:
+    """The options with some keys set otherwise (docs/characterization.md); what is None is left as it is.
+
+    Raises:
+        ConfigError: a key is not known (the message names the nearest), or its value is out of range.
+    """
+    given = [(key, literal(value)) for key, value in sets.items() if value is not None]
+    return options_from_text(given, threads)
+
+
+def options_from_text(sets: Sequence[tuple[str, str]], threads: int = 1) -> Options:
+    """Like `options`, with values as text: TOML literals, bare words or lists without brackets."""
+    return Options(_core.resolve_options(list(sets)), threads)
+
+
+def options_schema() -> dict[str, Any]:
+    """The JSON schema of all options; descriptions carry units and sources."""
+    schema: dict[str, Any] = json.loads(_core.options_schema())
+    return schema
 
 
 class ArrowTable(Protocol):
@@ -83,6 +74,10 @@ class Characterization:
     #: All scalars, one object a metric; what is undefined is None.
     summary: dict[str, Any] = field(repr=False)
     _tables: Mapping[str, Callable[[], ArrowTable]] = field(repr=False)
+    #: Where it was asked for and the trace has several: each volume by itself, by name.
+    volumes: Mapping[str, Characterization] = field(default_factory=dict, repr=False)
+    #: Replays beside it, in a study's folder, on systems that hash what is written.
+    hashed: Sequence[str] = ()
 
     @classmethod
     def read(cls, path: str | Path) -> Characterization:
@@ -94,7 +89,9 @@ class Characterization:
         path = Path(path)
         summary = folder.read_characterization(path)
         files = sorted((path / folder.WORKLOAD).glob("*.parquet"))
-        return cls(summary, {file.stem: lambda file=file: folder.read_table(file) for file in files})  # type: ignore[misc]
+        tables = {file.stem: lambda file=file: folder.read_table(file) for file in files}
+        volumes = {name: cls.read(place) for name, place in folder.volumes(path).items()}
+        return cls(summary, tables, volumes, folder.runs_that_hash(path))
 
     @property
     def name(self) -> str:
@@ -124,7 +121,7 @@ class Characterization:
     @cached_property
     def advice(self) -> list[advice.Advice]:
         """What would pay on this workload, one entry a topic."""
-        return advice.advise(self.row)
+        return advice.advise(self.row, self.hashed)
 
     def chart(self, name: str) -> Figure:
         """One of the report's charts of the workload, as a Matplotlib figure."""
@@ -143,50 +140,45 @@ class Characterization:
     def write_into(self, path: Path) -> None:
         """`write`, into a folder that is known to be ours."""
         folder.write_workload(path, {name: self.table(name) for name in self._tables})
-        folder.write_json(path / folder.ADVICE, {"advice": [asdict(entry) for entry in self.advice]})
+        folder.write_volumes(path, {name: volume.write_into for name, volume in self.volumes.items()})
+        self.write_advice(path)
         folder.write_json(path / folder.CHARACTERIZATION, {"flashtwin": _core.__version__, **self.summary})
+
+    def write_advice(self, path: Path) -> None:
+        """Writes `advice.json` alone, which knows of the runs in the folder."""
+        told = replace(self, hashed=folder.runs_that_hash(path)).advice
+        folder.write_json(path / folder.ADVICE, {"advice": [asdict(entry) for entry in told]})
 
 
 def characterize(
     trace: Trace | str | Path,
     *,
-    period_s: float = PERIOD_S,
     sample: float | None = None,
-    sample_seed: int | None = None,
     stream: bool = False,
-    direction: Direction | None = None,
-    page_bytes: int | None = None,
-    partitions: Sequence[int] | None = None,
-    over_provisioning_percent: Sequence[int] | None = None,
-    block_pages: Sequence[int] | None = None,
-    planes: Sequence[int] | None = None,
+    by_volume: bool = False,
     threads: int = 0,
     format: str | None = None,  # noqa: A002 - as in `open`
     on_bad_line: OnBadLine = "fail",
     progress: Progress | None = None,
+    **sets: Setting,
 ) -> Characterization:
     """Measures everything that docs/characterization.md defines.
 
     Args:
         trace: what `open` returned, or a path.
-        period_s: length of a period in seconds of the trace's clock.
         sample: look at this share of pages and contents only, chosen by hash; errors are stated.
-        sample_seed: another seed chooses others.
         stream: read a path several times with bounded memory instead of once into memory.
-        direction: of logical locality: `"forward"` (met by a later request) or `"backward"`.
-        page_bytes: the page size at which all partitions and over-provisionings are simulated; 4,096 by default.
-        partitions: numbers of partitions simulated at that page size.
-        over_provisioning_percent: whole percents simulated at that page size.
-        block_pages: block sizes simulated, in pages.
-        planes: numbers of planes over which duplicates are counted.
+        by_volume: characterize each volume by itself as well, as SWC does (`volumes` of the result).
         threads: how many the core uses; 0 is one for each core. Results do not depend on it.
         format: the format of a path, where its looks leave doubt.
         on_bad_line: of a path: `"fail"` at a line that cannot be read, or `"skip"` and count it.
         progress: called with steps done and steps in all about 20 times a second.
+        **sets: options to set otherwise, by any ending of their key that is unique, such as `period_s=120`,
+            `partitions=[1, 2, 4]`, `**{"wa.frequency_ratios": [2, 2.5, 3, 5]}`, `distance_max=256`.
 
     Raises:
         TraceError: the trace cannot be read.
-        ConfigError: an option is out of range.
+        ConfigError: an option is not known or out of range.
 
     >>> import flashtwin as ft
     >>> found = ft.characterize("traces/webvm-small.fiu.zst", period_s=120)
@@ -195,20 +187,9 @@ def characterize(
     >>> [advice.verdict for advice in found.advice if advice.topic == "deduplication"]
     ['yes']
     """
-    options = Options(
-        period_s=period_s,
-        sample_rate=sample,
-        sample_seed=sample_seed,
-        planes=planes,
-        direction=direction,
-        page_bytes=page_bytes,
-        partitions=partitions,
-        over_provisioning_percent=over_provisioning_percent,
-        block_pages=block_pages,
-        threads=threads,
-    )
+    chosen = options({"sample_rate": sample, **sets}, threads)
     reading = Reading(format, on_bad_line)
-    return measure(trace, options, reading, stream=stream, progress=progress)
+    return measure(trace, chosen, reading, stream=stream, by_volume=by_volume, progress=progress)
 
 
 @dataclass(frozen=True)
@@ -219,6 +200,8 @@ class Reading:
     on_bad_line: OnBadLine = "fail"
     sort_window_ns: int = 1_000_000_000
     blkparse_action: BlkparseAction = "D"
+    #: Only the requests of this volume.
+    volume: str | None = None
 
 
 def measure(
@@ -227,35 +210,59 @@ def measure(
     reading: Reading,
     *,
     stream: bool = False,
+    by_volume: bool = False,
     progress: Progress | None = None,
 ) -> Characterization:
     """`characterize` with its options gathered; for the modules of this package."""
-    native = _measured(trace, options.json(), reading, stream, progress)
+
+    def part(volume: str | None) -> Characterization:
+        if isinstance(source, Trace):
+            chosen = source if volume is None else source.volume(volume)
+            return _wrapped(chosen.native.characterize(options.json(), progress))
+        return _wrapped(_streamed(source, options, replace(reading, volume=volume or reading.volume), progress))
+
+    source = trace if isinstance(trace, Trace) or stream else _opened(trace, reading, progress)
+    whole = part(None)
+    names = _volumes(whole) if by_volume else []
+    return replace(whole, volumes={name: part(name) for name in names}) if len(names) > 1 else whole
+
+
+def _volumes(whole: Characterization) -> list[str]:
+    """Names of the volumes that have requests."""
+    import pyarrow
+
+    rows: list[dict[str, Any]] = pyarrow.table(whole.table("volumes")).to_pylist()
+    return [row["volume"] for row in rows if row["reads"] + row["writes"] + row["trims"] > 0]
+
+
+def _wrapped(native: _core.Characterization) -> Characterization:
     summary: dict[str, Any] = json.loads(native.summary_json)
     tables = {name: lambda name=name: native.table(name) for name in native.table_names}
     return Characterization(summary, tables)
 
 
-def _measured(
-    trace: Trace | str | Path, options: str, reading: Reading, stream: bool, progress: Progress | None
+def _opened(path: str | Path, reading: Reading, progress: Progress | None) -> Trace:
+    return open_trace(
+        path,
+        reading.format,
+        on_bad_line=reading.on_bad_line,
+        sort_window_ns=reading.sort_window_ns,
+        blkparse_action=reading.blkparse_action,
+        volume=reading.volume,
+        progress=progress,
+    )
+
+
+def _streamed(
+    path: str | Path, options: Options, reading: Reading, progress: Progress | None
 ) -> _core.Characterization:
-    if stream and not isinstance(trace, Trace):
-        return _core.characterize_stream(
-            trace,
-            reading.format,
-            reading.on_bad_line,
-            reading.sort_window_ns,
-            options,
-            progress,
-            reading.blkparse_action,
-        )
-    if not isinstance(trace, Trace):
-        trace = open_trace(
-            trace,
-            reading.format,
-            on_bad_line=reading.on_bad_line,
-            sort_window_ns=reading.sort_window_ns,
-            blkparse_action=reading.blkparse_action,
-            progress=progress,
-        )
-    return trace.native.characterize(options, progress)
+    return _core.characterize_stream(
+        path,
+        reading.format,
+        reading.on_bad_line,
+        reading.sort_window_ns,
+        options.json(),
+        progress,
+        reading.blkparse_action,
+        reading.volume,
+    )

@@ -4,6 +4,7 @@
     OUT/runs/NAME/          summary.json and tables of one run
     OUT/characterization.json, advice.json
     OUT/workload/           tables about the trace
+    OUT/volumes/NAME/       each volume by itself, where that was asked for; names.json
     OUT/report.html, charts/
 
 Many characterized traces:
@@ -12,25 +13,32 @@ Many characterized traces:
     OUT/traces.parquet, distributions.parquet, traces.json, failures.json
     OUT/report.html, charts/
 
-Every file is written under another name first and renamed; a run's folder likewise.
+Every file is written under another name first and renamed; a run's folder likewise. One process at a time
+writes into a folder (`locking`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from flashtwin import _core
+from flashtwin import _core, locking
 
 STUDY = "study.json"
 RUNS = "runs"
 WORKLOAD = "workload"
+VOLUMES = "volumes"
+TRACES = "traces"
+#: In the folder of volumes: the folder of each, by its name.
+VOLUME_NAMES = "names.json"
 #: Stands in every result.
 VERSION = _core.__version__
 CHARACTERIZATION = "characterization.json"
@@ -40,6 +48,8 @@ MADE_FROM = ".made-from.json"
 #: The same for a characterization.
 CHARACTERIZED_FROM = ".characterized-from.json"
 _PARTIAL = ".partial"
+#: Endings of temporary names: ours, and the report's.
+_TEMPORARY = (_PARTIAL, ".tmp")
 
 
 FlashtwinError = _core.FlashtwinError
@@ -54,23 +64,43 @@ def prepared(path: str | Path, *, holding: str = STUDY) -> Iterator[Path]:
     """Makes a folder ready for results before any long work; takes it away again if none came.
 
     A folder that is not empty must hold results already (the file `holding`): nothing else is ever
-    written over.
+    written over. As long as it is held nobody else may prepare it.
+
+    Raises:
+        OutputError: the folder cannot be written to, holds something else, or somebody is at work in it.
     """
     path = Path(path)
     existed = path.exists()
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        probe = path / f".writable{_PARTIAL}"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written to ({_reason(error)}); choose another folder") from None
-    _refuse_strangers(path, holding)
-    try:
-        yield path
+        with locked(path) as fresh:
+            _refuse_strangers(path, holding)
+            if fresh:
+                _remove_left_over(path)
+            yield path
     finally:
-        if not existed and not any(path.iterdir()):
+        if not existed and path.is_dir() and not any(path.iterdir()):
             path.rmdir()
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[bool]:
+    """Holds a folder, made if need be, for this thread alone; yields whether it did not hold it before.
+
+    Raises:
+        OutputError: the folder cannot be written to, or somebody is at work in it.
+    """
+    with ExitStack() as stack:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            probe = path / f".writable-{os.getpid()}{_PARTIAL}"
+            probe.touch()
+            probe.unlink(missing_ok=True)
+            fresh = stack.enter_context(locking.held(path))
+        except locking.BusyError as busy:
+            raise OutputError(f"{path}: {busy}; wait until it has ended, or choose another folder") from None
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be written to ({_reason(error)}); choose another folder") from None
+        yield fresh
 
 
 def check_run_name(name: str) -> None:
@@ -115,6 +145,48 @@ def write_workload(path: Path, tables: Mapping[str, Any]) -> None:
         partial.replace(final)
 
 
+def write_volumes(path: Path, volumes: Mapping[str, Callable[[Path], None]]) -> None:
+    """Writes the folders of a trace's volumes, all of them or none; takes earlier ones away."""
+    final = path / VOLUMES
+    with _writing(final) as partial:
+        if volumes:
+            partial.mkdir()
+            names = dict(zip(volumes, _file_names(volumes), strict=True))
+            for name, write in volumes.items():
+                (partial / names[name]).mkdir()
+                write(partial / names[name])
+            write_json(partial / VOLUME_NAMES, names)
+        _remove(final)
+        if volumes:
+            partial.replace(final)
+
+
+def volumes(path: Path) -> dict[str, Path]:
+    """The folders of a trace's volumes, by their names; none where there are none."""
+    try:
+        names = json.loads((path / VOLUMES / VOLUME_NAMES).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {str(name): path / VOLUMES / str(place) for name, place in names.items()}
+
+
+def file_name(name: str) -> str:
+    """A name without what file names had better not hold."""
+    return re.sub(r"[^A-Za-z0-9_.,@+-]", "-", name).lstrip(".") or "volume"
+
+
+def _file_names(names: Iterable[str]) -> list[str]:
+    """Names as different file names, wherever letters count alike, too."""
+    found: list[str] = []
+    for name in map(file_name, names):
+        taken = {other.lower() for other in [*found, VOLUME_NAMES]}
+        unique = name
+        while unique.lower() in taken:
+            unique += "+"
+        found.append(unique)
+    return found
+
+
 def write_table(path: Path, table: Any) -> None:
     """Writes a PyArrow table as Parquet, complete or not at all."""
     from pyarrow import parquet
@@ -140,15 +212,25 @@ def read_characterization(path: Path) -> dict[str, Any]:
     try:
         summary = json.loads(file.read_text(encoding="utf-8"))
     except OSError:
-        raise OutputError(
-            f"{path}: no {CHARACTERIZATION} in it; expected a folder that `flashtwin characterize` or `study` wrote"
-        ) from None
+        raise OutputError(f"{path}: no {CHARACTERIZATION} in it; {_what_instead(path)}") from None
     except ValueError as error:
         raise OutputError(f"{file}: not JSON ({error})") from None
     if not isinstance(summary, dict) or not isinstance(summary.get("info"), dict):
         raise OutputError(f"{file}: not a characterization: it has no `info`")
     summary.pop("flashtwin", None)
     return summary
+
+
+def _what_instead(path: Path) -> str:
+    """What a folder without a characterization is, and where one is to be had."""
+    if (path / TRACES).is_dir():
+        return f"it holds many traces, each with its own in `{path / TRACES}/NAME`"
+    if (path / RUNS).is_dir() or (path / STUDY).is_file():
+        return (
+            "it holds runs of `compare` or `replay`, or of a `study` that has not ended; "
+            "characterize the trace, or run the study again"
+        )
+    return "expected a folder that `flashtwin characterize` or `study` wrote"
 
 
 def write_study(path: Path, trace: Mapping[str, Any], runs: Sequence[str], more: Mapping[str, Any]) -> None:
@@ -195,6 +277,19 @@ def finished_runs(path: Path) -> dict[str, str]:
     return {str(name): str(key) for name, key in keys.items() if (path / RUNS / name / "summary.json").is_file()}
 
 
+def runs_that_hash(path: Path) -> list[str]:
+    """Names of the complete runs in a folder of systems that hash what is written."""
+    found = []
+    for file in sorted((path / RUNS).glob("*/summary.json")):
+        try:
+            config = json.loads(file.read_text(encoding="utf-8"))["config"]
+            if config["ftl"]["mapping"] == "content":
+                found.append(file.parent.name)
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return found
+
+
 def record_run(path: Path, name: str, key: str) -> None:
     """Notes what a finished run was made from."""
     write_json(path / MADE_FROM, dict(sorted({**finished_runs(path), name: key}.items())))
@@ -227,9 +322,24 @@ def _reason(error: OSError) -> str:
 def _refuse_strangers(path: Path, holding: str) -> None:
     if any((path / name).is_file() for name in (holding, MADE_FROM, CHARACTERIZED_FROM)):
         return
-    stranger = min((entry.name for entry in path.iterdir() if not entry.name.endswith(_PARTIAL)), default=None)
+    stranger = min((entry.name for entry in path.iterdir() if not _is_left_over(entry)), default=None)
     if stranger is not None:
         raise OutputError(f"{path}: holds '{stranger}' but no results of flashtwin; choose a new or an empty folder")
+
+
+def _is_left_over(entry: Path) -> bool:
+    """Whether a killed process left this: a file or folder under a temporary name, or a folder of nothing else."""
+    if entry.name == locking.LOCK or (entry.name.startswith(".") and entry.name.endswith(_TEMPORARY)):
+        return True
+    return entry.is_dir() and entry.name in (RUNS, TRACES) and all(map(_is_left_over, entry.iterdir()))
+
+
+def _remove_left_over(path: Path) -> None:
+    """Takes away what killed processes left half-written; only by who holds the folder."""
+    for partial in [place for ending in _TEMPORARY for place in path.rglob(f".*{ending}")]:
+        # One may have lain in another.
+        if partial.exists():
+            _remove(partial)
 
 
 @cache

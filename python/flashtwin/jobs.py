@@ -21,6 +21,8 @@ class Job:
     options: Options
     reading: Reading
     stream: bool
+    #: Whether each volume is characterized by itself as well.
+    by_volume: bool
     #: Whether a page is drawn, which takes longer than measuring a small trace.
     report: bool
     #: Names all that the result depends on; noted when it is complete.
@@ -52,10 +54,12 @@ def do(job: Job, progress: Callable[[int, int], None] | None = None) -> Characte
     from flashtwin import report
 
     with folder.prepared(job.out, holding=folder.CHARACTERIZATION) as path:
-        found = measure(job.path, job.options, job.reading, stream=job.stream, progress=progress)
+        found = measure(
+            job.path, job.options, job.reading, stream=job.stream, by_volume=job.by_volume, progress=progress
+        )
         folder.record_characterization(path, "")
         found.write(path)
-        if job.report:
-            report.build(path)
+        for place in [path, *folder.volumes(path).values()] if job.report else []:
+            report.build(place)
         folder.record_characterization(path, job.key)
     return found

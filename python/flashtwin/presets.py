@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -36,7 +36,7 @@ def system_toml(name: str) -> str:
 
 
 def device_toml(name: str) -> str:
-    """A NAND device: geometry, timing and where the numbers come from, as TOML."""
+    """A NAND device, by name or TOML file: geometry, timing and where the numbers come from, as TOML."""
     return _core.device_toml(name)
 
 
@@ -80,7 +80,7 @@ class System:
         return replace(made, name=self.name)
 
 
-def system(name: str | Path, **sets: Value) -> System:
+def system(name: str | Path, /, **sets: Value) -> System:
     """A system, by the name of a preset or the path of a TOML file, with some keys set otherwise.
 
     A key is any dotted ending that names one key of the configuration.
@@ -113,8 +113,10 @@ def as_system(chosen: str | Path | System, sets: Mapping[str, Value]) -> System:
     return chosen
 
 
-def literal(value: Value) -> str:
+def literal(value: Value | Sequence[Value]) -> str:
     """A value as a TOML literal."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{', '.join(literal(one) for one in value)}]"
     if isinstance(value, bool):
         return "true" if value else "false"
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)

@@ -156,7 +156,7 @@ def compare(
 
     Args:
         trace: what `open` returned.
-        systems: the systems, first the baseline; a mapping gives them names of its own, so that one
+        systems: the systems, first the baseline, or a single one; a mapping gives them names of its own, so that one
             system can stand beside itself with other keys.
         threads: how many run at once; 0 is one for each core. Results do not depend on it.
         progress: called with the run's index, steps done and steps in all about 20 times a second.
@@ -185,6 +185,9 @@ def name_systems(
     equal_ground: bool = False,
 ) -> dict[str, System]:
     """The systems by the names under which their results will be kept; on the first one's ground if asked for."""
+    if isinstance(systems, str | Path | System):
+        # One may be given without a list around it; a string is a sequence of letters, too.
+        systems = [systems]
     if isinstance(systems, Mapping):
         named = {name: as_system(system, sets) for name, system in systems.items()}
     else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flashtwin import _core, folder
-from flashtwin.characterization import Options, Reading, measure
+from flashtwin.characterization import Characterization, Reading, measure, options
 from flashtwin.presets import System, Value
 from flashtwin.replays import name_systems, what_else_differs
 from flashtwin.trace import Trace
@@ -117,16 +117,17 @@ def finish(path: Path, trace: Trace, systems: Mapping[str, System], progress: St
 
 def _characterize(path: Path, trace: Trace, period_s: float, progress: StageProgress | None) -> None:
     """Writes the characterization of the trace, unless the folder holds it already."""
-    options = Options(period_s=period_s, threads=0)
-    key = folder.characterization_key(trace.digest, options.key())
+    chosen = options({"period_s": period_s}, threads=0)
+    key = folder.characterization_key(trace.digest, chosen.key)
     if folder.characterized_from(path) == key:
+        Characterization.read(path).write_advice(path)
         return
 
     def report(done: int, total: int) -> None:
         if progress:
             progress("workload", done, total)
 
-    found = measure(trace, options, Reading(), progress=report)
+    found = measure(trace, chosen, Reading(), progress=report)
     folder.record_characterization(path, "")
     found.write_into(path)
     folder.record_characterization(path, key)

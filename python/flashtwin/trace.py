@@ -60,6 +60,19 @@ class Trace:
         """Whether pages carry contents, which content-addressed systems need."""
         return self._native.has_content
 
+    @property
+    def volumes(self) -> list[str]:
+        """Names of its volumes (disks, ASUs, devices)."""
+        return self._native.volumes
+
+    def volume(self, name: str) -> Trace:
+        """The requests of one volume as a trace of its own, which begins with its first request.
+
+        Raises:
+            TraceError: no volume has this name; the message lists those that there are.
+        """
+        return Trace(self._native.volume(name))
+
     @cached_property
     def info(self) -> dict[str, Any]:
         """The workload in numbers: counts, bytes, footprint, duplicates, quality of the trace.
@@ -107,6 +120,7 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
     on_bad_line: OnBadLine = "fail",
     sort_window_ns: int = 1_000_000_000,
     blkparse_action: BlkparseAction = "D",
+    volume: str | None = None,
     progress: Progress | None = None,
 ) -> Trace:
     """Reads a trace: any of the formats of docs/trace-formats.md, plain or compressed; `-` is standard input.
@@ -119,6 +133,7 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
             counted; anything earlier is an error.
         blkparse_action: in blkparse text, the event that counts as the request: `"Q"` queued, `"D"` issued
             to the driver, `"C"` completed.
+        volume: only the requests of the volume of this name, as a trace of its own.
         progress: called with bytes read and bytes in all (0 when not known) about 20 times a second.
 
     Raises:
@@ -129,4 +144,13 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
     >>> trace.format
     'fiu'
     """
-    return Trace(_core.Trace.open(path, format, on_bad_line, sort_window_ns, progress, blkparse_action))
+    return Trace(_core.Trace.open(path, format, on_bad_line, sort_window_ns, progress, blkparse_action, volume))
+
+
+def requests_by_volume(path: str | Path) -> dict[str, int]:
+    """Requests to each volume of the trace in a file, by name; the file is read once, and not held.
+
+    Raises:
+        TraceError: the file cannot be read as a trace.
+    """
+    return dict(sorted(_core.requests_by_volume(path)))

@@ -170,17 +170,19 @@ def workload(name: str | Path) -> Workload:
 
     Raises:
         ConfigError: no workload has this name.
-        TraceError: the file cannot be read.
+        TraceError: the file cannot be read, or is no recipe.
     """
     label = str(name)
     if not label.endswith(".toml"):
         return Workload(label, _core.workload_toml(label))
     try:
-        return Workload(label, Path(name).read_text(encoding="utf-8"))
+        toml = Path(name).read_text(encoding="utf-8")
     except OSError as error:
         raise _core.TraceError(f"{label}: {error.strerror}; name a recipe or one of `flashtwin workloads`") from error
     except UnicodeDecodeError as error:
         raise _core.TraceError(f"{label}: not text in UTF-8 ({error.reason} at byte {error.start})") from error
+    _core.check_recipe(toml, label)
+    return Workload(label, toml)
 
 
 def synthesize(recipe: str | Path, scale: float = 1.0, seed: int = 0, *, progress: Progress | None = None) -> Trace:

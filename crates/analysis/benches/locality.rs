@@ -212,8 +212,8 @@ fn read(trace: &Trace, workload: Workload) {
     };
     let locality = logical_locality(trace, window);
     let bare = best(|| look_at_requests(trace, bytes));
-    let seconds = best(|| read_amplification(trace, bytes, &locality));
+    let seconds = best(|| read_amplification(trace, &locality));
     report("read-simulator, all pages and caches", "requests", trace.len(), seconds, bare);
-    let seconds = best(|| read_cost(trace, bytes));
+    let seconds = best(|| read_cost(trace));
     report("read cost, all pages", "requests", trace.len(), seconds, bare);
 }

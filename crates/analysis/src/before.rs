@@ -3,6 +3,7 @@
 use flashtwin_trace::{NO_CONTENT, Op, Requests};
 
 use crate::Accumulator;
+use crate::extents::Extents;
 use crate::page_ops::{PAGE_BYTES, PageOp, page_ops};
 use crate::pages::{NO_PAGE, PageTable};
 use crate::prefetch::prefetch;
@@ -35,28 +36,46 @@ pub(crate) struct PagesBefore {
     ids: Vec<u32>,
 }
 
-/// Counts the footprint alone.
+/// Requests of at least so many pages are kept as runs when pages need not be told apart.
+const LONG_PAGES: u64 = 64;
+
+/// Counts the footprint alone: pages of long requests by runs, so that memory does not grow with them.
 pub(crate) struct CountPages {
     sample: Sample,
-    pages: PageTable,
+    /// Pages of short requests that the sample keeps.
+    short: PageTable,
+    long: Extents,
     ids: Vec<u32>,
 }
 
 impl CountPages {
     pub(crate) fn new(sample: Sample) -> CountPages {
-        CountPages { sample, pages: PageTable::new(sample), ids: Vec::new() }
+        CountPages { sample, short: PageTable::new(sample), long: Extents::default(), ids: Vec::new() }
     }
 
     /// Distinct pages touched, as [`Footprint::footprint_pages`].
     pub(crate) fn finish(self) -> Option<u64> {
-        count(&self.pages, self.sample)
+        if self.long.is_empty() {
+            return count(&self.short, self.sample);
+        }
+        let others = self.short.count_unless(|volume, page| self.long.contains(volume, page));
+        let others = (others as f64 / self.sample.rate).round() as u64;
+        (!self.short.is_full()).then(|| self.long.pages() + others)
     }
 }
 
 impl Accumulator for CountPages {
     fn add(&mut self, requests: &Requests<'_>) {
+        let pages = |index: usize| requests.pages(index, PAGE_BYTES);
+        let is_long = |index: usize| {
+            let pages = pages(index);
+            pages.end - pages.start >= LONG_PAGES
+        };
         self.ids.clear();
-        self.pages.number(requests, PAGE_BYTES, |_| true, &mut self.ids);
+        self.short.number(requests, PAGE_BYTES, |index| !is_long(index), &mut self.ids);
+        for index in (0..requests.len()).filter(|&index| is_long(index)) {
+            self.long.insert(requests.volume[index], pages(index));
+        }
     }
 }
 

@@ -7,6 +7,8 @@ use crate::Accumulator;
 
 /// Requests that are looked at together, by one metric after the other, while they are in the cache.
 const RUN_REQUESTS: usize = 1 << 16;
+/// ... and the bytes they address, so that few long requests do not take long until anybody can stop it.
+const RUN_BYTES: u64 = 1 << 31;
 
 /// What must be known of a trace before its metrics can be computed.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,13 +23,26 @@ pub struct About {
     pub quality: Quality,
     /// Requests.
     pub requests: u64,
-    /// Volumes addressed.
-    pub volumes: u64,
+    /// Requests and bytes by kind.
+    pub asked: [Asked; 3],
+    /// Whether any request carries contents.
+    pub has_content: bool,
+    /// Names of its volumes, by their numbers.
+    pub volume_names: Vec<String>,
     /// Time of the last request, the first being at 0.
     pub duration_ns: i64,
     /// 512, or 4,096 when every request begins and ends on a multiple of it: the granularity of the
     /// workload (SWC paper, sections 3.1 and 4).
     pub sector_bytes: u32,
+}
+
+/// What the requests of one kind ask for in all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Requests.
+    pub requests: u64,
+    /// Bytes that they address, counted as often as they are.
+    pub bytes: u64,
 }
 
 /// A trace that can be gone through from its beginning, as often as needed.
@@ -69,24 +84,42 @@ pub(crate) fn whole<A: Accumulator>(mut accumulator: A, trace: &Trace) -> A {
 }
 
 fn runs(trace: &Trace) -> impl Iterator<Item = Requests<'_>> {
-    let starts = (0..trace.len()).step_by(RUN_REQUESTS);
-    starts.map(|start| trace.requests(start..trace.len().min(start + RUN_REQUESTS)))
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let (mut end, mut bytes) = (start, 0);
+        while end < trace.len() && end - start < RUN_REQUESTS && bytes < RUN_BYTES {
+            bytes += u64::from(trace.length_bytes[end]);
+            end += 1;
+        }
+        let run = (start < end).then(|| trace.requests(start..end));
+        start = end;
+        run
+    })
 }
 
-/// 512 or 4,096, see [`About::sector_bytes`].
+/// What must be known of the requests before any metric, gathered run by run.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Granularity {
+struct Gathered {
     offsets_and_lengths: u64,
+    asked: [Asked; 3],
+    has_content: bool,
 }
 
-impl Granularity {
-    pub(crate) fn add(&mut self, requests: &Requests<'_>) {
+impl Gathered {
+    fn add(&mut self, requests: &Requests<'_>) {
         let offsets = requests.offset_bytes.iter().fold(0, |bits, &offset| bits | offset);
         let lengths = requests.length_bytes.iter().fold(0, |bits, &length| bits | length);
         self.offsets_and_lengths |= offsets | u64::from(lengths);
+        for (&op, &length) in requests.op.iter().zip(requests.length_bytes) {
+            let asked = &mut self.asked[op as usize];
+            asked.requests += 1;
+            asked.bytes = asked.bytes.saturating_add(length.into());
+        }
+        self.has_content |= matches!(requests.content_start, [first, .., last] if first < last);
     }
 
-    pub(crate) fn sector_bytes(self) -> u32 {
+    /// 512 or 4,096, see [`About::sector_bytes`].
+    fn sector_bytes(&self) -> u32 {
         if self.offsets_and_lengths.is_multiple_of(4096) { 4096 } else { 512 }
     }
 }
@@ -100,17 +133,19 @@ pub struct InMemory<'a> {
 impl<'a> InMemory<'a> {
     /// Gets ready to go through `trace`.
     pub fn new(trace: &'a Trace) -> InMemory<'a> {
-        let mut granularity = Granularity::default();
-        granularity.add(&trace.requests(0..trace.len()));
+        let mut gathered = Gathered::default();
+        gathered.add(&trace.requests(0..trace.len()));
         let about = About {
             name: trace.name.clone(),
             format: trace.format.name().to_owned(),
             digest: trace.digest(),
             quality: trace.quality.clone(),
             requests: trace.len() as u64,
-            volumes: trace.volume_names.len() as u64,
+            asked: gathered.asked,
+            has_content: gathered.has_content,
+            volume_names: trace.volume_names.clone(),
             duration_ns: trace.duration_ns(),
-            sector_bytes: granularity.sector_bytes(),
+            sector_bytes: gathered.sector_bytes(),
         };
         InMemory { trace, about }
     }
@@ -161,10 +196,10 @@ impl Streamed {
         progress: &dyn Progress,
     ) -> Result<Streamed, TraceError> {
         let mut stream = TraceStream::open(&source, &options, progress)?;
-        let mut granularity = Granularity::default();
+        let mut gathered = Gathered::default();
         let mut duration_ns = 0;
         while let Some(batch) = stream.next(progress)? {
-            granularity.add(&batch.requests(0..batch.len()));
+            gathered.add(&batch.requests(0..batch.len()));
             duration_ns = batch.duration_ns();
         }
         let about = About {
@@ -173,9 +208,11 @@ impl Streamed {
             digest: stream.digest(),
             quality: stream.quality().clone(),
             requests: stream.requests(),
-            volumes: stream.volume_names().len() as u64,
+            asked: gathered.asked,
+            has_content: gathered.has_content,
+            volume_names: stream.volume_names().to_vec(),
             duration_ns,
-            sector_bytes: granularity.sector_bytes(),
+            sector_bytes: gathered.sector_bytes(),
         };
         Ok(Streamed { source, options, about })
     }
@@ -197,7 +234,12 @@ impl Input for Streamed {
     ) -> Result<(), TraceError> {
         let mut stream = TraceStream::open(&self.source, &self.options, progress)?;
         while let Some(batch) = stream.next(progress)? {
-            visit(&batch.requests(0..batch.len()));
+            for requests in runs(&batch) {
+                if progress.cancelled() {
+                    return Err(TraceError::cancelled(&self.about.name));
+                }
+                visit(&requests);
+            }
         }
         Ok(())
     }

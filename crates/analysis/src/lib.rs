@@ -9,9 +9,12 @@ mod characterize;
 mod drift;
 mod duplication;
 mod error;
+mod extents;
 mod histogram;
 mod input;
 mod logical_locality;
+mod memory;
+mod options;
 mod page_ops;
 mod pages;
 mod periods;
@@ -30,14 +33,15 @@ mod wa;
 use arrow_array::RecordBatch;
 use flashtwin_trace::{Requests, Trace};
 
-pub use basics::{Basics, Rate, RequestBytes, SizesOfKinds, TraceInfo, basics, trace_info};
-pub use characterize::{Characterization, Options, Window, characterize, characterize_trace};
+pub use basics::{Basics, Rate, RequestBytes, SizesOfKinds, TraceInfo, basics, trace_info, trace_info_until};
+pub use characterize::{Characterization, characterize, characterize_trace};
 pub use drift::{Drift, drift};
 pub use duplication::{Duplication, duplication};
-pub use input::{About, InMemory, Input, Streamed};
+pub use input::{About, Asked, InMemory, Input, Streamed};
 pub use logical_locality::{
     Direction, LocalityOfKind, LogicalLocality, LogicalLocalityOptions, logical_locality,
 };
+pub use options::{Options, Window};
 pub use popularity::{Concentration, Popularity, popularity};
 pub use read_amplification::{ReadAmplification, read_amplification};
 pub use read_cost::{ReadCost, read_cost};

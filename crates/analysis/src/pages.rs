@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use flashtwin_trace::{Op, Requests};
+use flashtwin_trace::Requests;
 use hashbrown::HashMap;
 
 use crate::prefetch::prefetch;
@@ -77,17 +77,17 @@ impl PageTable {
         self.pages >= NO_PAGE - 1
     }
 
-    /// Appends to `ids` the number of every page of the requests whose kind is `wanted`, in order;
+    /// Appends to `ids` the number of every page of the requests that are `wanted` by their index, in order;
     /// [`NO_PAGE`] for those that the sample leaves out. A number equal to that of pages numbered
     /// before it is a page's first appearance.
     pub(crate) fn number(
         &mut self,
         requests: &Requests<'_>,
         page_bytes: u32,
-        wanted: impl Fn(Op) -> bool,
+        wanted: impl Fn(usize) -> bool,
         ids: &mut Vec<u32>,
     ) {
-        let chosen = (0..requests.len()).filter(|&index| wanted(requests.op[index]));
+        let chosen = (0..requests.len()).filter(|&index| wanted(index));
         let mut ahead = chosen.clone().skip(AHEAD);
         for index in chosen {
             if let Some(later) = ahead.next() {
@@ -112,6 +112,14 @@ impl PageTable {
 
     #[inline]
     fn each(&mut self, volume: u32, pages: Range<u64>, mut visit: impl FnMut(Option<Page>)) {
+        if !self.sample.is_all() {
+            // Only what the sample keeps gets a slot, or long requests would take as much as without it.
+            for page in pages {
+                let kept = self.sample.keeps_page(volume, page);
+                visit(if kept { self.page(volume, page, true) } else { None });
+            }
+            return;
+        }
         let mut page = pages.start;
         while page < pages.end {
             let chunk = page / CHUNK_PAGES;
@@ -125,7 +133,7 @@ impl PageTable {
                 let id = &mut self.slots[slot].ids[(page - first) as usize];
                 if *id != NO_PAGE {
                     visit(Some(Page { id: *id, new: false }));
-                } else if self.pages < NO_PAGE - 1 && self.sample.keeps_page(volume, page) {
+                } else if self.pages < NO_PAGE - 1 {
                     *id = self.pages;
                     self.pages += 1;
                     visit(Some(Page { id: *id, new: true }));
@@ -161,6 +169,22 @@ impl PageTable {
         *id = self.pages;
         self.pages += 1;
         Some(Page { id: *id, new: true })
+    }
+
+    /// How many of the numbered pages are not `taken`.
+    pub(crate) fn count_unless(&self, taken: impl Fn(u32, u64) -> bool) -> u64 {
+        let mut regions: Vec<(u32, u64)> = vec![(0, 0); self.regions.len()];
+        for (&region, &number) in &self.regions {
+            regions[number as usize] = region;
+        }
+        let mut count = 0;
+        for slot in self.slots.iter().filter(|slot| slot.key != FREE) {
+            let (volume, high) = regions[(slot.key >> REGION_BITS) as usize];
+            let chunk = high << REGION_BITS | slot.key & ((1 << REGION_BITS) - 1);
+            let numbered = (0u64..).zip(&slot.ids).filter(|&(_, &id)| id != NO_PAGE);
+            count += numbered.filter(|&(nth, _)| !taken(volume, chunk * CHUNK_PAGES + nth)).count() as u64;
+        }
+        count
     }
 
     /// Starts loading the slot of a page.
@@ -262,6 +286,24 @@ mod tests {
         }
         assert_eq!(table.len() as usize, map.len());
         assert_eq!(table.page(9, 9, false), None);
+    }
+
+    #[test]
+    fn counts_pages_that_are_not_taken() {
+        let mut table = PageTable::new(Sample::ALL);
+        for (volume, pages) in [(0, 3..40), (1, 0..7), (0, (1 << 40)..(1 << 40) + 5)] {
+            table.run(volume, pages, |_| {});
+        }
+        assert_eq!(table.count_unless(|_, _| false), 37 + 7 + 5);
+        assert_eq!(table.count_unless(|volume, page| volume == 0 && page < 10), 30 + 7 + 5);
+        assert_eq!(table.count_unless(|volume, page| volume == 0 && page >= 1 << 40), 37 + 7);
+    }
+
+    #[test]
+    fn a_sample_takes_memory_for_what_it_keeps_only() {
+        let mut table = PageTable::new(Sample::new(0.001, 7));
+        table.run(0, 0..10_000_000, |_| {});
+        assert!(table.len() > 9_000 && table.slots.len() <= 1 << 15, "{} slots", table.slots.len());
     }
 
     #[test]

@@ -10,6 +10,8 @@ use crate::Accumulator;
 use crate::logical_locality::LogicalLocality;
 use crate::table::table;
 
+/// A sector as SWC counts them from section 4.2 on, whatever the trace's granularity.
+pub(crate) const SECTOR_BYTES: u32 = 512;
 /// Cache sizes looked at, in pages.
 const CACHE_PAGES: [usize; 6] = [0, 1, 2, 4, 8, 16];
 /// The largest of them.
@@ -23,12 +25,12 @@ const READS_MIN: u64 = 5_000;
 
 /// Read amplification by page size and cache size (SWC paper, sections 4.3 and 5.2).
 ///
-/// Sectors are the trace's: `sector_bytes` each, and one that is touched in part counts. Requests are
-/// aligned to pages; the pages of a request go in ascending order through an LRU cache, and all sectors of
-/// those that miss are read. Pages of writes enter the cache and are not counted; trims do nothing.
+/// Sectors are of 512 bytes, whatever the trace's granularity, and one that is touched in part counts.
+/// Requests are aligned to pages; the pages of a request go in ascending order through an LRU cache, and all
+/// sectors of those that miss are read. Pages of writes enter the cache and are not counted; trims do nothing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReadAmplification {
-    /// Bytes of a sector: the granularity of the trace.
+    /// Bytes of a sector: 512.
     pub sector_bytes: u32,
     /// Read requests.
     pub reads: u64,
@@ -43,52 +45,47 @@ pub struct ReadAmplification {
     pub highest_percent_of_page: Option<f64>,
     /// Whether that is at most 50, as in all workloads of the paper.
     pub within_half_page: Option<bool>,
-    /// One row a page size (`sector_bytes` x 1, 2, 4, ... up to 64 KB) and cache size (0, 1, 2, 4, 8, 16
-    /// pages; 1 is the one-page buffer of section 4.3): `page_bytes`, `cache_pages`, `sectors_asked`,
-    /// `sectors_missed` (read from flash), `read_amplification` (missed / asked), `normalised` (by that of
-    /// one-sector pages with the same cache), `estimated`, `locality_discount`.
+    /// One row a page size (1, 2, 4, ... 128 sectors) and cache size (0, 1, 2, 4, 8, 16 pages; 1 is the
+    /// one-page buffer of section 4.3): `page_bytes`, `cache_pages`, `sectors_asked`, `sectors_missed`
+    /// (read from flash), `read_amplification` (missed / asked), `normalised` (by that of one-sector pages
+    /// with the same cache: section 5.2), `estimated`, `locality_discount`.
     ///
     /// `estimated` is RA_estimated = (requests smaller than a page x page + sectors of the others) /
     /// sectors asked; `locality_discount` = RA_estimated x P(D, T) of [`LogicalLocality`] of reads with D
-    /// the page size in sectors and T the cache size, which is 0 without a cache.
+    /// the page size in sectors and T the cache size, which is 0 without a cache. Where locality was
+    /// measured on pages of 4 KB, to which the trace keeps, D in such pages says the same.
     #[serde(skip)]
     pub table: RecordBatch,
 }
 
 /// Computes [`ReadAmplification`]; `locality` is that of the same trace. Exact; one pass.
-pub fn read_amplification(trace: &Trace, sector_bytes: u32, locality: &LogicalLocality) -> ReadAmplification {
-    crate::input::whole(ReadSimulator::new(sector_bytes), trace).finish(locality)
+pub fn read_amplification(trace: &Trace, locality: &LogicalLocality) -> ReadAmplification {
+    crate::input::whole(ReadSimulator::new(), trace).finish(locality)
 }
 
 /// [`ReadAmplification`] in the making. Memory does not depend on the trace.
 pub(crate) struct ReadSimulator {
-    sector_bytes: u32,
     reads: u64,
     sectors_asked: u64,
     page_sizes: Vec<PageSize>,
 }
 
 impl ReadSimulator {
-    /// `sector_bytes` is a power of two.
-    pub(crate) fn new(sector_bytes: u32) -> ReadSimulator {
-        let sector_bytes = sector_bytes.max(1);
-        let page_sizes = page_sizes(sector_bytes).map(|bytes| PageSize::new(bytes / sector_bytes));
-        ReadSimulator { sector_bytes, reads: 0, sectors_asked: 0, page_sizes: page_sizes.collect() }
+    pub(crate) fn new() -> ReadSimulator {
+        let page_sizes = page_sizes().map(|bytes| PageSize::new(bytes / SECTOR_BYTES));
+        ReadSimulator { reads: 0, sectors_asked: 0, page_sizes: page_sizes.collect() }
     }
 
     pub(crate) fn finish(self, locality: &LogicalLocality) -> ReadAmplification {
         let asked = self.sectors_asked;
         let ratio = |missed: u64| (asked > 0).then(|| missed as f64 / asked as f64);
         let buffered = |size: &PageSize| ratio(size.sectors_missed(1));
-        let at_16_kb = self.page_sizes.iter().find(|size| size.sectors * self.sector_bytes == 16_384);
-        let large = self.page_sizes.iter().filter(|size| size.sectors * self.sector_bytes >= 4096);
-        let percents = large.filter_map(|size| {
-            let page = f64::from(size.sectors * self.sector_bytes) / 512.0;
-            Some(buffered(size)? / page * 100.0)
-        });
+        let at_16_kb = self.page_sizes.iter().find(|size| size.bytes() == 16_384);
+        let large = self.page_sizes.iter().filter(|size| size.bytes() >= 4096);
+        let percents = large.filter_map(|size| Some(buffered(size)? / f64::from(size.sectors) * 100.0));
         let highest = percents.max_by(f64::total_cmp);
         ReadAmplification {
-            sector_bytes: self.sector_bytes,
+            sector_bytes: SECTOR_BYTES,
             reads: self.reads,
             enough_reads: self.reads >= READS_MIN,
             sectors_asked: asked,
@@ -117,10 +114,12 @@ impl ReadSimulator {
             (of_sectors > 0).then(|| missed(size, cache) as f64 / of_sectors as f64)
         };
         let discount = |size: &PageSize, cache: usize| {
-            Some(estimated(size)? * locality.read.probability(size.sectors, cache as u32)?)
+            // Between pages of 4 KB, 1 to 8 sectors of distance lead to the same neighbours, and so on.
+            let distance = size.bytes().div_ceil(locality.options.sector_bytes);
+            Some(estimated(size)? * locality.read.probability(distance, cache as u32)?)
         };
         table(vec![
-            ("page_bytes", rows_u32(&|size, _| size.sectors * self.sector_bytes)),
+            ("page_bytes", rows_u32(&|size, _| size.bytes())),
             ("cache_pages", rows_u32(&|_, cache| cache as u32)),
             ("sectors_asked", Arc::new(UInt64Array::from_iter_values(rows().map(|_| self.sectors_asked)))),
             (
@@ -136,14 +135,13 @@ impl ReadSimulator {
 }
 
 /// The page sizes looked at, ascending.
-pub(crate) fn page_sizes(sector_bytes: u32) -> impl Iterator<Item = u32> {
-    let larger = |&bytes: &u32| bytes.checked_mul(2).filter(|&larger| larger <= PAGE_BYTES_MAX);
-    std::iter::successors(Some(sector_bytes), larger)
+pub(crate) fn page_sizes() -> impl Iterator<Item = u32> {
+    std::iter::successors(Some(SECTOR_BYTES), |&bytes| (bytes < PAGE_BYTES_MAX).then_some(bytes * 2))
 }
 
 impl Accumulator for ReadSimulator {
     fn add(&mut self, requests: &Requests<'_>) {
-        let sector = u64::from(self.sector_bytes);
+        let sector = u64::from(SECTOR_BYTES);
         for index in 0..requests.len() {
             let op = requests.op[index];
             if op == Op::Trim {
@@ -183,6 +181,10 @@ struct PageSize {
 impl PageSize {
     fn new(sectors: u32) -> PageSize {
         PageSize { sectors, cache: Cache::new(), found: [0; DEPTH + 1], sectors_estimated: 0 }
+    }
+
+    fn bytes(&self) -> u32 {
+        self.sectors * SECTOR_BYTES
     }
 
     /// Sectors read with a cache of so many pages.

@@ -7,11 +7,9 @@ use flashtwin_trace::{Op, Requests, Trace};
 use serde::Serialize;
 
 use crate::Accumulator;
-use crate::read_amplification::page_sizes;
+use crate::read_amplification::{SECTOR_BYTES, page_sizes};
 use crate::table::table;
 
-/// A sector of the cost model, whatever the trace's granularity.
-const SECTOR_BYTES: u32 = 512;
 /// The page size of the TLC chip whose parameters are known.
 const TLC_PAGE_BYTES: u32 = 32 * SECTOR_BYTES;
 
@@ -39,7 +37,8 @@ const TLC: Chip = Chip { sense_ns: 91_000, sector_ns: sector_ns(15, 20_000) };
 /// Flash time of all reads (SWC paper, section 4.4).
 ///
 /// Reading S sectors of 512 bytes from a page takes tR + S x (512 + S_ECC) x T_serial. Reads are split at
-/// page boundaries and go through a buffer of one page:
+/// page boundaries and go through a buffer of one page. Pages begin at one sector whatever the trace's
+/// granularity: one of 4 KB reads eight of them for each of its own.
 ///
 /// * *Full reads* read every page whole. The buffer holds the page read or written last.
 /// * *Partial reads* transfer, of the first and the last page of a request, only the sectors asked for.
@@ -66,9 +65,9 @@ pub struct ReadCost {
     pub table: RecordBatch,
 }
 
-/// Computes [`ReadCost`] for pages of `sector_bytes` x 1, 2, 4, ... up to 64 KB. Exact; one pass.
-pub fn read_cost(trace: &Trace, sector_bytes: u32) -> ReadCost {
-    crate::input::whole(ReadCostMeter::new(sector_bytes), trace).finish()
+/// Computes [`ReadCost`] for pages of 1, 2, 4, ... 128 sectors. Exact; one pass.
+pub fn read_cost(trace: &Trace) -> ReadCost {
+    crate::input::whole(ReadCostMeter::new(), trace).finish()
 }
 
 /// [`ReadCost`] in the making. Memory does not depend on the trace.
@@ -78,10 +77,8 @@ pub(crate) struct ReadCostMeter {
 }
 
 impl ReadCostMeter {
-    pub(crate) fn new(sector_bytes: u32) -> ReadCostMeter {
-        // Nothing smaller than a sector of the model can be read.
-        let page_sizes = page_sizes(sector_bytes.max(SECTOR_BYTES));
-        ReadCostMeter { reads: 0, page_sizes: page_sizes.map(PageSize::new).collect() }
+    pub(crate) fn new() -> ReadCostMeter {
+        ReadCostMeter { reads: 0, page_sizes: page_sizes().map(PageSize::new).collect() }
     }
 
     pub(crate) fn finish(self) -> ReadCost {

@@ -15,7 +15,7 @@ fn quick() -> Options {
     let mut options = Options { period_s: 5.0, ..Options::default() };
     options.wa.partitions = vec![1, 2];
     options.wa.over_provisioning_percent = vec![28];
-    options.wa.other_page_sizes = false;
+    options.wa.other_page_bytes = vec![];
     options.locality.distance_max = 64;
     options.locality.time_max = 200;
     options

@@ -7,8 +7,8 @@ mod naive;
 mod theory;
 
 use flashtwin_analysis::{
-    OrderError, WaBlockRole, WaCounts, WaDevice, WaError, WaOptions, WaSimulator, page_writes,
-    physical_blocks, temperature, write_amplification,
+    Options, OrderError, WaBlockRole, WaCounts, WaDevice, WaError, WaOptions, WaSimulator,
+    characterize_trace, page_writes, physical_blocks, temperature, write_amplification,
 };
 use flashtwin_trace::{Op, Progress, Trace, TraceBuilder};
 use naive::{Branches, Naive};
@@ -308,7 +308,7 @@ fn the_summary_is_of_the_base_page_size() {
         builder.request(time as i64, Op::Write, page * 4096, 4096, &[]);
     }
     let trace = builder.build().unwrap();
-    let options = WaOptions { other_page_sizes: false, ..WaOptions::default() };
+    let options = WaOptions { other_page_bytes: vec![], ..WaOptions::default() };
     let result = write_amplification(&trace, 4096, &options, &()).unwrap();
     assert_eq!((result.page_bytes, result.pages_written, result.page_writes), (4096, 25_000, 100_000));
     assert_eq!(result.writes_per_page_mean, Some(4.0));
@@ -325,7 +325,7 @@ fn the_summary_is_of_the_base_page_size() {
     assert!(result.write_amplification_1 > Some(1.0));
     assert!(of("grid", 28).write_amplification < result.write_amplification_1);
     assert_eq!(temperature(&trace, 4096).partitions_for_ratio_2, u64::from(of("f_r<=2", 7).partitions));
-    // One page more, or one write less, and it does not enter.
+    // One sector more, or one write less, and it does not enter.
     for (pages, writes) in [(25_001, 100_000), (20_000, 99_999)] {
         let mut builder = TraceBuilder::new("not enough");
         for time in 0..writes {
@@ -335,6 +335,47 @@ fn the_summary_is_of_the_base_page_size() {
         let options = WaOptions { partitions: vec![1], frequency_ratios: vec![], ..options.clone() };
         assert!(!write_amplification(&trace, 4096, &options, &()).unwrap().enters_statistics);
     }
+}
+
+/// 100,000 requests that write pages of 4 KB in turn, each one or all of the eight sectors of a page.
+fn sector_writes(pages: u64, sectors: u64) -> Trace {
+    let mut builder = TraceBuilder::new("sectors");
+    for time in 0..100_000 {
+        let (page, turn) = (time % pages, time / pages);
+        let sector = if sectors == 1 { turn % 8 } else { 0 };
+        let length = (sectors * 512) as u32;
+        builder.request(time as i64, Op::Write, page * 4096 + sector * 512, length, &[]);
+    }
+    // One request off the 4 KB grid, so that the granularity is 512 bytes.
+    builder.request(100_000, Op::Write, 512, 512, &[]);
+    builder.build().unwrap()
+}
+
+#[test]
+fn statistics_ask_for_four_writes_of_each_sector() {
+    // Pages are written 8 times each, their sectors but once: "each of the sectors ... at least four times".
+    let options = WaOptions {
+        partitions: vec![1],
+        frequency_ratios: vec![],
+        other_page_bytes: vec![],
+        ..WaOptions::default()
+    };
+    let of = |trace: &Trace| write_amplification(trace, 512, &options, &()).unwrap();
+    let single = of(&sector_writes(12_500, 1));
+    assert!(single.page_writes > 100_000 && single.writes_per_page_mean > Some(8.0));
+    assert!(single.writes_per_sector_mean < Some(1.1));
+    assert!(!single.enters_statistics);
+    // Whole pages: sectors as often as pages.
+    let whole = of(&sector_writes(12_500, 8));
+    assert!(whole.writes_per_sector_mean > Some(8.0));
+    assert!(whole.enters_statistics);
+    // The whole characterization says the same.
+    let trace = sector_writes(12_500, 1);
+    let found =
+        characterize_trace(&trace, &Options { wa: options.clone(), ..Options::default() }, &()).unwrap();
+    let summary = &found.summary["write_amplification"];
+    assert_eq!(summary["enters_statistics"], false);
+    assert_eq!(summary["writes_per_sector_mean"], found.summary["temperature"]["writes_per_sector_mean"]);
 }
 
 #[test]
@@ -355,7 +396,7 @@ fn nonsense_is_a_reason_not_a_crash() {
         over_provisioning_percent: vec![0, 7],
         frequency_ratios: vec![0.5, f64::NAN],
         block_pages: vec![0, 4, 40_000],
-        other_page_sizes: false,
+        other_page_bytes: vec![],
         ..WaOptions::default()
     };
     let result = write_amplification(&trace, 4096, &options, &()).unwrap();

@@ -58,7 +58,7 @@ pub(crate) fn in_memory(
 
 /// Characterizes a file in several passes, run by run.
 #[pyfunction]
-#[pyo3(signature = (path, format=None, on_bad_line="fail", sort_window_ns=1_000_000_000, options_json="{}", progress=None, blkparse_action="D"))]
+#[pyo3(signature = (path, format=None, on_bad_line="fail", sort_window_ns=1_000_000_000, options_json="{}", progress=None, blkparse_action="D", volume=None))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn characterize_stream(
     py: Python<'_>,
@@ -69,14 +69,29 @@ pub(crate) fn characterize_stream(
     options_json: &str,
     progress: Option<Py<PyAny>>,
     blkparse_action: &str,
+    volume: Option<String>,
 ) -> PyResult<Characterization> {
     let options = parse(options_json)?;
-    let reading: OpenOptions = open_options(format, on_bad_line, sort_window_ns, blkparse_action)?;
+    let reading: OpenOptions = open_options(format, on_bad_line, sort_window_ns, blkparse_action, volume)?;
     let source = Source::from_argument(&path);
     finish(watched(py, progress, Patience::Unlimited, move |control| {
         let mut input = Streamed::open(source, reading, &control.job(0))?;
         flashtwin_analysis::characterize(&mut input, &options, &control.job(0))
     })?)
+}
+
+/// The options of a characterization with some keys set otherwise: every key, checked, as JSON text.
+#[pyfunction]
+pub(crate) fn resolve_options(sets: Vec<(String, String)>) -> PyResult<String> {
+    let options = Options::resolve(&sets).map_err(|error| errors::ConfigError::new_err(error.to_string()))?;
+    let json = serde_json::to_string(&options);
+    json.map_err(|error| errors::internal(&error.to_string()))
+}
+
+/// JSON schema of the options of a characterization, as text.
+#[pyfunction]
+pub(crate) fn options_schema() -> String {
+    Options::schema().to_string()
 }
 
 fn parse(options_json: &str) -> PyResult<Options> {

@@ -88,7 +88,8 @@ impl flashtwin_sim::Progress for Job<'_> {
 pub(crate) enum Patience {
     /// Wait: it looks at its `Progress` often and must not leave half a file behind.
     Unlimited,
-    /// Leave it behind after a moment: it may hang in a read from a pipe that nobody fills.
+    /// Leave it behind after a moment: it may hang in a read from a pipe that nobody fills, or does not look
+    /// at its `Progress` and writes nothing.
     Brief,
 }
 

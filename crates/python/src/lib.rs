@@ -24,8 +24,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::register(module)?;
     module.add_class::<arrow::Table>()?;
     module.add_class::<trace::Trace>()?;
+    module.add_function(wrap_pyfunction!(trace::requests_by_volume, module)?)?;
     module.add_class::<characterize::Characterization>()?;
     module.add_function(wrap_pyfunction!(characterize::characterize_stream, module)?)?;
+    module.add_function(wrap_pyfunction!(characterize::resolve_options, module)?)?;
+    module.add_function(wrap_pyfunction!(characterize::options_schema, module)?)?;
     module.add_class::<systems::Resolved>()?;
     module.add_class::<replay::RunResult>()?;
     module.add_function(wrap_pyfunction!(systems::systems, module)?)?;
@@ -38,6 +41,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(workloads::workloads, module)?)?;
     module.add_function(wrap_pyfunction!(workloads::workload_toml, module)?)?;
     module.add_function(wrap_pyfunction!(workloads::recipe_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(workloads::check_recipe, module)?)?;
     module.add_function(wrap_pyfunction!(workloads::synthesize, module)?)?;
     module.add_function(wrap_pyfunction!(workloads::synthesize_parquet, module)?)?;
     Ok(())

@@ -25,11 +25,10 @@ pub(crate) fn devices() -> Vec<&'static str> {
     flashtwin_sim::device_names()
 }
 
-/// A device as TOML.
+/// A device, by its name or its TOML file, as TOML.
 #[pyfunction]
-pub(crate) fn device_toml(name: &str) -> PyResult<&'static str> {
-    flashtwin_sim::device_toml(name)
-        .ok_or_else(|| errors::unknown("device", name, &flashtwin_sim::device_names()))
+pub(crate) fn device_toml(name: &str) -> PyResult<String> {
+    flashtwin_sim::device_file(name).map_err(|error| errors::config(&error))
 }
 
 /// JSON schema of the whole configuration, as text.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use flashtwin_trace::{ContentSource, OnBadLine, OpenOptions, PageTrace, SampleBy, Source};
+use flashtwin_trace::{ContentSource, OnBadLine, OpenOptions, PageTrace, SampleBy, Source, TraceStream};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -32,7 +32,8 @@ const CUTS_KEPT: usize = 2;
 impl Trace {
     /// Reads a trace; `-` is standard input.
     #[staticmethod]
-    #[pyo3(signature = (path, format=None, on_bad_line="fail", sort_window_ns=1_000_000_000, progress=None, blkparse_action="D"))]
+    #[pyo3(signature = (path, format=None, on_bad_line="fail", sort_window_ns=1_000_000_000, progress=None, blkparse_action="D", volume=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
     fn open(
         py: Python<'_>,
         path: PathBuf,
@@ -41,9 +42,10 @@ impl Trace {
         sort_window_ns: u64,
         progress: Option<Py<PyAny>>,
         blkparse_action: &str,
+        volume: Option<String>,
     ) -> PyResult<Self> {
         let source = Source::from_argument(&path);
-        let options = open_options(format, on_bad_line, sort_window_ns, blkparse_action)?;
+        let options = open_options(format, on_bad_line, sort_window_ns, blkparse_action, volume)?;
         let patience = match source {
             Source::Stdin => Patience::Brief,
             _ => Patience::Unlimited,
@@ -79,6 +81,18 @@ impl Trace {
         self.trace.has_content()
     }
 
+    /// Names of its volumes, by their numbers.
+    #[getter]
+    fn volumes(&self) -> Vec<String> {
+        self.trace.volume_names.clone()
+    }
+
+    /// The requests of one volume as a trace of its own.
+    fn volume(&self, py: Python<'_>, name: &str) -> PyResult<Self> {
+        let made = py.detach(|| self.trace.of_volume(name));
+        Ok(Self::new(made.map_err(|error| errors::trace(&error))?))
+    }
+
     fn __len__(&self) -> usize {
         self.trace.len()
     }
@@ -86,14 +100,18 @@ impl Trace {
     /// The workload in numbers, as JSON text.
     fn info_json(&self, py: Python<'_>) -> PyResult<String> {
         let trace = Arc::clone(&self.trace);
-        watched(py, None, Patience::Unlimited, move |_| flashtwin_analysis::info(&trace).to_string())
+        let found = watched(py, None, Patience::Unlimited, move |control| {
+            flashtwin_analysis::trace_info_until(&trace, &control.job(0))
+        })?
+        .map_err(|error| errors::trace(&error))?;
+        serde_json::to_string(&found).map_err(|error| errors::internal(&error.to_string()))
     }
 
     /// The workload's tables by name, with periods of a length in seconds.
     fn workload(&self, py: Python<'_>, period_s: f64) -> PyResult<BTreeMap<String, Table>> {
         let trace = Arc::clone(&self.trace);
         let tables =
-            watched(py, None, Patience::Unlimited, move |_| flashtwin_analysis::tables(&trace, period_s))?;
+            watched(py, None, Patience::Brief, move |_| flashtwin_analysis::tables(&trace, period_s))?;
         Ok(tables.into_iter().map(|(name, batch)| (name, Table::new(batch))).collect())
     }
 
@@ -113,15 +131,17 @@ impl Trace {
     fn sample(&self, py: Python<'_>, rate: f64, seed: u64, by: &str) -> PyResult<Self> {
         let by: SampleBy = by.parse().map_err(|error| errors::trace(&error))?;
         let trace = Arc::clone(&self.trace);
-        let sampled = watched(py, None, Patience::Unlimited, move |_| trace.sample(rate, seed, by))?;
+        let sampled = watched(py, None, Patience::Brief, move |_| trace.sample(rate, seed, by))?;
         Ok(Self::new(sampled.map_err(|error| errors::trace(&error))?))
     }
 
     /// Writes the canonical Parquet file, complete or not at all.
     fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let trace = Arc::clone(&self.trace);
-        watched(py, None, Patience::Unlimited, move |_| flashtwin_trace::write_parquet(&trace, &path))?
-            .map_err(|error| errors::trace(&error))
+        watched(py, None, Patience::Unlimited, move |control| {
+            flashtwin_trace::write_parquet(&trace, &path, &control.job(0))
+        })?
+        .map_err(|error| errors::trace(&error))
     }
 
     /// The canonical columns as an Arrow C stream.
@@ -155,7 +175,7 @@ impl Trace {
         }
         let trace = Arc::clone(&self.trace);
         let made =
-            watched(py, None, Patience::Unlimited, move |_| PageTrace::build(&trace, page_bytes, content))?;
+            watched(py, None, Patience::Brief, move |_| PageTrace::build(&trace, page_bytes, content))?;
         let made = Arc::new(made.map_err(|error| errors::trace(&error))?);
         let mut cuts = kept();
         cuts.truncate(CUTS_KEPT - 1);
@@ -164,14 +184,32 @@ impl Trace {
     }
 }
 
+/// Requests to each volume of a trace, by name; the file is read once, and not held.
+#[pyfunction]
+#[pyo3(signature = (path, progress=None))]
+pub(crate) fn requests_by_volume(
+    py: Python<'_>,
+    path: PathBuf,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Vec<(String, u64)>> {
+    let source = Source::from_argument(&path);
+    let found = watched(py, progress, Patience::Unlimited, move |control| {
+        let mut stream = TraceStream::open(&source, &OpenOptions::default(), &control.job(0))?;
+        stream.requests_by_volume(&control.job(0))
+    })?;
+    found.map_err(|error| errors::trace(&error))
+}
+
 /// How to read, from words.
 pub(crate) fn open_options(
     format: Option<&str>,
     on_bad_line: &str,
     sort_window_ns: u64,
     blkparse_action: &str,
+    volume: Option<String>,
 ) -> PyResult<OpenOptions> {
     Ok(OpenOptions {
+        volume,
         format: format.map(str::parse).transpose().map_err(|error| errors::trace(&error))?,
         on_bad_line: parse_on_bad_line(on_bad_line)?,
         sort_window_ns,

@@ -27,6 +27,12 @@ pub(crate) fn recipe_schema() -> String {
     Recipe::schema().to_string()
 }
 
+/// Refuses a text that is no recipe; `place` is what it is called in messages.
+#[pyfunction]
+pub(crate) fn check_recipe(toml: &str, place: &str) -> PyResult<()> {
+    Recipe::parse(place, toml).map(drop).map_err(|error| errors::trace(&error))
+}
+
 /// Makes the trace of a recipe; `place` is what the recipe is called in messages.
 #[pyfunction]
 #[pyo3(signature = (toml, place, scale, seed, progress=None))]

@@ -149,8 +149,10 @@ pub struct EngineConfig {
     /// Time until it goes on, in microseconds.
     pub resume_us: f64,
     /// How often one operation may be interrupted.
+    #[schemars(range(min = 1))]
     pub suspend_times: u32,
     /// How many reads may go before an interrupted operation goes on.
+    #[schemars(range(min = 1))]
     pub suspend_reads: u32,
     /// How long a unit must have had nothing else to do before an operation of a background job begins
     /// on it, in microseconds (Golding et al., USENIX 1995: a fixed timer). 0: at once.
@@ -161,6 +163,7 @@ pub struct EngineConfig {
     /// 32). Only content-addressed systems hash.
     pub hash_us: f64,
     /// Pages hashed at the same time.
+    #[schemars(range(min = 1, max = 65_536))]
     pub hash_lanes: u32,
 }
 

@@ -2,12 +2,19 @@
 
 use flashtwin_ftl::FtlError;
 use flashtwin_nand::NandRule;
+use flashtwin_settings::SettingError;
 use thiserror::Error;
 
 /// A configuration that cannot be used: what, where, and the cure.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 #[error("{0}")]
 pub struct ConfigError(pub String);
+
+impl From<SettingError> for ConfigError {
+    fn from(error: SettingError) -> Self {
+        ConfigError(error.0)
+    }
+}
 
 /// A run that could not begin or go on.
 #[derive(Debug, Error)]

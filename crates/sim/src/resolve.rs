@@ -1,8 +1,7 @@
 //! From what was given (a system's name, settings) to a checked configuration.
 
-use std::collections::BTreeMap;
-
-use flashtwin_nand::{NandDevice, device_names, device_toml};
+use flashtwin_nand::{NandConfig, NandDevice, device_names, device_toml};
+use flashtwin_settings::{Keys, from_tree, nearest, set, shown};
 use flashtwin_trace::ContentSource;
 use serde_json::{Map, Value};
 
@@ -55,6 +54,11 @@ pub fn schema() -> Value {
     serde_json::to_value(schema).unwrap_or(Value::Null)
 }
 
+/// Where people find every key.
+const LISTED: &str = "`flashtwin systems NAME` lists every key";
+/// Keys of the files of systems that say what a file is and are not settings.
+const NOT_SET: [&str; 2] = ["name", "description"];
+
 /// Resolves a system (a preset's name, or a path to a TOML file) with settings. A setting's
 /// key may be any suffix of a dotted key that is unique, its value TOML or a bare word.
 ///
@@ -62,13 +66,12 @@ pub fn schema() -> Value {
 /// [`ConfigError`] naming the key, what was expected, and the nearest right one.
 pub fn resolve(system: &str, sets: &[(String, String)]) -> Result<Resolved, ConfigError> {
     let (place, text) = preset_or_file("system", system, &system_names(), system_toml)?;
-    let keys = Keys::new(&schema());
+    let schema = schema();
+    let keys = Keys::new(&schema, LISTED);
     let given = parse_table(&place, &text)?;
     let mut tree = defaults()?;
-    let settings: Vec<(String, Value)> = sets
-        .iter()
-        .map(|(key, value)| Ok((keys.full(key)?, bare_or_toml(value))))
-        .collect::<Result<_, ConfigError>>()?;
+    let settings: Vec<(String, Value)> =
+        sets.iter().map(|(key, value)| setting(&keys, key, value)).collect::<Result<_, ConfigError>>()?;
     // The device first: single numbers of `nand` are set on top of it.
     let device = settings.iter().rev().find(|(key, _)| key == "device").map(|(_, value)| value.clone());
     let device = device.or_else(|| given.get("device").cloned()).unwrap_or_else(|| Value::from("rr-ssd"));
@@ -77,14 +80,43 @@ pub fn resolve(system: &str, sets: &[(String, String)]) -> Result<Resolved, Conf
             "device is {device}: expected a name from `flashtwin devices` or a path"
         )));
     };
-    let (device_place, device_text) = preset_or_file("device", device_name, &device_names(), device_toml)?;
-    tree.insert("nand".into(), Value::Object(parse_table(&device_place, &device_text)?));
+    tree.insert("nand".into(), Value::Object(device_file_and_table(device_name, &schema)?.1));
     tree.insert("name".into(), Value::from(place.clone()));
     flatten_into(&mut tree, given, "", &keys, &place)?;
     for (key, value) in settings {
         set(&mut tree, &key, value);
     }
     check(from_tree(tree, &keys)?)
+}
+
+/// The text of a device's file: a preset by its name, or the path of a TOML file, which is checked.
+///
+/// # Errors
+/// [`ConfigError`] naming the file and its key that is wrong or missing.
+pub fn device_file(name: &str) -> Result<String, ConfigError> {
+    Ok(device_file_and_table(name, &schema())?.0)
+}
+
+/// A device's file as text and as a table.
+fn device_file_and_table(name: &str, schema: &Value) -> Result<(String, Map<String, Value>), ConfigError> {
+    let (place, text) = preset_or_file("device", name, &device_names(), device_toml)?;
+    let table = parse_table(&place, &text)?;
+    let keys = Keys::new(&schema["properties"]["nand"], "`flashtwin devices rr-ssd` shows every key");
+    let read: Result<NandConfig, _> = from_tree(table.clone(), &keys);
+    read.map_err(|error| ConfigError(format!("{place}: {error}")))?;
+    Ok((text, table))
+}
+
+fn setting(keys: &Keys, key: &str, text: &str) -> Result<(String, Value), ConfigError> {
+    let key = keys.full(key)?;
+    if NOT_SET.contains(&key.as_str()) {
+        return Err(ConfigError(format!(
+            "'{key}' is no key that can be set: it stands in a system's file; results bear the file's name, or in \
+             Python the name that a mapping gives: ft.compare(trace, {{'mine': ft.system(...)}})"
+        )));
+    }
+    let value = keys.value(&key, text);
+    Ok((key, value))
 }
 
 fn preset_or_file(
@@ -105,7 +137,8 @@ fn preset_or_file(
     let nearest = nearest(name, presets.iter().copied());
     let list = presets.join(", ");
     Err(ConfigError(format!(
-        "there is no {what} '{name}'{} There are: {list}; or give the path of a .toml file",
+        "there is no {what} '{}'{} There are: {list}; or give the path of a .toml file",
+        shown(name),
         nearest.map_or(".".to_owned(), |near| format!("; did you mean '{near}'?"))
     )))
 }
@@ -115,11 +148,6 @@ fn parse_table(place: &str, text: &str) -> Result<Map<String, Value>, ConfigErro
         let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
         ConfigError(format!("{place}:{line}: not TOML: {}", error.message()))
     })
-}
-
-fn bare_or_toml(text: &str) -> Value {
-    let parsed: Result<Map<String, Value>, _> = toml::from_str(&format!("value = {text}"));
-    parsed.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::from(text))
 }
 
 /// The tables below the top level, filled with their defaults.
@@ -149,37 +177,11 @@ fn flatten_into(
         let key = if prefix.is_empty() { name } else { format!("{prefix}.{name}") };
         match value {
             Value::Object(table) if keys.is_table(&key) => flatten_into(tree, table, &key, keys, place)?,
-            value if keys.known.contains_key(&key) => set(tree, &key, value),
+            value if keys.contains(&key) => set(tree, &key, value),
             _ => return Err(ConfigError(format!("{place}: {}", keys.unknown(&key)))),
         }
     }
     Ok(())
-}
-
-fn set(tree: &mut Map<String, Value>, key: &str, value: Value) {
-    match key.split_once('.') {
-        None => {
-            tree.insert(key.to_owned(), value);
-        }
-        Some((table, rest)) => {
-            if let Some(Value::Object(inner)) = tree.get_mut(table) {
-                set(inner, rest, value);
-            }
-        }
-    }
-}
-
-fn from_tree(tree: Map<String, Value>, keys: &Keys) -> Result<Config, ConfigError> {
-    let value = Value::Object(tree);
-    serde_path_to_error::deserialize(&value).map_err(|error| {
-        let key = error.path().to_string();
-        let found = key.split('.').try_fold(&value, |value, name| value.get(name)).unwrap_or(&Value::Null);
-        let expected = keys.expected(&key).unwrap_or_else(|| {
-            let inner = error.inner().to_string();
-            inner.split_once(", expected ").map_or(inner.clone(), |(_, expected)| expected.to_owned())
-        });
-        ConfigError(format!("{key} is {found}: expected {expected}"))
-    })
 }
 
 fn check(config: Config) -> Result<Resolved, ConfigError> {
@@ -233,15 +235,6 @@ fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), Config
             return wrong(key, value.to_string(), "a duration between 0 and 1e9 microseconds");
         }
     }
-    for (key, value) in [
-        ("engine.hash_lanes", engine.hash_lanes),
-        ("engine.suspend_times", engine.suspend_times),
-        ("engine.suspend_reads", engine.suspend_reads),
-    ] {
-        if value == 0 {
-            return wrong(key, "0".into(), "at least 1");
-        }
-    }
     let dirty = engine.write_cache_dirty;
     if !(dirty > 0.0 && dirty <= 1.0) {
         return wrong("engine.write_cache_dirty", dirty.to_string(), "a share above 0, up to 1");
@@ -261,97 +254,4 @@ fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), Config
         }
     }
     Ok(())
-}
-
-fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let scored = candidates.map(|candidate| (strsim::jaro_winkler(word, candidate), candidate));
-    scored
-        .filter(|(score, _)| *score > 0.7)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate)
-}
-
-/// Every dotted key of the configuration with what it accepts.
-struct Keys {
-    known: BTreeMap<String, String>,
-}
-
-impl Keys {
-    fn new(schema: &Value) -> Self {
-        let mut known = BTreeMap::new();
-        collect_keys(schema, "", &mut known);
-        Self { known }
-    }
-
-    fn is_table(&self, key: &str) -> bool {
-        let prefix = format!("{key}.");
-        self.known.range(prefix.clone()..).next().is_some_and(|(known, _)| known.starts_with(&prefix))
-    }
-
-    fn expected(&self, key: &str) -> Option<String> {
-        self.known.get(key).filter(|text| !text.is_empty()).cloned()
-    }
-
-    /// The full key that `suffix` ends.
-    fn full(&self, suffix: &str) -> Result<String, ConfigError> {
-        if self.known.contains_key(suffix) {
-            return Ok(suffix.to_owned());
-        }
-        let ending = format!(".{suffix}");
-        let matches: Vec<&str> =
-            self.known.keys().filter(|key| key.ends_with(&ending)).map(String::as_str).collect();
-        match matches.as_slice() {
-            [] => Err(ConfigError(self.unknown(suffix))),
-            [key] => Ok((*key).to_owned()),
-            several => Err(ConfigError(format!(
-                "the key '{suffix}' could be any of {}: write it in full",
-                several.join(", ")
-            ))),
-        }
-    }
-
-    fn unknown(&self, key: &str) -> String {
-        let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
-        let score = |known: &str| {
-            strsim::jaro_winkler(key, known).max(strsim::jaro_winkler(&last(key), &last(known)))
-        };
-        let best = self.known.keys().max_by(|a, b| score(a).total_cmp(&score(b)));
-        let hint = best.map_or(String::new(), |best| format!("; did you mean '{best}'?"));
-        format!("there is no key '{key}'{hint} (`flashtwin systems NAME` lists every key)")
-    }
-}
-
-fn collect_keys(schema: &Value, prefix: &str, known: &mut BTreeMap<String, String>) {
-    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
-    for (name, property) in properties {
-        let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
-        if property.get("properties").is_some() {
-            collect_keys(property, &key, known);
-        } else {
-            known.insert(key, accepts(property));
-        }
-    }
-}
-
-/// What a schema accepts, in words.
-fn accepts(schema: &Value) -> String {
-    let choices = |list: &Value| -> Vec<String> {
-        let of =
-            |choice: &Value| choice.get("const").and_then(Value::as_str).map(|name| format!("\"{name}\""));
-        list.as_array().map_or(Vec::new(), |list| list.iter().filter_map(of).collect())
-    };
-    if let Some(list) = schema.get("oneOf") {
-        return format!("one of {}", choices(list).join(", "));
-    }
-    match (schema.get("type").and_then(Value::as_str), schema.get("minimum")) {
-        (Some("integer"), Some(_)) => "a whole number, 0 or more".into(),
-        (Some("integer"), None) => "a whole number".into(),
-        (Some("number"), _) => "a number".into(),
-        (Some("boolean"), _) => "true or false".into(),
-        // A word with a grammar: what is wrong with it is said when it is read.
-        (Some("string"), _) if schema.get("pattern").is_some() => String::new(),
-        (Some("string"), _) => "a word".into(),
-        _ if schema.get("anyOf").is_some() => "a whole number or \"unlimited\"".into(),
-        _ => String::new(),
-    }
 }

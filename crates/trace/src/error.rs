@@ -74,6 +74,24 @@ pub struct TraceError {
     pub cure: String,
 }
 
+/// Characters of each half of a message: files may hold values of any length.
+const SHOWN: usize = 600;
+/// Characters of a value that a message quotes.
+const QUOTED: usize = 60;
+
+/// A value of a file as messages quote it.
+pub(crate) fn quoted(value: &str) -> String {
+    format!("'{}'", cut_short(value.escape_debug().to_string(), QUOTED))
+}
+
+/// A text as it is, or its beginning with its length where it is long.
+fn cut_short(text: String, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}... ({} characters in all)", &text[..end], text.chars().count()),
+        None => text,
+    }
+}
+
 /// Puts a cure behind its message only when there is one.
 struct Cure<'a>(&'a str);
 
@@ -91,7 +109,12 @@ impl TraceError {
         what: impl Into<String>,
         cure: impl Into<String>,
     ) -> TraceError {
-        TraceError { cause, place: Place::input(input), what: what.into(), cure: cure.into() }
+        TraceError {
+            cause,
+            place: Place::input(input),
+            what: cut_short(what.into(), SHOWN),
+            cure: cut_short(cure.into(), SHOWN),
+        }
     }
 
     pub(crate) fn io(input: &str, error: &std::io::Error) -> TraceError {

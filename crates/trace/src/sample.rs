@@ -6,6 +6,7 @@ use std::str::FromStr;
 use crate::CHUNK_BYTES;
 use crate::columns::Columns;
 use crate::error::{Cause, TraceError};
+use crate::memory::{bytes_in_words, memory_allowed_bytes};
 use crate::random::mix;
 use crate::request::NO_CONTENT;
 use crate::trace::{Trace, finish};
@@ -37,6 +38,8 @@ impl FromStr for SampleBy {
     }
 }
 
+/// Bytes of memory of a part of a request that stays, while it is sorted.
+const PART_BYTES: u64 = 80;
 /// Bytes of the pages that stay or go.
 const PAGE_BYTES: u64 = CHUNK_BYTES as u64;
 
@@ -61,8 +64,12 @@ impl Trace {
         }
         let chosen = Chosen::new(rate, seed, by);
         let mut columns = Columns::empty();
+        let allowed = memory_allowed_bytes(self.len() as u64);
         for request in 0..self.len() {
             chosen.take(self, request, &mut columns);
+            if columns.len() as u64 * PART_BYTES > allowed {
+                return Err(self.too_many_parts(rate, allowed));
+            }
         }
         if columns.len() == 0 {
             return Err(TraceError::new(
@@ -83,6 +90,22 @@ impl Trace {
         let mut quality = self.quality.clone();
         quality.warnings.clear();
         Ok(finish(&format!("{}-sample", self.name), self.format, columns, volumes, quality))
+    }
+}
+
+impl Trace {
+    fn too_many_parts(&self, rate: f64, allowed: u64) -> TraceError {
+        TraceError::new(
+            Cause::TooLarge,
+            &self.name,
+            format!(
+                "a sample of {rate} cuts its {} requests into more than {} parts, for which {} of memory are allowed",
+                self.len(),
+                allowed / PART_BYTES,
+                bytes_in_words(allowed)
+            ),
+            "check the unit of sizes (the format), or use a lower rate",
+        )
     }
 }
 

@@ -64,7 +64,7 @@ impl TraceStream {
                 "write it to a file first (`flashtwin trace convert - FILE.parquet`), or read it into memory without streaming",
             ));
         }
-        let Opened { name, format, feed } = format::open(source, options)?;
+        let Opened { name, format, feed } = format::open(source, options, false, progress)?;
         let mut stream = TraceStream {
             name,
             format,
@@ -98,6 +98,24 @@ impl TraceStream {
             Some(batch) => Ok(Some(batch)),
             None => self.advance(progress),
         }
+    }
+
+    /// How many of the requests to come address each volume, by their names; the stream is at its end then.
+    ///
+    /// # Errors
+    /// As [`TraceStream::next`].
+    pub fn requests_by_volume(&mut self, progress: &dyn Progress) -> Result<Vec<(String, u64)>, TraceError> {
+        let mut requests: Vec<u64> = Vec::new();
+        while let Some(batch) = self.next(progress)? {
+            for &volume in &batch.volume {
+                if volume as usize >= requests.len() {
+                    requests.resize(volume as usize + 1, 0);
+                }
+                requests[volume as usize] += 1;
+            }
+        }
+        let found = self.volume_names.iter().cloned().zip(requests);
+        Ok(found.filter(|&(_, requests)| requests > 0).collect())
     }
 
     /// Name of the trace for people.

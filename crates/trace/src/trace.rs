@@ -80,6 +80,9 @@ pub struct OpenOptions {
     pub join_lines: bool,
     /// Which event of a request in blkparse text is taken; default: issued to the driver.
     pub blkparse_action: BlkparseAction,
+    /// Only the requests of the volume of this name, as a trace of its own (SWC 2.2: volumes of one server are
+    /// analysed apart); default: all volumes.
+    pub volume: Option<String>,
     /// Whether decompression runs in a thread of its own; default yes. The result is the same.
     pub threaded: bool,
 }
@@ -92,6 +95,7 @@ impl Default for OpenOptions {
             sort_window_ns: 1_000_000_000,
             join_lines: true,
             blkparse_action: BlkparseAction::Issued,
+            volume: None,
             threaded: true,
         }
     }
@@ -139,7 +143,7 @@ impl Trace {
         options: &OpenOptions,
         progress: &dyn Progress,
     ) -> Result<Trace, TraceError> {
-        let Opened { name, format, mut feed } = format::open(source, options)?;
+        let Opened { name, format, mut feed } = format::open(source, options, true, progress)?;
         let label = source.label();
         let mut columns = feed.read(usize::MAX, progress)?;
         let parts = feed.into_parts(!columns.content.is_empty())?;
@@ -175,7 +179,7 @@ impl Trace {
     /// # Errors
     /// [`Io`](crate::Cause::Io) when the folder cannot be written to.
     pub fn write_parquet(&self, path: &std::path::Path) -> Result<(), TraceError> {
-        crate::write_parquet(self, path)
+        crate::write_parquet(self, path, &())
     }
 
     /// Number of requests.

@@ -31,6 +31,60 @@ fn refused(bytes: impl AsRef<[u8]>, cause: Cause, parts: &[&str]) {
 }
 
 #[test]
+fn a_megabyte_that_says_nothing_may_come_first() {
+    let blank = "\n".repeat(1_100_000);
+    let comments = "# recorded on a server of the department, do not pass on\n".repeat(50_000);
+    let expected = open(MSR).unwrap();
+    for before in [&blank, &comments, &format!("{comments}{blank}{comments}")] {
+        let trace = open(format!("{before}{MSR}")).unwrap();
+        assert_eq!((trace.format, trace.digest()), (expected.format, expected.digest()));
+        let lines = before.lines().count() as u64 + 3;
+        assert_eq!(trace.quality.lines, lines);
+        // What is wrong is found on its own line.
+        let bad = format!("{before}{}", MSR.replace(",4096,", ",40x6,"));
+        refused(bad, Cause::Malformed, &[&format!("mail.csv:{}:39: size '40x6'", lines - 1)]);
+    }
+    for nothing in [&blank, &comments] {
+        refused(nothing, Cause::Empty, &["the input is empty"]);
+    }
+}
+
+#[test]
+fn few_lines_among_many_comments_are_looked_at_together() {
+    // Only the last of these tells sectors from bytes: its size is no multiple of 512.
+    let comments = "# nothing\n".repeat(120_000);
+    let line = |number: u32, size: u32| format!("{number}.5 0 {} {size} 1\n", number * 1024);
+    let text = format!("{}{comments}{}{comments}{}", line(1, 512), line(2, 512), line(3, 513));
+    assert_eq!(open(text).unwrap().format.name(), "disksim");
+}
+
+#[test]
+fn a_header_may_follow_comments() {
+    let header = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n";
+    let expected = open(MSR).unwrap().digest();
+    assert_eq!(open(format!("{header}{MSR}")).unwrap().digest(), expected);
+    assert_eq!(open(format!("\n# of a server\n\n{header}{MSR}")).unwrap().digest(), expected);
+    // Only once, and before all else.
+    refused(format!("{header}{header}{MSR}"), Cause::Malformed, &["mail.csv:2"]);
+    refused(format!("{MSR}{header}"), Cause::Malformed, &["mail.csv:4"]);
+}
+
+#[test]
+fn looking_for_the_first_line_can_be_stopped() {
+    struct Stop;
+    impl Progress for Stop {
+        fn update(&self, _done: u64, _total: u64) {}
+        fn cancelled(&self) -> bool {
+            true
+        }
+    }
+    let blank = "\n".repeat(3_000_000) + MSR;
+    let source = Source::Bytes("mail.csv".to_owned(), blank.as_bytes().into());
+    let error = Trace::open(&source, &OpenOptions::default(), &Stop).unwrap_err();
+    assert_eq!(error.cause, Cause::Cancelled);
+}
+
+#[test]
 fn a_line_that_is_not_understood_is_named() {
     let bad = MSR.replace(",4096,", ",40x6,");
     refused(

@@ -4,10 +4,16 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::builder::{ListBuilder, UInt32Builder};
+use arrow_array::builder::{BinaryBuilder, ListBuilder, UInt32Builder};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, UInt8Array};
-use flashtwin_trace::{Cause, NO_CONTENT, Op, OpenOptions, Request, Source, Trace, TraceBuilder, TraceError};
+use flashtwin_trace::{
+    Cause, NO_CONTENT, Op, OpenOptions, Progress, Request, Source, Trace, TraceBuilder, TraceError,
+    write_parquet,
+};
 use parquet::arrow::ArrowWriter;
+use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
 
 /// A folder of its own for each test, removed at the end.
 struct Folder(PathBuf);
@@ -60,17 +66,13 @@ fn what_is_written_is_read_again() {
     let folder = Folder::new("again");
     let trace = fiu();
     trace.write_parquet(&folder.file("small.parquet")).unwrap();
-    assert_eq!(folder.names(), ["small.digests.parquet", "small.parquet"]);
+    assert_eq!(folder.names(), ["small.parquet"]);
     let read = open(&folder.file("small.parquet")).unwrap();
     assert_eq!(read.digest(), trace.digest());
-    // All but the format is the same, the counters of the first reading included.
+    // All but the format is the same, digests and the counters of the first reading included.
     let expected = Trace { format: read.format, ..trace.clone() };
     assert_eq!(read, expected);
-    // Without its digests it is still the same trace.
-    std::fs::remove_file(folder.file("small.digests.parquet")).unwrap();
-    let bare = open(&folder.file("small.parquet")).unwrap();
-    assert_eq!(bare.digest(), trace.digest());
-    assert!(bare.digests.is_empty());
+    assert_eq!(read.digests.len(), 2);
 }
 
 #[test]
@@ -79,14 +81,114 @@ fn equal_traces_give_equal_bytes() {
     let bytes = |name: &str| std::fs::read(folder.file(name)).unwrap();
     fiu().write_parquet(&folder.file("a.parquet")).unwrap();
     fiu().write_parquet(&folder.file("b.parquet")).unwrap();
-    assert_eq!(bytes("a.parquet"), bytes("b.parquet"));
-    assert_eq!(bytes("a.digests.parquet"), bytes("b.digests.parquet"));
+    assert!(bytes("a.parquet") == bytes("b.parquet"));
     // Reading and writing once more changes nothing, up to what format it was.
     let once = open(&folder.file("a.parquet")).unwrap();
     once.write_parquet(&folder.file("c.parquet")).unwrap();
     let twice = open(&folder.file("c.parquet")).unwrap();
     twice.write_parquet(&folder.file("d.parquet")).unwrap();
     assert_eq!(twice.digest(), once.digest());
+}
+
+/// The pair that earlier versions wrote, under another name.
+fn older_pair(folder: &Folder, name: &str) -> PathBuf {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data");
+    for ending in ["parquet", "digests.parquet"] {
+        std::fs::copy(data.join(format!("sample.{ending}")), folder.file(&format!("{name}.{ending}")))
+            .unwrap();
+    }
+    folder.file(&format!("{name}.parquet"))
+}
+
+#[test]
+fn what_earlier_versions_wrote_is_read() {
+    let folder = Folder::new("older");
+    let path = older_pair(&folder, "old");
+    let old = open(&path).unwrap();
+    assert_eq!(old.digests.len(), old.content_count() as usize);
+    assert!(old.digests.len() > 10);
+    // Without its digests it is still the same trace.
+    std::fs::remove_file(folder.file("old.digests.parquet")).unwrap();
+    let bare = open(&path).unwrap();
+    assert_eq!((bare.digest(), bare.digests.len()), (old.digest(), 0));
+    // Written again they are one file.
+    old.write_parquet(&folder.file("new.parquet")).unwrap();
+    assert_eq!(open(&folder.file("new.parquet")).unwrap().digests, old.digests);
+    assert_eq!(folder.names(), ["new.parquet", "old.parquet"]);
+}
+
+#[test]
+fn digests_never_stand_beside_a_trace_that_is_not_theirs() {
+    let folder = Folder::new("replaced");
+    let path = older_pair(&folder, "a");
+    let old = open(&path).unwrap();
+    // Replacing a pair is one rename. Before it the old pair is whole ...
+    let new = fiu();
+    let partial = folder.file("new.parquet");
+    new.write_parquet(&partial).unwrap();
+    assert_eq!(open(&path).unwrap().digests, old.digests);
+    // ... and after it the new trace has its own digests, though the old ones are not removed yet.
+    std::fs::rename(&partial, &path).unwrap();
+    assert_eq!(folder.names(), ["a.digests.parquet", "a.parquet"]);
+    assert_eq!(open(&path).unwrap().digests, new.digests);
+    new.write_parquet(&path).unwrap();
+    assert_eq!(folder.names(), ["a.parquet"]);
+    // What others called so stays.
+    std::fs::write(folder.file("a.digests.parquet"), "mine").unwrap();
+    new.write_parquet(&path).unwrap();
+    assert_eq!(folder.names(), ["a.digests.parquet", "a.parquet"]);
+    assert_eq!(open(&path).unwrap().digests, new.digests);
+}
+
+#[test]
+fn what_killed_processes_left_is_removed_and_what_others_write_is_not() {
+    let folder = Folder::new("left-over");
+    let path = folder.file("out.parquet");
+    for name in [
+        ".out.parquet.4711.part",
+        ".out.parquet.4711-2.part",
+        ".other.parquet.4711.part",
+        ".out.parquet.mine.part",
+    ] {
+        std::fs::write(folder.file(name), "half").unwrap();
+    }
+    // Somebody is at this one.
+    let busy = File::create(folder.file(".out.parquet.1.part")).unwrap();
+    busy.try_lock().unwrap();
+    fiu().write_parquet(&path).unwrap();
+    let left = [".other.parquet.4711.part", ".out.parquet.1.part", ".out.parquet.mine.part", "out.parquet"];
+    assert_eq!(folder.names(), left);
+    drop(busy);
+    fiu().write_parquet(&path).unwrap();
+    assert_eq!(folder.names(), [".other.parquet.4711.part", ".out.parquet.mine.part", "out.parquet"]);
+}
+
+#[test]
+fn many_may_write_one_file_at_once() {
+    let folder = Folder::new("at-once");
+    let path = folder.file("out.parquet");
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| (0..10).for_each(|_| fiu().write_parquet(&path).unwrap()));
+        }
+    });
+    assert_eq!(folder.names(), ["out.parquet"]);
+    assert_eq!(open(&path).unwrap().digest(), fiu().digest());
+}
+
+#[test]
+fn writing_can_be_stopped() {
+    struct Stop;
+    impl Progress for Stop {
+        fn update(&self, _done: u64, _total: u64) {}
+        fn cancelled(&self) -> bool {
+            true
+        }
+    }
+    let folder = Folder::new("stopped");
+    let error = write_parquet(&fiu(), &folder.file("out.parquet"), &Stop).unwrap_err();
+    assert_eq!(error.cause, Cause::Cancelled);
+    assert_eq!(folder.names(), [""; 0]);
 }
 
 #[test]
@@ -121,13 +223,86 @@ fn requests_with_and_without_content_and_many_row_groups() {
 #[test]
 fn digests_of_another_trace_are_refused() {
     let folder = Folder::new("another");
-    fiu().write_parquet(&folder.file("a.parquet")).unwrap();
-    let mut other = fiu();
-    other.length_bytes[0] = 512;
-    other.write_parquet(&folder.file("b.parquet")).unwrap();
-    std::fs::copy(folder.file("b.digests.parquet"), folder.file("a.digests.parquet")).unwrap();
-    let error = open(&folder.file("a.parquet")).unwrap_err();
+    older_pair(&folder, "b");
+    let told = |key: &str, value: &str| KeyValue::new(format!("flashtwin.{key}"), value.to_owned());
+    let metadata = vec![told("has_digests", "true"), told("trace_digest", "of another")];
+    let properties = WriterProperties::builder().set_key_value_metadata(Some(metadata)).build();
+    let mut lists = ListBuilder::new(UInt32Builder::new());
+    lists.append_null();
+    lists.append_null();
+    lists.values().append_value(0);
+    lists.append(true);
+    let batch = RecordBatch::try_from_iter(with("content", Arc::new(lists.finish()))).unwrap();
+    let file = File::create(folder.file("b.parquet")).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let error = open(&folder.file("b.parquet")).unwrap_err();
     assert!(error.to_string().contains("another trace"), "{error}");
+}
+
+#[test]
+fn long_values_of_a_file_are_cut_short_in_messages() {
+    let folder = Folder::new("long");
+    let path = folder.file("long.parquet");
+    for key in ["schema", "chunk_bytes"] {
+        let value = KeyValue::new(format!("flashtwin.{key}"), "x\n".repeat(50_000));
+        let properties = WriterProperties::builder().set_key_value_metadata(Some(vec![value])).build();
+        let batch = RecordBatch::try_from_iter(frame()).unwrap();
+        let file = File::create(&path).unwrap();
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let error = open(&path).unwrap_err().to_string();
+        assert!(error.contains("'x\\nx\\nx"), "{error}");
+        assert!(error.contains("characters in all"), "{error}");
+        assert!(error.chars().count() < 600 && error.lines().count() == 1, "{error}");
+    }
+    // Names of columns are values of the file as well.
+    write(&path, vec![(&"n".repeat(100_000), Arc::new(UInt8Array::from(vec![1])) as ArrayRef)]);
+    let error = open(&path).unwrap_err().to_string();
+    assert!(error.contains("column time_ns (Int64) is missing; the file has nnn"), "{error}");
+    assert!(error.chars().count() < 1_000, "{error}");
+}
+
+/// Requests of two pages each with contents of any numbers, and the digests that they bring along.
+fn with_digests(digests: [&[u8]; 3]) -> Vec<(&'static str, ArrayRef)> {
+    let mut contents = ListBuilder::new(UInt32Builder::new());
+    for ids in [[70, 9], [9, 70], [9, 2000]] {
+        contents.append_value(ids.map(Some));
+    }
+    let mut lists = ListBuilder::new(BinaryBuilder::new());
+    for row in digests {
+        for &first in row {
+            lists.values().append_value([first; 16]);
+        }
+        lists.append(true);
+    }
+    let lengths = Arc::new(Int64Array::from(vec![8192; 3])) as ArrayRef;
+    let mut columns = with("length_bytes", lengths);
+    columns.push(("content", Arc::new(contents.finish())));
+    columns.push(("digest", Arc::new(lists.finish())));
+    columns
+}
+
+#[test]
+fn other_tools_may_write_digests() {
+    let folder = Folder::new("digests");
+    let path = folder.file("a.parquet");
+    write(&path, with_digests([&[7, 8], &[], &[9]]));
+    let trace = open(&path).unwrap();
+    assert_eq!(trace.content, [0, 1, 1, 0, 1, 2]);
+    let digests: Vec<u8> = trace.digests.iter().map(|digest| digest[0]).collect();
+    assert_eq!(digests, [7, 8, 9]);
+    // Rows that another tool has dropped, say, leave digests that nobody can assign.
+    for (wrong, place) in [([&[7u8][..], &[], &[9]], ":1"), ([&[7, 8], &[9], &[9]], ":2")] {
+        write(&path, with_digests(wrong));
+        let error = open(&path).unwrap_err().to_string();
+        assert!(
+            error.contains(place) && error.contains("column digest") && error.contains("convert"),
+            "{error}"
+        );
+    }
 }
 
 #[test]
@@ -188,6 +363,44 @@ fn other_tools_may_write_it() {
     let trace = open(&path).unwrap();
     assert_eq!(trace.content_start, [0, 0, 2, 2]);
     assert_eq!(trace.content, [0, NO_CONTENT]);
+}
+
+fn write_compressed(path: &Path, compression: Compression) {
+    let batch = RecordBatch::try_from_iter(frame()).unwrap();
+    let properties = WriterProperties::builder().set_compression(compression).build();
+    let mut writer =
+        ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn any_compression_but_lzo_is_read() {
+    let folder = Folder::new("codecs");
+    let path = folder.file("a.parquet");
+    write(&path, frame());
+    let expected = open(&path).unwrap().digest();
+    for compression in [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::GZIP(GzipLevel::default()),
+        Compression::BROTLI(BrotliLevel::default()),
+        Compression::LZ4,
+        Compression::LZ4_RAW,
+        Compression::ZSTD(ZstdLevel::default()),
+    ] {
+        write_compressed(&path, compression);
+        assert_eq!(open(&path).unwrap().digest(), expected, "{compression}");
+    }
+    // Nothing writes LZO; in the metadata of a file in zstd (codec 6) the codec is said to be LZO (3).
+    let mut bytes = std::fs::read(&path).unwrap();
+    let zstd = [0x15, 6 << 1, 0x16];
+    let places: Vec<usize> = (0..bytes.len() - 3).filter(|&at| bytes[at..at + 3] == zstd).collect();
+    assert!(places.len() >= 5);
+    places.into_iter().for_each(|at| bytes[at + 1] = 3 << 1);
+    std::fs::write(&path, bytes).unwrap();
+    let error = open(&path).unwrap_err().to_string();
+    assert!(error.contains("time_ns\" is compressed with LZO") && error.contains("brotli, LZ4"), "{error}");
 }
 
 #[test]

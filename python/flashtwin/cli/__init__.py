@@ -11,7 +11,6 @@ import importlib
 import os
 import sys
 import traceback
-from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -65,14 +64,11 @@ def flashtwin(ctx: click.Context, debug: bool) -> None:
     ctx.obj = {"debug": debug}
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the command line and ends the process with its exit status."""
-    args = list(sys.argv[1:] if arguments is None else arguments)
-    sys.exit(run(args))
-
-
 def run(args: list[str]) -> int:
     """Runs one command line; returns its exit status. Every way to fail ends here, in one line."""
+    if sys.stdout is None:
+        error("standard output is closed, but results go there; send it to a file, or to /dev/null")
+        return 2
     try:
         with flashtwin.make_context("flashtwin", list(args) or ["--help"]) as ctx:
             flashtwin.invoke(ctx)
@@ -85,15 +81,37 @@ def run(args: list[str]) -> int:
         error(wrong.format_message())
         return 2
     except BrokenPipeError:
-        # Whoever read our output has seen enough. Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read our output has seen enough.
+        _drop_output()
         return 0
+    except OSError as failure:
+        if not _is_of_output(failure):
+            return _failed(failure, debug="--debug" in args)
+        _drop_output()
+        reason = (failure.strerror or str(failure)).lower()
+        error(f"standard output: cannot be written to ({reason}); send it elsewhere")
+        return 2
     except KeyboardInterrupt:
         say("interrupted; no incomplete file was left")
         return 130
     except Exception as failure:  # noqa: BLE001 - the last resort: one line instead of a traceback
         return _failed(failure, debug="--debug" in args)
     return 0
+
+
+def _is_of_output(failure: OSError) -> bool:
+    """Whether results could not be printed.
+
+    Trying again would not tell, for what could not be written is gone by then. But only `click.echo` and
+    the last flush of `run` write to stdout, and talk that cannot be written to stderr is no error.
+    """
+    *_, (innermost, _) = traceback.walk_tb(failure.__traceback__)
+    return innermost.f_code in (click.echo.__code__, run.__code__)
+
+
+def _drop_output() -> None:
+    """Lets go of what was printed and cannot be written; Python would complain once more at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _usage(wrong: click.UsageError) -> int:

@@ -14,8 +14,8 @@ import click
 from flashtwin import folder
 from flashtwin.advice import ENTRIES
 from flashtwin.batch import Batch
-from flashtwin.characterization import Characterization, Options, Reading
-from flashtwin.cli._options import Command, Duration, how_to_read
+from flashtwin.characterization import Characterization, Options, Reading, options_from_text
+from flashtwin.cli._options import Command, Duration, KeyValue, how_to_read, stem
 from flashtwin.cli._talk import data, data_json, pairs, say, table
 
 
@@ -27,18 +27,22 @@ class Measuring:
     reading: Reading
     stream: bool
 
-    @staticmethod
-    def stem(path: str) -> str:
-        """The trace's name without folder and endings."""
-        return "stdin" if path == "-" else Path(path).name.split(".")[0]
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether anything is to be done otherwise than by default."""
+        return self.stream or self.reading != Reading() or self.options != options_from_text([], threads=0)
 
-    def key(self, path: str) -> str:
+    def stem(self, path: str) -> str:
+        """The trace's name without folder and endings, and the volume's."""
+        return stem(path, self.reading.volume)
+
+    def key(self, path: str, *, by_volume: bool) -> str:
         """Names all that the result of a single trace depends on."""
         file = Path(path)
         status = file.stat() if path != "-" and file.is_file() else None
         made_from = [status.st_size, status.st_mtime_ns] if status is not None else [None]
         return folder.characterization_key(
-            file.name, *made_from, self.options.key(), asdict(self.reading), self.stream
+            file.name, *made_from, self.options.key, asdict(self.reading), self.stream, by_volume
         )  # fmt: skip
 
 
@@ -71,13 +75,31 @@ class PageSize(click.ParamType[int]):
         return size
 
 
+#: Options of the characterization that have a flag of their own.
+KEYS = {
+    "period": "period_s",
+    "sample": "sample_rate",
+    "sample_seed": "sample_seed",
+    "direction": "locality.direction",
+    "page_bytes": "wa.page_bytes",
+    "partitions": "wa.partitions",
+    "op": "wa.over_provisioning_percent",
+    "block_pages": "wa.block_pages",
+}
+
+
 def measuring_options(command: Command) -> Command:
     """How to read and what to measure; the verb gets `measuring`."""
     options: tuple[Any, ...] = (
         *how_to_read(),
         click.option(
-            "--period", type=Duration(), metavar="TIME", default="1d", show_default=True, help="Length of a period."
+            "--set",
+            "sets",
+            multiple=True,
+            type=KeyValue(),
+            help="Set an option (docs/configuration.md lists all); repeatable.",
         ),
+        click.option("--period", type=Duration(), metavar="TIME", help="Length of a period.  [default: 1d]"),
         click.option("--stream", is_flag=True, help="Read the file several times with bounded memory."),
         click.option(
             "--sample",
@@ -123,19 +145,17 @@ def _gather(arguments: dict[str, Any]) -> Measuring:
         on_bad_line=arguments.pop("on_bad_line"),
         sort_window_ns=round(arguments.pop("sort_window") * 1e9),
         blkparse_action=arguments.pop("blkparse_action"),
+        volume=arguments.pop("volume"),
     )
-    options = Options(
-        period_s=arguments.pop("period"),
-        sample_rate=arguments.pop("sample"),
-        sample_seed=arguments.pop("sample_seed"),
-        direction=arguments.pop("direction"),
-        page_bytes=arguments.pop("page_bytes"),
-        partitions=arguments.pop("partitions"),
-        over_provisioning_percent=arguments.pop("op"),
-        block_pages=arguments.pop("block_pages"),
-        threads=0,
-    )
+    short = [(key, arguments.pop(flag)) for flag, key in KEYS.items()]
+    sets = [*arguments.pop("sets"), *((key, _literal(value)) for key, value in short if value is not None)]
+    options = options_from_text(sets, threads=0)
     return Measuring(options, reading, arguments.pop("stream"))
+
+
+def _literal(value: object) -> str:
+    """As TOML writes it."""
+    return str(list(value)) if isinstance(value, tuple) else str(value)
 
 
 #: The figures shown: label, key of the row, how it is written, and a short label for the table of many traces.
@@ -159,11 +179,13 @@ _FIGURES: tuple[tuple[str, str, Callable[[Any], str], str], ...] = (
 def show(found: Characterization, report: Path | None, *, as_json: bool) -> None:
     """Prints one characterization: everything as JSON, or the most telling numbers."""
     if as_json:
-        advice = [asdict(entry) for entry in found.advice]
         page = {} if report is None else {"report": str(report)}
-        data_json({**found.summary, "row": found.row, "advice": advice, **page})
+        volumes = {"volumes": {name: _json(volume) for name, volume in found.volumes.items()}} if found.volumes else {}
+        data_json({**_json(found), **volumes, **page})
         return
     data(pairs([(label, _cell(found.row, key, write)) for label, key, write, _ in _FIGURES]))
+    if found.volumes:
+        data(_table("volume", {name: volume.row for name, volume in found.volumes.items()}))
     if report is not None:
         data(f"report: {report}")
 
@@ -174,10 +196,8 @@ def show_batch(done: Batch, *, as_json: bool) -> None:
         failures = [asdict(failure) for failure in done.failures]
         data_json({"traces": done.rows, "counts": done.counts, "failures": failures, "report": str(done.report)})
     else:
-        shown = [(short, key, write) for _, key, write, short in _FIGURES if short]
-        body = [[str(row["trace"]), *(_cell(row, key, write) for _, key, write in shown)] for row in done.rows]
-        if body:
-            data(table(["trace", *(short for short, _, _ in shown)], body))
+        if done.rows:
+            data(_table("trace", {str(row["trace"]): row for row in done.rows}))
         counts = done.counts
         data(
             f"{counts['traces']} traces; {counts['large_enough']} large enough for statistics, of these "
@@ -185,6 +205,18 @@ def show_batch(done: Batch, *, as_json: bool) -> None:
         )
         data(f"report: {done.report}")
     _complain([(failure.trace, failure.message) for failure in done.failures])
+
+
+def _json(found: Characterization) -> dict[str, Any]:
+    """Everything about a trace for machines."""
+    return {**found.summary, "row": found.row, "advice": [asdict(entry) for entry in found.advice]}
+
+
+def _table(what: str, rows: dict[str, dict[str, Any]]) -> str:
+    """A row each of traces or volumes."""
+    shown = [(short, key, write) for _, key, write, short in _FIGURES if short]
+    body = [[name, *(_cell(row, key, write) for _, key, write in shown)] for name, row in rows.items()]
+    return table([what, *(short for short, _, _ in shown)], body)
 
 
 def _complain(failures: Sequence[tuple[str, str]]) -> None:

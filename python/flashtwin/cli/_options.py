@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from flashtwin.folder import file_name
 from flashtwin.presets import System, resolve_text
 from flashtwin.trace import BlkparseAction, OnBadLine, Trace
 from flashtwin.trace import open as open_trace
@@ -57,6 +58,12 @@ class KeyValue(click.ParamType[tuple[str, str]]):
         return key.strip(), literal.strip()
 
 
+def stem(path: str, volume: str | None) -> str:
+    """What results of a trace, or of one of its volumes, are called: no folder, no endings."""
+    name = "stdin" if path == "-" else Path(path).name.split(".")[0]
+    return name if volume is None else f"{name}-{file_name(volume)}"
+
+
 @dataclass(frozen=True)
 class Reading:
     """How to read the trace."""
@@ -66,11 +73,12 @@ class Reading:
     on_bad_line: OnBadLine
     sort_window_ns: int
     blkparse_action: BlkparseAction
+    volume: str | None
 
     @property
     def stem(self) -> str:
-        """The trace's name without folder and endings."""
-        return "stdin" if self.path == "-" else Path(self.path).name.split(".")[0]
+        """The trace's name without folder and endings, and the volume's."""
+        return stem(self.path, self.volume)
 
     def open(self, progress: Callable[[int, int], None] | None) -> Trace:
         """Reads it."""
@@ -80,6 +88,7 @@ class Reading:
             on_bad_line=self.on_bad_line,
             sort_window_ns=self.sort_window_ns,
             blkparse_action=self.blkparse_action,
+            volume=self.volume,
             progress=progress,
         )
 
@@ -97,12 +106,12 @@ class Running:
 
 
 def reading_options(command: Command) -> Command:
-    """TRACE, --format, --on-bad-line, --sort-window, --blkparse-action; the verb gets `reading`."""
+    """TRACE and how to read it; the verb gets `reading`."""
     return _wrapped(command, (click.argument("path", metavar="TRACE"), *how_to_read()), _to_reading)
 
 
 def how_to_read() -> tuple[Any, ...]:
-    """--format, --on-bad-line, --sort-window, --blkparse-action."""
+    """--format, --on-bad-line, --sort-window, --blkparse-action, --volume."""
     format_ = click.option(
         "--format", "format_", metavar="NAME", help="The trace's format, where its looks leave doubt."
     )
@@ -128,7 +137,8 @@ def how_to_read() -> tuple[Any, ...]:
         show_default=True,
         help="blkparse text: the event that is the request; queued, issued to the driver or completed.",
     )
-    return format_, bad, window, action
+    volume = click.option("--volume", metavar="NAME", help="Only the requests of this volume, as a trace of its own.")
+    return format_, bad, window, action, volume
 
 
 def running_options(command: Command) -> Command:
@@ -218,6 +228,7 @@ def _to_reading(arguments: dict[str, Any]) -> None:
         on_bad_line=arguments.pop("on_bad_line"),
         sort_window_ns=round(arguments.pop("sort_window") * 1e9),
         blkparse_action=arguments.pop("blkparse_action"),
+        volume=arguments.pop("volume"),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ from flashtwin.ground import Difference
 
 
 def say(text: str) -> None:
-    """One line of talk, to stderr."""
-    click.echo(text, err=True)
+    """One line of talk, to stderr; where that cannot be written, nobody can be told."""
+    with suppress(OSError):
+        click.echo(text, err=True)
 
 
 def error(text: str) -> None:
     """What went wrong, to stderr; colour only on a terminal."""
-    click.echo(f"{click.style('error:', fg='red', bold=True)} {text}", err=True)
+    say(f"{click.style('error:', fg='red', bold=True)} {text}")
 
 
 def data(text: str) -> None:
@@ -48,6 +50,25 @@ def pairs(rows: Sequence[tuple[str, str]]) -> str:
     """Names and what they are, aligned."""
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in rows)
+
+
+#: Units of time in nanoseconds, each with how much of the one before it takes over at.
+_UNITS = (
+    (1, "ns"),
+    (10**3, "µs"),
+    (10**6, "ms"),
+    (10**9, "s"),
+    (60 * 10**9, "min"),
+    (3600 * 10**9, "h"),
+    (86_400 * 10**9, "d"),
+)
+
+
+def duration(time_ns: int) -> str:
+    """A time as people read it: the largest unit of which there are two at least, and the seconds beside long ones."""
+    size, unit = next(((size, unit) for size, unit in reversed(_UNITS) if time_ns >= 2 * size), _UNITS[0])
+    text = f"{time_ns / size:,.6g} {unit}"
+    return text if size <= 10**9 else f"{text} ({time_ns / 10**9:,.3f} s)"
 
 
 def show_report(page: Path, findings: Sequence[str], unequal: Sequence[Difference] = (), *, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from flashtwin.characterization import Characterization, measure
 from flashtwin.cli._characterizing import Measuring, measuring_options
 from flashtwin.cli._options import json_option
 from flashtwin.cli._progress import Bars
-from flashtwin.cli._talk import data, data_json
+from flashtwin.cli._talk import data, data_json, say
 
 
 @click.command(short_help="Say what would pay on a trace, with the numbers behind it.")
@@ -31,6 +31,8 @@ def advise(path: str, measuring: Measuring, as_json: bool) -> None:
     """
     if Path(path).is_dir():
         found = Characterization.read(path)
+        if measuring.is_asked_for:
+            say(f"{path}: advice is from what was measured; options of reading and measuring do not apply")
     else:
         with Bars() as bars:
             found = measure(

@@ -23,6 +23,9 @@ from flashtwin.cli._talk import say
 @click.option(
     "--reports/--no-reports", default=True, show_default=True, help="Draw a page for each trace; it takes seconds."
 )
+@click.option(
+    "--by-volume", is_flag=True, help="Each volume of a file is a workload of its own, characterized by itself as well."
+)
 @out_option("Folder for results and report.  [default: the trace's name and -workload, or workloads]")
 @json_option
 @click.pass_context
@@ -32,6 +35,7 @@ def characterize(
     measuring: Measuring,
     workers: int,
     reports: bool,
+    by_volume: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -42,6 +46,10 @@ def characterize(
     cannot be read is named at the end (exit status 1) and does not stop the others. Run again with the same
     folder, only what is new is computed.
 
+    A file of several volumes is one trace. With --by-volume each of its volumes is characterized by itself as
+    well, below volumes/ in the trace's folder; in the table and in the distributions over many traces the
+    volumes stand for the file, as in the SWC paper.
+
     \b
     Example:
       flashtwin characterize mail.fiu.zst --out mail-workload
@@ -49,7 +57,7 @@ def characterize(
       flashtwin characterize traces/ --workers 2 --partitions 1,4,8 --op 7,28 --no-reports --out all
     """
     if len(paths) == 1 and not Path(paths[0]).is_dir():
-        _one(paths[0], measuring, out, reports=reports, as_json=as_json)
+        _one(paths[0], measuring, out, reports=reports, by_volume=by_volume, as_json=as_json)
         return
     with Bars() as bars:
         done = batch.run(
@@ -58,6 +66,7 @@ def characterize(
             measuring.options,
             measuring.reading,
             stream=measuring.stream,
+            by_volume=by_volume,
             reports=reports,
             workers=workers,
             progress=lambda count, total: bars.job("characterizing", count, total, "traces"),
@@ -68,11 +77,19 @@ def characterize(
         ctx.exit(1)
 
 
-def _one(path: str, measuring: Measuring, out: Path | None, *, reports: bool, as_json: bool) -> None:
+def _one(path: str, measuring: Measuring, out: Path | None, *, reports: bool, by_volume: bool, as_json: bool) -> None:
     """One trace: its folder and its report, whether or not they were there before."""
     target = out or Path(f"{measuring.stem(path)}-workload")
     job = jobs.Job(
-        path, path, str(target), measuring.options, measuring.reading, measuring.stream, reports, measuring.key(path)
+        name=path,
+        path=path,
+        out=str(target),
+        options=measuring.options,
+        reading=measuring.reading,
+        stream=measuring.stream,
+        by_volume=by_volume,
+        report=reports,
+        key=measuring.key(path, by_volume=by_volume),
     )
     if path != "-" and job.is_done:
         say(f"reusing {target}: same file, same options")

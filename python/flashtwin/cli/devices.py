@@ -16,11 +16,13 @@ from flashtwin.cli._talk import data, data_json, pairs
 @click.argument("name", required=False)
 @json_option
 def devices(name: str | None, as_json: bool) -> None:
-    """List the NAND devices; with NAME, print its numbers and where they come from.
+    """List the NAND devices; with NAME (or a TOML file), print its numbers and where they come from.
+
+    What is printed for one device is a TOML file that `--set device=FILE` reads.
 
     \b
     Example:
-      flashtwin devices rr-ssd-table2
+      flashtwin devices rr-ssd > mine.toml
     """
     if name is None:
         found = {device: described(presets.device_toml(device)) for device in presets.devices()}

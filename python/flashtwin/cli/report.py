@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from flashtwin.cli._options import json_option
 from flashtwin.cli._talk import show_report
+from flashtwin.folder import locked
 
 
 @click.command(short_help="Write the HTML report of results made earlier.")
@@ -22,5 +24,6 @@ def report(folder: Path, as_json: bool) -> None:
     """
     from flashtwin import report as page
 
-    written = page.build(folder)
+    with locked(folder) if folder.is_dir() else nullcontext():
+        written = page.build(folder)
     show_report(written, [finding.text for finding in page.findings(folder)], as_json=as_json)

@@ -12,7 +12,7 @@ from flashtwin import FlashtwinError
 from flashtwin.cli._comparing import as_row, comparison
 from flashtwin.cli._options import Duration, Reading, json_option, reading_options
 from flashtwin.cli._progress import Bars
-from flashtwin.cli._talk import data, data_json, pairs, say
+from flashtwin.cli._talk import data, data_json, duration, pairs, say
 from flashtwin.folder import write_text
 from flashtwin.workloads import workload
 
@@ -196,6 +196,8 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
             rows += _flat(value, f"{prefix}{key}.")
         elif isinstance(value, list):
             rows += [(f"{prefix}{key}", str(entry)) for entry in value] or [(f"{prefix}{key}", "none")]
+        elif key.endswith("_ns") and isinstance(value, int):
+            rows.append((f"{prefix}{key.removesuffix('_ns')}", duration(value)))
         else:
             rows.append((f"{prefix}{key}", _text(value)))
     return rows

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flashtwin import folder
-from flashtwin.characterization import Characterization, Options, Reading, measure
+from flashtwin.characterization import Characterization, Reading, measure, options
 from flashtwin.papers.model import Workload
 from flashtwin.papers.search import Found, rate_for
 from flashtwin.papers.sources import Source
@@ -89,10 +89,10 @@ class Stand:
     @cached_property
     def characterization(self) -> Characterization:
         """What the workload is like."""
-        options = Options(period_s=self.period_s, threads=self.threads, **self._options)
-        key = folder.characterization_key(self.source.key, options.key())
+        chosen = options({"period_s": self.period_s, **self._options}, self.threads)
+        key = folder.characterization_key(self.source.key, chosen.key)
         if folder.characterized_from(self.path) != key:
-            found = measure(self.trace, options, Reading(), progress=lambda *_: self._check())
+            found = measure(self.trace, chosen, Reading(), progress=lambda *_: self._check())
             self.path.mkdir(parents=True, exist_ok=True)
             folder.record_characterization(self.path, "")
             found.write_into(self.path)

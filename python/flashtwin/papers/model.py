@@ -45,6 +45,8 @@ class Workload:
     statistics: tuple[Statistic, ...] = ()
     #: The recorded file itself, where it is known.
     path: Path | None = None
+    #: The volume of that file that is the workload; None: the whole file.
+    volume: str | None = None
 
 
 @dataclass

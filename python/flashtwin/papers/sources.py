@@ -78,13 +78,15 @@ def _from_files(workload: Workload, files: Sequence[Path], cache: Path) -> Sourc
     stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
     key = hashlib.sha256(json.dumps(["recorded", workload.name, stats]).encode()).hexdigest()
     label = files[0].name if len(files) == 1 else f"{files[0].name} and {len(files) - 1} more"
-    return Source("recorded", label, key, 1.0, lambda progress: _open_files(files, key, cache, progress))
+    volume = workload.volume
+    label = label if volume is None else f"{label}, volume {volume}"
+    return Source("recorded", label, key, 1.0, lambda progress: _open_files(files, volume, key, cache, progress))
 
 
-def _open_files(files: Sequence[Path], key: str, cache: Path, progress: Progress | None) -> Trace:
+def _open_files(files: Sequence[Path], volume: str | None, key: str, cache: Path, progress: Progress | None) -> Trace:
     """One file as it is; several, which their owners cut by days, one after another."""
     if len(files) == 1:
-        return open_trace(files[0], progress=progress)
+        return open_trace(files[0], volume=volume, progress=progress)
     joined = cache / f"joined-{key[:16]}{files[0].suffix}"
     if not joined.is_file():
         partial = joined.with_name(f".{joined.name}.partial")
@@ -94,7 +96,7 @@ def _open_files(files: Sequence[Path], key: str, cache: Path, progress: Progress
                     while chunk := part.read(1 << 20):
                         out.write(chunk)
         partial.replace(joined)
-    return open_trace(joined, progress=progress)
+    return open_trace(joined, volume=volume, progress=progress)
 
 
 def _from_recipe(recipe: str, scale: float, seed: int) -> Source:

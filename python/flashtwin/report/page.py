@@ -154,7 +154,7 @@ def _of_collection(results: Collection) -> dict[str, Any]:
     labels = (
         ("traces", "Traces characterized"),
         ("large_enough", "Large enough for any statistic (10,000 requests, 5,000 writes)"),
-        ("write_amplification", "In the statistics of write amplification (100,000 page writes, 4 writes a page)"),
+        ("write_amplification", "In the statistics of write amplification (100,000 page writes, 4 of each sector)"),
         ("read_amplification", "In the statistics of reading (5,000 reads)"),
     )
     rows = [(label, units.count(float(number[key]))) for key, label in labels if key in number]

@@ -7,7 +7,7 @@ mod sizes;
 use std::sync::Arc;
 
 use arrow_array::{Float64Array, RecordBatch, StringArray, UInt64Array};
-use flashtwin_trace::{Op, PageQuality, Quality, Trace};
+use flashtwin_trace::{Op, PageQuality, Progress, Quality, Trace, TraceError};
 use serde::Serialize;
 
 pub use arrivals::Rate;
@@ -16,7 +16,8 @@ pub use sizes::RequestBytes;
 
 use crate::Accumulator;
 use crate::before::{CountPages, PagesBefore};
-use crate::input::{About, InMemory, Input, pass, whole};
+use crate::input::{About, InMemory, Input, pass};
+use crate::memory;
 use crate::periods::{Clock, Periods};
 use crate::popularity::{self, Popularity};
 use crate::sample::Sample;
@@ -116,13 +117,65 @@ pub fn basics(trace: &Trace, period_ns: i64) -> (Basics, Option<Popularity>) {
 }
 
 /// Everything about the requests of a trace in memory: [`basics`] and duplicates.
+///
+/// Duplicates and what was noticed about pages are missing where long requests without contents among others
+/// with contents address so many pages that following each would take more memory than is allowed.
 pub fn trace_info(trace: &Trace) -> TraceInfo {
-    let Survey { about, mut requested, values, before, .. } = Survey::of(&mut InMemory::new(trace), 0);
-    let footprint = before.finish();
-    let footprint_pages = footprint.footprint_pages;
-    let clock = Clock::new(0, trace.duration_ns());
-    let (space, page_quality) = whole(SpaceFollower::new(footprint, clock, Sample::ALL), trace).finish();
-    TraceInfo::assemble(&about, &mut requested, &values, footprint_pages, space.as_ref(), page_quality)
+    let mut input = InMemory::new(trace);
+    let mut survey = Survey::to_inform(input.about());
+    // Passes over memory with nobody to stop them cannot fail.
+    let _ = pass(&mut input, &(), &mut survey.accumulators());
+    let mut informed = Informed::of(survey);
+    let _ = pass(&mut input, &(), &mut informed.accumulators());
+    informed.finish()
+}
+
+/// [`trace_info`] with somebody to stop it.
+///
+/// # Errors
+/// When `progress` says to stop.
+pub fn trace_info_until(trace: &Trace, progress: &dyn Progress) -> Result<TraceInfo, TraceError> {
+    let mut input = InMemory::new(trace);
+    let mut survey = Survey::to_inform(input.about());
+    pass(&mut input, progress, &mut survey.accumulators())?;
+    let mut informed = Informed::of(survey);
+    pass(&mut input, progress, &mut informed.accumulators())?;
+    Ok(informed.finish())
+}
+
+/// The survey of a trace, and what its pages hold in the making.
+struct Informed {
+    about: About,
+    requested: Requested,
+    values: ValueCounts,
+    footprint_pages: Option<u64>,
+    space: Option<SpaceFollower>,
+}
+
+impl Informed {
+    fn of(survey: Survey) -> Informed {
+        let Survey { about, requested, values, pages, .. } = survey;
+        let (footprint_pages, space) = match pages {
+            SurveyedPages::Count(pages) => (pages.finish(), None),
+            SurveyedPages::Before(before) => {
+                let footprint = before.finish();
+                let clock = Clock::new(0, about.duration_ns);
+                (footprint.footprint_pages, Some(SpaceFollower::new(footprint, clock, Sample::ALL)))
+            }
+        };
+        Informed { about, requested, values, footprint_pages, space }
+    }
+
+    fn accumulators(&mut self) -> Vec<&mut dyn Accumulator> {
+        self.space.iter_mut().map(|space| space as &mut dyn Accumulator).collect()
+    }
+
+    fn finish(self) -> TraceInfo {
+        let Informed { about, mut requested, values, footprint_pages, space } = self;
+        let quality = (!about.has_content).then(|| requested.page_quality());
+        let (space, quality) = space.map_or((None, quality), SpaceFollower::finish);
+        TraceInfo::assemble(&about, &mut requested, &values, footprint_pages, space.as_ref(), quality)
+    }
 }
 
 /// The metrics of the first pass.
@@ -131,7 +184,15 @@ pub(crate) struct Survey {
     pub(crate) requested: Requested,
     pub(crate) values: ValueCounts,
     pub(crate) periods: Periods,
-    pub(crate) before: PagesBefore,
+    pub(crate) pages: SurveyedPages,
+}
+
+/// What the first pass finds out about pages.
+pub(crate) enum SurveyedPages {
+    /// What each held before the trace, where there are contents to follow.
+    Before(PagesBefore),
+    /// How many there are.
+    Count(CountPages),
 }
 
 impl Survey {
@@ -141,25 +202,34 @@ impl Survey {
             requested: Requested::default(),
             values: ValueCounts::new(sample),
             periods: Periods::new(Clock::new(period_ns, about.duration_ns), sample),
-            before: PagesBefore::new(sample),
+            pages: match about.has_content {
+                true => SurveyedPages::Before(PagesBefore::new(sample)),
+                false => SurveyedPages::Count(CountPages::new(sample)),
+            },
+        }
+    }
+
+    /// For the figures about a whole trace, pages followed only where that is allowed.
+    fn to_inform(about: &About) -> Survey {
+        let survey = Survey::new(about, 0, Sample::ALL);
+        match memory::pages_can_be_followed(about) {
+            true => survey,
+            false => Survey { pages: SurveyedPages::Count(CountPages::new(Sample::ALL)), ..survey },
         }
     }
 
     /// Its accumulators, the slowest first.
     pub(crate) fn accumulators(&mut self) -> [&mut dyn Accumulator; 4] {
-        [&mut self.before, &mut self.values, &mut self.periods, &mut self.requested]
+        let pages: &mut dyn Accumulator = match &mut self.pages {
+            SurveyedPages::Before(pages) => pages,
+            SurveyedPages::Count(pages) => pages,
+        };
+        [pages, &mut self.values, &mut self.periods, &mut self.requested]
     }
 
     /// Those that do not look at pages.
     fn requests_and_values(&mut self) -> Vec<&mut dyn Accumulator> {
         vec![&mut self.values, &mut self.periods, &mut self.requested]
-    }
-
-    fn of(input: &mut InMemory<'_>, period_ns: i64) -> Survey {
-        let mut survey = Survey::new(input.about(), period_ns, Sample::ALL);
-        // A pass over memory with nobody to stop it cannot fail.
-        let _ = pass(input, &(), &mut survey.accumulators());
-        survey
     }
 }
 
@@ -187,10 +257,10 @@ impl TraceInfo {
             read_bytes: requested.bytes[Op::Read as usize],
             write_bytes: requested.bytes[Op::Write as usize],
             duration_ns: about.duration_ns,
-            volumes: about.volumes,
+            volumes: about.volume_names.len() as u64,
             footprint_pages,
             span_bytes: requested.span_bytes(),
-            has_content: requested.has_content,
+            has_content: about.has_content,
             contents: values.contents,
             unique_values_read_percent: values.unique_percent(Op::Read),
             unique_values_write_percent: values.unique_percent(Op::Write),

@@ -4,78 +4,17 @@ mod second_pass;
 
 use arrow_array::RecordBatch;
 use flashtwin_trace::{Progress, Trace, TraceError};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::basics::Survey;
 use crate::input::{InMemory, Input, pass};
-use crate::logical_locality::{Direction, LogicalLocalityOptions};
+use crate::memory;
+use crate::options::Options;
 use crate::sample::Sample;
 use crate::temperature::{CountWrites, TemperatureBuilder, page_sizes};
 use crate::wa::{WaBuilder, WaOptions};
 use second_pass::SecondPass;
-
-/// What to look at.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Options {
-    /// Length of a period, in seconds; one period when it is not positive. Default one day.
-    pub period_s: f64,
-    /// Share of the pages and contents looked at, chosen by hash; default 1, all.
-    pub sample_rate: f64,
-    /// Another seed chooses others.
-    pub sample_seed: u64,
-    /// Numbers of planes by which duplicates are counted.
-    pub planes: Vec<u32>,
-    /// The window of logical locality.
-    pub locality: Window,
-    /// What the wa-simulator simulates.
-    pub wa: WaOptions,
-    /// Threads; 0 is one for each core. Results do not depend on it.
-    #[serde(skip_serializing)]
-    pub threads: usize,
-}
-
-/// The window of logical locality, see [`LogicalLocalityOptions`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[allow(missing_docs)]
-pub struct Window {
-    pub distance_max: u32,
-    pub time_max: u32,
-    pub direction: Direction,
-}
-
-impl Default for Window {
-    fn default() -> Window {
-        let paper = LogicalLocalityOptions::new(0);
-        Window {
-            distance_max: paper.distance_pages_max,
-            time_max: paper.time_requests_max,
-            direction: paper.direction,
-        }
-    }
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            period_s: 86_400.0,
-            sample_rate: 1.0,
-            sample_seed: 0,
-            planes: vec![64],
-            locality: Window::default(),
-            wa: WaOptions::default(),
-            threads: 0,
-        }
-    }
-}
-
-impl Options {
-    fn period_ns(&self) -> i64 {
-        (self.period_s * 1e9) as i64
-    }
-}
 
 /// A trace, characterized.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,8 +57,8 @@ impl Characterization {
 /// Characterizes a trace: every metric of this crate, exactly, or for a sample of pages and contents.
 ///
 /// # Errors
-/// [`TraceError`] when the input cannot be read again, when `progress` says to stop, and when threads
-/// cannot be started.
+/// [`TraceError`] when the input cannot be read again, when `progress` says to stop, when threads cannot be
+/// started, and when more memory would be needed than is allowed.
 pub fn characterize(
     input: &mut (dyn Input + Send),
     options: &Options,
@@ -167,6 +106,7 @@ impl<'a> Work<'a> {
     }
 
     fn run(mut self) -> Result<Characterization, TraceError> {
+        memory::check(self.input, self.options, self.progress.outer)?;
         let survey = self.first_pass()?;
         let mut second = SecondPass::new(survey, self.options, self.sample);
         pass(self.input, &self.progress, &mut second.accumulators())?;
@@ -196,7 +136,7 @@ impl<'a> Work<'a> {
         let of_wa = self.options.wa.page_sizes(about.sector_bytes);
         let sizes = all_page_sizes(about.sector_bytes, &self.options.wa);
         let together = if self.input.is_in_memory() { 1 } else { sizes.len() };
-        let mut temperature = TemperatureBuilder::new(about.sector_bytes);
+        let mut temperature = TemperatureBuilder::new(about.sector_bytes, &self.options.wa.frequency_ratios);
         let mut wa = WaBuilder::new(&self.options.wa);
         for sizes in sizes.chunks(together.max(1)) {
             let count = |&bytes: &u32| CountWrites::new(bytes, of_wa.contains(&bytes), self.sample);
@@ -207,6 +147,9 @@ impl<'a> Work<'a> {
             self.progress.done += 1;
             for (&bytes, count) in sizes.iter().zip(counts) {
                 let writes = count.finish();
+                if bytes == about.sector_bytes {
+                    wa.sectors(&writes);
+                }
                 if of_temperature.contains(&bytes) {
                     temperature.add(&writes);
                 }

@@ -2,13 +2,14 @@
 
 use flashtwin_trace::Op;
 
-use super::{Characterization, Options};
+use super::Characterization;
 use crate::Accumulator;
-use crate::basics::{Requested, Survey, TraceInfo, interarrival, request_sizes};
+use crate::basics::{Requested, Survey, SurveyedPages, TraceInfo, interarrival, request_sizes};
 use crate::drift::DriftFollower;
 use crate::duplication::DuplicationCounter;
 use crate::input::About;
 use crate::logical_locality::{LogicalLocalityMeter, LogicalLocalityOptions};
+use crate::options::Options;
 use crate::periods::{Clock, Periods};
 use crate::popularity;
 use crate::read_amplification::ReadSimulator;
@@ -28,7 +29,8 @@ pub(super) struct SecondPass {
     footprint_pages: Option<u64>,
 
     drift: DriftFollower,
-    space: SpaceFollower,
+    /// Where there are contents.
+    space: Option<SpaceFollower>,
     duplication: DuplicationCounter,
     value_locality: ValueLocalityMeter,
     logical_locality: LogicalLocalityMeter,
@@ -38,10 +40,15 @@ pub(super) struct SecondPass {
 
 impl SecondPass {
     pub(super) fn new(survey: Survey, options: &Options, sample: Sample) -> SecondPass {
-        let Survey { about, requested, values, periods, before } = survey;
-        let footprint = before.finish();
-        let footprint_pages = footprint.footprint_pages;
+        let Survey { about, requested, values, periods, pages } = survey;
         let clock = Clock::new(options.period_ns(), about.duration_ns);
+        let (footprint_pages, space) = match pages {
+            SurveyedPages::Count(pages) => (pages.finish(), None),
+            SurveyedPages::Before(before) => {
+                let footprint = before.finish();
+                (footprint.footprint_pages, Some(SpaceFollower::new(footprint, clock, sample)))
+            }
+        };
         let popular = PopularContents::new([values.of(Op::Read), values.of(Op::Write)]);
         let window = LogicalLocalityOptions {
             sector_bytes: about.sector_bytes,
@@ -52,12 +59,12 @@ impl SecondPass {
         SecondPass {
             sample,
             drift: DriftFollower::new(clock, sample),
-            space: SpaceFollower::new(footprint, clock, sample),
+            space,
             duplication: DuplicationCounter::new(&options.planes, sample),
             value_locality: ValueLocalityMeter::new(sample, popular),
             logical_locality: LogicalLocalityMeter::new(window),
-            read_amplification: ReadSimulator::new(about.sector_bytes),
-            read_cost: ReadCostMeter::new(about.sector_bytes),
+            read_amplification: ReadSimulator::new(),
+            read_cost: ReadCostMeter::new(),
             about,
             requested,
             values,
@@ -67,16 +74,17 @@ impl SecondPass {
     }
 
     /// All accumulators; the slow ones first, so that the others fill up the threads.
-    pub(super) fn accumulators(&mut self) -> [&mut dyn Accumulator; 7] {
-        [
+    pub(super) fn accumulators(&mut self) -> Vec<&mut dyn Accumulator> {
+        let mut all: Vec<&mut dyn Accumulator> = vec![
             &mut self.logical_locality,
             &mut self.value_locality,
             &mut self.read_amplification,
             &mut self.read_cost,
-            &mut self.space,
             &mut self.duplication,
             &mut self.drift,
-        ]
+        ];
+        all.extend(self.space.as_mut().map(|space| space as &mut dyn Accumulator));
+        all
     }
 
     /// Adds the standard errors of a sample.
@@ -92,7 +100,8 @@ impl SecondPass {
             result.errors(kind, figures, popularity::concentration_errors(&self.values, op));
         }
         let figures = ["duplicate_write_percent", "rewrite_percent", "contents_of_pages_held_percent"];
-        result.errors("space", figures, self.space.errors());
+        let errors = self.space.as_ref().map_or([None; 3], SpaceFollower::errors);
+        result.errors("space", figures, errors);
         let figures =
             ["popular_before_percent", "read_before_percent", "seen_before_percent", "first_read_percent"];
         result.errors("drift", figures, self.drift.errors());
@@ -105,7 +114,8 @@ impl SecondPass {
             self.errors(result);
         }
         let (about, mut requested, values) = (self.about, self.requested, self.values);
-        let (space, quality) = self.space.finish();
+        let without = || (None, self.sample.is_all().then(|| requested.page_quality()));
+        let (space, quality) = self.space.map_or_else(without, SpaceFollower::finish);
         let pages = self.footprint_pages;
         let info = TraceInfo::assemble(&about, &mut requested, &values, pages, space.as_ref(), quality);
         result.metric("info", Some(info), |_| []);
@@ -113,6 +123,7 @@ impl SecondPass {
             ("periods", self.periods.finish()),
             ("request_sizes", request_sizes(&mut requested)),
             ("interarrival", interarrival(&requested)),
+            ("volumes", requested.by_volume(&about.volume_names)),
         ]);
         result.metric("popularity", popularity::of_counts(&values), |found| [("popularity", found.table)]);
         result.metric("drift", self.drift.finish(), |found| {

@@ -8,6 +8,7 @@ mod tables;
 
 use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests, Trace};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Accumulator;
@@ -21,7 +22,7 @@ const BLOCK_REQUESTS: usize = 1 << 16;
 const AHEAD: usize = 6;
 
 /// Which other requests a request can hit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// Later ones: will the neighbourhood be touched again soon? The definition of SWC section 5.1.

@@ -21,8 +21,8 @@ use crate::Accumulator;
 use crate::sample::Sample;
 use crate::table::table;
 
-/// Limits of the update frequency ratio for which partitions are counted (SWC paper, Fig. 1 and section
-/// 4.2). Binary fractions, so each is exact.
+/// Limits of the update frequency ratio for which partitions are always counted (SWC paper, Fig. 1 and
+/// section 4.2). Binary fractions, so each is exact.
 const RATIOS: [f64; 5] = [1.5, 2.0, 2.5, 3.0, 5.0];
 /// Numbers of partitions for which the lowest ratio is sought (SWC paper, Fig. 1c).
 const PARTITIONS: std::ops::RangeInclusive<u32> = 2..=32;
@@ -65,7 +65,7 @@ pub struct Temperature {
     #[serde(skip)]
     pub frequencies: RecordBatch,
     /// `page_bytes`, `frequency_ratio`, `partitions`: greedy partitions needed for f_r <= 1.5, 2, 2.5, 3
-    /// and 5.
+    /// and 5, and for further limits asked for.
     #[serde(skip)]
     pub partitions: RecordBatch,
     /// `page_bytes`, `partitions`, `f_min`: the lowest ratio for which 2 to 32 partitions suffice;
@@ -76,7 +76,7 @@ pub struct Temperature {
 
 /// Computes [`Temperature`] with sectors of `sector_bytes`. One pass over the requests a page size.
 pub fn temperature(trace: &Trace, sector_bytes: u32) -> Temperature {
-    let mut builder = TemperatureBuilder::new(sector_bytes);
+    let mut builder = TemperatureBuilder::new(sector_bytes, &[]);
     for page_bytes in page_sizes(sector_bytes) {
         builder.add(&page_writes(trace, page_bytes, false));
     }
@@ -92,6 +92,8 @@ pub fn page_writes(trace: &Trace, page_bytes: u32, in_order: bool) -> PageWrites
 
 /// [`Temperature`] from one page size after another, so that not all need to be in memory at once.
 pub(crate) struct TemperatureBuilder {
+    /// Limits of the update frequency ratio, ascending.
+    ratios: Vec<f64>,
     result: Temperature,
     frequencies: (Vec<u32>, Vec<u32>, Vec<u64>),
     partitions: (Vec<u32>, Vec<f64>, Vec<u64>),
@@ -99,7 +101,11 @@ pub(crate) struct TemperatureBuilder {
 }
 
 impl TemperatureBuilder {
-    pub(crate) fn new(sector_bytes: u32) -> TemperatureBuilder {
+    /// `further` are limits of the update frequency ratio beyond the usual ones.
+    pub(crate) fn new(sector_bytes: u32, further: &[f64]) -> TemperatureBuilder {
+        let mut ratios = [&RATIOS, further].concat();
+        ratios.sort_by(f64::total_cmp);
+        ratios.dedup();
         let none = || RecordBatch::new_empty(Arc::new(arrow_schema::Schema::empty()));
         let result = Temperature {
             sector_bytes,
@@ -118,7 +124,7 @@ impl TemperatureBuilder {
             f_min: none(),
         };
         let (frequencies, partitions, f_min) = Default::default();
-        TemperatureBuilder { result, frequencies, partitions, f_min }
+        TemperatureBuilder { ratios, result, frequencies, partitions, f_min }
     }
 
     /// Takes in a page size.
@@ -131,7 +137,7 @@ impl TemperatureBuilder {
             self.frequencies.2.push(pages);
         }
         let needed = |ratio| Ratio::new(ratio).map_or(0, |ratio| frequencies.partitions(ratio).len() as u64);
-        for ratio in RATIOS {
+        for &ratio in &self.ratios {
             self.partitions.0.push(page_bytes);
             self.partitions.1.push(ratio);
             self.partitions.2.push(needed(ratio));

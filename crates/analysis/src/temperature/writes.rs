@@ -42,7 +42,8 @@ impl Accumulator for CountWrites {
         for start in (0..requests.len()).step_by(REQUESTS_TOGETHER) {
             let together = part(requests, start..requests.len().min(start + REQUESTS_TOGETHER));
             self.pages.clear();
-            self.table.number(&together, self.counted.page_bytes, |op| op == Op::Write, &mut self.pages);
+            let writes = |index: usize| together.op[index] == Op::Write;
+            self.table.number(&together, self.counted.page_bytes, writes, &mut self.pages);
             self.counted.add(&self.pages);
         }
     }

@@ -179,7 +179,7 @@ impl ValueLocalityMeter {
         }
         self.content[kind].access_all(&self.ids, |content| self.popular.contains(kind, content));
         self.ids.clear();
-        self.pages.number(requests, PAGE_BYTES, |other| other == op, &mut self.ids);
+        self.pages.number(requests, PAGE_BYTES, |index| requests.op[index] == op, &mut self.ids);
         if self.pages.is_full() {
             self.ids.retain(|&id| id != NO_PAGE);
         }

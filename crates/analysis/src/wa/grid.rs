@@ -139,6 +139,9 @@ pub(super) fn cells(
         }
     }
     runs.par_iter_mut().for_each(|(run, outcome)| {
+        if progress.cancelled() {
+            return;
+        }
         let partition_of_page = pages.get(run.2).and_then(Option::as_deref);
         *outcome = Some(outcome_of(*run, partition_of_page, writes, progress));
     });

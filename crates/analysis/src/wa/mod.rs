@@ -5,6 +5,7 @@
 
 mod grid;
 mod min_set;
+mod options;
 mod simulator;
 mod victims;
 
@@ -12,77 +13,19 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use flashtwin_trace::{Progress, Trace};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub use grid::{Stop, WaCell, physical_blocks, simulate};
+pub use options::WaOptions;
 pub use simulator::{WaBlockRole, WaCounts, WaDevice, WaError, WaSimulator};
 
 use crate::table::table;
-use crate::temperature::{PageWrites, page_sizes, page_writes};
+use crate::temperature::{PageWrites, page_writes};
 
 /// Fewest page writes of a workload that enters cross-workload statistics (SWC paper, section 3.2).
 const STATISTICS_PAGE_WRITES: u64 = 100_000;
-/// Fewest writes of a page, on average, that it needs.
-const STATISTICS_WRITES_PER_PAGE: u64 = 4;
-
-/// What to simulate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct WaOptions {
-    /// The page size that gets the whole grid, in bytes.
-    pub page_bytes: u32,
-    /// Numbers of partitions at that page size.
-    pub partitions: Vec<u32>,
-    /// Over-provisioning at that page size, in whole percent.
-    pub over_provisioning_percent: Vec<u32>,
-    /// Whether other page sizes, from one sector to 65,536 bytes, are looked at too.
-    pub other_page_sizes: bool,
-    /// Numbers of partitions at other page sizes.
-    pub other_partitions: Vec<u32>,
-    /// Over-provisioning at other page sizes, in whole percent.
-    pub other_over_provisioning_percent: Vec<u32>,
-    /// Limits of the update frequency ratio; each adds the partitions that it needs, at every page size.
-    pub frequency_ratios: Vec<f64>,
-    /// Pages of a block.
-    pub block_pages: Vec<u32>,
-}
-
-impl Default for WaOptions {
-    fn default() -> WaOptions {
-        WaOptions {
-            page_bytes: 4096,
-            partitions: vec![1, 2, 4, 8, 12, 16, 24],
-            over_provisioning_percent: vec![7, 28, 50],
-            other_page_sizes: true,
-            other_partitions: vec![2, 8, 16],
-            other_over_provisioning_percent: vec![7],
-            frequency_ratios: vec![2.0, 3.0],
-            block_pages: vec![128],
-        }
-    }
-}
-
-impl WaOptions {
-    /// The page sizes to be simulated, ascending, for a trace of this granularity.
-    pub(crate) fn page_sizes(&self, sector_bytes: u32) -> Vec<u32> {
-        let mut sizes = if self.other_page_sizes { page_sizes(sector_bytes) } else { Vec::new() };
-        sizes.push(self.page_bytes.max(1));
-        sizes.sort_unstable();
-        sizes.dedup();
-        sizes
-    }
-
-    fn partitions_at(&self, page_bytes: u32) -> &[u32] {
-        if page_bytes == self.page_bytes { &self.partitions } else { &self.other_partitions }
-    }
-
-    fn over_provisioning_percent_at(&self, page_bytes: u32) -> &[u32] {
-        match page_bytes == self.page_bytes {
-            true => &self.over_provisioning_percent,
-            false => &self.other_over_provisioning_percent,
-        }
-    }
-}
+/// Fewest writes of each sector that is written, on average, that it needs.
+const STATISTICS_WRITES_PER_SECTOR: u64 = 4;
 
 /// Write amplification of a workload (SWC paper, sections 3.3 and 4.2). Figures at the page size of the
 /// whole grid, the first over-provisioning and the first block size; all others are in the table.
@@ -96,8 +39,11 @@ pub struct WriteAmplification {
     pub page_writes: u64,
     /// Page writes / pages written.
     pub writes_per_page_mean: Option<f64>,
-    /// Whether the workload enters cross-workload statistics: at least 100,000 page writes, and 4 for each
-    /// page on average (SWC paper, section 3.2).
+    /// Sector writes / sectors written, a sector being of the trace's granularity.
+    pub writes_per_sector_mean: Option<f64>,
+    /// Whether the workload enters cross-workload statistics: at least 100,000 page writes, and "each of the
+    /// sectors in the working set" written at least 4 times on average (SWC paper, section 3.2). A page is
+    /// written more often than its sectors are, so pages do not tell.
     pub enters_statistics: bool,
     /// Write amplification with one partition.
     pub write_amplification_1: Option<f64>,
@@ -125,6 +71,7 @@ pub fn write_amplification(
     progress: &dyn Progress,
 ) -> Result<WriteAmplification, WaError> {
     let mut builder = WaBuilder::new(options);
+    builder.sectors(&page_writes(trace, sector_bytes, false));
     for page_bytes in options.page_sizes(sector_bytes) {
         builder.add(&page_writes(trace, page_bytes, true), progress)?;
     }
@@ -134,6 +81,7 @@ pub fn write_amplification(
 /// [`WriteAmplification`] from one page size after another, so that not all need to be in memory at once.
 pub(crate) struct WaBuilder<'a> {
     options: &'a WaOptions,
+    enough_sector_writes: bool,
     result: WriteAmplification,
 }
 
@@ -144,6 +92,7 @@ impl<'a> WaBuilder<'a> {
             pages_written: 0,
             page_writes: 0,
             writes_per_page_mean: None,
+            writes_per_sector_mean: None,
             enters_statistics: false,
             write_amplification_1: None,
             write_amplification_for_ratio_2: None,
@@ -151,7 +100,14 @@ impl<'a> WaBuilder<'a> {
             cells: Vec::new(),
             table: table_of(&[]),
         };
-        WaBuilder { options, result }
+        WaBuilder { options, enough_sector_writes: false, result }
+    }
+
+    /// Takes in how often sectors are written, by which workloads enter statistics.
+    pub(crate) fn sectors(&mut self, writes: &PageWrites) {
+        let sectors = writes.writes.len() as u64;
+        self.enough_sector_writes = writes.page_writes >= STATISTICS_WRITES_PER_SECTOR * sectors;
+        self.result.writes_per_sector_mean = writes.per_page();
     }
 
     /// Simulates one page size; its writes must have been kept in order.
@@ -162,8 +118,6 @@ impl<'a> WaBuilder<'a> {
             result.pages_written = writes.writes.len() as u64;
             result.page_writes = writes.page_writes;
             result.writes_per_page_mean = writes.per_page();
-            result.enters_statistics = writes.page_writes >= STATISTICS_PAGE_WRITES
-                && writes.page_writes >= STATISTICS_WRITES_PER_PAGE * result.pages_written;
             let found = |purpose: &str, asked: Option<u32>| {
                 let wanted = |cell: &&WaCell| {
                     cell.purpose == purpose && asked.is_none_or(|asked| asked == cell.partitions_asked)
@@ -180,6 +134,7 @@ impl<'a> WaBuilder<'a> {
 
     pub(crate) fn finish(self) -> WriteAmplification {
         let mut result = self.result;
+        result.enters_statistics = self.enough_sector_writes && result.page_writes >= STATISTICS_PAGE_WRITES;
         result.table = table_of(&result.cells);
         result
     }

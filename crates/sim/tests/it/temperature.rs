@@ -53,7 +53,7 @@ fn a_run_amplifies_writes_as_the_simulator_without_a_clock_does() {
         page_bytes: 4096,
         partitions: vec![1, 2, 3],
         over_provisioning_percent: vec![12, 28],
-        other_page_sizes: false,
+        other_page_bytes: vec![],
         frequency_ratios: vec![],
         block_pages: vec![BLOCK_PAGES],
         ..WaOptions::default()

@@ -21,9 +21,11 @@ mod tencent;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Cause, TraceError};
+use crate::error::{Cause, TraceError, quoted};
 use crate::feed::Feed;
-use crate::input::{Input, Source};
+use crate::input::{Blocks, Input, Source};
+use crate::one_volume;
+use crate::progress::Progress;
 use crate::text::{LineParser, Lines, Text, is_blank, lines, lines_that_fit};
 use crate::trace::OpenOptions;
 
@@ -60,7 +62,7 @@ pub(crate) struct Row {
 /// How the input of a format is read.
 pub(crate) enum Reader {
     /// Line by line.
-    Text { fit: fn(&[&[u8]]) -> usize, lines: fn(&str, &OpenOptions) -> Box<dyn Lines> },
+    Text { fit: fn(&[&[u8]]) -> usize, lines: fn(&str, &OpenOptions, u64) -> Box<dyn Lines> },
     /// By seeking in a Parquet file.
     Parquet,
 }
@@ -119,7 +121,7 @@ impl FromStr for Format {
             None => Err(TraceError::new(
                 Cause::Argument,
                 "format",
-                format!("there is no format '{name}'"),
+                format!("there is no format {}", quoted(name)),
                 format!("use one of {}", supported()),
             )),
         }
@@ -146,8 +148,29 @@ pub(crate) struct Opened {
     pub(crate) feed: Box<dyn Feed>,
 }
 
-/// Opens a trace of any format.
-pub(crate) fn open(source: &Source, options: &OpenOptions) -> Result<Opened, TraceError> {
+/// Opens a trace of any format, or one volume of it; `digests` says whether those of contents are wanted.
+///
+/// # Errors
+/// Also when `progress` says to stop.
+pub(crate) fn open(
+    source: &Source,
+    options: &OpenOptions,
+    digests: bool,
+    progress: &dyn Progress,
+) -> Result<Opened, TraceError> {
+    let opened = open_whole(source, options, digests, progress)?;
+    Ok(match &options.volume {
+        Some(volume) => one_volume::of_opened(opened, volume, &source.label()),
+        None => opened,
+    })
+}
+
+fn open_whole(
+    source: &Source,
+    options: &OpenOptions,
+    digests: bool,
+    progress: &dyn Progress,
+) -> Result<Opened, TraceError> {
     let mut input = Input::open(source)?;
     let trace_name = source.trace_name(&known_endings());
     let is_parquet = input.peek(parquet::MAGIC.len())? == parquet::MAGIC;
@@ -160,19 +183,15 @@ pub(crate) fn open(source: &Source, options: &OpenOptions) -> Result<Opened, Tra
                 "leave --format out, or use --format parquet",
             ));
         }
-        let feed = parquet::open(source, input, options)?;
+        let feed = parquet::open(source, input, options, digests)?;
         return Ok(Opened { name: trace_name, format: Format::PARQUET, feed });
     }
     let name = input.name.clone();
     let mut blocks = input.into_blocks(options.threaded);
-    let first = blocks.next(Vec::new())?;
-    if first.is_empty() {
-        return Err(crate::input::empty(&name));
-    }
-    refuse_binary(&name, &first)?;
+    let Beginning { block, blank_lines } = beginning(&mut blocks, &name, progress)?;
     let row = match options.format {
         Some(format) => format.row(),
-        None => Some(recognise(&name, &first)?),
+        None => Some(recognise(&name, &block)?),
     };
     let Some((row, lines)) = row.and_then(|row| match row.reader {
         Reader::Text { lines, .. } => Some((row, lines)),
@@ -185,8 +204,54 @@ pub(crate) fn open(source: &Source, options: &OpenOptions) -> Result<Opened, Tra
             "leave --format out, the format is then recognised by its content",
         ));
     };
-    let feed = Box::new(Text::new(blocks, first, lines(&name, options)));
+    let feed = Box::new(Text::new(blocks, block, lines(&name, options, blank_lines)));
     Ok(Opened { name: trace_name, format: Format(row.name), feed })
+}
+
+/// What a text begins with.
+struct Beginning {
+    /// Whole lines, enough of them to tell the format unless the text has no more.
+    block: Vec<u8>,
+    /// Lines that say nothing in the blocks before, which were passed over.
+    blank_lines: u64,
+}
+
+/// Reads on until there are lines that say something, however many blank ones and comments come first.
+fn beginning(blocks: &mut Blocks, name: &str, progress: &dyn Progress) -> Result<Beginning, TraceError> {
+    let mut block = blocks.next(Vec::new())?;
+    refuse_binary(name, &block)?;
+    let (mut telling, mut blank_lines) = (telling_lines(&block), 0);
+    while telling < LINES_LOOKED_AT {
+        progress.update(blocks.done(), blocks.total);
+        if progress.cancelled() {
+            return Err(TraceError::cancelled(name));
+        }
+        let room = if telling == 0 { std::mem::take(&mut block) } else { Vec::new() };
+        if telling == 0 {
+            blank_lines += memchr::memchr_iter(b'\n', &room).count() as u64;
+        }
+        let more = blocks.next(room)?;
+        if more.is_empty() {
+            break;
+        }
+        if telling == 0 {
+            refuse_binary(name, &more)?;
+        }
+        telling += telling_lines(&more);
+        block.extend_from_slice(&more);
+        if telling > 0 && block.len() >= RECOGNITION_BYTES_MAX {
+            break;
+        }
+    }
+    match block.is_empty() {
+        true => Err(crate::input::empty(name)),
+        false => Ok(Beginning { block, blank_lines }),
+    }
+}
+
+/// Lines of a block that are neither blank nor comments, counted up to as many as recognition looks at.
+fn telling_lines(block: &[u8]) -> usize {
+    block.split(|&byte| byte == b'\n').filter(|line| !is_blank(line)).take(LINES_LOOKED_AT).count()
 }
 
 /// How much of the beginning is looked at for bytes that no text has.
@@ -211,6 +276,8 @@ fn refuse_binary(name: &str, first: &[u8]) -> Result<(), TraceError> {
 
 /// How many lines of the beginning decide on the format.
 const LINES_LOOKED_AT: usize = 400;
+/// Fewer do where so many bytes hold fewer, comments among them.
+const RECOGNITION_BYTES_MAX: usize = 64 << 20;
 
 /// Finds the one format whose parser reads most of the first lines.
 fn recognise(name: &str, first: &[u8]) -> Result<&'static Row, TraceError> {

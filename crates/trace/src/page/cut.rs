@@ -2,6 +2,7 @@
 
 use super::too_large;
 use crate::error::{Cause, TraceError};
+use crate::memory::{bytes_in_words, memory_allowed_bytes};
 use crate::trace::Trace;
 
 pub(super) struct Cut {
@@ -52,6 +53,7 @@ pub(super) fn cut(trace: &Trace, page_bytes: u32) -> Result<Cut, TraceError> {
             pages: pages as u32,
         });
     }
+    check_memory(&trace.name, requests as u64, page_ops, page_bytes)?;
     let (first_lpn, lpn_address) = number_pages(spans);
     let mut lpn = Vec::with_capacity(page_ops as usize);
     for (request, &first) in first_lpn.iter().enumerate() {
@@ -59,6 +61,28 @@ pub(super) fn cut(trace: &Trace, page_bytes: u32) -> Result<Cut, TraceError> {
         lpn.extend(first..first + pages);
     }
     Ok(Cut { partial, first_page_op, lpn, lpn_address, unaligned_content_requests: unaligned })
+}
+
+/// Bytes of a cut trace for each page operation, if each is of another page.
+const PAGE_OP_BYTES: u64 = 21;
+
+/// Refuses a trace whose page operations would take more memory than its requests let expect.
+fn check_memory(name: &str, requests: u64, page_ops: u64, page_bytes: u32) -> Result<(), TraceError> {
+    let (needed, allowed) = (page_ops * PAGE_OP_BYTES, memory_allowed_bytes(requests));
+    if needed <= allowed {
+        return Ok(());
+    }
+    Err(TraceError::new(
+        Cause::TooLarge,
+        name,
+        format!(
+            "its {requests} requests are {page_ops} page operations of {page_bytes} bytes, for which a replay takes \
+             about {} of memory, {} is allowed",
+            bytes_in_words(needed),
+            bytes_in_words(allowed)
+        ),
+        "check the unit of sizes (the format), thin the trace out with `flashtwin trace sample`, or use larger pages",
+    ))
 }
 
 /// First page of each volume on the host's address space.

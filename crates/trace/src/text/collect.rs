@@ -158,6 +158,12 @@ impl Collector {
         self.waiting.clear();
     }
 
+    /// Whether no line has been of any use yet.
+    pub(crate) fn is_unused(&self) -> bool {
+        let quality = &self.quality;
+        self.first_tick.is_none() && quality.passed_lines == 0 && quality.empty_requests == 0
+    }
+
     /// Requests collected and not taken yet.
     pub(crate) fn rows(&self) -> usize {
         self.columns.len()

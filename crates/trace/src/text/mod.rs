@@ -25,7 +25,7 @@ pub(crate) trait LineParser: Send + Sized + 'static {
 
     fn new(options: &OpenOptions) -> Self;
 
-    /// Whether the first line is a header, to be passed over.
+    /// Whether the first line that is neither blank nor a comment is a header, to be passed over.
     fn is_header(_line: &[u8]) -> bool {
         false
     }
@@ -58,14 +58,12 @@ pub(crate) trait Lines: Send {
     fn into_parts(self: Box<Self>) -> Parts;
 }
 
-/// A reader of lines for the input called `name`.
-pub(crate) fn lines<P: LineParser>(name: &str, options: &OpenOptions) -> Box<dyn Lines> {
-    Box::new(Reader {
-        parser: P::new(options),
-        sink: Collector::new(options),
-        name: name.to_owned(),
-        skip: options.on_bad_line == OnBadLine::Skip,
-    })
+/// A reader of lines for the input called `name`, of which `lines_before` lines have been passed over.
+pub(crate) fn lines<P: LineParser>(name: &str, options: &OpenOptions, lines_before: u64) -> Box<dyn Lines> {
+    let mut sink = Collector::new(options);
+    sink.quality.lines = lines_before;
+    let skip = options.on_bad_line == OnBadLine::Skip;
+    Box::new(Reader { parser: P::new(options), sink, name: name.to_owned(), skip, begun: false })
 }
 
 /// The requests of a text.
@@ -141,6 +139,8 @@ struct Reader<P> {
     sink: Collector,
     name: String,
     skip: bool,
+    /// Whether a line that says something has been met that could not be read, a header among them.
+    begun: bool,
 }
 
 impl<P: LineParser> Lines for Reader<P> {
@@ -183,7 +183,12 @@ impl<P: LineParser> Reader<P> {
     #[cold]
     fn bad_line(&mut self, line: &[u8], bad: &Bad) -> Result<(), TraceError> {
         let number = self.sink.quality.lines;
-        if is_blank(line) || (number == 1 && P::is_header(line)) {
+        if is_blank(line) {
+            return Ok(());
+        }
+        // A header is the first line that says anything.
+        let first = !std::mem::replace(&mut self.begun, true) && self.sink.is_unused();
+        if first && P::is_header(line) {
             return Ok(());
         }
         let error = bad.to_error(&self.name, number, line);

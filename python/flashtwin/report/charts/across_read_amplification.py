@@ -59,7 +59,7 @@ def _estimates(axes: Axes, table: Table | None) -> None:
     _line(axes, np.array([0.0, top]), 1.0, 0.0)
     style.quiet(axes, "both")
     axes.set_xlabel("estimate from request sizes")
-    axes.set_title("RA with 16 KiB pages")
+    axes.set_title("RA with 16 KiB pages / RA with one-sector pages")
     scales.inside_legend(axes, "upper left", "cache, pages")
 
 

@@ -11,7 +11,7 @@ from ..results import Collection, Table
 from . import across
 from .base import Chart, Drawing, nothing
 
-NEEDED = "10,000 requests, 100,000 page writes and 4 writes a page"
+NEEDED = "10,000 requests, 100,000 page writes and 4 writes of each sector"
 
 
 def draw(results: Collection) -> Drawing:

@@ -51,12 +51,12 @@ def _by_page(axes: Axes, table: Table, data: Data) -> None:
 
 
 def _estimate(axes: Axes, table: Table) -> None:
-    """The estimate less the simulated value, against the locality discount; the model is the diagonal."""
+    """The estimate less the value of one-sector pages as the unit, against the discount; the model is the diagonal."""
     x, y = table.get("locality_discount"), table.get("estimated")
-    if x is None or y is None:
+    if x is None or y is None or table.get("normalised") is None:
         axes.set_axis_off()
         return
-    gap = y - table.columns["read_amplification"]
+    gap = y - table.columns["normalised"]
     caches = table.values("cache_pages")
     for cache, colour in zip(caches, style.ordered(len(caches)), strict=True):
         keep = table.columns["cache_pages"] == cache

@@ -1,8 +1,10 @@
 //! The canonical Parquet. The schema is written down in docs/trace-formats.md.
 
 mod columns;
+mod digests;
 mod read;
 mod streamed;
+mod temporary;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -37,8 +39,13 @@ const KEY_VOLUME_NAMES: &str = "flashtwin.volume_names";
 const KEY_QUALITY: &str = "flashtwin.quality";
 const KEY_TRACE_DIGEST: &str = "flashtwin.trace_digest";
 const KEY_HAS_DIGESTS: &str = "flashtwin.has_digests";
+/// Its value when the digests are a column of the file.
+const INSIDE: &str = "inside";
 
-/// Where the digests of a trace's contents lie: `NAME.digests.parquet` beside `NAME.parquet`.
+/// The column of digests.
+const DIGEST: &str = "digest";
+
+/// Where earlier versions put the digests of a trace's contents: `NAME.digests.parquet` beside `NAME.parquet`.
 fn digests_path(path: &Path) -> PathBuf {
     path.with_extension("digests.parquet")
 }

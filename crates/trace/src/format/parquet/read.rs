@@ -1,7 +1,7 @@
 //! Reading the canonical Parquet.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -13,17 +13,17 @@ use arrow_schema::{DataType, Schema};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::basic::Compression;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::ChunkReader;
 
 use super::{
-    KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_QUALITY, KEY_SCHEMA, KEY_TRACE_DIGEST, KEY_VOLUME_NAMES,
-    SCHEMA_VERSION, digests_path,
+    KEY_CHUNK_BYTES, KEY_QUALITY, KEY_SCHEMA, KEY_VOLUME_NAMES, SCHEMA_VERSION, digests, digests_path,
 };
 use crate::CHUNK_BYTES;
 use crate::columns::{Columns, check};
-use crate::digest::{Digests, fold};
-use crate::error::{Cause, TraceError};
+use crate::digest::Digests;
+use crate::error::{Cause, TraceError, quoted};
 use crate::feed::{Feed, Parts};
 use crate::input::{Input, Source};
 use crate::progress::Progress;
@@ -40,16 +40,18 @@ pub(crate) fn open(
     source: &Source,
     input: Input,
     options: &OpenOptions,
+    digests: bool,
 ) -> Result<Box<dyn Feed>, TraceError> {
     let name = input.name.clone();
     let bytes = input.total;
-    let (plan, digests) = match source {
+    let (plan, beside) = match source {
         Source::File(path) if !input.is_compressed() => {
             let file = File::open(path).map_err(|error| TraceError::io(&name, &error))?;
-            (plan(&name, file)?, Some(digests_path(path)))
+            (plan(&name, file, digests)?, Some(digests_path(path)))
         }
-        _ => (plan(&name, Bytes::from(input.read_all()?))?, None),
+        _ => (plan(&name, Bytes::from(input.read_all()?), digests)?, None),
     };
+    let inside = plan.digests.then(digests::Inside::default);
     if plan.rows == 0 {
         return Err(crate::input::empty(&name));
     }
@@ -68,7 +70,8 @@ pub(crate) fn open(
         names: names.unwrap_or_default(),
         volumes: Volumes::default(),
         quality,
-        digests,
+        inside,
+        beside,
     }))
 }
 
@@ -77,22 +80,26 @@ struct Plan {
     batches: ParquetRecordBatchReader,
     metadata: Metadata,
     rows: usize,
+    /// Whether batches have the column of digests.
+    digests: bool,
 }
 
-fn plan<R: ChunkReader + 'static>(name: &str, file: R) -> Result<Plan, TraceError> {
+fn plan<R: ChunkReader + 'static>(name: &str, file: R, digests: bool) -> Result<Plan, TraceError> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| broken(name, &error))?;
     let metadata = Metadata::of(builder.metadata());
     check_version(name, &metadata)?;
     check_schema(name, builder.schema())?;
+    check_codecs(name, builder.metadata())?;
+    let digests = digests && builder.schema().field_with_name(DIGEST).is_ok();
     let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
-    let wanted = REQUIRED.iter().map(|(name, _)| *name).chain([CONTENT]);
+    let wanted = REQUIRED.iter().map(|(name, _)| *name).chain([CONTENT]).chain(digests.then_some(DIGEST));
     let mask = ProjectionMask::columns(builder.parquet_schema(), wanted);
     let batches = builder
         .with_projection(mask)
         .with_batch_size(BATCH_ROWS)
         .build()
         .map_err(|error| broken(name, &error))?;
-    Ok(Plan { batches, metadata, rows })
+    Ok(Plan { batches, metadata, rows, digests })
 }
 
 /// The counters of the first reading, which the file keeps, to be added to.
@@ -112,6 +119,7 @@ const REQUIRED: [(&str, DataType); 5] = [
     ("length_bytes", DataType::UInt32),
 ];
 const CONTENT: &str = "content";
+const DIGEST: &str = super::DIGEST;
 const SCHEMA_CURE: &str =
     "write the columns as docs/trace-formats.md lists them, or make the file with `flashtwin trace convert`";
 
@@ -134,14 +142,15 @@ fn check_version(name: &str, metadata: &Metadata) -> Result<(), TraceError> {
         if !known {
             return Err(malformed(
                 name,
-                format!("schema version '{version}' is not known, {SCHEMA_VERSION} was expected"),
+                format!("schema version {} is not known, {SCHEMA_VERSION} was expected", quoted(version)),
             ));
         }
     }
     match metadata.get(KEY_CHUNK_BYTES) {
-        Some(bytes) if bytes != CHUNK_BYTES.to_string() => {
-            Err(malformed(name, format!("contents of {bytes} bytes each, {CHUNK_BYTES} was expected")))
-        }
+        Some(bytes) if bytes != CHUNK_BYTES.to_string() => Err(malformed(
+            name,
+            format!("contents of {} bytes each, {CHUNK_BYTES} was expected", quoted(bytes)),
+        )),
         _ => Ok(()),
     }
 }
@@ -167,6 +176,20 @@ fn check_schema(file: &str, schema: &Schema) -> Result<(), TraceError> {
     }
 }
 
+/// Refuses a compression that cannot be undone: LZO, for which there is no free library.
+fn check_codecs(name: &str, metadata: &ParquetMetaData) -> Result<(), TraceError> {
+    let columns = metadata.row_groups().iter().flat_map(|group| group.columns());
+    match columns.into_iter().find(|column| column.compression() == Compression::LZO) {
+        None => Ok(()),
+        Some(column) => Err(TraceError::new(
+            Cause::Malformed,
+            name,
+            format!("column {} is compressed with LZO, which cannot be read", column.column_path()),
+            "write the file with zstd, snappy, gzip, brotli, LZ4 or without compression",
+        )),
+    }
+}
+
 /// The rows of a Parquet file.
 struct Rows {
     name: String,
@@ -183,8 +206,10 @@ struct Rows {
     names: Vec<String>,
     volumes: Volumes,
     quality: Quality,
-    /// Where the digests of contents may lie.
-    digests: Option<PathBuf>,
+    /// Digests of contents, where the file has them and they are wanted.
+    inside: Option<digests::Inside>,
+    /// Where they may lie otherwise.
+    beside: Option<PathBuf>,
 }
 
 impl Feed for Rows {
@@ -198,6 +223,7 @@ impl Feed for Rows {
             };
             let batch = batch.map_err(|error| broken(&self.name, &error))?;
             self.append(&batch, &mut columns)?;
+            self.append_digests(&batch, &mut columns)?;
             let done = self.done + columns.len();
             let share = done as f64 / self.plan.rows.max(1) as f64;
             progress.update((self.bytes as f64 * share) as u64, self.bytes);
@@ -229,8 +255,9 @@ impl Feed for Rows {
     }
 
     fn into_parts(self: Box<Self>, digests: bool) -> Result<Parts, TraceError> {
-        let digests = match &self.digests {
-            Some(path) if digests => read_digests(path, &self.plan.metadata)?,
+        let digests = match (self.inside, &self.beside) {
+            (Some(inside), _) => inside.finish(),
+            (None, Some(path)) if digests => digests::read_beside(path, &self.plan.metadata)?,
             _ => Digests::default(),
         };
         Ok(Parts { volumes: self.volumes, quality: self.quality, digests })
@@ -273,6 +300,18 @@ impl Rows {
         Ok(())
     }
 
+    fn append_digests(&mut self, batch: &RecordBatch, columns: &mut Columns) -> Result<(), TraceError> {
+        let (Some(inside), Some(lists)) = (&mut self.inside, batch.column_by_name(DIGEST)) else {
+            return Ok(());
+        };
+        let first = self.done + columns.len() - batch.num_rows();
+        inside.add(lists, columns, batch.num_rows()).map_err(|(at, what)| {
+            let what = format!("column {DIGEST}: {what}");
+            let cure = "remove the column (digests are optional), or convert the trace again";
+            TraceError::new(Cause::Malformed, &self.name, what, cure).at_line((first + at) as u64 + 1, None)
+        })
+    }
+
     /// Follows the times of the next rows, which may step back as far as the sorting window allows.
     fn check_order(&mut self, time_ns: &[i64]) -> Result<(), TraceError> {
         for (at, &time) in time_ns.iter().enumerate() {
@@ -310,10 +349,10 @@ impl Rows {
 }
 
 /// Key-value metadata of a file.
-struct Metadata(Vec<(String, String)>);
+pub(super) struct Metadata(Vec<(String, String)>);
 
 impl Metadata {
-    fn of(metadata: &ParquetMetaData) -> Metadata {
+    pub(super) fn of(metadata: &ParquetMetaData) -> Metadata {
         let pairs = metadata.file_metadata().key_value_metadata();
         Metadata(
             pairs
@@ -324,13 +363,13 @@ impl Metadata {
         )
     }
 
-    fn get(&self, key: &str) -> Option<&str> {
+    pub(super) fn get(&self, key: &str) -> Option<&str> {
         self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 }
 
 /// A row of a batch and what is wrong there.
-type BadRow = (usize, String);
+pub(super) type BadRow = (usize, String);
 
 /// Appends an integer column of any width to `values`.
 fn extend<T: ArrowPrimitiveType>(values: &mut Vec<T::Native>, array: &dyn Array) -> Result<(), BadRow>
@@ -400,45 +439,4 @@ fn append_ids(content: &mut Vec<u32>, values: &dyn Array) -> Result<(), BadRow> 
     };
     content.extend(ids.values().iter().zip(nulls).map(|(&id, known)| if known { id } else { NO_CONTENT }));
     Ok(())
-}
-
-/// Digests lie in a file of their own; a trace is complete without them.
-fn read_digests(path: &Path, trace: &Metadata) -> Result<Digests, TraceError> {
-    if trace.get(KEY_HAS_DIGESTS) == Some("false") {
-        return Ok(Digests::default());
-    }
-    let Ok(file) = File::open(path) else {
-        return Ok(Digests::default());
-    };
-    let name = path.display().to_string();
-    let broken = |what: String| {
-        let cure = "remove the file (digests are optional), or convert the trace again";
-        TraceError::new(Cause::Malformed, &name, what, cure)
-    };
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file)
-        .map_err(|error| broken(format!("this Parquet file cannot be read ({error})")))?;
-    let metadata = Metadata::of(builder.metadata());
-    if let (Some(own), Some(wanted)) = (metadata.get(KEY_TRACE_DIGEST), trace.get(KEY_TRACE_DIGEST))
-        && own != wanted
-    {
-        return Err(broken("these digests belong to another trace".to_owned()));
-    }
-    let batches =
-        builder.build().map_err(|error| broken(format!("this Parquet file cannot be read ({error})")))?;
-    let mut found: Vec<(u32, [u8; 16])> = Vec::new();
-    for batch in batches {
-        let batch = batch.map_err(|error| broken(format!("this Parquet file cannot be read ({error})")))?;
-        let ids = batch.column_by_name("content").and_then(|c| c.as_primitive_opt::<UInt32Type>());
-        let digests = batch.column_by_name("digest").and_then(|c| c.as_binary_opt::<i32>());
-        let (Some(ids), Some(digests)) = (ids, digests) else {
-            let what = "columns content (UInt32) and digest (Binary) were expected";
-            return Err(broken(what.to_owned()));
-        };
-        found.extend(ids.values().iter().zip(digests).filter_map(|(&id, digest)| Some((id, fold(digest?)))));
-    }
-    found.sort_by_key(|&(id, _)| id);
-    if !found.iter().enumerate().all(|(at, &(id, _))| at == id as usize) {
-        return Err(broken("contents must be numbered from 0 without gaps".to_owned()));
-    }
-    Ok(Digests::new(found.into_iter().map(|(_, digest)| digest).collect()))
 }

@@ -12,10 +12,11 @@ use parquet::file::metadata::KeyValue;
 use parquet::schema::types::ColumnPath;
 
 use super::columns::{BATCH_ROWS, columns_of, request_schema};
-use super::write::{Temporary, cannot_write, properties};
+use super::temporary::Temporary;
+use super::write::{cannot_write, properties};
 use super::{
     KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_QUALITY, KEY_SCHEMA, KEY_SOURCE_FORMAT, KEY_SOURCE_NAME,
-    KEY_TRACE_DIGEST, KEY_VOLUME_NAMES, SCHEMA_VERSION, digests_path,
+    KEY_TRACE_DIGEST, KEY_VOLUME_NAMES, SCHEMA_VERSION, digests, digests_path,
 };
 use crate::CHUNK_BYTES;
 use crate::columns::Columns;
@@ -43,12 +44,6 @@ pub(crate) fn write_streamed(
     threaded: bool,
     progress: &dyn Progress,
 ) -> Result<u64, TraceError> {
-    // Digests of an earlier trace of this name must not be taken for this one's.
-    if let Err(error) = std::fs::remove_file(digests_path(path))
-        && error.kind() != std::io::ErrorKind::NotFound
-    {
-        return Err(cannot_write(path, &error.to_string()));
-    }
     let mut file = Streamed::new(name, format, path)?;
     let mut write = |columns: &Columns| {
         progress.update(file.requests, total);
@@ -77,7 +72,10 @@ pub(crate) fn write_streamed(
             write(&columns)?;
         }
     }
-    file.finish()
+    let requests = file.finish()?;
+    // Digests that an earlier version wrote beside a trace of this name belong to another one.
+    digests::remove_beside(&digests_path(path));
+    Ok(requests)
 }
 
 /// A file that is being written.

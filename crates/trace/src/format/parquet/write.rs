@@ -1,11 +1,10 @@
 //! Writing the canonical Parquet.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BinaryArray, RecordBatch, UInt32Array};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
@@ -13,34 +12,27 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use parquet::schema::types::ColumnPath;
 
 use super::columns::{BATCH_ROWS, batch_rows, request_columns, request_schema};
+use super::digests::{self, ByFirstAppearance};
+use super::temporary::Temporary;
 use super::{
-    KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_QUALITY, KEY_SCHEMA, KEY_SOURCE_FORMAT, KEY_SOURCE_NAME,
-    KEY_TRACE_DIGEST, KEY_VOLUME_NAMES, SCHEMA_VERSION, digests_path,
+    DIGEST, INSIDE, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_QUALITY, KEY_SCHEMA, KEY_SOURCE_FORMAT,
+    KEY_SOURCE_NAME, KEY_TRACE_DIGEST, KEY_VOLUME_NAMES, SCHEMA_VERSION, digests_path,
 };
 use crate::error::{Cause, TraceError};
+use crate::progress::Progress;
 use crate::trace::Trace;
 
-/// Writes `trace` as canonical Parquet to `path`, and its digests beside it (as
-/// `NAME.digests.parquet`) when it has any. Equal traces give equal bytes. Each file appears under
-/// its name only when it is complete.
+/// Writes `trace` as canonical Parquet to `path`, with its digests when it has any. Equal traces give equal
+/// bytes. The file appears under its name in one step, when it is complete; what a killed process left of an
+/// earlier attempt is removed.
 ///
 /// # Errors
-/// [`Cause::Io`] when the folder cannot be written to.
-pub fn write_parquet(trace: &Trace, path: &Path) -> Result<(), TraceError> {
-    let digest = trace.digest();
-    let beside = digests_path(path);
-    if trace.digests.is_empty() {
-        // Digests of an earlier trace of this name must not be taken for this one's.
-        match std::fs::remove_file(&beside) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(cannot_write(&beside, &error.to_string()));
-            }
-            _ => {}
-        }
-    } else {
-        write_digests(trace, &digest, &beside)?;
-    }
-    write_requests(trace, &digest, path)
+/// [`Cause::Io`] when the folder cannot be written to, [`Cause::Cancelled`] when `progress` says so.
+pub fn write_parquet(trace: &Trace, path: &Path, progress: &dyn Progress) -> Result<(), TraceError> {
+    write_requests(trace, path, progress)?;
+    // Digests that an earlier version wrote beside a trace of this name belong to another one.
+    digests::remove_beside(&digests_path(path));
+    Ok(())
 }
 
 pub(super) fn cannot_write(path: &Path, why: &str) -> TraceError {
@@ -50,38 +42,6 @@ pub(super) fn cannot_write(path: &Path, why: &str) -> TraceError {
         format!("cannot write ({why})"),
         "choose a folder that exists and is writable, with space left",
     )
-}
-
-/// A file under a temporary name, removed unless it is finished.
-pub(super) struct Temporary {
-    path: PathBuf,
-    wanted: PathBuf,
-    finished: bool,
-}
-
-impl Temporary {
-    pub(super) fn beside(wanted: &Path) -> Result<(Temporary, File), TraceError> {
-        let name = wanted.file_name().unwrap_or_default().to_string_lossy();
-        let path = wanted.with_file_name(format!(".{name}.{}.part", std::process::id()));
-        let file = File::create(&path).map_err(|e| cannot_write(wanted, &e.to_string()))?;
-        let temporary = Temporary { path, wanted: wanted.to_owned(), finished: false };
-        Ok((temporary, file))
-    }
-
-    pub(super) fn finish(mut self) -> Result<(), TraceError> {
-        std::fs::rename(&self.path, &self.wanted).map_err(|e| cannot_write(&self.wanted, &e.to_string()))?;
-        self.finished = true;
-        Ok(())
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        if !self.finished {
-            // Nothing more can be done about a file that cannot be removed.
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
 }
 
 /// Plain values under a light compression: what reads fastest.
@@ -96,27 +56,10 @@ pub(super) fn properties(metadata: Vec<(&str, String)>) -> WriterPropertiesBuild
         .set_key_value_metadata(Some(pairs))
 }
 
-fn write_batches(
-    path: &Path,
-    schema: &Arc<Schema>,
-    properties: WriterProperties,
-    batches: impl Iterator<Item = Vec<ArrayRef>>,
-) -> Result<(), TraceError> {
-    let (temporary, file) = Temporary::beside(path)?;
-    let failed = |why: String| cannot_write(path, &why);
-    let mut writer = ArrowWriter::try_new(file, Arc::clone(schema), Some(properties))
-        .map_err(|e| failed(e.to_string()))?;
-    for columns in batches {
-        let batch = RecordBatch::try_new(Arc::clone(schema), columns).map_err(|e| failed(e.to_string()))?;
-        writer.write(&batch).map_err(|e| failed(e.to_string()))?;
-    }
-    writer.close().map_err(|e| failed(e.to_string()))?;
-    temporary.finish()
-}
-
-fn write_requests(trace: &Trace, digest: &str, path: &Path) -> Result<(), TraceError> {
+fn write_requests(trace: &Trace, path: &Path, progress: &dyn Progress) -> Result<(), TraceError> {
     let json =
         |value: serde_json::Result<String>| value.map_err(|error| cannot_write(path, &error.to_string()));
+    let has_digests = !trace.digests.is_empty();
     let metadata = vec![
         (KEY_SCHEMA, SCHEMA_VERSION.to_string()),
         (KEY_CHUNK_BYTES, trace.chunk_bytes.to_string()),
@@ -124,35 +67,39 @@ fn write_requests(trace: &Trace, digest: &str, path: &Path) -> Result<(), TraceE
         (KEY_SOURCE_FORMAT, trace.format.name().to_owned()),
         (KEY_VOLUME_NAMES, json(serde_json::to_string(&trace.volume_names))?),
         (KEY_QUALITY, json(serde_json::to_string(&trace.quality))?),
-        (KEY_TRACE_DIGEST, digest.to_owned()),
-        (KEY_HAS_DIGESTS, (!trace.digests.is_empty()).to_string()),
+        (KEY_TRACE_DIGEST, trace.digest()),
+        (KEY_HAS_DIGESTS, if has_digests { INSIDE } else { "false" }.to_owned()),
     ];
-    // Times rise slowly, so their differences are small numbers.
+    let digest = ColumnPath::new([DIGEST, "list", "item"].map(str::to_owned).to_vec());
     let properties = properties(metadata)
+        // Times rise slowly, so their differences are small numbers.
         .set_column_encoding(ColumnPath::from("time_ns"), Encoding::DELTA_BINARY_PACKED)
-        .build();
-    let batches = batch_rows(trace.len()).map(|rows| request_columns(trace, rows));
-    write_batches(path, &request_schema(), properties, batches)
-}
-
-fn write_digests(trace: &Trace, digest: &str, path: &Path) -> Result<(), TraceError> {
-    let schema = Arc::new(Schema::new(vec![
-        Field::new("content", DataType::UInt32, false),
-        Field::new("digest", DataType::Binary, false),
-    ]));
-    let metadata = vec![(KEY_SCHEMA, SCHEMA_VERSION.to_string()), (KEY_TRACE_DIGEST, digest.to_owned())];
-    let properties = properties(metadata)
         // Digests are random: compressing them only costs time.
-        .set_column_compression(ColumnPath::from("digest"), Compression::UNCOMPRESSED)
-        .set_column_statistics_enabled(ColumnPath::from("digest"), EnabledStatistics::None)
-        .set_column_encoding(ColumnPath::from("content"), Encoding::DELTA_BINARY_PACKED)
+        .set_column_compression(digest.clone(), Compression::UNCOMPRESSED)
+        .set_column_statistics_enabled(digest, EnabledStatistics::None)
         .build();
-    let batches = batch_rows(trace.digests.len()).map(|rows| {
-        let ids: Vec<u32> = (rows.start as u32..rows.end as u32).collect();
-        let digests = &trace.digests.bytes[rows];
-        let columns: Vec<ArrayRef> =
-            vec![Arc::new(UInt32Array::from(ids)), Arc::new(BinaryArray::from_iter_values(digests))];
-        columns
-    });
-    write_batches(path, &schema, properties, batches)
+    let requests = request_schema();
+    let fields = requests.fields().iter().map(|field| field.as_ref().clone());
+    let schema = Arc::new(Schema::new(fields.chain(has_digests.then(digests::field)).collect::<Vec<_>>()));
+
+    let (temporary, file) = Temporary::beside(path)?;
+    let failed = |why: String| cannot_write(path, &why);
+    let mut writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties))
+        .map_err(|error| failed(error.to_string()))?;
+    let mut by_appearance = ByFirstAppearance::new(trace);
+    for rows in batch_rows(trace.len()) {
+        progress.update(rows.start as u64, trace.len() as u64);
+        if progress.cancelled() {
+            return Err(TraceError::cancelled(&trace.name));
+        }
+        let mut columns = request_columns(trace, rows.clone());
+        if has_digests {
+            columns.push(by_appearance.column(rows).map_err(failed)?);
+        }
+        let batch =
+            RecordBatch::try_new(Arc::clone(&schema), columns).map_err(|error| failed(error.to_string()))?;
+        writer.write(&batch).map_err(|error| failed(error.to_string()))?;
+    }
+    writer.close().map_err(|error| failed(error.to_string()))?;
+    temporary.finish()
 }

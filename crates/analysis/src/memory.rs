@@ -1,0 +1,247 @@
+//! What a characterization takes of memory, known before it is taken.
+//!
+//! Tables grow with distinct pages, and requests of gigabytes address millions of pages in a line of text.
+
+use std::collections::VecDeque;
+
+use flashtwin_trace::{Cause, Op, Progress, Requests, TraceError, bytes_in_words, memory_allowed_bytes};
+
+use crate::Accumulator;
+use crate::extents::Extents;
+use crate::input::{About, Asked, Input, pass};
+use crate::options::Options;
+use crate::page_ops::PAGE_BYTES;
+use crate::temperature::page_sizes;
+
+/// Of a table of pages while it grows, for each slot in use.
+const SLOT_BYTES: f64 = 137.0;
+/// Pages that share a slot.
+const SLOT_PAGES: f64 = 6.0;
+/// What is known of a page beside its number: contents held, stack distances, writes.
+const CONTENT_BYTES: f64 = 4.0;
+const STACK_BYTES: f64 = 9.0;
+const WRITES_BYTES: f64 = 4.0;
+/// Of a page on a simulated SSD, for each that is simulated at the same time.
+const SIMULATED_BYTES: f64 = 12.0;
+/// Of a chunk of pages in the window of logical locality.
+const CHUNK_BYTES: f64 = 4400.0;
+/// Pages of such a chunk.
+const CHUNK_PAGES: f64 = 1024.0;
+
+/// Distinct pages of one size, and the runs of neighbours that they form; both at most.
+#[derive(Clone, Copy, Debug)]
+struct Pages {
+    pages: f64,
+    runs: f64,
+}
+
+impl Pages {
+    fn table_bytes(self) -> f64 {
+        (self.pages / SLOT_PAGES + self.runs) * SLOT_BYTES
+    }
+}
+
+/// Distinct bytes that requests of some kinds address, and the runs that they form; both at most.
+#[derive(Clone, Copy, Debug, Default)]
+struct Touched {
+    bytes: f64,
+    runs: f64,
+}
+
+impl Touched {
+    /// If all were distinct.
+    fn at_most(asked: &[Asked]) -> Touched {
+        let bytes = asked.iter().map(|of| of.bytes as f64).sum();
+        Touched { bytes, runs: asked.iter().map(|of| of.requests as f64).sum() }
+    }
+
+    fn pages(self, page_bytes: u32) -> Pages {
+        // A run may begin and end within a page.
+        Pages { pages: self.bytes / f64::from(page_bytes) + 2.0 * self.runs, runs: self.runs }
+    }
+}
+
+/// What decides how much memory a characterization takes.
+#[derive(Clone, Copy, Debug)]
+struct Need {
+    accessed: Touched,
+    written: Touched,
+    /// Chunks in the windows of logical locality.
+    chunks: f64,
+}
+
+impl Need {
+    /// Known from sums alone: nothing addressed twice, and all requests within one window.
+    fn at_most(about: &About) -> Need {
+        let [read, write, _] = about.asked;
+        let chunk_bytes = f64::from(about.sector_bytes) * CHUNK_PAGES;
+        let chunks = |of: Asked| of.bytes as f64 / chunk_bytes + 2.0 * of.requests as f64;
+        Need {
+            accessed: Touched::at_most(&about.asked),
+            written: Touched::at_most(&[write]),
+            chunks: chunks(read) + chunks(write),
+        }
+    }
+
+    /// Of what grows with pages, of which a sample keeps a share; and of logical locality.
+    fn bytes(&self, about: &About, options: &Options, in_memory: bool) -> (f64, f64) {
+        let accessed = self.accessed.pages(PAGE_BYTES);
+        let stacks = accessed.table_bytes() + accessed.pages * STACK_BYTES;
+        let contents = match about.has_content {
+            true => accessed.table_bytes() + accessed.pages * CONTENT_BYTES,
+            false => 0.0,
+        };
+        let simulated = |bytes: u32| {
+            let threads = rayon::current_num_threads() as f64;
+            self.written.pages(bytes).pages * SIMULATED_BYTES * threads
+        };
+        let of_wa = options.wa.page_sizes(about.sector_bytes);
+        let mut sizes = page_sizes(about.sector_bytes);
+        sizes.extend(of_wa.iter().filter(|bytes| !sizes.contains(bytes)).copied().collect::<Vec<_>>());
+        let counts = sizes.iter().map(|&bytes| {
+            let written = self.written.pages(bytes);
+            written.table_bytes() + written.pages * WRITES_BYTES
+        });
+        // In memory one page size after another, in a stream all at once.
+        let writes = if in_memory { counts.fold(0.0, f64::max) } else { counts.sum() };
+        let most_simulated = of_wa.iter().map(|&bytes| simulated(bytes)).fold(0.0, f64::max);
+        ((stacks + contents).max(writes + most_simulated), self.chunks * CHUNK_BYTES)
+    }
+}
+
+/// Whether what every page of a trace with contents holds can be followed in the memory that is allowed.
+pub(crate) fn pages_can_be_followed(about: &About) -> bool {
+    let accessed = Touched::at_most(&about.asked).pages(PAGE_BYTES);
+    let needed = accessed.table_bytes() + 2.0 * accessed.pages * CONTENT_BYTES;
+    needed <= memory_allowed_bytes(about.requests) as f64
+}
+
+/// Refuses a trace whose characterization would take more memory than it may.
+///
+/// Sums tell at once that nearly all traces need less; the others are gone through once more, to find
+/// out how many pages are really distinct.
+///
+/// # Errors
+/// [`Cause::TooLarge`] with what would be needed, what is allowed, and what helps; as the input's pass.
+pub(crate) fn check(
+    input: &mut (dyn Input + Send),
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<(), TraceError> {
+    let (about, in_memory) = (input.about().clone(), input.is_in_memory());
+    let allowed = match options.memory_gb > 0.0 {
+        true => options.memory_gb * 1e9,
+        false => memory_allowed_bytes(about.requests) as f64,
+    };
+    let rate = options.sample_rate.min(1.0);
+    let fits = |need: &Need| {
+        let (pages, locality) = need.bytes(&about, options, in_memory);
+        pages * rate + locality <= allowed
+    };
+    if fits(&Need::at_most(&about)) {
+        return Ok(());
+    }
+    let mut exact = Exact::new(about.sector_bytes, options.locality.time_max as usize);
+    pass(input, progress, &mut [&mut exact])?;
+    let need = exact.need();
+    if fits(&need) { Ok(()) } else { Err(too_large(&about, &need, options, in_memory, allowed)) }
+}
+
+fn too_large(about: &About, need: &Need, options: &Options, in_memory: bool, allowed: f64) -> TraceError {
+    let (pages, locality) = need.bytes(about, options, in_memory);
+    let needed = pages * options.sample_rate.min(1.0) + locality;
+    let words = |bytes: f64| bytes_in_words(bytes as u64);
+    let what = format!(
+        "its {} requests address {} of distinct data, for which a characterization takes about {} of memory ({} for \
+         distinct pages, {} for logical locality), {} is allowed",
+        about.requests,
+        words(need.accessed.bytes),
+        words(needed),
+        words(needed - locality),
+        words(locality),
+        words(allowed)
+    );
+    let mut cures = vec!["check the unit of sizes (the format)".to_owned()];
+    if locality > allowed / 2.0 {
+        let time_max = (f64::from(options.locality.time_max) * allowed / locality / 2.0).max(1.0);
+        cures.push(format!("look less far with `characterize --set time_max={time_max:.0}`"));
+    }
+    if pages * options.sample_rate > allowed / 2.0 {
+        cures.push(format!(
+            "look at a share of the pages with `characterize --sample {}`",
+            share(allowed / 2.0 / pages)
+        ));
+    }
+    cures.push(format!("or allow more with `characterize --set memory_gb={:.0}`", (needed / 1e9).ceil()));
+    TraceError::new(Cause::TooLarge, &about.name, what, cures.join(", "))
+}
+
+/// A share rounded down to one digit.
+fn share(of: f64) -> f64 {
+    let unit = 10f64.powf(of.log10().floor());
+    (of / unit).floor().max(1.0) * unit
+}
+
+/// [`Need`] from the requests themselves.
+struct Exact {
+    sector_bytes: u32,
+    accessed: Extents,
+    written: Extents,
+    windows: [Window; 2],
+}
+
+impl Exact {
+    fn new(sector_bytes: u32, time_max: usize) -> Exact {
+        let window = || Window { time_max, chunks: VecDeque::new(), sum: 0, most: 0 };
+        let (accessed, written) = (Extents::default(), Extents::default());
+        Exact { sector_bytes, accessed, written, windows: [window(), window()] }
+    }
+
+    fn need(&self) -> Need {
+        let touched = |extents: &Extents| Touched {
+            bytes: extents.pages() as f64 * f64::from(self.sector_bytes),
+            runs: extents.runs() as f64,
+        };
+        Need {
+            accessed: touched(&self.accessed),
+            written: touched(&self.written),
+            chunks: self.windows.iter().map(|window| window.most as f64).sum(),
+        }
+    }
+}
+
+impl Accumulator for Exact {
+    fn add(&mut self, requests: &Requests<'_>) {
+        for index in 0..requests.len() {
+            let (volume, op) = (requests.volume[index], requests.op[index]);
+            let sectors = requests.pages(index, self.sector_bytes);
+            if op == Op::Write {
+                self.written.insert(volume, sectors.clone());
+            }
+            if op != Op::Trim {
+                let chunks = CHUNK_PAGES as u64;
+                self.windows[op as usize].add((sectors.end - 1) / chunks - sectors.start / chunks + 1);
+            }
+            self.accessed.insert(volume, sectors);
+        }
+    }
+}
+
+/// The most chunks that so many requests in a row touch.
+struct Window {
+    time_max: usize,
+    chunks: VecDeque<u64>,
+    sum: u64,
+    most: u64,
+}
+
+impl Window {
+    fn add(&mut self, chunks: u64) {
+        self.chunks.push_back(chunks);
+        self.sum += chunks;
+        if self.chunks.len() > self.time_max + 1 {
+            self.sum -= self.chunks.pop_front().unwrap_or(0);
+        }
+        self.most = self.most.max(self.sum);
+    }
+}

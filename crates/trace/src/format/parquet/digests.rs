@@ -1,0 +1,172 @@
+//! Digests of contents in the canonical Parquet: a column of the file, or (of earlier versions) a file beside it.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::builder::FixedSizeBinaryBuilder;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
+use arrow_array::{Array, ArrayRef, ListArray};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::{DataType, Field, FieldRef};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use super::read::{BadRow, Metadata};
+use super::{DIGEST, KEY_HAS_DIGESTS, KEY_TRACE_DIGEST};
+use crate::columns::Columns;
+use crate::digest::{Digests, fold};
+use crate::error::{Cause, TraceError};
+use crate::request::NO_CONTENT;
+use crate::trace::Trace;
+use crate::volumes::Appearance;
+
+/// Bytes of a digest as it is kept.
+const BYTES: i32 = 16;
+
+fn item() -> FieldRef {
+    Arc::new(Field::new("item", DataType::FixedSizeBinary(BYTES), false))
+}
+
+/// The column: for each request the digests of the contents that it is the first to carry, in their order.
+pub(super) fn field() -> Field {
+    Field::new(DIGEST, DataType::List(item()), false)
+}
+
+/// Makes the column of a trace, batch by batch: contents have their numbers by first appearance.
+pub(super) struct ByFirstAppearance<'a> {
+    trace: &'a Trace,
+    next: u32,
+}
+
+impl<'a> ByFirstAppearance<'a> {
+    pub(super) fn new(trace: &'a Trace) -> ByFirstAppearance<'a> {
+        ByFirstAppearance { trace, next: 0 }
+    }
+
+    pub(super) fn column(&mut self, rows: std::ops::Range<usize>) -> Result<ArrayRef, String> {
+        let first = self.next;
+        let lengths: Vec<usize> = rows
+            .map(|row| {
+                let before = self.next;
+                for &id in self.trace.contents(row) {
+                    self.next += u32::from(id == self.next);
+                }
+                (self.next - before) as usize
+            })
+            .collect();
+        let mut values = FixedSizeBinaryBuilder::with_capacity((self.next - first) as usize, BYTES);
+        for id in first..self.next {
+            let digest = self.trace.digests.get(id).ok_or_else(|| format!("content {id} has no digest"))?;
+            values.append_value(digest).map_err(|error| error.to_string())?;
+        }
+        let offsets = OffsetBuffer::from_lengths(lengths);
+        Ok(Arc::new(ListArray::new(item(), offsets, Arc::new(values.finish()), None)))
+    }
+}
+
+/// Gathers the digests that a file has inside.
+#[derive(Default)]
+pub(super) struct Inside {
+    contents: Appearance,
+    digests: Vec<[u8; 16]>,
+}
+
+impl Inside {
+    /// Takes in the column of the last `rows` rows of `columns`, whose contents get their numbers by first
+    /// appearance, which is the order of the digests.
+    pub(super) fn add(&mut self, lists: &ArrayRef, columns: &mut Columns, rows: usize) -> Result<(), BadRow> {
+        let Some(lists) = lists.as_list_opt::<i32>() else {
+            return Err((0, format!("{} is not a list of digests", lists.data_type())));
+        };
+        let first = columns.content_start.len() - 1 - rows;
+        for row in 0..rows {
+            let [start, end] = [first + row, first + row + 1].map(|at| columns.content_start[at] as usize);
+            let mut fresh = 0;
+            for id in columns.content[start..end].iter_mut().filter(|id| **id != NO_CONTENT) {
+                let (number, is_fresh) = self.contents.number(*id);
+                *id = number;
+                fresh += usize::from(is_fresh);
+            }
+            let found = if lists.is_null(row) { 0 } else { lists.value_length(row) as usize };
+            if found != fresh {
+                let what = format!("{found} digests for {fresh} contents that no row before carries");
+                return Err((row, what));
+            }
+            if found > 0 {
+                self.take(&lists.value(row)).map_err(|what| (row, what))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, values: &ArrayRef) -> Result<(), String> {
+        let missing = || "a digest is missing (null)".to_owned();
+        if let Some(fixed) = values.as_fixed_size_binary_opt() {
+            for digest in fixed {
+                self.digests.push(fold(digest.ok_or_else(missing)?));
+            }
+        } else if let Some(binary) = values.as_binary_opt::<i32>() {
+            for digest in binary {
+                self.digests.push(fold(digest.ok_or_else(missing)?));
+            }
+        } else {
+            return Err(format!("{} is not a digest", values.data_type()));
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(self) -> Digests {
+        Digests::new(self.digests)
+    }
+}
+
+/// Takes away the file of digests that an earlier version wrote beside a trace; nothing else of that name.
+pub(super) fn remove_beside(path: &Path) {
+    let is_ours = File::open(path).ok().and_then(|file| ParquetRecordBatchReaderBuilder::try_new(file).ok());
+    if is_ours.is_some_and(|file| Metadata::of(file.metadata()).get(KEY_TRACE_DIGEST).is_some()) {
+        // What stays is not taken for this trace's: the trace says that its digests are inside.
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// Reads the file of digests that earlier versions wrote; a trace is complete without it.
+pub(super) fn read_beside(path: &Path, trace: &Metadata) -> Result<Digests, TraceError> {
+    if trace.get(KEY_HAS_DIGESTS).is_some_and(|told| told != "true") {
+        return Ok(Digests::default());
+    }
+    let Ok(file) = File::open(path) else {
+        return Ok(Digests::default());
+    };
+    let name = path.display().to_string();
+    let broken = |what: String| {
+        let cure = "remove the file (digests are optional), or convert the trace again";
+        TraceError::new(Cause::Malformed, &name, what, cure)
+    };
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file)
+        .map_err(|error| broken(format!("this Parquet file cannot be read ({error})")))?;
+    let metadata = Metadata::of(builder.metadata());
+    if let (Some(own), Some(wanted)) = (metadata.get(KEY_TRACE_DIGEST), trace.get(KEY_TRACE_DIGEST))
+        && own != wanted
+    {
+        return Err(broken("these digests belong to another trace".to_owned()));
+    }
+    let batches =
+        builder.build().map_err(|error| broken(format!("this Parquet file cannot be read ({error})")))?;
+    let mut found: Vec<(u32, [u8; 16])> = Vec::new();
+    for batch in batches {
+        let batch = batch.map_err(|error| broken(format!("this Parquet file cannot be read ({error})")))?;
+        let ids = batch.column_by_name("content").and_then(|c| c.as_primitive_opt::<UInt32Type>());
+        let digests = batch.column_by_name("digest").and_then(|c| c.as_binary_opt::<i32>());
+        let (Some(ids), Some(digests)) = (ids, digests) else {
+            let what = "columns content (UInt32) and digest (Binary) were expected";
+            return Err(broken(what.to_owned()));
+        };
+        found.extend(ids.values().iter().zip(digests).filter_map(|(&id, digest)| Some((id, fold(digest?)))));
+    }
+    found.sort_by_key(|&(id, _)| id);
+    if !found.iter().enumerate().all(|(at, &(id, _))| at == id as usize) {
+        return Err(broken("contents must be numbered from 0 without gaps".to_owned()));
+    }
+    Ok(Digests::new(found.into_iter().map(|(_, digest)| digest).collect()))
+}

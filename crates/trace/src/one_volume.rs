@@ -1,0 +1,133 @@
+//! One volume of a trace as a trace of its own.
+
+use crate::columns::Columns;
+use crate::error::{Cause, TraceError, quoted};
+use crate::feed::{Feed, Parts};
+use crate::format::Opened;
+use crate::progress::Progress;
+use crate::quality::Quality;
+use crate::trace::{Trace, finish};
+use crate::volumes::Volumes;
+
+/// Most names that a message lists.
+const LISTED: usize = 20;
+
+impl Trace {
+    /// The requests of one volume as a trace of its own, the first at 0, as if the file held no others
+    /// (SWC 2.2). What was counted on reading is that of the whole file.
+    ///
+    /// # Errors
+    /// [`Cause::Argument`] when no volume has this name.
+    pub fn of_volume(&self, name: &str) -> Result<Trace, TraceError> {
+        let Some(wanted) = self.volume_names.iter().position(|other| other == name) else {
+            return Err(no_such(&self.name, name, &self.volume_names));
+        };
+        let mut columns = Columns::empty();
+        for request in (0..self.len()).filter(|&request| self.volume[request] as usize == wanted) {
+            columns.time_ns.push(self.time_ns[request]);
+            columns.op.push(self.op[request]);
+            columns.offset_bytes.push(self.offset_bytes[request]);
+            columns.length_bytes.push(self.length_bytes[request]);
+            columns.content.extend_from_slice(self.contents(request));
+            columns.content_start.push(columns.content.len() as u64);
+        }
+        columns.volume = vec![0; columns.len()];
+        columns.digests = self.digests.clone();
+        // Warnings are judged again.
+        let quality = Quality { warnings: Vec::new(), ..self.quality.clone() };
+        Ok(finish(&named(&self.name, name), self.format, columns, only(name), quality))
+    }
+}
+
+/// Leaves only one volume of what is read.
+pub(crate) fn of_opened(opened: Opened, name: &str, label: &str) -> Opened {
+    let feed = OneVolume {
+        feed: opened.feed,
+        name: name.to_owned(),
+        label: label.to_owned(),
+        volumes: only(name),
+        any: false,
+    };
+    Opened { name: named(&opened.name, name), format: opened.format, feed: Box::new(feed) }
+}
+
+/// What the trace of a volume is called.
+fn named(trace: &str, volume: &str) -> String {
+    format!("{trace}:{volume}")
+}
+
+fn only(name: &str) -> Volumes {
+    let mut volumes = Volumes::default();
+    volumes.index(0, |_| name.to_owned());
+    volumes
+}
+
+fn no_such(place: &str, name: &str, known: &[String]) -> TraceError {
+    let mut listed: Vec<&str> = known.iter().take(LISTED).map(String::as_str).collect();
+    listed.sort_unstable();
+    let more = match known.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    TraceError::new(
+        Cause::Argument,
+        place,
+        format!("no volume is called {}", quoted(name)),
+        format!("there are: {}{more}", listed.join(", ")),
+    )
+}
+
+struct OneVolume {
+    feed: Box<dyn Feed>,
+    name: String,
+    label: String,
+    volumes: Volumes,
+    any: bool,
+}
+
+impl Feed for OneVolume {
+    fn read(&mut self, rows: usize, progress: &dyn Progress) -> Result<Columns, TraceError> {
+        let mut columns = Columns::empty();
+        while columns.len() < rows {
+            let read = self.feed.read(rows, progress)?;
+            let volumes = self.feed.volumes();
+            let wanted = (0..volumes.len()).find(|&index| volumes.name(index) == Some(&self.name));
+            let mut from = 0;
+            // Runs of the volume's requests are taken together.
+            for run in read.volume.chunk_by(|a, b| a == b) {
+                if Some(run[0]) == wanted {
+                    columns.extend_from(&read, from..from + run.len());
+                }
+                from += run.len();
+            }
+            if self.feed.ended() {
+                break;
+            }
+        }
+        columns.volume.fill(0);
+        self.any |= columns.len() > 0;
+        if self.feed.ended() && !self.any {
+            let volumes = self.feed.volumes();
+            let known: Vec<String> = (0..volumes.len()).filter_map(|at| volumes.name(at).cloned()).collect();
+            return Err(no_such(&self.label, &self.name, &known));
+        }
+        Ok(columns)
+    }
+
+    fn ended(&self) -> bool {
+        self.feed.ended()
+    }
+
+    fn latest_ns(&self) -> i64 {
+        self.feed.latest_ns()
+    }
+
+    fn volumes(&self) -> &Volumes {
+        &self.volumes
+    }
+
+    fn into_parts(self: Box<Self>, digests: bool) -> Result<Parts, TraceError> {
+        let OneVolume { feed, volumes, .. } = *self;
+        Ok(Parts { volumes, ..feed.into_parts(digests)? })
+    }
+}

@@ -1,0 +1,125 @@
+"""One at a time in a result folder: a lock that dies with its process.
+
+The lock is one of the operating system on the file `.lock`, so that one left by a killed process holds nobody up.
+What the file says is for the message to those who come second.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+LOCK = ".lock"
+
+
+class BusyError(Exception):
+    """Somebody else is at work in the folder; the message says who, as far as is known."""
+
+
+@dataclass
+class _Held:
+    thread: int
+    times: int
+    handle: int | None
+
+
+_guard = threading.Lock()
+_held: dict[Path, _Held] = {}
+
+
+@contextmanager
+def held(path: Path) -> Iterator[bool]:
+    """Holds the lock of a folder; yields whether it is new, for the thread that has it may have it again.
+
+    Raises:
+        BusyError: another process, or another thread of this one, has it.
+        OSError: the folder cannot be written to.
+    """
+    key = path.resolve()
+    fresh = _acquire(key)
+    try:
+        yield fresh
+    finally:
+        _release(key)
+
+
+def _acquire(key: Path) -> bool:
+    with _guard:
+        mine = _held.get(key)
+        if mine is not None and mine.thread == threading.get_ident():
+            mine.times += 1
+            return False
+        if mine is not None:
+            raise BusyError("another thread of this process is at work in it")
+        _held[key] = _Held(threading.get_ident(), 1, _lock(key / LOCK))
+        return True
+
+
+def _release(key: Path) -> None:
+    with _guard:
+        mine = _held[key]
+        mine.times -= 1
+        if mine.times > 0:
+            return
+        del _held[key]
+        if mine.handle is not None:
+            with suppress(OSError):
+                (key / LOCK).unlink()
+            os.close(mine.handle)
+
+
+def _lock(file: Path) -> int | None:
+    """The open file, locked; None where the file system, or the system, knows no such locks."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    while True:
+        handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            raise BusyError(_who(file)) from None
+        except OSError:
+            os.close(handle)
+            return None
+        # Whoever had it may have removed the file in between; then it is nobody's.
+        with suppress(FileNotFoundError):
+            if os.path.sameopenfile(handle, again := os.open(file, os.O_RDONLY)):
+                os.close(again)
+                _write(handle)
+                return handle
+            os.close(again)
+        os.close(handle)
+
+
+def _write(handle: int) -> None:
+    """Says who has the lock."""
+    me = {
+        "process": os.getpid(),
+        "host": socket.gethostname(),
+        "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200],
+        "since": time.strftime("%Y-%m-%d %H:%M:%S"),
+    }
+    os.ftruncate(handle, 0)
+    os.write(handle, json.dumps(me).encode())
+
+
+def _who(file: Path) -> str:
+    """Who has the lock, as the file says."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        where = "" if found["host"] == socket.gethostname() else f" on {found['host']}"
+        who = f"process {found['process']}{where} (`{found['command']}`, since {found['since']})"
+    except (OSError, ValueError, KeyError, TypeError):
+        who = "another process"
+    return f"{who} is at work in it"
