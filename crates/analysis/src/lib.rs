@@ -30,7 +30,7 @@ mod wa;
 use arrow_array::RecordBatch;
 use flashtwin_trace::{Requests, Trace};
 
-pub use basics::{Basics, Rate, RequestBytes, SizesOfKinds, TraceInfo, basics, trace_info};
+pub use basics::{Basics, Rate, RequestBytes, SizesOfKinds, TraceInfo, Trains, basics, trace_info};
 pub use characterize::{Characterization, Options, Window, characterize, characterize_trace};
 pub use drift::{Drift, drift};
 pub use duplication::{Duplication, duplication};

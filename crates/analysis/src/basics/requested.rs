@@ -4,6 +4,7 @@ use flashtwin_trace::{Op, Requests};
 
 use super::arrivals::Arrivals;
 use super::sizes::Sizes;
+use super::trains::TrainCounts;
 use crate::Accumulator;
 
 /// Counts requests, bytes and places.
@@ -15,6 +16,7 @@ pub(crate) struct Requested {
     pub(crate) bytes: [u64; 3],
     pub(crate) sizes: [Sizes; 3],
     pub(crate) arrivals: Arrivals,
+    pub(crate) trains: TrainCounts,
     /// Requests that begin where the one before them on their volume ended.
     pub(crate) sequential: u64,
     pub(crate) has_content: bool,
@@ -58,6 +60,7 @@ impl Accumulator for Requested {
             let sequential = volume.last_end.replace(end) == Some(start);
             volume.furthest_end = volume.furthest_end.max(end);
             self.sequential += u64::from(sequential);
+            self.trains.add(requests.time_ns[index], op, sequential);
         }
     }
 }
