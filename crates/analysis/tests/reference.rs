@@ -163,7 +163,8 @@ fn check_trains(trace: &Trace, found: flashtwin_analysis::Trains) {
     lengths.sort_unstable();
     let rank = |part: usize, of: usize| lengths.get((lengths.len() * part).div_ceil(of) - 1).copied();
     assert_eq!((found.median_requests, found.p90_requests), (rank(1, 2), rank(9, 10)));
-    let mixed = trains.iter().filter(|train| train.iter().any(|&at| trace.op[at] != trace.op[train[0]])).count();
+    let mixed =
+        trains.iter().filter(|train| train.iter().any(|&at| trace.op[at] != trace.op[train[0]])).count();
     assert!(close(found.mixed_percent, ratio(mixed, trains.len())));
     let follows = |at: usize| {
         let before = (0..at).rev().find(|&other| trace.volume[other] == trace.volume[at]);
@@ -171,7 +172,8 @@ fn check_trains(trace: &Trace, found: flashtwin_analysis::Trains) {
             trace.offset_bytes[other] + u64::from(trace.length_bytes[other]) == trace.offset_bytes[at]
         })
     };
-    let joined = trains[1..].iter().filter(|train| follows(train[0]) && trace.op[train[0]] == trace.op[train[0] - 1]);
+    let joined =
+        trains[1..].iter().filter(|train| follows(train[0]) && trace.op[train[0]] == trace.op[train[0] - 1]);
     assert!(close(found.joined_percent, ratio(joined.count(), trains.len() - 1)));
     let inside: Vec<usize> = trains.iter().flat_map(|train| train[1..].to_vec()).collect();
     let sequential = inside.iter().filter(|&&at| follows(at)).count();

@@ -62,7 +62,8 @@ mod tests {
             let mut busiest = Busiest::new(span);
             times.iter().for_each(|&time| busiest.add(time));
             let of_row = |row: &[i64]| {
-                let within = |from: i64| row.iter().filter(|&&time| (from..from + span).contains(&time)).count();
+                let within =
+                    |from: i64| row.iter().filter(|&&time| (from..from + span).contains(&time)).count();
                 row.iter().map(|&from| within(from)).max().unwrap()
             };
             let sum: usize = times.chunks_exact(1_000).map(of_row).sum();
