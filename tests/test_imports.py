@@ -116,6 +116,7 @@ def sources() -> Iterator[Path]:
         ("python", "*.py"),
         ("tests", "*.py"),
         ("benches", "*.*"),
+        ("evidence", "*.py"),
         ("docs", "*.py"),
     ):
         yield from sorted((ROOT / folder).rglob(ending))

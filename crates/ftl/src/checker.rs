@@ -23,6 +23,8 @@ pub(crate) struct Checker {
     /// The partition of copies that nobody updates.
     coldest: u8,
     versions: u64,
+    /// Writes of each logical page that have arrived and are not decided.
+    undecided: HashMap<u32, u32>,
 }
 
 fn broken(text: String) -> FtlError {
@@ -39,7 +41,13 @@ impl Checker {
             truth: HashMap::new(),
             stored: HashMap::new(),
             versions: 0,
+            undecided: HashMap::new(),
         }
+    }
+
+    /// A page write has arrived; until it is decided, controller RAM has the page's newest data.
+    pub(crate) fn arrived(&mut self, lpn: u32) {
+        *self.undecided.entry(lpn).or_insert(0) += 1;
     }
 
     /// A value that was never written before, for systems that do not look at contents.
@@ -49,6 +57,9 @@ impl Checker {
     }
 
     pub(crate) fn write(&mut self, lpn: u32, value: u64) {
+        if let Some(count) = self.undecided.get_mut(&lpn) {
+            *count = count.saturating_sub(1);
+        }
         self.truth.insert(lpn, value);
     }
 
@@ -110,6 +121,16 @@ impl Checker {
             (Cause::Replica, _) | (_, None) => self.coldest,
             (_, Some(&partition)) => partition,
         }
+    }
+
+    /// The host reads a logical page from flash, for itself or to complete a part of a page.
+    pub(crate) fn host_read(&self, lpn: u32, ppn: Ppn) -> Result<(), FtlError> {
+        if self.undecided.get(&lpn).is_some_and(|&count| count > 0) {
+            let place = self.geometry.describe(ppn);
+            let text = "while a newer write of it is not decided";
+            return Err(broken(format!("LPN {lpn} is read from flash, at {place}, {text}")));
+        }
+        self.read(lpn, ppn)
     }
 
     pub(crate) fn read(&self, lpn: u32, ppn: Ppn) -> Result<(), FtlError> {

@@ -12,7 +12,7 @@ pub use crate::mapping::MappingCacheConfig;
 use crate::partition::PartitionConfig;
 use crate::redirection::RedirectionPolicy;
 use crate::replication::degree::DegreePolicy;
-use crate::replication::placement::PlacementPolicy;
+use crate::replication::placement::{PlacementPolicy, ScorePopularity};
 pub use crate::spread::SpreadConfig;
 use crate::spread::SpreadPolicy;
 use crate::victim::VictimPolicy;
@@ -69,9 +69,12 @@ pub struct AllocationConfig {
     pub order: Order,
     /// For `hipa`: a die is avoided when its predicted load exceeds the mean so many times.
     pub hipa_threshold: f64,
-    /// For `hipa`: weight of the newest load in the prediction, an exponentially weighted mean; above
-    /// 0, up to 1.
+    /// For `hipa`: weight of the newest look at the loads in the prediction, an exponentially weighted mean;
+    /// above 0, up to 1. Not given in the papers.
     pub hipa_weight: f64,
+    /// For `hipa`: time from one look at the loads to the next, in microseconds; from 0.001 to 1e9. Not given in
+    /// the papers; four looks, which the default weight makes most of a prediction, are about a page program.
+    pub hipa_sample_us: f64,
 }
 
 impl Default for AllocationConfig {
@@ -81,6 +84,7 @@ impl Default for AllocationConfig {
             order: Order::default(),
             hipa_threshold: 1.5,
             hipa_weight: 0.25,
+            hipa_sample_us: 100.0,
         }
     }
 }
@@ -253,8 +257,20 @@ pub struct ReplicationConfig {
     pub degree: DegreePolicy,
     /// For `degree = "few-of-many"`: copies of every content that was read, the first included.
     pub few_copies: u32,
+    /// For `degree = "popularity"`: copies that a read earns, in whole copies rounded down: with 0.25 every
+    /// fourth read earns one. Above 0, up to 256. The RR-SSD paper gives no number ("the more popular, the more
+    /// copies", II.D); with 1 a counter of log2(chips) bits is exactly as wide as it has to be.
+    pub copies_per_read: f64,
+    /// Most copies of a content, the first included, whatever the degree; 1 to 256. There is never more than
+    /// one on a chip.
+    pub most_copies: u32,
+    /// Contents read less often than this in a period get no copies, whatever the degree; at least 1, and at
+    /// most what a counter can reach, the number of chips less one.
+    pub least_popularity: u32,
     /// Which chip receives a copy.
     pub placement: PlacementPolicy,
+    /// For `placement = "score"`: the popularity of a chip, Pop.
+    pub score_popularity: ScorePopularity,
     /// Replicas beyond what their content's popularity earns are dropped at every so many
     /// period ends (RR-SSD paper III.B: less often than replication; weekly for daily periods).
     pub adjust_every: u32,
@@ -270,10 +286,38 @@ impl Default for ReplicationConfig {
             alpha: 0.0,
             degree: DegreePolicy::Popularity,
             few_copies: 2,
+            copies_per_read: 1.0,
+            most_copies: 256,
+            least_popularity: 1,
             placement: PlacementPolicy::Score,
+            score_popularity: ScorePopularity::Mean,
             adjust_every: 7,
             class_pages: 4096,
         }
+    }
+}
+
+impl ReplicationConfig {
+    /// Whether copies are earned by the popularity of contents.
+    fn counts_popularity(&self) -> bool {
+        matches!(self.policy, ReplicationPolicy::EndOfPeriod | ReplicationPolicy::OnLine)
+    }
+
+    /// Checks what a content may earn.
+    fn check(&self, chips: u32) -> Result<(), RangeError> {
+        let Self { copies_per_read, most_copies, least_popularity, .. } = *self;
+        if !(copies_per_read > 0.0 && copies_per_read <= 256.0) {
+            let expected = "a number of copies above 0, up to 256";
+            return Err(("replication.copies_per_read", copies_per_read.to_string(), expected));
+        }
+        if !(1..=256).contains(&most_copies) {
+            return Err(("replication.most_copies", most_copies.to_string(), "1 to 256 copies"));
+        }
+        if least_popularity == 0 || self.counts_popularity() && least_popularity > chips.max(2) - 1 {
+            let expected = "at least 1, and at most the chips less one, where the counters of reads end";
+            return Err(("replication.least_popularity", least_popularity.to_string(), expected));
+        }
+        Ok(())
     }
 }
 
@@ -377,6 +421,7 @@ impl FtlConfig {
         at_least_one("replication.adjust_every", self.replication.adjust_every)?;
         at_least_one("replication.class_pages", self.replication.class_pages)?;
         at_least_one("replication.few_copies", self.replication.few_copies)?;
+        self.replication.check(geometry.chips())?;
         let threshold = self.allocation.hipa_threshold;
         if !(1.0..=1000.0).contains(&threshold) {
             return Err(("allocation.hipa_threshold", threshold.to_string(), "a factor from 1 to 1000"));
@@ -384,6 +429,10 @@ impl FtlConfig {
         let weight = self.allocation.hipa_weight;
         if !(weight > 0.0 && weight <= 1.0) {
             return Err(("allocation.hipa_weight", weight.to_string(), "a weight above 0, up to 1"));
+        }
+        let sample = self.allocation.hipa_sample_us;
+        if !(0.001..=1e9).contains(&sample) {
+            return Err(("allocation.hipa_sample_us", sample.to_string(), "0.001 to 1e9 microseconds"));
         }
         let alpha = self.replication.alpha;
         if !(alpha.is_finite() && alpha >= 0.0) {

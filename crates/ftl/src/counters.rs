@@ -62,6 +62,35 @@ pub struct Counters {
     pub gc_updates_inverted: u64,
     /// What pages of the mapping tables on flash cost.
     pub mapping: MappingCounts,
+    /// What of the collection and wear levelling above programs of copies set off.
+    pub copying: CopyingCounts,
+}
+
+/// Collection and wear levelling that programs of copies set off: the steps behind them, and blocks emptied
+/// before them to make room. Of copies made at the end of a period that is all there is in the replication phase;
+/// of copies made on-line, what followed from the program of a copy at once. What copies make necessary later, as
+/// they take room, is counted with whatever sets it off then and cannot be told apart.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CopyingCounts {
+    /// Pages read by collection.
+    pub gc_reads: u64,
+    /// Pages programmed by collection.
+    pub gc_programs: u64,
+    /// Pages programmed by wear levelling; as many are read.
+    pub wear_levelling_programs: u64,
+    /// Blocks erased by either.
+    pub erases: u64,
+}
+
+impl CopyingCounts {
+    fn since(&self, before: &Self) -> Self {
+        Self {
+            gc_reads: self.gc_reads - before.gc_reads,
+            gc_programs: self.gc_programs - before.gc_programs,
+            wear_levelling_programs: self.wear_levelling_programs - before.wear_levelling_programs,
+            erases: self.erases - before.erases,
+        }
+    }
 }
 
 /// Uses of pages of the mapping tables, and their traffic between flash and RAM; zeros where all
@@ -141,7 +170,17 @@ impl Counters {
             gc_updates_two_level: self.gc_updates_two_level - before.gc_updates_two_level,
             gc_updates_inverted: self.gc_updates_inverted - before.gc_updates_inverted,
             mapping: self.mapping.since(&before.mapping),
+            copying: self.copying.since(&before.copying),
         }
+    }
+
+    /// Counts what was done since `before` as set off by copies.
+    pub(crate) fn attribute_to_copies(&mut self, before: &Self) {
+        let done = self.since(before);
+        self.copying.gc_reads += done.reads[Cause::Gc as usize];
+        self.copying.gc_programs += done.programs[Cause::Gc as usize];
+        self.copying.wear_levelling_programs += done.programs[Cause::WearLevelling as usize];
+        self.copying.erases += done.erases - done.mapping.erases;
     }
 
     /// Pages programmed for whatever cause.

@@ -1,36 +1,23 @@
 //! The controller: page operations in, decisions out.
 
-use flashtwin_nand::{Geometry, NO_PPN, Ppn};
+use flashtwin_nand::{Geometry, Ppn};
 
 use crate::allocation::Allocation;
-use crate::blocks::{Blocks, Stream, is_page};
+use crate::blocks::{Blocks, Stream};
 use crate::checker::Checker;
 use crate::config::{FtlConfig, MappingForm, ReplicationPolicy};
 use crate::counters::Counters;
 use crate::dedup::out_of_line::{Candidate, OutOfLine};
-use crate::dedup::{FingerprintStore, OutOfLinePolicy, Sampling, TableForm};
+use crate::dedup::{FingerprintStore, OutOfLinePolicy, TableForm};
 use crate::error::FtlError;
 use crate::gc::Collector;
 use crate::jobs::Jobs;
-use crate::mapping::{
-    ContentMap, History, InvertedMap, Layout, NO_CONTENT, NO_VPN, PageMap, Paging, Released,
-};
-use crate::op::{Cause, FlashOp, LoadView, OpKind, ReadOutcome, ReadTarget, WriteOutcome};
+use crate::mapping::{ContentMap, History, InvertedMap, Layout, NO_CONTENT, PageMap, Paging};
+use crate::op::{FlashOp, LoadView, OpKind};
 use crate::partition::PartitionAssignment;
 use crate::redirection::Redirection;
 use crate::replication::{CopyJob, Replicator};
 use crate::spread::{Comparison, SpreadPolicy, Spreader};
-
-/// One page operation of the host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Host {
-    /// Dense number of the logical page.
-    pub lpn: u32,
-    /// Its page number in the host's address space.
-    pub address: u64,
-    /// Dense number of the content written; `u32::MAX` for systems that do not look.
-    pub content: u32,
-}
 
 pub(crate) enum Map {
     Page(PageMap),
@@ -67,7 +54,8 @@ pub struct Ftl {
     /// Page writes of the host by partition; empty with one for all.
     pub(crate) partition_writes: Vec<u64>,
     pub(crate) jobs: Jobs<Background>,
-    pub(crate) sampling: Sampling,
+    /// Pages of a write that share a sample.
+    pub(crate) sampling_pages: u32,
     pub(crate) out_of_line: Option<Box<OutOfLine>>,
     pub(crate) counters: Counters,
     pub(crate) checker: Option<Box<Checker>>,
@@ -117,12 +105,14 @@ impl Ftl {
             allocation: config.allocation.build(geometry),
             redirection: config.redirection.policy.build(),
             replicator: replicates.then(|| Replicator::new(config, geometry, footprint_pages, seed)),
-            spreader: spreads
-                .then(|| Box::new(Spreader::new(&config.spread, geometry, footprint_pages, contents))),
+            spreader: spreads.then(|| {
+                let order = config.allocation.order;
+                Box::new(Spreader::new(&config.spread, order, geometry, footprint_pages, contents))
+            }),
             partitioning: config.partition.build(footprint_pages),
             partition_writes: vec![0; if config.partitions() > 1 { config.partitions() as usize } else { 0 }],
             jobs: Jobs::new(config.background.jobs),
-            sampling: Sampling::new(config.pages_per_sample()),
+            sampling_pages: config.pages_per_sample(),
             out_of_line: dedups_later.then(Box::default),
             counters: Counters::default(),
             checker: None,
@@ -281,166 +271,6 @@ impl Ftl {
         }
     }
 
-    /// Serves a page read. Orders nothing by itself; [`Ftl::begin_jobs`] does what follows from it.
-    pub fn read(&mut self, lpn: u32, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
-        if self.paging.is_some() {
-            self.look_up_read(lpn)?;
-        }
-        let (new_value, replicated) = match &mut self.map {
-            Map::Page(_) => (false, self.spreader.as_ref().is_some_and(|s| !s.choices(lpn).is_empty())),
-            Map::Content(map) => match map.vpn_of(lpn) {
-                NO_VPN => (false, false),
-                vpn => {
-                    let replicated = !map.replica_ppns(vpn).is_empty();
-                    (self.count_read(vpn), replicated)
-                }
-            },
-            Map::Inverted(map) => {
-                let content = is_page(map.get(lpn)).then(|| self.blocks.owner(map.get(lpn))).flatten();
-                (content.is_some_and(|content| map.history.read(content)), false)
-            }
-        };
-        let Some(target) = self.locate(lpn, loads) else {
-            self.counters.unmapped_reads += 1;
-            return Ok(ReadOutcome::Unmapped);
-        };
-        self.counters.reads[Cause::Host as usize] += 1;
-        self.counters.redirected_reads += u64::from(target.redirected);
-        self.counters.new_value_reads += u64::from(new_value);
-        self.counters.replicated_value_reads += u64::from(replicated);
-        if let Some(checker) = &self.checker {
-            checker.read(lpn, target.ppn)?;
-        }
-        Ok(ReadOutcome::Flash { target, new_value, replicated, data: self.data_name(lpn, target.ppn) })
-    }
-
-    /// Names what a read of a page yields. Twins are known to be equal; otherwise a controller knows
-    /// only that one page is equal to itself.
-    #[inline]
-    pub(crate) fn data_name(&self, lpn: u32, ppn: Ppn) -> u64 {
-        match self.spreader.as_ref().and_then(|spreader| spreader.serial(lpn)) {
-            Some(serial) => 1 << 32 | serial << 33,
-            None => u64::from(ppn),
-        }
-    }
-
-    /// Where a logical page would be read now.
-    #[inline]
-    pub(crate) fn locate(&self, lpn: u32, loads: &LoadView<'_>) -> Option<ReadTarget> {
-        let (home, replicas) = self.places_of(lpn);
-        is_page(home).then(|| self.redirection.choose(home, replicas, loads, &self.blocks.geometry))
-    }
-
-    /// The first copy of a logical page and its further ones.
-    #[inline]
-    pub(crate) fn places_of(&self, lpn: u32) -> (Ppn, &[Ppn]) {
-        match &self.map {
-            Map::Page(map) => (map.get(lpn), self.spreader.as_ref().map_or(&[], |s| s.choices(lpn))),
-            Map::Content(map) => match map.vpn_of(lpn) {
-                NO_VPN => (NO_PPN, &[]),
-                vpn => (map.home(vpn), map.replica_ppns(vpn)),
-            },
-            Map::Inverted(map) => (map.get(lpn), &[]),
-        }
-    }
-
-    /// Serves a page write; what garbage collection does about it is appended to `ops`.
-    ///
-    /// # Errors
-    /// [`FtlError::DeviceFull`] when no block can be reclaimed; [`FtlError::Broken`] when
-    /// verification is on and finds the tables wrong.
-    #[inline]
-    pub fn write(
-        &mut self,
-        page: Host,
-        partial: bool,
-        loads: &LoadView<'_>,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<WriteOutcome, FtlError> {
-        if self.paging.is_some() {
-            return self.write_paged(page, partial, loads, ops);
-        }
-        self.write_mapped(page, partial, loads, ops)
-    }
-
-    /// Serves a page write, the tables being at hand.
-    #[inline]
-    pub(crate) fn write_mapped(
-        &mut self,
-        page: Host,
-        partial: bool,
-        loads: &LoadView<'_>,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<WriteOutcome, FtlError> {
-        self.counters.host_pages_written += 1;
-        let read_first = if partial { self.locate(page.lpn, loads) } else { None };
-        self.counters.reads[Cause::ReadModifyWrite as usize] += u64::from(read_first.is_some());
-        let stream = self.host_stream(page.lpn);
-        let (program, hashed) = match &self.map {
-            Map::Page(_) => (self.write_page(page, stream, loads, ops)?, false),
-            Map::Content(_) | Map::Inverted(_) => self.write_content(page, stream, loads, ops)?,
-        };
-        Ok(WriteOutcome { program, read_first, hashed })
-    }
-
-    fn write_page(
-        &mut self,
-        page: Host,
-        stream: Stream,
-        loads: &LoadView<'_>,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<Option<(Ppn, Cause)>, FtlError> {
-        let content = self.known_content(page.content);
-        let proposal = self.pick_plane(page.address, loads)?;
-        let plane = self.spread(proposal, content);
-        let ppn = self.take_page(plane, stream, page.lpn, ops)?;
-        if let Some(checker) = &mut self.checker {
-            // Twins are equal in what they hold, not in when it was written.
-            let version = match self.spreader.is_some() && content != NO_CONTENT {
-                true => u64::from(content),
-                false => checker.next_version(),
-            };
-            checker.write(page.lpn, version);
-            checker.program(ppn, stream.partition(self.blocks.partitions()), version)?;
-        }
-        let rewritten = self.point_page(page.lpn, ppn, content);
-        self.counters.programs[Cause::Host as usize] += 1;
-        self.note_peak();
-        self.collect_behind(plane, ops)?;
-        if self.spreader.is_some() {
-            self.compare_later(page.lpn, content, rewritten, ops)?;
-        }
-        Ok(Some((ppn, Cause::Host)))
-    }
-
-    /// A content as a page map knows it.
-    fn known_content(&self, content: u32) -> u32 {
-        match &self.map {
-            Map::Page(map) => map.known(content),
-            Map::Content(_) | Map::Inverted(_) => content,
-        }
-    }
-
-    /// Points a logical page at another physical one (or none) and what that holds. Where it held
-    /// the same before, the channel of its old page.
-    #[inline]
-    fn point_page(&mut self, lpn: u32, ppn: Ppn, content: u32) -> Option<u32> {
-        let Map::Page(map) = &mut self.map else { return None };
-        let (old, held) = (map.set(lpn, ppn), map.hold(lpn, content));
-        if self.spreader.is_some() {
-            self.forget_resident(lpn, held, old);
-        }
-        if is_page(old) {
-            self.blocks.invalidate(old);
-        }
-        if self.spreader.is_some() && is_page(ppn) {
-            self.note_resident(lpn, content, ppn);
-        }
-        let same = is_page(old) && held == content && held != NO_CONTENT;
-        let spreader = self.spreader.as_ref().filter(|_| same)?;
-        Some(spreader.channel_of(old, &self.blocks.geometry))
-    }
-
     /// An operation of a background job ([`FlashOp::job`]) is done; what it leads to is appended to
     /// `ops`.
     ///
@@ -463,42 +293,6 @@ impl Ftl {
             None => self.prefetch_job(job),
         }
         self.settle_tables(ops)
-    }
-
-    /// Forgets a logical page. What that changes in tables on flash, [`Ftl::begin_jobs`] sees to.
-    pub fn trim(&mut self, lpn: u32) {
-        self.touch_lpn(lpn);
-        if let Some(checker) = &mut self.checker {
-            checker.trim(lpn);
-        }
-        match &mut self.map {
-            Map::Page(_) => {
-                self.point_page(lpn, NO_PPN, NO_CONTENT);
-            }
-            Map::Content(_) => self.point_content(lpn, NO_VPN),
-            Map::Inverted(map) => {
-                let dead = map.point(lpn, NO_PPN);
-                self.invalidate_dead(dead);
-            }
-        }
-    }
-
-    /// Points a logical page at another content (or none); what nobody points to any more is gone.
-    #[inline]
-    pub(crate) fn point_content(&mut self, lpn: u32, vpn: u32) {
-        self.before_leaving(lpn);
-        let Map::Content(map) = &mut self.map else { return };
-        let released = map.point(lpn, vpn);
-        self.invalidate_all(released);
-    }
-
-    pub(crate) fn invalidate_all(&mut self, released: Option<Released>) {
-        if let Some(Released { home, replicas }) = released {
-            self.blocks.invalidate(home);
-            for ppn in replicas {
-                self.blocks.invalidate(ppn);
-            }
-        }
     }
 
     /// The plane that the allocation proposes, or the next one that has room.

@@ -19,6 +19,8 @@ pub unsafe trait Zero: Copy {}
 unsafe impl Zero for u32 {}
 // SAFETY: likewise.
 unsafe impl Zero for u64 {}
+// SAFETY: likewise.
+unsafe impl Zero for [u32; 2] {}
 
 /// A slice of fixed length that begins with a cache line.
 pub struct HugeSlice<T> {
@@ -119,7 +121,8 @@ mod pages {
     pub(super) fn map(bytes: usize) -> *mut u8 {
         let wanted = bytes.next_multiple_of(HUGE);
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // Most of a device's tables is never touched: only what is shall count.
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: fresh memory; what is given back of it lies before and behind the part that is kept.
         unsafe {
             let all = libc::mmap(null_mut(), wanted + HUGE, protection, kind, -1, 0);

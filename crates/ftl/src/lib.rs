@@ -11,11 +11,13 @@ mod blocks;
 mod checker;
 mod config;
 mod counters;
+mod decimal;
 pub mod dedup;
 mod error;
 mod figures;
 mod ftl;
 mod gc;
+mod host;
 mod huge_slice;
 mod jobs;
 mod mapping;
@@ -37,10 +39,11 @@ pub use config::{
     AllocationConfig, BackgroundConfig, DedupConfig, Entries, FtlConfig, GcConfig, MappingCacheConfig,
     MappingForm, RangeError, RedirectionConfig, ReplicationConfig, ReplicationPolicy, SpreadConfig,
 };
-pub use counters::{Counters, MappingCounts, TableSizes};
+pub use counters::{CopyingCounts, Counters, MappingCounts, TableSizes};
 pub use error::FtlError;
 pub use figures::{PartitionSize, PlaneContents};
-pub use ftl::{Ftl, Host, Peak};
+pub use ftl::{Ftl, Peak};
+pub use host::Host;
 pub use huge_slice::{HugeSlice, Zero};
 pub use mapping::{CacheBytes, Lookup, NO_VPN, PagingSizes};
 pub use op::{Cause, FlashOp, LoadView, NO_JOB, OpKind, ReadOutcome, ReadTarget, WriteOutcome};

@@ -82,12 +82,22 @@ pub struct LoadView<'a> {
     pub unit: &'a [u32],
     /// Whether the unit's load decides between places, and not the chip's.
     pub units_decide: bool,
+    /// When the loads are so, from any beginning, never earlier than in a view before: what is predicted from
+    /// loads forgets with time. The controller itself has no clock; who has none either leaves it at 0.
+    pub now_ns: u64,
 }
 
 impl<'a> LoadView<'a> {
     /// Loads of chips, which decide, and of their units, which decide among equals.
     pub fn new(chip: &'a [u32], unit: &'a [u32]) -> Self {
-        Self { chip, unit, units_decide: false }
+        Self { chip, unit, units_decide: false, now_ns: 0 }
+    }
+
+    /// The same loads, seen at a time.
+    #[inline]
+    #[must_use]
+    pub fn at(self, now_ns: u64) -> Self {
+        Self { now_ns, ..self }
     }
 
     /// Units in a chip.
@@ -134,8 +144,4 @@ pub enum ReadOutcome {
 pub struct WriteOutcome {
     /// The page to program and why, or `None` where the content is on flash already.
     pub program: Option<(Ppn, Cause)>,
-    /// The page to read before, where the write covers only part of it.
-    pub read_first: Option<ReadTarget>,
-    /// Whether the page was fingerprinted.
-    pub hashed: bool,
 }

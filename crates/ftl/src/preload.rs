@@ -32,7 +32,7 @@ impl Ftl {
             Map::Page(map) => map.content(lpn),
             Map::Content(_) | Map::Inverted(_) => NO_CONTENT,
         };
-        let plane = self.spread(proposal, content);
+        let plane = self.spread_aged(proposal, lpn, content, loads);
         let partition = self.partitioning.as_ref().map_or(0, |partitioning| partitioning.partition(lpn));
         let to = self.take_page(plane, Stream::host(partition), owner, ops)?;
         // Making room may have moved the page, so it is looked up only now.
@@ -67,6 +67,10 @@ impl Ftl {
         self.blocks.reset_wear();
         if let Map::Content(map) = &mut self.map {
             map.reset_popularity();
+        }
+        if let Some(spreader) = &mut self.spreader {
+            // Entries of places that ageing moved pages away from.
+            spreader.forget_dead();
         }
         if let Some(partitioning) = &mut self.partitioning {
             partitioning.forget();

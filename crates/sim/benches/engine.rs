@@ -66,7 +66,7 @@ impl Controller for NoController {
     fn write(
         &mut self,
         _page: Host,
-        _partial: bool,
+        _fingerprinted: bool,
         _loads: &LoadView<'_>,
         _ops: &mut Vec<FlashOp>,
     ) -> Result<WriteOutcome, FtlError> {
@@ -75,7 +75,7 @@ impl Controller for NoController {
         self.next[self.plane as usize] += 1;
         let pages = self.geometry.pages_per_block;
         let ppn = self.geometry.ppn(self.plane, turn / pages, turn % pages);
-        Ok(WriteOutcome { program: Some((ppn, Cause::Host)), read_first: None, hashed: false })
+        Ok(WriteOutcome { program: Some((ppn, Cause::Host)) })
     }
     fn trim(&mut self, _lpn: u32) {}
     fn end_period(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {

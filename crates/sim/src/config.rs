@@ -67,8 +67,23 @@ pub enum WriteCompletes {
     Programmed,
     /// When the page is in the chip's register (SSDsim's way).
     Transferred,
-    /// When the controller has it: power-protected DRAM without a limit.
+    /// When the controller has it: power-protected DRAM without a limit. Nobody waits for a hash or for the
+    /// old page of a partial write then.
     Buffered,
+}
+
+/// Which reads that wait at a chip share one flash read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MergeReads {
+    /// None.
+    #[default]
+    None,
+    /// Those of one physical page (as SSDsim does for every scheme: a sub-request that waits for the same
+    /// physical page is complete with the first).
+    SamePage,
+    /// Those also of pages that the controller knows to hold the same: twins (DS-FTL paper 4.3.2).
+    SameContent,
 }
 
 /// What the array stops for a read.
@@ -112,8 +127,8 @@ pub struct EngineConfig {
     /// goes. 0: no limit.
     pub reads_before_write: u32,
     /// Whether a host read that asks for what another read waits for in the queue of the same chip
-    /// is served by that one (DS-FTL paper 4.3.2).
-    pub merge_reads: bool,
+    /// is served by that one: `none`, `same-page` or `same-content` (DS-FTL paper 4.3.2).
+    pub merge_reads: MergeReads,
     /// Whether a host read of a page whose program has not finished is served from controller RAM. If
     /// not, it waits at the chip for the program and is then read from the flash.
     pub buffer_reads: bool,
@@ -156,7 +171,7 @@ impl Default for EngineConfig {
             load: LoadMeasure::QueueLength,
             write_completes: WriteCompletes::Programmed,
             reads_before_write: 0,
-            merge_reads: false,
+            merge_reads: MergeReads::None,
             buffer_reads: true,
             multi_plane: MultiPlane::None,
             write_cache_pages: 0,
@@ -166,7 +181,7 @@ impl Default for EngineConfig {
             resume_us: 5.0,
             suspend_times: 4,
             suspend_reads: 16,
-            idle_us: 0.0,
+            idle_us: 1000.0,
             controller_us: 0.0,
             hash_us: 12.0,
             hash_lanes: 1,
@@ -205,6 +220,17 @@ pub enum Preload {
     None,
 }
 
+/// What pages held of which nobody knows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PreloadContents {
+    /// A content of its own each: a system that deduplicates begins without duplicates there.
+    #[default]
+    Own,
+    /// That of a page operation of the trace, each as likely: duplicates are as common as there.
+    Trace,
+}
+
 /// Writes of part of a page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -229,6 +255,9 @@ pub struct ReplayConfig {
     pub period_s: f64,
     /// What the device holds before the trace begins; costs no time, is not in the counts.
     pub preload: Preload,
+    /// For `preload = "footprint"`: what pages held of which nobody knows, since the trace writes to them
+    /// first: `own` or `trace`.
+    pub preload_contents: PreloadContents,
     /// What a write of part of a page costs.
     pub partial_write: PartialWrite,
     /// Where contents come from. `recorded`: as the trace recorded them. `unique`: every page write
@@ -247,6 +276,7 @@ impl Default for ReplayConfig {
             queue_depth: 0,
             period_s: 86_400.0,
             preload: Preload::FirstReads,
+            preload_contents: PreloadContents::Own,
             partial_write: PartialWrite::ReadModifyWrite,
             content: ContentSource::Recorded,
         }

@@ -4,10 +4,13 @@
 //! [`run`] replays a trace on it and returns a summary and tables.
 
 mod config;
+mod controller;
 pub mod engine;
 mod error;
 pub mod event_queue;
+mod memory;
 mod metrics;
+mod preload;
 mod registry;
 mod replication_time;
 mod resolve;
@@ -17,8 +20,8 @@ mod temperature;
 mod toml_doc;
 
 pub use config::{
-    Concurrency, Config, EngineConfig, LoadMeasure, MultiPlane, PartialWrite, Preload, ReplayConfig, Suspend,
-    WriteCompletes,
+    Concurrency, Config, EngineConfig, LoadMeasure, MergeReads, MultiPlane, PartialWrite, Preload,
+    PreloadContents, ReplayConfig, Suspend, WriteCompletes,
 };
 pub use error::{ConfigError, SimError};
 pub use registry::{system_names, system_toml};

@@ -1,17 +1,15 @@
 //! One trace on one system: preload, replay, periods, results.
 
-use flashtwin_ftl::{
-    Counters, FlashOp, Ftl, FtlError, Host, LoadView, NO_JOB, OpKind, PartitionPolicy, PlaneContents,
-    ReadTarget, Rng,
-};
-use flashtwin_nand::{FlashArray, Ppn};
-use flashtwin_trace::{NO_CONTENT, PageTrace};
+use flashtwin_ftl::{Counters, Ftl, FtlError, PartitionPolicy, PlaneContents, ReplicationPolicy};
+use flashtwin_nand::FlashArray;
+use flashtwin_trace::PageTrace;
 
 use crate::config::{PartialWrite, Preload};
-use crate::engine::{Controller, Engine, EngineCounts, Workload};
+use crate::engine::{Engine, EngineCounts, Workload};
 use crate::error::{ConfigError, SimError};
-use crate::metrics::Metrics;
-use crate::metrics::PeriodResponse;
+use crate::memory;
+use crate::metrics::{Metrics, PeriodResponse};
+use crate::preload::preload;
 use crate::replication_time::{PhaseTime, phase_time};
 use crate::resolve::Resolved;
 use crate::result::RunResult;
@@ -30,87 +28,6 @@ impl Progress for () {
     fn update(&self, _done: u64, _total: u64) {}
     fn cancelled(&self) -> bool {
         false
-    }
-}
-
-impl Controller for Ftl {
-    #[inline]
-    fn read(
-        &mut self,
-        lpn: u32,
-        loads: &LoadView<'_>,
-    ) -> Result<flashtwin_ftl::ReadOutcome, flashtwin_ftl::FtlError> {
-        Ftl::read(self, lpn, loads)
-    }
-    fn locate_among(
-        &self,
-        lpn: u32,
-        loads: &LoadView<'_>,
-        there: &dyn Fn(Ppn) -> bool,
-    ) -> Result<Option<(ReadTarget, u64)>, flashtwin_ftl::FtlError> {
-        Ftl::locate_among(self, lpn, loads, there)
-    }
-    #[inline]
-    fn write(
-        &mut self,
-        page: Host,
-        partial: bool,
-        loads: &LoadView<'_>,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<flashtwin_ftl::WriteOutcome, flashtwin_ftl::FtlError> {
-        Ftl::write(self, page, partial, loads, ops)
-    }
-    fn trim(&mut self, lpn: u32) {
-        Ftl::trim(self, lpn);
-    }
-    fn wants_address(&self) -> bool {
-        Ftl::wants_address(self)
-    }
-    fn wants_kind(&self) -> bool {
-        Ftl::wants_kind(self)
-    }
-    #[inline]
-    fn prefetch_far(&self, lpn: u32, content: u32, write: bool) {
-        Ftl::prefetch_far(self, lpn, content, write);
-    }
-    #[inline]
-    fn prefetch_near(&self, lpn: u32, content: u32, write: bool) {
-        Ftl::prefetch_near(self, lpn, content, write);
-    }
-    #[inline]
-    fn prefetch_next(&self, lpn: u32, content: u32) {
-        Ftl::prefetch_next(self, lpn, content);
-    }
-    fn sampling_pages(&self) -> u32 {
-        Ftl::sampling_pages(self)
-    }
-    fn begin_run(&mut self, candidates: &[u32], pages: u32) -> usize {
-        Ftl::begin_run(self, candidates, pages)
-    }
-    fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), flashtwin_ftl::FtlError> {
-        Ftl::end_period(self, ops)
-    }
-    #[inline]
-    fn begin_jobs(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), flashtwin_ftl::FtlError> {
-        Ftl::begin_jobs(self, ops)
-    }
-    #[inline]
-    fn take_lookups(&mut self, lookups: &mut Vec<flashtwin_ftl::Lookup>) {
-        Ftl::take_lookups(self, lookups);
-    }
-    fn pages_tables(&self) -> bool {
-        Ftl::pages_tables(self)
-    }
-    fn checkpoint(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), flashtwin_ftl::FtlError> {
-        Ftl::checkpoint(self, ops)
-    }
-    fn job_done(
-        &mut self,
-        job: u32,
-        loads: &LoadView<'_>,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<(), flashtwin_ftl::FtlError> {
-        Ftl::job_done(self, job, loads, ops)
     }
 }
 
@@ -138,6 +55,8 @@ pub(crate) struct Finished<'a> {
     pub(crate) replication_passes: u64,
     /// What lies on each plane at the end; `None` where contents are not known.
     pub(crate) plane_contents: Option<Vec<PlaneContents>>,
+    /// The hash unit's queue: length x nanoseconds, and the longest.
+    pub(crate) hash_queue: (f64, u32),
 }
 
 /// Replays a trace on a system.
@@ -147,7 +66,7 @@ pub(crate) struct Finished<'a> {
 /// `progress` asks to stop. Every request of the trace is completed and counted otherwise.
 pub fn run(trace: &PageTrace, resolved: &Resolved, progress: &dyn Progress) -> Result<RunResult, SimError> {
     check_fit(trace, resolved)?;
-    let mut replay = Replay::new(trace, resolved)?;
+    let mut replay = Replay::new(trace, resolved, progress)?;
     replay.serve_all(progress)?;
     replay.finish()
 }
@@ -170,7 +89,51 @@ fn check_fit(trace: &PageTrace, resolved: &Resolved) -> Result<(), SimError> {
         ))
         .into());
     }
+    check_times(trace, resolved)?;
     check_room(trace, resolved, Ftl::capacity_pages(&config.ftl, geometry))
+}
+
+/// Most periods of a run: each has its figures, and its end costs a pass over all contents.
+const MOST_PERIODS: u64 = 200_000;
+
+/// The longest that simulated time may get by itself: 36 years. Sums of times are far from overflowing.
+const LONGEST_NS: f64 = (1u64 << 60) as f64;
+
+/// Times that would make a run endless are known before it begins.
+fn check_times(trace: &PageTrace, resolved: &Resolved) -> Result<(), SimError> {
+    let replay = &resolved.config.replay;
+    let last_ns = trace.time_ns.last().copied().unwrap_or(0).max(0);
+    let seconds = last_ns as f64 / 1e9;
+    let simulated_ns = last_ns as f64 / replay.speed;
+    if replay.queue_depth == 0 && simulated_ns > LONGEST_NS {
+        return Err(ConfigError(format!(
+            "{} lasts {seconds:.1} s; at replay.speed = {} that is {:.0} years of simulated time, more than 36: \
+             set replay.speed to {:.1e} or more",
+            trace.name,
+            replay.speed,
+            simulated_ns / 1e9 / 86_400.0 / 365.25,
+            last_ns as f64 / LONGEST_NS * 1.01,
+        ))
+        .into());
+    }
+    let period_ns = period_ns(replay.period_s);
+    let periods = last_ns as u64 / period_ns as u64;
+    if periods > MOST_PERIODS {
+        return Err(ConfigError(format!(
+            "{} lasts {seconds:.1} s; in periods of {} s that are {periods}, and at most {MOST_PERIODS} are kept: set \
+             replay.period_s to {:.1e} or more",
+            trace.name,
+            replay.period_s,
+            seconds / MOST_PERIODS as f64 * 1.01,
+        ))
+        .into());
+    }
+    Ok(())
+}
+
+/// A period of the trace's clock; at least a nanosecond.
+fn period_ns(period_s: f64) -> i64 {
+    ((period_s * 1e9) as i64).max(1)
 }
 
 fn check_room(trace: &PageTrace, resolved: &Resolved, capacity: u64) -> Result<(), SimError> {
@@ -206,12 +169,13 @@ struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    fn new(trace: &'a PageTrace, resolved: &'a Resolved) -> Result<Self, SimError> {
+    fn new(trace: &'a PageTrace, resolved: &'a Resolved, progress: &dyn Progress) -> Result<Self, SimError> {
         let config = &resolved.config;
         let geometry = &resolved.device.geometry;
         // Pages whose content before the trace nobody knows are given one of their own.
         let nameless = if config.replay.preload == Preload::Footprint { trace.footprint_pages() } else { 0 };
         let contents = trace.content_count.saturating_add(nameless);
+        memory::check(resolved, u64::from(trace.footprint_pages()), u64::from(contents))?;
         let mut ftl = Ftl::new(&config.ftl, geometry, trace.footprint_pages(), contents, config.seed);
         if config.ftl.partition.policy == PartitionPolicy::Offline {
             ftl.assign_partitions(offline_partitions(trace, config.ftl.partitions()));
@@ -222,7 +186,7 @@ impl<'a> Replay<'a> {
             ftl.verify();
         }
         let mut flash = FlashArray::new(geometry);
-        preload(&mut ftl, &mut flash, trace, resolved)?;
+        preload(&mut ftl, &mut flash, trace, resolved, progress)?;
         // Spreading hashes pages while they wait in RAM, which costs the write nothing.
         let hashes = config.ftl.mapping == flashtwin_ftl::MappingForm::Content;
         let metrics = Metrics::new(geometry.chips());
@@ -235,7 +199,7 @@ impl<'a> Replay<'a> {
             trace,
             resolved,
             engine,
-            period_ns: ((config.replay.period_s * 1e9) as i64).max(1),
+            period_ns: period_ns(config.replay.period_s),
             periods: Vec::new(),
             engine_before: EngineCounts::default(),
             ftl_before: Counters::default(),
@@ -264,6 +228,9 @@ impl<'a> Replay<'a> {
                     self.engine.advance(workload.simulated_ns(boundary));
                 }
                 self.end_period(boundary, true)?;
+                if progress.cancelled() {
+                    return Err(SimError::Interrupted);
+                }
                 boundary = boundary.saturating_add(self.period_ns);
             }
             self.engine.serve(&workload, index)?;
@@ -309,7 +276,8 @@ impl<'a> Replay<'a> {
 
     fn finish(self) -> Result<RunResult, SimError> {
         let passes = self.periods.len() as u64 - 1;
-        let replicates = self.engine.controller.budget_pages().is_some();
+        // On-line copies and priority-LRU know no passes.
+        let replicates = self.resolved.config.ftl.replication.policy == ReplicationPolicy::EndOfPeriod;
         let finished = Finished {
             trace: self.trace,
             resolved: self.resolved,
@@ -317,117 +285,8 @@ impl<'a> Replay<'a> {
             engine: self.engine,
             periods: self.periods,
             replication_passes: if replicates { passes } else { 0 },
+            hash_queue: (0.0, 0),
         };
         crate::result::collect(finished)
-    }
-}
-
-/// Writes what existed before the trace. Costs no time and is not in the counts.
-fn preload(
-    ftl: &mut Ftl,
-    flash: &mut FlashArray,
-    trace: &PageTrace,
-    resolved: &Resolved,
-) -> Result<(), SimError> {
-    let config = &resolved.config;
-    let wanted = |lpn: u32| match config.replay.preload {
-        Preload::FirstReads => trace.existed_before(lpn),
-        Preload::Footprint => true,
-        Preload::None => false,
-    };
-    let mut loader = Loader::new(ftl, flash, resolved);
-    let mut nameless = trace.content_count;
-    for lpn in (0..trace.footprint_pages()).filter(|&lpn| wanted(lpn)) {
-        let known = trace.initial_content.get(lpn as usize).copied().unwrap_or(NO_CONTENT);
-        let content = match known {
-            NO_CONTENT => {
-                nameless += 1;
-                nameless - 1
-            }
-            known => known,
-        };
-        loader.write(Host { lpn, address: trace.lpn_address[lpn as usize], content })?;
-    }
-    if config.replay.preload == Preload::Footprint {
-        loader.age(trace, config.seed)?;
-    }
-    loader.ftl.end_preload();
-    Ok(())
-}
-
-/// Drives the controller without a clock and carries its operations out at once.
-struct Loader<'a> {
-    ftl: &'a mut Ftl,
-    flash: &'a mut FlashArray,
-    resolved: &'a Resolved,
-    chip: Vec<u32>,
-    ops: Vec<FlashOp>,
-}
-
-impl<'a> Loader<'a> {
-    fn new(ftl: &'a mut Ftl, flash: &'a mut FlashArray, resolved: &'a Resolved) -> Self {
-        let chips = resolved.device.geometry.chips() as usize;
-        Self { ftl, flash, resolved, chip: vec![0; chips], ops: Vec::new() }
-    }
-
-    fn write(&mut self, page: Host) -> Result<(), SimError> {
-        let loads = LoadView::new(&self.chip, &self.chip);
-        let outcome = self.ftl.write(page, false, &loads, &mut self.ops)?;
-        self.carry_out(outcome.program.map(|(ppn, _)| ppn))
-    }
-
-    fn carry_out(&mut self, host: Option<u32>) -> Result<(), SimError> {
-        let geometry = &self.resolved.device.geometry;
-        // The host's page takes its place in the order as soon as its block can take it:
-        // before what its write made collection do, after what made room for it.
-        let mut host = host;
-        let mut place_host = |flash: &mut FlashArray| match host {
-            Some(ppn) if flash.is_next(geometry, ppn) => {
-                host = None;
-                flash.program(geometry, ppn)
-            }
-            _ => Ok(()),
-        };
-        let mut at = 0;
-        while let Some(&op) = self.ops.get(at) {
-            at += 1;
-            place_host(self.flash)?;
-            match op.kind {
-                OpKind::Read => {}
-                OpKind::Program => self.flash.program(geometry, op.ppn)?,
-                OpKind::Erase => self.flash.erase(geometry.block_index(op.ppn)),
-            }
-            if op.job != NO_JOB {
-                let loads = LoadView::new(&self.chip, &self.chip);
-                self.ftl.job_done(op.job, &loads, &mut self.ops)?;
-            }
-        }
-        self.ops.clear();
-        place_host(self.flash)?;
-        Ok(())
-    }
-
-    /// Overwrites pages in random order until write amplification has settled: two windows
-    /// in a row within 1 % of each other, each as long as the device has pages.
-    fn age(&mut self, trace: &PageTrace, seed: u64) -> Result<(), SimError> {
-        let mut rng = Rng::stream(seed, "ageing");
-        let window = self.resolved.device.geometry.pages();
-        let mut before: Option<f64> = None;
-        for _ in 0..20 {
-            let counted = *self.ftl.counters();
-            for _ in 0..window {
-                let lpn = rng.below(trace.footprint_pages());
-                let loads = LoadView::new(&self.chip, &self.chip);
-                let ppn = self.ftl.rewrite(lpn, trace.lpn_address[lpn as usize], &loads, &mut self.ops)?;
-                self.carry_out(ppn)?;
-            }
-            let now = self.ftl.counters().since(&counted).write_amplification();
-            let settled = matches!((before, now), (Some(a), Some(b)) if (a / b - 1.0).abs() < 0.01);
-            if settled {
-                break;
-            }
-            before = now;
-        }
-        Ok(())
     }
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use least_loaded::lowest_from;
 pub use static_order::Order;
+pub(crate) use static_order::planes_in;
 
 use crate::config::AllocationConfig;
 use crate::op::LoadView;
@@ -33,14 +34,14 @@ pub trait Allocation: Send {
 #[serde(rename_all = "kebab-case")]
 pub enum AllocationPolicy {
     /// A fixed function of the LPN: the levels in `ftl.allocation.order`.
+    #[default]
     Static,
     /// Round robin over all planes in the order of `ftl.allocation.order`, whatever the LPN.
     Dynamic,
     /// `static` while the predicted load is even; when that of the target die exceeds
     /// `ftl.allocation.hipa_threshold` times the mean, the least loaded die (named by the DS-FTL paper).
     Hipa,
-    /// The chip with the lowest load when the write arrives, round robin among equals.
-    #[default]
+    /// The chip with the lowest load when the page is placed, round robin among equals.
     LeastLoaded,
 }
 
@@ -56,9 +57,7 @@ impl AllocationConfig {
         match self.policy {
             AllocationPolicy::Static => Box::new(in_order()),
             AllocationPolicy::Dynamic => Box::new(dynamic::Dynamic::new(self.order, geometry)),
-            AllocationPolicy::Hipa => {
-                Box::new(hipa::Hipa::new(in_order(), self.hipa_threshold, self.hipa_weight, geometry))
-            }
+            AllocationPolicy::Hipa => Box::new(hipa::Hipa::new(in_order(), self, geometry)),
             AllocationPolicy::LeastLoaded => Box::new(least_loaded::LeastLoaded::new(geometry)),
         }
     }

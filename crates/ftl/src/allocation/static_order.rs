@@ -54,7 +54,7 @@ impl StaticOrder {
 }
 
 /// All planes in an order.
-pub(super) fn planes_in(order: Order, geometry: &Geometry) -> Vec<u32> {
+pub(crate) fn planes_in(order: Order, geometry: &Geometry) -> Vec<u32> {
     (0..geometry.planes()).map(|index| plane_of(order, geometry, index)).collect()
 }
 

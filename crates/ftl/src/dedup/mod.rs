@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use eviction::EvictionPolicy;
 pub use out_of_line::{Candidate, OutOfLinePolicy};
-pub(crate) use sampling::Sampling;
+pub use sampling::sample_of;
 pub(crate) use store::FingerprintStore;
 
 /// The tables of a content-addressed SSD. Both forms cause the same flash traffic.

@@ -4,56 +4,46 @@ use flashtwin_nand::{NO_PPN, Ppn};
 
 use crate::blocks::{Stream, is_page};
 use crate::error::FtlError;
-use crate::ftl::{Ftl, Host, Map};
+use crate::ftl::{Ftl, Map};
+use crate::host::Host;
 use crate::mapping::NO_VPN;
 use crate::op::{Cause, FlashOp, LoadView};
-
-/// The page to program and why, and whether the written page was fingerprinted.
-type Written = (Option<(Ppn, Cause)>, bool);
 
 impl Ftl {
     /// Pages of a write that share a sample; 1: every page is fingerprinted.
     pub fn sampling_pages(&self) -> u32 {
-        self.sampling.pages
+        self.sampling_pages
     }
 
-    /// The next `pages` page writes belong together, and one page fingerprinted first decides
-    /// whether the others are (`ftl.dedup.sampling_pages`). Returns which of `candidates`, the
-    /// contents of those that may be the sample, is to be written first.
-    pub fn begin_run(&mut self, candidates: &[u32], pages: u32) -> usize {
-        self.sampling.begin(candidates, pages)
-    }
-
+    /// The page to program and why; none where the content was found.
     pub(crate) fn write_content(
         &mut self,
         page: Host,
+        fingerprinted: bool,
         stream: Stream,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<Written, FtlError> {
+    ) -> Result<Option<(Ppn, Cause)>, FtlError> {
         if let Some(checker) = &mut self.checker {
             checker.write(page.lpn, u64::from(page.content));
         }
-        let hashed = self.sampling.fingerprints();
-        self.counters.hashes += u64::from(hashed);
-        let known = hashed && self.share(page);
-        self.sampling.written(known);
-        if known {
+        self.counters.hashes += u64::from(fingerprinted);
+        if fingerprinted && self.share(page) {
             self.counters.duplicate_writes += 1;
-            return Ok((None, hashed));
+            return Ok(None);
         }
         let cause = match &self.map {
             Map::Content(map) => map.history.cause(page.content),
             Map::Inverted(map) => map.history.cause(page.content),
             Map::Page(_) => return Err(FtlError::Broken("a content write on a page map".into())),
         };
-        let (plane, ppn) = self.program_content(page, (stream, hashed), loads, ops)?;
+        let (plane, ppn) = self.program_content(page, (stream, fingerprinted), loads, ops)?;
         self.counters.programs[cause as usize] += 1;
         self.keep_within_budget();
         self.note_peak();
         self.collect_behind(plane, ops)?;
         self.dedup_step(ops)?;
-        Ok((Some((ppn, cause)), hashed))
+        Ok(Some((ppn, cause)))
     }
 
     /// Looks a written content up and, where it is known, points the page at it.
@@ -83,7 +73,7 @@ impl Ftl {
     fn program_content(
         &mut self,
         page: Host,
-        (stream, hashed): (Stream, bool),
+        (stream, fingerprinted): (Stream, bool),
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(u32, Ppn), FtlError> {
@@ -101,18 +91,18 @@ impl Ftl {
         match &mut self.map {
             Map::Content(map) => {
                 map.place(owner, ppn);
-                if hashed {
+                if fingerprinted {
                     map.enter(owner);
                 }
                 let released = map.point(page.lpn, owner);
                 if let Some(late) = &mut self.out_of_line {
-                    late.written(map, page.lpn, owner, hashed);
+                    late.written(map, page.lpn, owner, fingerprinted);
                 }
                 self.invalidate_all(released);
             }
             Map::Inverted(map) => {
                 map.history.born(page.content);
-                if hashed {
+                if fingerprinted {
                     map.enter(page.content, ppn);
                 }
                 let dead = map.point(page.lpn, ppn);

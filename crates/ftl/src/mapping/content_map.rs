@@ -80,6 +80,11 @@ impl ContentMap {
         self.replicas.ppns(self.vpns[vpn as usize].replicas)
     }
 
+    /// The copies of a content: its home, then its replicas in the order in which they were made.
+    pub(crate) fn copies(&self, vpn: u32) -> impl Iterator<Item = Ppn> {
+        [self.home(vpn)].into_iter().chain(self.replica_ppns(vpn).iter().copied())
+    }
+
     /// Asks for the first tables that an operation on this page will look into.
     #[inline]
     pub(crate) fn prefetch_far(&self, lpn: u32, content: u32) {

@@ -6,6 +6,7 @@ use flashtwin_nand::{NO_PPN, Ppn};
 
 use super::{History, NO_VPN};
 use crate::dedup::FingerprintStore;
+use crate::huge_slice::HugeSlice;
 use crate::prefetch::prefetch;
 
 /// A stored link, plus one; 0: none.
@@ -31,7 +32,7 @@ pub(crate) struct InvertedMap {
     /// The lists of the iLPT run through the LPNs themselves.
     links: Vec<Links>,
     /// iLPT and iHPT.
-    pages: Vec<Page>,
+    pages: HugeSlice<Page>,
     /// HPT: content -> PPN.
     pub(crate) hashes: FingerprintStore,
     pub(crate) history: History,
@@ -50,7 +51,7 @@ impl InvertedMap {
         Self {
             ppns: vec![NO_PPN; footprint_pages as usize],
             links: vec![[NONE; 2]; footprint_pages as usize],
-            pages: vec![[NONE; 2]; page_index_len],
+            pages: HugeSlice::zeroed(page_index_len),
             hashes,
             history,
             mapped: 0,

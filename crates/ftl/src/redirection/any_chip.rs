@@ -1,5 +1,6 @@
 //! Ideal-All-Chip Replication (RR-SSD paper, section I): the least loaded chip serves any
-//! read, and in it the least loaded unit. No copy exists; nothing is paid for it.
+//! read, and in it the least loaded unit. No copy exists; nothing is paid for it. On a device of one
+//! chip nothing is redirected.
 
 use flashtwin_nand::{Geometry, Ppn};
 
@@ -14,6 +15,10 @@ impl Redirection for AnyChip {
         let home_plane = geometry.plane(home);
         let per_chip = geometry.planes_per_chip();
         let home_chip = (home_plane / per_chip) as usize;
+        if loads.chip.len() == 1 {
+            // There is no other chip: nothing is redirected, within the chip neither.
+            return ReadTarget { ppn: home, plane: home_plane, redirected: false };
+        }
         // The home chip if none is less loaded, otherwise the first of the least loaded after
         // it: equals share the reads.
         let chip = crate::allocation::lowest_from(loads.chip, home_chip);

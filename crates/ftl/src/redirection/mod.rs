@@ -52,7 +52,7 @@ impl RedirectionPolicy {
 
 /// Loads of the chip and of the unit that would serve a page of `plane`, the one that decides first.
 #[inline]
-fn load_of(plane: u32, loads: &LoadView<'_>, geometry: &Geometry) -> (u32, u32) {
+pub(crate) fn load_of(plane: u32, loads: &LoadView<'_>, geometry: &Geometry) -> (u32, u32) {
     let chip = loads.chip[(plane / geometry.planes_per_chip()) as usize];
     let unit = unit_load(plane, loads, geometry);
     if loads.units_decide { (unit, chip) } else { (chip, unit) }
@@ -94,7 +94,7 @@ impl Ftl {
             return Ok(None);
         }
         if let Some(checker) = &self.checker {
-            checker.read(lpn, target.ppn)?;
+            checker.host_read(lpn, target.ppn)?;
         }
         Ok(Some((target, self.data_name(lpn, target.ppn))))
     }

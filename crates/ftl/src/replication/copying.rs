@@ -2,10 +2,16 @@
 //!
 //! A copy takes two jobs: its content is read in idle time; then the policy places it, and it is
 //! programmed in idle time of the unit that receives it. Between the two it is in controller RAM. At most one
-//! copy of a content is under way at a time.
+//! copy of a content is under way at a time; when it is placed, the content is looked at again, as it may have
+//! earned more meanwhile.
+//!
+//! The paper reads what is copied "from one of the previously-copied places" (RR-SSD III.B). Here it is the one
+//! that the read which earned the copy was served from: the redirection found it the least loaded. What was
+//! earned meanwhile is read where a read would be served when its turn comes.
 
 use flashtwin_nand::{NO_PPN, Ppn};
 
+use super::replica_room;
 use crate::error::FtlError;
 use crate::ftl::{Background, Ftl, Map};
 use crate::op::{Cause, FlashOp, LoadView, NO_JOB, OpKind};
@@ -13,8 +19,8 @@ use crate::op::{Cause, FlashOp, LoadView, NO_JOB, OpKind};
 /// Copies that are wanted or under way.
 #[derive(Default)]
 pub(crate) struct Wanted {
-    /// Contents that have earned a copy since jobs were last begun.
-    earned: Vec<u32>,
+    /// Contents that have earned a copy since jobs were last begun, and the page to be read for it.
+    earned: Vec<(u32, Ppn)>,
     /// By VPN: a copy is wanted or under way.
     copying: Vec<bool>,
 }
@@ -25,7 +31,19 @@ pub(crate) struct Wanted {
 pub(crate) struct CopyJob {
     pub(super) vpn: u32,
     content: u32,
-    ppn: Ppn,
+    pub(super) ppn: Ppn,
+}
+
+/// What became of a copy whose page has been read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Placed,
+    /// There is no room for it, or its content no longer earns it.
+    Refused,
+    /// The page was moved before it was read: it is to be read again.
+    Moved,
+    /// The content has died.
+    Gone,
 }
 
 impl Wanted {
@@ -36,10 +54,21 @@ impl Wanted {
         &mut self.copying[vpn as usize]
     }
 
-    /// A content has earned a copy; nothing happens if one is under way.
-    pub(super) fn earn(&mut self, vpn: u32) {
-        if !std::mem::replace(self.copying(vpn), true) {
-            self.earned.push(vpn);
+    /// A content has earned a copy. Returns whether one is under way already, after which the content is looked
+    /// at again. [`Wanted::serve`] says which of its pages is read.
+    pub(super) fn earn(&mut self, vpn: u32) -> bool {
+        let under_way = std::mem::replace(self.copying(vpn), true);
+        if !under_way {
+            self.earned.push((vpn, NO_PPN));
+        }
+        under_way
+    }
+
+    /// The read that may just have earned a copy is served from a page.
+    #[inline]
+    pub(crate) fn serve(&mut self, ppn: Ppn) {
+        if let Some((_, from)) = self.earned.last_mut().filter(|(_, from)| *from == NO_PPN) {
+            *from = ppn;
         }
     }
 }
@@ -62,9 +91,19 @@ impl Ftl {
 
     fn begin_copies(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         while let Some(wanted) = self.replicator.as_mut().map(|replicator| &mut replicator.wanted) {
-            let Some(vpn) = wanted.earned.pop() else { break };
-            let Map::Content(map) = &self.map else { break };
-            let ppn = map.home(vpn);
+            let Some((vpn, from)) = wanted.earned.pop() else { break };
+            // Nothing is read that has no place to go.
+            if !self.may_fit(vpn) {
+                if let Some(replicator) = &mut self.replicator {
+                    *replicator.wanted.copying(vpn) = false;
+                    replicator.recency.iter_mut().for_each(|recency| recency.forget_owed(vpn));
+                }
+                continue;
+            }
+            let (Some(replicator), Map::Content(map)) = (&mut self.replicator, &self.map) else { break };
+            let wanted = &mut replicator.wanted;
+            // Collection may have moved the page since.
+            let ppn = map.copies(vpn).find(|&ppn| ppn == from).unwrap_or(map.home(vpn));
             let work = Background::Copy(CopyJob { vpn, content: map.content(vpn), ppn });
             let Some(job) = self.jobs.begin(work, 1) else {
                 *wanted.copying(vpn) = false;
@@ -78,7 +117,25 @@ impl Ftl {
         Ok(())
     }
 
-    /// A page has been read to be copied: places the copy, if it is still earned and fits.
+    /// Whether there is room for a copy of a content, by itself or in place of a replica that matters less.
+    fn may_fit(&self, vpn: u32) -> bool {
+        let (Some(replicator), Map::Content(map)) = (&self.replicator, &self.map) else { return false };
+        if !map.is_live(vpn) {
+            return false;
+        }
+        let budget = replicator.budget_pages;
+        match &replicator.recency {
+            None => replica_room(map, map.popularity(vpn), budget).is_some(),
+            Some(recency) => {
+                let below = u16::from(recency.class(vpn)) + 1;
+                let victim = map.replicas.least_popular(below);
+                map.pages_in_use() < budget || victim.is_some_and(|(victim, _)| victim != vpn)
+            }
+        }
+    }
+
+    /// A page has been read to be copied: places the copy, if it is still earned and fits, and begins the next
+    /// if that has been earned meanwhile.
     pub(crate) fn finish_copy(
         &mut self,
         copy: CopyJob,
@@ -87,25 +144,71 @@ impl Ftl {
     ) -> Result<(), FtlError> {
         let Some(mut replicator) = self.replicator.take() else { return Ok(()) };
         *replicator.wanted.copying(copy.vpn) = false;
-        let mut placed = Ok(());
-        if self.is_as_it_was_read(copy) {
-            if let Some(mut online) = replicator.online.take() {
-                placed = self.place_by_score(copy.vpn, &mut replicator, &mut online, loads, ops);
-                replicator.online = Some(online);
-            } else if let Some(recency) = replicator.recency.take() {
-                placed = self.place_by_load(copy.vpn, &mut replicator, &recency, loads, ops);
-                replicator.recency = Some(recency);
-            }
-        }
+        let next = self.least_loaded_copy(copy.vpn, loads);
+        let before = self.counters;
+        let void = self.read_in_vain(copy);
+        let placed = if void.is_some() {
+            Ok(false)
+        } else if let Some(mut online) = replicator.online.take() {
+            let placed = self.place_by_score(copy, &mut replicator, &mut online, loads, ops);
+            replicator.online = Some(online);
+            placed
+        } else if let Some(recency) = replicator.recency.take() {
+            let placed = self.place_by_load(copy, &mut replicator, &recency, loads, ops);
+            replicator.recency = Some(recency);
+            placed
+        } else {
+            Ok(false)
+        };
+        self.counters.attribute_to_copies(&before);
         self.replicator = Some(replicator);
-        placed
+        let end = void.unwrap_or(if placed? { End::Placed } else { End::Refused });
+        if self.earn_again(copy.vpn, end)
+            && let Some(replicator) = &mut self.replicator
+        {
+            replicator.wanted.serve(next);
+        }
+        self.begin_copies(ops)
     }
 
-    /// Whether the content lives and lies where it was read: a page that collection moved meanwhile
-    /// may have been erased before its turn came.
-    fn is_as_it_was_read(&self, CopyJob { vpn, content, ppn }: CopyJob) -> bool {
-        let Map::Content(map) = &self.map else { return false };
-        map.is_live(vpn) && map.content(vpn) == content && map.home(vpn) == ppn
+    /// The page of a content that a read would be served from now.
+    fn least_loaded_copy(&self, vpn: u32, loads: &LoadView<'_>) -> Ppn {
+        match &self.map {
+            Map::Content(map) if map.is_live(vpn) => {
+                let (home, replicas) = (map.home(vpn), map.replica_ppns(vpn));
+                self.redirection.choose(home, replicas, loads, &self.blocks.geometry).ppn
+            }
+            _ => NO_PPN,
+        }
+    }
+
+    /// No copy of a content is under way any more: the next one is, if it has been earned. Returns whether it is.
+    fn earn_again(&mut self, vpn: u32, end: End) -> bool {
+        let chips = self.blocks.geometry.chips();
+        let (Some(replicator), Map::Content(map)) = (&mut self.replicator, &self.map) else { return false };
+        let held = if map.is_live(vpn) { 1 + map.replica_ppns(vpn).len() as u32 } else { chips };
+        let earned = match &mut replicator.recency {
+            Some(recency) => recency.take_owed(vpn, end, held < chips),
+            // What found no room waits for the next read.
+            None => {
+                end != End::Refused
+                    && map.is_live(vpn)
+                    && replicator.degrees.copies(map.popularity(vpn)) > held
+            }
+        };
+        earned && !replicator.wanted.earn(vpn)
+    }
+
+    /// Whether a page was read for nothing, and why: one that collection moved meanwhile may have been erased
+    /// before its turn came.
+    fn read_in_vain(&self, CopyJob { vpn, content, ppn }: CopyJob) -> Option<End> {
+        match &self.map {
+            Map::Content(map) if map.is_live(vpn) && map.content(vpn) == content => {
+                let there = map.copies(vpn).any(|copy| copy == ppn);
+                (!there).then_some(End::Moved)
+            }
+            _ => Some(End::Gone),
+        }
     }
 
     /// Orders the program of a copy that has been entered into the tables.

@@ -4,12 +4,14 @@
 //! counter down to 1; each content gets copies on the best chips until its degree is reached
 //! or the space is used up.
 
+mod chips;
 mod copying;
 pub mod degree;
 mod online;
 pub mod placement;
 mod priority_lru;
 
+use chips::Chips;
 pub(crate) use copying::CopyJob;
 use copying::Wanted;
 use online::Online;
@@ -19,25 +21,27 @@ use flashtwin_nand::{Geometry, NO_PPN};
 
 use crate::blocks::{Blocks, Stream};
 use crate::config::{FtlConfig, ReplicationPolicy};
+use crate::decimal::times;
 use crate::error::FtlError;
 use crate::ftl::{Ftl, Map};
 use crate::mapping::ContentMap;
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
 use crate::rng::Rng;
-use degree::Degree;
-use placement::{ChipSet, ChipView, Placement};
+use degree::Degrees;
+use placement::{ChipSet, Placement, ScorePopularity};
 
 /// What replication keeps between periods.
 pub(crate) struct Replicator {
     pub(crate) budget_pages: u64,
-    degree: Box<dyn Degree>,
+    degrees: Degrees,
     placement: Box<dyn Placement>,
+    score_popularity: ScorePopularity,
     adjust_every: u32,
     periods: u32,
     /// Turns taken among the planes of each chip.
     next_plane: Vec<u32>,
     /// Copies that do not wait for a period's end.
-    wanted: Wanted,
+    pub(crate) wanted: Wanted,
     /// What earns them: popularity, or recency and frequency.
     online: Option<Online>,
     recency: Option<PriorityLru>,
@@ -46,75 +50,55 @@ pub(crate) struct Replicator {
 impl Replicator {
     pub(crate) fn new(config: &FtlConfig, geometry: &Geometry, footprint_pages: u32, seed: u64) -> Self {
         let rules = &config.replication;
+        let footprint = u64::from(footprint_pages);
         Self {
             // Rounded down: with alpha = 0 never a page more than without deduplication. Nor more
             // than the device holds: the host writes before the copies that give way are dropped.
-            budget_pages: ((f64::from(footprint_pages) * (1.0 + rules.alpha)).floor() as u64)
+            budget_pages: footprint
+                .saturating_add(times(footprint, rules.alpha))
                 .min(Ftl::capacity_pages(config, geometry)),
-            degree: rules.degree.build(rules.few_copies),
-            placement: rules.placement.build(Rng::stream(seed, "replica placement")),
+            degrees: Degrees::new(rules, geometry.chips()),
+            placement: rules.placement.build(rules.score_popularity, Rng::stream(seed, "replica placement")),
+            score_popularity: rules.score_popularity,
             adjust_every: rules.adjust_every,
             periods: 0,
             next_plane: vec![0; geometry.chips() as usize],
             wanted: Wanted::default(),
-            online: (rules.policy == ReplicationPolicy::OnLine).then(|| Online::new(geometry)),
+            online: (rules.policy == ReplicationPolicy::OnLine)
+                .then(|| Online::new(Chips::new(geometry.chips(), rules.score_popularity))),
             recency: (rules.policy == ReplicationPolicy::PriorityLru)
                 .then(|| PriorityLru::new(geometry.chips(), rules.class_pages)),
         }
     }
 }
 
-/// One content's share of a chip's stored popularity, in 1/65536 of a read: its counter
-/// divided equally over its copies.
-fn share(popularity: u8, copies: usize) -> u64 {
-    (u64::from(popularity) << 16) / copies as u64
-}
-
-/// The chips as the placement sees them, kept current while a pass places copies.
-fn chip_views(map: &ContentMap, blocks: &Blocks) -> Vec<ChipView> {
-    let mut chips: Vec<ChipView> = empty_views(blocks).collect();
-    for vpn in (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn) && map.popularity(vpn) > 0) {
-        add_shares(&mut chips, map, blocks, vpn);
-    }
-    chips
-}
-
-/// The chips without any popularity or load.
-fn empty_views(blocks: &Blocks) -> impl Iterator<Item = ChipView> {
-    let geometry = &blocks.geometry;
-    let limit = blocks.plane_limit() * u64::from(geometry.planes_per_chip());
-    (0..geometry.chips() as usize).map(move |chip| ChipView {
-        free_pages: limit.saturating_sub(blocks.chip_valid()[chip]),
-        erases: blocks.chip_erases()[chip],
-        blocks: u64::from(geometry.planes_per_chip()) * u64::from(geometry.blocks_per_plane),
-        popularity: 0,
-        load: 0,
-    })
+/// A copy to be made.
+#[derive(Clone, Copy)]
+struct NewCopy {
+    vpn: u32,
+    /// Which of its content's copies is read for it, in their order; 0 is the home copy.
+    source: usize,
+    chip: u32,
+    /// The popularity under which the replicas are listed.
+    level: u8,
 }
 
 /// Chips that hold a copy of a content.
 fn chips_in_use(map: &ContentMap, blocks: &Blocks, vpn: u32) -> ChipSet {
     let mut holds = ChipSet::default();
-    for &ppn in map.replica_ppns(vpn).iter().chain([&map.home(vpn)]) {
+    for ppn in map.copies(vpn) {
         holds.insert(blocks.chip_of_page(ppn));
     }
     holds
 }
 
-fn add_shares(chips: &mut [ChipView], map: &ContentMap, blocks: &Blocks, vpn: u32) {
-    let replicas = map.replica_ppns(vpn);
-    let share = share(map.popularity(vpn), 1 + replicas.len());
-    for &ppn in replicas.iter().chain([&map.home(vpn)]) {
-        chips[blocks.chip_of_page(ppn) as usize].popularity += share;
+/// The room for a copy that is listed under `level`: free, or that of a replica of the content returned, the
+/// least popular below `level`; `None` when there is neither.
+fn replica_room(map: &ContentMap, level: u8, budget_pages: u64) -> Option<Option<u32>> {
+    if map.pages_in_use() < budget_pages {
+        return Some(None);
     }
-}
-
-fn take_shares(chips: &mut [ChipView], map: &ContentMap, blocks: &Blocks, vpn: u32) {
-    let replicas = map.replica_ppns(vpn);
-    let share = share(map.popularity(vpn), 1 + replicas.len());
-    for &ppn in replicas.iter().chain([&map.home(vpn)]) {
-        chips[blocks.chip_of_page(ppn) as usize].popularity -= share;
-    }
+    map.replicas.least_popular(u16::from(level)).map(|(victim, _)| Some(victim))
 }
 
 /// Contents that were read in this period, the most popular first, equals by VPN.
@@ -143,7 +127,9 @@ impl Ftl {
     /// As [`Ftl::write`].
     pub fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         if let Some(mut replicator) = self.replicator.take() {
+            let before = self.counters;
             let outcome = self.replicate(&mut replicator, ops);
+            self.counters.attribute_to_copies(&before);
             if let Some(online) = &mut replicator.online {
                 online.forget_popularity();
             }
@@ -176,7 +162,7 @@ impl Ftl {
             return Ok(());
         }
         let Some(map) = self.content_map() else { return Ok(()) };
-        let mut chips = chip_views(map, &self.blocks);
+        let mut chips = Chips::of(map, &self.blocks, replicator.score_popularity);
         for vpn in order {
             if !self.copy_to_degree(vpn, replicator, &mut chips, ops)? {
                 break;
@@ -187,13 +173,12 @@ impl Ftl {
 
     /// Drops the replicas beyond what this period's popularity earns.
     fn drop_unearned(&mut self, replicator: &Replicator) {
-        let chips = self.blocks.geometry.chips();
         let Some(map) = self.content_map() else { return };
         for (vpn, _) in map.replicas.live() {
             let Some(map) = self.content_map() else { return };
-            let earned = replicator.degree.copies(map.popularity(vpn), chips);
+            let earned = replicator.degrees.copies(map.popularity(vpn));
             let held = 1 + map.replica_ppns(vpn).len() as u32;
-            for _ in earned.max(1)..held {
+            for _ in earned..held {
                 self.drop_replica(vpn);
             }
         }
@@ -231,59 +216,69 @@ impl Ftl {
         }
     }
 
-    /// Copies one content until its degree is reached; `false` when the space is used up.
+    /// Copies one content until its degree is reached; `false` when the space is used up. What is copied is
+    /// read in turn from the places that held it before (RR-SSD paper III.B: "one of the previously-copied
+    /// places").
     fn copy_to_degree(
         &mut self,
         vpn: u32,
         replicator: &mut Replicator,
-        chips: &mut [ChipView],
+        chips: &mut Chips,
         ops: &mut Vec<FlashOp>,
     ) -> Result<bool, FtlError> {
         let Some(map) = self.content_map() else { return Ok(false) };
         let level = map.popularity(vpn);
-        let wanted = replicator.degree.copies(level, chips.len() as u32).min(chips.len() as u32);
+        let wanted = replicator.degrees.copies(level);
+        let places = map.copies(vpn).count();
+        let mut source = 0;
         while let Some(map) = self.content_map() {
             let held = 1 + map.replica_ppns(vpn).len() as u32;
             if held >= wanted {
                 break;
             }
-            if map.pages_in_use() >= replicator.budget_pages && !self.make_replica_room(level, chips) {
-                return Ok(false);
-            }
-            let Some(map) = self.content_map() else { break };
-            let home = self.blocks.chip_of_page(map.home(vpn));
-            let holds = chips_in_use(map, &self.blocks, vpn);
-            let Some(chip) = replicator.placement.choose(home, chips, &holds) else { break };
-            self.copy_to_chip(vpn, chip, level, &mut replicator.next_plane, chips, ops)?;
+            let Some(gives_way) = replica_room(map, level, replicator.budget_pages) else { return Ok(false) };
+            let placement = &mut *replicator.placement;
+            let Some(chip) = self.choose_chip(vpn, gives_way, placement, chips) else { break };
+            gives_way.into_iter().for_each(|victim| self.drop_replica(victim));
+            let copy = NewCopy { vpn, source, chip, level };
+            self.copy_to_chip(copy, &mut replicator.next_plane, chips, ops)?;
+            source = if source + 1 == places { 0 } else { source + 1 };
         }
         Ok(true)
     }
 
-    /// Takes a page from the least popular replicas below `level`.
-    fn make_replica_room(&mut self, level: u8, chips: &mut [ChipView]) -> bool {
-        let Map::Content(map) = &mut self.map else { return false };
-        let Some((victim, set)) = map.replicas.least_popular(u16::from(level)) else { return false };
-        take_shares(chips, map, &self.blocks, victim);
-        if let Some(&ppn) = map.replicas.ppns(set).last() {
-            chips[self.blocks.chip_of_page(ppn) as usize].free_pages += 1;
+    /// The chip of a content's next copy, and the chips as they are when a replica of `gives_way` is gone; they
+    /// stay as they were where no chip is found.
+    fn choose_chip(
+        &self,
+        vpn: u32,
+        gives_way: Option<u32>,
+        placement: &mut dyn Placement,
+        chips: &mut Chips,
+    ) -> Option<u32> {
+        let map = self.content_map()?;
+        let before = gives_way.map(|victim| {
+            let before = chips.save();
+            chips.lose_last(map, &self.blocks, victim);
+            before
+        });
+        let home = self.blocks.chip_of_page(map.home(vpn));
+        let holds = chips_in_use(map, &self.blocks, vpn);
+        let chip = placement.choose(home, chips.views(), &holds);
+        if let (None, Some(before)) = (chip, before) {
+            chips.restore(before);
         }
-        self.drop_replica(victim);
-        if let Map::Content(map) = &self.map {
-            add_shares(chips, map, &self.blocks, victim);
-        }
-        true
+        chip
     }
 
     fn copy_to_chip(
         &mut self,
-        vpn: u32,
-        chip: u32,
-        level: u8,
+        copy: NewCopy,
         next_plane: &mut [u32],
-        chips: &mut [ChipView],
+        chips: &mut Chips,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
-        let Some((plane, program)) = self.add_shared_copy(vpn, chip, level, next_plane, chips, ops)? else {
+        let Some((plane, program)) = self.add_shared_copy(copy, next_plane, chips, ops)? else {
             return Ok(());
         };
         let read = FlashOp { kind: OpKind::Read, ppn: program.source, source: NO_PPN, ..program };
@@ -295,32 +290,31 @@ impl Ftl {
     /// Enters a copy into the tables and into what the chips store.
     fn add_shared_copy(
         &mut self,
-        vpn: u32,
-        chip: u32,
-        level: u8,
+        copy: NewCopy,
         next_plane: &mut [u32],
-        chips: &mut [ChipView],
+        chips: &mut Chips,
         ops: &mut Vec<FlashOp>,
     ) -> Result<Option<(u32, FlashOp)>, FtlError> {
         let Some(map) = self.content_map() else { return Ok(None) };
-        take_shares(chips, map, &self.blocks, vpn);
-        let added = self.add_copy(vpn, chip, level, next_plane, ops)?;
+        chips.take(map, &self.blocks, copy.vpn);
+        let added = self.add_copy(copy, next_plane, ops)?;
         if let Some(map) = self.content_map() {
-            add_shares(chips, map, &self.blocks, vpn);
+            chips.add(map, &self.blocks, copy.vpn);
         }
-        chips[chip as usize].free_pages -= u64::from(added.is_some());
+        if added.is_some() {
+            chips.fill_page(copy.chip);
+        }
         Ok(added)
     }
 
     /// Enters a copy into the tables; its plane and the program that it takes.
     fn add_copy(
         &mut self,
-        vpn: u32,
-        chip: u32,
-        level: u8,
+        copy: NewCopy,
         next_plane: &mut [u32],
         ops: &mut Vec<FlashOp>,
     ) -> Result<Option<(u32, FlashOp)>, FtlError> {
+        let NewCopy { vpn, source, chip, level } = copy;
         let planes = self.blocks.geometry.planes_per_chip();
         let turn = &mut next_plane[chip as usize];
         let plane = (0..planes)
@@ -330,7 +324,8 @@ impl Ftl {
         *turn = (plane + 1) % planes;
         let to = self.take_page(plane, Stream::REPLICA, vpn, ops)?;
         let Map::Content(map) = &mut self.map else { return Ok(None) };
-        let from = map.home(vpn);
+        // Making room may have moved it, but not changed which of the copies it is.
+        let from = map.copies(vpn).nth(source).unwrap_or(map.home(vpn));
         map.add_replica(vpn, level, to);
         self.counters.replicas_made += 1;
         self.touch_vpn(vpn);

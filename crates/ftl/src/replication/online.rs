@@ -8,10 +8,7 @@
 //! the last period if that was higher: listed by what it was when the first copy was made, which is always
 //! little, the most popular would go as early as any.
 
-use flashtwin_nand::Geometry;
-
-use super::placement::ChipView;
-use super::{Replicator, add_shares, chips_in_use, take_shares};
+use super::{Chips, CopyJob, NewCopy, Replicator, replica_room};
 use crate::blocks::Blocks;
 use crate::error::FtlError;
 use crate::ftl::{Ftl, Map};
@@ -21,13 +18,12 @@ use crate::op::{FlashOp, LoadView};
 /// What on-line replication keeps from read to read.
 pub(crate) struct Online {
     /// The chips with the popularity stored on them; the rest is filled in when it is asked for.
-    chips: Vec<ChipView>,
+    chips: Chips,
 }
 
 impl Online {
-    pub(super) fn new(geometry: &Geometry) -> Self {
-        let chip = ChipView { free_pages: 0, erases: 0, blocks: 0, popularity: 0, load: 0 };
-        Self { chips: vec![chip; geometry.chips() as usize] }
+    pub(super) fn new(chips: Chips) -> Self {
+        Self { chips }
     }
 
     /// Changes the copies of a content, and what they make the chips store.
@@ -38,20 +34,15 @@ impl Online {
         vpn: u32,
         change: impl FnOnce(&mut ContentMap) -> T,
     ) -> T {
-        take_shares(&mut self.chips, map, blocks, vpn);
+        self.chips.take(map, blocks, vpn);
         let outcome = change(map);
-        add_shares(&mut self.chips, map, blocks, vpn);
+        self.chips.add(map, blocks, vpn);
         outcome
     }
 
     /// Counters have been zeroed.
     pub(super) fn forget_popularity(&mut self) {
-        self.chips.iter_mut().for_each(|chip| chip.popularity = 0);
-    }
-
-    /// Popularity stored on each chip, in 1/65536 of a read.
-    pub(crate) fn stored_popularity(&self) -> impl Iterator<Item = u64> {
-        self.chips.iter().map(|chip| chip.popularity)
+        self.chips.forget_popularity();
     }
 }
 
@@ -62,7 +53,7 @@ impl Ftl {
         let (saturation, chips) = (self.saturation, self.blocks.geometry.chips());
         let Map::Content(map) = &mut self.map else { return false };
         let Some(replicator) = &mut self.replicator else { return map.count_read(vpn, saturation) };
-        let Replicator { online, degree, wanted, .. } = replicator;
+        let Replicator { online, degrees, wanted, .. } = replicator;
         let Some(online) = online else {
             let first = map.count_read(vpn, saturation);
             replicator.note_recency(vpn, map, chips);
@@ -72,7 +63,7 @@ impl Ftl {
         let popularity = map.popularity(vpn);
         map.raise_replicas(vpn, popularity);
         let held = 1 + map.replica_ppns(vpn).len() as u32;
-        if degree.copies(popularity, chips).min(chips) > held {
+        if degrees.copies(popularity) > held {
             wanted.earn(vpn);
         }
         first
@@ -96,60 +87,47 @@ impl Ftl {
             if map.popularity(vpn) > 0 && crate::tests::planted(crate::tests::Bug::KeptShare) {
                 return;
             }
-            take_shares(&mut online.chips, map, &self.blocks, vpn);
+            online.chips.take(map, &self.blocks, vpn);
         }
     }
 
-    /// Places a copy on the best chip, if the content still earns one and there is room.
+    /// Places a copy on the best chip, if the content still earns one and there is room; returns whether it did.
     pub(super) fn place_by_score(
         &mut self,
-        vpn: u32,
+        CopyJob { vpn, ppn, .. }: CopyJob,
         replicator: &mut Replicator,
         online: &mut Online,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
-        let Map::Content(map) = &self.map else { return Ok(()) };
+    ) -> Result<bool, FtlError> {
+        let Map::Content(map) = &self.map else { return Ok(false) };
         let level = map.popularity(vpn);
-        let chips = online.chips.len() as u32;
         let held = 1 + map.replica_ppns(vpn).len() as u32;
-        if held >= replicator.degree.copies(level, chips).min(chips) {
-            return Ok(());
+        if held >= replicator.degrees.copies(level) {
+            return Ok(false);
         }
-        if map.pages_in_use() >= replicator.budget_pages && !self.make_replica_room(level, &mut online.chips)
-        {
-            return Ok(());
-        }
-        self.fill_in(&mut online.chips, loads);
-        let Map::Content(map) = &self.map else { return Ok(()) };
-        let home = self.blocks.chip_of_page(map.home(vpn));
-        let holds = chips_in_use(map, &self.blocks, vpn);
-        let Some(chip) = replicator.placement.choose(home, &online.chips, &holds) else { return Ok(()) };
-        let next_plane = &mut replicator.next_plane;
-        match self.add_shared_copy(vpn, chip, level, next_plane, &mut online.chips, ops)? {
-            Some((plane, program)) => self.order_copy(plane, program, ops),
-            None => Ok(()),
-        }
-    }
-
-    /// The chips as they are now.
-    fn fill_in(&self, chips: &mut [ChipView], loads: &LoadView<'_>) {
-        let now = super::empty_views(&self.blocks);
-        for (chip, (view, now)) in chips.iter_mut().zip(now).enumerate() {
-            *view = ChipView { popularity: view.popularity, load: loads.chip[chip], ..now };
+        let Some(gives_way) = replica_room(map, level, replicator.budget_pages) else { return Ok(false) };
+        online.chips.fill_in(&self.blocks, loads);
+        let placement = &mut *replicator.placement;
+        let Some(chip) = self.choose_chip(vpn, gives_way, placement, &mut online.chips) else {
+            return Ok(false);
+        };
+        let source = map.copies(vpn).position(|copy| copy == ppn).unwrap_or(0);
+        gives_way.into_iter().for_each(|victim| self.drop_replica(victim));
+        let copy = NewCopy { vpn, source, chip, level };
+        match self.add_shared_copy(copy, &mut replicator.next_plane, &mut online.chips, ops)? {
+            Some((plane, program)) => self.order_copy(plane, program, ops).map(|()| true),
+            None => Ok(false),
         }
     }
 
     /// Compares the popularity kept from read to read with that of all contents.
     pub(crate) fn audit_stored_popularity(&self) -> Result<(), String> {
-        let (Map::Content(map), Some(online)) =
-            (&self.map, self.replicator.as_ref().and_then(|replicator| replicator.online.as_ref()))
-        else {
-            return Ok(());
-        };
-        let found: Vec<u64> =
-            super::chip_views(map as &ContentMap, &self.blocks).iter().map(|c| c.popularity).collect();
-        let kept: Vec<u64> = online.stored_popularity().collect();
+        let (Map::Content(map), Some(replicator)) = (&self.map, &self.replicator) else { return Ok(()) };
+        let Some(online) = &replicator.online else { return Ok(()) };
+        let chips = Chips::of(map, &self.blocks, replicator.score_popularity);
+        let found: Vec<u64> = chips.stored_popularity().collect();
+        let kept: Vec<u64> = online.chips.stored_popularity().collect();
         if found != kept {
             return Err(format!("stored popularity is {kept:?}, contents make it {found:?}"));
         }

@@ -9,11 +9,13 @@
 //! * A class holds `class_pages` pages. The least recent one falls off and enters the class of half the number,
 //!   at its recent end; from the first it leaves the classes.
 //! * A page that a read brings into a class above the first gets one more copy, up to one on each chip, on the
-//!   least loaded chip. Room is made by the least recent replica of the lowest class, no higher than its own.
+//!   least loaded chip. Copies of a page are made one after another; those earned while one is under way follow.
+//!   Room is made by the least recent replica of the lowest class, no higher than its own.
 //! * A page that nobody points to any more is gone from the classes, and its copies with it.
 
+use super::copying::End;
 use super::placement::ChipSet;
-use super::{Replicator, chips_in_use};
+use super::{CopyJob, NewCopy, Replicator, chips_in_use};
 use crate::error::FtlError;
 use crate::ftl::{Ftl, Map};
 use crate::mapping::ContentMap;
@@ -26,9 +28,14 @@ const NONE: u32 = u32::MAX;
 struct Place {
     /// 0: in none.
     class: u8,
+    /// Copies earned while another was under way.
+    owed: u8,
     previous: u32,
     next: u32,
 }
+
+/// The place of a page that was never read.
+const NOWHERE: Place = Place { class: 0, owed: 0, previous: NONE, next: NONE };
 
 /// Pages (VPNs) in their classes: a list each, the least recent first.
 pub(crate) struct PriorityLru {
@@ -59,7 +66,7 @@ impl PriorityLru {
     }
 
     fn unlink(&mut self, vpn: u32) {
-        let Place { class, previous, next } = self.places[vpn as usize];
+        let Place { class, previous, next, .. } = self.places[vpn as usize];
         let class = class as usize;
         match previous {
             NONE => self.heads[class] = next,
@@ -75,7 +82,8 @@ impl PriorityLru {
 
     fn link(&mut self, vpn: u32, class: u8) {
         let tail = std::mem::replace(&mut self.tails[class as usize], vpn);
-        self.places[vpn as usize] = Place { class, previous: tail, next: NONE };
+        let owed = self.places[vpn as usize].owed;
+        self.places[vpn as usize] = Place { class, owed, previous: tail, next: NONE };
         match tail {
             NONE => self.heads[class as usize] = vpn,
             tail => self.places[tail as usize].next = vpn,
@@ -88,7 +96,7 @@ impl PriorityLru {
     #[inline]
     pub(super) fn read(&mut self, vpn: u32, mut moved: impl FnMut(u32, u8)) {
         if vpn as usize >= self.places.len() {
-            self.places.resize(vpn as usize + 1, Place { class: 0, previous: NONE, next: NONE });
+            self.places.resize(vpn as usize + 1, NOWHERE);
         }
         let highest = self.heads.len() - 1;
         let old = self.places[vpn as usize].class;
@@ -117,6 +125,34 @@ impl PriorityLru {
         if self.class(vpn) > 0 {
             self.unlink(vpn);
         }
+        self.forget_owed(vpn);
+    }
+
+    /// Copies that a page has earned are not made.
+    pub(super) fn forget_owed(&mut self, vpn: u32) {
+        if let Some(place) = self.places.get_mut(vpn as usize) {
+            place.owed = 0;
+        }
+    }
+
+    /// A page has earned a copy while another of it is under way.
+    fn owe(&mut self, vpn: u32) {
+        let owed = &mut self.places[vpn as usize].owed;
+        *owed = owed.saturating_add(1);
+    }
+
+    /// A copy is no longer under way: whether another is to be begun, where there is a chip left for it
+    /// (`open`). One that was refused is forgotten with all that are owed.
+    pub(super) fn take_owed(&mut self, vpn: u32, end: End, open: bool) -> bool {
+        let Some(place) = self.places.get_mut(vpn as usize) else { return false };
+        let owed = match end {
+            _ if !open => 0,
+            End::Refused => 0,
+            End::Moved => place.owed.saturating_add(1),
+            End::Placed | End::Gone => place.owed,
+        };
+        place.owed = owed.saturating_sub(1);
+        owed > 0
     }
 
     /// Pages in the classes.
@@ -183,40 +219,44 @@ impl Replicator {
             map.relist_replicas(moved, class);
         });
         let held = 1 + map.replica_ppns(vpn).len() as u32;
-        if recency.class(vpn) > 1 && held < chips {
-            self.wanted.earn(vpn);
+        if recency.class(vpn) > 1 && held < chips && self.wanted.earn(vpn) {
+            recency.owe(vpn);
         }
     }
 }
 
 impl Ftl {
-    /// Places a copy on the least loaded chip without one; among equals the first after the home chip.
+    /// Places a copy on the least loaded chip without one, among equals the first after the home chip, if there
+    /// is room; returns whether it did.
     pub(super) fn place_by_load(
         &mut self,
-        vpn: u32,
+        CopyJob { vpn, ppn, .. }: CopyJob,
         replicator: &mut Replicator,
         recency: &PriorityLru,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
-        let Map::Content(map) = &self.map else { return Ok(()) };
+    ) -> Result<bool, FtlError> {
+        let Map::Content(map) = &self.map else { return Ok(false) };
         let class = recency.class(vpn);
         if class < 2 {
-            return Ok(());
+            return Ok(false);
         }
         let holds = chips_in_use(map, &self.blocks, vpn);
         let home = self.blocks.chip_of_page(map.home(vpn));
-        let Some(chip) = self.least_loaded_without(&holds, home, loads) else { return Ok(()) };
+        let Some(chip) = self.least_loaded_without(&holds, home, loads) else { return Ok(false) };
         if map.pages_in_use() >= replicator.budget_pages {
             match map.replicas.least_popular(u16::from(class) + 1) {
                 Some((victim, _)) if victim != vpn => self.drop_replica(victim),
-                _ => return Ok(()),
+                _ => return Ok(false),
             }
         }
-        let program = self.add_copy(vpn, chip, class, &mut replicator.next_plane, ops)?;
+        let Map::Content(map) = &self.map else { return Ok(false) };
+        let source = map.copies(vpn).position(|copy| copy == ppn).unwrap_or(0);
+        let copy = NewCopy { vpn, source, chip, level: class };
+        let program = self.add_copy(copy, &mut replicator.next_plane, ops)?;
         match program {
-            Some((plane, program)) => self.order_copy(plane, program, ops),
-            None => Ok(()),
+            Some((plane, program)) => self.order_copy(plane, program, ops).map(|()| true),
+            None => Ok(false),
         }
     }
 

@@ -7,91 +7,30 @@
 //! pages become twins.
 
 mod bloom;
+mod config;
 mod filters;
 mod pages;
+mod place;
 mod residents;
 mod twins;
 
+pub use config::{SpreadConfig, SpreadPolicy};
 use flashtwin_nand::{NO_PPN, Ppn};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
+use crate::allocation::Order;
 use crate::blocks::is_page;
 use crate::error::FtlError;
 use crate::ftl::{Background, Ftl, Map};
 use crate::mapping::{NO_CONTENT, PageMap};
-use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
+use crate::op::{Cause, FlashOp, LoadView, NO_JOB, OpKind};
 use crate::prefetch::prefetch;
 use filters::Filters;
 use flashtwin_nand::Geometry;
 use pages::Pages;
+pub use place::PlacePolicy;
+use place::Places;
 use residents::Residents;
 use twins::Twins;
-
-/// What becomes of pages with equal contents.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum SpreadPolicy {
-    /// Nothing: they lie where the allocation puts them, and nobody knows that they are equal.
-    #[default]
-    None,
-    /// A page whose content its channel may hold already goes to the next channel that does not,
-    /// round robin; verified duplicates are read wherever the load is lowest (DS-FTL paper).
-    Duplicates,
-}
-
-/// Duplicates on different channels.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct SpreadConfig {
-    /// What becomes of pages with equal contents; used by `mapping = "page"`.
-    pub policy: SpreadPolicy,
-    /// Bits of a channel's Bloom filter for each physical page of the channel.
-    pub bloom_bits_per_page: u32,
-    /// Bits that an entry sets in the filter; 1 to 16.
-    pub bloom_hashes: u32,
-    /// A filter is made anew when more than this share of its entries is of contents that the
-    /// channel no longer holds (entries cannot be deleted); above 0, up to 1, which is never.
-    pub bloom_rebuild: f64,
-    /// Whether a positive answer is verified by reading both pages in idle time. Otherwise equal
-    /// contents are known to be equal at once, at no cost.
-    pub verify: bool,
-    /// Most pages that one read may choose from.
-    pub candidates: u32,
-}
-
-impl Default for SpreadConfig {
-    fn default() -> Self {
-        Self {
-            policy: SpreadPolicy::None,
-            bloom_bits_per_page: 10,
-            bloom_hashes: 7,
-            bloom_rebuild: 0.5,
-            verify: true,
-            candidates: 16,
-        }
-    }
-}
-
-impl SpreadConfig {
-    /// Checks numbers.
-    pub(crate) fn check(&self) -> Result<(), crate::config::RangeError> {
-        if !(1..=64).contains(&self.bloom_bits_per_page) {
-            return Err(("spread.bloom_bits_per_page", self.bloom_bits_per_page.to_string(), "1 to 64 bits"));
-        }
-        if !(1..=16).contains(&self.bloom_hashes) {
-            return Err(("spread.bloom_hashes", self.bloom_hashes.to_string(), "1 to 16 hashes"));
-        }
-        if !(self.bloom_rebuild > 0.0 && self.bloom_rebuild <= 1.0) {
-            let expected = "a share above 0, up to 1";
-            return Err(("spread.bloom_rebuild", self.bloom_rebuild.to_string(), expected));
-        }
-        match self.candidates {
-            0 => Err(("spread.candidates", "0".into(), "at least 1")),
-            _ => Ok(()),
-        }
-    }
-}
 
 /// What a comparison in the background is about.
 #[derive(Debug)]
@@ -110,7 +49,9 @@ pub(crate) struct Spreader {
     channels: u32,
     /// The channel of each plane: divisions are not free.
     channel_of_plane: Vec<u32>,
+    places: Places,
     verify: bool,
+    own_copy_counts: bool,
     /// The channels that were asked for the write under way and may hold its content, and which of
     /// all was asked first.
     positive: u64,
@@ -126,6 +67,7 @@ pub(crate) struct Spreader {
 impl Spreader {
     pub(crate) fn new(
         config: &SpreadConfig,
+        order: Order,
         geometry: &Geometry,
         footprint_pages: u32,
         contents: u32,
@@ -140,7 +82,9 @@ impl Spreader {
             channel_of_plane: (0..geometry.planes())
                 .map(|plane| geometry.channel_of_chip(geometry.chip_of_plane(plane)))
                 .collect(),
+            places: Places::new(config.place, order, geometry),
             verify: config.verify,
+            own_copy_counts: config.own_copy_counts,
             positive: 0,
             first: 0,
             last_page: vec![NO_PPN; channels as usize],
@@ -262,6 +206,32 @@ impl Spreader {
         self.channel_of_plane[geometry.plane(ppn) as usize]
     }
 
+    /// The channel that holds a content in the page of one logical page and in no other, as a bit.
+    fn held_alone(&self, lpn: u32, content: u32, map: &PageMap, geometry: &Geometry) -> u64 {
+        let ppn = map.get(lpn);
+        if !is_page(ppn) || map.content(lpn) != content {
+            return 0;
+        }
+        let channel = self.channel_of(ppn, geometry);
+        let alone = self.residents.other_than(lpn, content, channel, &self.pages).is_none();
+        u64::from(alone) << channel
+    }
+
+    /// The channels of a mask without those whose entry of a content stands for pages of one logical page
+    /// alone, alive or dead.
+    fn without_own(&self, holders: u64, lpn: u32, content: u32) -> u64 {
+        channels_in(holders).fold(holders, |rest, channel| {
+            let other = self.residents.other_than(lpn, content, channel, &self.pages);
+            let own = other.is_none() && self.residents.has_entry(content, channel);
+            rest & !(u64::from(own) << channel)
+        })
+    }
+
+    /// The filters forget what is dead.
+    pub(crate) fn forget_dead(&mut self) {
+        (0..self.channels).for_each(|channel| self.filters.rebuild(channel, &mut self.residents));
+    }
+
     /// Pages of a comparison are being read: asks for what it will look at when they have been.
     #[inline]
     pub(crate) fn prefetch_comparison(&self, comparison: &Comparison, map: &PageMap) {
@@ -307,44 +277,58 @@ fn channels_in(mask: u64) -> impl Iterator<Item = u32> {
 }
 
 impl Ftl {
-    /// The plane on the first channel that has the chip, die and plane of this one; those on the other
-    /// channels follow a chip's planes apart.
-    fn same_place_on_first(&self, plane: u32) -> u32 {
-        let geometry = &self.blocks.geometry;
-        let (chip, per_chip) = (geometry.chip_of_plane(plane), geometry.planes_per_chip());
-        (chip - chip % geometry.channels) * per_chip + plane % per_chip
+    /// Where the host's write of `content` to a logical page goes, given the plane that the allocation
+    /// proposes: there, or to the first channel after it that does not hold the content (DS-FTL paper,
+    /// section 4.2.1), on the plane that `ftl.spread.place` says. If every channel may hold it, the proposal
+    /// stands.
+    pub(crate) fn spread(&mut self, proposal: u32, lpn: u32, content: u32, loads: &LoadView<'_>) -> u32 {
+        let (Some(spreader), Map::Page(map)) = (&mut self.spreader, &self.map) else { return proposal };
+        spreader.positive = 0;
+        if content == NO_CONTENT {
+            return proposal;
+        }
+        let mut holders = spreader.filters.query(content, &spreader.residents);
+        if !spreader.own_copy_counts {
+            holders &= !spreader.held_alone(lpn, content, map, &self.blocks.geometry);
+        }
+        self.place_apart(proposal, content, holders, loads)
     }
 
-    /// Where a page with this content goes, given the plane that the allocation proposes: there,
-    /// or to the same place on the first channel after it that does not hold the content (DS-FTL
-    /// paper, section 4.2.1). If every channel may hold it, the proposal stands.
-    pub(crate) fn spread(&mut self, proposal: u32, content: u32) -> u32 {
+    /// The same for a page that ageing moves. Its own copies, the present one and those that moves before
+    /// left behind, do not count: else a page whose content nothing else holds would move to another channel
+    /// with every move.
+    pub(crate) fn spread_aged(&mut self, proposal: u32, lpn: u32, content: u32, loads: &LoadView<'_>) -> u32 {
         let Some(spreader) = &mut self.spreader else { return proposal };
         spreader.positive = 0;
         if content == NO_CONTENT {
             return proposal;
         }
-        let (mask, channels) = (spreader.filters.query(content, &spreader.residents), spreader.channels);
+        let holders = spreader.filters.query(content, &spreader.residents);
+        let holders = spreader.without_own(holders, lpn, content);
+        self.place_apart(proposal, content, holders, loads)
+    }
+
+    /// The plane of a page whose content the channels `holders` may hold, bit c for channel c.
+    fn place_apart(&mut self, proposal: u32, content: u32, holders: u64, loads: &LoadView<'_>) -> u32 {
+        let Some(spreader) = &mut self.spreader else { return proposal };
         let first = spreader.channel_of_plane[proposal as usize];
-        let (base, per_chip) = (self.same_place_on_first(proposal), self.blocks.geometry.planes_per_chip());
-        let mut positive = 0u64;
-        let mut plane = None;
-        for channel in (first..channels).chain(0..first) {
-            let place = base + channel * per_chip;
-            if !self.blocks.has_room(place) {
-                continue;
-            }
-            if mask >> channel & 1 == 0 {
-                plane = Some(place);
+        let others = (first + 1..spreader.channels).chain(0..first);
+        (spreader.positive, spreader.first) = (holders & 1 << first, first);
+        if spreader.positive == 0 {
+            return proposal;
+        }
+        let mut plane = proposal;
+        for channel in others {
+            let Some(place) = spreader.places.find(channel, proposal, &self.blocks, loads) else { continue };
+            if holders >> channel & 1 == 0 {
+                spreader.places.taken(channel, place);
+                plane = place;
                 break;
             }
-            positive |= 1 << channel;
+            spreader.positive |= 1 << channel;
         }
+        let positive = spreader.positive;
         self.count_answers(content, positive);
-        if let Some(spreader) = &mut self.spreader {
-            (spreader.positive, spreader.first) = (positive, first);
-        }
-        let plane = plane.unwrap_or(proposal);
         self.counters.redirected_writes += u64::from(plane != proposal);
         plane
     }

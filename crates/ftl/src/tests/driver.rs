@@ -4,11 +4,12 @@ use flashtwin_nand::Geometry;
 
 use crate::allocation::{AllocationPolicy, Order};
 use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm};
+use crate::ftl::Map;
 use crate::partition::PartitionPolicy;
 use crate::redirection::RedirectionPolicy;
 use crate::replication::degree::DegreePolicy;
-use crate::replication::placement::PlacementPolicy;
-use crate::spread::{SpreadConfig, SpreadPolicy};
+use crate::replication::placement::{PlacementPolicy, ScorePopularity};
+use crate::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use crate::victim::VictimPolicy;
 use crate::{
     CacheBytes, Entries, FlashOp, Ftl, FtlConfig, FtlError, Host, LoadView, Lookup, MappingCacheConfig,
@@ -73,6 +74,8 @@ impl Options {
         let mut config = config(&mut rng);
         partition(&mut config, &mut Rng::stream(seed, "partition"));
         wear(&mut config, &mut Rng::stream(seed, "wear"));
+        placing(&mut config, &mut Rng::stream(seed, "placing"));
+        copies(&mut config, levels[0] * levels[1], &mut Rng::stream(seed, "copies"));
         // What one partition leaves of a plane is left whatever their number.
         levels[4] += config.streams() - FtlConfig::default().streams();
         let checkpoint_every = tables(&mut Rng::stream(seed, "tables"), &mut config, &mut levels);
@@ -173,6 +176,24 @@ fn wear(config: &mut FtlConfig, rng: &mut Rng) {
     (wear.threshold, wear.every) = (pick(rng, &[1, 2, 16]), pick(rng, &[1, 1, 7]));
 }
 
+/// Draws where pages go.
+fn placing(config: &mut FtlConfig, rng: &mut Rng) {
+    config.allocation.hipa_threshold = pick(rng, &[1.0, 1.5, 1000.0]);
+    config.allocation.hipa_weight = pick(rng, &[0.001, 0.25, 1.0]);
+    config.allocation.hipa_sample_us = pick(rng, &[0.001, 30.0, 100.0, 1e9]);
+    config.spread.own_copy_counts = rng.below(3) > 0;
+    config.spread.place = pick(rng, &PlacePolicy::ALL);
+}
+
+/// Draws what earns copies, on a device of so many chips.
+fn copies(config: &mut FtlConfig, chips: u32, rng: &mut Rng) {
+    let replication = &mut config.replication;
+    replication.score_popularity = pick(rng, &ScorePopularity::ALL);
+    replication.copies_per_read = pick(rng, &[1.0, 1.0, 1.0, 0.1, 0.25, 2.5]);
+    replication.most_copies = pick(rng, &[256, 256, 256, 256, 2, 3, 1]);
+    replication.least_popularity = pick(rng, &[1, 1, 1, 2, 3]).min(chips.max(2) - 1);
+}
+
 /// Draws tables on flash for some systems, and makes room for them. Returns how many steps pass
 /// between checkpoints; 0: there are none.
 fn tables(rng: &mut Rng, config: &mut FtlConfig, levels: &mut Levels) -> u32 {
@@ -201,6 +222,7 @@ pub(super) fn spread(rng: &mut Rng) -> SpreadConfig {
         bloom_rebuild: pick(rng, &[0.1, 0.5, 1.0]),
         verify: rng.below(4) > 0,
         candidates: pick(rng, &[1, 2, 16]),
+        ..SpreadConfig::default()
     }
 }
 
@@ -225,11 +247,15 @@ pub(super) struct Driver {
     pub(super) lookups: Vec<Lookup>,
     pub(super) chip: Vec<u32>,
     pub(super) unit: Vec<u32>,
+    pub(super) now_ns: u64,
     /// Pages of the tables that fit in RAM.
     pub(super) cache_pages: u64,
     /// Jobs of operations that are ordered and not yet done, in order, up to how many of `ops`.
     jobs: Vec<u32>,
     looked_at: usize,
+    /// Of a run of writes that share a sample: how many are to come, and whether they are
+    /// fingerprinted; unknown before the sample is written.
+    run: (u32, Option<bool>),
 }
 
 impl Driver {
@@ -249,17 +275,20 @@ impl Driver {
             lookups: Vec::new(),
             chip: vec![0; chips],
             unit: vec![0; units],
+            now_ns: 0,
             cache_pages: match options.config.mapping_cache.bytes {
                 CacheBytes::Limited(bytes) => bytes / 64,
                 CacheBytes::Unlimited => u64::MAX,
             },
             jobs: Vec::new(),
             looked_at: 0,
+            run: (0, None),
         }
     }
 
-    /// Other loads from now on.
+    /// Other loads from now on, a little later.
     pub(super) fn shake_loads(&mut self, rng: &mut Rng) {
+        self.now_ns += 30_000;
         self.unit.iter_mut().for_each(|load| *load = rng.below(4));
         let per_chip = self.unit.len() / self.chip.len();
         for (chip, load) in self.chip.iter_mut().enumerate() {
@@ -279,21 +308,44 @@ impl Driver {
                 return Ok(());
             }
             let job = self.jobs.swap_remove(next as usize);
-            let loads = LoadView::new(&self.chip, &self.unit);
+            let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
             self.ftl.job_done(job, &loads, &mut self.ops)?;
         }
     }
 
+    /// The next writes share a sample, which is the first of them.
+    pub(super) fn begin_run(&mut self, writes: u32) {
+        self.run = (writes, None);
+    }
+
+    /// Whether the next write is fingerprinted.
+    pub(super) fn fingerprints(&self) -> bool {
+        !matches!(self.ftl.map, Map::Page(_)) && (self.run.0 == 0 || self.run.1.unwrap_or(true))
+    }
+
     pub(super) fn write(&mut self, lpn: u32, content: u32, partial: bool) -> Result<WriteOutcome, FtlError> {
-        let loads = LoadView::new(&self.chip, &self.unit);
+        let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
         let page = Host { lpn, address: u64::from(lpn) * 3 / 2, content };
-        let outcome = self.ftl.write(page, partial, &loads, &mut self.ops)?;
+        let fingerprinted = self.fingerprints();
+        self.ftl.prepare_write(lpn, partial, &loads)?;
         self.ftl.take_lookups(&mut self.lookups);
+        let outcome = self.ftl.write(page, fingerprinted, &loads, &mut self.ops)?;
+        self.ftl.take_lookups(&mut self.lookups);
+        if self.run.0 > 0 {
+            self.run.0 -= 1;
+            self.run.1.get_or_insert(outcome.program.is_none());
+        }
         Ok(outcome)
     }
 
+    /// Moves a page as ageing does.
+    pub(super) fn rewrite(&mut self, lpn: u32) -> Result<Option<u32>, FtlError> {
+        let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
+        self.ftl.rewrite(lpn, u64::from(lpn) * 3 / 2, &loads, &mut self.ops)
+    }
+
     pub(super) fn read(&mut self, lpn: u32) -> Result<crate::ReadOutcome, FtlError> {
-        let loads = LoadView::new(&self.chip, &self.unit);
+        let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
         let outcome = self.ftl.read(lpn, &loads)?;
         self.ftl.take_lookups(&mut self.lookups);
         self.ftl.begin_jobs(&mut self.ops)?;

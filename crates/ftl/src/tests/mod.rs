@@ -1,15 +1,18 @@
 //! Tests of the whole controller: properties, reference models, planted bugs, closed forms.
 
+mod copying;
 mod driver;
 mod paging;
 mod partitions;
 mod reference_caftl;
 mod reference_map;
+mod reference_online;
 mod reference_priority_lru;
 mod reference_replication;
 mod reference_spread;
 mod reference_victim;
 mod sabotage;
+mod spread_relations;
 mod swarm;
 mod tables;
 mod trim;

@@ -8,8 +8,8 @@ use crate::SpreadConfig;
 use crate::ftl::Map;
 use crate::mapping::ContentMap;
 use crate::replication::degree::DegreePolicy;
-use crate::replication::placement::PlacementPolicy;
-use crate::{MappingForm, ReplicationConfig, ReplicationPolicy};
+use crate::replication::placement::{PlacementPolicy, ScorePopularity};
+use crate::{Cause, FlashOp, MappingForm, ReplicationConfig, ReplicationPolicy};
 
 /// One content: how often it was read in the period, and the chips that hold it, home first.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +33,8 @@ struct Model<'a> {
     contents: BTreeMap<u32, Content>,
     chips: Vec<Chip>,
     blocks_per_chip: u64,
-    copies: u64,
+    /// Chips that a copy is read from and programmed on, copy by copy.
+    copies: Vec<(usize, usize)>,
     drops: u64,
 }
 
@@ -44,19 +45,34 @@ impl Model<'_> {
 
     fn wanted(&self, reads: u64) -> usize {
         let chips = self.chips.len();
-        let wanted = match (reads, self.rules.degree) {
-            (0, _) => 1,
-            (_, DegreePolicy::Popularity) => 1 + reads as usize,
-            (_, DegreePolicy::ManyOfFew) => chips,
-            (_, DegreePolicy::FewOfMany) => self.rules.few_copies as usize,
+        if reads < u64::from(self.rules.least_popularity) {
+            return 1;
+        }
+        let wanted = match self.rules.degree {
+            DegreePolicy::Popularity => {
+                // In hundredths of a copy.
+                1 + (reads * (self.rules.copies_per_read * 100.0).round() as u64 / 100) as usize
+            }
+            DegreePolicy::ManyOfFew => chips,
+            DegreePolicy::FewOfMany => self.rules.few_copies as usize,
         };
-        wanted.clamp(1, chips)
+        wanted.min(chips).min(self.rules.most_copies as usize)
     }
 
-    /// Each content's reads, shared equally over its copies, in 1/65536 of a read.
+    /// A chip's popularity in 1/65536 of a read: each content's reads, or as many for each copy as make them
+    /// up together.
     fn popularity(&self, chip: usize) -> u128 {
         let here = self.contents.values().filter(|content| content.chips.contains(&chip));
-        here.map(|content| u128::from((content.reads << 16) / content.chips.len() as u64)).sum()
+        let shares = |content: &Content| match self.rules.score_popularity {
+            ScorePopularity::Mean => 1,
+            ScorePopularity::Sum => content.chips.len() as u64,
+        };
+        here.map(|content| u128::from((content.reads << 16) / shares(content))).sum()
+    }
+
+    /// Contents on a chip.
+    fn stored(&self, chip: usize) -> u128 {
+        self.contents.values().filter(|content| content.chips.contains(&chip)).count() as u128
     }
 
     fn drop_last(&mut self, vpn: u32) {
@@ -93,7 +109,12 @@ impl Model<'_> {
             u128::from(self.chips[chip].erases + self.blocks_per_chip) * (self.popularity(chip) + 65_536)
         };
         let space = |chip: usize| u128::from(self.chips[chip].space);
-        let better = |a: usize, b: usize| space(a) * cost(b) > space(b) * cost(a);
+        // Divided by the pages that the popularity is the mean over.
+        let over = |chip: usize| match self.rules.score_popularity {
+            ScorePopularity::Mean => self.stored(chip) + 1,
+            ScorePopularity::Sum => 1,
+        };
+        let better = |a: usize, b: usize| space(a) * over(a) * cost(b) > space(b) * over(b) * cost(a);
         (0..count).filter(open).reduce(|best, chip| if better(chip, best) { chip } else { best })
     }
 
@@ -104,12 +125,20 @@ impl Model<'_> {
             let level: Vec<u32> =
                 self.contents.iter().filter(|(_, c)| c.reads == reads).map(|(&vpn, _)| vpn).collect();
             for vpn in level {
+                let places = self.contents[&vpn].chips.clone();
+                let mut sources = places.iter().cycle();
                 while self.contents[&vpn].chips.len() < self.wanted(reads) {
+                    let before = (self.contents.clone(), self.chips.clone(), self.drops);
                     if self.pages() >= self.budget {
                         let Some(victim) = self.less_popular(reads) else { return };
                         self.drop_last(victim);
                     }
-                    let Some(chip) = self.place(vpn) else { break };
+                    let Some(chip) = self.place(vpn) else {
+                        // Nothing is dropped for a copy that finds no chip.
+                        (self.contents, self.chips, self.drops) = before;
+                        break;
+                    };
+                    self.copies.push((*sources.next().unwrap(), chip));
                     self.copy(vpn, chip);
                 }
             }
@@ -124,7 +153,6 @@ impl Model<'_> {
         }
         content.chips.push(chip);
         self.chips[chip].space -= 1;
-        self.copies += 1;
     }
 }
 
@@ -159,18 +187,21 @@ fn model<'a>(driver: &Driver, options: &'a Options, reads: &[u64]) -> Model<'a> 
         space: room - driver.ftl.chip_valid_pages()[chip],
         erases: driver.ftl.chip_erases()[chip],
     };
-    let footprint = f64::from(options.footprint);
-    let budget = (footprint * (1.0 + options.config.replication.alpha)).floor() as u64;
+    let (_, percent) = ALPHAS[options.seed as usize % ALPHAS.len()];
+    let budget = u64::from(options.footprint) * (100 + percent) / 100;
     Model {
         rules: &options.config.replication,
         budget: budget.min(room * u64::from(geometry.chips()) - 1),
         contents: contents(driver, reads),
         chips: (0..geometry.chips() as usize).map(chip).collect(),
         blocks_per_chip: planes * u64::from(geometry.blocks_per_plane),
-        copies: 0,
+        copies: Vec::new(),
         drops: 0,
     }
 }
+
+/// As the key says it, and in percent.
+const ALPHAS: [(f64, u64); 5] = [(0.0, 0), (0.05, 5), (0.15, 15), (0.3, 30), (2.0, 200)];
 
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
@@ -179,7 +210,7 @@ fn options(seed: u64) -> Options {
     options.plain_dedup();
     let replication = &mut options.config.replication;
     replication.policy = ReplicationPolicy::EndOfPeriod;
-    replication.alpha = [0.0, 0.05, 0.3, 2.0][seed as usize % 4];
+    replication.alpha = ALPHAS[seed as usize % ALPHAS.len()].0;
     if replication.placement == PlacementPolicy::Random {
         replication.placement = PlacementPolicy::Score;
     }
@@ -196,22 +227,26 @@ fn compare_period(driver: &mut Driver, options: &Options, period: u32, reads: &[
         model.adjust();
     }
     model.replicate();
-    let before = *driver.ftl.counters();
+    let (before, ops) = (*driver.ftl.counters(), driver.ops.len());
     driver.end_period().unwrap();
     let did = driver.ftl.counters().since(&before);
-    assert_eq!((did.replicas_made, did.replicas_dropped), (model.copies, model.drops));
+    assert_eq!((did.replicas_made, did.replicas_dropped), (model.copies.len() as u64, model.drops));
+    let chip = |op: &FlashOp| driver.ftl.blocks.chip_of_page(op.ppn) as usize;
+    let made: Vec<&FlashOp> = driver.ops[ops..].iter().filter(|op| op.cause == Cause::Replica).collect();
+    let made: Vec<(usize, usize)> = made.chunks(2).map(|copy| (chip(copy[0]), chip(copy[1]))).collect();
+    assert_eq!(made, model.copies);
     let strip = |contents: &BTreeMap<u32, Content>| -> Vec<(u32, Vec<usize>)> {
         contents.iter().map(|(&vpn, content)| (vpn, content.chips.clone())).collect()
     };
     assert_eq!(strip(&contents(driver, reads)), strip(&model.contents));
     assert!(model.pages() <= model.budget);
-    model.copies
+    model.copies.len() as u64
 }
 
 #[test]
 fn every_period_makes_and_drops_the_copies_that_the_rules_say() {
     let mut copies = 0;
-    for seed in 0..150 {
+    for seed in 0..300 {
         let options = options(seed);
         let mut driver = Driver::new(&options);
         let mut workload = Workload::new(&options);

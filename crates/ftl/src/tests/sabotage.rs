@@ -160,6 +160,8 @@ fn options(seed: u64) -> Options {
     options.config.replication.policy = ReplicationPolicy::EndOfPeriod;
     options.config.replication.alpha = 0.2;
     options.config.replication.few_copies = 2;
+    options.config.replication.copies_per_read = 1.0;
+    (options.config.replication.most_copies, options.config.replication.least_popularity) = (256, 1);
     options.trim_percent = 5;
     options
 }
@@ -192,7 +194,7 @@ fn run_with(bug: Bug, options: &Options) -> (bool, bool) {
         (0..options.steps).try_for_each(|step| {
             if options.config.dedup.sampling_pages > 1 {
                 if step % 5 == 0 {
-                    driver.ftl.begin_run(&[], 4);
+                    driver.begin_run(4);
                 }
                 if step % 20 == 0 {
                     driver.idle(Some(&mut workload.rng))?;

@@ -47,7 +47,7 @@ fn any_system_on_any_device_keeps_what_it_is_given() {
 fn maybe_begin_run(driver: &mut Driver, options: &Options, rng: &mut Rng) {
     let most = options.config.dedup.sampling_pages;
     if most > 1 && rng.below(most) == 0 {
-        driver.ftl.begin_run(&[], 1 + rng.below(most));
+        driver.begin_run(1 + rng.below(most));
     }
 }
 

@@ -299,7 +299,7 @@ fn a_page_trimmed_while_it_is_read_to_be_fingerprinted_is_not_merged() {
     // Content 1 is known. Of the next run the sample is new, so that the other page, content 1 again, is
     // written without a fingerprint.
     write(&mut driver, 0, 1);
-    driver.ftl.begin_run(&[], 2);
+    driver.begin_run(2);
     write(&mut driver, 1, 2);
     write(&mut driver, 2, 1);
     assert_eq!(driver.ftl.counters().programs[Cause::MissedDuplicate as usize], 1);

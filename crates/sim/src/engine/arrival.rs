@@ -1,24 +1,19 @@
-//! Requests arrive: each page is decided at once, and what the flash must do is queued.
-
-use std::ops::Range;
+//! Requests arrive: reads are decided at once, writes as soon as they can be ([`super::undecided`]), and
+//! what the flash must do is queued.
 
 use flashtwin_ftl::{FlashOp, Host, NO_JOB, OpKind, ReadOutcome, ReadTarget, prefetch};
 use flashtwin_trace::{Op as HostOp, PageTrace};
 
-use super::hash_unit::Hashed;
-use super::pool::{NONE, Op, Request, Work};
+use super::ledger::{Charge, Ledger};
+use super::pool::{NONE, NOT_STARTED, Op, Request, Work};
 use super::tables::Then;
 use super::unit::Queue;
-use super::{Controller, Engine, FOREVER, Observer, Split};
-use crate::config::WriteCompletes;
+use super::{Controller, Engine, FOREVER, Observer};
 use crate::error::SimError;
 
-/// Marks the entries of the carried times that belong to a request, not to an operation.
-pub(super) const REQUEST: u32 = 1 << 31;
-
 /// Page operations ahead at which the first tables are asked for, and what they point to.
-const FAR: usize = 16;
-const NEAR: usize = 8;
+pub(super) const FAR: usize = 16;
+pub(super) const NEAR: usize = 8;
 const NEXT: usize = 4;
 
 /// How the trace's requests become arrivals.
@@ -107,7 +102,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             // A trim of part of a page leaves the page.
             for at in pages.filter(|&at| !trace.is_partial(index, at)) {
                 self.trim_cached(trace.lpn[at]);
-                self.controller.trim(trace.lpn[at]);
+                self.trim_page(trace.lpn[at]);
             }
             if self.tables.is_some() {
                 self.controller.begin_jobs(&mut self.own_ops)?;
@@ -119,7 +114,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let is_read = kind == HostOp::Read;
         if pages.is_empty() {
             self.leave(kind);
-            self.observer.completed(is_read, Split { controller_ns: self.controller_ns, ..Split::default() });
+            let ledger = Ledger::only(Charge::Controller, self.controller_ns);
+            self.observer.completed(is_read, self.controller_ns, &ledger);
             return Ok(());
         }
         let request = self.requests.insert(Request::new(arrival_ns, pages.len() as u32, is_read));
@@ -135,49 +131,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if self.write_cache.is_some() {
             return self.cache_pages(workload, index, pages, request);
         }
-        for first in pages.clone().step_by(self.sampling_pages) {
-            let run = first..pages.end.min(first + self.sampling_pages);
-            self.write_run(workload, index, &pages, run, request)?;
-        }
-        Ok(())
-    }
-
-    /// Writes pages of a request that share a sample: the sample first, then the others, which wait
-    /// for what it says.
-    #[inline]
-    fn write_run(
-        &mut self,
-        workload: &Workload<'_>,
-        index: usize,
-        pages: &Range<usize>,
-        run: Range<usize>,
-        request: u32,
-    ) -> Result<(), SimError> {
-        let trace = workload.trace;
-        let flags = trace.partial[index];
-        let is_partial =
-            |at: usize| (flags & 1 != 0 && at == pages.start) || (flags & 2 != 0 && at + 1 == pages.end);
-        let mut sample = run.start;
-        if run.len() > 1 {
-            // A page whose rest must be read first would keep the others waiting.
-            let whole = run.start + usize::from(is_partial(run.start))
-                ..run.end - usize::from(is_partial(run.end - 1));
-            let among = if whole.is_empty() { run.clone() } else { whole };
-            sample = among.start + self.controller.begin_run(&trace.content[among], run.len() as u32);
-        }
-        let mut sampled_ns = 0;
-        for at in std::iter::once(sample).chain(run.filter(|&at| at != sample)) {
-            self.look_ahead(trace, at);
-            let partial = is_partial(at);
-            self.counts.partial_writes += u64::from(partial);
-            let page = self.host_page(trace, at);
-            let ready_ns =
-                self.write_page(page, partial && workload.read_modify_write, sampled_ns, request)?;
-            if at == sample {
-                sampled_ns = ready_ns;
-            }
-        }
-        Ok(())
+        self.write_pages(workload, index, &pages, request)
     }
 
     /// What a page operation writes.
@@ -224,6 +178,21 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if self.read_cached(lpn, request) {
             return Ok(());
         }
+        if let Some(write) = self.undecided.newest(lpn) {
+            self.read_undecided(write, request);
+            return Ok(());
+        }
+        self.read_decided(lpn, request, None)
+    }
+
+    /// Serves a read of a page all of whose writes are decided; `charged` is what it waited before.
+    #[inline]
+    pub(super) fn read_decided(
+        &mut self,
+        lpn: u32,
+        request: u32,
+        charged: Option<Box<Ledger>>,
+    ) -> Result<(), SimError> {
         let (controller, loads, _) = self.controller_and_loads();
         let outcome = controller.read(lpn, &loads)?;
         let errand = self.looked_up();
@@ -231,26 +200,25 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             ReadOutcome::Flash { target, data, .. } => {
                 if self.holds(target.ppn) {
                     if errand == NONE {
-                        self.queue_host_read(target, data, request);
+                        self.queue_host_read(target, data, request, charged);
                     } else {
                         self.keep(&target);
-                        self.set_out(errand, Then::Read { target: Some((target, data)), request });
+                        self.set_out(errand, Then::Read { target: Some((target, data)), request, charged });
                     }
                     return Ok(());
                 }
                 if self.awaited.is_some() {
-                    return self.read_when_programmed(lpn, (target, data), request, errand);
+                    return self.read_when_programmed(lpn, (target, data), request, errand, charged);
                 }
                 self.counts.buffer_reads += 1;
             }
             ReadOutcome::Unmapped => {}
         }
         if errand != NONE {
-            self.set_out(errand, Then::Read { target: None, request });
+            self.set_out(errand, Then::Read { target: None, request, charged });
             return Ok(());
         }
-        let controller_ns = self.now_ns - self.requests[request].arrival_ns;
-        self.page_done(request, Split { controller_ns, ..Split::default() });
+        self.page_done(request, |_, ledger| ledger.add_all(charged.as_deref()));
         Ok(())
     }
 
@@ -263,19 +231,40 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     #[inline]
-    pub(super) fn queue_host_read(&mut self, target: ReadTarget, data: u64, request: u32) {
+    pub(super) fn queue_host_read(
+        &mut self,
+        target: ReadTarget,
+        data: u64,
+        request: u32,
+        charged: Option<Box<Ledger>>,
+    ) {
         let unit = self.unit_of_plane[target.plane as usize];
         let chip = self.units[unit as usize].chip;
         if target.redirected {
             self.counts.redirected_reads += 1;
             self.observer.redirected(chip);
         }
-        if self.merging.is_none() {
-            self.queue_read(target, request, Work::HostRead, NONE);
-        } else if !self.join_read(chip, data, request, self.now_ns) {
-            let slot = self.queue_read(target, request, Work::HostRead, NONE);
+        let charged = match self.merging {
+            None => charged,
+            Some(_) => match self.join_read(chip, (target.ppn, data), request, charged) {
+                Ok(()) => return,
+                Err(charged) => charged,
+            },
+        };
+        let slot = self.queue_read(target, request, Work::HostRead, NONE);
+        if let Some(ledger) = charged {
+            self.note_charged(slot, ledger);
+        }
+        if self.merging.is_some() {
             self.may_be_joined(unit, slot, data);
         }
+    }
+
+    /// Notes what was charged to an operation before it came to its unit.
+    #[cold]
+    pub(super) fn note_charged(&mut self, slot: u32, ledger: Box<Ledger>) {
+        self.ops[slot].charged = true;
+        self.charged.insert(slot, ledger);
     }
 
     #[inline]
@@ -298,64 +287,23 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 self.load_up(unit, true);
                 self.suspend_for_read(unit);
             }
-            // A write that waits for its hash or its old page has not reached the chip yet.
-            Queue::Writes if self.hash.is_some() || op.waits => return slot,
             Queue::Writes => self.load_up(unit, false),
             // The controller's own work is load only while it is in service.
             Queue::Background | Queue::Idle => {}
         }
         self.dispatch_or_hold(unit);
+        self.note_wait(unit, slot);
         slot
     }
 
-    /// Writes a page that is not hashed before `sampled_ns`; returns when its hash is ready, or now
-    /// for a page that is hashed when its old page, or its tables, have been read.
+    /// Notes by whom the unit was held until now if a host's operation that came to it must wait.
     #[inline]
-    pub(super) fn write_page(
-        &mut self,
-        page: Host,
-        partial: bool,
-        sampled_ns: u64,
-        request: u32,
-    ) -> Result<u64, SimError> {
-        // Asked before the tables change.
-        let there = if partial && self.awaited.is_some() { self.place_there(page.lpn)? } else { None };
-        let (controller, loads, own_ops) = self.controller_and_loads();
-        let outcome = controller.write(page, partial, &loads, own_ops)?;
-        // A page to be read first gives its hash only when it is whole.
-        let old = self.old_page(outcome.read_first, there);
-        let errand = self.looked_up();
-        let waits = old.is_some() || errand != NONE;
-        let ready_ns = match &mut self.hash {
-            Some(hash) if !waits && outcome.hashed => hash.submit(self.now_ns.max(sampled_ns)),
-            Some(hash) if !waits => hash.pass(self.now_ns),
-            _ => self.now_ns,
-        };
-        let program = match outcome.program {
-            Some((ppn, _)) => self.queue_program(ppn, request, ready_ns, waits, !outcome.hashed),
-            None => {
-                self.complete_in_ram(request, ready_ns, waits);
-                NONE
-            }
-        };
-        if waits {
-            let told = self.write_completes != WriteCompletes::Buffered;
-            let request = if told { request } else { NONE };
-            match old {
-                Some(old) if !self.holds(old.ppn) => {
-                    self.await_program(old, 0, request, Work::ReadBeforeWrite, program, errand);
-                }
-                Some(old) if errand == NONE => {
-                    self.queue_read(old, request, Work::ReadBeforeWrite, program);
-                }
-                old => {
-                    old.iter().for_each(|old| self.keep(old));
-                    self.set_out(errand, Then::Write { program, old, request });
-                }
-            }
+    pub(super) fn note_wait(&mut self, unit: u32, slot: u32) {
+        let op = &mut self.ops[slot];
+        if op.start_ns == NOT_STARTED && op.work.host_waits() {
+            (op.waits, op.came_ns) = (true, self.now_ns);
+            self.waits.begin(slot, &self.units[unit as usize].held_until(self.now_ns));
         }
-        self.queue_own(false);
-        Ok(ready_ns)
     }
 
     /// The life of its block in which a host page just decided will be programmed. A block may
@@ -375,33 +323,43 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.blocks.later(life, self.own_ops.iter().filter(erases).count() as u32)
     }
 
+    /// Queues the program of a host's page; `charged` is what was charged to it before its decision,
+    /// where that is more than its hash and the queue there.
     #[inline]
-    fn queue_program(&mut self, ppn: u32, request: u32, ready_ns: u64, waits: bool, unhashed: bool) -> u32 {
+    pub(super) fn queue_program(
+        &mut self,
+        ppn: u32,
+        request: u32,
+        hashed: bool,
+        charged: Option<Box<Ledger>>,
+    ) {
         let unit = self.unit_of_plane[self.geometry.plane(ppn) as usize];
         let life = self.life_of_program(ppn);
-        let op =
-            Op { request, ready_ns, life, waits, waited: waits, unhashed, ..Op::new(ppn, Work::HostProgram) };
+        let op = Op { request, ready_ns: self.now_ns, life, hashed, ..Op::new(ppn, Work::HostProgram) };
         let slot = self.enqueue(unit, Queue::Writes, op);
-        if let Some(hash) = self.hash.as_mut().filter(|_| !waits) {
-            hash.then(ready_ns, Hashed::Wake(unit));
+        if let Some(ledger) = charged {
+            self.note_charged(slot, ledger);
         }
-        if self.write_completes == WriteCompletes::Buffered {
-            self.complete_in_ram(request, ready_ns, waits);
-        }
-        slot
     }
 
-    /// The page needs no flash before the host hears of it: it is complete when hashed.
-    fn complete_in_ram(&mut self, request: u32, ready_ns: u64, waits: bool) {
-        let buffered = self.write_completes == WriteCompletes::Buffered;
-        match &mut self.hash {
-            // Its completion follows the read of its old page.
-            _ if waits && !buffered => {}
-            Some(hash) if !waits => hash.then(ready_ns, Hashed::Complete(request)),
-            _ => {
-                let controller_ns = self.now_ns - self.requests[request].arrival_ns;
-                self.page_done(request, Split { controller_ns, ..Split::default() });
-            }
+    /// A page write needs no flash before the host hears of it: it is complete when it is decided.
+    #[inline]
+    pub(super) fn complete_in_ram(&mut self, request: u32, hashed: bool, charged: Option<Box<Ledger>>) {
+        self.page_done(request, |engine, ledger| match charged {
+            Some(charged) => ledger.add(&charged),
+            None => engine.charge_hashing(ledger, request, hashed, engine.now_ns),
+        });
+    }
+
+    /// Charges the time until its decision, at `decided_ns`, of a page write that waited for nothing but
+    /// the hash unit.
+    #[inline]
+    pub(super) fn charge_hashing(&self, ledger: &mut Ledger, request: u32, hashed: bool, decided_ns: u64) {
+        if let Some(hash) = self.hash.as_ref().filter(|_| hashed) {
+            let since_ns = self.requests[request].arrival_ns + self.controller_ns;
+            let in_unit_ns = decided_ns.saturating_sub(since_ns);
+            ledger.charge(Charge::Hash, hash.hash_ns().min(in_unit_ns));
+            ledger.charge(Charge::HashQueue, in_unit_ns.saturating_sub(hash.hash_ns()));
         }
     }
 
@@ -428,6 +386,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             let life = self.blocks.decided_life(self.geometry.block_index(order.ppn));
             let op =
                 Op { urgent, offline, cause, job, life, ready_ns: self.now_ns, ..Op::new(order.ppn, work) };
+            if offline && self.carry_out_offline(unit, op) {
+                continue;
+            }
             let idle = job != NO_JOB && !urgent && !offline;
             self.enqueue(unit, if idle { Queue::Idle } else { Queue::Background }, op);
         }

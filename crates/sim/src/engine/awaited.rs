@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use flashtwin_ftl::ReadTarget;
 use flashtwin_nand::Ppn;
 
+use super::ledger::{Charge, Ledger};
 use super::pool::{NONE, Op, Work};
 use super::tables::Then;
 use super::unit::Queue;
@@ -16,14 +17,16 @@ use super::{Controller, Engine, Observer};
 use crate::error::SimError;
 
 /// A read that waits for the program of its page, and may wait for its tables.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Read {
     target: ReadTarget,
     data: u64,
     request: u32,
     work: Work,
-    /// The program that waits for this read.
+    /// The partial write that waits for this read.
     other: u32,
+    /// What was charged to it before it came to its chip.
+    charged: Option<Box<Ledger>>,
     /// When it came to its chip, if it has its tables.
     ready_ns: Option<u64>,
     programmed: bool,
@@ -56,7 +59,7 @@ impl Awaited {
 
     fn remove(&mut self, at: u32) -> Read {
         self.free.push(at);
-        self.reads[at as usize]
+        self.reads[at as usize].clone()
     }
 }
 
@@ -79,16 +82,35 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         chosen: (ReadTarget, u64),
         request: u32,
         errand: u32,
+        charged: Option<Box<Ledger>>,
     ) -> Result<(), SimError> {
         match self.place_there(lpn)? {
-            Some((target, data)) if errand == NONE => self.queue_host_read(target, data, request),
+            Some((target, data)) if errand == NONE => self.queue_host_read(target, data, request, charged),
             Some((target, data)) => {
                 self.keep(&target);
-                self.set_out(errand, Then::Read { target: Some((target, data)), request });
+                self.set_out(errand, Then::Read { target: Some((target, data)), request, charged });
             }
-            None => self.await_program(chosen.0, chosen.1, request, Work::HostRead, NONE, errand),
+            None => {
+                let (target, data) = chosen;
+                let (work, other) = (Work::HostRead, NONE);
+                let (ready_ns, programmed) = (None, false);
+                self.await_program(
+                    Read { target, data, request, work, other, charged, ready_ns, programmed },
+                    errand,
+                );
+            }
         }
         Ok(())
+    }
+
+    /// The old page of a partial write is on its way to the flash: the write waits until it is read.
+    pub(super) fn await_old_page(&mut self, target: ReadTarget, write: u32, errand: u32) {
+        let (work, request, charged) = (Work::ReadBeforeWrite, NONE, None);
+        let (ready_ns, programmed) = (None, false);
+        self.await_program(
+            Read { target, data: 0, request, work, other: write, charged, ready_ns, programmed },
+            errand,
+        );
     }
 
     /// The page that a partial write reads first: the one that was `chosen`, unless another copy is
@@ -110,33 +132,28 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// A read begins to wait for the program of its page, and for its tables if they must be read.
-    pub(super) fn await_program(
-        &mut self,
-        target: ReadTarget,
-        data: u64,
-        request: u32,
-        work: Work,
-        other: u32,
-        errand: u32,
-    ) {
+    fn await_program(&mut self, read: Read, errand: u32) {
+        let ppn = read.target.ppn;
         // The page as the tables have it now: what they have ordered since may erase it.
-        let page = (target.ppn, self.blocks.decided_life(self.geometry.block_index(target.ppn)));
+        let page = (ppn, self.blocks.decided_life(self.geometry.block_index(ppn)));
         let Some(awaited) = &mut self.awaited else { return };
-        let read = Read { target, data, request, work, other, ready_ns: None, programmed: false };
         let at = awaited.insert(page, read);
         self.counts.awaited_reads += 1;
         match errand {
-            NONE => self.await_at_chip(at),
+            NONE => self.await_at_chip(at, None),
             errand => self.set_out(errand, Then::Awaited(at)),
         }
     }
 
-    /// A read has its tables.
-    pub(super) fn await_at_chip(&mut self, at: u32) {
+    /// A read has its tables, for which it waited as `tables` says.
+    pub(super) fn await_at_chip(&mut self, at: u32, tables: Option<Box<Ledger>>) {
         let now = self.now_ns;
         let Some(awaited) = &mut self.awaited else { return };
         let read = &mut awaited.reads[at as usize];
         read.ready_ns = Some(now);
+        if let Some(tables) = tables {
+            read.charged.get_or_insert_default().add(&tables);
+        }
         let Read { target, work, programmed, .. } = *read;
         let unit = self.unit_of_plane[target.plane as usize];
         self.load_up(unit, true);
@@ -175,18 +192,27 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// chooses by itself what it does next.
     fn queue_awaited(&mut self, at: u32, programmer: u32) {
         let Some(awaited) = &mut self.awaited else { return };
-        let Read { target, data, request, work, other, ready_ns, .. } = awaited.remove(at);
+        let Read { target, data, request, work, other, charged, ready_ns, .. } = awaited.remove(at);
         let unit = self.unit_of_plane[target.plane as usize];
         let (chip, ready_ns) = (self.units[unit as usize].chip, ready_ns.unwrap_or(self.now_ns));
+        let mut charged = charged.unwrap_or_default();
+        charged.charge(Charge::PageProgram, self.now_ns - ready_ns);
         let may_join = work == Work::HostRead && self.merging.is_some();
-        if may_join && self.join_read(chip, data, request, ready_ns) {
-            return self.load_down(unit, true);
+        let mut charged = Some(charged);
+        if may_join {
+            charged = match self.join_read(chip, (target.ppn, data), request, charged) {
+                Ok(()) => return self.load_down(unit, true),
+                Err(charged) => charged,
+            };
         }
         let pins_block = self.geometry.plane(target.ppn) == target.plane;
         if pins_block {
             self.blocks.read_begins(self.geometry.block_index(target.ppn));
         }
         let slot = self.ops.insert(Op { pins_block, other, request, ready_ns, ..Op::new(target.ppn, work) });
+        if let Some(charged) = charged {
+            self.note_charged(slot, charged);
+        }
         if may_join {
             self.may_be_joined(unit, slot, data);
         }
@@ -195,5 +221,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.suspend_for_read(unit);
             self.dispatch_or_hold(unit);
         }
+        self.note_wait(unit, slot);
     }
 }

@@ -2,75 +2,81 @@
 
 use std::collections::VecDeque;
 
-/// What follows when a page's hash is ready.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Hashed {
-    /// A unit has a program that may start.
-    Wake(u32),
-    /// The page was a duplicate: this request's page is complete.
-    Complete(u32),
-}
-
-/// First come, first served; results come out in order, so that a queue of (time, consequence)
-/// suffices.
+/// First come, first served; since each page takes the same time, results come out in the same order, so
+/// that one queue of (time, page write) suffices.
 #[derive(Debug)]
 pub(crate) struct HashUnit {
     hash_ns: u64,
     lanes_free_ns: VecDeque<u64>,
-    ready: VecDeque<(u64, Hashed)>,
-    /// When the last of those taken in comes out.
-    last_ns: u64,
+    /// When each page write that is here has its hash.
+    queue: VecDeque<(u64, u32)>,
+    /// Pages taken in so far.
     pub(crate) pages: u64,
 }
 
 impl HashUnit {
     pub(crate) fn new(hash_ns: u64, lanes: u32) -> Self {
-        Self {
-            hash_ns,
-            lanes_free_ns: vec![0; lanes as usize].into(),
-            ready: VecDeque::new(),
-            last_ns: 0,
-            pages: 0,
-        }
+        Self { hash_ns, lanes_free_ns: vec![0; lanes as usize].into(), queue: VecDeque::new(), pages: 0 }
     }
 
-    /// Takes a page in; returns when its hash will be ready.
+    /// Time of one page in a lane.
+    pub(crate) fn hash_ns(&self) -> u64 {
+        self.hash_ns
+    }
+
+    /// Whether a page has its hash as soon as it comes.
     #[inline]
-    pub(crate) fn submit(&mut self, now_ns: u64) -> u64 {
+    pub(crate) fn takes_no_time(&self) -> bool {
+        self.hash_ns == 0
+    }
+
+    /// Time that lanes were busy, all together.
+    pub(crate) fn busy_ns(&self) -> u64 {
+        self.pages * self.hash_ns
+    }
+
+    /// Lanes that there are.
+    pub(crate) fn lanes(&self) -> u64 {
+        self.lanes_free_ns.len() as u64
+    }
+
+    /// Pages waiting and in service.
+    #[inline]
+    pub(crate) fn queue_length(&self) -> u32 {
+        self.queue.len() as u32
+    }
+
+    /// Takes a page write in.
+    #[inline]
+    pub(crate) fn submit(&mut self, now_ns: u64, write: u32) {
         self.pages += 1;
         // Lanes finish in the order they were taken, so the front is the next one free.
-        let free = self.lanes_free_ns.pop_front().unwrap_or(0);
-        let done = free.max(now_ns) + self.hash_ns;
-        self.lanes_free_ns.push_back(done);
-        self.last_ns = self.last_ns.max(done);
-        self.last_ns
+        let free_ns = self.lanes_free_ns.pop_front().unwrap_or(0);
+        let done_ns = free_ns.max(now_ns) + self.hash_ns;
+        self.lanes_free_ns.push_back(done_ns);
+        self.queue.push_back((done_ns, write));
     }
 
-    /// Lets a page that is not hashed pass, behind those before it (its sample among them: what is
-    /// found there decides that this page is not hashed). Returns when it is through.
+    /// The page write that so many others are before.
     #[inline]
-    pub(crate) fn pass(&mut self, now_ns: u64) -> u64 {
-        self.last_ns = self.last_ns.max(now_ns);
-        self.last_ns
+    pub(crate) fn waiting(&self, before: usize) -> Option<u32> {
+        self.queue.get(before).map(|&(_, write)| write)
     }
 
-    #[inline]
-    pub(crate) fn then(&mut self, time_ns: u64, what: Hashed) {
-        self.ready.push_back((time_ns, what));
-    }
-
+    /// When the next page has its hash; `u64::MAX` when there is none.
     #[inline]
     pub(crate) fn next_time(&self) -> u64 {
-        self.ready.front().map_or(u64::MAX, |ready| ready.0)
+        self.queue.front().map_or(u64::MAX, |&(time_ns, _)| time_ns)
     }
 
-    /// Takes what is ready at this very time, if anything is.
-    pub(crate) fn pop_at(&mut self, time_ns: u64) -> Option<(u64, Hashed)> {
-        if self.next_time() == time_ns { self.pop() } else { None }
+    /// Takes out what is ready at this very time, if anything is.
+    pub(crate) fn pop_at(&mut self, time_ns: u64) -> Option<u32> {
+        if self.next_time() == time_ns { self.pop().map(|(_, write)| write) } else { None }
     }
 
+    /// Takes out the page write that is ready next.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<(u64, Hashed)> {
-        self.ready.pop_front()
+    pub(crate) fn pop(&mut self) -> Option<(u64, u32)> {
+        self.queue.pop_front()
     }
 }

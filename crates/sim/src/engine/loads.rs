@@ -66,7 +66,7 @@ impl Loads {
     /// The loads as the controller may see them now.
     #[inline]
     pub(super) fn view(&mut self, units: &[Unit], suspension: &Suspension, now_ns: u64) -> LoadView<'_> {
-        match self.measure {
+        let view = match self.measure {
             LoadMeasure::QueueLength => LoadView::new(&self.chip_queue, &self.unit_queue),
             LoadMeasure::ReadsWaiting => LoadView::new(&self.chip_reads, &self.unit_reads),
             LoadMeasure::ExpectedWait => {
@@ -74,7 +74,8 @@ impl Loads {
                 let waits = LoadView::new(&self.chip_wait, &self.unit_wait);
                 LoadView { units_decide: true, ..waits }
             }
-        }
+        };
+        view.at(now_ns)
     }
 
     /// What a new read would wait for at each unit: the rest of the operation in service, and the

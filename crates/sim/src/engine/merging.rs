@@ -1,55 +1,75 @@
 //! Reads that wait for the same data at the same chip: one is served, all are complete.
 //!
-//! Source: DS-FTL paper, section 4.3.2. What is in service already is not joined.
+//! Sources: SSDsim (Hu et al., ICS 2011) for reads of one page, DS-FTL paper, section 4.3.2, for twins. What is in service already is not joined.
 
 use std::collections::HashMap;
 
-use super::pool::{NONE, Op};
-use super::{Controller, Engine, Observer, Split};
+use flashtwin_nand::Ppn;
 
-/// A host read that joined another: its request, and when it was ready to be served.
-#[derive(Debug, Clone, Copy)]
+use super::ledger::{HoldTimes, Ledger, charge_wait};
+use super::pool::{NONE, Op};
+use super::{Controller, Engine, Observer};
+use crate::config::MergeReads;
+
+/// A host read that joined another.
+#[derive(Debug, Clone)]
 struct Joined {
     request: u32,
-    ready_ns: u64,
+    /// What was charged to it before it joined, where that is anything.
+    charged: Option<Box<Ledger>>,
+    came_ns: u64,
+    /// How long the unit had been held when it joined; from the beginning of the read, how long it was
+    /// held between the two.
+    held: HoldTimes,
 }
 
 /// A read that waits, what it is known by, and who has joined it.
 #[derive(Debug)]
 struct Party {
     key: (u32, u64),
+    /// Where it waits.
+    unit: u32,
     joined: Vec<Joined>,
 }
 
 /// Reads that wait, by chip and the name of their data. A party's number is kept in its operation.
 #[derive(Debug)]
 pub(super) struct Merging {
+    /// Whether twins are the same.
+    twins: bool,
     waiting: HashMap<(u32, u64), u32>,
     parties: Vec<Party>,
     free: Vec<u32>,
 }
 
 impl Merging {
-    pub(super) fn new() -> Self {
-        Self { waiting: HashMap::new(), parties: Vec::new(), free: Vec::new() }
+    pub(super) fn of(rule: MergeReads) -> Option<Self> {
+        let twins = rule == MergeReads::SameContent;
+        let merges = rule != MergeReads::None;
+        merges.then(|| Self { twins, waiting: HashMap::new(), parties: Vec::new(), free: Vec::new() })
     }
 
-    /// Joins a read that waits, if there is one.
-    fn join(&mut self, key: (u32, u64), read: Joined) -> bool {
-        let Some(&party) = self.waiting.get(&key) else { return false };
-        self.parties[party as usize].joined.push(read);
-        true
+    /// By what a read is known that asks for a page whose data the controller calls `data`.
+    fn key(&self, chip: u32, ppn: Ppn, data: u64) -> (u32, u64) {
+        (chip, if self.twins { data } else { u64::from(ppn) })
     }
 
-    /// A read waits under this key from now on.
-    fn wait(&mut self, key: (u32, u64)) -> u32 {
+    /// The party of a read that waits, if there is one.
+    fn find(&mut self, key: (u32, u64)) -> Option<&mut Party> {
+        let party = *self.waiting.get(&key)?;
+        self.parties.get_mut(party as usize)
+    }
+
+    /// A read waits at a unit under this key from now on.
+    fn wait(&mut self, key: (u32, u64), unit: u32) -> u32 {
         let party = match self.free.pop() {
             Some(party) => {
-                self.parties[party as usize].key = key;
+                let state = &mut self.parties[party as usize];
+                (state.key, state.unit) = (key, unit);
                 party
             }
             None => {
-                self.parties.push(Party { key, joined: Vec::new() });
+                self.parties.push(Party { key, unit, joined: Vec::new() });
                 self.parties.len() as u32 - 1
             }
         };
@@ -59,13 +79,25 @@ impl Merging {
 }
 
 impl<C: Controller, O: Observer> Engine<C, O> {
-    /// Lets a host read that has been ready since `ready_ns` share in one that waits at its chip for the
-    /// same data. Returns whether it does.
-    pub(super) fn join_read(&mut self, chip: u32, data: u64, request: u32, ready_ns: u64) -> bool {
-        let read = Joined { request, ready_ns };
-        let joins = self.merging.as_mut().is_some_and(|merging| merging.join((chip, data), read));
-        self.counts.merged_reads += u64::from(joins);
-        joins
+    /// Lets a host read share in one that waits at its chip for the same data; `charged` is what was
+    /// charged to it before. Gives that back if there is none.
+    pub(super) fn join_read(
+        &mut self,
+        chip: u32,
+        (ppn, data): (Ppn, u64),
+        request: u32,
+        charged: Option<Box<Ledger>>,
+    ) -> Result<(), Option<Box<Ledger>>> {
+        let now = self.now_ns;
+        let Some(party) =
+            self.merging.as_mut().and_then(|merging| merging.find(merging.key(chip, ppn, data)))
+        else {
+            return Err(charged);
+        };
+        let held = self.units[party.unit as usize].held_until(now);
+        party.joined.push(Joined { request, charged, came_ns: now, held });
+        self.counts.merged_reads += 1;
+        Ok(())
     }
 
     /// A host read has been queued: while it waits, others may join it.
@@ -74,17 +106,21 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if !self.is_idle(unit) && state.current == slot {
             return;
         }
-        let chip = state.chip;
+        let (chip, ppn) = (state.chip, self.ops[slot].ppn);
         if let Some(merging) = &mut self.merging {
-            self.ops[slot].other = merging.wait((chip, data));
+            self.ops[slot].other = merging.wait(merging.key(chip, ppn, data), unit);
         }
     }
 
     /// A host read begins: it is too late to join it.
     #[inline]
-    pub(super) fn close_party(&mut self, op: &Op) {
-        if let Some(merging) = self.merging.as_mut().filter(|_| op.other != NONE) {
-            merging.waiting.remove(&merging.parties[op.other as usize].key);
+    pub(super) fn close_party(&mut self, unit: u32, op: &Op) {
+        let Some(merging) = self.merging.as_mut().filter(|_| op.other != NONE) else { return };
+        let party = &mut merging.parties[op.other as usize];
+        merging.waiting.remove(&party.key);
+        let held = &self.units[unit as usize].held;
+        for read in &mut party.joined {
+            read.held.iter_mut().zip(held).for_each(|(then, now)| *then = now - *then);
         }
     }
 
@@ -99,17 +135,13 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn complete_joined(&mut self, op: &Op) {
         let Some(merging) = &mut self.merging else { return };
         let mut joined = std::mem::take(&mut merging.parties[op.other as usize].joined);
-        for read in &joined {
-            let flash_ns = self.timing.read_ns;
-            let split = Split {
-                queueing_ns: op.start_ns - read.ready_ns,
-                transfer_ns: self.now_ns - op.start_ns - flash_ns,
-                flash_ns,
-                controller_ns: read.ready_ns - self.requests[read.request].arrival_ns,
-            };
-            self.page_done(read.request, split);
+        for Joined { request, charged, came_ns, held } in joined.drain(..) {
+            self.page_done(request, |engine, ledger| {
+                ledger.add_all(charged.as_deref());
+                charge_wait(ledger, op.start_ns - came_ns, &held);
+                engine.charge_command(ledger, op.start_ns, engine.timing.read_ns, 0);
+            });
         }
-        joined.clear();
         if let Some(merging) = &mut self.merging {
             merging.parties[op.other as usize].joined = joined;
             merging.free.push(op.other);

@@ -3,7 +3,7 @@
 //!
 //! One event list holds at most one event a unit (the end of the stage it is in); arrivals
 //! come from the trace and results of the hashing unit from a queue of their own, both in
-//! order already. A bus serves transfers first come, first served, so a transfer's time is
+//! order already. A page write is decided when it has its hash, a read when it arrives. A bus serves transfers first come, first served, so a transfer's time is
 //! known when it is asked for and needs no event.
 
 mod arrival;
@@ -12,6 +12,7 @@ mod block_states;
 mod bus;
 mod hash_unit;
 mod jobs;
+mod ledger;
 mod loads;
 mod merging;
 mod multi_plane;
@@ -19,6 +20,7 @@ mod pool;
 mod service;
 mod suspension;
 mod tables;
+mod undecided;
 mod unit;
 mod write_cache;
 
@@ -32,17 +34,20 @@ use crate::event_queue::EventQueue;
 use awaited::Awaited;
 use block_states::BlockStates;
 use bus::Bus;
-use hash_unit::{HashUnit, Hashed};
+use hash_unit::HashUnit;
+use ledger::Waits;
 use loads::Loads;
 use merging::Merging;
 use multi_plane::Together;
 use pool::{Op, Pool, Request};
 use suspension::Suspension;
 use tables::Tables;
+use undecided::Undecided;
 use unit::{Stage, Unit};
 use write_cache::WriteCache;
 
 pub use arrival::Workload;
+pub use ledger::{Charge, Ledger};
 
 /// The controller as the engine sees it. [`flashtwin_ftl::Ftl`] is one; tests and the bare
 /// loop of the benchmark bring others.
@@ -58,11 +63,24 @@ pub trait Controller {
     ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
         Ok(None)
     }
+    /// See [`flashtwin_ftl::Ftl::arrived`].
+    fn arrived(&mut self, _lpn: u32) {}
+    /// See [`flashtwin_ftl::Ftl::prepare_write`].
+    fn prepare_write(
+        &mut self,
+        _lpn: u32,
+        _partial: bool,
+        _loads: &LoadView<'_>,
+    ) -> Result<Option<ReadTarget>, FtlError> {
+        Ok(None)
+    }
+    /// See [`flashtwin_ftl::Ftl::was_read_in_ram`].
+    fn was_read_in_ram(&mut self, _lpn: u32) {}
     /// See [`flashtwin_ftl::Ftl::write`].
     fn write(
         &mut self,
         page: flashtwin_ftl::Host,
-        partial: bool,
+        fingerprinted: bool,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<flashtwin_ftl::WriteOutcome, FtlError>;
@@ -85,10 +103,6 @@ pub trait Controller {
     /// See [`flashtwin_ftl::Ftl::sampling_pages`].
     fn sampling_pages(&self) -> u32 {
         1
-    }
-    /// See [`flashtwin_ftl::Ftl::begin_run`].
-    fn begin_run(&mut self, _candidates: &[u32], _pages: u32) -> usize {
-        0
     }
     /// See [`flashtwin_ftl::Ftl::pages_tables`].
     fn pages_tables(&self) -> bool {
@@ -117,33 +131,14 @@ pub trait Controller {
     }
 }
 
-/// Where the time of a page operation went, in nanoseconds. The parts sum to the response
-/// time of the request whose last page this is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Split {
-    /// Waiting for the unit that holds the page.
-    pub queueing_ns: u64,
-    /// Command, data and waiting for the channel.
-    pub transfer_ns: u64,
-    /// Array operation.
-    pub flash_ns: u64,
-    /// Hashing with its queue, waiting for pages of the mapping tables, and the controller's own time.
-    pub controller_ns: u64,
-}
-
-impl Split {
-    /// The whole.
-    pub fn total_ns(&self) -> u64 {
-        self.queueing_ns + self.transfer_ns + self.flash_ns + self.controller_ns
-    }
-}
-
 /// What an engine reports while it runs. The default does nothing.
 pub trait Observer {
-    /// A request is complete.
-    fn completed(&mut self, _is_read: bool, _split: Split) {}
+    /// A request is complete: its response time, and where it went.
+    fn completed(&mut self, _is_read: bool, _total_ns: u64, _ledger: &Ledger) {}
     /// A chip's queue (waiting and in service) changed to `length`.
     fn queue_changed(&mut self, _chip: u32, _now_ns: u64, _length: u32) {}
+    /// The hash unit's queue (waiting and in service) changed to `length` pages.
+    fn hash_queue_changed(&mut self, _now_ns: u64, _length: u32) {}
     /// The flash starts an operation: for tests that compare command sequences.
     fn started(&mut self, _now_ns: u64, _what: &'static str, _unit: u32, _ppn: u32) {}
     /// A unit of the chip served the host's read or program.
@@ -163,6 +158,10 @@ pub struct EngineCounts {
     pub partial_writes: u64,
     /// Page reads served from controller RAM: their program had not finished.
     pub buffer_reads: u64,
+    /// Of these, reads of pages whose newest write was not decided yet.
+    pub undecided_reads: u64,
+    /// Page reads of such pages that had been trimmed since: answered without flash.
+    pub undecided_unmapped_reads: u64,
     /// Page reads, those of old pages included, that waited for the program of their page.
     pub awaited_reads: u64,
     /// Page reads that another chip served than the home copy's.
@@ -174,6 +173,8 @@ pub struct EngineCounts {
     pub own_buffer_reads: [u64; Cause::COUNT],
     /// Page reads that were served by another read that waited at the same chip.
     pub merged_reads: u64,
+    /// What the flash carried out, on whosever account: reads, programs, erases.
+    pub flash_ops: [u64; 3],
     /// Times that a program or an erase was stopped for reads.
     pub suspensions: u64,
     /// Commands that worked on several planes.
@@ -199,6 +200,8 @@ impl EngineCounts {
             page_ops: minus(self.page_ops, before.page_ops),
             partial_writes: self.partial_writes - before.partial_writes,
             buffer_reads: self.buffer_reads - before.buffer_reads,
+            undecided_reads: self.undecided_reads - before.undecided_reads,
+            undecided_unmapped_reads: self.undecided_unmapped_reads - before.undecided_unmapped_reads,
             awaited_reads: self.awaited_reads - before.awaited_reads,
             redirected_reads: self.redirected_reads - before.redirected_reads,
             old_page_buffer_reads: self.old_page_buffer_reads - before.old_page_buffer_reads,
@@ -206,6 +209,7 @@ impl EngineCounts {
                 self.own_buffer_reads[cause] - before.own_buffer_reads[cause]
             }),
             merged_reads: self.merged_reads - before.merged_reads,
+            flash_ops: minus(self.flash_ops, before.flash_ops),
             suspensions: self.suspensions - before.suspensions,
             multi_plane_commands: self.multi_plane_commands - before.multi_plane_commands,
             multi_plane_ops: self.multi_plane_ops - before.multi_plane_ops,
@@ -265,8 +269,13 @@ pub struct Engine<C, O> {
     jobs_done: Vec<u32>,
     /// Reads that wait and may be joined; none where reads are not merged.
     merging: Option<Merging>,
-    /// Time that partial writes spent on reading their old page, by waiting operation.
-    carried: std::collections::HashMap<u32, Split>,
+    /// Page writes that are not decided yet.
+    undecided: Undecided,
+    /// By operation: what was charged to it before it came to its unit, where that is more than the hash
+    /// unit.
+    charged: hashbrown::HashMap<u32, Box<Ledger>>,
+    /// By whom units were held while operations waited for them.
+    waits: Waits,
     failed: Option<SimError>,
     /// Counts so far.
     pub counts: EngineCounts,
@@ -332,8 +341,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             idle_ns: config.idle_ns(),
             own_ops: Vec::new(),
             jobs_done: Vec::new(),
-            merging: config.merge_reads.then(Merging::new),
-            carried: std::collections::HashMap::new(),
+            merging: Merging::of(config.merge_reads),
+            undecided: Undecided::new(),
+            charged: hashbrown::HashMap::new(),
+            waits: Waits::default(),
             failed: None,
             counts: EngineCounts::default(),
             timing: device.timing.clone(),
@@ -360,9 +371,15 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             .collect()
     }
 
-    /// Pages that the hashing unit took in.
+    /// Pages that the hash unit took in.
     pub fn pages_hashed(&self) -> u64 {
         self.hash.as_ref().map_or(0, |hash| hash.pages)
+    }
+
+    /// Lanes of the hash unit, and how long they were busy, all together; `None` for a system that does
+    /// not hash.
+    pub fn hash_unit_busy(&self) -> Option<(u64, u64)> {
+        self.hash.as_ref().map(|hash| (hash.lanes(), hash.busy_ns()))
     }
 
     /// The loads as the controller may see them now, beside the controller itself.
@@ -410,14 +427,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             if self.units[unit as usize].event_ns == NO_EVENT {
                 self.events.set(unit, NO_EVENT);
             }
-        } else if let Some((time_ns, what)) = self.hash.as_mut().and_then(HashUnit::pop) {
+        } else if let Some((time_ns, write)) = self.hash.as_mut().and_then(HashUnit::pop) {
             self.now_ns = time_ns;
             let held = self.hold();
-            self.hashed(what);
+            self.hashed(write);
             if held.holds() {
                 // What is hashed at the same time may go to the flash as one command.
-                while let Some((_, what)) = self.hash.as_mut().and_then(|hash| hash.pop_at(time_ns)) {
-                    self.hashed(what);
+                while let Some(write) = self.hash.as_mut().and_then(|hash| hash.pop_at(time_ns)) {
+                    self.hashed(write);
                 }
             }
             self.release(held);
@@ -432,40 +449,27 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.events.next().0.min(hashed) != u64::MAX
     }
 
+    /// One page of a request is complete. `ledger` charges its time, but for the controller's own; it is
+    /// asked for the last page only.
     #[inline]
-    fn hashed(&mut self, what: Hashed) {
-        match what {
-            Hashed::Wake(unit) => {
-                self.load_up(unit, false);
-                self.dispatch_or_hold(unit);
-            }
-            Hashed::Complete(request) => self.complete_hashed(request),
-        }
-    }
-
-    fn complete_hashed(&mut self, request: u32) {
-        let carried = self.carried.remove(&(request | arrival::REQUEST)).unwrap_or_default();
-        let waited = self.now_ns - self.requests[request].arrival_ns;
-        let split = Split { controller_ns: waited - carried.total_ns(), ..carried };
-        self.page_done(request, split);
-    }
-
-    /// One page of a request is complete.
-    #[inline]
-    fn page_done(&mut self, request: u32, split: Split) {
+    fn page_done(&mut self, request: u32, charge: impl FnOnce(&Self, &mut Ledger)) {
         let entry = &mut self.requests[request];
         entry.pages_left -= 1;
         if entry.pages_left > 0 {
             return;
         }
-        debug_assert_eq!(split.total_ns(), self.now_ns - entry.arrival_ns, "{split:?}");
-        let (is_read, destages) = (entry.is_read, entry.destages);
-        self.requests.remove(request);
+        let Request { arrival_ns, is_read, destages, .. } = *entry;
         if destages != pool::NONE {
+            self.requests.remove(request);
             return self.destaged(destages);
         }
+        let mut ledger = Ledger::only(Charge::Controller, self.controller_ns);
+        charge(self, &mut ledger);
+        let total_ns = self.now_ns - arrival_ns;
+        debug_assert_eq!(ledger.total_ns(), total_ns, "{ledger:?}");
+        self.requests.remove(request);
         self.leave(if is_read { HostOp::Read } else { HostOp::Write });
-        self.observer.completed(is_read, split);
+        self.observer.completed(is_read, total_ns, &ledger);
     }
 }
 

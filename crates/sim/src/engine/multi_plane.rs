@@ -123,10 +123,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.units[unit as usize].pop_after(queue, before, &mut self.ops);
             self.ops[last].next = candidate;
             last = candidate;
-            let op = &mut self.ops[candidate];
-            (op.next, op.start_ns) = (NONE, self.now_ns);
-            let op = *op;
-            self.take_up(unit, &op);
+            self.ops[candidate].next = NONE;
+            self.take_up(unit, candidate);
             candidate = after;
         }
         let planes = 1 + self.planes_after(slot);

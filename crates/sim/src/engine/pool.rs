@@ -4,8 +4,13 @@
 use flashtwin_ftl::{Cause, NO_JOB};
 use flashtwin_nand::Ppn;
 
+use super::undecided::PageWrite;
+
 /// No slot.
 pub(crate) const NONE: u32 = u32::MAX;
+
+/// When an operation was taken up that was not.
+pub(crate) const NOT_STARTED: u64 = u64::MAX;
 
 /// What an operation does when the flash is done with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +19,7 @@ pub(crate) enum Work {
     HostRead,
     /// A host program: likewise, unless it completed earlier.
     HostProgram,
-    /// The old page of a partial write: the program in `other` may follow.
+    /// The old page of a partial write, whose number among those not decided is in `other`.
     ReadBeforeWrite,
     /// A page of the mapping tables, whose number stands for the request: the errand in `other` may go
     /// on.
@@ -31,9 +36,15 @@ impl Work {
     pub(crate) fn host_waits_to_read(self) -> bool {
         matches!(self, Self::HostRead | Self::ReadBeforeWrite | Self::TableRead)
     }
+
+    /// An operation of a host's request, whose waiting is accounted for.
+    #[inline]
+    pub(crate) fn host_waits(self) -> bool {
+        matches!(self, Self::HostRead | Self::ReadBeforeWrite | Self::HostProgram)
+    }
 }
 
-/// An operation waiting for the flash or being served by it. 48 bytes.
+/// An operation waiting for the flash or being served by it. 56 bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Op {
     pub(crate) ppn: Ppn,
@@ -48,9 +59,11 @@ pub(crate) struct Op {
     pub(crate) life: u32,
     /// The controller's background job, if any.
     pub(crate) job: u32,
-    /// When it was ready to be served.
+    /// When it was ready to be served: its place in the order of its queue.
     pub(crate) ready_ns: u64,
-    /// When the flash took it up.
+    /// When it came to its unit, if it had to wait there.
+    pub(crate) came_ns: u64,
+    /// When the flash took it up; [`NOT_STARTED`] until then.
     pub(crate) start_ns: u64,
     pub(crate) work: Work,
     /// Why, where the controller ordered it on its own account.
@@ -59,12 +72,12 @@ pub(crate) struct Op {
     pub(crate) urgent: bool,
     /// Carried out in no time (the replication phase, in which the mirror serves the host).
     pub(crate) offline: bool,
-    /// Waits for its data: the old page of a partial write.
+    /// It has to wait for its unit, or has had to ([`super::ledger::Waits`]).
     pub(crate) waits: bool,
-    /// Has had to wait so.
-    pub(crate) waited: bool,
-    /// Written without a fingerprint.
-    pub(crate) unhashed: bool,
+    /// Something was charged to it before it came to its unit.
+    pub(crate) charged: bool,
+    /// A host's program: of a page that was hashed.
+    pub(crate) hashed: bool,
     /// Its block may not be erased before it is done.
     pub(crate) pins_block: bool,
 }
@@ -79,14 +92,15 @@ impl Op {
             life: 0,
             job: NO_JOB,
             ready_ns: 0,
-            start_ns: 0,
+            came_ns: 0,
+            start_ns: NOT_STARTED,
             work,
             cause: Cause::Host,
             urgent: false,
             offline: false,
             waits: false,
-            waited: false,
-            unhashed: false,
+            charged: false,
+            hashed: false,
             pins_block: false,
         }
     }
@@ -126,6 +140,15 @@ impl Slot for Op {
 }
 
 impl Slot for Request {
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}
+
+impl Slot for PageWrite {
     fn next(&self) -> u32 {
         self.next
     }

@@ -2,10 +2,10 @@
 
 use flashtwin_ftl::NO_JOB;
 
-use super::hash_unit::Hashed;
+use super::ledger::{Charge, Ledger, charge_wait, holder};
 use super::pool::{NONE, Op, Work};
 use super::unit::{Queue, Stage};
-use super::{Controller, Engine, Observer, Split, arrival};
+use super::{Controller, Engine, Observer};
 use crate::config::WriteCompletes;
 
 impl<C: Controller, O: Observer> Engine<C, O> {
@@ -73,9 +73,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         match op.work {
             Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => true,
             Work::HostProgram => {
-                op.ready_ns <= self.now_ns
-                    && !op.waits
-                    && self.flash.is_next(&self.geometry, op.ppn)
+                self.flash.is_next(&self.geometry, op.ppn)
                     && self.blocks.life(self.geometry.block_index(op.ppn)) == op.life
             }
             Work::OwnProgram => {
@@ -95,18 +93,17 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline]
     fn start(&mut self, unit: u32, queue: Queue, slot: u32) -> bool {
         let now = self.now_ns;
-        let op = &mut self.ops[slot];
-        op.start_ns = now;
-        op.next = NONE;
-        let op = *op;
+        self.ops[slot].next = NONE;
+        let op = self.ops[slot];
         if op.offline || (op.work == Work::OwnRead && !self.flash_has(&op)) {
             self.carry_out_at_once(slot, &op);
             return false;
         }
-        self.take_up(unit, &op);
+        self.take_up(unit, slot);
         let planes = self.take_up_companions(unit, queue, slot);
         let state = &mut self.units[unit as usize];
         state.current = slot;
+        state.holder = holder(op.work, op.cause);
         state.busy_since_ns = now;
         let bus = &mut self.buses[state.channel as usize];
         let (command, transfer) = (self.timing.command_ns, self.timing.transfer_ns);
@@ -143,13 +140,19 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// An operation is taken up by its unit.
     #[inline]
-    pub(super) fn take_up(&mut self, unit: u32, op: &Op) {
+    pub(super) fn take_up(&mut self, unit: u32, slot: u32) {
+        let op = &mut self.ops[slot];
+        op.start_ns = self.now_ns;
+        let op = *op;
+        if op.waits {
+            self.waits.end(slot, &self.units[unit as usize].held);
+        }
         if op.work as u8 >= Work::OwnRead as u8 {
             // The controller's own work is load while it is in service, not while it waits.
             self.load_up(unit, false);
         }
         if op.work == Work::HostRead {
-            self.close_party(op);
+            self.close_party(unit, &op);
         }
     }
 
@@ -161,18 +164,35 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             && (op.job == NO_JOB || self.blocks.life(self.geometry.block_index(op.ppn)) == op.life)
     }
 
+    /// Carries out an operation of the replication phase, whatever the unit does at this moment, unless it
+    /// must follow another that has not happened yet. Returns whether it did.
+    pub(super) fn carry_out_offline(&mut self, unit: u32, op: Op) -> bool {
+        if self.units[unit as usize].head(Queue::Background) != NONE {
+            return false;
+        }
+        let slot = self.ops.insert(op);
+        let may_start = self.may_start(slot);
+        match may_start {
+            true => self.carry_out_at_once(slot, &op),
+            false => self.ops.remove(slot),
+        }
+        may_start
+    }
+
     /// The operations of the replication phase, and reads of pages still in controller RAM.
     fn carry_out_at_once(&mut self, slot: u32, op: &Op) {
         match op.work {
             Work::OwnProgram => self.program(op.ppn),
             Work::OwnErase => self.erase(op.ppn),
-            _ => self.counts.own_buffer_reads[op.cause as usize] += u64::from(!op.offline),
+            _ if op.offline => self.counts.flash_ops[0] += 1,
+            _ => self.counts.own_buffer_reads[op.cause as usize] += 1,
         }
         self.note_job_done(op);
         self.ops.remove(slot);
     }
 
     fn program(&mut self, ppn: u32) {
+        self.counts.flash_ops[1] += 1;
         if let Err(rule) = self.flash.program(&self.geometry, ppn) {
             self.failed.get_or_insert(rule.into());
         }
@@ -182,6 +202,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     fn erase(&mut self, ppn: u32) {
+        self.counts.flash_ops[2] += 1;
         let block = self.geometry.block_index(ppn);
         self.flash.erase(block);
         self.blocks.erased(block);
@@ -204,10 +225,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 state.stage = Stage::Busy;
                 let first = state.current;
                 self.expect(unit, now + self.timing.program_ns);
-                self.each_of_command(first, |engine, slot| {
-                    let split = engine.split(slot, 0);
-                    engine.page_done(engine.ops[slot].request, split);
-                });
+                self.each_of_command(first, |engine, slot| engine.host_op_done(slot, 0, 0));
             }
             Stage::DataOut if self.ops[state.current].next != NONE => {
                 // The data of one plane are out, those of the next follow.
@@ -226,8 +244,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn finish(&mut self, unit: u32) {
         let state = &mut self.units[unit as usize];
         let first = state.current;
-        state.stage = Stage::Idle;
-        state.busy_ns += self.now_ns - state.busy_since_ns;
+        state.fall_idle(self.now_ns);
         self.each_of_command(first, |engine, slot| engine.complete(unit, slot));
         self.dispatch(unit);
     }
@@ -241,6 +258,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.units[unit as usize].idle_since_ns = self.now_ns;
         }
         let is_read = op.work.host_waits_to_read();
+        self.counts.flash_ops[0] += u64::from(is_read || op.work == Work::OwnRead);
         self.load_down(unit, is_read);
         if op.pins_block {
             self.blocks.read_ends(self.geometry.block_index(op.ppn));
@@ -248,9 +266,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         match op.work {
             Work::HostRead => {
                 self.observer.served(chip, false);
-                let split = self.split(slot, self.timing.read_ns);
+                self.host_op_done(slot, self.timing.read_ns, 0);
                 self.ops.remove(slot);
-                self.page_done(op.request, split);
                 self.complete_party(&op);
             }
             Work::HostProgram => {
@@ -258,12 +275,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 self.program(op.ppn);
                 // Otherwise the request completed earlier and its slot may serve another.
                 if self.write_completes == WriteCompletes::Programmed {
-                    let mut split = self.split(slot, self.timing.program_ns);
-                    // Standing still for reads is waiting, too.
                     let lost_ns = self.units[unit as usize].lost_ns;
-                    (split.transfer_ns, split.queueing_ns) =
-                        (split.transfer_ns - lost_ns, split.queueing_ns + lost_ns);
-                    self.page_done(op.request, split);
+                    self.host_op_done(slot, self.timing.program_ns, lost_ns);
                 }
                 self.ops.remove(slot);
             }
@@ -285,63 +298,56 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.note_job_done(&op);
     }
 
-    /// Where the time of the operation that ends now went.
+    /// An operation of a host's request is done, and with it a page of the request.
     #[inline]
-    fn split(&mut self, slot: u32, flash_ns: u64) -> Split {
+    fn host_op_done(&mut self, slot: u32, array_ns: u64, lost_ns: u64) {
+        let op = self.ops[slot];
+        let charged = if op.charged { self.charged.remove(&slot) } else { None };
+        self.page_done(op.request, |engine, ledger| {
+            match charged {
+                Some(charged) => ledger.add(&charged),
+                None => engine.charge_hashing(ledger, op.request, op.hashed, engine.came_ns(&op)),
+            }
+            engine.charge_service(ledger, slot, array_ns, lost_ns);
+        });
+    }
+
+    /// When an operation came to its unit.
+    #[inline]
+    fn came_ns(&self, op: &Op) -> u64 {
+        if op.waits { op.came_ns } else { op.start_ns }
+    }
+
+    /// Charges what became of an operation from when it came to its unit until now.
+    #[inline]
+    fn charge_service(&self, ledger: &mut Ledger, slot: u32, array_ns: u64, lost_ns: u64) {
         let op = &self.ops[slot];
-        let carried =
-            if op.waited { self.carried.remove(&slot).unwrap_or_default() } else { Split::default() };
-        let arrival = self.requests[op.request].arrival_ns;
-        Split {
-            queueing_ns: op.start_ns - op.ready_ns + carried.queueing_ns,
-            transfer_ns: self.now_ns - op.start_ns - flash_ns + carried.transfer_ns,
-            flash_ns: flash_ns + carried.flash_ns,
-            controller_ns: op.ready_ns - arrival - carried.total_ns(),
+        if op.waits {
+            charge_wait(ledger, op.start_ns - op.came_ns, self.waits.of(slot));
         }
+        self.charge_command(ledger, op.start_ns, array_ns, lost_ns);
+    }
+
+    /// Charges a command that began at `start_ns`, of whose time the array took `array_ns`, and the
+    /// array stood still for `lost_ns`. What its own command and data did not take of the rest, the channel
+    /// carried for others.
+    #[inline]
+    pub(super) fn charge_command(&self, ledger: &mut Ledger, start_ns: u64, array_ns: u64, lost_ns: u64) {
+        let transfer_ns = self.timing.command_ns + self.timing.transfer_ns;
+        ledger.charge(Charge::Suspension, lost_ns);
+        ledger.charge(Charge::Transfer, transfer_ns);
+        ledger.charge(Charge::Flash, array_ns);
+        ledger.charge(Charge::Channel, self.now_ns - start_ns - lost_ns - transfer_ns - array_ns);
     }
 
     /// The old page of a partial write is in RAM: what waited for it goes on.
     fn old_page_read(&mut self, slot: u32) {
         let op = self.ops[slot];
-        let told = op.request != NONE;
-        let split = if told { self.split(slot, self.timing.read_ns) } else { Split::default() };
+        let charged = if op.charged { self.charged.remove(&slot) } else { None };
+        let mut ledger = charged.unwrap_or_default();
+        self.charge_service(&mut ledger, slot, self.timing.read_ns, 0);
         self.ops.remove(slot);
-        // The controller's part is what remains of the whole, so it is not carried.
-        self.page_is_whole(op.other, op.request, Split { controller_ns: 0, ..split });
-    }
-
-    /// A page to be written is in RAM as a whole, and with it the tables that its write needs: it is
-    /// hashed and programmed. Neither is anything to be done for a page that needs no program and whose
-    /// request has been told.
-    pub(super) fn page_is_whole(&mut self, program: u32, request: u32, carried: Split) {
-        if program == NONE && request == NONE {
-            return;
-        }
-        // A page that was found is hashed; of the others, their program tells.
-        let unhashed = program != NONE && self.ops[program].unhashed;
-        let ready = match &mut self.hash {
-            Some(hash) if unhashed => hash.pass(self.now_ns),
-            Some(hash) => hash.submit(self.now_ns),
-            None => self.now_ns,
-        };
-        if program == NONE {
-            self.carried.insert(request | arrival::REQUEST, carried);
-            if let Some(hash) = &mut self.hash {
-                hash.then(ready, Hashed::Complete(request));
-            }
-            return;
-        }
-        self.carried.insert(program, carried);
-        let program = &mut self.ops[program];
-        program.waits = false;
-        program.ready_ns = ready;
-        let unit = self.unit_of_plane[self.geometry.plane(program.ppn) as usize];
-        match &mut self.hash {
-            Some(hash) => hash.then(ready, Hashed::Wake(unit)),
-            None => {
-                self.load_up(unit, false);
-                self.dispatch(unit);
-            }
-        }
+        self.undecided.charge(op.other, &ledger);
+        self.got_what_it_needs(op.other);
     }
 }

@@ -4,7 +4,8 @@
 //! that arrives while the array programs or erases stops it; once the reads that wait are served, it goes
 //! on with what was left. Data on their way to the register are not interrupted.
 
-use super::pool::Work;
+use super::ledger::holder;
+use super::pool::{Op, Work};
 use super::unit::{Stage, Unit};
 use super::{Controller, Engine, Observer};
 use crate::config::{EngineConfig, Suspend};
@@ -110,10 +111,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// The array has stopped: reads go.
     pub(super) fn suspended(&mut self, unit: u32) {
-        let now = self.now_ns;
-        let state = &mut self.units[unit as usize];
-        state.stage = Stage::Idle;
-        state.busy_ns += now - state.busy_since_ns;
+        self.units[unit as usize].fall_idle(self.now_ns);
         self.dispatch(unit);
     }
 
@@ -140,7 +138,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         state.stage = Stage::Busy;
         state.reading = false;
         state.lost_ns = suspended.lost_ns + (until - suspended.since_ns) - suspended.remaining_ns;
-        let (work, ppn) = (self.ops[suspended.slot].work, self.ops[suspended.slot].ppn);
+        let Op { work, ppn, cause, .. } = self.ops[suspended.slot];
+        state.holder = holder(work, cause);
         self.expect(unit, until);
         self.units[unit as usize].busy_until_ns = until;
         self.note_suspendable(unit, work, suspended.times);

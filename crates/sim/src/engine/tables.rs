@@ -9,21 +9,25 @@ use std::collections::HashMap;
 use flashtwin_ftl::{Cause, Lookup, ReadTarget};
 use flashtwin_nand::Ppn;
 
+use super::ledger::{Charge, Ledger};
 use super::pool::{NONE, Op, Work};
 use super::unit::Queue;
-use super::{Controller, Engine, Observer, Split};
+use super::{Controller, Engine, Observer};
 
 /// What a page operation does when it has its tables.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) enum Then {
-    /// A read: its page and the name of the data, if it needs the flash.
-    Read { target: Option<(ReadTarget, u64)>, request: u32 },
-    /// A write: its program, if any, the old page that it reads first, and the request that hears of
-    /// it, if it has not yet.
-    Write { program: u32, old: Option<ReadTarget>, request: u32 },
+    /// A read: its page and the name of the data, if it needs the flash, and what was charged to it
+    /// before.
+    Read { target: Option<(ReadTarget, u64)>, request: u32, charged: Option<Box<Ledger>> },
+    /// A write that is not decided yet, and the old page that it reads first.
+    Write { write: u32, old: Option<ReadTarget> },
     /// A read, of a host's or of an old page, that waits for the program of its page as well.
     Awaited(u32),
 }
+
+/// Stands where nothing waits.
+const NOTHING: Then = Then::Read { target: None, request: NONE, charged: None };
 
 /// A page operation that waits.
 #[derive(Debug)]
@@ -48,7 +52,7 @@ pub(super) struct Tables {
 
 impl Tables {
     fn insert(&mut self, since_ns: u64) -> u32 {
-        let then = Then::Read { target: None, request: NONE };
+        let then = NOTHING;
         match self.free.pop() {
             Some(errand) => {
                 let Errand { steps, .. } = &mut self.errands[errand as usize];
@@ -160,12 +164,13 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn arrive_with_tables(&mut self, errand: u32) {
         let Some(tables) = &mut self.tables else { return };
         let state = &mut tables.errands[errand as usize];
-        let (then, since_ns) = (state.then, state.since_ns);
+        let since_ns = state.since_ns;
+        let then = std::mem::replace(&mut state.then, NOTHING);
         let counted_only = state.steps.split_off(state.at);
         tables.free.push(errand);
         self.counts.table_waits += 1;
         self.counts.table_wait_ns += self.now_ns - since_ns;
-        self.go_on(then);
+        self.go_on(then, Box::new(Ledger::only(Charge::Tables, self.now_ns - since_ns)));
         self.read_behind(counted_only);
     }
 
@@ -193,23 +198,28 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.release(held);
     }
 
-    fn go_on(&mut self, then: Then) {
+    /// A page operation goes on that waited for its tables as `waited` says.
+    fn go_on(&mut self, then: Then, mut waited: Box<Ledger>) {
         match then {
-            Then::Read { target: Some((target, data)), request } => {
+            Then::Read { target: Some((target, data)), request, charged } => {
                 self.keep_no_longer(&target);
-                self.queue_host_read(target, data, request);
+                waited.add_all(charged.as_deref());
+                self.queue_host_read(target, data, request, Some(waited));
             }
-            Then::Awaited(read) => self.await_at_chip(read),
-            Then::Read { target: None, request } => {
-                let controller_ns = self.now_ns - self.requests[request].arrival_ns;
-                self.page_done(request, Split { controller_ns, ..Split::default() });
+            Then::Awaited(read) => self.await_at_chip(read, Some(waited)),
+            Then::Read { target: None, request, charged } => {
+                waited.add_all(charged.as_deref());
+                self.page_done(request, |_, ledger| ledger.add(&waited));
             }
-            Then::Write { program, old: Some(old), request } => {
-                self.keep_no_longer(&old);
-                self.queue_read(old, request, Work::ReadBeforeWrite, program);
-            }
-            Then::Write { program, old: None, request } => {
-                self.page_is_whole(program, request, Split::default());
+            Then::Write { write, old } => {
+                self.undecided.charge(write, &waited);
+                match old {
+                    Some(old) => {
+                        self.keep_no_longer(&old);
+                        self.queue_read(old, NONE, Work::ReadBeforeWrite, write);
+                    }
+                    None => self.got_what_it_needs(write),
+                }
             }
         }
     }

@@ -1,5 +1,6 @@
 //! A unit: the part of the flash that serves one operation at a time, with its queues.
 
+use super::ledger::{Charge, HoldTimes};
 use super::pool::{NONE, Op, Pool};
 use super::suspension::Suspended;
 
@@ -54,6 +55,9 @@ pub(crate) struct Unit {
     /// Whether that operation is a host's read.
     pub(crate) reading: bool,
     pub(crate) busy_ns: u64,
+    /// How long it was held in all, by holder, and who holds it now if somebody does.
+    pub(crate) held: HoldTimes,
+    pub(crate) holder: Charge,
     /// When the pending event is due.
     pub(crate) event_ns: u64,
     /// When the last operation ended that belongs to no background job.
@@ -79,6 +83,8 @@ impl Unit {
             busy_until_ns: 0,
             reading: false,
             busy_ns: 0,
+            held: HoldTimes::default(),
+            holder: Charge::HostRead,
             event_ns: 0,
             idle_since_ns: 0,
             suspendable: false,
@@ -86,6 +92,25 @@ impl Unit {
             lost_ns: 0,
             suspended: None,
         }
+    }
+
+    /// What was in service is no longer.
+    #[inline]
+    pub(crate) fn fall_idle(&mut self, now_ns: u64) {
+        let busy_ns = now_ns - self.busy_since_ns;
+        self.stage = Stage::Idle;
+        self.busy_ns += busy_ns;
+        self.held[self.holder as usize] += busy_ns;
+    }
+
+    /// How long it was held until now, by holder.
+    #[inline]
+    pub(crate) fn held_until(&self, now_ns: u64) -> HoldTimes {
+        let mut held = self.held;
+        if self.stage != Stage::Idle {
+            held[self.holder as usize] += now_ns - self.busy_since_ns;
+        }
+        held
     }
 
     /// Whether an operation is in service, and then whether it is a host's read.

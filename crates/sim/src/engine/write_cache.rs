@@ -9,8 +9,10 @@ use std::ops::Range;
 
 use flashtwin_ftl::Host;
 
+use super::ledger::Charge;
 use super::pool::{NONE, Request};
-use super::{Controller, Engine, Observer, Split, Workload};
+use super::undecided::Fingerprint;
+use super::{Controller, Engine, Observer, Workload};
 use crate::config::EngineConfig;
 use crate::error::SimError;
 
@@ -254,7 +256,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             let most_dirty = most_dirty.unwrap_or(cache.most_dirty);
             let Some((at, page, partial)) = cache.next_to_leave(most_dirty) else { break };
             let request = self.requests.insert(Request::destaging(self.now_ns, at));
-            self.write_page(page, partial, 0, request)?;
+            let fingerprint = if self.hash.is_some() { Fingerprint::Yes } else { Fingerprint::No };
+            self.write_page(page, partial, request, fingerprint)?;
         }
         Ok(())
     }
@@ -277,9 +280,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// A page has found its place: what it waited for that is queueing.
     fn complete_cached(&mut self, request: u32) {
         let waited_ns = self.now_ns - self.requests[request].arrival_ns;
-        let controller_ns = self.controller_ns;
-        let split = Split { controller_ns, queueing_ns: waited_ns - controller_ns, ..Split::default() };
-        self.page_done(request, split);
+        let waited_ns = waited_ns - self.controller_ns;
+        self.page_done(request, |_, ledger| ledger.charge(Charge::CachePlace, waited_ns));
     }
 
     /// Serves a host's read of a page from the cache. Returns whether it is there.

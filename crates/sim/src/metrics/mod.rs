@@ -1,12 +1,14 @@
 //! What a run measures while it goes.
 
+mod ledgers;
 mod queues;
 mod response;
 
+pub(crate) use ledgers::{Ledgers, Share};
 pub(crate) use queues::{Bin, QueueSeries};
 pub(crate) use response::{PeriodResponse, Response, Tally};
 
-use crate::engine::{Observer, Split};
+use crate::engine::{Ledger, Observer};
 
 /// Everything that is measured per event; periods are cut by the runner.
 #[derive(Debug)]
@@ -14,6 +16,8 @@ pub(crate) struct Metrics {
     pub(crate) reads: Response,
     pub(crate) writes: Response,
     pub(crate) queues: QueueSeries,
+    /// The hash unit, as if it were a chip.
+    pub(crate) hash_queue: QueueSeries,
     /// Host reads and programs served per chip, and reads redirected to it.
     pub(crate) chip_reads: Vec<u64>,
     pub(crate) chip_programs: Vec<u64>,
@@ -26,6 +30,7 @@ impl Metrics {
             reads: Response::new(),
             writes: Response::new(),
             queues: QueueSeries::new(chips),
+            hash_queue: QueueSeries::new(1),
             chip_reads: vec![0; chips as usize],
             chip_programs: vec![0; chips as usize],
             chip_redirected: vec![0; chips as usize],
@@ -35,14 +40,19 @@ impl Metrics {
 
 impl Observer for Metrics {
     #[inline]
-    fn completed(&mut self, is_read: bool, split: Split) {
+    fn completed(&mut self, is_read: bool, total_ns: u64, ledger: &Ledger) {
         let kind = if is_read { &mut self.reads } else { &mut self.writes };
-        kind.record(split);
+        kind.record(total_ns, ledger);
     }
 
     #[inline]
     fn queue_changed(&mut self, chip: u32, now_ns: u64, length: u32) {
         self.queues.change(chip, now_ns, length);
+    }
+
+    #[inline]
+    fn hash_queue_changed(&mut self, now_ns: u64, length: u32) {
+        self.hash_queue.change(0, now_ns, length);
     }
 
     #[inline]

@@ -2,14 +2,16 @@
 
 use hdrhistogram::Histogram;
 
-use crate::engine::Split;
+use super::Ledgers;
+use crate::engine::Ledger;
 
 /// Exact sums and a high dynamic range histogram (values to three significant digits), of
-/// the period under way and of the whole run.
-#[derive(Debug, Clone)]
+/// the period under way and of the whole run; of the whole run, also where the time went.
+#[derive(Debug)]
 pub(crate) struct Response {
     whole: Tally,
     period: Tally,
+    ledgers: Ledgers,
 }
 
 /// Count, sums and histogram of response times in nanoseconds.
@@ -18,13 +20,39 @@ pub(crate) struct Tally {
     pub(crate) histogram: Histogram<u64>,
     pub(crate) count: u64,
     pub(crate) sum_ns: u128,
-    pub(crate) sum_squares_ns2: u128,
+    pub(crate) sum_squares_ns2: WideSum,
     pub(crate) min_ns: u64,
     pub(crate) max_ns: u64,
-    pub(crate) queueing_ns: u128,
-    pub(crate) transfer_ns: u128,
-    pub(crate) flash_ns: u128,
-    pub(crate) controller_ns: u128,
+}
+
+/// A sum of squares that never overflows: the squares of 2^64 times need more than 128 bits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct WideSum {
+    low: u128,
+    carries: u64,
+}
+
+impl WideSum {
+    #[inline]
+    fn add(&mut self, value: u128) {
+        let (low, carry) = self.low.overflowing_add(value);
+        self.low = low;
+        self.carries += u64::from(carry);
+    }
+
+    fn add_all(&mut self, other: &Self) {
+        self.carries += other.carries;
+        self.add(other.low);
+    }
+
+    /// The sum, if it has 128 bits.
+    fn exact(&self) -> Option<u128> {
+        (self.carries == 0).then_some(self.low)
+    }
+
+    fn approximate(&self) -> f64 {
+        self.carries as f64 * 2.0_f64.powi(128) + self.low as f64
+    }
 }
 
 /// Response times of one period: without the histogram, for a trace may have a great many periods.
@@ -62,13 +90,9 @@ impl Tally {
             histogram,
             count: 0,
             sum_ns: 0,
-            sum_squares_ns2: 0,
+            sum_squares_ns2: WideSum::default(),
             min_ns: u64::MAX,
             max_ns: 0,
-            queueing_ns: 0,
-            transfer_ns: 0,
-            flash_ns: 0,
-            controller_ns: 0,
         }
     }
 
@@ -80,10 +104,18 @@ impl Tally {
     /// Standard deviation of the population.
     pub(crate) fn stddev_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| {
-            // n x sum of squares - square of the sum, in integers: no cancellation.
+            // n x sum of squares - square of the sum: in integers there is no cancellation. Numbers too
+            // large for them are far apart, or there would have to be more than 2^60 requests.
             let n = u128::from(self.count);
-            let scaled = (n * self.sum_squares_ns2).saturating_sub(self.sum_ns * self.sum_ns);
-            (scaled as f64).sqrt() / self.count as f64
+            let squares = self.sum_squares_ns2.exact().and_then(|sum| sum.checked_mul(n));
+            let scaled = match (squares, self.sum_ns.checked_mul(self.sum_ns)) {
+                (Some(squares), Some(square)) => squares.saturating_sub(square) as f64,
+                _ => {
+                    let squares = self.sum_squares_ns2.approximate() * self.count as f64;
+                    (squares - (self.sum_ns as f64).powi(2)).max(0.0)
+                }
+            };
+            scaled.sqrt() / self.count as f64
         })
     }
 
@@ -98,35 +130,32 @@ impl Tally {
         self.histogram.add(&other.histogram).unwrap_or_default();
         self.count += other.count;
         self.sum_ns += other.sum_ns;
-        self.sum_squares_ns2 += other.sum_squares_ns2;
+        self.sum_squares_ns2.add_all(&other.sum_squares_ns2);
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
-        self.queueing_ns += other.queueing_ns;
-        self.transfer_ns += other.transfer_ns;
-        self.flash_ns += other.flash_ns;
-        self.controller_ns += other.controller_ns;
     }
 }
 
 impl Response {
     pub(crate) fn new() -> Self {
-        Self { whole: Tally::new(), period: Tally::new() }
+        Self { whole: Tally::new(), period: Tally::new(), ledgers: Ledgers::default() }
     }
 
     #[inline]
-    pub(crate) fn record(&mut self, split: Split) {
+    pub(crate) fn record(&mut self, total: u64, ledger: &Ledger) {
         let tally = &mut self.period;
-        let total = split.total_ns();
         tally.histogram.record(total).unwrap_or_default();
         tally.count += 1;
         tally.sum_ns += u128::from(total);
-        tally.sum_squares_ns2 += u128::from(total) * u128::from(total);
+        tally.sum_squares_ns2.add(u128::from(total) * u128::from(total));
         tally.min_ns = tally.min_ns.min(total);
         tally.max_ns = tally.max_ns.max(total);
-        tally.queueing_ns += u128::from(split.queueing_ns);
-        tally.transfer_ns += u128::from(split.transfer_ns);
-        tally.flash_ns += u128::from(split.flash_ns);
-        tally.controller_ns += u128::from(split.controller_ns);
+        self.ledgers.record(total, ledger);
+    }
+
+    /// Where the time went, of all requests and of the slowest.
+    pub(crate) fn ledgers(&self) -> &Ledgers {
+        &self.ledgers
     }
 
     /// Ends the period: what was measured in it.
@@ -149,13 +178,36 @@ impl Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Charge;
+
+    fn flash(ns: u64) -> Ledger {
+        let mut ledger = Ledger::default();
+        ledger.0[Charge::Flash as usize] = ns;
+        ledger
+    }
+
+    #[test]
+    fn times_of_centuries_have_a_mean_and_a_deviation() {
+        // Half of the requests took 2^62 ns, half 2^63: mean 1.5 x 2^62, deviation half of 2^62.
+        let mut response = Response::new();
+        (0..1_000).for_each(|at| response.record(1 << (62 + at % 2), &flash(1 << (62 + at % 2))));
+        response.end_period();
+        let unit = 2.0_f64.powi(62);
+        assert_eq!(response.whole().mean_ns(), Some(1.5 * unit));
+        assert!((response.whole().stddev_ns().unwrap() / unit - 0.5).abs() < 1e-9);
+        // Where all are equal there is none, however long they took.
+        let mut equal = Response::new();
+        (0..3).for_each(|_| equal.record(83_725, &flash(83_725)));
+        equal.end_period();
+        assert_eq!(equal.whole().stddev_ns(), Some(0.0));
+    }
 
     #[test]
     fn mean_and_deviation_are_exact_and_percentiles_within_a_thousandth() {
         let mut response = Response::new();
         let values: Vec<u64> = (1..=10_000).map(|i| i * 977).collect();
         for &value in &values {
-            response.record(Split { flash_ns: value, ..Split::default() });
+            response.record(value, &flash(value));
         }
         response.end_period();
         let tally = response.whole();

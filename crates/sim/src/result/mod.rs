@@ -29,6 +29,10 @@ pub struct RunResult {
 
 pub(crate) fn collect(mut finished: Finished<'_>) -> Result<RunResult, SimError> {
     let tables = tables::tables(&mut finished)?;
+    let end_ns = finished.engine.now_ns();
+    let bins = finished.engine.observer.hash_queue.finish(end_ns);
+    let area = bins.iter().flatten().map(|bin| bin.area as f64).sum();
+    finished.hash_queue = (area, bins.iter().flatten().map(|bin| bin.max).max().unwrap_or(0));
     Ok(RunResult { summary: summary::summary(&finished), tables })
 }
 

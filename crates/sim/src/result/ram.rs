@@ -101,7 +101,9 @@ impl Parts {
 }
 
 fn two_level(resolved: &Resolved, sizes: &TableSizes) -> Parts {
-    // Replication adds to each fingerprint a bit a chip and a counter of log2(chips) bits.
+    // Replication keeps of each content a bit a chip and a counter of log2(chips) bits (RR-SSD paper III.B: MV and
+    // VPC). The paper has them in the fingerprint store; here they are with the VPN, of which there may be more than
+    // fingerprints: an evicted fingerprint takes neither with it.
     let chips = u64::from(resolved.device.geometry.chips());
     let profile = match resolved.config.ftl.replication.policy {
         ReplicationPolicy::None | ReplicationPolicy::PriorityLru => 0,
@@ -112,8 +114,8 @@ fn two_level(resolved: &Resolved, sizes: &TableSizes) -> Parts {
     Parts {
         lpn_to_vpn: sizes.mapped_lpns * NUMBER_BYTES,
         vpn_to_ppn: sizes.vpns * (NUMBER_BYTES + COUNT_BYTES),
-        fingerprints: sizes.fingerprints * (FINGERPRINT_BYTES + NUMBER_BYTES + profile),
-        replicas: sizes.replicas * NUMBER_BYTES,
+        fingerprints: sizes.fingerprints * (FINGERPRINT_BYTES + NUMBER_BYTES),
+        replicas: sizes.replicas * NUMBER_BYTES + sizes.vpns * profile,
         recency: sizes.listed_pages * PLACE_BYTES,
         ..Parts::default()
     }
@@ -161,6 +163,19 @@ mod tests {
         let unlimited = of("unlimited");
         assert_eq!(unlimited["mapping_cache_bytes"], Value::Null);
         assert_eq!(unlimited["total_bytes"], 40_000 + 24_000 + 64 + 2400);
+    }
+
+    #[test]
+    fn the_chips_and_the_counter_of_a_content_are_kept_with_its_vpn() {
+        let sizes = TableSizes { vpns: 143_000, fingerprints: 1000, replicas: 50, ..TableSizes::default() };
+        let of = |system: &str| ram(&resolve(system, &[]).unwrap(), &sizes, None);
+        // 64 chips: 64 bits and 6, in 9 bytes.
+        for system in ["rr-ssd", "rr-ssd-online"] {
+            assert_eq!(of(system)["fingerprint_store_bytes"], 24_000);
+            assert_eq!(of(system)["replica_lists_bytes"], 4 * 50 + 9 * 143_000);
+            assert_eq!(of(system)["total_bytes"], 24_000 + 4 * 50 + (6 + 9) * 143_000);
+        }
+        assert_eq!(of("pblru")["replica_lists_bytes"], 4 * 50);
     }
 
     #[test]

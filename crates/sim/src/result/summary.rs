@@ -4,8 +4,8 @@ use flashtwin_ftl::{Cause, Counters, MappingForm, PartitionSize, PlaneContents};
 use serde_json::{Value, json};
 
 use super::ram::ram;
-use crate::engine::EngineCounts;
-use crate::metrics::Tally;
+use crate::engine::{Charge, EngineCounts};
+use crate::metrics::{Ledgers, Metrics, Share, Tally};
 use crate::run::Finished;
 
 pub(crate) fn summary(run: &Finished<'_>) -> Value {
@@ -52,12 +52,16 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
             "read": counts.requests[0], "write": counts.requests[1], "trim": counts.requests[2],
             "completed": counts.requests.iter().sum::<u64>(),
         },
-        "response": { "read": response(reads), "write": response(writes), "all": response(&all) },
+        "response": {
+            "read": response(reads, &metrics.reads.ledgers().whole()),
+            "write": response(writes, &metrics.writes.ledgers().whole()),
+            "all": response(&all, &all_ledgers(metrics).whole()),
+        },
         "page_ops": {
             "read": counts.page_ops[0], "write": counts.page_ops[1], "trim": counts.page_ops[2],
             "buffer_reads": counts.buffer_reads,
             "awaited_reads": counts.awaited_reads,
-            "unmapped_reads": counters.unmapped_reads,
+            "unmapped_reads": counters.unmapped_reads + counts.undecided_unmapped_reads,
             "redirected_reads": counts.redirected_reads,
             "redirected_writes": counters.redirected_writes,
             "merged_reads": counts.merged_reads,
@@ -73,6 +77,9 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
             "pages_hashed": run.engine.pages_hashed(),
             "allocation_fallbacks": counters.allocation_fallbacks,
         },
+        "flash_operations": {
+            "reads": counts.flash_ops[0], "programs": counts.flash_ops[1], "erases": counts.flash_ops[2],
+        },
         "flash_reads": flash_reads(counters, counts),
         "flash_writes": flash_writes(counters),
         "pages_programmed": counters.pages_programmed(),
@@ -86,6 +93,7 @@ pub(crate) fn summary(run: &Finished<'_>) -> Value {
         "partitions": partitions(run),
         "redundancy": redundancy(run),
         "utilisation": utilisation(run),
+        "hash_unit": hash_unit(run),
         "space": {
             "pages_in_use": ftl.pages_in_use(),
             "pages_in_use_peak": ftl.peak().pages_in_use,
@@ -106,8 +114,15 @@ fn per(bytes: u64, count: u64) -> Option<f64> {
     (count > 0 && bytes > 0).then(|| bytes as f64 / count as f64)
 }
 
-fn response(tally: &Tally) -> Value {
-    let mean = |sum: u128| (tally.count > 0).then(|| sum as f64 / tally.count as f64);
+/// The ledgers of reads and writes together.
+pub(super) fn all_ledgers(metrics: &Metrics) -> Ledgers {
+    let mut all = Ledgers::default();
+    all.add(metrics.reads.ledgers());
+    all.add(metrics.writes.ledgers());
+    all
+}
+
+fn response(tally: &Tally, ledger: &Share) -> Value {
     let some = |value: u64| (tally.count > 0).then_some(value);
     json!({
         "count": tally.count,
@@ -121,12 +136,26 @@ fn response(tally: &Tally) -> Value {
         "p99_ns": tally.percentile_ns(99.0),
         "p99_9_ns": tally.percentile_ns(99.9),
         "p99_99_ns": tally.percentile_ns(99.99),
-        "split": {
-            "queueing_ns": mean(tally.queueing_ns),
-            "transfer_ns": mean(tally.transfer_ns),
-            "flash_ns": mean(tally.flash_ns),
-            "controller_ns": mean(tally.controller_ns),
-        },
+        "split": split(ledger),
+    })
+}
+
+/// The mean response time in eight parts, waiting and service apart; the table `wait_ledger` has all.
+fn split(share: &Share) -> Value {
+    let mean = |charges: &[Charge]| {
+        let sum: u128 = charges.iter().map(|&charge| share.charges_ns[charge as usize]).sum();
+        (share.count > 0).then(|| sum as f64 / share.count as f64)
+    };
+    let unit: Vec<Charge> = Charge::ALL.into_iter().filter(|charge| charge.part() == "unit").collect();
+    json!({
+        "queueing_ns": mean(&unit),
+        "channel_wait_ns": mean(&[Charge::Channel]),
+        "hash_wait_ns": mean(&[Charge::HashQueue]),
+        "other_wait_ns": mean(&[Charge::Tables, Charge::PageProgram, Charge::CachePlace]),
+        "hash_ns": mean(&[Charge::Hash]),
+        "transfer_ns": mean(&[Charge::Transfer]),
+        "flash_ns": mean(&[Charge::Flash]),
+        "controller_ns": mean(&[Charge::Controller]),
     })
 }
 
@@ -134,10 +163,11 @@ fn flash_reads(counters: &Counters, counts: &EngineCounts) -> Value {
     let by = |cause: Cause| counters.reads[cause as usize];
     let from_flash = |cause: Cause| by(cause).saturating_sub(counts.own_buffer_reads[cause as usize]);
     json!({
-        "host": by(Cause::Host) - counts.buffer_reads - counts.merged_reads,
+        // Reads of pages that were not decided yet never came to the controller.
+        "host": by(Cause::Host) + counts.undecided_reads - counts.buffer_reads - counts.merged_reads,
         "read_modify_write": by(Cause::ReadModifyWrite) - counts.old_page_buffer_reads,
         "gc": from_flash(Cause::Gc),
-        "replica": by(Cause::Replica),
+        "replica": from_flash(Cause::Replica),
         "metadata": from_flash(Cause::Metadata),
         "verify": from_flash(Cause::Verify),
         "fingerprint": from_flash(Cause::Fingerprint),
@@ -228,12 +258,18 @@ fn erases(run: &Finished<'_>) -> Value {
 
 fn replication(run: &Finished<'_>) -> Value {
     let ftl = &run.engine.controller;
+    let copying = &ftl.counters().copying;
     json!({
         "passes": run.replication_passes,
         "copies": ftl.counters().replicas_made,
         "dropped": ftl.counters().replicas_dropped,
         "serial_ns": run.periods.iter().map(|row| row.phase.serial_ns).sum::<u64>(),
         "parallel_ns": run.periods.iter().map(|row| row.phase.parallel_ns).sum::<u64>(),
+        // What of the collection elsewhere in this summary copies set off.
+        "gc_reads": copying.gc_reads,
+        "gc_programs": copying.gc_programs,
+        "wear_levelling_programs": copying.wear_levelling_programs,
+        "erases": copying.erases,
         "replica_pages": ftl.replica_pages(),
         "replica_pages_peak": ftl.peak().replica_pages,
         "budget_pages": ftl.budget_pages(),
@@ -285,6 +321,20 @@ fn redundancy(run: &Finished<'_>) -> Value {
 /// Share of a plane's pages that hold what another holds, one page of each content not counted.
 pub(super) fn plane_redundancy(plane: &PlaneContents) -> Option<f64> {
     (plane.pages > 0).then(|| (plane.pages - plane.contents) as f64 / plane.pages as f64)
+}
+
+/// How busy the hash unit was; nulls for a system that does not hash.
+fn hash_unit(run: &Finished<'_>) -> Value {
+    let busy = run.engine.hash_unit_busy();
+    let end_ns = run.engine.now_ns() as f64;
+    let share = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
+    json!({
+        "lanes": busy.map(|(lanes, _)| lanes),
+        "pages": busy.map(|_| run.engine.pages_hashed()),
+        "utilisation": busy.and_then(|(lanes, busy_ns)| share(busy_ns as f64, lanes as f64 * end_ns)),
+        "queue_mean": busy.and_then(|_| share(run.hash_queue.0, end_ns)),
+        "queue_max": busy.map(|_| run.hash_queue.1),
+    })
 }
 
 /// Share of time busy: a list's mean and standard deviation.

@@ -5,19 +5,23 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use flashtwin_ftl::Cause;
 
-use super::summary::plane_redundancy;
+use super::summary::{all_ledgers, plane_redundancy};
+use crate::engine::Charge;
 use crate::error::SimError;
+use crate::metrics::{QueueSeries, Share};
 use crate::run::{Finished, PeriodRow};
 
 type Table = Result<RecordBatch, SimError>;
 
 pub(crate) fn tables(run: &mut Finished<'_>) -> Result<Vec<(String, RecordBatch)>, SimError> {
-    let list: [(&str, Table); 9] = [
+    let list: [(&str, Table); 11] = [
         ("periods", periods(&run.periods)),
         ("chips", chips(run)),
         ("channels", channels(run)),
         ("planes", planes(run)),
         ("queue_over_time", queue_over_time(run)),
+        ("hash_queue_over_time", hash_queue_over_time(run)),
+        ("wait_ledger", wait_ledger(run)),
         ("latency_histogram", latency_histogram(run)),
         ("gc_victims", gc_victims(run)),
         ("copies", copies(run)),
@@ -80,6 +84,8 @@ fn periods(rows: &[PeriodRow]) -> Table {
         ("wear_programs", count(|row| row.ftl.programs[Cause::WearLevelling as usize])),
         ("erases", count(|row| row.ftl.erases)),
         ("copies", count(|row| row.ftl.replicas_made)),
+        ("replication_gc_programs", count(|row| row.ftl.copying.gc_programs)),
+        ("replication_erases", count(|row| row.ftl.copying.erases)),
         ("replication_serial_ns", count(|row| row.phase.serial_ns)),
         ("replication_parallel_ns", count(|row| row.phase.parallel_ns)),
         ("replica_pages", count(|row| row.replica_pages)),
@@ -143,9 +149,8 @@ fn planes(run: &Finished<'_>) -> Table {
     ])
 }
 
-fn queue_over_time(run: &mut Finished<'_>) -> Table {
-    let end_ns = run.engine.now_ns();
-    let queues = &mut run.engine.observer.queues;
+/// Mean and longest queue by time and, of each time, by queue: columns that both series have.
+fn series(queues: &mut QueueSeries, end_ns: u64) -> (Vec<(&'static str, ArrayRef)>, usize) {
     let chips = queues.finish(end_ns);
     let width = queues.width_ns();
     let bins = chips.first().map_or(0, Vec::len);
@@ -155,12 +160,67 @@ fn queue_over_time(run: &mut Finished<'_>) -> Table {
     let mean = |(bin, chip): (usize, usize)| {
         (length(bin) > 0).then(|| chips[chip][bin].area as f64 / length(bin) as f64)
     };
-    batch(vec![
+    let columns = vec![
         ("start_ns", i64s(cells().map(|(bin, _)| (bin as u64 * width) as i64))),
         ("width_ns", i64s(cells().map(|(bin, _)| length(bin) as i64))),
         ("chip", u32s(cells().map(|(_, chip)| chip as u32))),
         ("queue_mean", f64s(cells().map(mean))),
         ("queue_max", u32s(cells().map(|(bin, chip)| chips[chip][bin].max))),
+    ];
+    (columns, bins)
+}
+
+fn queue_over_time(run: &mut Finished<'_>) -> Table {
+    let end_ns = run.engine.now_ns();
+    batch(series(&mut run.engine.observer.queues, end_ns).0)
+}
+
+/// The hash unit's queue; no rows for a system that does not hash.
+fn hash_queue_over_time(run: &mut Finished<'_>) -> Table {
+    let end_ns = run.engine.now_ns();
+    let hashes = run.engine.hash_unit_busy().is_some();
+    let (mut columns, bins) = series(&mut run.engine.observer.hash_queue, end_ns);
+    columns.retain(|(name, _)| *name != "chip");
+    let rows = if hashes { bins } else { 0 };
+    batch(columns.into_iter().map(|(name, values)| (name, values.slice(0, rows))).collect())
+}
+
+/// Where the time of all requests went, and that of the slowest.
+fn wait_ledger(run: &Finished<'_>) -> Table {
+    let metrics = &run.engine.observer;
+    let all = all_ledgers(metrics);
+    let mut rows = Vec::new();
+    for (kind, ledgers) in
+        [("read", metrics.reads.ledgers()), ("write", metrics.writes.ledgers()), ("all", &all)]
+    {
+        let requests = ledgers.whole().count;
+        let of = |part: u64| requests.div_ceil(part);
+        for (slice, count) in
+            [("all", requests), ("slowest_1_percent", of(100)), ("slowest_0_1_percent", of(1000))]
+        {
+            let share = ledgers.slowest(count);
+            rows.extend(Charge::ALL.map(|charge| (kind, slice, charge, share)));
+        }
+    }
+    let texts = |of: fn(&(&'static str, &'static str, Charge, Share)) -> &'static str| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(rows.iter().map(of)))
+    };
+    let mean = |(_, _, charge, share): &(_, _, Charge, Share)| {
+        (share.count > 0).then(|| share.charges_ns[*charge as usize] as f64 / share.count as f64)
+    };
+    let percent = |(_, _, charge, share): &(_, _, Charge, Share)| {
+        let total = share.total_ns();
+        (total > 0).then(|| share.charges_ns[*charge as usize] as f64 / total as f64 * 100.0)
+    };
+    batch(vec![
+        ("kind", texts(|row| row.0)),
+        ("requests", texts(|row| row.1)),
+        ("count", u64s(rows.iter().map(|row| row.3.count))),
+        ("from_ns", u64s(rows.iter().map(|row| row.3.from_ns))),
+        ("part", texts(|row| row.2.part())),
+        ("charge", texts(|row| row.2.name())),
+        ("mean_ns", f64s(rows.iter().map(mean))),
+        ("percent", f64s(rows.iter().map(percent))),
     ])
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use flashtwin_ftl::{FlashOp, Ftl, FtlConfig, Host, LoadView, MappingForm, NO_JOB, OpKind};
 use flashtwin_nand::{FlashArray, NandConfig, NandDevice};
-use flashtwin_sim::engine::{Engine, EngineCounts, Observer, Split, Workload};
+use flashtwin_sim::engine::{Charge, Engine, EngineCounts, Ledger, Observer, Workload};
 use flashtwin_sim::{EngineConfig, Resolved, RunResult, resolve, run};
 use flashtwin_trace::{ContentSource, FirstAccess, NO_CONTENT, Op, PageQuality, PageTrace, Trace};
 
@@ -18,6 +18,20 @@ pub(crate) const ERASE: u64 = 1_000_000;
 pub(crate) const READ_ALL: u64 = COMMAND + SENSE + TRANSFER;
 /// A write on an idle device: 210,100.
 pub(crate) const WRITE_ALL: u64 = COMMAND + TRANSFER + PROGRAM;
+
+/// A wait ledger with these entries.
+pub(crate) fn ledger(entries: &[(Charge, u64)]) -> Ledger {
+    let mut ledger = Ledger::default();
+    entries.iter().for_each(|&(charge, ns)| ledger.0[charge as usize] += ns);
+    ledger
+}
+
+/// The ledger of a page operation that was served by one command of the flash, its array being busy for
+/// so long, after these waits.
+pub(crate) fn served(waits: &[(Charge, u64)], array_ns: u64) -> Ledger {
+    let service = [(Charge::Transfer, COMMAND + TRANSFER), (Charge::Flash, array_ns)];
+    ledger(&[waits, &service].concat())
+}
 
 /// Channels, chips a channel, dies a chip, planes a die, blocks a plane, pages a block.
 pub(crate) type Levels = [u32; 6];
@@ -134,15 +148,16 @@ pub(crate) type Command = (u64, &'static str, u32);
 pub(crate) struct Log {
     pub(crate) commands: Vec<Command>,
     pub(crate) pages: Vec<u32>,
-    pub(crate) responses: Vec<Split>,
+    pub(crate) responses: Vec<Ledger>,
     pub(crate) redirected: Vec<u32>,
     /// Queue of each chip that ever had one, as last told.
     queues: BTreeMap<u32, u32>,
 }
 
 impl Observer for Log {
-    fn completed(&mut self, _is_read: bool, split: Split) {
-        self.responses.push(split);
+    fn completed(&mut self, _is_read: bool, total_ns: u64, ledger: &Ledger) {
+        assert_eq!(ledger.total_ns(), total_ns, "the ledger has a remainder");
+        self.responses.push(*ledger);
     }
     fn started(&mut self, now_ns: u64, what: &'static str, unit: u32, ppn: u32) {
         self.commands.push((now_ns, what, unit));
@@ -158,7 +173,7 @@ impl Observer for Log {
 
 impl Log {
     pub(crate) fn response_times(&self) -> Vec<u64> {
-        self.responses.iter().map(Split::total_ns).collect()
+        self.responses.iter().map(Ledger::total_ns).collect()
     }
 }
 
@@ -199,7 +214,7 @@ impl Bench {
     pub(crate) fn new(levels: Levels) -> Self {
         let mut ftl = FtlConfig::default();
         ftl.allocation.policy = flashtwin_ftl::allocation::AllocationPolicy::Static;
-        let engine = EngineConfig { hash_us: 0.0, ..EngineConfig::default() };
+        let engine = EngineConfig { hash_us: 0.0, idle_us: 0.0, ..EngineConfig::default() };
         Self {
             nand: nand(levels),
             ftl,
@@ -243,7 +258,7 @@ impl Bench {
         let mut ops = Vec::new();
         for &(lpn, content) in &self.before {
             let page = Host { lpn, address: u64::from(lpn), content };
-            let outcome = ftl.write(page, false, &loads, &mut ops).unwrap();
+            let outcome = ftl.write(page, true, &loads, &mut ops).unwrap();
             if let Some((ppn, _)) = outcome.program {
                 flash.program(geometry, ppn).unwrap();
             }

@@ -1,26 +1,24 @@
 //! Which command the flash starts when, written out by hand.
 
 use flashtwin_ftl::ReplicationPolicy;
+use flashtwin_ftl::allocation::AllocationPolicy;
 use flashtwin_ftl::redirection::RedirectionPolicy;
-use flashtwin_sim::engine::Split;
+use flashtwin_sim::engine::Charge;
 use flashtwin_sim::{Concurrency, Suspend, WriteCompletes};
 
 use crate::bench::{
-    Ask, Bench, COMMAND, READ_ALL, TRANSFER, WRITE_ALL, read, read_pages, trim, write, write_part,
+    Ask, Bench, COMMAND, PROGRAM, READ_ALL, SENSE, TRANSFER, WRITE_ALL, ledger, read, read_pages, served,
+    trim, write, write_part,
 };
 
 /// One chip: a single unit behind a single channel.
 const ONE: [u32; 6] = [1, 1, 1, 1, 16, 8];
 
-fn split(queueing_ns: u64, transfer_ns: u64, flash_ns: u64, controller_ns: u64) -> Split {
-    Split { queueing_ns, transfer_ns, flash_ns, controller_ns }
-}
-
 #[test]
 fn a_read_is_command_sensing_and_data_out() {
     let outcome = Bench::new(ONE).holding(1).serve(&[read(0, 0)]);
     assert_eq!(outcome.log.commands, [(0, "read", 0)]);
-    assert_eq!(outcome.log.responses, [split(0, 10_100, 50_000, 0)]);
+    assert_eq!(outcome.log.responses, [served(&[], SENSE)]);
     assert_eq!(outcome.end_ns, 60_100);
 }
 
@@ -28,7 +26,7 @@ fn a_read_is_command_sensing_and_data_out() {
 fn a_write_is_command_with_data_in_and_programming() {
     let outcome = Bench::new(ONE).serve(&[write(7, 0, 0)]);
     assert_eq!(outcome.log.commands, [(7, "program", 0)]);
-    assert_eq!(outcome.log.responses, [split(0, 10_100, 200_000, 0)]);
+    assert_eq!(outcome.log.responses, [served(&[], PROGRAM)]);
     assert_eq!(outcome.end_ns, 210_107);
 }
 
@@ -36,7 +34,7 @@ fn a_write_is_command_with_data_in_and_programming() {
 fn a_read_behind_a_write_on_the_same_die_waits_for_its_end() {
     let outcome = Bench::new(ONE).holding(1).serve(&[write(0, 1, 1), read(1_000, 0)]);
     assert_eq!(outcome.log.commands, [(0, "program", 0), (210_100, "read", 0)]);
-    assert_eq!(outcome.log.responses[1], split(209_100, 10_100, 50_000, 0));
+    assert_eq!(outcome.log.responses[1], served(&[(Charge::HostProgram, 209_100)], SENSE));
 }
 
 #[test]
@@ -67,7 +65,7 @@ fn two_dies_of_a_chip_share_the_bus_but_sense_at_the_same_time() {
     // sensing ends at 50,200, at 60,100-70,100.
     let outcome = Bench::new([1, 1, 2, 1, 16, 8]).holding(2).serve(&[read(0, 0), read(0, 1)]);
     assert_eq!(outcome.log.commands, [(0, "read", 0), (0, "read", 1)]);
-    assert_eq!(outcome.log.responses, [split(0, 10_100, 50_000, 0), split(0, 20_100, 50_000, 0)]);
+    assert_eq!(outcome.log.responses, [served(&[], SENSE), served(&[(Charge::Channel, 10_000)], SENSE)]);
 }
 
 #[test]
@@ -96,7 +94,8 @@ fn a_request_is_complete_when_its_last_page_is() {
 fn a_partial_write_reads_the_old_page_first() {
     let outcome = Bench::new(ONE).holding(1).serve(&[write_part(0, 0, 1)]);
     assert_eq!(outcome.log.commands, [(0, "read", 0), (60_100, "program", 0)]);
-    assert_eq!(outcome.log.responses, [split(0, 20_200, 250_000, 0)]);
+    let both = [(Charge::Transfer, 20_200), (Charge::Flash, SENSE + PROGRAM)];
+    assert_eq!(outcome.log.responses, [ledger(&both)]);
 }
 
 #[test]
@@ -104,11 +103,12 @@ fn a_partial_write_is_hashed_when_the_page_is_whole() {
     let bench = Bench::new(ONE).holding(1).deduplicating().with(|bench| bench.engine.hash_us = 12.0);
     let outcome = bench.serve(&[write_part(0, 0, 9)]);
     assert_eq!(outcome.log.commands, [(0, "read", 0), (72_100, "program", 0)]);
-    assert_eq!(outcome.log.responses, [split(0, 20_200, 250_000, 12_000)]);
+    let all = [(Charge::Transfer, 20_200), (Charge::Flash, SENSE + PROGRAM), (Charge::Hash, 12_000)];
+    assert_eq!(outcome.log.responses, [ledger(&all)]);
     // The whole page turns out to be a duplicate of itself: read and hash, no program.
     let outcome = bench.serve(&[write_part(0, 0, 0)]);
     assert_eq!(outcome.log.commands, [(0, "read", 0)]);
-    assert_eq!(outcome.log.responses, [split(0, 10_100, 50_000, 12_000)]);
+    assert_eq!(outcome.log.responses, [served(&[(Charge::Hash, 12_000)], SENSE)]);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_duplicate_write_costs_its_hash_and_no_flash_operation() {
     let bench = Bench::new(ONE).holding(1).deduplicating().with(|bench| bench.engine.hash_us = 12.0);
     let outcome = bench.serve(&[write(0, 1, 0)]);
     assert_eq!(outcome.log.commands, []);
-    assert_eq!(outcome.log.responses, [split(0, 0, 0, 12_000)]);
+    assert_eq!(outcome.log.responses, [ledger(&[(Charge::Hash, 12_000)])]);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_new_content_is_programmed_when_its_hash_is_known() {
     let bench = Bench::new(ONE).deduplicating().with(|bench| bench.engine.hash_us = 12.0);
     let outcome = bench.serve(&[write(0, 1, 0)]);
     assert_eq!(outcome.log.commands, [(12_000, "program", 0)]);
-    assert_eq!(outcome.log.responses, [split(0, 10_100, 200_000, 12_000)]);
+    assert_eq!(outcome.log.responses, [served(&[(Charge::Hash, 12_000)], PROGRAM)]);
 }
 
 #[test]
@@ -142,6 +142,30 @@ fn pages_wait_for_a_hashing_lane() {
         });
         assert_eq!(bench.serve(&duplicates).log.response_times(), expected);
     }
+}
+
+#[test]
+fn pages_that_wait_for_their_hash_do_not_all_go_to_the_one_idle_chip() {
+    // Reads keep seven of eight chips busy until 60,100; four pages arrive meanwhile and have their hash at
+    // 13, 25, 37 and 49 us. The first finds the eighth chip idle, the others find it as busy as the rest.
+    let bench = Bench::new([4, 2, 1, 1, 16, 8]).holding(7).deduplicating().with(|bench| {
+        bench.engine.hash_us = 12.0;
+        bench.footprint = 32;
+    });
+    let mut asks: Vec<Ask> = (0..7).map(|lpn| read(0, lpn)).collect();
+    asks.push(Ask { contents: vec![20, 21, 22, 23], ..write(1_000, 16, 0) });
+    let least_loaded = bench.with(|bench| bench.ftl.allocation.policy = AllocationPolicy::LeastLoaded);
+    let outcome = least_loaded.serve(&asks);
+    let mut units: Vec<u32> = outcome
+        .log
+        .commands
+        .iter()
+        .filter(|command| command.1 == "program")
+        .map(|command| command.2)
+        .collect();
+    units.sort_unstable();
+    units.dedup();
+    assert_eq!(units.len(), 4, "{:?}", outcome.log.commands);
 }
 
 /// A write of consecutive pages from page 0, of which up to `run` share a sample; page 3 holds
@@ -318,7 +342,7 @@ fn the_controller_adds_its_time_to_every_request() {
         let outcome = bench.serve(&asks);
         let found: Vec<u64> = outcome.log.commands.iter().map(|command| command.0).collect();
         assert_eq!(found, starts, "queue depth {depth}");
-        assert_eq!(outcome.log.responses, [split(0, 10_100, 50_000, 5_000); 4]);
+        assert_eq!(outcome.log.responses, [served(&[(Charge::Controller, 5_000)], SENSE); 4]);
     }
 }
 
@@ -343,8 +367,8 @@ fn a_read_stops_the_program_and_the_rest_of_it_follows() {
     let outcome = suspending(Bench::new(ONE).holding(1)).serve(&[write(0, 1, 1), read(100_000, 0)]);
     assert_eq!(outcome.log.commands, [(0, "program", 0), (120_000, "read", 0), (180_100, "resume", 0)]);
     // 110,100 of 200,000 ns were left at 100,000.
-    let write = split(85_100, 10_100, 200_000, 0);
-    assert_eq!(outcome.log.responses, [split(20_000, 10_100, 50_000, 0), write]);
+    let write = served(&[(Charge::Suspension, 85_100)], PROGRAM);
+    assert_eq!(outcome.log.responses, [served(&[(Charge::HostProgram, 20_000)], SENSE), write]);
     assert_eq!(outcome.end_ns, 180_100 + 5_000 + 110_100);
     assert_eq!(outcome.counts.suspensions, 1);
 }

@@ -150,9 +150,28 @@ fn the_least_recent_copy_makes_room_for_the_next() {
         (1_220_200, "program", 0),
         // A third content: now the copy of page 1 must go, too.
         (2_000_000, "program", 0),
+        // Page 0 has earned a copy again, but there is no room at all now: nothing is read for it.
         (2_210_100, "read", 0),
-        // Page 0 has earned a copy again and is read for it, but now there is no room at all.
-        (2_270_200, "read", 0),
     ];
     assert_eq!(outcome.log.commands[4..], expected);
+}
+
+#[test]
+fn as_many_copies_are_made_as_reads_have_earned_however_close_they_came() {
+    // Six chips; five reads within 50 us, and then nothing.
+    let bench = || copying_on_line().with(|bench| bench.nand = crate::bench::nand([6, 1, 1, 1, 16, 8]));
+    let asks: Vec<_> = (0..5).map(|turn| read(turn * 10_000, 0)).collect();
+    let outcome = bench().serve(&asks);
+    let mut copied: Vec<u32> = outcome
+        .log
+        .commands
+        .iter()
+        .filter(|command| command.1 == "program")
+        .map(|command| command.2)
+        .collect();
+    copied.sort_unstable();
+    assert_eq!(copied, [1, 2, 3, 4, 5]);
+    // All of them in the idle time after the reads, one after another.
+    let last = outcome.log.commands.iter().rfind(|command| command.1 == "program").unwrap();
+    assert!(last.0 < 3_000_000, "{last:?}");
 }

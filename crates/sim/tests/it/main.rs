@@ -1,5 +1,6 @@
 //! The simulator as its users see it: command sequences by hand, closed forms, a swarm.
 
+mod allocation;
 mod awaited;
 mod bench;
 mod commands;
@@ -7,7 +8,9 @@ mod copying;
 mod garbage_collection;
 mod mapping_cache;
 mod multi_plane;
+mod plain;
 mod queueing;
+mod relations;
 mod spreading;
 mod statements;
 mod swarm;

@@ -1,10 +1,10 @@
 //! Mapping tables on flash: what the flash does when, command by command.
 
 use flashtwin_ftl::CacheBytes;
-use flashtwin_sim::engine::Split;
+use flashtwin_sim::engine::{Charge, Ledger};
 use flashtwin_sim::{WriteCompletes, resolve};
 
-use crate::bench::{Bench, PROGRAM, READ_ALL, SENSE, TRANSFER, WRITE_ALL, read, write, write_part};
+use crate::bench::{Bench, PROGRAM, READ_ALL, SENSE, WRITE_ALL, read, served, write, write_part};
 
 /// One chip; a translation page holds 1,024 LPNs or 682 VPNs, and one fits in RAM. LPN 1,024 was the
 /// last one written, so the translation page of LPN 0 is on flash.
@@ -16,8 +16,9 @@ fn paged() -> Bench {
     })
 }
 
-fn split(queueing_ns: u64, controller_ns: u64) -> Split {
-    Split { queueing_ns, controller_ns, transfer_ns: TRANSFER + 100, flash_ns: SENSE }
+/// A read that waited so long for reads on its unit, and for tables before.
+fn read_after(reads_ns: u64, tables_ns: u64) -> Ledger {
+    served(&[(Charge::HostRead, reads_ns), (Charge::Tables, tables_ns)], SENSE)
 }
 
 #[test]
@@ -27,7 +28,7 @@ fn a_read_waits_for_the_page_of_its_entry_and_the_page_that_gives_way_is_written
     assert_eq!(outcome.log.commands, expected);
     // The host fills block 0; translation pages are in block 1.
     assert_eq!(outcome.places(), [(1, 0), (0, 0), (1, 1)]);
-    assert_eq!(outcome.log.responses, [split(0, READ_ALL)]);
+    assert_eq!(outcome.log.responses, [read_after(0, READ_ALL)]);
     assert_eq!((outcome.counts.table_waits, outcome.counts.table_wait_ns), (1, READ_ALL));
 }
 
@@ -38,7 +39,7 @@ fn a_page_that_is_on_its_way_is_not_read_twice() {
         [(0, "read", 0), (READ_ALL, "read", 0), (2 * READ_ALL, "read", 0), (3 * READ_ALL, "program", 0)];
     assert_eq!(outcome.log.commands, expected);
     // The second read waits for the rest of the first one's, and then for its turn.
-    assert_eq!(outcome.log.responses, [split(0, READ_ALL), split(READ_ALL, READ_ALL - 10_000)]);
+    assert_eq!(outcome.log.responses, [read_after(0, READ_ALL), read_after(READ_ALL, READ_ALL - 10_000)]);
     assert_eq!((outcome.counts.table_waits, outcome.counts.table_wait_ns), (2, 2 * READ_ALL - 10_000));
 }
 
@@ -46,7 +47,7 @@ fn a_page_that_is_on_its_way_is_not_read_twice() {
 fn a_page_in_ram_costs_nothing() {
     let outcome = paged().serve(&[read(0, 1_024)]);
     assert_eq!(outcome.log.commands, [(0, "read", 0)]);
-    assert_eq!((outcome.log.responses, outcome.counts.table_waits), (vec![split(0, 0)], 0));
+    assert_eq!((outcome.log.responses, outcome.counts.table_waits), (vec![read_after(0, 0)], 0));
 }
 
 #[test]
@@ -57,9 +58,9 @@ fn a_write_is_programmed_when_its_entry_is_known_and_holds_up_those_behind_it_in
     let expected = [(0, "read", 0), (READ_ALL, "program", 0), (second, "program", 0)];
     assert_eq!(outcome.log.commands[..3], expected);
     assert_eq!(outcome.log.commands[3..], [(second + WRITE_ALL, "program", 0)], "the page that gave way");
-    let first =
-        Split { queueing_ns: 0, controller_ns: READ_ALL, transfer_ns: TRANSFER + 100, flash_ns: PROGRAM };
-    assert_eq!(outcome.log.responses, [first, Split { queueing_ns: WRITE_ALL, ..first }]);
+    let after =
+        |programs_ns| served(&[(Charge::HostProgram, programs_ns), (Charge::Tables, READ_ALL)], PROGRAM);
+    assert_eq!(outcome.log.responses, [after(0), after(WRITE_ALL)]);
 }
 
 #[test]
@@ -76,8 +77,8 @@ fn the_tables_come_before_the_old_page_of_a_partial_write() {
     let expected = [(0, "read", 0), (READ_ALL, "read", 0), (2 * READ_ALL, "program", 0)];
     assert_eq!(outcome.log.commands[..3], expected);
     assert_eq!(outcome.places()[..3], [(1, 0), (0, 0), (0, 3)]);
-    let controller = outcome.log.responses[0].controller_ns;
-    assert_eq!((controller, outcome.log.response_times()), (READ_ALL, vec![2 * READ_ALL + WRITE_ALL]));
+    let tables_ns = outcome.log.responses[0].of(Charge::Tables);
+    assert_eq!((tables_ns, outcome.log.response_times()), (READ_ALL, vec![2 * READ_ALL + WRITE_ALL]));
 }
 
 /// The same with contents: 700 of them, so that the secondary table has two pages on flash or in RAM.
@@ -97,7 +98,7 @@ fn a_read_of_a_content_waits_for_both_tables_one_after_the_other() {
     let expected =
         [(0, "read", 0), (READ_ALL, "read", 0), (2 * READ_ALL, "read", 0), (3 * READ_ALL, "program", 0)];
     assert_eq!(outcome.log.commands, expected);
-    assert_eq!(outcome.log.responses, [split(0, 2 * READ_ALL)]);
+    assert_eq!(outcome.log.responses, [read_after(0, 2 * READ_ALL)]);
 }
 
 #[test]
@@ -105,10 +106,12 @@ fn a_duplicate_waits_for_its_entry_and_then_for_its_hash_but_not_for_counts() {
     let bench = paged_contents().with(|bench| bench.engine.hash_us = 12.0);
     let outcome = bench.serve(&[write(0, 0, 699)]);
     assert_eq!(outcome.log.response_times(), [READ_ALL + 12_000]);
-    // The pages of VPN 0 and of VPN 699, both of which lose or gain a reference, are read behind it.
+    // The pages of VPN 0 and of VPN 699, both of which lose or gain a reference, are read behind it, as
+    // soon as the hash says so.
+    let found = READ_ALL + 12_000;
     assert_eq!(
         outcome.log.commands[..3],
-        [(0, "read", 0), (READ_ALL, "read", 0), (2 * READ_ALL, "program", 0)]
+        [(0, "read", 0), (found, "read", 0), (found + READ_ALL, "program", 0)]
     );
     assert_eq!(outcome.counts.table_waits, 1);
 }

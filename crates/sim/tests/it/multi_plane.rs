@@ -1,9 +1,9 @@
 //! Commands that work on several planes of a die, written out by hand.
 
-use flashtwin_sim::engine::Split;
+use flashtwin_sim::engine::{Charge, Ledger};
 use flashtwin_sim::{Concurrency, MultiPlane, Suspend, WriteCompletes, resolve};
 
-use crate::bench::{Ask, Bench, COMMAND, Levels, PROGRAM, SENSE, TRANSFER, read, read_pages, write};
+use crate::bench::{Ask, Bench, COMMAND, Levels, PROGRAM, SENSE, TRANSFER, read, read_pages, served, write};
 
 /// One die of two planes: even pages go to plane 0, odd ones to plane 1.
 const TWO_PLANES: Levels = [1, 1, 1, 2, 16, 8];
@@ -17,8 +17,9 @@ fn write_pages(time_ns: i64, lpn: u32, pages: u32) -> Ask {
     Ask { contents: (lpn..lpn + pages).collect(), ..write(time_ns, lpn, 0) }
 }
 
-fn split(queueing_ns: u64, transfer_ns: u64, flash_ns: u64) -> Split {
-    Split { queueing_ns, transfer_ns, flash_ns, controller_ns: 0 }
+/// An operation that waited for a program so long, and for the channel.
+fn after(program_ns: u64, channel_ns: u64, array_ns: u64) -> Ledger {
+    served(&[(Charge::HostProgram, program_ns), (Charge::Channel, channel_ns)], array_ns)
 }
 
 #[test]
@@ -26,7 +27,7 @@ fn two_planes_sense_together_and_are_read_out_one_after_the_other() {
     let asks = [read_pages(0, 0, 2)];
     let outcome = bench(TWO_PLANES, MultiPlane::SamePage).holding(2).serve(&asks);
     assert_eq!(outcome.log.commands, [(0, "read", 0), (0, "read", 0)]);
-    assert_eq!(outcome.log.responses, [split(0, 2 * (COMMAND + TRANSFER), SENSE)]);
+    assert_eq!(outcome.log.responses, [after(0, COMMAND + TRANSFER, SENSE)]);
     assert_eq!((outcome.counts.multi_plane_commands, outcome.counts.multi_plane_ops), (1, 2));
     // One after the other without it.
     let outcome = bench(TWO_PLANES, MultiPlane::None).holding(2).serve(&asks);
@@ -41,8 +42,8 @@ fn data_of_the_first_plane_are_with_the_host_before_those_of_the_second() {
     let outcome = bench(TWO_PLANES, MultiPlane::SamePage).holding(2).serve(&asks);
     assert_eq!(outcome.log.commands, [(0, "program", 0), (210_100, "read", 0), (210_100, "read", 0)]);
     let begins = 210_100 - 1_000;
-    let first = split(begins, 2 * COMMAND + TRANSFER, SENSE);
-    let second = split(begins - 1_000, 2 * (COMMAND + TRANSFER), SENSE);
+    let first = after(begins, COMMAND, SENSE);
+    let second = after(begins - 1_000, COMMAND + TRANSFER, SENSE);
     assert_eq!(outcome.log.responses[1..], [first, second]);
 }
 
@@ -50,7 +51,7 @@ fn data_of_the_first_plane_are_with_the_host_before_those_of_the_second() {
 fn two_planes_are_loaded_one_after_the_other_and_program_together() {
     let outcome = bench(TWO_PLANES, MultiPlane::SamePage).serve(&[write_pages(0, 0, 2)]);
     assert_eq!(outcome.log.commands, [(0, "program", 0), (0, "program", 0)]);
-    assert_eq!(outcome.log.responses, [split(0, 2 * (COMMAND + TRANSFER), PROGRAM)]);
+    assert_eq!(outcome.log.responses, [after(0, COMMAND + TRANSFER, PROGRAM)]);
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn with_writes_complete_in_the_register_both_are_when_both_are_loaded() {
     let bench = bench(TWO_PLANES, MultiPlane::SamePage)
         .with(|bench| bench.engine.write_completes = WriteCompletes::Transferred);
     let outcome = bench.serve(&[write_pages(0, 0, 2)]);
-    assert_eq!(outcome.log.responses, [split(0, 2 * (COMMAND + TRANSFER), 0)]);
+    assert_eq!(outcome.log.responses, [after(0, COMMAND + TRANSFER, 0)]);
     assert_eq!(outcome.end_ns, 2 * (COMMAND + TRANSFER) + PROGRAM);
 }
 

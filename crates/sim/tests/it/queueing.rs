@@ -1,7 +1,7 @@
 //! Waiting times and throughput against closed forms, within 2 %.
 
 use flashtwin_ftl::Rng;
-use flashtwin_sim::engine::{Observer, Split};
+use flashtwin_sim::engine::{Charge, Ledger, Observer};
 use flashtwin_trace::{Op, PageTrace};
 
 use crate::bench::{Bench, COMMAND, READ_ALL, TRANSFER, WRITE_ALL, page_trace};
@@ -19,17 +19,18 @@ struct Means {
 struct Sums {
     count: u64,
     queueing_ns: u64,
-    controller_ns: u64,
+    hashing_ns: u64,
     served_ns: u64,
 }
 
 impl Observer for Means {
-    fn completed(&mut self, is_read: bool, split: Split) {
+    fn completed(&mut self, is_read: bool, _total_ns: u64, ledger: &Ledger) {
         let sums = if is_read { &mut self.reads } else { &mut self.writes };
         sums.count += 1;
-        sums.queueing_ns += split.queueing_ns;
-        sums.controller_ns += split.controller_ns;
-        sums.served_ns += split.transfer_ns + split.flash_ns;
+        let unit = |charge: &Charge| charge.part() == "unit";
+        sums.queueing_ns += Charge::ALL.into_iter().filter(unit).map(|charge| ledger.of(charge)).sum::<u64>();
+        sums.hashing_ns += ledger.of(Charge::HashQueue) + ledger.of(Charge::Hash);
+        sums.served_ns += ledger.of(Charge::Channel) + ledger.of(Charge::Transfer) + ledger.of(Charge::Flash);
     }
 }
 
@@ -98,7 +99,7 @@ fn pages_wait_for_the_hash_as_in_an_m_d_1_queue() {
         .serve_trace(&trace, Means::default());
     let writes = &engine.observer.writes;
     let wanted = hash + load * hash / (2.0 * (1.0 - load));
-    close("hashing", writes.mean(writes.controller_ns), wanted);
+    close("hashing", writes.mean(writes.hashing_ns), wanted);
 }
 
 #[test]

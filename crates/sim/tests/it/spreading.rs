@@ -3,13 +3,13 @@
 
 use flashtwin_ftl::allocation::AllocationPolicy;
 use flashtwin_ftl::redirection::RedirectionPolicy;
-use flashtwin_ftl::spread::SpreadPolicy;
+use flashtwin_ftl::spread::{PlacePolicy, SpreadPolicy};
 use flashtwin_ftl::{MappingForm, Rng};
-use flashtwin_sim::engine::Split;
-use flashtwin_sim::{Preload, resolve, run};
+use flashtwin_sim::engine::{Charge, Ledger};
+use flashtwin_sim::{MergeReads, Preload, RunResult, resolve, run};
 use flashtwin_trace::{ContentSource, Op, PageTrace, TraceBuilder};
 
-use crate::bench::{Bench, WRITE_ALL, nand, read, write};
+use crate::bench::{Ask, Bench, SENSE, WRITE_ALL, nand, read, served, write};
 use crate::swarm::random_trace;
 
 /// Two channels of one chip each. Even pages belong on channel 0, odd ones on channel 1.
@@ -95,27 +95,28 @@ fn jobs_beyond_the_limit_are_dropped() {
     assert_eq!(outcome.log.commands, expected);
 }
 
-fn waited(queueing_ns: u64) -> Split {
-    Split { queueing_ns, transfer_ns: 10_100, flash_ns: 50_000, controller_ns: 0 }
+/// A read that waited so long for a program, and for another read.
+fn waited(program_ns: u64, read_ns: u64) -> Ledger {
+    served(&[(Charge::HostProgram, program_ns), (Charge::HostRead, read_ns)], SENSE)
 }
 
 const ONE: [u32; 6] = [1, 1, 1, 1, 16, 8];
 
 #[test]
 fn reads_that_wait_for_the_same_page_share_one_flash_read() {
-    let bench = Bench::new(ONE).holding(2).with(|bench| bench.engine.merge_reads = true);
+    let bench = Bench::new(ONE).holding(2).with(|bench| bench.engine.merge_reads = MergeReads::SameContent);
     let asks = [write(0, 2, 2), read(1_000, 0), read(2_000, 1), read(3_000, 0), read(4_000, 0)];
     let outcome = bench.serve(&asks);
     assert_eq!(outcome.log.commands, [(0, "program", 0), (210_100, "read", 0), (270_200, "read", 0)]);
     // All three of page 0 are complete at 270,200.
-    let expected = [waited(209_100), waited(207_100), waited(206_100), waited(268_200)];
+    let expected = [waited(209_100, 0), waited(207_100, 0), waited(206_100, 0), waited(208_100, 60_100)];
     assert_eq!(outcome.log.responses[1..], expected);
     assert_eq!(outcome.counts.merged_reads, 2);
 }
 
 #[test]
 fn a_read_in_service_is_not_joined() {
-    let bench = Bench::new(ONE).holding(1).with(|bench| bench.engine.merge_reads = true);
+    let bench = Bench::new(ONE).holding(1).with(|bench| bench.engine.merge_reads = MergeReads::SameContent);
     let outcome = bench.serve(&[read(0, 0), read(1_000, 0), read(2_000, 0), read(60_200, 0)]);
     assert_eq!(outcome.log.commands, [(0, "read", 0), (60_100, "read", 0), (120_200, "read", 0)]);
     assert_eq!(outcome.counts.merged_reads, 1);
@@ -127,7 +128,7 @@ fn a_read_joins_one_of_its_twin_on_another_die_of_the_chip() {
     let asks = [write(0, 2, 8), write(0, 3, 9), read(1_000, 0), read(2_000, 1)];
     let bench = || spreading([1, 1, 2, 1, 16, 8], &[(0, 7), (1, 7)]);
     let programs = [(0, "program", 0), (0, "program", 1)];
-    let merged = bench().with(|bench| bench.engine.merge_reads = true).serve(&asks);
+    let merged = bench().with(|bench| bench.engine.merge_reads = MergeReads::SameContent).serve(&asks);
     assert_eq!(merged.log.commands, [programs[0], programs[1], (210_100, "read", 0)]);
     assert_eq!(merged.counts.merged_reads, 1);
     let apart = bench().serve(&asks);
@@ -183,4 +184,69 @@ fn contents_that_a_fixed_place_would_pile_up_are_spread_evenly() {
     // Two pages each: the earlier ones are on one list by then.
     assert_eq!(spread["flash_reads"]["verify"], 2 * 192);
     assert_eq!(spread["ram"]["twin_lists_bytes"], 4 * 256 + 2 * 64);
+}
+
+/// `static` and `ds-ftl` on a small device.
+fn plain_and_spread(pages: &PageTrace, preload: Preload) -> [RunResult; 2] {
+    ["static", "ds-ftl"].map(|system| {
+        let mut resolved = resolve(system, &[("verify".into(), "true".into())]).unwrap();
+        resolved.config.replay.preload = preload;
+        resolved.config.nand = nand([4, 2, 2, 1, 20, 16]);
+        resolved.device = resolved.config.nand.resolve().unwrap();
+        run(pages, &resolved, &()).unwrap()
+    })
+}
+
+#[test]
+fn without_equal_contents_ds_ftl_is_static_new_and_aged() {
+    for seed in 0..20 {
+        let trace = random_trace(&mut Rng::stream(seed, "unique contents"));
+        let pages = PageTrace::build(&trace, 4096, ContentSource::Unique).unwrap();
+        for preload in [Preload::FirstReads, Preload::Footprint] {
+            let [plain, spread] = plain_and_spread(&pages, preload);
+            assert_eq!(spread.summary["spread"]["filter_positives"], 0);
+            for figure in ["response", "page_ops", "flash_reads", "flash_writes", "erases", "utilisation"] {
+                assert_eq!(plain.summary[figure], spread.summary[figure], "{figure}, seed {seed}");
+            }
+            for table in ["periods", "chips", "planes", "blocks", "latency_histogram"] {
+                assert!(plain.table(table) == spread.table(table), "{table}, seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_aged_device_is_read_in_whole_stripes() {
+    // Eight pages a second, never written: on eight dies of four channels, whatever moved before.
+    let mut trace = TraceBuilder::new("stripes");
+    for turn in 0..40u32 {
+        trace.request(i64::from(turn) * 1_000_000_000, Op::Read, u64::from(turn) * 32_768, 32_768, &[]);
+    }
+    let pages = PageTrace::build(&trace.build().unwrap(), 4096, ContentSource::Unique).unwrap();
+    for result in plain_and_spread(&pages, Preload::Footprint) {
+        // Two reads share a channel, no more: 50 us, and 10 us for the data of each.
+        assert_eq!(result.summary["response"]["read"]["max_ns"], 2 * 100 + 50_000 + 2 * 10_000 - 100);
+    }
+}
+
+#[test]
+fn duplicates_take_turns_among_the_dies_of_the_channel_that_takes_them() {
+    // Two channels of two chips of two dies: page 0 belongs on channel 0, page 1 on the first die of channel 1.
+    // Channel 0 holds contents 7 to 10. Each write of pages 0 and 1 brings the first of them back.
+    let responses = |place| {
+        let bench = spreading([2, 2, 2, 1, 16, 8], &[(8, 7), (16, 8), (24, 9), (32, 10)]);
+        let turn = |turn: u32| {
+            let both = write(i64::from(turn) * 10_000_000, 0, 7 + turn);
+            Ask { contents: vec![7 + turn, 100 + turn], ..both }
+        };
+        let bench = bench.with(|bench| {
+            bench.footprint = 40;
+            (bench.ftl.spread.place, bench.ftl.spread.verify) = (place, false);
+        });
+        bench.serve(&(0..4).map(turn).collect::<Vec<_>>()).log.response_times()
+    };
+    // On one die one after the other, or two dies of a channel that their data share.
+    let (one_die, two_dies) = (2 * WRITE_ALL, WRITE_ALL + 10_100);
+    assert_eq!(responses(PlacePolicy::RoundRobin), [one_die, two_dies, two_dies, two_dies]);
+    assert_eq!(responses(PlacePolicy::SamePlace), [one_die; 4]);
 }

@@ -117,7 +117,7 @@ fn no_redirecting_system_reads_faster_than_the_one_that_may_read_anywhere() {
         }
         // Twins are read elsewhere as well; what is merged needs no read at all and is left out.
         let bound = mean("static", &[("redirection.policy", "any-chip")]);
-        let twins = mean("ds-ftl", &[("merge_reads", "false")]);
+        let twins = mean("ds-ftl", &[("merge_reads", "none")]);
         faster.push((kind.name, "ds-ftl", 1.0 - twins / bound));
     }
     // The oracle knows the loads of the moment, not what comes: now and then a choice that looks worse
@@ -186,7 +186,7 @@ fn no_chip_holds_a_content_twice() {
             copies += summary["replication"]["copies"].as_u64().unwrap_or(0);
         }
     }
-    assert!(copies > 10_000, "{copies}");
+    assert!(copies > 5_000, "hardly a copy was made, {copies} in all");
 }
 
 #[test]

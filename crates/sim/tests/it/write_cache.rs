@@ -1,9 +1,9 @@
 //! The write-back cache, command by command.
 
-use flashtwin_sim::engine::Split;
+use flashtwin_sim::engine::{Charge, Ledger};
 use flashtwin_sim::{Suspend, resolve};
 
-use crate::bench::{Bench, WRITE_ALL, read, trim, write, write_part};
+use crate::bench::{Bench, WRITE_ALL, ledger, read, trim, write, write_part};
 
 const ONE: [u32; 6] = [1, 1, 1, 1, 16, 8];
 
@@ -14,14 +14,15 @@ fn cached(pages: u32) -> Bench {
     })
 }
 
-fn queueing(queueing_ns: u64) -> Split {
-    Split { queueing_ns, ..Split::default() }
+/// A write that waited so long for a place.
+fn waited(place_ns: u64) -> Ledger {
+    ledger(&[(Charge::CachePlace, place_ns)])
 }
 
 #[test]
 fn a_write_is_complete_at_once_and_reaches_the_flash_in_the_end() {
     let outcome = cached(4).serve(&[write(7, 0, 0), write(500, 1, 1)]);
-    assert_eq!(outcome.log.responses, [queueing(0), queueing(0)]);
+    assert_eq!(outcome.log.responses, [waited(0), waited(0)]);
     assert_eq!(outcome.log.commands, [(500, "program", 0), (210_600, "program", 0)]);
     assert_eq!(outcome.counts.requests, [0, 2, 0]);
 }
@@ -64,7 +65,7 @@ fn a_write_without_a_place_waits_until_a_page_is_programmed() {
     let outcome = cached(1).serve(&[write(0, 0, 0), write(1_000, 1, 1), write(2_000, 2, 2)]);
     let expected = [(1_000, "program", 0), (211_100, "program", 0), (421_200, "program", 0)];
     assert_eq!(outcome.log.commands, expected);
-    let waited = [queueing(0), queueing(WRITE_ALL), queueing(2 * WRITE_ALL - 1_000)];
+    let waited = [waited(0), waited(WRITE_ALL), waited(2 * WRITE_ALL - 1_000)];
     assert_eq!(outcome.log.responses, waited);
 }
 
@@ -74,7 +75,7 @@ fn a_trim_gives_its_place_to_the_write_that_waits() {
     let outcome = cached(1).serve(&asks);
     // Page 1 is trimmed before it left: its write is complete by that, and never reaches the flash.
     assert_eq!(outcome.log.commands, [(1_000, "program", 0), (211_100, "program", 0)]);
-    assert_eq!(outcome.log.responses[..2], [queueing(0), queueing(1_000)]);
+    assert_eq!(outcome.log.responses[..2], [waited(0), waited(1_000)]);
     assert_eq!((outcome.counts.absorbed_writes, outcome.counts.requests), (1, [0, 3, 1]));
 }
 

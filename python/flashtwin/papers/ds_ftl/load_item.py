@@ -26,8 +26,8 @@ def measure_load(stand: Stand) -> Facts:
     for speed in LOADS:
         runs = runs_at(stand, *SCHEMES, speed=speed)
         free = runs_at(stand, "ds-ftl", speed=speed, **{"ftl.spread.verify": False})["ds-ftl"]
-        alone = runs_at(stand, "ds-ftl", speed=speed, **{"engine.merge_reads": False})["ds-ftl"]
-        merging = runs_at(stand, "static", speed=speed, **{"engine.merge_reads": True})["static"]
+        alone = runs_at(stand, "ds-ftl", speed=speed, **{"engine.merge_reads": "none"})["ds-ftl"]
+        merging = runs_at(stand, "static", speed=speed, **{"engine.merge_reads": "same-page"})["static"]
         found[f"{speed:g}"] = {
             "keeps_up": all(keeps_up(run, speed) for run in runs.values()),
             "without merging": reduction(runs["static"], alone, "response.read.mean_ns"),

@@ -7,7 +7,8 @@ use super::{Layout, Lookup, Paging, PagingSizes};
 use crate::blocks::{Blocks, is_page};
 use crate::config::FtlConfig;
 use crate::error::FtlError;
-use crate::ftl::{Ftl, Host, Map};
+use crate::ftl::{Ftl, Map};
+use crate::host::Host;
 use crate::mapping::NO_VPN;
 use crate::op::{FlashOp, LoadView, WriteOutcome};
 
@@ -112,13 +113,24 @@ impl Ftl {
         }
     }
 
-    /// Serves a page write where tables are on flash. The entry of its LPN is looked up first, and
-    /// for a part of a page that of the content it is a part of; counting references in the
-    /// secondary table keeps nobody waiting.
+    /// The pages of the tables that a page write waits for: that of its LPN and, for a part of a page,
+    /// that of the content it is a part of.
+    pub(crate) fn look_up_write(&mut self, lpn: u32, partial: bool) -> Result<(), FtlError> {
+        if partial {
+            return self.look_up_read(lpn);
+        }
+        let Some(paging) = &mut self.paging else { return Ok(()) };
+        paging.lookups.clear();
+        let primary = paging.layout.of_lpn(lpn);
+        self.look_up(primary, false, true)
+    }
+
+    /// Serves a page write where tables are on flash. What it waits for has been looked up
+    /// ([`Ftl::prepare_write`]); counting references in the secondary table keeps nobody waiting.
     pub(crate) fn write_paged(
         &mut self,
         page: Host,
-        partial: bool,
+        fingerprinted: bool,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<WriteOutcome, FtlError> {
@@ -126,25 +138,35 @@ impl Ftl {
             paging.lookups.clear();
         }
         let held = self.vpn_of(page.lpn);
-        let outcome = self.write_mapped(page, partial, loads, ops)?;
+        let outcome = self.write_mapped(page, fingerprinted, loads, ops)?;
         let holds = self.vpn_of(page.lpn);
         let Some(paging) = &self.paging else { return Ok(outcome) };
         let primary = paging.layout.of_lpn(page.lpn);
         let secondary = |vpn: u32| (vpn != NO_VPN).then(|| paging.layout.of_vpn(vpn));
-        let (left, entered) = (secondary(held), secondary(holds));
-        let changes = outcome.program.is_some() || held != holds;
-        self.look_up(primary, changes, true)?;
-        if let Some(left) = left {
-            let delays = outcome.read_first.is_some();
-            if delays || held != holds {
-                self.look_up(left, held != holds, delays)?;
-            }
+        let counted = [secondary(held), secondary(holds)];
+        if outcome.program.is_some() || held != holds {
+            self.change_entry(primary)?;
         }
-        if let Some(entered) = entered.filter(|_| held != holds) {
-            self.look_up(entered, true, false)?;
+        if held != holds {
+            for page in counted.into_iter().flatten() {
+                self.look_up(page, true, false)?;
+            }
         }
         self.settle_tables(ops)?;
         Ok(outcome)
+    }
+
+    /// An entry changes of a page that was looked up for this change. It may have given way meanwhile.
+    fn change_entry(&mut self, page: u32) -> Result<(), FtlError> {
+        let Some(paging) = self.paging.as_mut().filter(|paging| paging.lru.is_cached(page)) else {
+            return self.look_up(page, true, false);
+        };
+        #[cfg(test)]
+        if !paging.lru.is_dirty(page) && crate::tests::planted(crate::tests::Bug::CleanPage) {
+            return Ok(());
+        }
+        paging.lru.set_dirty(page, true);
+        Ok(())
     }
 
     /// The entries of an LPN and of the content it holds change in the background.

@@ -7,6 +7,8 @@ mod popularity;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::config::ReplicationConfig;
+
 /// How many physical copies a content should have, the first included.
 pub trait Degree: Send {
     /// Copies for a content whose counter stands at `popularity` (at least 1 read) on a
@@ -18,8 +20,8 @@ pub trait Degree: Send {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DegreePolicy {
-    /// One more for every read in the period, up to one a chip (RR-SSD paper II.D, the
-    /// proportional choice).
+    /// In proportion to its reads in the period, `ftl.replication.copies_per_read` for each, up to one a chip
+    /// (RR-SSD paper II.D, the proportional choice).
     #[default]
     Popularity,
     /// One on every chip, for as many contents as fit.
@@ -30,11 +32,30 @@ pub enum DegreePolicy {
 
 impl DegreePolicy {
     /// Builds the policy.
-    pub fn build(self, few_copies: u32) -> Box<dyn Degree> {
+    pub fn build(self, rules: &ReplicationConfig) -> Box<dyn Degree> {
         match self {
-            Self::Popularity => Box::new(popularity::Popularity),
+            Self::Popularity => Box::new(popularity::Popularity { per_read: rules.copies_per_read }),
             Self::ManyOfFew => Box::new(many_of_few::ManyOfFew),
-            Self::FewOfMany => Box::new(few_of_many::FewOfMany { copies: few_copies }),
+            Self::FewOfMany => Box::new(few_of_many::FewOfMany { copies: rules.few_copies }),
         }
+    }
+}
+
+/// Copies that a content earns, by its counter: what the policy says, within the limits that hold for all.
+pub(super) struct Degrees([u32; 256]);
+
+impl Degrees {
+    pub(super) fn new(rules: &ReplicationConfig, chips: u32) -> Self {
+        let policy = rules.degree.build(rules);
+        Self(std::array::from_fn(|popularity| match popularity as u8 {
+            unpopular if u32::from(unpopular) < rules.least_popularity => 1,
+            popularity => policy.copies(popularity, chips).min(chips).clamp(1, rules.most_copies),
+        }))
+    }
+
+    /// Copies of a content whose counter stands at `popularity`, the first included.
+    #[inline]
+    pub(super) fn copies(&self, popularity: u8) -> u32 {
+        self.0[popularity as usize]
     }
 }

@@ -1,13 +1,17 @@
 //! The more popular, the more copies (RR-SSD paper II.D, third choice).
 
 use super::Degree;
+use crate::decimal::times;
 
-pub(super) struct Popularity;
+pub(super) struct Popularity {
+    pub(super) per_read: f64,
+}
 
 impl Degree for Popularity {
-    /// A counter that saturates at chips - 1 is exactly what this needs, which is the
+    /// With one copy a read, a counter that saturates at chips - 1 is exactly what this needs, which is the
     /// paper's argument for its width.
     fn copies(&self, popularity: u8, chips: u32) -> u32 {
-        (1 + u32::from(popularity)).min(chips)
+        let earned = times(u64::from(popularity), self.per_read);
+        (1 + earned).min(u64::from(chips)) as u32
     }
 }

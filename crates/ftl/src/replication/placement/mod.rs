@@ -10,15 +10,17 @@ use serde::{Deserialize, Serialize};
 use crate::rng::Rng;
 
 /// One chip as a placement sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ChipView {
     /// Pages that hold nothing valid and may be used (S).
     pub free_pages: u64,
+    /// Pages that hold valid data.
+    pub stored_pages: u64,
     /// Erases of its blocks so far, and how many blocks it has (E is their ratio).
     pub erases: u64,
     /// Blocks of the chip.
     pub blocks: u64,
-    /// Popularity stored on it, in 1/65536 of a read (Pop).
+    /// Popularity stored on it, in 1/65536 of a read, as `ftl.replication.score_popularity` counts a copy's.
     pub popularity: u64,
     /// What waits at it and is in service (QL - 1); 0 at the end of a period, when the host is served
     /// elsewhere.
@@ -48,6 +50,40 @@ pub trait Placement: Send {
     fn choose(&mut self, home: u32, chips: &[ChipView], holds: &ChipSet) -> Option<u32>;
 }
 
+/// The popularity of a chip in the score, Pop.
+///
+/// The RR-SSD paper (II.D) names the parameters "Available Space, S, Mean Erase Count, E, and Mean Popularity
+/// Count, Pop", and says what Pop is for: "in order not to swamp a flash chip with majority of popular values being
+/// stored on it".
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScorePopularity {
+    /// The mean counter of the values stored on the chip (RR-SSD paper II.D: "Mean Popularity Count"): the
+    /// counters of all contents with a copy there, plus one read, over the pages stored there, plus one. A chip
+    /// with copies of hot contents has a larger one than a chip with as many copies of lukewarm contents.
+    #[default]
+    Mean,
+    /// The reads that the chip may expect: each content's counter shared equally over its copies, summed, plus
+    /// one read. Where copies are in proportion to reads a copy's share is nearly one read, so that this is
+    /// nearly the number of copies of popular contents.
+    Sum,
+}
+
+impl ScorePopularity {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Mean, Self::Sum];
+
+    /// What one of `copies` copies of a content adds to its chip's popularity, in 1/65536 of a read.
+    #[inline]
+    pub(super) fn of_copy(self, popularity: u8, copies: usize) -> u64 {
+        let counter = u64::from(popularity) << 16;
+        match self {
+            Self::Mean => counter,
+            Self::Sum => counter / copies as u64,
+        }
+    }
+}
+
 /// Which chip receives a copy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -64,9 +100,9 @@ pub enum PlacementPolicy {
 
 impl PlacementPolicy {
     /// Builds the policy with its own stream of random numbers.
-    pub fn build(self, rng: Rng) -> Box<dyn Placement> {
+    pub fn build(self, popularity: ScorePopularity, rng: Rng) -> Box<dyn Placement> {
         match self {
-            Self::Score => Box::new(score::Score),
+            Self::Score => Box::new(score::Score { popularity }),
             Self::Random => Box::new(random::Random { rng }),
             Self::Static => Box::new(successors::Successors),
         }
@@ -82,7 +118,15 @@ mod tests {
     use super::*;
 
     fn chips() -> Vec<ChipView> {
-        vec![ChipView { free_pages: 100, erases: 0, blocks: 10, popularity: 5 << 16, load: 0 }; 6]
+        let chip = ChipView {
+            free_pages: 100,
+            stored_pages: 900,
+            erases: 0,
+            blocks: 10,
+            popularity: 5 << 16,
+            load: 0,
+        };
+        vec![chip; 6]
     }
 
     fn held(list: &[u32]) -> ChipSet {
@@ -92,7 +136,11 @@ mod tests {
     }
 
     fn choose(policy: PlacementPolicy, chips: &[ChipView], holds: &[u32]) -> Option<u32> {
-        policy.build(Rng::stream(1, "test")).choose(2, chips, &held(holds))
+        let choose =
+            |popularity| policy.build(popularity, Rng::stream(1, "test")).choose(2, chips, &held(holds));
+        let [mean, sum] = ScorePopularity::ALL.map(choose);
+        assert_eq!(mean, sum, "chips that store as much as the others");
+        mean
     }
 
     #[test]
@@ -110,6 +158,45 @@ mod tests {
         let mut busy = chips();
         busy.iter_mut().enumerate().for_each(|(i, chip)| chip.load = if i == 1 { 2 } else { 3 });
         assert_eq!(choose(PlacementPolicy::Score, &busy, &[2]), Some(1));
+    }
+
+    #[test]
+    fn the_mean_popularity_is_over_the_pages_stored_and_the_sum_is_not() {
+        // Chip 4 has stored twice as much, and three halves of the popularity.
+        let mut chips = chips();
+        (chips[4].stored_pages, chips[4].popularity) = (1_801, 8 << 16);
+        let choose = |popularity| {
+            let mut placement = PlacementPolicy::Score.build(popularity, Rng::stream(1, "test"));
+            placement.choose(2, &chips, &held(&[2]))
+        };
+        assert_eq!(ScorePopularity::ALL.map(choose), [Some(4), Some(0)]);
+    }
+
+    #[test]
+    fn a_copy_of_a_hot_content_weighs_as_much_as_one_of_a_lukewarm_one_in_the_sum_alone() {
+        // One copy more than reads: 60 reads and 1 read.
+        let hot_to_lukewarm =
+            |popularity: ScorePopularity| popularity.of_copy(60, 61) / popularity.of_copy(1, 2).max(1);
+        assert_eq!(ScorePopularity::ALL.map(hot_to_lukewarm), [60, 1]);
+    }
+
+    #[test]
+    fn scores_that_differ_by_one_part_in_two_to_the_hundredth_are_told_apart() {
+        let mut chips = vec![
+            ChipView {
+                free_pages: u64::from(u32::MAX),
+                stored_pages: u64::from(u32::MAX) - 1,
+                erases: 1 << 44,
+                blocks: 0,
+                popularity: (1 << 50) - (1 << 16),
+                load: (1 << 16) - 1,
+            };
+            6
+        ];
+        chips[3].popularity -= 1;
+        assert_eq!(choose(PlacementPolicy::Score, &chips, &[2]), Some(3));
+        chips[5].erases -= 1;
+        assert_eq!(choose(PlacementPolicy::Score, &chips, &[2]), Some(5), "2^-44 is more than 2^-50");
     }
 
     #[test]
@@ -134,7 +221,7 @@ mod tests {
 
     #[test]
     fn random_placement_is_uniform() {
-        let mut placement = PlacementPolicy::Random.build(Rng::stream(3, "test"));
+        let mut placement = PlacementPolicy::Random.build(ScorePopularity::Mean, Rng::stream(3, "test"));
         let mut seen = [0u32; 6];
         for _ in 0..50_000 {
             seen[placement.choose(2, &chips(), &held(&[2])).unwrap() as usize] += 1;

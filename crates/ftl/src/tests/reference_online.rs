@@ -1,0 +1,336 @@
+//! On-line replication as its rules read (RR-SSD paper IV.B.4; systems.md, section 4), on plain lists, compared
+//! after every operation and every background job with the copies of the controller.
+
+use std::collections::BTreeMap;
+
+use super::driver::{Driver, Options, Step, Workload};
+use crate::ftl::Map;
+use crate::mapping::ContentMap;
+use crate::redirection::RedirectionPolicy;
+use crate::replication::degree::DegreePolicy;
+use crate::replication::placement::{PlacementPolicy, ScorePopularity};
+use crate::{
+    FlashOp, LoadView, MappingForm, NO_JOB, OpKind, ReadOutcome, ReplicationConfig, ReplicationPolicy,
+    SpreadConfig,
+};
+
+/// One content: its reads in the period, the chips that hold it, home first, and the reads under which its
+/// replicas are listed.
+#[derive(Debug, Clone)]
+struct Content {
+    number: u32,
+    reads: u64,
+    chips: Vec<usize>,
+    listed: u64,
+}
+
+/// The chips at the moment when a copy is placed.
+#[derive(Clone)]
+struct Chips {
+    space: Vec<u64>,
+    stored: Vec<u64>,
+    erases: Vec<u64>,
+    load: Vec<u32>,
+    blocks_per_chip: u64,
+}
+
+struct Model {
+    rules: ReplicationConfig,
+    redirects: bool,
+    budget: usize,
+    /// By VPN.
+    contents: BTreeMap<u32, Content>,
+    /// Contents with replicas, in the order in which they were listed.
+    order: Vec<u32>,
+    periods: u32,
+    made: u64,
+    dropped: u64,
+}
+
+impl Model {
+    fn used(&self) -> usize {
+        self.contents.values().map(|content| content.chips.len()).sum()
+    }
+
+    fn wanted(&self, reads: u64, chips: usize) -> usize {
+        if reads < u64::from(self.rules.least_popularity) {
+            return 1;
+        }
+        let wanted = match self.rules.degree {
+            DegreePolicy::Popularity => {
+                1 + (reads * (self.rules.copies_per_read * 100.0).round() as u64 / 100) as usize
+            }
+            DegreePolicy::ManyOfFew => chips,
+            DegreePolicy::FewOfMany => self.rules.few_copies as usize,
+        };
+        wanted.min(chips).min(self.rules.most_copies as usize)
+    }
+
+    /// Lists a content as the latest of those read as often.
+    fn list(&mut self, vpn: u32, reads: u64) {
+        self.order.retain(|&other| other != vpn);
+        self.order.push(vpn);
+        self.contents.get_mut(&vpn).unwrap().listed = reads;
+    }
+
+    fn read(&mut self, vpn: u32, saturation: u64) {
+        let content = self.contents.get_mut(&vpn).unwrap();
+        content.reads = (content.reads + 1).min(saturation);
+        let reads = content.reads;
+        if content.chips.len() > 1 && content.listed < reads {
+            self.list(vpn, reads);
+        }
+    }
+
+    /// The content listed under the fewest reads, fewer than `below`, the longest there.
+    fn victim(&self, below: u64) -> Option<u32> {
+        let listed = |vpn: &u32| self.contents[vpn].listed;
+        self.order.iter().copied().filter(|vpn| listed(vpn) < below).min_by_key(listed)
+    }
+
+    fn drop_last(&mut self, vpn: u32) {
+        let chips = &mut self.contents.get_mut(&vpn).unwrap().chips;
+        chips.pop();
+        self.dropped += 1;
+        if chips.len() == 1 {
+            self.order.retain(|&other| other != vpn);
+        }
+    }
+
+    fn popularity(&self, chip: usize) -> u128 {
+        let here = self.contents.values().filter(|content| content.chips.contains(&chip));
+        let weight = |content: &Content| match self.rules.score_popularity {
+            ScorePopularity::Mean => content.reads << 16,
+            ScorePopularity::Sum => (content.reads << 16) / content.chips.len() as u64,
+        };
+        here.map(|content| u128::from(weight(content))).sum()
+    }
+
+    fn place(&self, vpn: u32, now: &Chips) -> Option<usize> {
+        let holds = &self.contents[&vpn].chips;
+        let count = now.space.len();
+        let open = |chip: &usize| now.space[*chip] > 0 && !holds.contains(chip);
+        if self.rules.placement == PlacementPolicy::Static {
+            return (1..count).map(|step| (holds[0] + step) % count).find(open);
+        }
+        let over = |chip: usize| match self.rules.score_popularity {
+            ScorePopularity::Mean => u128::from(now.stored[chip]) + 1,
+            ScorePopularity::Sum => 1,
+        };
+        let above = |chip: usize| u128::from(now.space[chip]) * over(chip);
+        let below = |chip: usize| {
+            u128::from(now.erases[chip] + now.blocks_per_chip)
+                * (self.popularity(chip) + 65_536)
+                * (u128::from(now.load[chip]) + 1)
+        };
+        let better = |a: usize, b: usize| above(a) * below(b) > above(b) * below(a);
+        (0..count).filter(open).reduce(|best, chip| if better(chip, best) { chip } else { best })
+    }
+
+    /// Where a read of the content would be served: the place with the lowest load.
+    fn source(&self, vpn: u32, load: &[u32]) -> usize {
+        let chips = &self.contents[&vpn].chips;
+        if self.redirects { chips.iter().copied().min_by_key(|&chip| load[chip]).unwrap() } else { chips[0] }
+    }
+
+    /// A page has been read to be copied; returns whether its copy was placed.
+    fn copy(&mut self, vpn: u32, now: &Chips) -> bool {
+        let Some(Content { reads, chips, .. }) = self.contents.get(&vpn).cloned() else { return false };
+        if chips.len() >= self.wanted(reads, now.space.len()) {
+            return false;
+        }
+        let (before, mut now) = ((self.contents.clone(), self.order.clone(), self.dropped), now.clone());
+        if self.used() >= self.budget {
+            let Some(victim) = self.victim(reads) else { return false };
+            let chip = *self.contents[&victim].chips.last().unwrap();
+            (now.space[chip], now.stored[chip]) = (now.space[chip] + 1, now.stored[chip] - 1);
+            self.drop_last(victim);
+        }
+        let Some(chip) = self.place(vpn, &now) else {
+            (self.contents, self.order, self.dropped) = before;
+            return false;
+        };
+        let content = self.contents.get_mut(&vpn).unwrap();
+        content.chips.push(chip);
+        if content.chips.len() == 2 {
+            self.list(vpn, reads);
+        }
+        self.made += 1;
+        true
+    }
+
+    /// Pages that the host's writes made and let die; copies give way where there is no room.
+    fn follow(&mut self, homes: &BTreeMap<u32, (u32, usize)>) {
+        let same = |vpn: &u32, content: &Content| homes.get(vpn).is_some_and(|home| home.0 == content.number);
+        self.contents.retain(|vpn, content| same(vpn, content));
+        let Self { contents, order, .. } = self;
+        order.retain(|vpn| contents.contains_key(vpn));
+        for (&vpn, &(number, home)) in homes {
+            let fresh = || Content { number, reads: 0, chips: vec![home], listed: 0 };
+            contents.entry(vpn).or_insert_with(fresh);
+        }
+        while let Some(victim) = self.victim(u64::MAX).filter(|_| self.used() > self.budget) {
+            self.drop_last(victim);
+        }
+    }
+
+    /// `slots`: the contents with replicas in the order in which the controller looks at them.
+    fn end_period(&mut self, slots: &[u32], chips: usize) {
+        self.periods += 1;
+        for &vpn in slots {
+            self.list(vpn, self.contents[&vpn].reads);
+        }
+        if self.periods.is_multiple_of(self.rules.adjust_every) {
+            for &vpn in slots {
+                let wanted = self.wanted(self.contents[&vpn].reads, chips);
+                while self.contents[&vpn].chips.len() > wanted {
+                    self.drop_last(vpn);
+                }
+            }
+        }
+        self.contents.values_mut().for_each(|content| content.reads = 0);
+    }
+}
+
+fn map(driver: &Driver) -> &ContentMap {
+    match &driver.ftl.map {
+        Map::Content(map) => map,
+        _ => unreachable!("the options say content"),
+    }
+}
+
+/// Content and home chip of every VPN.
+fn homes(driver: &Driver) -> BTreeMap<u32, (u32, usize)> {
+    let map = map(driver);
+    let chip = |vpn| driver.ftl.blocks.chip_of_page(map.home(vpn)) as usize;
+    let live = (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn));
+    live.map(|vpn| (vpn, (map.content(vpn), chip(vpn)))).collect()
+}
+
+fn now(driver: &Driver) -> Chips {
+    let (ftl, geometry) = (&driver.ftl, &driver.ftl.blocks.geometry);
+    let planes = u64::from(geometry.planes_per_chip());
+    let room = ftl.blocks.plane_limit() * planes;
+    Chips {
+        space: ftl.chip_valid_pages().iter().map(|stored| room - stored).collect(),
+        stored: ftl.chip_valid_pages().to_vec(),
+        erases: ftl.chip_erases().to_vec(),
+        load: driver.chip.clone(),
+        blocks_per_chip: planes * u64::from(geometry.blocks_per_plane),
+    }
+}
+
+fn compare(driver: &Driver, model: &Model) {
+    let map = map(driver);
+    let chip = |ppn| driver.ftl.blocks.chip_of_page(ppn) as usize;
+    for (&vpn, content) in &model.contents {
+        assert_eq!(map.copies(vpn).map(chip).collect::<Vec<_>>(), content.chips, "VPN {vpn}");
+        assert_eq!(u64::from(map.popularity(vpn)), content.reads, "VPN {vpn}");
+    }
+    let counters = driver.ftl.counters();
+    assert_eq!((counters.replicas_made, counters.replicas_dropped), (model.made, model.dropped));
+}
+
+fn options(seed: u64) -> Options {
+    let mut options = Options::draw(seed);
+    options.config.mapping = MappingForm::Content;
+    options.config.spread = SpreadConfig::default();
+    options.plain_dedup();
+    let replication = &mut options.config.replication;
+    replication.policy = ReplicationPolicy::OnLine;
+    replication.alpha = [0.0, 0.05, 0.5, 3.0][seed as usize % 4];
+    if replication.placement == PlacementPolicy::Random {
+        replication.placement = PlacementPolicy::Score;
+    }
+    options.config.background.jobs = 4096;
+    options.read_percent = 70;
+    options.units_per_chip = 1;
+    options.steps = 600;
+    options
+}
+
+fn model(driver: &Driver, options: &Options) -> Model {
+    Model {
+        rules: options.config.replication.clone(),
+        redirects: options.config.redirection.policy == RedirectionPolicy::Replicas,
+        budget: driver.ftl.budget_pages().unwrap() as usize,
+        contents: BTreeMap::new(),
+        order: Vec::new(),
+        periods: 0,
+        made: 0,
+        dropped: 0,
+    }
+}
+
+/// Several reads of one page, then idle time until nothing is left to do.
+fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
+    let vpn = map(driver).vpn_of(lpn);
+    let saturation = u64::from(driver.ftl.blocks.geometry.chips()).saturating_sub(1).max(1);
+    let mut at = driver.ops.len();
+    let mut source = None;
+    for _ in 0..reads {
+        let ordered = driver.ops.len();
+        let outcome = driver.read(lpn).unwrap();
+        if let ReadOutcome::Flash { target, .. } = outcome {
+            model.read(vpn, saturation);
+            if driver.ops.len() > ordered {
+                source = Some(driver.ftl.blocks.chip_of_page(target.ppn) as usize);
+            }
+        }
+    }
+    while let Some(&FlashOp { kind, ppn, job, .. }) = driver.ops.get(at) {
+        at += 1;
+        if job == NO_JOB {
+            continue;
+        }
+        if kind == OpKind::Read {
+            assert_eq!(Some(driver.ftl.blocks.chip_of_page(ppn) as usize), source, "where it is copied from");
+            source = Some(model.source(vpn, &driver.chip));
+            model.copy(vpn, &now(driver));
+        }
+        let loads = LoadView::new(&driver.chip, &driver.unit).at(driver.now_ns);
+        driver.ftl.job_done(job, &loads, &mut driver.ops).unwrap();
+        compare(driver, model);
+    }
+    if let Some(Content { reads, chips, .. }) = model.contents.get(&vpn) {
+        // Nothing that was earned is left, unless there is no room for it.
+        let (held, earned) = (chips.len(), model.wanted(*reads, driver.chip.len()));
+        let room = model.used() < model.budget || model.victim(*reads).is_some();
+        assert!(held >= earned || !room || model.place(vpn, &now(driver)).is_none());
+    }
+}
+
+#[test]
+fn every_read_earns_and_every_copy_goes_where_the_rules_say() {
+    let (mut made, mut dropped) = (0, 0);
+    for seed in 0..240 {
+        let options = options(seed);
+        let mut driver = Driver::new(&options);
+        let mut workload = Workload::new(&options);
+        let mut model = model(&driver, &options);
+        for _ in 0..options.steps {
+            match workload.next() {
+                Step::Read { lpn } => {
+                    let reads = 1 + workload.rng.below(4);
+                    read(&mut driver, &mut model, lpn, reads);
+                }
+                Step::Write { lpn, content, partial } => {
+                    driver.write(lpn, content, partial).unwrap();
+                }
+                Step::Trim { lpn } => driver.ftl.trim(lpn),
+                Step::EndPeriod => {
+                    let slots: Vec<u32> = map(&driver).replicas.live().iter().map(|set| set.0).collect();
+                    driver.end_period().unwrap();
+                    model.end_period(&slots, driver.chip.len());
+                }
+            }
+            model.follow(&homes(&driver));
+            compare(&driver, &model);
+            driver.shake_loads(&mut workload.rng);
+        }
+        driver.ftl.audit().unwrap();
+        made += model.made;
+        dropped += model.dropped;
+    }
+    assert!(made > 5_000 && dropped > 1_000, "{made} copies, {dropped} dropped: the comparison says little");
+}

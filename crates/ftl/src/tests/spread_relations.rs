@@ -1,0 +1,153 @@
+//! Relations that spreading of duplicates must keep, whatever the device, the allocation and the workload.
+
+use super::driver::{Driver, Options, Step, Workload};
+use crate::allocation::AllocationPolicy;
+use crate::ftl::Map;
+use crate::spread::{SpreadConfig, SpreadPolicy};
+use crate::{FtlConfig, MappingForm, ReplicationPolicy, Rng};
+
+/// The same system without and with spreading. Filters with as many bits as a key allows.
+fn pair(seed: u64) -> [Options; 2] {
+    [SpreadPolicy::None, SpreadPolicy::Duplicates].map(|policy| {
+        let mut options = Options::draw(seed);
+        options.config.mapping = MappingForm::Page;
+        options.config.replication.policy = ReplicationPolicy::None;
+        options.config.spread =
+            SpreadConfig { policy, bloom_bits_per_page: 64, bloom_hashes: 7, ..options.config.spread };
+        // Each write brings a content of its own.
+        options.contents = 2 * options.footprint + options.steps;
+        options
+    })
+}
+
+fn place_of(driver: &Driver, lpn: u32) -> u32 {
+    match &driver.ftl.map {
+        Map::Page(map) => map.get(lpn),
+        _ => unreachable!("the options say page"),
+    }
+}
+
+/// Every page written and the device aged; what followed, and answers of the filters that were wrong.
+fn begin_full(driver: &mut Driver, options: &Options) -> (Vec<String>, u64) {
+    let mut rng = Rng::stream(options.seed, "ageing");
+    let mut steps: Vec<String> =
+        (0..options.footprint).map(|lpn| format!("{:?}", driver.write(lpn, lpn, false).unwrap())).collect();
+    for _ in 0..3 * options.footprint {
+        let lpn = rng.below(options.footprint);
+        steps.push(format!("{:?}", driver.rewrite(lpn).unwrap()));
+    }
+    let wrong = driver.ftl.counters().filter_false_positives;
+    driver.ftl.end_preload();
+    (steps, wrong)
+}
+
+fn serve(driver: &mut Driver, step: Step, next_content: &mut u32) -> String {
+    match step {
+        Step::Read { lpn } => format!("{:?}", driver.read(lpn).unwrap()),
+        Step::Write { lpn, partial, .. } => {
+            *next_content += 1;
+            format!("{:?}", driver.write(lpn, *next_content - 1, partial).unwrap())
+        }
+        Step::Trim { lpn } => format!("{:?}", driver.ftl.trim(lpn)),
+        Step::EndPeriod => format!("{:?}", driver.end_period().unwrap()),
+    }
+}
+
+#[test]
+fn without_equal_contents_everything_is_as_without_spreading_new_and_aged() {
+    let (mut compared, mut aged) = (0, 0);
+    for seed in 0..200 {
+        let [plain, spread] = pair(seed);
+        let mut drivers = [Driver::new(&plain), Driver::new(&spread)];
+        if seed % 2 == 0 {
+            let [plain_begin, (steps, wrong)] = drivers.each_mut().map(|driver| begin_full(driver, &plain));
+            if wrong > 0 {
+                continue;
+            }
+            assert!(plain_begin.0 == steps, "seed {seed}");
+            aged += steps.len();
+        }
+        let mut workload = Workload::new(&plain);
+        let mut next = plain.footprint;
+        for _ in 0..plain.steps {
+            let (step, loads) = (workload.next(), workload.rng.clone());
+            let outcomes = drivers.each_mut().map(|driver| {
+                driver.shake_loads(&mut loads.clone());
+                serve(driver, step, &mut next.clone())
+            });
+            next += u32::from(matches!(step, Step::Write { .. }));
+            // Where other contents have all of a content's bits, the filter cannot know better.
+            if drivers[1].ftl.counters().filter_false_positives > 0 {
+                break;
+            }
+            assert_eq!(outcomes[0], outcomes[1], "seed {seed}");
+            compared += 1;
+        }
+        let [plain_ftl, spread_ftl] = drivers.each_ref().map(|driver| &driver.ftl);
+        if spread_ftl.counters().filter_false_positives == 0 {
+            assert!(drivers[0].ops == drivers[1].ops, "seed {seed}");
+            assert_eq!(plain_ftl.counters().erases, spread_ftl.counters().erases);
+            assert!((0..plain.footprint).all(|lpn| place_of(&drivers[0], lpn) == place_of(&drivers[1], lpn)));
+        }
+        drivers.iter().for_each(|driver| driver.ftl.audit().unwrap());
+    }
+    assert!(compared > 50_000 && aged > 20_000, "{compared} steps, {aged} of ageing: they say little");
+}
+
+/// Two channels of one chip; even pages belong on channel 0. Returns where each write of content 7 to page 0
+/// went, and the comparisons that followed.
+fn rewritten_four_times(own_copy_counts: bool) -> (Vec<u32>, u64) {
+    let mut options = Options::draw(0);
+    options.levels = [2, 1, 1, 1, 12, 8];
+    options.config = FtlConfig::default();
+    options.config.allocation.policy = AllocationPolicy::Static;
+    options.config.spread =
+        SpreadConfig { policy: SpreadPolicy::Duplicates, own_copy_counts, ..SpreadConfig::default() };
+    (options.footprint, options.contents) = (16, 16);
+    let mut driver = Driver::new(&options);
+    let channels = (0..4).map(|_| {
+        driver.write(0, 7, false).unwrap();
+        driver.idle(None).unwrap();
+        driver.ftl.audit().unwrap();
+        driver.ftl.blocks.geometry.plane(place_of(&driver, 0))
+    });
+    (channels.collect(), driver.ftl.counters().comparisons)
+}
+
+#[test]
+fn a_page_written_with_what_it_holds_moves_where_its_own_copy_counts_and_stays_where_it_does_not() {
+    // Channel 1 once it holds nothing else: its dead entry is more than half of them, so it is forgotten.
+    assert_eq!(rewritten_four_times(true), (vec![0, 1, 0, 1], 0));
+    assert_eq!(rewritten_four_times(false), (vec![0, 0, 0, 0], 0));
+}
+
+#[test]
+fn rewriting_what_pages_hold_changes_nothing_where_own_copies_do_not_count() {
+    let mut compared = 0;
+    for seed in 0..100 {
+        let pair = pair(seed).map(|mut options| {
+            options.config.allocation.policy = AllocationPolicy::Static;
+            options.config.spread.own_copy_counts = false;
+            options.trim_percent = 0;
+            options
+        });
+        let mut drivers = pair.each_ref().map(Driver::new);
+        let mut workload = Workload::new(&pair[0]);
+        for _ in 0..pair[0].steps {
+            let step = workload.next();
+            // Each page always holds the same: its own number.
+            let outcomes = drivers.each_mut().map(|driver| match step {
+                Step::Write { lpn, .. } => serve(driver, step, &mut lpn.clone()),
+                _ => serve(driver, step, &mut 0),
+            });
+            // A page that found no room elsewhere left a dead entry behind.
+            let counters = drivers[1].ftl.counters();
+            if counters.filter_positives > 0 {
+                break;
+            }
+            assert_eq!(outcomes[0], outcomes[1], "seed {seed}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 20_000, "{compared} steps say little");
+}

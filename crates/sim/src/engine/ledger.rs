@@ -1,0 +1,268 @@
+//! The wait ledger: where the time of a request went, to the nanosecond.
+//!
+//! A request is complete when its last page operation is, so that operation's time is the request's. What
+//! it waited is charged to what held the thing it waited for; what remains is service. The entries of a
+//! [`Ledger`] sum to the response time, always.
+
+use flashtwin_ftl::Cause;
+
+use super::pool::Work;
+
+/// What a nanosecond of a request is charged to.
+///
+/// The first [`Charge::HOLDERS`] are waits for a unit (chip, die or plane, by the engine's concurrency), by
+/// what the unit did meanwhile; the others up to [`Charge::WAITS`] are waits of other kinds; the rest is
+/// service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Charge {
+    /// The unit served a read of the host's, old pages of partial writes included.
+    HostRead,
+    /// ... a page program of the host's.
+    HostProgram,
+    /// ... a read of garbage collection's or wear levelling's.
+    GcRead,
+    /// ... a program of theirs.
+    GcProgram,
+    /// ... an erase.
+    Erase,
+    /// ... the read or the program of a copy.
+    Copy,
+    /// ... a page of the mapping tables.
+    TablePage,
+    /// ... a read that compares or fingerprints pages in the background.
+    Comparison,
+    /// The unit stood idle: another operation had to come first.
+    Order,
+    /// The program stood still for reads.
+    Suspension,
+    /// The channel carried other data, or other commands.
+    Channel,
+    /// The hash unit hashed other pages, or the sample that decides about this one.
+    HashQueue,
+    /// Pages of the mapping tables were read first.
+    Tables,
+    /// The page was on its way to the flash and could not be read yet.
+    PageProgram,
+    /// The write cache had no place.
+    CachePlace,
+    /// Service: the page was hashed.
+    Hash,
+    /// Service: command and data on the channel.
+    Transfer,
+    /// Service: the array sensed or programmed.
+    Flash,
+    /// Service: the controller's own time.
+    Controller,
+}
+
+impl Charge {
+    /// Number of charges, for arrays indexed by `charge as usize`.
+    pub const COUNT: usize = 19;
+    /// Charges that are waits for a unit which was held.
+    pub const HOLDERS: usize = 8;
+    /// Charges that are waits.
+    pub const WAITS: usize = 15;
+
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::HostRead,
+        Self::HostProgram,
+        Self::GcRead,
+        Self::GcProgram,
+        Self::Erase,
+        Self::Copy,
+        Self::TablePage,
+        Self::Comparison,
+        Self::Order,
+        Self::Suspension,
+        Self::Channel,
+        Self::HashQueue,
+        Self::Tables,
+        Self::PageProgram,
+        Self::CachePlace,
+        Self::Hash,
+        Self::Transfer,
+        Self::Flash,
+        Self::Controller,
+    ];
+
+    /// The name that results use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::HostRead => "host_read",
+            Self::HostProgram => "host_program",
+            Self::GcRead => "gc_read",
+            Self::GcProgram => "gc_program",
+            Self::Erase => "erase",
+            Self::Copy => "copy",
+            Self::TablePage => "table_page",
+            Self::Comparison => "comparison",
+            Self::Order => "order",
+            Self::Suspension => "suspension",
+            Self::Channel => "channel",
+            Self::HashQueue => "hash_queue",
+            Self::Tables => "tables",
+            Self::PageProgram => "page_program",
+            Self::CachePlace => "cache_place",
+            Self::Hash => "hash",
+            Self::Transfer => "transfer",
+            Self::Flash => "flash",
+            Self::Controller => "controller",
+        }
+    }
+
+    /// What is waited for, or that it is service.
+    pub fn part(self) -> &'static str {
+        match self as usize {
+            unit if unit <= Self::Suspension as usize => "unit",
+            wait if wait < Self::WAITS => match self {
+                Self::Channel => "channel",
+                Self::HashQueue => "hash unit",
+                Self::Tables => "tables",
+                Self::PageProgram => "page",
+                _ => "write cache",
+            },
+            _ => "service",
+        }
+    }
+}
+
+/// Nanoseconds by [`Charge`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ledger(pub [u64; Charge::COUNT]);
+
+impl Ledger {
+    /// The whole: the response time, where the ledger is a request's.
+    #[inline]
+    pub fn total_ns(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// What is charged to one thing.
+    #[inline]
+    pub fn of(&self, charge: Charge) -> u64 {
+        self.0[charge as usize]
+    }
+
+    /// Charges `ns` more.
+    #[inline]
+    pub(super) fn charge(&mut self, charge: Charge, ns: u64) {
+        self.0[charge as usize] += ns;
+    }
+
+    /// A ledger with one entry.
+    #[inline]
+    pub(super) fn only(charge: Charge, ns: u64) -> Self {
+        let mut ledger = Self::default();
+        ledger.charge(charge, ns);
+        ledger
+    }
+
+    /// Adds another one's entries, if there is one.
+    pub(super) fn add_all(&mut self, other: Option<&Self>) {
+        if let Some(other) = other {
+            self.add(other);
+        }
+    }
+
+    /// Adds another one's entries.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
+    }
+}
+
+/// How long a unit was held in all, by holder ([`Charge::HOLDERS`] of them).
+pub(super) type HoldTimes = [u64; Charge::HOLDERS];
+
+/// Who holds a unit that does this work.
+#[inline]
+pub(super) fn holder(work: Work, cause: Cause) -> Charge {
+    match work {
+        Work::HostRead | Work::ReadBeforeWrite => Charge::HostRead,
+        Work::HostProgram => Charge::HostProgram,
+        Work::TableRead => Charge::TablePage,
+        Work::OwnErase => Charge::Erase,
+        Work::OwnRead | Work::OwnProgram => match cause {
+            Cause::Replica => Charge::Copy,
+            Cause::Metadata => Charge::TablePage,
+            Cause::Verify | Cause::Fingerprint => Charge::Comparison,
+            _ if work == Work::OwnRead => Charge::GcRead,
+            _ => Charge::GcProgram,
+        },
+    }
+}
+
+/// What each operation that waits for its unit had seen of it when it came; once the operation has
+/// begun, by whom the unit was held meanwhile. A cache line an operation.
+#[derive(Debug, Default)]
+pub(super) struct Waits {
+    held: Vec<Line>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+struct Line(HoldTimes);
+
+impl Waits {
+    /// An operation begins to wait for a unit that was `held` so long until now.
+    #[inline]
+    pub(super) fn begin(&mut self, slot: u32, held: &HoldTimes) {
+        if slot as usize >= self.held.len() {
+            self.held.resize(slot as usize + 1, Line::default());
+        }
+        self.held[slot as usize].0 = *held;
+    }
+
+    /// The operation begins; by now the unit was `held` so long.
+    #[inline]
+    pub(super) fn end(&mut self, slot: u32, held: &HoldTimes) {
+        let waited = &mut self.held[slot as usize].0;
+        waited.iter_mut().zip(held).for_each(|(then, now)| *then = now - *then);
+    }
+
+    /// By whom the unit was held while the operation waited.
+    #[inline]
+    pub(super) fn of(&self, slot: u32) -> &HoldTimes {
+        &self.held[slot as usize].0
+    }
+}
+
+/// What is charged of a wait of `waited_ns` for a unit: to who held it, and to the order of
+/// operations while nobody did.
+#[inline]
+pub(super) fn charge_wait(ledger: &mut Ledger, waited_ns: u64, held: &HoldTimes) {
+    let sum: u64 = held.iter().sum();
+    debug_assert!(sum <= waited_ns, "{held:?} of {waited_ns}");
+    ledger.0.iter_mut().zip(held).for_each(|(mine, theirs)| *mine += theirs);
+    ledger.charge(Charge::Order, waited_ns.saturating_sub(sum));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charges_are_numbered_in_order_and_waits_come_before_service() {
+        for (at, charge) in Charge::ALL.into_iter().enumerate() {
+            assert_eq!(charge as usize, at);
+            assert_eq!(charge.part() == "service", at >= Charge::WAITS, "{charge:?}");
+        }
+        let mut names: Vec<_> = Charge::ALL.iter().map(|charge| charge.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Charge::COUNT);
+    }
+
+    #[test]
+    fn a_wait_is_charged_to_holders_and_what_is_left_to_the_order() {
+        let mut waits = Waits::default();
+        waits.begin(3, &[5, 0, 0, 7, 0, 0, 0, 0]);
+        waits.end(3, &[9, 1, 0, 7, 0, 0, 0, 0]);
+        let mut ledger = Ledger::default();
+        charge_wait(&mut ledger, 6, waits.of(3));
+        let found = [Charge::HostRead, Charge::HostProgram, Charge::GcProgram, Charge::Order]
+            .map(|charge| ledger.of(charge));
+        assert_eq!((found, ledger.total_ns()), ([4, 1, 0, 1], 6));
+    }
+}

@@ -1,0 +1,533 @@
+//! Page writes that the controller has not decided yet. They wait for pages of the mapping tables, for
+//! their old page, for the sample of their run, for the hash unit, or for an earlier write of their page.
+//!
+//! A drive knows whether a page must be programmed only when its hash is known (RR-SSD paper III.B), and it
+//! can write a page only when it has all of it. So the controller is asked then, with the loads of that
+//! moment, and not before. Until then the page is in controller RAM: reads of it are served from there and
+//! count towards its content as soon as that is known; a trim takes effect after it.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use flashtwin_ftl::Host;
+use flashtwin_ftl::dedup::sample_of;
+use flashtwin_trace::PageTrace;
+use hashbrown::HashMap;
+
+use super::ledger::{Charge, Ledger};
+use super::pool::{NONE, Pool, Work};
+use super::tables::Then;
+use super::{Controller, Engine, Observer, Workload};
+use crate::config::WriteCompletes;
+use crate::error::SimError;
+
+/// Whether a page write is fingerprinted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fingerprint {
+    /// The system does not look at contents, or the sample of the page's run was not found.
+    No,
+    /// Yes; of a run, the sample and what follows one that was found.
+    Yes,
+    /// The sample of its run will tell.
+    AsSample,
+}
+
+/// A page write that waits.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PageWrite {
+    pub(super) page: Host,
+    pub(super) request: u32,
+    /// The write of the same page before it, and the one behind it, that are not decided either.
+    before: u32,
+    behind: u32,
+    /// Next free slot.
+    pub(super) next: u32,
+    /// Tables, old page or sample that it still waits for.
+    needs: u8,
+    fingerprint: Fingerprint,
+    /// It is with the hash unit, whose order is that of its coming.
+    hashing: bool,
+    /// It waited for nothing but the hash unit.
+    pub(super) plain: bool,
+    /// Others wait for what becomes of it: [`Undecided::followers`].
+    is_sample: bool,
+    /// It is among those to be looked at.
+    due: bool,
+    /// The page is trimmed as soon as it is written.
+    trimmed: bool,
+    /// Reads that it served.
+    reads: u32,
+    /// When it had come to the hash unit.
+    entered_ns: u64,
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(super) struct Undecided {
+    pub(super) writes: Pool<PageWrite>,
+    /// The newest of each logical page.
+    newest: HashMap<u32, u32>,
+    /// By sample: the other pages of its run.
+    followers: HashMap<u32, Vec<u32>>,
+    /// What was charged so far to those that waited for more than the hash unit.
+    charged: HashMap<u32, Ledger>,
+    /// Reads that wait for a write, where controller RAM serves none, and since when.
+    readers: HashMap<u32, Vec<(u32, u64)>>,
+    /// Writes to be looked at, one after the other: what becomes of one may let others go on.
+    due: VecDeque<u32>,
+    looking: bool,
+}
+
+impl Undecided {
+    pub(super) fn new() -> Self {
+        Self {
+            writes: Pool::new(),
+            newest: HashMap::new(),
+            followers: HashMap::new(),
+            charged: HashMap::new(),
+            readers: HashMap::new(),
+            due: VecDeque::new(),
+            looking: false,
+        }
+    }
+
+    /// The newest undecided write of a logical page.
+    #[inline]
+    pub(super) fn newest(&self, lpn: u32) -> Option<u32> {
+        if self.newest.is_empty() { None } else { self.newest.get(&lpn).copied() }
+    }
+
+    /// Charges part of what a write waited, if anybody is told.
+    pub(super) fn charge(&mut self, write: u32, ledger: &Ledger) {
+        if self.writes[write].request == NONE {
+            return;
+        }
+        self.writes[write].plain = false;
+        self.charged.entry(write).or_default().add(ledger);
+    }
+
+    /// A page write has arrived.
+    #[inline]
+    fn insert(&mut self, page: Host, request: u32, fingerprint: Fingerprint) -> u32 {
+        let slot = self.writes.insert(PageWrite {
+            page,
+            request,
+            before: NONE,
+            behind: NONE,
+            next: NONE,
+            needs: 0,
+            fingerprint,
+            hashing: false,
+            plain: true,
+            is_sample: false,
+            due: false,
+            trimmed: false,
+            reads: 0,
+            entered_ns: 0,
+        });
+        if let Some(before) = self.newest.insert(page.lpn, slot) {
+            self.writes[slot].before = before;
+            self.writes[before].behind = slot;
+        }
+        slot
+    }
+
+    /// A page write is decided.
+    #[inline]
+    fn remove(&mut self, slot: u32) -> PageWrite {
+        let write = self.writes[slot];
+        match write.behind {
+            NONE => drop(self.newest.remove(&write.page.lpn)),
+            behind => self.writes[behind].before = NONE,
+        }
+        self.writes.remove(slot);
+        write
+    }
+}
+
+impl<C: Controller, O: Observer> Engine<C, O> {
+    /// Takes in the pages of a request to write, in runs that share a sample.
+    pub(super) fn write_pages(
+        &mut self,
+        workload: &Workload<'_>,
+        index: usize,
+        pages: &Range<usize>,
+        request: u32,
+    ) -> Result<(), SimError> {
+        let request = self.tell_of_pages(request, pages.len());
+        for first in pages.clone().step_by(self.sampling_pages) {
+            let run = first..pages.end.min(first + self.sampling_pages);
+            if run.len() == 1 {
+                let fingerprint = if self.hash.is_some() { Fingerprint::Yes } else { Fingerprint::No };
+                self.write_page_of(workload, index, first, pages, request, fingerprint)?;
+            } else {
+                self.write_run(workload, index, run, pages, request)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where writes are complete as soon as controller RAM has them, this request is: nobody waits for
+    /// what its pages still need. Returns who is told when they are written.
+    fn tell_of_pages(&mut self, request: u32, pages: usize) -> u32 {
+        if self.write_completes != WriteCompletes::Buffered {
+            return request;
+        }
+        (0..pages).for_each(|_| self.page_done(request, |_, _| ()));
+        NONE
+    }
+
+    /// Takes in one of the pages of a request; its number among those that are not decided.
+    #[inline]
+    fn write_page_of(
+        &mut self,
+        workload: &Workload<'_>,
+        index: usize,
+        at: usize,
+        pages: &Range<usize>,
+        request: u32,
+        fingerprint: Fingerprint,
+    ) -> Result<Option<u32>, SimError> {
+        self.look_ahead(workload.trace, at);
+        let partial = is_partial(workload.trace, index, at, pages);
+        self.counts.partial_writes += u64::from(partial);
+        let page = self.host_page(workload.trace, at);
+        self.write_page(page, partial && workload.read_modify_write, request, fingerprint)
+    }
+
+    /// Takes in pages that share a sample: the sample goes to the hash unit first, the others wait for
+    /// what is found of it. A page whose rest must be read first would keep them waiting, so that it is
+    /// no sample if another page can be.
+    fn write_run(
+        &mut self,
+        workload: &Workload<'_>,
+        index: usize,
+        run: Range<usize>,
+        pages: &Range<usize>,
+        request: u32,
+    ) -> Result<(), SimError> {
+        let trace = workload.trace;
+        let whole: Range<usize> = run.start + usize::from(is_partial(trace, index, run.start, pages))
+            ..run.end - usize::from(is_partial(trace, index, run.end - 1, pages));
+        let among = if whole.is_empty() { run.clone() } else { whole };
+        let sample = among.start + sample_of(&trace.content[among]);
+        self.look_ahead(trace, sample);
+        let partial = is_partial(trace, index, sample, pages);
+        self.counts.partial_writes += u64::from(partial);
+        let page = self.host_page(trace, sample);
+        let slot = self.undecided.insert(page, request, Fingerprint::Yes);
+        // It may be decided as soon as all of its run wait for it.
+        (self.undecided.writes[slot].is_sample, self.undecided.writes[slot].needs) = (true, 1);
+        self.prepare_page(slot, partial && workload.read_modify_write)?;
+        let mut followers = Vec::with_capacity(run.len() - 1);
+        for at in run.filter(|&at| at != sample) {
+            let fingerprint = Fingerprint::AsSample;
+            followers.extend(self.write_page_of(workload, index, at, pages, request, fingerprint)?);
+        }
+        self.undecided.followers.insert(slot, followers);
+        self.undecided.writes[slot].needs -= 1;
+        self.look_at(slot)
+    }
+
+    /// Takes in a page write. Decides it at once if it waits for nothing; otherwise returns its number.
+    #[inline]
+    pub(super) fn write_page(
+        &mut self,
+        page: Host,
+        partial: bool,
+        request: u32,
+        fingerprint: Fingerprint,
+    ) -> Result<Option<u32>, SimError> {
+        let at_once = match fingerprint {
+            Fingerprint::No => true,
+            Fingerprint::Yes => self.hash.as_ref().is_some_and(|hash| hash.takes_no_time()),
+            Fingerprint::AsSample => false,
+        };
+        let prepared = partial || self.tables.is_some();
+        let alone = !prepared && self.undecided.newest(page.lpn).is_none();
+        if alone && at_once {
+            if fingerprint == Fingerprint::Yes
+                && let Some(hash) = &mut self.hash
+            {
+                hash.pages += 1;
+            }
+            self.decide(page, fingerprint == Fingerprint::Yes, request, None)?;
+            return Ok(None);
+        }
+        let slot = self.undecided.insert(page, request, fingerprint);
+        if alone && fingerprint == Fingerprint::Yes {
+            self.note_arrival(page.lpn);
+            self.enter(slot);
+        } else {
+            self.prepare_page(slot, partial)?;
+        }
+        Ok(Some(slot))
+    }
+
+    /// Reads what a page write needs before it can be hashed: pages of the tables, its old page.
+    fn prepare_page(&mut self, slot: u32, partial: bool) -> Result<(), SimError> {
+        let PageWrite { page, before, .. } = self.undecided.writes[slot];
+        // The data of a write that is not decided yet are in RAM, and so is what a trim leaves of it.
+        let partial = partial && before == NONE;
+        let there = match partial && self.awaited.is_some() {
+            true => self.place_there(page.lpn)?,
+            false => None,
+        };
+        if partial || self.tables.is_some() {
+            let (controller, loads, _) = self.controller_and_loads();
+            let chosen = controller.prepare_write(page.lpn, partial, &loads)?;
+            let old = self.old_page(chosen, there);
+            let errand = self.looked_up();
+            let waits_for_old = old.is_some();
+            self.undecided.writes[slot].needs += u8::from(waits_for_old || errand != NONE);
+            match old {
+                Some(old) if !self.holds(old.ppn) => {
+                    self.await_old_page(old, slot, errand);
+                }
+                Some(old) if errand == NONE => {
+                    self.queue_read(old, NONE, Work::ReadBeforeWrite, slot);
+                }
+                old if errand != NONE => {
+                    old.iter().for_each(|old| self.keep(old));
+                    self.set_out(errand, Then::Write { write: slot, old });
+                }
+                _ => {}
+            }
+        }
+        self.note_arrival(page.lpn);
+        self.look_at(slot)
+    }
+
+    #[inline]
+    fn note_arrival(&mut self, lpn: u32) {
+        if self.awaited.is_none() {
+            // Reads that wait for a write may come to the flash when a newer one has arrived.
+            self.controller.arrived(lpn);
+        }
+    }
+
+    /// Something that a page write waited for is there.
+    pub(super) fn got_what_it_needs(&mut self, slot: u32) {
+        self.undecided.writes[slot].needs -= 1;
+        if let Err(error) = self.look_at(slot) {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    /// Looks at a page write, and at those that thereby can go on.
+    #[inline]
+    fn look_at(&mut self, slot: u32) -> Result<(), SimError> {
+        self.note_due(slot);
+        if self.undecided.looking { Ok(()) } else { self.look_at_all() }
+    }
+
+    #[inline]
+    fn note_due(&mut self, slot: u32) {
+        if !std::mem::replace(&mut self.undecided.writes[slot].due, true) {
+            self.undecided.due.push_back(slot);
+        }
+    }
+
+    fn look_at_all(&mut self) -> Result<(), SimError> {
+        self.undecided.looking = true;
+        while let Some(slot) = self.undecided.due.pop_front() {
+            self.undecided.writes[slot].due = false;
+            self.try_enter(slot)?;
+        }
+        self.undecided.looking = false;
+        Ok(())
+    }
+
+    /// Sends a page write to the hash unit, or decides it, if nothing keeps it: neither what it needs
+    /// nor an earlier write of the same page. That one is done before it if it is with the hash unit
+    /// already and this one goes there, too.
+    fn try_enter(&mut self, slot: u32) -> Result<(), SimError> {
+        let write = self.undecided.writes[slot];
+        if write.needs > 0 || write.hashing || write.fingerprint == Fingerprint::AsSample {
+            return Ok(());
+        }
+        let hashes = write.fingerprint == Fingerprint::Yes;
+        if write.before != NONE && !(hashes && self.undecided.writes[write.before].hashing) {
+            self.undecided.writes[slot].plain = false;
+            return Ok(());
+        }
+        match &mut self.hash {
+            Some(hash) if hashes && !hash.takes_no_time() => self.enter(slot),
+            hash => {
+                let now = self.now_ns;
+                hash.iter_mut().filter(|_| hashes).for_each(|hash| hash.pages += 1);
+                let entry = &mut self.undecided.writes[slot];
+                (entry.hashing, entry.entered_ns) = (hashes, now);
+                self.decide_waiting(slot)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a page write to the hash unit.
+    #[inline]
+    fn enter(&mut self, slot: u32) {
+        let Some(hash) = &mut self.hash else { return };
+        let now = self.now_ns;
+        hash.submit(now, slot);
+        self.observer.hash_queue_changed(now, hash.queue_length());
+        let entry = &mut self.undecided.writes[slot];
+        (entry.hashing, entry.entered_ns) = (true, now);
+        let behind = entry.behind;
+        if behind != NONE {
+            self.note_due(behind);
+        }
+    }
+
+    /// A page write has its hash.
+    #[inline]
+    pub(super) fn hashed(&mut self, slot: u32) {
+        if let Some(hash) = &self.hash {
+            self.observer.hash_queue_changed(self.now_ns, hash.queue_length());
+        }
+        self.look_ahead_in_queue();
+        if let Err(error) = self.decide_waiting(slot).and_then(|()| self.look_at_all()) {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    /// Where many pages wait for the hash unit, what was asked for when they came is long gone: asks for
+    /// the tables again that the pages soon to be decided will need.
+    #[inline]
+    fn look_ahead_in_queue(&self) {
+        let Some(hash) = &self.hash else { return };
+        if let Some(slot) = hash.waiting(super::arrival::FAR) {
+            let Host { lpn, content, .. } = self.undecided.writes[slot].page;
+            self.controller.prefetch_far(lpn, content, true);
+        }
+        if let Some(slot) = hash.waiting(super::arrival::NEAR) {
+            let Host { lpn, content, .. } = self.undecided.writes[slot].page;
+            self.controller.prefetch_near(lpn, content, true);
+        }
+    }
+
+    /// Decides a page write that waited, and what follows: reads that it served are counted, a trim
+    /// takes effect, and whoever waited for it goes on.
+    fn decide_waiting(&mut self, slot: u32) -> Result<(), SimError> {
+        let write = self.undecided.remove(slot);
+        let charged = match write.plain || write.request == NONE {
+            true => None,
+            false => Some(Box::new(self.charges_before_decision(slot, &write))),
+        };
+        let PageWrite { page, request, .. } = write;
+        let fingerprinted = write.fingerprint == Fingerprint::Yes;
+        let programmed = self.decide(page, fingerprinted, request, charged)?;
+        for _ in 0..write.reads {
+            self.controller.was_read_in_ram(page.lpn);
+            self.controller.begin_jobs(&mut self.own_ops)?;
+            self.queue_own(false);
+        }
+        if !self.undecided.readers.is_empty() {
+            self.let_readers_go(slot, page.lpn)?;
+        }
+        if write.trimmed {
+            self.controller.trim(page.lpn);
+            self.controller.begin_jobs(&mut self.own_ops)?;
+            self.queue_own(false);
+        }
+        if write.is_sample {
+            self.sample_decided(slot, !programmed);
+        }
+        if write.behind != NONE {
+            self.note_due(write.behind);
+        }
+        Ok(())
+    }
+
+    /// What is charged to a page write before its decision: what it needed first, then the hash unit.
+    /// What is left was spent behind an earlier write of the same page, or waiting for the sample.
+    fn charges_before_decision(&mut self, slot: u32, write: &PageWrite) -> Ledger {
+        let mut ledger = self.undecided.charged.remove(&slot).unwrap_or_default();
+        let since_ns = self.requests[write.request].arrival_ns + self.controller_ns;
+        let missing = write.entered_ns.saturating_sub(since_ns).saturating_sub(ledger.total_ns());
+        let samples = self.sampling_pages > 1 && !write.is_sample;
+        ledger.charge(if samples { Charge::HashQueue } else { Charge::Order }, missing);
+        if let Some(hash) = self.hash.as_ref().filter(|_| write.hashing) {
+            let hash_ns = hash.hash_ns().min(self.now_ns - write.entered_ns);
+            ledger.charge(Charge::Hash, hash_ns);
+            ledger.charge(Charge::HashQueue, self.now_ns - write.entered_ns - hash_ns);
+        }
+        ledger
+    }
+
+    /// The sample of a run is decided: whether it was found on flash.
+    fn sample_decided(&mut self, sample: u32, found: bool) {
+        let followers = self.undecided.followers.remove(&sample).unwrap_or_default();
+        for slot in followers {
+            let write = &mut self.undecided.writes[slot];
+            write.plain = false;
+            write.fingerprint = if found { Fingerprint::Yes } else { Fingerprint::No };
+            self.note_due(slot);
+        }
+    }
+
+    /// Asks the controller about a page write, and does what it says. Returns whether a page is
+    /// programmed.
+    #[inline]
+    fn decide(
+        &mut self,
+        page: Host,
+        fingerprinted: bool,
+        request: u32,
+        charged: Option<Box<Ledger>>,
+    ) -> Result<bool, SimError> {
+        let (controller, loads, own_ops) = self.controller_and_loads();
+        let outcome = controller.write(page, fingerprinted, &loads, own_ops)?;
+        self.looked_up();
+        match outcome.program {
+            Some((ppn, _)) => self.queue_program(ppn, request, fingerprinted, charged),
+            None if request == NONE => {}
+            None => self.complete_in_ram(request, fingerprinted, charged),
+        }
+        self.queue_own(false);
+        Ok(outcome.program.is_some())
+    }
+
+    /// A read of a page whose newest write is not decided: controller RAM serves it, or it waits where
+    /// RAM serves no reads.
+    pub(super) fn read_undecided(&mut self, write: u32, request: u32) {
+        if self.undecided.writes[write].trimmed {
+            self.counts.undecided_unmapped_reads += 1;
+            return self.page_done(request, |_, _| ());
+        }
+        if self.awaited.is_some() {
+            let since_ns = self.now_ns;
+            return self.undecided.readers.entry(write).or_default().push((request, since_ns));
+        }
+        self.counts.buffer_reads += 1;
+        self.counts.undecided_reads += 1;
+        self.undecided.writes[write].reads += 1;
+        self.page_done(request, |_, _| ());
+    }
+
+    /// Reads that waited for a write to be decided are sent to the flash.
+    fn let_readers_go(&mut self, write: u32, lpn: u32) -> Result<(), SimError> {
+        for (request, since_ns) in self.undecided.readers.remove(&write).unwrap_or_default() {
+            let waited = Box::new(Ledger::only(Charge::PageProgram, self.now_ns - since_ns));
+            self.read_decided(lpn, request, Some(waited))?;
+            self.controller.begin_jobs(&mut self.own_ops)?;
+            self.queue_own(false);
+        }
+        Ok(())
+    }
+
+    /// A page is trimmed: at once, or as soon as its newest write is decided.
+    pub(super) fn trim_page(&mut self, lpn: u32) {
+        match self.undecided.newest(lpn) {
+            Some(write) => self.undecided.writes[write].trimmed = true,
+            None => self.controller.trim(lpn),
+        }
+    }
+}
+
+/// Whether a request covers only part of one of its pages.
+#[inline]
+fn is_partial(trace: &PageTrace, index: usize, at: usize, pages: &Range<usize>) -> bool {
+    let flags = trace.partial[index];
+    (flags & 1 != 0 && at == pages.start) || (flags & 2 != 0 && at + 1 == pages.end)
+}

@@ -1,0 +1,206 @@
+//! Wait ledgers of many requests, kept by response time, so that the slowest can be told apart.
+
+use crate::engine::{Charge, Ledger};
+
+/// Steps that each doubling of the response time is cut into, as a power of two.
+const STEPS_SHIFT: u32 = 5;
+const STEPS: u64 = 1 << STEPS_SHIFT;
+
+/// Sums before which a row's small counters are emptied into its large ones.
+const NEARLY_FULL_NS: u64 = 1 << 62;
+
+/// Requests of nearly the same response time.
+#[derive(Debug, Clone, Copy, Default)]
+struct Row {
+    count: u64,
+    total_ns: u64,
+    charges_ns: [u64; Charge::COUNT],
+}
+
+/// Sums of wait ledgers by response time: one row for each thirty-second part of a doubling, so that
+/// requests of a row differ by no more than 3.2 %.
+#[derive(Debug, Default)]
+pub(crate) struct Ledgers {
+    rows: Vec<Row>,
+    /// What rows held when they were nearly full.
+    spilled: Vec<(usize, [u128; Charge::COUNT])>,
+}
+
+/// Where the time of some requests went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Share {
+    /// Requests.
+    pub(crate) count: u64,
+    /// The fastest of them took no less than this.
+    pub(crate) from_ns: u64,
+    /// Sums by [`Charge`]; where a row of equally slow requests is cut, its part of each, rounded down.
+    pub(crate) charges_ns: [u128; Charge::COUNT],
+}
+
+impl Share {
+    /// Sum of all response times.
+    pub(crate) fn total_ns(&self) -> u128 {
+        self.charges_ns.iter().sum()
+    }
+}
+
+#[inline]
+fn row_of(total_ns: u64) -> usize {
+    if total_ns < STEPS {
+        return total_ns as usize;
+    }
+    let doubling = total_ns.ilog2() - STEPS_SHIFT;
+    ((u64::from(doubling) << STEPS_SHIFT) + (total_ns >> doubling)) as usize
+}
+
+/// The shortest time that belongs to a row.
+fn from_ns(row: usize) -> u64 {
+    let row = row as u64;
+    if row < 2 * STEPS {
+        return row;
+    }
+    let doubling = (row >> STEPS_SHIFT) - 1;
+    (row - (doubling << STEPS_SHIFT)) << doubling
+}
+
+impl Ledgers {
+    /// Adds a request's.
+    #[inline]
+    pub(crate) fn record(&mut self, total_ns: u64, ledger: &Ledger) {
+        let at = row_of(total_ns);
+        if at >= self.rows.len() {
+            self.rows.resize(at + 1, Row::default());
+        }
+        let row = &mut self.rows[at];
+        row.count += 1;
+        row.total_ns += total_ns;
+        row.charges_ns.iter_mut().zip(ledger.0).for_each(|(sum, ns)| *sum += ns);
+        if row.total_ns >= NEARLY_FULL_NS {
+            self.spill(at);
+        }
+    }
+
+    #[cold]
+    fn spill(&mut self, at: usize) {
+        let row = &mut self.rows[at];
+        self.spilled.push((at, row.charges_ns.map(u128::from)));
+        (row.total_ns, row.charges_ns) = (0, [0; Charge::COUNT]);
+    }
+
+    /// Adds all of another collection's.
+    pub(crate) fn add(&mut self, other: &Self) {
+        if self.rows.len() < other.rows.len() {
+            self.rows.resize(other.rows.len(), Row::default());
+        }
+        for (at, theirs) in other.rows.iter().enumerate() {
+            if self.rows[at].total_ns + theirs.total_ns >= NEARLY_FULL_NS {
+                self.spill(at);
+            }
+            let row = &mut self.rows[at];
+            row.count += theirs.count;
+            row.total_ns += theirs.total_ns;
+            row.charges_ns.iter_mut().zip(theirs.charges_ns).for_each(|(sum, ns)| *sum += ns);
+        }
+        self.spilled.extend(&other.spilled);
+    }
+
+    fn sums(&self, at: usize) -> [u128; Charge::COUNT] {
+        let mut sums = self.rows[at].charges_ns.map(u128::from);
+        for (_, spilled) in self.spilled.iter().filter(|(row, _)| *row == at) {
+            sums.iter_mut().zip(spilled).for_each(|(sum, ns)| *sum += ns);
+        }
+        sums
+    }
+
+    /// Where the time of all requests went.
+    pub(crate) fn whole(&self) -> Share {
+        self.slowest(self.rows.iter().map(|row| row.count).sum())
+    }
+
+    /// Where the time of the slowest requests went, so many of them.
+    pub(crate) fn slowest(&self, requests: u64) -> Share {
+        let mut share = Share { count: 0, from_ns: 0, charges_ns: [0; Charge::COUNT] };
+        for at in (0..self.rows.len()).rev().filter(|&at| self.rows[at].count > 0) {
+            let missing = requests - share.count;
+            if missing == 0 {
+                break;
+            }
+            let count = self.rows[at].count.min(missing);
+            let part = |sum: u128| sum * u128::from(count) / u128::from(self.rows[at].count);
+            share.charges_ns.iter_mut().zip(self.sums(at)).for_each(|(mine, sum)| *mine += part(sum));
+            share.count += count;
+            share.from_ns = from_ns(at);
+        }
+        share
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashtwin_ftl::Rng;
+
+    use super::*;
+
+    #[test]
+    fn rows_follow_one_another_and_are_narrow() {
+        for total in (0..5_000u64).chain((5..64).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1])) {
+            let row = row_of(total);
+            assert!(from_ns(row) <= total && (total == u64::MAX || total < from_ns(row + 1)), "{total}");
+            assert!((total - from_ns(row)) as f64 <= total as f64 / STEPS as f64);
+        }
+        assert!(row_of(u64::MAX) < 2_000);
+    }
+
+    #[test]
+    fn sums_are_those_of_a_sorted_list_of_ledgers() {
+        let mut rng = Rng::stream(7, "ledgers");
+        let mut parts = [Ledgers::default(), Ledgers::default()];
+        let mut list = Vec::new();
+        for at in 0..4_000 {
+            // Far apart, so that no two of different times share a row.
+            let time = 1_000u64 << rng.below(20);
+            let charge = rng.below(Charge::COUNT as u32) as usize;
+            let mut ledger = Ledger::default();
+            ledger.0[charge] = time / 4;
+            ledger.0[Charge::Flash as usize] += time - time / 4;
+            parts[at % 2].record(time, &ledger);
+            list.push((time, ledger));
+        }
+        let mut all = Ledgers::default();
+        parts.iter().for_each(|part| all.add(part));
+        list.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
+        let sum = |requests: usize| {
+            let mut sums = [0u128; Charge::COUNT];
+            for (_, ledger) in &list[..requests] {
+                sums.iter_mut().zip(ledger.0).for_each(|(sum, ns)| *sum += u128::from(ns));
+            }
+            sums
+        };
+        // Where a time ends, nothing is cut.
+        let ends: Vec<usize> = (1..4_000).filter(|&at| list[at].0 != list[at - 1].0).chain([4_000]).collect();
+        for requests in ends {
+            let share = all.slowest(requests as u64);
+            assert_eq!((share.count, share.charges_ns), (requests as u64, sum(requests)));
+            assert_eq!(share.from_ns, from_ns(row_of(list[requests - 1].0)));
+        }
+        assert_eq!(all.whole().charges_ns, sum(4_000));
+        // A part of the slowest time: so many of its requests, of mean ledger.
+        let slowest = list.iter().filter(|(time, _)| *time == list[0].0).count() as u64;
+        let (half, full) = (all.slowest(slowest / 2), all.slowest(slowest));
+        for (half, full) in half.charges_ns.iter().zip(full.charges_ns) {
+            assert_eq!(*half, full * u128::from(slowest / 2) / u128::from(slowest));
+        }
+    }
+
+    #[test]
+    fn sums_of_centuries_do_not_overflow() {
+        let mut ledgers = Ledgers::default();
+        let time = (1 << 61) + 5;
+        for _ in 0..100 {
+            ledgers.record(time, &Ledger([time / 19; Charge::COUNT]));
+        }
+        let share = ledgers.whole();
+        assert_eq!(share.charges_ns[3], 100 * u128::from(time / 19));
+        assert_eq!(share.count, 100);
+    }
+}

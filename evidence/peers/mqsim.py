@@ -1,0 +1,150 @@
+"""MQSim (Tavakkol et al., FAST 2018): its configuration, its log and its results.
+
+Response times come from its own log (`Enable_ResponseTime_Logging` with a period of 0: a line for every
+completion, in whole microseconds). The log does not say which request a line is of; its arrival does, as
+requests are `workloads.GAP_NS` apart.
+"""
+
+from __future__ import annotations
+
+import bisect
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from .device import Device
+from .measure import Outcome, PeerError, latency, run
+from .workloads import GAP_NS, Requests, text
+
+NAME = "MQSim"
+VARIABLE = "MQSIM_DIR"
+REPOSITORY = "github.com/CMU-SAFARI/MQSim"
+COMMAND = "MQSim -i device.xml -w flow.xml"
+WITHIN_S = 300.0
+
+Options = Mapping[str, str | int | float]
+
+FLOW = """<?xml version="1.0" encoding="us-ascii"?>
+<MQSim_IO_Scenarios><IO_Scenario><IO_Flow_Parameter_Set_Trace_Based>
+<Priority_Class>HIGH</Priority_Class><Device_Level_Data_Caching_Mode>TURNED_OFF</Device_Level_Data_Caching_Mode>
+<Channel_IDs>{channels}</Channel_IDs><Chip_IDs>{chips}</Chip_IDs><Die_IDs>{dies}</Die_IDs><Plane_IDs>{planes}</Plane_IDs>
+<Initial_Occupancy_Percentage>0</Initial_Occupancy_Percentage><File_Path>requests.trace</File_Path>
+<Percentage_To_Be_Executed>100</Percentage_To_Be_Executed><Relay_Count>1</Relay_Count><Time_Unit>NANOSECOND</Time_Unit>
+</IO_Flow_Parameter_Set_Trace_Based></IO_Scenario></MQSim_IO_Scenarios>
+"""
+
+
+def program() -> Path | None:
+    """The built program, if `MQSIM_DIR` names its folder."""
+    home = os.environ.get(VARIABLE)
+    if not home:
+        return None
+    path = Path(home).resolve() / "MQSim"
+    if not path.is_file():
+        raise PeerError(f"{path}: no such program; build MQSim with `make` in {home} first")
+    return path
+
+
+def values(device: Device, options: Options) -> dict[str, str | int | float]:
+    """What differs from MQSim's own `ssdconfig.xml`."""
+    return {
+        "PCIe_Lane_Bandwidth": 10.0,
+        "Enable_ResponseTime_Logging": "true",
+        "ResponseTime_Logging_Period_Length": 0,
+        "Queue_Fetch_Size": 65535,
+        "Data_Cache_Capacity": 4 << 20,
+        "Ideal_Mapping_Table": "true",
+        "Plane_Allocation_Scheme": "CWDP",
+        "Transaction_Scheduling_Policy": "OUT_OF_ORDER",
+        "Overprovisioning_Ratio": 0.05,
+        "GC_Exec_Threshold": device.free_blocks / device.blocks_per_plane,
+        "GC_Block_Selection_Policy": "GREEDY",
+        "Static_Wearleveling_Enabled": "false",
+        "Flash_Channel_Count": device.channels,
+        "Channel_Transfer_Rate": device.bus_mt_s,
+        "Chip_No_Per_Channel": device.chips_per_channel,
+        "Flash_Technology": "SLC",
+        "CMD_Suspension_Support": "NONE",
+        **{f"Page_Read_Latency_{page}": device.read_us * 1000 for page in ("LSB", "CSB", "MSB")},
+        **{f"Page_Program_Latency_{page}": device.program_us * 1000 for page in ("LSB", "CSB", "MSB")},
+        "Block_Erase_Latency": device.erase_us * 1000,
+        "Die_No_Per_Chip": device.dies_per_chip,
+        "Plane_No_Per_Die": device.planes_per_die,
+        "Block_No_Per_Plane": device.blocks_per_plane,
+        "Page_No_Per_Block": device.pages_per_block,
+        "Page_Capacity": device.page_bytes,
+        "Page_Metadat_Capacity": 0,
+        **options,
+    }
+
+
+def configuration(template: str, device: Device, options: Options) -> str:
+    """MQSim's own configuration file with our values."""
+    for key, value in values(device, options).items():
+        template, found = re.subn(rf"<{key}>[^<]*</{key}>", f"<{key}>{value}</{key}>", template)
+        if found != 1:
+            raise PeerError(f"expected one <{key}> in ssdconfig.xml, found {found}; is it MQSim's own?")
+    return template
+
+
+def flow(device: Device) -> str:
+    """One flow over the whole device, without a cache."""
+    counts = {
+        "channels": device.channels,
+        "chips": device.chips_per_channel,
+        "dies": device.dies_per_chip,
+        "planes": device.planes_per_die,
+    }
+    return FLOW.format(**{level: ",".join(map(str, range(count))) for level, count in counts.items()})
+
+
+def response_times(log: str, requests: Requests) -> dict[bool, list[float]]:
+    """Response times in microseconds, of reads (`False`) and of writes."""
+    arrivals = [request.time_ns for request in requests]
+    times: dict[bool, list[float]] = {False: [], True: []}
+    for row in log.splitlines()[1:]:
+        end_us, _, delay_us = map(int, row.split())
+        # Both are cut to whole microseconds, so the arrival lies within one of their difference.
+        index = bisect.bisect_right(arrivals, (end_us - delay_us - 1) * 1000)
+        if index == len(arrivals) or arrivals[index] >= (end_us - delay_us + 1) * 1000:
+            raise PeerError(f"no request arrived when MQSim's log says: '{row}' (gap {GAP_NS} ns)")
+        times[requests[index].write].append(delay_us + 0.5)
+    return times
+
+
+def flash_counts(results: str, device: Device) -> tuple[int, int]:
+    """Pages programmed and blocks erased, from the commands that were issued."""
+
+    def pages(kind: str) -> int:
+        single, several = (
+            int(re.findall(rf'Issued_Flash_{plane}{kind}_CMD="(\d+)"', results)[0]) for plane in ("", "Multiplane_")
+        )
+        if several and device.planes_per_die != 2:
+            raise PeerError("MQSim counts commands; how many pages those on several planes took is known for 2 only")
+        return single + 2 * several
+
+    return pages("Program"), pages("Erase")
+
+
+def outcome(log: str, results: str, requests: Requests, device: Device) -> Outcome:
+    """Everything that a run says."""
+    times = response_times(log, requests)
+    programmed, erased = flash_counts(results, device)
+    return Outcome(latency(times[False]), latency(times[True]), programmed, erased)
+
+
+def simulate(device: Device, requests: Requests, options: Options, folder: Path) -> Outcome:
+    """Runs MQSim in a folder of its own."""
+    binary = program()
+    assert binary is not None, f"set {VARIABLE} first"
+    template = (binary.parent / "ssdconfig.xml").read_text()
+    (folder / "device.xml").write_text(configuration(template, device, options))
+    (folder / "flow.xml").write_text(flow(device))
+    (folder / "requests.trace").write_text(text(requests))
+    said = run([str(binary), *COMMAND.split()[1:]], folder, answer="\n", within_s=WITHIN_S)
+    # It ends with status 0 after an error in its configuration, too.
+    if "ERROR" in said:
+        raise PeerError(f"MQSim: {said[-500:]}")
+    log = (folder / "flow.IO_Flow.No_0.log").read_text()
+    return outcome(log, (folder / "flow_scenario_1.xml").read_text(), requests, device)

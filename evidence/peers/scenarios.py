@@ -1,0 +1,154 @@
+"""What is run: one device, made requests at three loads and of other shapes, public samples, and collection."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from . import mqsim, ours, ssdsim, workloads
+from .device import Device
+from .workloads import PAGE_SECTORS, Request
+
+COUNT = 40_000
+FOOTPRINT_PAGES = 1 << 20
+LOADS = {"light": 0.05, "medium": 0.3, "heavy": 0.7}
+WRITE_SHARES = {"reads": 0.0, "writes": 1.0, "mixed": 0.5}
+
+DEVICE = Device()
+#: Where collection runs: one unit a chip, so that nothing but collection differs.
+SMALL = Device(channels=4, chips_per_channel=2, dies_per_chip=1, planes_per_die=1, blocks_per_plane=256, free_blocks=16)
+SMALL_FOOTPRINT_PAGES = 98_304
+OVERWRITES = 200_000
+
+Options = Mapping[str, str | int | float]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A device, requests, and what the peers are told beside them."""
+
+    name: str
+    title: str
+    device: Device
+    build: Callable[[], list[Request]]
+    light: bool = False
+    mqsim: Options = field(default_factory=dict)
+
+
+def poisson(
+    name: str,
+    title: str,
+    load: float,
+    device: Device,
+    write_share: float,
+    *,
+    pages: int = 1,
+    footprint_pages: int = FOOTPRINT_PAGES,
+    sequential: bool = False,
+) -> Scenario:
+    """Made requests at a load."""
+    build = partial(
+        workloads.made,
+        count=COUNT // pages,
+        mean_gap_us=device.mean_gap_us(load, write_share=write_share, pages=pages),
+        write_share=write_share,
+        footprint_pages=footprint_pages,
+        pages=pages,
+        sequential=sequential,
+    )
+    return Scenario(name, title, device, build, light=load <= LOADS["light"])
+
+
+def loads() -> list[Scenario]:
+    """Requests of one page, uniform over 4 GiB."""
+    return [
+        poisson(f"{load}-{kind}", f"4 KB, {kind}, load {LOADS[load]:g}", LOADS[load], DEVICE, share)
+        for load in LOADS
+        for kind, share in WRITE_SHARES.items()
+    ]
+
+
+def shapes() -> list[Scenario]:
+    """Larger requests, one after the other, and over few pages."""
+    light, medium = LOADS["light"], LOADS["medium"]
+    return [
+        poisson("light-large", "32 KB, mixed, load 0.05", light, DEVICE, 0.5, pages=8),
+        poisson("medium-large", "32 KB, mixed, load 0.3", medium, DEVICE, 0.5, pages=8),
+        poisson("sequential-reads", "4 KB, one after the other, reads", light, DEVICE, 0.0, sequential=True),
+        poisson("sequential-writes", "4 KB, one after the other, writes", light, DEVICE, 1.0, sequential=True),
+        poisson("few-pages", "4 KB, mixed, load 0.3, on 128 pages", medium, DEVICE, 0.5, footprint_pages=128),
+    ]
+
+
+def public(name: str, title: str, path: Path, *, light: bool, whole_pages: bool = True) -> Scenario:
+    """A public trace, folded into three quarters of the device."""
+    build = partial(
+        workloads.sample,
+        path,
+        name="msr" if path.name.endswith((".csv", ".csv.zst", ".csv.gz")) else "mqsim",
+        limit_sectors=DEVICE.pages * 3 // 4 * PAGE_SECTORS,
+        whole_pages=whole_pages,
+    )
+    return Scenario(name, title, DEVICE, build, light)
+
+
+def samples(msr: Path | None) -> list[Scenario]:
+    """The samples that come with the peers, and one of MSR Cambridge if it is given."""
+    found = []
+    if home := os.environ.get(mqsim.VARIABLE):
+        traces = Path(home).resolve() / "traces"
+        found.append(public("wsrch", "MQSim's `wsrch-small`", traces / "wsrch-small.trace", light=True))
+        found.append(public("tpcc", "MQSim's `tpcc-small`, a burst", traces / "tpcc-small.trace", light=False))
+    if example := example_of_ssdsim(whole_pages=True):
+        found.append(example)
+    if msr is not None:
+        found.append(public("hm_0", "MSR Cambridge `hm_0`, 1,000 requests", msr.resolve(), light=False))
+    return found
+
+
+def example_of_ssdsim(*, whole_pages: bool) -> Scenario | None:
+    """The trace that comes with SSDsim."""
+    home = os.environ.get(ssdsim.VARIABLE)
+    if not home:
+        return None
+    name, title = ("example", "") if whole_pages else ("example-in-sectors", ", in sectors")
+    path = Path(home).resolve() / "example.ascii"
+    return public(name, f"SSDsim's `example.ascii`{title}", path, light=True, whole_pages=whole_pages)
+
+
+def overwritten(
+    name: str, title: str, mean_gap_us: float, write_share: float, *, even: bool = False, read_before: bool = False
+) -> Scenario:
+    """Three quarters of the small device filled, and overwritten twice."""
+    build = partial(
+        workloads.filled_and_overwritten,
+        footprint_pages=SMALL_FOOTPRINT_PAGES,
+        overwrites=OVERWRITES,
+        mean_gap_us=mean_gap_us,
+        write_share=write_share,
+        even=even,
+        read_before=read_before,
+    )
+    return Scenario(name, title, SMALL, build, mqsim={"Preemptible_GC_Enabled": "true"})
+
+
+def collection() -> list[Scenario]:
+    """Filled and overwritten: write amplification and erases."""
+    return [
+        overwritten("gc-writes", "collection: writes, one in 800 us", 800, 1.0),
+        overwritten("gc-writes-dense", "collection: writes, one in 400 us", 400, 1.0),
+        overwritten("gc-mixed", "collection: 70 % writes, one in 800 us", 800, 0.7),
+        overwritten("gc-mixed-dense", "collection: 70 % writes, one in 300 us", 300, 0.7),
+    ]
+
+
+def everything(msr: Path | None = None) -> list[Scenario]:
+    """All scenarios of the table."""
+    return [*loads(), *shapes(), *samples(msr), *collection()]
+
+
+#: Rules that keys of ours express, by peer.
+RULES: Mapping[str, ours.Rules] = {mqsim.NAME: ours.AS_MQSIM, ssdsim.NAME: ours.AS_SSDSIM}

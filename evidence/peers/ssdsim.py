@@ -1,0 +1,137 @@
+"""SSDsim 2.1 of HUST (Hu et al., ICS 2011): its parameters, its list of requests and its counters.
+
+Three things about it shape what it is given:
+
+* It stops where its trace stops, with requests under way, and then turns without end. A last line without
+  a line feed lets time run on to that line's, and is itself never asked for.
+* It divides by the number of reads and of writes at the end. One of each comes long before the trace.
+* Every page that the trace reads at any time is there before it begins; these count as written.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from .device import Device
+from .measure import Outcome, PeerError, latency, run
+from .workloads import PAGE_SECTORS, SECTOR_BYTES, Request, Requests, line, pages_read, text
+
+NAME = "SSDsim"
+VARIABLE = "SSDSIM_DIR"
+REPOSITORY = "github.com/huaicheng/ssdsim"
+COMMAND = "echo requests.ascii | ssd"
+WITHIN_S = 300.0
+LEAD_NS = 2_000_000_000
+TAIL_NS = 10_000_000_000
+
+Options = Mapping[str, str | int | float]
+
+
+def program() -> Path | None:
+    """The built program, if `SSDSIM_DIR` names its folder."""
+    home = os.environ.get(VARIABLE)
+    if not home:
+        return None
+    path = Path(home).resolve() / "ssd"
+    if not path.is_file():
+        raise PeerError(f"{path}: no such program; build SSDsim in {home} first")
+    return path
+
+
+def values(device: Device, options: Options) -> dict[str, str | int | float]:
+    """All of `page.parameters` that matters: static allocation channel first, no buffer, no advanced commands."""
+    cycle_ns = 1000 // device.bus_mt_s
+    share = device.free_blocks / device.blocks_per_plane
+    return {
+        "dram capacity": 0,
+        "channel number": device.channels,
+        "chip number": device.chips,
+        **{f"chip number[{channel}]": device.chips_per_channel for channel in range(device.channels)},
+        "die number": device.dies_per_chip,
+        "plane number": device.planes_per_die,
+        "block number": device.blocks_per_plane,
+        "page number": device.pages_per_block,
+        "subpage page": device.page_bytes // SECTOR_BYTES,
+        "page capacity": device.page_bytes,
+        "subpage capacity": SECTOR_BYTES,
+        "t_PROG": device.program_us * 1000,
+        "t_BERS": device.erase_us * 1000,
+        "t_R": device.read_us * 1000,
+        "t_WC": cycle_ns,
+        "t_RC": cycle_ns,
+        "erase limit": 100_000,
+        "address mapping": 1,
+        "wear leveling": 1,
+        "gc": 1,
+        "overprovide": 0.05,
+        "gc threshold": share,
+        "gc hard threshold": share,
+        "scheduling algorithm": 1,
+        "allocation": 1,
+        "static_allocation": 1,
+        "dynamic_allocation": 0,
+        "advanced command": 0,
+        "aged": 0,
+        "queue_length": 1_000_000,
+        **options,
+    }
+
+
+def configuration(device: Device, options: Options) -> str:
+    """`page.parameters`."""
+    if device.pages_per_block > 64:
+        raise PeerError("SSDsim loops without end beyond page 64 of a block")
+    return "".join(f"{key} = {value};\n" for key, value in values(device, options).items())
+
+
+def lead(device: Device) -> list[Request]:
+    """A read and a write, far from the trace in time and place."""
+    sector = device.pages * 9 // 10 * PAGE_SECTORS
+    return [Request(0, sector, PAGE_SECTORS, write) for write in (False, True)]
+
+
+def trace(device: Device, requests: Requests) -> str:
+    """What SSDsim is given to read."""
+    shifted = [request._replace(time_ns=request.time_ns + LEAD_NS) for request in requests]
+    last = Request(shifted[-1].time_ns + TAIL_NS, 0, PAGE_SECTORS, write=True)
+    return text(lead(device)) + text(shifted) + line(last)
+
+
+def response_times(output: str) -> dict[bool, list[float]]:
+    """Response times in microseconds, of reads (`False`) and of writes."""
+    times: dict[bool, list[float]] = {False: [], True: []}
+    for row in re.findall(r"^ *(\d+) +\d+ +\d+ +([01]) +\d+ +\d+ +(\d+)$", output, re.MULTILINE):
+        arrival, kind, response = map(int, row)
+        if arrival >= LEAD_NS:
+            times[kind == 0].append(response / 1000)
+    return times
+
+
+def outcome(output: str, device: Device, requests: Requests) -> Outcome:
+    """Everything that `ex.out` says."""
+
+    def counter(name: str) -> int:
+        found = re.findall(rf"^{name}: +(\d+)$", output, re.MULTILINE)
+        if not found:
+            raise PeerError(f"SSDsim did not say its '{name}'; did it end?")
+        return int(found[0])
+
+    times = response_times(output)
+    before = len(pages_read([*lead(device), *requests])) + 1
+    return Outcome(
+        latency(times[False]), latency(times[True]), counter("write flash count") - before, counter("erase count")
+    )
+
+
+def simulate(device: Device, requests: Requests, options: Options, folder: Path) -> Outcome:
+    """Runs SSDsim in a folder of its own."""
+    binary = program()
+    assert binary is not None, f"set {VARIABLE} first"
+    (folder / "page.parameters").write_text(configuration(device, options))
+    (folder / "requests.ascii").write_text(trace(device, requests))
+    # Its status is 1 when all went well.
+    run([str(binary)], folder, answer="requests.ascii\n", within_s=WITHIN_S, statuses=(1,))
+    return outcome((folder / "ex.out").read_text(errors="replace"), device, requests)

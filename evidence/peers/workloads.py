@@ -1,0 +1,156 @@
+"""Requests that every simulator gets: made ones, and samples of public traces."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import polars
+
+import flashtwin as ft
+
+SECTOR_BYTES = 512
+PAGE_SECTORS = 8
+
+#: MQSim logs whole microseconds. Requests that are so far apart can be told apart in its log.
+GAP_NS = 3_000
+
+
+class Request(NamedTuple):
+    """One request of the host, in sectors of 512 bytes."""
+
+    time_ns: int
+    sector: int
+    sectors: int
+    write: bool
+
+
+Requests = Sequence[Request]
+
+
+def line(request: Request) -> str:
+    """A request as MQSim, SSDsim and flashtwin read it."""
+    return f"{request.time_ns} 0 {request.sector} {request.sectors} {0 if request.write else 1}"
+
+
+def text(requests: Iterable[Request]) -> str:
+    """A whole trace in their common format."""
+    return "".join(line(request) + "\n" for request in requests)
+
+
+def spaced(requests: Iterable[Request]) -> list[Request]:
+    """The same requests in order of time, none less than `GAP_NS` after the one before."""
+    out: list[Request] = []
+    earliest = 0
+    for request in sorted(requests, key=lambda each: each.time_ns):
+        out.append(request._replace(time_ns=max(request.time_ns, earliest)))
+        earliest = out[-1].time_ns + GAP_NS
+    return out
+
+
+def made(
+    *,
+    count: int,
+    mean_gap_us: float,
+    write_share: float,
+    footprint_pages: int,
+    pages: int = 1,
+    sequential: bool = False,
+    even: bool = False,
+) -> list[Request]:
+    """Arrivals of a Poisson process, or evenly; addresses uniform over the footprint, or one after the other."""
+    rng = random.Random(1)
+    now = 0.0
+    places = footprint_pages // pages
+    out = []
+    for index in range(count):
+        now -= mean_gap_us * 1000 * (-1.0 if even else math.log(1.0 - rng.random()))
+        place = index % places if sequential else rng.randrange(places)
+        sectors = pages * PAGE_SECTORS
+        out.append(Request(int(now), place * sectors, sectors, rng.random() < write_share))
+    return spaced(out)
+
+
+def filled_and_overwritten(
+    *,
+    footprint_pages: int,
+    overwrites: int,
+    mean_gap_us: float,
+    write_share: float,
+    even: bool = False,
+    read_before: bool = False,
+) -> list[Request]:
+    """Every page written once in order, then requests of one page, uniform over the footprint.
+
+    `read_before` asks first for every page that is read later.
+    """
+
+    def phase(count: int, share: float, *, sequential: bool) -> list[Request]:
+        return made(
+            count=count,
+            mean_gap_us=mean_gap_us,
+            write_share=share,
+            footprint_pages=footprint_pages,
+            sequential=sequential,
+            even=even,
+        )
+
+    after = phase(overwrites, write_share, sequential=False)
+    phases = [phase(footprint_pages, 1.0, sequential=True), after]
+    if read_before:
+        wanted = sorted(pages_read(after))
+        times = phase(len(wanted), 0.0, sequential=True)
+        phases.insert(0, [each._replace(sector=page * PAGE_SECTORS) for each, page in zip(times, wanted, strict=True)])
+    return one_after_another(phases)
+
+
+def one_after_another(phases: Iterable[Requests]) -> list[Request]:
+    """Traces joined in time."""
+    out: list[Request] = []
+    begin = 0
+    for phase in phases:
+        out += [request._replace(time_ns=request.time_ns + begin) for request in phase]
+        begin = out[-1].time_ns + GAP_NS
+    return out
+
+
+def sample(path: Path, *, name: str, limit_sectors: int, whole_pages: bool) -> list[Request]:
+    """A public trace in any format that flashtwin reads, folded into the addresses that the device has.
+
+    `whole_pages` widens each request to the pages that it touches.
+    """
+    rows = polars.DataFrame(ft.open(path, format=name)).select("time_ns", "offset_bytes", "length_bytes", "op")
+    out = []
+    for time_ns, offset, length, op in rows.iter_rows():
+        first, end = offset // SECTOR_BYTES, -(-(offset + length) // SECTOR_BYTES)
+        if whole_pages:
+            first, end = first // PAGE_SECTORS * PAGE_SECTORS, -(-end // PAGE_SECTORS) * PAGE_SECTORS
+        sectors = end - first
+        if end > limit_sectors:
+            first %= (limit_sectors - sectors) // PAGE_SECTORS * PAGE_SECTORS
+        out.append(Request(time_ns, first, sectors, op == 1))
+    return spaced(out)
+
+
+def counts(requests: Iterable[Request]) -> dict[str, int]:
+    """Requests of each kind."""
+    writes = [request.write for request in requests]
+    return {"read": len(writes) - sum(writes), "write": sum(writes)}
+
+
+def pages_of(request: Request) -> range:
+    """Pages that a request touches."""
+    return range(request.sector // PAGE_SECTORS, -(-(request.sector + request.sectors) // PAGE_SECTORS))
+
+
+def pages_written(requests: Iterable[Request]) -> int:
+    """Page writes of the host: the denominator of write amplification."""
+    return sum(len(pages_of(request)) for request in requests if request.write)
+
+
+def pages_read(requests: Iterable[Request]) -> set[int]:
+    """Distinct pages that are read."""
+    return {page for request in requests if not request.write for page in pages_of(request)}
