@@ -26,7 +26,7 @@ ITEMS = {
     "rr-ssd": (
         "fig-1", "fig-2", "fig-3", "fig-4", "fig-5", "fig-6", "table-1", "table-3", "table-4", "table-5", "fig-9",
         "fig-10", "fig-11", "fig-12", "fig-13", "sensitivity",
-        "fair-variants", "recorded-rate",
+        "fair-variants", "recorded-rate", "fair-bound",
     ),
     "ca-ssd": (
         "table-2", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7a", "fig-7b", "fig-7c", "cache-size",
@@ -123,6 +123,16 @@ def test_a_peak_between_two_rates_is_looked_for() -> None:
     beyond = rate_for(45.0, gain)
     assert not beyond.met
     assert beyond.value > 30.0
+
+
+@pytest.mark.parametrize("limit", [1e4, 1e12])
+def test_behind_a_low_peak_the_search_goes_on(limit: float) -> None:
+    """Trains alone make a peak at a rate at which the drive is idle on average."""
+
+    def gain(rate: float) -> float | None:
+        return None if rate > limit else 8.0 / (1.0 + abs(rate - 60.0) / 60.0) + 40.0 * rate / (rate + 3000.0)
+
+    assert rate_for(20.0, gain).met
 
 
 @pytest.mark.parametrize("start", [0.01, 1.0, 500.0, 1e6])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.model import Paper, Statistic, Workload
 from flashtwin.papers.rr_ssd import published
+from flashtwin.papers.rr_ssd.bound_item import ITEM as BOUND
 from flashtwin.papers.rr_ssd.recorded_item import ITEM as RECORDED
 from flashtwin.papers.rr_ssd.result_items import ITEMS as RESULTS
 from flashtwin.papers.rr_ssd.sensitivity_item import ITEM as SENSITIVITY
@@ -41,7 +42,7 @@ PAPER = Paper(
     "(`replay.speed`), so that Oracle's read improvement over `ca-ssd` is the published one; everything else on this "
     "page is measured at that rate with the systems as they come, but for `recorded-rate`, where nothing is chosen.",
     tuple(_workload(name) for name in published.WORKLOADS),
-    (*RESULTS, RECORDED, SENSITIVITY, *WORKLOADS),
+    (*RESULTS, BOUND, RECORDED, SENSITIVITY, *WORKLOADS),
     default_scale=0.2,
     quick_scale=0.02,
     sensitivity=PLAN,
