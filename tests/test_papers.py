@@ -16,7 +16,7 @@ from flashtwin.papers.ca_ssd import drive_items
 from flashtwin.papers.claims import Claim, Verdict, judge, number, orders
 from flashtwin.papers.ds_ftl import load_item
 from flashtwin.papers.model import Paper, Workload
-from flashtwin.papers.rr_ssd import workload_items
+from flashtwin.papers.rr_ssd import recorded_item, workload_items
 from flashtwin.papers.running import How
 from flashtwin.papers.search import CLOSE, rate_for
 from flashtwin.papers.sensitivity import AS_DECIDED
@@ -26,7 +26,7 @@ ITEMS = {
     "rr-ssd": (
         "fig-1", "fig-2", "fig-3", "fig-4", "fig-5", "fig-6", "table-1", "table-3", "table-4", "table-5", "fig-9",
         "fig-10", "fig-11", "fig-12", "fig-13", "sensitivity",
-        "fair-variants",
+        "fair-variants", "recorded-rate", "fair-bound",
     ),
     "ca-ssd": (
         "table-2", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7a", "fig-7b", "fig-7c", "cache-size",
@@ -123,6 +123,16 @@ def test_a_peak_between_two_rates_is_looked_for() -> None:
     beyond = rate_for(45.0, gain)
     assert not beyond.met
     assert beyond.value > 30.0
+
+
+@pytest.mark.parametrize("limit", [1e4, 1e12])
+def test_behind_a_low_peak_the_search_goes_on(limit: float) -> None:
+    """Trains alone make a peak at a rate at which the drive is idle on average."""
+
+    def gain(rate: float) -> float | None:
+        return None if rate > limit else 8.0 / (1.0 + abs(rate - 60.0) / 60.0) + 40.0 * rate / (rate + 3000.0)
+
+    assert rate_for(20.0, gain).met
 
 
 @pytest.mark.parametrize("start", [0.01, 1.0, 500.0, 1e6])
@@ -276,6 +286,31 @@ def test_the_rate_is_the_only_thing_chosen(made: Path) -> None:
         preset = ft.system("oracle").config
         changed = {key for key in preset if config[key] != preset[key]}
         assert changed <= {"replay", "engine", "ftl"}
+
+
+def test_at_the_recorded_rate_nothing_is_chosen(made: Path) -> None:
+    """What `recorded-rate` says is what replays of the presets at the trace's own clock have."""
+    [paper] = json.loads((made / "reproduction.json").read_text())["papers"]
+    item = next(item for item in paper["items"] if item["id"] == "recorded-rate")
+    claims = {(claim["subject"], claim["quantity"]): claim["measured"] for claim in item["claims"]}
+    means: dict[str, float] = {}
+    for path in made.glob("workloads/rr-ssd-trans/runs/*/summary.json"):
+        name = path.parent.name.rpartition("-")[0]
+        summary = json.loads(path.read_text())
+        config, preset = summary["config"], ft.system(name).config if name in ft.systems() else {}
+        as_recorded = preset | {"replay": preset.get("replay", {}) | {"period_s": 0.02, "speed": 1.0}}
+        if config == as_recorded:
+            means[name] = summary["response"]["read"]["mean_ns"]
+    for name, label in (("oracle", "Oracle, reads"), ("rr-ssd", "RR-SSD, reads")):
+        assert claims["trans", label] == pytest.approx(100 * (1 - means[name] / means["ca-ssd"]))
+
+
+def test_a_share_of_next_to_nothing_is_none() -> None:
+    facts = {"mail": dict.fromkeys(("rr_read", "rr_all", "oracle_read", "oracle_all", "queueing"), 0.1)}
+    facts["mail"] |= {"share": None, "rr_tail": None, "oracle_tail": None}
+    claims = {claim.quantity: claim for claim in recorded_item.judge(facts).claims if claim.subject == "mail"}
+    assert claims["share of Oracle's"].why == "Oracle gains next to nothing"
+    assert claims["Oracle, reads"].measured == 0.1
 
 
 def test_done_again_nothing_is_replayed(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,12 +54,12 @@ def test_every_target_has_its_source_and_is_a_known_statistic() -> None:
         assert targets, name
         for target in targets:
             assert target.metric in METRICS
-            assert "paper" in target.source
+            assert "paper" in target.source or "public trace" in target.source
             assert target.bound in ("equal", "at-most")
 
 
 def test_a_verdict_says_what_happened() -> None:
-    def verdict(wanted: float, found: float | None, **more: str) -> str:
+    def verdict(wanted: float, found: float | None, **more: str | float) -> str:
         return Achieved(Target("write_percent", wanted, "a paper", **more), wanted, found).verdict  # type: ignore[arg-type]
 
     assert verdict(50, 52.4) == "met"
@@ -69,6 +69,8 @@ def test_a_verdict_says_what_happened() -> None:
     assert verdict(50, 60, bound="at-most") == "missed"
     assert verdict(50, 60, conflict="another table") == "conflict"
     assert verdict(50, None) == "undefined"
+    assert verdict(50, 60, within_percent=20) == "met"
+    assert verdict(50, 61, within_percent=20) == "missed"
     assert verdict(0, 0) == "met"
     assert verdict(0, 1) == "missed"
 
@@ -100,7 +102,7 @@ def test_workloads_lists_shows_and_checks(cli: Cli, tmp_path: Path) -> None:
     assert (met.status, met.out.count(" met")) == (0, 3)
     wrong = cli("workloads", "mine.toml", "--check", "--scale", "0.05", "--json")
     assert wrong.status == 1
-    rows = {row["metric"]: row["verdict"] for row in json.loads(wrong.out)}
+    rows = {row["metric"]: row["verdict"] for row in json.loads(wrong.out)["targets"]}
     assert rows == {"requests": "met", "write_percent": "missed", "footprint_pages": "met"}
 
 

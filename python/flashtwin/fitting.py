@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from flashtwin import _core, statistics
+from flashtwin import _core, statistics, trains
 from flashtwin.characterization import Characterization, characterize
 from flashtwin.trace import Trace
 from flashtwin.workloads import Achieved, Workload, compared
@@ -41,6 +41,13 @@ COMPARED = (
     "first_read_percent",
     "read_before_percent",
     "index_of_dispersion",
+    "index_of_dispersion_10_ms",
+    "within_1_ms_percent",
+    "train_median_requests",
+    "train_p90_requests",
+    "requests_in_long_trains_percent",
+    "mixed_trains_percent",
+    "joined_trains_percent",
 )
 
 
@@ -123,8 +130,7 @@ def _recipe(trace: Trace, found: Characterization, days: int, day_s: float, name
         requests["read_sequential_percent"] = _percent(follows[~write].mean())
         requests["read_pages"] = _sizes(column["length_bytes"][~write])
         reads = _reads(pages, found, days)
-    swing, busiest, burst = _rhythm(column["time_ns"], days, day_s)
-    arrivals = {"days": days, "day_s": day_s, "daily_swing": swing, "busiest_hour": busiest, "burst": burst}
+    arrivals = _arrivals(column["time_ns"], write, follows, days, day_s)
     writes = _writes(pages, found, days)
     footprint, notes = _footprint(found, requests, writes, reads)
     targets = [
@@ -251,20 +257,33 @@ def _sizes(length_bytes: Any) -> list[list[float]]:
     return [[size, 100 * count / len(length_bytes)] for size, count in sorted(sizes.items()) if count]
 
 
-def _rhythm(time_ns: Any, days: int, day_s: float) -> tuple[float, float, float]:
-    """Swing and busiest hour of the day, and the bias of the b-model, from counts of requests."""
+def _arrivals(time_ns: Any, write: Any, follows: Any, days: int, day_s: float) -> dict[str, Any]:
+    """The daily rhythm, the bias of the b-model from counts of requests (or trains, where there are some), trains."""
     hour_ns = day_s * 1e9 / 24
+    swing, busiest = _rhythm(time_ns, hour_ns, days)
+    found = trains.measure(time_ns, write, follows, 1 + swing)
+    burst = _burst(time_ns if found is None else found.starts_ns, hour_ns, days, swing)
+    rhythm = {"days": days, "day_s": day_s, "daily_swing": swing, "busiest_hour": busiest, "burst": burst}
+    return rhythm if found is None else rhythm | {"trains": found.recipe}
+
+
+def _rhythm(time_ns: Any, hour_ns: float, days: int) -> tuple[float, float]:
+    """Swing and busiest hour of the day."""
     hours = np.bincount((time_ns / hour_ns).astype(np.int64) % 24, minlength=24)
     wave = np.exp(2j * np.pi * (np.arange(24) + 0.5) / 24)
     first = (hours * wave).sum() / hours.sum()
     swing = min(1.0, 2 * abs(first)) if days > 1 else 0.0
-    busiest = float(np.angle(first) / (2 * np.pi) * 24 % 24)
+    return round(swing, 4), round(float(np.angle(first) / (2 * np.pi) * 24 % 24), 2)
+
+
+def _burst(time_ns: Any, hour_ns: float, days: int, swing: float) -> float:
+    """The bias of the b-model, from counts in parts of an hour."""
     parts = np.bincount((time_ns / (hour_ns / 2**HALVINGS)).astype(np.int64), minlength=24 * days << HALVINGS)
     mean = parts.mean()
     # Counts of independent arrivals vary too: their variance, the mean, is taken off.
     square = ((parts.astype(float) ** 2).mean() - mean) / mean**2 / (1 + swing**2 / 2)
     spread = max(square, 1.0) ** (1 / HALVINGS) - 1
-    return round(swing, 4), round(busiest, 2), round(min(0.5 + math.sqrt(spread) / 2, 0.95), 4)
+    return round(min(0.5 + math.sqrt(spread) / 2, 0.95), 4)
 
 
 def _footprint(

@@ -81,6 +81,33 @@ def _popular_write_misses(found: Characterization, scale: float) -> float | None
     return max(0.0, 100 * (at_most[-1] - first)) if at_most else None
 
 
+def _gap_us(found: Characterization, scale: float) -> float | None:
+    gap = _at("info", "trains", "gap_median_ns")(found, scale)
+    return None if gap is None else gap / 1e3
+
+
+def _daily_unique_reads(found: Characterization, _: float) -> float | None:
+    shares = [row["unique_read_percent"] for row in by_day(found) if row["unique_read_percent"] is not None]
+    return sum(shares) / len(shares) if shares else None
+
+
+def by_day(found: Characterization) -> list[dict[str, float | None]]:
+    """What each day reads, in percent of its page reads: New and Rep as in Fig. 9 of the RR-SSD paper.
+
+    `unique_read_percent` is the distinct values; `first_read_percent` those never read before (New);
+    `read_before_percent` those of the day before, of which that paper's systems could have copies (Rep).
+    """
+    if "popularity_stability" not in found.table_names:
+        return []
+    days = []
+    for period, day in zip(_rows(found, "periods"), _rows(found, "popularity_stability"), strict=True):
+        reads = period["page_reads"]
+        unique = 100 * period["distinct_contents_read"] / reads if reads else None
+        shares = {name: day[name] for name in ("first_read_percent", "read_before_percent")}
+        days.append({"unique_read_percent": unique, **shares})
+    return days
+
+
 def _rows(found: Characterization, name: str) -> list[dict[str, Any]]:
     import pyarrow
 
@@ -90,6 +117,7 @@ def _rows(found: Characterization, name: str) -> list[dict[str, Any]]:
 
 _OF_WRITES = ("value_locality", "write", "content")
 _OF_READS = ("value_locality", "read", "content")
+_TRAINS = ("info", "trains")
 
 #: Every statistic that a recipe may have as a target.
 METRICS: dict[str, Metric] = {
@@ -154,4 +182,60 @@ METRICS: dict[str, Metric] = {
         "variance of the requests in a second, divided by their mean",
         _at("info", "requests_per_second", "index_of_dispersion"),
     ),
+    "daily_unique_read_percent": Metric(
+        "distinct values among the pages read in a day, of these; mean over the days", _daily_unique_reads
+    ),
+    "index_of_dispersion_10_ms": Metric(
+        "variance of the requests in 10 ms, divided by their mean",
+        _at("info", "requests_per_second", "index_of_dispersion_10_ms"),
+    ),
+    "busiest_1_ms_requests": Metric(
+        "most requests within 1 ms, of each 1,000 requests in a row; mean over the trace",
+        _at("info", "requests_per_second", "busiest_1_ms"),
+    ),
+    "busiest_10_ms_requests": Metric("the same within 10 ms", _at("info", "requests_per_second", "busiest_10_ms")),
+    "within_1_ms_percent": Metric(
+        "requests that arrive at most 1 ms after the one before", _at(*_TRAINS, "within_1_ms_percent")
+    ),
+    "train_mean_requests": Metric(
+        "requests of a train: all those that arrive at most 1 ms after the one before", _at(*_TRAINS, "mean_requests")
+    ),
+    "train_median_requests": Metric("half of the trains have at most so many", _at(*_TRAINS, "median_requests")),
+    "train_p90_requests": Metric("nine of ten trains have at most so many", _at(*_TRAINS, "p90_requests")),
+    "requests_in_long_trains_percent": Metric(
+        "share of the requests that are in trains of 16 and more", _at(*_TRAINS, "requests_in_long_percent")
+    ),
+    "train_gap_us": Metric("median time between two requests of a train", _gap_us),
+    "short_silence_percent": Metric(
+        "share of the silences between trains that last at most 10 ms", _at(*_TRAINS, "short_silence_percent")
+    ),
+    "mixed_trains_percent": Metric("share of the trains with reads and writes", _at(*_TRAINS, "mixed_percent")),
+    "joined_trains_percent": Metric(
+        "share of the trains that begin where the one before ended, with the same operation",
+        _at(*_TRAINS, "joined_percent"),
+    ),
+    "sequential_in_trains_percent": Metric(
+        "share of the requests within a train that begin where the one before ended",
+        _at(*_TRAINS, "sequential_percent"),
+    ),
 }
+
+#: Statistics that a check shows whether or not they are targets: how requests arrive, and what comes again.
+SHOWN = (
+    "within_1_ms_percent",
+    "index_of_dispersion_10_ms",
+    "busiest_1_ms_requests",
+    "busiest_10_ms_requests",
+    "train_mean_requests",
+    "train_median_requests",
+    "train_p90_requests",
+    "requests_in_long_trains_percent",
+    "train_gap_us",
+    "short_silence_percent",
+    "mixed_trains_percent",
+    "joined_trains_percent",
+    "sequential_in_trains_percent",
+    "daily_unique_read_percent",
+    "first_read_percent",
+    "read_before_percent",
+)

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from flashtwin import _core, statistics
-from flashtwin.characterization import characterize
+from flashtwin.characterization import Characterization, characterize
 from flashtwin.trace import Progress, Trace
 
 Bound = Literal["equal", "at-most"]
 
-#: How far a statistic may be from its target, as a share of it.
-TOLERANCE = 0.05
+#: How far a statistic may be from its target, in percent of it, where the target says nothing else.
+WITHIN_PERCENT = 5.0
 
 #: Requests that a check makes unless a scale is asked for: enough for every statistic, done in seconds.
 CHECK_REQUESTS = 400_000
@@ -36,6 +36,8 @@ class Target:
     bound: Bound = "equal"
     #: The other published number that it contradicts; None where there is none.
     conflict: str | None = None
+    #: How far it may be off, in percent of the value: what the source itself leaves open.
+    within_percent: float = WITHIN_PERCENT
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ class Achieved:
         if error is None:
             met = self.found == self.wanted
         else:
-            met = error <= TOLERANCE if self.target.bound == "at-most" else abs(error) <= TOLERANCE
+            limit = self.target.within_percent / 100
+            met = error <= limit if self.target.bound == "at-most" else abs(error) <= limit
         return "met" if met else "conflict" if self.target.conflict else "missed"
 
 
@@ -115,6 +118,17 @@ class Workload:
         """Makes a trace as a canonical Parquet file, without holding it in memory; its number of requests."""
         return _core.synthesize_parquet(self.toml, self.name, scale, seed, path, True, progress)
 
+    def measured(self, *, scale: float | None = None, seed: int = 0) -> Characterization:
+        """Makes a trace and characterizes it, day by day.
+
+        Args:
+            scale: of the trace; by default one that is done in seconds.
+            seed: of the trace.
+        """
+        scale = self.check_scale() if scale is None else scale
+        trace = self.synthesize(scale=scale, seed=seed)
+        return characterize(trace, period_s=self.period_s(scale))
+
     def check(self, *, scale: float | None = None, seed: int = 0) -> list[Achieved]:
         """Makes a trace, characterizes it and puts what was measured beside the targets.
 
@@ -127,9 +141,7 @@ class Workload:
         ['met', 'met', 'met']
         """
         scale = self.check_scale() if scale is None else scale
-        trace = self.synthesize(scale=scale, seed=seed)
-        found = characterize(trace, period_s=self.period_s(scale))
-        return compared(self.targets, found, scale)
+        return compared(self.targets, self.measured(scale=scale, seed=seed), scale)
 
 
 def compared(targets: list[Target], found: Any, scale: float) -> list[Achieved]:

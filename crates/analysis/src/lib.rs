@@ -33,7 +33,9 @@ mod wa;
 use arrow_array::RecordBatch;
 use flashtwin_trace::{Requests, Trace};
 
-pub use basics::{Basics, Rate, RequestBytes, SizesOfKinds, TraceInfo, basics, trace_info, trace_info_until};
+pub use basics::{
+    Basics, Rate, RequestBytes, SizesOfKinds, TraceInfo, Trains, basics, trace_info, trace_info_until,
+};
 pub use characterize::{Characterization, characterize, characterize_trace};
 pub use drift::{Drift, drift};
 pub use duplication::{Duplication, duplication};

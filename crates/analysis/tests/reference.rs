@@ -118,21 +118,67 @@ fn basics_agree_with_the_reference() {
             .count();
         assert!(close(info.sequential_percent, ratio(sequential, trace.len())));
         check_rate(&trace, info.requests_per_second);
+        let close_behind = faster(&trace, 400);
+        check_trains(&close_behind, trace_info(&close_behind).trains);
     }
 }
 
 fn check_rate(trace: &Trace, rate: flashtwin_analysis::Rate) {
-    let mut seconds: BTreeMap<i64, u64> = BTreeMap::new();
-    for &time in &trace.time_ns {
-        *seconds.entry(time / SECOND).or_default() += 1;
+    let dispersion = |width: i64| {
+        let mut bins: BTreeMap<i64, u64> = BTreeMap::new();
+        trace.time_ns.iter().for_each(|time| *bins.entry(time / width).or_default() += 1);
+        let whole = trace.duration_ns() / width;
+        let counts: Vec<f64> = (0..whole).map(|bin| bins.get(&bin).copied().unwrap_or(0) as f64).collect();
+        let mean = counts.iter().sum::<f64>() / whole as f64;
+        let variance = counts.iter().map(|c| (c - mean).powi(2)).sum::<f64>() / whole as f64;
+        (bins.values().max().copied(), (whole >= 2 && mean > 0.0).then(|| variance / mean))
+    };
+    let (peak, index) = dispersion(SECOND);
+    assert_eq!(rate.peak, peak);
+    assert!(close(rate.index_of_dispersion, index));
+    assert!(close(rate.index_of_dispersion_10_ms, dispersion(SECOND / 100).1));
+}
+
+/// The same requests, so many times as close to each other.
+fn faster(trace: &Trace, times: i64) -> Trace {
+    let mut builder = TraceBuilder::new("faster");
+    for index in 0..trace.len() {
+        let mut request = trace.request(index);
+        request.time_ns /= times;
+        builder.push(request, trace.contents(index));
     }
-    assert_eq!(rate.peak, seconds.values().max().copied());
-    let whole = trace.duration_ns() / SECOND;
-    let counts: Vec<f64> =
-        (0..whole).map(|second| seconds.get(&second).copied().unwrap_or(0) as f64).collect();
-    let mean = counts.iter().sum::<f64>() / whole as f64;
-    let variance = counts.iter().map(|c| (c - mean).powi(2)).sum::<f64>() / whole as f64;
-    assert!(close(rate.index_of_dispersion, (whole >= 2).then(|| variance / mean)));
+    builder.build().unwrap()
+}
+
+/// Trains again, as lists of requests.
+fn check_trains(trace: &Trace, found: flashtwin_analysis::Trains) {
+    let mut trains: Vec<Vec<usize>> = Vec::new();
+    for index in 0..trace.len() {
+        match trains.last_mut() {
+            Some(train) if trace.time_ns[index] - trace.time_ns[index - 1] <= 1_000_000 => train.push(index),
+            _ => trains.push(vec![index]),
+        }
+    }
+    let mut lengths: Vec<u64> = trains.iter().map(|train| train.len() as u64).collect();
+    lengths.sort_unstable();
+    let rank = |part: usize, of: usize| lengths.get((lengths.len() * part).div_ceil(of) - 1).copied();
+    assert_eq!((found.median_requests, found.p90_requests), (rank(1, 2), rank(9, 10)));
+    let mixed =
+        trains.iter().filter(|train| train.iter().any(|&at| trace.op[at] != trace.op[train[0]])).count();
+    assert!(close(found.mixed_percent, ratio(mixed, trains.len())));
+    let follows = |at: usize| {
+        let before = (0..at).rev().find(|&other| trace.volume[other] == trace.volume[at]);
+        before.is_some_and(|other| {
+            trace.offset_bytes[other] + u64::from(trace.length_bytes[other]) == trace.offset_bytes[at]
+        })
+    };
+    let joined =
+        trains[1..].iter().filter(|train| follows(train[0]) && trace.op[train[0]] == trace.op[train[0] - 1]);
+    assert!(close(found.joined_percent, ratio(joined.count(), trains.len() - 1)));
+    let inside: Vec<usize> = trains.iter().flat_map(|train| train[1..].to_vec()).collect();
+    let sequential = inside.iter().filter(|&&at| follows(at)).count();
+    assert!(close(found.sequential_percent, ratio(sequential, inside.len())));
+    assert!(close(found.within_1_ms_percent, ratio(inside.len(), trace.len() - 1)));
 }
 
 #[test]

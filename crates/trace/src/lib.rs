@@ -43,7 +43,8 @@ pub use sample::SampleBy;
 pub use stream::TraceStream;
 pub use synthetic::{
     AddressesRecipe, ArrivalsRecipe, Bound, LocalityRecipe, ReadsRecipe, Recipe, RequestsRecipe, Target,
-    WritesRecipe, ZipfRecipe, synthesize, synthesize_parquet, workload_names, workload_toml,
+    TrainsRecipe, Within, WritesRecipe, ZipfRecipe, synthesize, synthesize_parquet, workload_names,
+    workload_toml,
 };
 pub use trace::{BlkparseAction, OnBadLine, OpenOptions, Trace, TraceBuilder};
 

@@ -40,6 +40,12 @@ impl Random {
         }
     }
 
+    /// Whether something happens that has this probability; never at 0, always at 1.
+    #[inline]
+    pub(crate) fn chance(&mut self, probability: f64) -> bool {
+        probability > 0.0 && self.unit() <= probability
+    }
+
     /// A number above 0 and up to 1.
     #[inline]
     pub(crate) fn unit(&mut self) -> f64 {

@@ -14,6 +14,7 @@ def as_row(one: Achieved) -> dict[str, Any]:
         "metric": one.target.metric,
         "target": one.wanted,
         "bound": one.target.bound,
+        "within_percent": one.target.within_percent,
         "achieved": one.found,
         "error": one.error,
         "verdict": one.verdict,
@@ -29,11 +30,11 @@ def comparison(achieved: list[Achieved]) -> str:
 
 
 def _cells(one: Achieved) -> tuple[str, ...]:
-    wanted = ("<= " if one.target.bound == "at-most" else "") + _number(one.wanted)
+    wanted = ("<= " if one.target.bound == "at-most" else "") + number(one.wanted)
     error = "-" if one.error is None else f"{100 * one.error:+.2f}"
-    return one.target.metric, wanted, "-" if one.found is None else _number(one.found), error, one.verdict
+    return one.target.metric, wanted, "-" if one.found is None else number(one.found), error, one.verdict
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """A number as people read it."""
     return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import click
 
-from flashtwin.cli._comparing import as_row, comparison
+from flashtwin import statistics
+from flashtwin.characterization import Characterization
+from flashtwin.cli._comparing import as_row, comparison, number
 from flashtwin.cli._options import json_option
-from flashtwin.cli._talk import data, data_json, pairs, say
-from flashtwin.workloads import Achieved, Workload, workload
+from flashtwin.cli._talk import data, data_json, pairs, say, table
+from flashtwin.workloads import Achieved, Workload, compared, workload
 from flashtwin.workloads import workloads as names
 
 
@@ -26,8 +28,9 @@ def workloads(ctx: click.Context, name: str | None, check: bool, scale: float | 
     """List the recipes; with NAME (or a TOML file), print it; with --check, test it.
 
     A check makes a trace from the recipe, measures it with flashtwin's own characterization, and prints
-    every published statistic beside the one achieved. Exit status 1 when one is missed by more than 5 %
-    and no contradiction between published numbers explains it.
+    every published statistic beside the one achieved, then how requests arrive and what is read again,
+    whether or not that was published. Exit status 1 when a target is missed by more than 5 % (or by more
+    than its source leaves open) and no contradiction between published numbers explains it.
 
     \b
     Example:
@@ -38,19 +41,22 @@ def workloads(ctx: click.Context, name: str | None, check: bool, scale: float | 
     if name is None:
         if check:
             raise click.UsageError("--check needs the NAME of a workload")
-        found = {listed: workload(listed).description.split(". ", maxsplit=1)[0] for listed in names()}
-        data_json(found) if as_json else data(pairs(list(found.items())))
+        listed = {one: workload(one).description.split(". ", maxsplit=1)[0] for one in names()}
+        data_json(listed) if as_json else data(pairs(list(listed.items())))
         return
     chosen = workload(name)
     if not check:
         data_json(chosen.recipe) if as_json else data(chosen.toml.rstrip())
         return
     used = chosen.check_scale() if scale is None else scale
-    achieved = chosen.check(scale=used, seed=seed)
+    found = chosen.measured(scale=used, seed=seed)
+    achieved = compared(chosen.targets, found, used)
     if as_json:
-        data_json([as_row(one) for one in achieved])
+        rows = [as_row(one) for one in achieved]
+        data_json({"targets": rows, "measured": _measured(found, used), "days": statistics.by_day(found)})
     else:
         _show(chosen, achieved, used, seed)
+        _show_measured(found, used)
     if any(one.verdict == "missed" for one in achieved):
         ctx.exit(1)
 
@@ -64,3 +70,22 @@ def _show(chosen: Workload, achieved: list[Achieved], scale: float, seed: int) -
     for one in achieved:
         if one.target.conflict:
             data(f"{one.target.metric}: conflict: {one.target.conflict}")
+
+
+def _measured(found: Characterization, scale: float) -> dict[str, float | None]:
+    return {name: statistics.METRICS[name].measure(found, scale) for name in statistics.SHOWN}
+
+
+def _show_measured(found: Characterization, scale: float) -> None:
+    """How requests arrive, and what is read again: of the trace and day by day."""
+    measured = {name: value for name, value in _measured(found, scale).items() if value is not None}
+    data("\n" + pairs([(name, number(value)) for name, value in measured.items()]))
+    days = statistics.by_day(found)
+    if len(days) <= 1:
+        return
+    header = ("reads of day", "distinct %", "new %", "read the day before %")
+    rows = [
+        (str(day), *("-" if value is None else number(value) for value in shares.values()))
+        for day, shares in enumerate(days, start=1)
+    ]
+    data("\n" + table(header, rows))

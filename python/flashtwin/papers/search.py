@@ -31,10 +31,10 @@ class Found:
 
 
 def rate_for(target: float, measure: Measure, start: float = 1.0) -> Found:
-    """The rate at which `measure`, which rises with the rate, yields the target; bisected on a logarithmic scale.
+    """The rate at which `measure`, which rises with it on the whole, yields the target; bisected logarithmically.
 
     `measure` gives None for a rate that is too high to mean anything. Where the target is not reached below
-    that, or the values rise no more before they reach it, the nearest value seen is returned as not met.
+    that, or at any rate, the nearest value seen is returned as not met.
 
     >>> rate_for(20.0, lambda rate: 40.0 * rate / (rate + 3.0)).met
     True
@@ -69,19 +69,20 @@ def _known(tried: dict[float, float | None]) -> dict[float, float]:
 
 
 def _climb(target: float, value: Measure, start: float) -> None:
-    """Tries higher rates until one reaches the target, is too high, or the value has passed its peak."""
-    rate, best = start, value(start) or 0.0
+    """Tries higher rates until one reaches the target or is too high: behind a peak there may be a higher one."""
+    rate = best = start
     for _ in range(BRACKET):
         found = value(rate * STEP)
         if found is None:
             _climb_to_limit(target, value, rate, rate * STEP)
             return
+        rate *= STEP
         if found >= target:
             return
-        if found < best - 2 * CLOSE:
-            _climb_peak(target, value, rate / STEP, rate, rate * STEP)
-            return
-        rate, best = rate * STEP, max(best, found)
+        if found > (value(best) or 0.0):
+            best = rate
+    if best < rate:
+        _climb_peak(target, value, best / STEP, best, best * STEP)
 
 
 def _descend(target: float, value: Measure, start: float) -> None:

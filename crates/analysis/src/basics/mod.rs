@@ -1,8 +1,10 @@
 //! The workload in numbers: what all papers' workload tables show.
 
 mod arrivals;
+mod busiest;
 mod requested;
 mod sizes;
+mod trains;
 
 use std::sync::Arc;
 
@@ -13,6 +15,7 @@ use serde::Serialize;
 pub use arrivals::Rate;
 pub(crate) use requested::Requested;
 pub use sizes::RequestBytes;
+pub use trains::Trains;
 
 use crate::Accumulator;
 use crate::before::{CountPages, PagesBefore};
@@ -73,6 +76,8 @@ pub struct TraceInfo {
     pub request_bytes: SizesOfKinds,
     /// Rate of requests.
     pub requests_per_second: Rate,
+    /// Trains of requests.
+    pub trains: Trains,
     /// What was noticed on reading.
     pub quality: Quality,
     /// What was noticed on following 4 KB pages; missing as `footprint_pages` is.
@@ -268,6 +273,7 @@ impl TraceInfo {
             sequential_percent: percent(requested.sequential, reads + writes + trims),
             request_bytes: SizesOfKinds { read, write, trim },
             requests_per_second: requested.arrivals.rate(),
+            trains: requested.trains.finish(),
             quality: about.quality.clone(),
             page_quality,
         }

@@ -7,6 +7,7 @@ use flashtwin_trace::{Op, PageQuality, Requests};
 
 use super::arrivals::Arrivals;
 use super::sizes::Sizes;
+use super::trains::TrainCounts;
 use crate::Accumulator;
 use crate::page_ops::PAGE_BYTES;
 use crate::table::table;
@@ -20,6 +21,7 @@ pub(crate) struct Requested {
     pub(crate) bytes: [u64; 3],
     pub(crate) sizes: [Sizes; 3],
     pub(crate) arrivals: Arrivals,
+    pub(crate) trains: TrainCounts,
     /// Requests that begin where the one before them on their volume ended.
     pub(crate) sequential: u64,
     /// Page writes and page trims that cover only a part of their 4 KB page, were no contents recorded.
@@ -75,6 +77,7 @@ impl Accumulator for Requested {
                 Op::Write => self.partial_writes += partial_pages(start, end),
                 Op::Trim => self.partial_trims += partial_pages(start, end),
             }
+            self.trains.add(requests.time_ns[index], op, sequential);
         }
     }
 }

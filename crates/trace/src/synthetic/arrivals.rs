@@ -1,5 +1,6 @@
-//! When requests arrive: a daily rhythm, and bursts at every scale of time below an hour.
+//! When requests arrive: a daily rhythm, bursts at every scale of time below an hour, and trains.
 
+use super::trains::{Stretch, Trains};
 use crate::random::Random;
 
 /// Hours of a day, the parts its rhythm is made of.
@@ -13,13 +14,19 @@ const SHORTEST_NS: u64 = 1_000;
 /// chosen at random, receives the share `bias` and the other half the rest, and so on down to the
 /// microsecond. 0.5 is a steady stream; the higher, the longer the queues. Bursts have a memory at every
 /// scale: the index of dispersion grows with the interval it is measured over.
+///
+/// With trains these are what is spread so, and the requests of each follow its first one.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     random: Random,
     bias: f64,
     hours: Hours,
-    /// Intervals to come, the next one last: start, length, requests.
+    /// Intervals to come, the next one last: start, length, requests (or trains).
     stack: Vec<(u64, u64, u64)>,
+    trains: Option<Trains>,
+    /// Requests to come of the train that goes on, and when the last request arrived.
+    in_train: u32,
+    last_ns: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -42,6 +49,7 @@ impl Arrivals {
         day_ns: u64,
         (swing, busiest): (f64, f64),
         bias: f64,
+        trains: Option<Trains>,
         random: Random,
     ) -> Arrivals {
         let rate = |hour: usize| {
@@ -56,7 +64,23 @@ impl Arrivals {
         });
         let hour_ns = day_ns as f64 / HOURS as f64;
         let hours = Hours { requests, hour_ns, share_before, days, next: 0, given: 0 };
-        Arrivals { random, bias, hours, stack: Vec::new() }
+        Arrivals { random, bias, hours, stack: Vec::new(), trains, in_train: 0, last_ns: None }
+    }
+
+    /// What the next requests are at; for as many requests as have arrived and a few more.
+    pub(super) fn next_stretch(&mut self) -> Option<Stretch> {
+        self.trains.as_mut()?.next_stretch()
+    }
+
+    /// The next hour with its requests, or trains.
+    fn next_hour(&mut self) -> Option<(u64, u64, u64)> {
+        let (start, length, requests) = self.hours.next()?;
+        let Some(trains) = &mut self.trains else { return Some((start, length, requests)) };
+        // The hour was charged with what it should have; trains are whole.
+        let most = self.hours.requests - (self.hours.given - requests);
+        let (count, given) = trains.fill(requests, most);
+        self.hours.given += given - requests;
+        Some((start, length, count))
     }
 
     fn split(&mut self, start: u64, length: u64, requests: u64) {
@@ -82,9 +106,40 @@ impl Iterator for Arrivals {
 
     #[inline]
     fn next(&mut self) -> Option<u64> {
+        match &mut self.trains {
+            None => self.next_start(),
+            Some(trains) if self.in_train > 0 => {
+                self.in_train -= 1;
+                self.last_ns = self.last_ns.map(|last| last + trains.gap_ns());
+                self.last_ns
+            }
+            Some(_) => self.begin_train(),
+        }
+    }
+}
+
+impl Arrivals {
+    /// The first request of the next train.
+    fn begin_train(&mut self) -> Option<u64> {
+        let joined = self.trains.as_ref().is_some_and(Trains::is_joined);
+        // Only the trains that are not joined to another are spread over the hour.
+        let start = if joined { None } else { Some(self.next_start()?) };
+        let trains = self.trains.as_mut()?;
+        self.in_train = trains.next_train()?.requests - 1;
+        self.last_ns = match (self.last_ns, start) {
+            (None, start) => start,
+            (Some(end), start) => Some(trains.begin_ns(start, end)),
+        };
+        self.last_ns
+    }
+
+    /// When the next request, or train, is to begin.
+    #[inline]
+    fn next_start(&mut self) -> Option<u64> {
         loop {
             let Some((start, length, requests)) = self.stack.pop() else {
-                self.stack.push(self.hours.next()?);
+                let hour = self.next_hour()?;
+                self.stack.push(hour);
                 continue;
             };
             if requests == 0 {
@@ -124,12 +179,68 @@ impl Iterator for Hours {
 
 #[cfg(test)]
 mod tests {
+    use super::super::trains::tests::some;
+    use super::super::trains::{APART_NS, Train};
     use super::*;
 
     const DAY_NS: u64 = 86_400_000_000_000;
 
     fn times(requests: u64, days: u64, swing: f64, bias: f64) -> Vec<u64> {
-        Arrivals::new(requests, days, DAY_NS, (swing, 14.0), bias, Random::new(1, 0)).collect()
+        Arrivals::new(requests, days, DAY_NS, (swing, 14.0), bias, None, Random::new(1, 0)).collect()
+    }
+
+    /// Arrivals in trains, and the same trains without their times.
+    fn in_trains(requests: u64, swing: f64, bias: f64, joined: f64, seed: u64) -> (Vec<u64>, Vec<Train>) {
+        let plan = some(joined, 0.0);
+        let trains = Trains::new(&plan, Random::new(seed, 1), Random::new(seed, 2));
+        let rhythm = (swing, 14.0);
+        let times = Arrivals::new(requests, 7, DAY_NS, rhythm, bias, Some(trains), Random::new(seed, 0));
+        // What an hour has too much the next one has too little: the whole is as if made in one go.
+        let mut alone = Trains::new(&plan, Random::new(seed, 1), Random::new(seed, 2));
+        alone.fill(requests, requests);
+        (times.collect(), std::iter::from_fn(|| alone.next_train()).collect())
+    }
+
+    #[test]
+    fn trains_keep_the_number_the_order_and_the_days() {
+        for (bias, swing, joined) in [(0.5, 0.0, 0.0), (0.75, 0.6, 0.0), (0.9, 0.3, 0.4)] {
+            let (times, _) = in_trains(70_003, swing, bias, joined, 1);
+            assert_eq!(times.len(), 70_003, "{bias}");
+            assert!(times.is_sorted());
+            for day in 0..7 {
+                let of_day = times.iter().filter(|&&time| time / DAY_NS == day).count();
+                // A train is up to 30 requests long.
+                assert!(of_day.abs_diff(70_003 / 7) <= 60, "{bias} {day}: {of_day}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_lies_between_silences_is_the_trains_that_were_dealt() {
+        // With nothing joined an hour's end changes nothing, and trains are those dealt, one after another.
+        for seed in 0..5 {
+            let (times, dealt) = in_trains(50_000, 0.6, 0.8, 0.0, seed);
+            let mut lengths = vec![1u32];
+            for pair in times.windows(2) {
+                if pair[1] - pair[0] > APART_NS {
+                    lengths.push(1);
+                } else {
+                    *lengths.last_mut().unwrap() += 1;
+                    assert!((pair[1] - pair[0]) < 51_000, "within a train");
+                }
+            }
+            assert!(lengths.iter().eq(dealt.iter().map(|train| &train.requests)), "{}", lengths.len());
+        }
+    }
+
+    #[test]
+    fn joined_trains_follow_soon() {
+        let (times, _) = in_trains(200_000, 0.0, 0.5, 0.4, 3);
+        let silences: Vec<u64> =
+            times.windows(2).map(|pair| pair[1] - pair[0]).filter(|&gap| gap > APART_NS).collect();
+        let soon = silences.iter().filter(|&&gap| gap <= 20_000_001).count() as f64 / silences.len() as f64;
+        // The others lie minutes apart on average.
+        assert!((soon - 0.4).abs() < 0.02, "{soon}");
     }
 
     #[test]

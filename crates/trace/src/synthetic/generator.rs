@@ -1,9 +1,13 @@
 //! The requests of a workload, one after the other.
 
+use std::collections::VecDeque;
+
 use super::arrivals::Arrivals;
+use super::course::{Course, READ, WRITE};
 use super::plan::{ContentPlan, Plan};
 use super::reads::Reads;
 use super::runs::Runs;
+use super::trains::Trains;
 use super::writes::Writes;
 use super::zipf::Drawn;
 use crate::CHUNK_BYTES;
@@ -16,6 +20,8 @@ const ARRIVALS: u64 = 10;
 const KINDS: u64 = 11;
 const WRITES: u64 = 12;
 const READS: u64 = 13;
+const TRAINS: u64 = 14;
+const GAPS: u64 = 15;
 
 /// Makes the requests of a plan. Memory: about 8 bytes a page that may be overwritten, 36 for each value
 /// that has occurred and will again, 16 for each run that was kept and is still to be read.
@@ -28,6 +34,9 @@ pub(super) struct Generator {
     next_value: u32,
     kinds: Random,
     run: Run,
+    /// With trains: what they are at, and runs of reads that their ends cut, the oldest first.
+    course: Option<Course>,
+    cut: VecDeque<Run>,
 }
 
 /// Where pages and contents come from.
@@ -48,6 +57,12 @@ struct Run {
     next_value: usize,
 }
 
+impl Run {
+    fn is_over(&self) -> bool {
+        self.next == self.sizes.len()
+    }
+}
+
 impl Generator {
     pub(super) fn new(plan: &Plan, seed: u64) -> Generator {
         let random = |purpose| Random::new(seed, purpose);
@@ -60,7 +75,7 @@ impl Generator {
             ContentPlan::Values(values) => {
                 let writes = Writes::new(plan, values, Runs::new(write_plan), random(WRITES));
                 let reads = Reads::new(
-                    read_plan,
+                    &plan.kinds,
                     values,
                     plan.footprint - values.pages_there - values.pages_copied,
                     random(READS),
@@ -68,14 +83,16 @@ impl Generator {
                 Pages::Values(Box::new((writes, reads)))
             }
         };
-        let requests = read_plan.requests + write_plan.requests;
+        let requests = [read_plan.requests, write_plan.requests];
+        let trains = plan.trains.as_ref().map(|trains| Trains::new(trains, random(TRAINS), random(GAPS)));
         Generator {
             arrivals: Arrivals::new(
-                requests,
+                requests.iter().sum(),
                 plan.days,
                 plan.day_ns,
                 plan.rhythm,
                 plan.burst,
+                trains,
                 random(ARRIVALS),
             ),
             origin: None,
@@ -83,16 +100,23 @@ impl Generator {
             next_value: 0,
             kinds: random(KINDS),
             run: Run::default(),
+            course: plan.trains.as_ref().map(|trains| Course::new(requests, trains)),
+            cut: VecDeque::new(),
         }
     }
 
     /// Adds requests until there are `rows`, or none are left.
     pub(super) fn fill(&mut self, columns: &mut Columns, rows: usize) {
         while columns.time_ns.len() < rows {
-            if self.run.next == self.run.sizes.len() && !self.next_run() {
+            // Trains are made an hour at a time, when their first request arrives.
+            let Some(time) = self.arrivals.next() else { return };
+            let goes_on = match self.course {
+                Some(_) => self.follow(),
+                None => !self.run.is_over() || self.draw_run(),
+            };
+            if !goes_on {
                 return;
             }
-            let Some(time) = self.arrivals.next() else { return };
             let origin = *self.origin.get_or_insert(time);
             let run = &mut self.run;
             let pages = run.sizes[run.next];
@@ -110,28 +134,72 @@ impl Generator {
         }
     }
 
-    /// Begins the next run; whether there is one.
-    fn next_run(&mut self) -> bool {
-        let Generator { pages, kinds, run, next_value, .. } = self;
-        let (reads_left, writes_left) = match pages {
+    /// Has a run at hand from which the next request of a train is taken; whether there is one.
+    #[inline]
+    fn follow(&mut self) -> bool {
+        let Generator { arrivals, kinds, course: Some(course), .. } = self else { return false };
+        let begins = course.is_over();
+        if begins && !course.turn() {
+            let Some(stretch) = arrivals.next_stretch() else { return false };
+            course.begin(stretch, kinds);
+        }
+        let (kind, room) = course.kind();
+        course.step();
+        let changes = begins || self.run.write != (kind == WRITE);
+        let cuts = changes && !self.run.is_over();
+        if cuts {
+            self.cut.push_back(std::mem::take(&mut self.run));
+        }
+        if !self.run.is_over() {
+            return true;
+        }
+        // Reads that were cut are taken up by a later stretch. Not at once: going on with them would be a
+        // longer stretch's doing.
+        let spare = match (changes, cuts) {
+            (false, _) => usize::MAX,
+            (true, cuts) => usize::from(cuts),
+        };
+        if kind == READ && (self.cut.len() > spare || self.reads_left() == 0) {
+            self.run = self.cut.pop_front().unwrap_or_default();
+        }
+        !self.run.is_over() || self.next_run(kind == WRITE, room)
+    }
+
+    fn reads_left(&self) -> u64 {
+        match &self.pages {
+            Pages::Values(both) => both.1.left(),
+            Pages::Drawn(drawn) => drawn.runs[READ].left(),
+        }
+    }
+
+    /// Begins the next run, of either kind; whether there is one.
+    fn draw_run(&mut self) -> bool {
+        let (reads_left, writes_left) = match &self.pages {
             Pages::Values(both) => (both.1.left(), both.0.runs.left()),
-            Pages::Drawn(drawn) => (drawn.runs[0].left(), drawn.runs[1].left()),
+            Pages::Drawn(drawn) => (drawn.runs[READ].left(), drawn.runs[WRITE].left()),
         };
         if reads_left + writes_left == 0 {
             return false;
         }
         // All orders of the runs left are equally likely.
-        run.write = kinds.below(reads_left + writes_left) >= reads_left;
+        let write = self.kinds.below(reads_left + writes_left) >= reads_left;
+        self.next_run(write, u64::MAX)
+    }
+
+    /// Begins the next run, a write's with `room` for so many requests; whether there is one.
+    fn next_run(&mut self, write: bool, room: u64) -> bool {
+        let Generator { pages, run, next_value, .. } = self;
+        run.write = write;
         (run.next, run.next_value) = (0, 0);
         match pages {
             Pages::Drawn(drawn) => {
-                let (page, sizes) = drawn.next(run.write, next_value, &mut run.values);
+                let (page, sizes) = drawn.next(run.write, room, next_value, &mut run.values);
                 run.page = page;
                 run.sizes.clear();
                 run.sizes.extend_from_slice(sizes);
             }
             Pages::Values(both) if run.write => {
-                let (page, sizes) = both.0.next(next_value, &mut run.values);
+                let (page, sizes) = both.0.next(room, next_value, &mut run.values);
                 run.page = page;
                 run.sizes.clear();
                 run.sizes.extend_from_slice(sizes);

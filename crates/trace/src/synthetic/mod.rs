@@ -8,11 +8,16 @@
 
 mod arrivals;
 mod births;
+mod course;
+mod deck;
 mod feed;
 mod generator;
+mod keys;
+mod kinds;
 mod library;
 mod locality;
 mod order;
+mod orders;
 mod places;
 mod plan;
 mod pool;
@@ -20,6 +25,7 @@ mod popularity;
 mod reads;
 mod recipe;
 mod runs;
+mod trains;
 mod writes;
 mod zipf;
 
@@ -27,5 +33,5 @@ pub use feed::{synthesize, synthesize_parquet};
 pub use library::{workload_names, workload_toml};
 pub use recipe::{
     AddressesRecipe, ArrivalsRecipe, Bound, LocalityRecipe, ReadsRecipe, Recipe, RequestsRecipe, Target,
-    WritesRecipe, ZipfRecipe,
+    TrainsRecipe, Within, WritesRecipe, ZipfRecipe,
 };

@@ -1,7 +1,7 @@
 //! One kind's accesses in order: things that last, mixed with those of each day.
 
-use super::plan::OrderPlan;
-use super::pool::{Closeness, Entries, Occurrence, Pool};
+use super::orders::OrderPlan;
+use super::pool::{Closeness, Entries, Extent, NONE, Occurrence, Pool};
 use super::popularity::Multiplicities;
 use crate::random::Random;
 
@@ -9,6 +9,8 @@ use crate::random::Random;
 #[derive(Debug)]
 pub(super) struct Order {
     lasting: Pool,
+    /// Where the lasting things are accessed again each day as they were on the first one.
+    recurring: Option<Recurring>,
     /// Of the day that it is, and of the days to come, the next one last.
     today: Option<Pool>,
     days: Vec<Multiplicities>,
@@ -23,12 +25,24 @@ pub(super) struct Order {
     pub(super) entries: Entries,
 }
 
+/// A day's accesses that come again.
+#[derive(Debug, Default)]
+struct Recurring {
+    /// Those of the first day, in their order, and how many have come again today.
+    of_first_day: Vec<Extent>,
+    again: usize,
+    /// Whether the last access was one of them, on the first day.
+    settles: bool,
+}
+
 impl Order {
     pub(super) fn new(plan: &OrderPlan) -> Order {
         let of_days: u64 = plan.of_days.iter().map(Multiplicities::occurrences).sum();
-        let accesses = plan.whole.occurrences() + of_days;
+        let times = if plan.recurs { plan.of_days.len() as u64 } else { 1 };
+        let accesses = plan.whole.occurrences() * times + of_days;
         let mut order = Order {
             lasting: Pool::new(&plan.whole, part(plan.closeness, plan.whole.occurrences(), accesses), false),
+            recurring: plan.recurs.then(Recurring::default),
             today: None,
             days: plan.of_days.iter().rev().cloned().collect(),
             closeness: plan.closeness,
@@ -69,11 +83,28 @@ impl Order {
             return;
         };
         self.things_of_later_days -= of_day.things();
-        let day = self.days_in_all - self.days.len() as u64;
+        let day = self.day();
         self.day_ends = (u128::from(self.accesses) * u128::from(day) / u128::from(self.days_in_all)) as u64;
         let length = self.day_ends.saturating_sub(self.done).max(1);
         let closeness = part(self.closeness, of_day.occurrences(), length);
         self.today = Some(Pool::new(&of_day, closeness, true));
+        if let Some(recurring) = &mut self.recurring {
+            recurring.again = 0;
+        }
+    }
+
+    /// Accesses of lasting things to come: with recurring ones, today.
+    #[inline]
+    fn left_lasting(&self) -> u64 {
+        match &self.recurring {
+            Some(recurring) if self.day() > 1 => (recurring.of_first_day.len() - recurring.again) as u64,
+            _ => self.lasting.left(),
+        }
+    }
+
+    /// The day that it is, from 1.
+    fn day(&self) -> u64 {
+        self.days_in_all - self.days.len() as u64
     }
 
     /// Accesses of today's things to come.
@@ -89,8 +120,7 @@ impl Order {
         if today == 0 {
             return false;
         }
-        let lasting = self.lasting.left();
-        lasting == 0 || random.below(self.day_ends.saturating_sub(self.done).max(1)) < today
+        self.left_lasting() == 0 || random.below(self.day_ends.saturating_sub(self.done).max(1)) < today
     }
 
     /// Passes on to the day that the next access belongs to.
@@ -109,6 +139,7 @@ impl Order {
         let todays = self.is_todays(random);
         let pool = match &mut self.today {
             Some(today) if todays => today,
+            _ if self.recurring.is_some() => return self.next_recurring(random),
             _ if self.lasting.left() > 0 => &mut self.lasting,
             // Only days to come have any left: the next one begins early.
             _ => {
@@ -118,6 +149,39 @@ impl Order {
         };
         self.done += 1;
         pool.next(&mut self.entries, if todays { 0 } else { reserved }, random)
+    }
+
+    /// The next of the accesses that are the same every day.
+    fn next_recurring(&mut self, random: &mut Random) -> Occurrence {
+        self.done += 1;
+        let first_day = self.day() <= 1;
+        match &mut self.recurring {
+            Some(recurring) if !first_day => {
+                let what = recurring.of_first_day[recurring.again];
+                recurring.again += 1;
+                Occurrence::Again { entry: NONE, what, copies: 0 }
+            }
+            recurring => {
+                recurring.iter_mut().for_each(|recurring| recurring.settles = true);
+                self.lasting.next(&mut self.entries, 0, random)
+            }
+        }
+    }
+
+    /// Days on which the access that came last will come again, beside today.
+    pub(super) fn recurs(&self) -> u64 {
+        let settles = self.recurring.as_ref().is_some_and(|recurring| recurring.settles);
+        if settles { self.days.len() as u64 } else { 0 }
+    }
+
+    /// Says what the access that came last went to.
+    #[inline]
+    pub(super) fn settle(&mut self, what: Extent) {
+        if let Some(recurring) = &mut self.recurring
+            && std::mem::take(&mut recurring.settles)
+        {
+            recurring.of_first_day.push(what);
+        }
     }
 
     /// A lasting thing that has not occurred; there must be one.
@@ -145,4 +209,68 @@ impl Order {
 fn part(closeness: Closeness, occurrences: u64, of: u64) -> Closeness {
     let within = closeness.within as f64 * occurrences as f64 / of.max(1) as f64;
     Closeness { within: (within as u64).max(1), ..closeness }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::popularity::Class;
+    use super::*;
+
+    fn plan(recurring: f64, days: usize) -> OrderPlan {
+        let class = |times, things| Class { times, things };
+        let mut whole = Multiplicities { classes: vec![class(5, 50), class(1, 750)] };
+        let of_a_day = whole.deal_out(1.0 - recurring, 1, u64::MAX).pop().unwrap();
+        let of_days = vec![of_a_day; days];
+        OrderPlan { whole, of_days, closeness: Closeness::default(), recurs: true }
+    }
+
+    /// What is accessed, day by day: things are numbered as they come for the first time.
+    fn days(plan: &OrderPlan) -> Vec<Vec<u32>> {
+        let (mut order, mut random, mut next) = (Order::new(plan), Random::new(1, 0), 0);
+        let mut accesses = Vec::new();
+        while order.left() > 0 {
+            let what = match order.next(&mut random) {
+                Occurrence::Again { what, .. } => what,
+                Occurrence::First { entry } => {
+                    let what = Extent { start: 0, pages: 1, value: next, cut: 0 };
+                    next += 1;
+                    order.entries.name(entry, what);
+                    what
+                }
+            };
+            order.settle(what);
+            accesses.push(what.value);
+        }
+        assert_eq!(u64::from(next), plan.things());
+        accesses.chunks_exact(1_000).map(<[u32]>::to_vec).collect()
+    }
+
+    #[test]
+    fn each_day_has_its_values_and_repeats_the_day_before_in_its_order() {
+        for recurring in [0.0, 0.6, 1.0] {
+            let plan = plan(recurring, 5);
+            let days = days(&plan);
+            assert_eq!(days.len(), 5);
+            for (day, before) in days.iter().zip([&Vec::new()].into_iter().chain(&days)) {
+                let mut distinct = day.clone();
+                distinct.sort_unstable();
+                distinct.dedup();
+                assert_eq!(distinct.len(), 800, "as many values each day");
+                let again: Vec<u32> = day.iter().copied().filter(|value| before.contains(value)).collect();
+                let expected: Vec<u32> = before.iter().copied().filter(|value| day.contains(value)).collect();
+                assert_eq!(again, expected, "in the same order");
+                let share = again.len() as f64 / 1_000.0;
+                assert!(before.is_empty() || (share - recurring).abs() < 0.02, "{recurring}: {share}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_plan_of_days_has_the_popularity_of_one() {
+        let plan = plan(0.6, 3);
+        let mut classes: Vec<Class> = plan.whole.classes.clone();
+        classes.extend(&plan.of_days[0].classes);
+        let occurrences: u64 = classes.iter().map(|class| class.things * u64::from(class.times)).sum();
+        assert_eq!((classes.iter().map(|class| class.things).sum::<u64>(), occurrences), (800, 1_000));
+    }
 }

@@ -87,10 +87,15 @@ impl Multiplicities {
         let (mut before, mut mean) = ((0, 0), f64::INFINITY);
         let whole = Skew { accesses_share: 1.0, things_share: 1.0 };
         for (index, point) in points.iter().chain([&whole]).enumerate() {
-            let upto = (
+            let mut upto = (
                 (point.things_share * things as f64).round() as u64,
                 (point.accesses_share * occurrences as f64).round() as u64,
             );
+            // Those behind it must occur once at least: where they do just that, rounding is made up for here.
+            let most = occurrences.saturating_sub(things.saturating_sub(upto.0));
+            if upto.1 > most && upto.1 - most <= occurrences / ROUNDING + 1 {
+                upto.1 = most;
+            }
             let (Some(step), Some(accesses)) = (upto.0.checked_sub(before.0), upto.1.checked_sub(before.1))
             else {
                 return Err(index);
@@ -203,6 +208,8 @@ const SCALE_BISECTIONS: u32 = 44;
 /// Relative error of a share of things at which the search ends.
 const CLOSE: f64 = 1e-4;
 const TOLERANCE: f64 = 1.02;
+/// Of the accesses one in so many may be moved to another step.
+const ROUNDING: u64 = 500;
 const FEW: u64 = 1000;
 /// Multiplicities up to this are counted by multiplicity, those above thing by thing.
 const BY_MULTIPLICITY: u32 = 1024;
@@ -340,6 +347,9 @@ mod tests {
         for point in points {
             assert!((made.share_holding(point.accesses_share) - point.things_share).abs() < 1e-9);
         }
+        // Where the rest occurs once each, shares that were rounded still leave enough for it.
+        let rest = Multiplicities::stepped(1_000, 1_400, &[point(0.357_5, 0.1)]).unwrap();
+        assert_eq!((rest.things(), rest.occurrences()), (1_000, 1_400));
         // The last tenth of the accesses cannot be spread over more things than it has accesses.
         assert_eq!(Multiplicities::stepped(10_000, 12_000, &[point(0.9, 0.8)]), Err(1));
         // Nor can those behind be more popular.

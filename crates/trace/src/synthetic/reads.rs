@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
+use super::kinds::KindPlan;
 use super::order::Order;
-use super::plan::{KindPlan, ValuesPlan};
+use super::plan::ValuesPlan;
 use super::pool::{Extent, Occurrence};
 use crate::random::{Random, mix};
 
@@ -24,12 +25,17 @@ pub(super) struct Reads {
     /// of values read before, about, of which they are to be some.
     copies: u64,
     repeats: u64,
+    /// Pages of the mean run of writes that is read whole, or in parts.
+    kept_pages: f64,
     /// Pages of the mean run, and how many more the extents chosen so far bring than such runs would.
     run_pages: f64,
     surplus: f64,
+    /// The same of extents that are read every day.
+    surplus_every_day: f64,
     /// Whether no request follows the one before.
     single: bool,
-    last: Extent,
+    /// Extents read last, of which some are read once more where runs turn out shorter than planned.
+    recent: Vec<Extent>,
     random: Random,
 }
 
@@ -52,6 +58,11 @@ impl Sizes {
         Sizes { bounds: bounds.collect(), mean: plan.pages as f64 / plan.requests.max(1) as f64 }
     }
 
+    /// Whether there are several.
+    fn differ(&self) -> bool {
+        self.bounds.len() > 1
+    }
+
     /// The size of request `index` of an extent: with the same cut always the same.
     #[inline]
     fn of(&self, cut: u32, index: u64) -> u32 {
@@ -67,26 +78,37 @@ impl Sizes {
 /// read once vary in length.
 const OFTEN: u64 = 2;
 const TRIES: u64 = 8;
+/// Extents after which pages that were too many or too few, of those read every day, are made up for.
+const MADE_UP_AFTER: f64 = 8.0;
+/// Extents that count as recent.
+const RECENT: usize = 1024;
 /// What was written in a run so many times as long as the mean run of reads is read in parts.
 const LONG: f64 = 4.0;
 
 impl Reads {
-    pub(super) fn new(plan: &KindPlan, values: &ValuesPlan, from: u64, random: Random) -> Reads {
+    pub(super) fn new(kinds: &[KindPlan; 2], values: &ValuesPlan, from: u64, random: Random) -> Reads {
+        let [plan, writes] = kinds;
+        let run_pages = plan.pages as f64 / plan.runs.max(1) as f64;
+        let written = writes.pages as f64 / writes.runs.max(1) as f64;
+        let sizes = Sizes::new(plan);
+        let in_parts = sizes.differ() || written > run_pages * LONG;
         Reads {
             order: Order::new(&values.reads),
             requests: plan.requests,
             runs: plan.runs,
-            sizes: Sizes::new(plan),
+            sizes,
             there: values.pages_there,
             // Behind pages enough for those that were to be kept and are not.
             there_next: from + values.pages_there + values.pages_kept + values.pages_copied,
             kept: values.pages_kept,
             copies: values.pages_copied,
             repeats: plan.pages.saturating_sub(values.pages_there + values.pages_kept),
-            run_pages: plan.pages as f64 / plan.runs.max(1) as f64,
+            kept_pages: if in_parts { run_pages } else { written.max(1.0) },
+            run_pages,
             surplus: 0.0,
+            surplus_every_day: 0.0,
             single: plan.runs == plan.requests,
-            last: Extent { start: from as u32, pages: 0, value: 0, cut: 0 },
+            recent: Vec::with_capacity(RECENT),
             random,
         }
     }
@@ -113,7 +135,8 @@ impl Reads {
         sizes.clear();
         self.runs = self.runs.saturating_sub(1);
         let extent = self.extent(written, next_value);
-        self.last = extent;
+        self.order.settle(extent);
+        self.remember(extent);
         let mut left = extent.pages;
         for index in 0..self.requests {
             if left == 0 {
@@ -129,18 +152,42 @@ impl Reads {
 
     fn extent(&mut self, written: &mut VecDeque<Extent>, next_value: &mut u32) -> Extent {
         if self.order.left() == 0 {
-            return self.last;
+            return self.once_more();
         }
         match self.order.next(&mut self.random) {
             Occurrence::Again { entry, what, .. } => self.again(entry, what),
             Occurrence::First { entry } => {
                 let repeats = u64::from(self.order.entries.left(entry));
                 // Where no page is left that has not been read, one that has been must do.
-                let extent = self.first(repeats, written, next_value).unwrap_or(self.last);
+                let extent = match self.first(repeats, written, next_value) {
+                    Some(extent) => extent,
+                    None => self.once_more(),
+                };
                 self.order.entries.name(entry, extent);
-                self.surplus += (repeats + 1) as f64 * (f64::from(extent.pages) - self.run_pages);
+                let more = (repeats + 1) as f64 * (f64::from(extent.pages) - self.run_pages);
+                if self.order.recurs() > 0 {
+                    self.surplus_every_day += more;
+                } else {
+                    self.surplus += more;
+                }
                 extent
             }
+        }
+    }
+
+    fn remember(&mut self, extent: Extent) {
+        if self.recent.len() < RECENT {
+            self.recent.push(extent);
+        } else {
+            self.recent[(self.runs % RECENT as u64) as usize] = extent;
+        }
+    }
+
+    /// One of the extents read lately; nothing before the first one.
+    fn once_more(&mut self) -> Extent {
+        match self.recent.len() as u64 {
+            0 => Extent { start: 0, pages: 0, value: 0, cut: 0 },
+            extents => self.recent[self.random.below(extents) as usize],
         }
     }
 
@@ -167,12 +214,21 @@ impl Reads {
         written: &mut VecDeque<Extent>,
         next_value: &mut u32,
     ) -> Option<Extent> {
-        if !written.is_empty() && (self.there == 0 || self.random.below(self.kept + self.there) < self.kept) {
+        if !written.is_empty()
+            && (self.there == 0 || self.random.chance(self.kept_extents() / self.extents()))
+        {
+            let (pages, cut) = self.length(repeats);
+            let in_parts = self.sizes.differ();
+            if in_parts {
+                // Requests of a size of their own are not to be cut short: one of the runs has room for them.
+                let tried = written.len().min(TRIES as usize);
+                let roomy = (0..tried).find(|&at| u64::from(written[at].pages) >= pages);
+                written.swap(0, roomy.unwrap_or(0));
+            }
             let extent = written.front_mut()?;
             // From the end, so that two parts read one after the other do not look like one.
-            let (pages, cut) = self.length(repeats);
-            let long = f64::from(extent.pages) > self.run_pages * LONG;
-            let pages = if long { (pages as u32).min(extent.pages) } else { extent.pages };
+            let in_parts = in_parts || f64::from(extent.pages) > self.run_pages * LONG;
+            let pages = if in_parts { (pages as u32).min(extent.pages) } else { extent.pages };
             extent.pages -= pages;
             let (start, value) = (extent.start + extent.pages, extent.value + extent.pages);
             if extent.pages == 0 {
@@ -193,19 +249,31 @@ impl Reads {
         Some(Extent { start: self.there_next as u32, pages: pages as u32, value, cut })
     }
 
+    /// Extents that are to be read for the first time, with the one at hand; and about how many of them are
+    /// to be runs that the trace writes.
+    fn extents(&self) -> f64 {
+        (self.order.unseen() + 1) as f64
+    }
+
+    fn kept_extents(&self) -> f64 {
+        self.kept as f64 / self.kept_pages
+    }
+
     /// How many pages the extent has that is read next, and how it is cut into requests.
     fn length(&mut self, repeats: u64) -> (u64, u32) {
+        let every_day = self.order.recurs() > 0;
         let often = repeats + 1 >= OFTEN;
-        let wanted = if often {
-            let wanted = self.run_pages - self.surplus / (repeats + 1) as f64;
-            wanted.clamp(self.run_pages / 2.0, self.run_pages * 2.0)
+        let wanted = if often || every_day {
+            let surplus = if every_day { self.surplus_every_day } else { self.surplus };
+            // Those that are read once vary in length: what one has too much, some more have less.
+            let over = if often { (repeats + 1) as f64 } else { MADE_UP_AFTER };
+            (self.run_pages - surplus / over).clamp(self.run_pages / 2.0, self.run_pages * 2.0)
         } else {
             // Such that the extents left have the pages left: the last one takes what there is.
-            let extents = self.order.unseen() + 1;
-            if extents == 1 && !self.single {
+            if self.extents() == 1.0 && !self.single {
                 return (self.there.max(1), self.random.next() as u32);
             }
-            (self.there + self.kept) as f64 / extents as f64
+            self.there as f64 / (self.extents() - self.kept_extents()).max(1.0)
         };
         let mean = (wanted / self.sizes.mean).max(1.0);
         let requests = if self.single {

@@ -40,7 +40,7 @@ pub struct RequestsRecipe {
     pub write_percent: f64,
     /// Share of requests that begin where the one before ended, in percent.
     pub sequential_percent: f64,
-    /// Share of the reads that do, in percent, where it is another.
+    /// Share of the reads that do, in percent, where it is another; with trains, before their ends cut reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_sequential_percent: Option<f64>,
     /// Sizes of requests: pairs of pages of 4 KiB and percent.
@@ -70,13 +70,43 @@ pub struct ArrivalsRecipe {
     /// The busiest hour of the day, 0 to 24.
     pub busiest_hour: f64,
     /// Burstiness at all scales of time below an hour, by the b-model (Wang et al., ICDE '02): the share of
-    /// the requests of an interval that falls into one half of it. 0.5 (steady) to below 1.
+    /// the requests of an interval that falls into one half of it. 0.5 (steady) to below 1. Where requests
+    /// come in trains, it is the trains that are spread so.
     pub burst: f64,
+    /// Requests that come close behind each other, and silence between them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trains: Option<TrainsRecipe>,
+}
+
+/// Requests that come in trains: within a millisecond of each other, mostly of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrainsRecipe {
+    /// How long trains are: points [requests, percent], so many percent of the trains have at most so many
+    /// requests; both rising, the last one at 100. Between two points lengths are spread evenly on a
+    /// logarithmic scale.
+    pub lengths: Vec<(f64, f64)>,
+    /// Time from a request to the next of its train: points [microseconds, percent], as for lengths, up to 1,000.
+    pub gaps_us: Vec<(f64, f64)>,
+    /// Share of the trains that begin where the one before ended, with the same operation, in percent.
+    #[serde(default)]
+    pub joined_percent: f64,
+    /// Share of the trains that have reads and writes, in percent; the writes come first. The others have
+    /// one operation.
+    #[serde(default)]
+    pub mixed_percent: f64,
 }
 
 impl Default for ArrivalsRecipe {
     fn default() -> ArrivalsRecipe {
-        ArrivalsRecipe { days: 1, day_s: 86_400.0, daily_swing: 0.0, busiest_hour: 14.0, burst: 0.5 }
+        ArrivalsRecipe {
+            days: 1,
+            day_s: 86_400.0,
+            daily_swing: 0.0,
+            busiest_hour: 14.0,
+            burst: 0.5,
+            trains: None,
+        }
     }
 }
 
@@ -151,6 +181,13 @@ pub struct LocalityRecipe {
 pub struct ReadsRecipe {
     /// Distinct values among the pages read, in percent of the pages read.
     pub unique_percent: f64,
+    /// Of which time that holds: of the whole trace, or of each day by itself. With `day`, `popularity` is
+    /// that of a day, too.
+    #[serde(skip_serializing_if = "Within::is_trace")]
+    pub unique_within: Within,
+    /// With `unique_within = "day"`: the share of each day's reads that repeats the day before, in percent. The
+    /// same values are read from the same pages in the same order, day after day; the others are of one day.
+    pub recurring_percent: f64,
     /// Distinct pages among the pages read, in percent of the pages read: more than there are values where
     /// several pages hold the same one. Default: as many as values.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -175,6 +212,8 @@ impl Default for ReadsRecipe {
     fn default() -> ReadsRecipe {
         ReadsRecipe {
             unique_percent: 100.0,
+            unique_within: Within::Trace,
+            recurring_percent: 0.0,
             unique_pages_percent: None,
             popularity: Vec::new(),
             written_percent: 0.0,
@@ -182,6 +221,23 @@ impl Default for ReadsRecipe {
             locality: None,
             of_the_day_percent: 0.0,
         }
+    }
+}
+
+/// What a share of distinct values is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Within {
+    /// The whole trace.
+    #[default]
+    Trace,
+    /// Each day by itself.
+    Day,
+}
+
+impl Within {
+    fn is_trace(&self) -> bool {
+        *self == Within::Trace
     }
 }
 
@@ -193,9 +249,12 @@ pub struct Target {
     pub metric: String,
     /// What was published, at scale 1.
     pub value: f64,
-    /// Whether the statistic must be met (`equal`, within 5 %) or not be exceeded (`at-most`).
+    /// Whether the statistic must be met (`equal`) or not be exceeded (`at-most`).
     #[serde(default, skip_serializing_if = "Bound::is_equal")]
     pub bound: Bound,
+    /// How far it may be off, in percent of the value: 5, or what the source itself leaves open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within_percent: Option<f64>,
     /// Where it was published.
     pub source: String,
     /// Why it cannot be met: the other published number that it contradicts.

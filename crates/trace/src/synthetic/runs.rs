@@ -1,20 +1,28 @@
 //! Runs of requests: how many belong together, and how large each is.
 
-use super::plan::KindPlan;
+use super::kinds::KindPlan;
 use crate::random::Random;
 
 /// Cuts the requests of one kind into runs, and gives each its size: both exact in number.
 #[derive(Debug)]
 pub(super) struct Runs {
-    requests: u64,
+    pub(super) requests: u64,
     runs: u64,
     pub(super) pages: u64,
     sizes: Vec<(u32, u64)>,
+    /// Runs that end because something else ends, by request.
+    ended_per_request: f64,
 }
 
 impl Runs {
     pub(super) fn new(plan: &KindPlan) -> Runs {
-        Runs { requests: plan.requests, runs: plan.runs, pages: plan.pages, sizes: plan.sizes.clone() }
+        Runs {
+            requests: plan.requests,
+            runs: plan.runs,
+            pages: plan.pages,
+            sizes: plan.sizes.clone(),
+            ended_per_request: plan.stretches_per_request,
+        }
     }
 
     /// Runs to come. A run that would have been too long is cut, which makes more of them.
@@ -23,8 +31,9 @@ impl Runs {
     }
 
     /// The sizes of the requests of the next run, in pages; none when all are given. All ways to cut what
-    /// is left are equally likely, but no run is longer than `pages_max` unless it is one request.
-    pub(super) fn next(&mut self, pages_max: u64, sizes: &mut Vec<u32>, random: &mut Random) {
+    /// is left are equally likely, but no run is longer than `pages_max` unless it is one request, nor has it
+    /// more than `room` requests.
+    pub(super) fn next(&mut self, pages_max: u64, room: u64, sizes: &mut Vec<u32>, random: &mut Random) {
         sizes.clear();
         if self.requests == 0 {
             return;
@@ -32,8 +41,7 @@ impl Runs {
         let mut pages = u64::from(self.size(random));
         sizes.push(pages as u32);
         self.runs = self.runs.saturating_sub(1);
-        // Of the boundaries between the requests left, as many are between runs as there are runs left.
-        while self.requests > 0 && random.below(self.requests) >= self.runs {
+        while self.requests > 0 && (sizes.len() as u64) < room && !self.ends(random) {
             if pages + u64::from(self.largest()) > pages_max {
                 break;
             }
@@ -41,6 +49,14 @@ impl Runs {
             pages += u64::from(size);
             sizes.push(size);
         }
+    }
+
+    /// Whether the run ends before the next request, with room for more: of the boundaries between the
+    /// requests left as many are between runs as there are runs left, but for those that end anyway.
+    #[inline]
+    fn ends(&self, random: &mut Random) -> bool {
+        let anyway = (self.requests as f64 * self.ended_per_request) as u64;
+        random.below(self.requests - anyway) < self.runs.saturating_sub(anyway)
     }
 
     fn largest(&self) -> u32 {
@@ -79,11 +95,12 @@ mod tests {
             runs: 1_700,
             sizes: vec![(1, 7_000), (4, 2_500), (16, 500)],
             pages: 25_000,
+            stretches_per_request: 0.0,
         };
         let (mut runs, mut random, mut sizes) = (Runs::new(&plan), Random::new(1, 1), Vec::new());
         let (mut count, mut by_size) = (0, std::collections::BTreeMap::new());
         loop {
-            runs.next(u64::MAX, &mut sizes, &mut random);
+            runs.next(u64::MAX, u64::MAX, &mut sizes, &mut random);
             if sizes.is_empty() {
                 break;
             }
@@ -98,10 +115,11 @@ mod tests {
     #[test]
     fn lengths_of_runs_are_spread_as_if_boundaries_were_shuffled() {
         // The first run of n requests cut into s runs has one request with probability (s-1)/(n-1).
-        let plan = KindPlan { requests: 21, runs: 6, sizes: vec![(1, 21)], pages: 21 };
+        let plan =
+            KindPlan { requests: 21, runs: 6, sizes: vec![(1, 21)], pages: 21, stretches_per_request: 0.0 };
         let mut sizes = Vec::new();
         let ones = (0..20_000).filter(|&seed| {
-            Runs::new(&plan).next(u64::MAX, &mut sizes, &mut Random::new(seed, 1));
+            Runs::new(&plan).next(u64::MAX, u64::MAX, &mut sizes, &mut Random::new(seed, 1));
             sizes.len() == 1
         });
         let share = ones.count() as f64 / 20_000.0;

@@ -88,10 +88,10 @@ impl Writes {
     }
 
     /// The next run: its first page, the sizes of its requests, and the value of each page into `values`.
-    /// `next_value` numbers values that are new.
-    pub(super) fn next(&mut self, next_value: &mut u32, values: &mut Vec<u32>) -> (u64, &[u32]) {
+    /// `next_value` numbers values that are new; there is `room` for so many requests.
+    pub(super) fn next(&mut self, room: u64, next_value: &mut u32, values: &mut Vec<u32>) -> (u64, &[u32]) {
         let left = self.runs.pages;
-        self.runs.next(self.places.top, &mut self.sizes, &mut self.random);
+        self.runs.next(self.places.top, room, &mut self.sizes, &mut self.random);
         let pages: u64 = self.sizes.iter().copied().map(u64::from).sum();
         values.clear();
         let start = if self.keeps(pages, left) {

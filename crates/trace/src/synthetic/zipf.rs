@@ -41,10 +41,16 @@ impl Drawn {
     }
 
     /// The next run of one kind: its first page, the sizes of its requests, and the value of each page
-    /// into `values`.
-    pub(super) fn next(&mut self, write: bool, next_value: &mut u32, values: &mut Vec<u32>) -> (u64, &[u32]) {
+    /// into `values`; there is `room` for so many requests.
+    pub(super) fn next(
+        &mut self,
+        write: bool,
+        room: u64,
+        next_value: &mut u32,
+        values: &mut Vec<u32>,
+    ) -> (u64, &[u32]) {
         let left = self.runs[0].pages + self.runs[1].pages;
-        self.runs[usize::from(write)].next(self.places.top, &mut self.sizes, &mut self.random);
+        self.runs[usize::from(write)].next(self.places.top, room, &mut self.sizes, &mut self.random);
         let pages: u64 = self.sizes.iter().copied().map(u64::from).sum();
         let start = self.places.choose(pages, left, None, &mut self.random);
         values.clear();

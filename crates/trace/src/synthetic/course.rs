@@ -1,0 +1,127 @@
+//! Which kind of request comes next, where requests come in trains.
+
+use super::trains::{Stretch, TrainsPlan};
+use crate::random::Random;
+
+/// Stretches after which a share of reads that was off by chance is made up for.
+const MADE_UP_AFTER: f64 = 64.0;
+
+/// The kinds of the requests to come, a stretch at a time.
+#[derive(Debug)]
+pub(super) struct Course {
+    /// Of all requests: reads, writes. And of those to come.
+    all: [u64; 2],
+    left: [u64; 2],
+    /// What is going on, and what the same train goes on with: kind, requests.
+    now: (usize, u64),
+    then: (usize, u64),
+    /// Requests in which a share that was off is made up for.
+    horizon: f64,
+}
+
+impl Course {
+    pub(super) fn new(all: [u64; 2], trains: &TrainsPlan) -> Course {
+        let horizon = MADE_UP_AFTER / trains.stretches_per_request();
+        Course { all, left: all, now: (0, 0), then: (0, 0), horizon }
+    }
+
+    /// Whether the next request begins something new: another stretch, or its second part.
+    pub(super) fn is_over(&self) -> bool {
+        self.now.1 == 0
+    }
+
+    /// Whether there is a second part to go on with.
+    pub(super) fn turn(&mut self) -> bool {
+        self.now = std::mem::take(&mut self.then);
+        self.now.1 > 0
+    }
+
+    /// Begins a stretch.
+    pub(super) fn begin(&mut self, stretch: Stretch, random: &mut Random) {
+        let main = self.draw(random);
+        let Stretch { requests, minor } = stretch;
+        if minor == 0 {
+            self.now = (main, u64::from(requests));
+            return;
+        }
+        // Write-back comes first: the reads of such a train wait behind it.
+        let writes = if main == WRITE { requests - minor } else { minor };
+        self.now = (WRITE, u64::from(writes));
+        self.then = (READ, u64::from(requests - writes));
+    }
+
+    /// A kind, by what it has left and with what it is behind.
+    fn draw(&self, random: &mut Random) -> usize {
+        let whole = (self.all[READ] + self.all[WRITE]) as f64;
+        let share = self.all[READ] as f64 / whole;
+        let to_come = (self.left[READ] + self.left[WRITE]) as f64;
+        let behind = self.left[READ] as f64 - share * to_come;
+        usize::from(!random.chance(share + behind / self.horizon))
+    }
+
+    /// The kind of the next request, and how many of the same are sure to follow it, itself included.
+    /// A kind of which none are left gives way to the other.
+    pub(super) fn kind(&mut self) -> (usize, u64) {
+        if self.left[self.now.0] == 0 {
+            self.now.0 = 1 - self.now.0;
+        }
+        (self.now.0, self.now.1.min(self.left[self.now.0]))
+    }
+
+    /// A request was given out.
+    pub(super) fn step(&mut self) {
+        self.left[self.now.0] = self.left[self.now.0].saturating_sub(1);
+        self.now.1 = self.now.1.saturating_sub(1);
+    }
+}
+
+pub(super) const READ: usize = 0;
+pub(super) const WRITE: usize = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::super::trains::tests::some;
+    use super::*;
+
+    /// The kinds of all requests, given out in stretches of so many.
+    fn kinds(all: [u64; 2], stretch: Stretch) -> Vec<usize> {
+        let mut course = Course::new(all, &some(0.0, 0.0));
+        let mut random = Random::new(1, 0);
+        let mut kinds = Vec::new();
+        for _ in 0..all[0] + all[1] {
+            if course.is_over() && !course.turn() {
+                course.begin(stretch, &mut random);
+            }
+            kinds.push(course.kind().0);
+            course.step();
+        }
+        kinds
+    }
+
+    fn reads(kinds: &[usize]) -> u64 {
+        kinds.iter().filter(|&&kind| kind == READ).count() as u64
+    }
+
+    #[test]
+    fn every_request_has_its_kind_and_each_part_of_the_trace_its_share() {
+        for all in [[20_000, 80_000], [4_000, 96_000], [70_000, 30_000], [0, 10_000], [10_000, 0]] {
+            let kinds = kinds(all, Stretch { requests: 10, minor: 0 });
+            assert_eq!(reads(&kinds), all[0]);
+            let share = all[0] as f64 / kinds.len() as f64;
+            for part in kinds.chunks(kinds.len() / 10) {
+                let off = reads(part) as f64 - share * part.len() as f64;
+                // Trains of ten requests, made up for within some sixty: five standard deviations.
+                assert!(off.abs() < 500.0, "{all:?}: {off}");
+            }
+        }
+    }
+
+    #[test]
+    fn of_a_train_that_mixes_writes_come_first() {
+        let kinds = kinds([50_000, 50_000], Stretch { requests: 10, minor: 2 });
+        for train in kinds.chunks_exact(10).take(5_000) {
+            assert!(train.is_sorted_by(|a, b| a >= b), "{train:?}");
+            assert!([2, 8].contains(&train.iter().filter(|&&kind| kind == WRITE).count()), "{train:?}");
+        }
+    }
+}
