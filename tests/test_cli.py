@@ -28,6 +28,7 @@ Golden = Callable[[str, str], None]
         ("trace-info", ("trace", "info", "small.fiu")),
         ("trace-info-json", ("trace", "info", "small.fiu", "--json")),
         ("compare", ("compare", "small.fiu", "--period", "0.05s")),
+        ("study", ("study", "small.fiu", "--period", "0.05s", "--speed", "20")),
         ("replay", ("replay", "small.fiu", "--system", "rr-ssd", "--period", "0.05s", "--set", "alpha=0.2")),
     ],
 )
@@ -91,6 +92,28 @@ def test_report_of_a_comparison(cli: Cli, small_trace: Path, tmp_path: Path) -> 
     assert report.status == 0, report.err
     assert json.loads(report.out)["report"] == "both/report.html"
     assert (tmp_path / "both" / "report.html").is_file()
+
+
+def test_a_trace_without_contents_is_studied_on_what_does_not_look_at_them(cli: Cli, tmp_path: Path) -> None:
+    """Most public traces have none; the verb that newcomers type first once ended with an error."""
+    rows = [
+        f"{128166372003061629 + n * 20_000},host,0,{'Write' if n % 3 else 'Read'},{n % 64 * 4096},4096,1"
+        for n in range(600)
+    ]
+    (tmp_path / "plain.csv").write_text("\n".join(rows) + "\n")
+    done = cli("study", "plain.csv", "--out", "out")
+    assert done.status == 0, done.err
+    assert done.err == (
+        "plain has no contents, which ca-ssd, rr-ssd, oracle look at: only what does not is replayed "
+        "(--content unique, or zipf(A,N), makes contents up)\n"
+    )
+    assert json.loads((tmp_path / "out" / "study.json").read_text())["runs"] == ["conventional"]
+    made_up = cli("study", "plain.csv", "--out", "made-up", "--content", "unique")
+    assert (made_up.status, made_up.err) == (0, "")
+    assert "With made-up contents (`unique`), " in made_up.out
+    for systems in ("conventional,ca-ssd", "conventional,ca-ssd,rr-ssd,oracle"):
+        named = cli("study", "plain.csv", "--out", "named", "--systems", systems)
+        assert named.status == 2, "what was named is not left out"
 
 
 def test_a_system_printed_is_a_system_read(cli: Cli, small_trace: Path, tmp_path: Path) -> None:

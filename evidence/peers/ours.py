@@ -19,7 +19,11 @@ Rules = Mapping[str, str | int | float | bool]
 
 #: The rules that a peer has and that keys of ours express.
 AS_MQSIM: Rules = {"engine.concurrency": "chip", "engine.multi_plane": "same-page", "ftl.gc.step_pages": 64}
-AS_SSDSIM: Rules = {"engine.concurrency": "chip", "engine.write_completes": "transferred", "engine.merge_reads": True}
+AS_SSDSIM: Rules = {
+    "engine.concurrency": "chip",
+    "engine.write_completes": "transferred",
+    "engine.merge_reads": "same-page",
+}
 
 
 def settings(device: Device, rules: Rules) -> dict[str, Any]:

@@ -189,6 +189,11 @@ def equal(configs: Mapping[str, Config]) -> dict[str, dict[str, Any]]:
     return sets
 
 
+def looks_at_contents(config: Config) -> bool:
+    """Whether what a system does depends on contents: it removes duplicates, or spreads them."""
+    return _deduplicates(config) or _spreads(config)
+
+
 def leaves(tree: Config, prefix: str = "") -> list[tuple[str, Any]]:
     """Every value of a nested configuration with its dotted key."""
     found: list[tuple[str, Any]] = []
@@ -322,9 +327,9 @@ _CONCERNS: Mapping[str, Uses] = {
     "engine.hash_": _deduplicates,
     "replay.period_s": _is("ftl.replication.policy", "end-of-period", "on-line"),
     "replay.preload_contents": lambda config: (
-        _get(config, "replay.preload") == "footprint" and (_deduplicates(config) or _spreads(config))
+        _get(config, "replay.preload") == "footprint" and looks_at_contents(config)
     ),
-    "replay.content": lambda config: _deduplicates(config) or _spreads(config),
+    "replay.content": looks_at_contents,
 }  # fmt: skip
 
 

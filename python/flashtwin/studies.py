@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from flashtwin import _core, folder
+from flashtwin import _core, folder, ground
 from flashtwin.characterization import Characterization, Reading, measure, options
 from flashtwin.presets import System, Value
 from flashtwin.replays import name_systems, what_else_differs
@@ -51,7 +51,8 @@ def study(
     Args:
         trace: what `open` returned, or a path for it.
         out: the folder for results; new, empty, or holding a study.
-        systems: as in `compare`.
+        systems: as in `compare`. Of those that nobody named, a trace without contents leaves out what
+            looks at contents.
         threads: how many systems run at once; 0 is one for each core.
         progress: called with what is being done, steps done and steps in all.
         notify: called with a sentence when runs are reused.
@@ -66,8 +67,29 @@ def study(
     chosen = name_systems(systems, sets, equal_ground=equal_ground)
     with folder.prepared(out) as path:
         opened = trace if isinstance(trace, Trace) else open_trace(trace)
+        if systems is SYSTEMS:
+            chosen = dict(without_contents(opened, chosen, notify))
         replay_into(path, opened, chosen, threads, progress, notify, equal_ground=equal_ground)
         return finish(path, opened, chosen, progress)
+
+
+def without_contents(trace: Trace, systems: Mapping[str, System], notify: Notify | None = None) -> Mapping[str, System]:
+    """Of the systems, those that can replay a trace: where it has no contents, those that do not look at them.
+
+    All of them where none would be left: the core's message then says what to do.
+    """
+    needs = [
+        name for name, system in systems.items()
+        if system.config["replay"]["content"] == "recorded" and ground.looks_at_contents(system.config)
+    ]  # fmt: skip
+    if trace.has_content or not needs or len(needs) == len(systems):
+        return systems
+    if notify:
+        notify(
+            f"{trace.name} has no contents, which {', '.join(needs)} look at: only what does not is replayed "
+            "(--content unique, or zipf(A,N), makes contents up)"
+        )
+    return {name: system for name, system in systems.items() if name not in needs}
 
 
 def replay_into(

@@ -182,6 +182,31 @@ def test_improvement_is_against_ca_ssd_and_matches_the_table(four: Path) -> None
     assert found == pytest.approx(list((1 - rr / ca) * 100), rel=1e-6)
 
 
+def test_new_is_of_a_system_that_looks_at_contents(made: Callable[..., Path]) -> None:
+    """A page map counts none: shown as 0 %, every content would seem to have been read before."""
+    plain = {"conventional": synthetic.CONVENTIONAL, "other": synthetic.CONVENTIONAL}
+    assert not [row for row in rows(draw("periods", made(plain))) if row["series"] == "New"]
+    looking = {**plain, "rr-ssd": synthetic.RR_SSD}
+    new = [float(row["percent"]) for row in rows(draw("periods", made(looking))) if row["series"] == "New"]
+    assert new
+    assert min(new) > 0
+
+
+def test_a_few_requests_of_no_time_leave_no_empty_decades(study: Path) -> None:
+    path = study / "runs" / "oracle" / "latency_histogram.parquet"
+    table = pq.read_table(path)
+    upper = table["upper_ns"].to_numpy().copy()
+    first = table["kind"].to_pylist().index("read")
+    count = table["count"].to_numpy().copy()
+    upper[first], count[first] = 1, 1
+    table = table.set_column(table.schema.get_field_index("upper_ns"), "upper_ns", [upper])
+    pq.write_table(table.set_column(table.schema.get_field_index("count"), "count", [count]), path)
+    drawing = draw("latency", study)
+    assert any(float(row["upper_ns"]) == 1 for row in rows(drawing)), "the data have all"
+    for axes in drawing.figure.axes:
+        assert axes.get_xlim()[0] > 1e3
+
+
 def test_queues_show_with_and_without_redirection_on_one_scale(four: Path) -> None:
     fig = report.chart("queues", four)
     titles = [axes.get_title(loc="left") for axes in fig.axes if axes.get_title(loc="left")]

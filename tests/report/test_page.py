@@ -21,6 +21,7 @@ from matplotlib import image
 from synthetic_times import reads
 
 from flashtwin import report
+from flashtwin.report import choices, style
 from flashtwin.report.charts import CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.page import page, systems_table
 from flashtwin.report.results import load
@@ -159,6 +160,21 @@ def test_says_findings_choices_and_origin(built: Path, four: Path) -> None:
         "ftl.replication.alpha = 0.0",
     ):
         assert words in text, words
+
+
+def test_the_words_of_a_report(four: Path, unlike: Path, golden: Callable[[str, str], None]) -> None:
+    """All that a reader is told in sentences, as one text: read the difference before it is written again."""
+    study = load(four)
+    parts = [f"{one.topic}: {one.text}" for one in report.findings(study, 9)]
+    for chart in CHARTS.values():
+        with style.styled():
+            drawing = chart.draw(study)
+        parts += ["", f"# {chart.title}", chart.question, *drawing.sees, *drawing.absent]
+    other = load(unlike)
+    parts += ["", "# On unlike ground", *(f"{one.topic}: {one.text}" for one in report.findings(other, 9))]
+    parts += [one.line for one in choices.unequal_ground(other)]
+    parts += choices.warnings(other)
+    golden("report-words.txt", "\n".join(parts) + "\n")
 
 
 def test_names_are_escaped(made: Callable[..., Path]) -> None:

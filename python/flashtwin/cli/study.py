@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from flashtwin import folder, ground
 from flashtwin.cli._options import (
@@ -20,7 +21,7 @@ from flashtwin.cli._options import (
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._replaying import choose
 from flashtwin.cli._talk import say, show_report
-from flashtwin.studies import SYSTEMS, finish, replay_into
+from flashtwin.studies import SYSTEMS, finish, replay_into, without_contents
 
 
 @click.command(short_help="Characterize a trace, replay it on several systems, write the report.")
@@ -36,15 +37,19 @@ def study(
     """Characterize TRACE, replay it on several systems and write the report.
 
     TRACE is a file in any format of docs/trace-formats.md, plain or compressed, or - for standard input.
-    Run again with the same folder, only what is new is computed.
+    Run again with the same folder, only what is new is computed. A trace without contents is replayed on what does
+    not look at them, unless `--content` or `--systems` says otherwise.
 
     \b
     Example:
       flashtwin study mail.fiu.zst --period 1d --out mail-study
     """
+    nobody_named = click.get_current_context().get_parameter_source("systems") is ParameterSource.DEFAULT
     chosen = choose(running, systems, equal_ground=equal_ground)
     with folder.prepared(out or Path(f"{reading.stem}-study")) as path, Bars() as bars:
         trace = reading.open(bars.reading())
+        if nobody_named:
+            chosen = dict(without_contents(trace, chosen, say))
         replay_into(path, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground)
         done = finish(path, trace, chosen, bars.job)
     unequal = ground.ground({name: system.config for name, system in chosen.items()})

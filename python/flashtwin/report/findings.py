@@ -224,7 +224,7 @@ def _redirection(study: Study) -> Finding | None:
     change = facts.change(facts.mean(best, "read"), old) or 0.0
     headline = _choosing(best, ref, change)
     if bound is not None and limit is not None:
-        headline += f"; the bound, `{bound.label}`, makes them {units.longer_or_shorter(limit)}"
+        headline += f"; the bound, `{bound.label}`, {_makes(limit)} them {units.longer_or_shorter(limit)}"
         # A share of the bound is one of the same cause only where all else is equal.
         alone = _chooses_alone(best, ref) and _chooses_alone(bound, ref)
         if alone and limit < -units.UNCHANGED_PERCENT and change < 0:
@@ -248,7 +248,8 @@ def _chooses_alone(run: Run, ref: Run) -> bool:
 def _choosing(run: Run, ref: Run, change: float) -> str:
     """The effect as one, where the reference differs in nothing else; else as two runs side by side."""
     if _chooses_alone(run, ref):
-        return f"Choosing the chip for a read makes reads under `{run.label}` {_would(change)} `{ref.label}`"
+        does = _makes(change)
+        return f"Choosing the chip for a read {does} reads under `{run.label}` {_would(change)} `{ref.label}`"
     return f"Reads under `{run.label}`, which chooses their chips, are {_would(change)} `{ref.label}`"
 
 
@@ -267,6 +268,10 @@ def _not_alone(run: Run, ref: Run) -> str:
         f"`{run.label}` and `{ref.label}` differ in {others} as well: what the choice alone does, a run of "
         f"`{run.label}` with `redirection.policy = home` beside it would tell."
     )
+
+
+def _makes(change: float) -> str:
+    return "leaves" if units.unchanged(change) else "makes"
 
 
 def _would(change: float) -> str:

@@ -43,8 +43,8 @@ def draw(study: Study) -> Drawing:
     known = [periods.period + 1 for rows in series.values() for _, periods in rows]
     panels[-1].set_xlim(min(at.min() for at in known) - 0.7, max(at.max() for at in known) + 0.7)
     panels[-1].xaxis.set_major_locator(MaxNLocator(nbins=14, integer=True, min_n_ticks=1))
-    _legend(fig, study, series)
-    notes = [] if shares else ["New and Rep shares are not shown: reads by novelty were not recorded per period."]
+    _legend(fig, study, series, shares)
+    notes = [] if shares else ["New and Rep are not shown: no system counted them period by period."]
     return Drawing(fig, _sees(series, base, shares), notes, data)
 
 
@@ -78,10 +78,13 @@ def _improvement(axes: Axes, study: Study, series: list[tuple[Run, facts.Periods
 
 
 def _shares(study: Study, runs: tuple[Run, ...]) -> list[tuple[str, Run, Floats, Floats]]:
-    """(New, run) once, as it is the trace's, and (Rep, run) for every run that has replicas."""
+    """(New, run) once, as it is the trace's, and (Rep, run) for every run that has replicas.
+
+    A page map does not know what was read before, and counts none.
+    """
     found: list[tuple[str, Run, Floats, Floats]] = []
     for run in (*runs, *study.runs):
-        new = _share(run, "new_value_reads")
+        new = _share(run, "new_value_reads") if facts.deduplicates(run) else None
         if new is not None:
             found.append(("New", run, *new))
             break
@@ -115,7 +118,12 @@ def _new_and_rep(axes: Axes, study: Study, shares: list[tuple[str, Run, Floats, 
     axes.set_title("Page reads of contents never read before (New), and of contents that have replicas (Rep)")
 
 
-def _legend(fig: Figure, study: Study, series: dict[str, list[tuple[Run, facts.Periods]]]) -> None:
+def _legend(
+    fig: Figure,
+    study: Study,
+    series: dict[str, list[tuple[Run, facts.Periods]]],
+    shares: list[tuple[str, Run, Floats, Floats]],
+) -> None:
     colours = style.colours(study)
     present = [run for run in study.runs if any(run is other for rows in series.values() for other, _ in rows)]
     handles: list[Artist] = [
@@ -123,9 +131,11 @@ def _legend(fig: Figure, study: Study, series: dict[str, list[tuple[Run, facts.P
         for run in present
     ]
     labels = [f"{run.label} (bound)" if run.is_ideal else run.label for run in present]
-    handles.append(Line2D([], [], color=style.MUTED, marker="s", markersize=4))
-    handles.append(Line2D([], [], color=style.INK, marker="o", markersize=4))
-    style.legend_above(fig, handles, [*labels, "New", "Rep"])
+    for name, colour, marker in (("New", style.MUTED, "s"), ("Rep", style.INK, "o")):
+        if any(name == share for share, *_ in shares):
+            handles.append(Line2D([], [], color=colour, marker=marker, markersize=4))
+            labels.append(name)
+    style.legend_above(fig, handles, labels)
 
 
 def _sees(
