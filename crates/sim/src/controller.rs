@@ -85,6 +85,12 @@ impl Controller for Ftl {
     fn pages_tables(&self) -> bool {
         Ftl::pages_tables(self)
     }
+    fn pages_fingerprints(&self) -> bool {
+        Ftl::pages_fingerprints(self)
+    }
+    fn look_up_fingerprint(&mut self, content: u32) -> Result<(), flashtwin_ftl::FtlError> {
+        Ftl::look_up_fingerprint(self, content)
+    }
     fn checkpoint(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), flashtwin_ftl::FtlError> {
         Ftl::checkpoint(self, ops)
     }

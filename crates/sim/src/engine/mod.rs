@@ -110,6 +110,14 @@ pub trait Controller {
     }
     /// See [`flashtwin_ftl::Ftl::take_lookups`].
     fn take_lookups(&mut self, _lookups: &mut Vec<flashtwin_ftl::Lookup>) {}
+    /// See [`flashtwin_ftl::Ftl::pages_fingerprints`].
+    fn pages_fingerprints(&self) -> bool {
+        false
+    }
+    /// See [`flashtwin_ftl::Ftl::look_up_fingerprint`].
+    fn look_up_fingerprint(&mut self, _content: u32) -> Result<(), FtlError> {
+        Ok(())
+    }
     /// See [`flashtwin_ftl::Ftl::checkpoint`].
     fn checkpoint(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         Ok(())
@@ -264,6 +272,8 @@ pub struct Engine<C, O> {
     ahead: [usize; 2],
     /// Pages of a write that share a sample.
     sampling_pages: usize,
+    /// Whether a page write that has its hash may wait for a page of the fingerprint store.
+    pages_fingerprints: bool,
     own_ops: Vec<FlashOp>,
     /// Jobs of which an operation is done, not yet told to the controller.
     jobs_done: Vec<u32>,
@@ -313,6 +323,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             wants_kind: controller.wants_kind(),
             ahead: [0; 2],
             sampling_pages: controller.sampling_pages().max(1) as usize,
+            pages_fingerprints: controller.pages_fingerprints(),
             controller,
             observer,
             now_ns: 0,

@@ -32,6 +32,17 @@ pub(super) enum Fingerprint {
     AsSample,
 }
 
+/// How far a page write has come that is fingerprinted; any other stays where it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// It waits for what it needs, or for an earlier write of its page.
+    Needs,
+    /// It is with the hash unit, whose order is that of its coming.
+    Hashing,
+    /// Its hash is known. It waits for a page of the fingerprint store, or for an earlier write that does.
+    Known,
+}
+
 /// A page write that waits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageWrite {
@@ -45,8 +56,7 @@ pub(super) struct PageWrite {
     /// Tables, old page or sample that it still waits for.
     needs: u8,
     fingerprint: Fingerprint,
-    /// It is with the hash unit, whose order is that of its coming.
-    hashing: bool,
+    stage: Stage,
     /// It waited for nothing but the hash unit.
     pub(super) plain: bool,
     /// Others wait for what becomes of it: [`Undecided::followers`].
@@ -117,7 +127,7 @@ impl Undecided {
             next: NONE,
             needs: 0,
             fingerprint,
-            hashing: false,
+            stage: Stage::Needs,
             plain: true,
             is_sample: false,
             due: false,
@@ -339,15 +349,18 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// Sends a page write to the hash unit, or decides it, if nothing keeps it: neither what it needs
-    /// nor an earlier write of the same page. That one is done before it if it is with the hash unit
+    /// nor an earlier write of the same page. That one is done before it if it has come to the hash unit
     /// already and this one goes there, too.
     fn try_enter(&mut self, slot: u32) -> Result<(), SimError> {
         let write = self.undecided.writes[slot];
-        if write.needs > 0 || write.hashing || write.fingerprint == Fingerprint::AsSample {
+        if write.needs > 0 || write.stage == Stage::Hashing || write.fingerprint == Fingerprint::AsSample {
             return Ok(());
         }
+        if write.stage == Stage::Known {
+            return if write.before == NONE { self.decide_waiting(slot) } else { Ok(()) };
+        }
         let hashes = write.fingerprint == Fingerprint::Yes;
-        if write.before != NONE && !(hashes && self.undecided.writes[write.before].hashing) {
+        if write.before != NONE && !(hashes && self.undecided.writes[write.before].stage != Stage::Needs) {
             self.undecided.writes[slot].plain = false;
             return Ok(());
         }
@@ -357,9 +370,43 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 let now = self.now_ns;
                 hash.iter_mut().filter(|_| hashes).for_each(|hash| hash.pages += 1);
                 let entry = &mut self.undecided.writes[slot];
-                (entry.hashing, entry.entered_ns) = (hashes, now);
+                entry.entered_ns = now;
+                if hashes {
+                    entry.stage = Stage::Hashing;
+                    return self.look_up_hash(slot);
+                }
                 self.decide_waiting(slot)?;
             }
+        }
+        Ok(())
+    }
+
+    /// A page write has its hash, so that the fingerprint store can tell whether its content is known: at
+    /// once, or when the page of the store in which it would be has been read.
+    #[inline]
+    fn look_up_hash(&mut self, slot: u32) -> Result<(), SimError> {
+        if self.pages_fingerprints { self.look_up_on_flash(slot) } else { self.decide_waiting(slot) }
+    }
+
+    fn look_up_on_flash(&mut self, slot: u32) -> Result<(), SimError> {
+        let write = self.undecided.writes[slot];
+        self.controller.look_up_fingerprint(write.page.content)?;
+        let errand = self.looked_up();
+        if errand == NONE && write.before == NONE {
+            return self.decide_waiting(slot);
+        }
+        if write.request != NONE {
+            let charged = self.charges_before_decision(slot, &write);
+            self.undecided.charge(slot, &charged);
+        }
+        let entry = &mut self.undecided.writes[slot];
+        (entry.stage, entry.needs) = (Stage::Known, u8::from(errand != NONE));
+        if write.behind != NONE {
+            // It may be hashed meanwhile.
+            self.note_due(write.behind);
+        }
+        if errand != NONE {
+            self.set_out(errand, Then::Write { write: slot, old: None });
         }
         Ok(())
     }
@@ -372,7 +419,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         hash.submit(now, slot);
         self.observer.hash_queue_changed(now, hash.queue_length());
         let entry = &mut self.undecided.writes[slot];
-        (entry.hashing, entry.entered_ns) = (true, now);
+        (entry.stage, entry.entered_ns) = (Stage::Hashing, now);
         let behind = entry.behind;
         if behind != NONE {
             self.note_due(behind);
@@ -386,7 +433,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.observer.hash_queue_changed(self.now_ns, hash.queue_length());
         }
         self.look_ahead_in_queue();
-        if let Err(error) = self.decide_waiting(slot).and_then(|()| self.look_at_all()) {
+        if let Err(error) = self.look_up_hash(slot).and_then(|()| self.look_at_all()) {
             self.failed.get_or_insert(error);
         }
     }
@@ -441,13 +488,19 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// What is charged to a page write before its decision: what it needed first, then the hash unit.
     /// What is left was spent behind an earlier write of the same page, or waiting for the sample.
+    /// One whose hash was known before has all of that charged, and what its fingerprint's page took.
     fn charges_before_decision(&mut self, slot: u32, write: &PageWrite) -> Ledger {
         let mut ledger = self.undecided.charged.remove(&slot).unwrap_or_default();
         let since_ns = self.requests[write.request].arrival_ns + self.controller_ns;
+        if write.stage == Stage::Known {
+            let so_far_ns = since_ns + ledger.total_ns();
+            ledger.charge(Charge::Order, self.now_ns.saturating_sub(so_far_ns));
+            return ledger;
+        }
         let missing = write.entered_ns.saturating_sub(since_ns).saturating_sub(ledger.total_ns());
         let samples = self.sampling_pages > 1 && !write.is_sample;
         ledger.charge(if samples { Charge::HashQueue } else { Charge::Order }, missing);
-        if let Some(hash) = self.hash.as_ref().filter(|_| write.hashing) {
+        if let Some(hash) = self.hash.as_ref().filter(|_| write.stage == Stage::Hashing) {
             let hash_ns = hash.hash_ns().min(self.now_ns - write.entered_ns);
             ledger.charge(Charge::Hash, hash_ns);
             ledger.charge(Charge::HashQueue, self.now_ns - write.entered_ns - hash_ns);

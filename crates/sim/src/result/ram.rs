@@ -49,7 +49,7 @@ pub(crate) fn ram(resolved: &Resolved, sizes: &TableSizes, paging: Option<&Pagin
         CacheBytes::Limited(bytes) => Some((bytes / page_bytes).min(paging.pages) * page_bytes),
     });
     let total = match cache {
-        Some(cache) => parts.total() - parts.paged() + cache,
+        Some(cache) => parts.total() - parts.paged(config.ftl.mapping_cache.fingerprints) + cache,
         None => parts.total(),
     };
     json!({
@@ -81,9 +81,10 @@ struct Parts {
 }
 
 impl Parts {
-    /// What a cache of the mapping tables holds pages of.
-    fn paged(self) -> u64 {
-        self.lpn_to_ppn + self.lpn_to_vpn + self.vpn_to_ppn
+    /// What a cache of the mapping tables holds pages of, the fingerprint store perhaps among it.
+    fn paged(self, fingerprints: bool) -> u64 {
+        let store = if fingerprints { self.fingerprints } else { 0 };
+        self.lpn_to_ppn + self.lpn_to_vpn + self.vpn_to_ppn + store
     }
 
     fn total(self) -> u64 {
@@ -163,6 +164,14 @@ mod tests {
         let unlimited = of("unlimited");
         assert_eq!(unlimited["mapping_cache_bytes"], Value::Null);
         assert_eq!(unlimited["total_bytes"], 40_000 + 24_000 + 64 + 2400);
+        // The store may be among them.
+        let sets = [("mapping_cache.bytes", "24000"), ("mapping_cache.fingerprints", "true")]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let with_store = ram(&resolve("ca-ssd", &sets).unwrap(), &sizes, Some(&paging));
+        assert_eq!(
+            (&with_store["total_bytes"], &with_store["fingerprint_store_bytes"]),
+            (&json!(20480 + 64), &json!(2400))
+        );
     }
 
     #[test]

@@ -4,7 +4,9 @@ use flashtwin_ftl::CacheBytes;
 use flashtwin_sim::engine::{Charge, Ledger};
 use flashtwin_sim::{WriteCompletes, resolve};
 
-use crate::bench::{Bench, PROGRAM, READ_ALL, SENSE, WRITE_ALL, read, served, write, write_part};
+use crate::bench::{
+    Ask, Bench, Command, PROGRAM, READ_ALL, SENSE, WRITE_ALL, ledger, read, served, write, write_part,
+};
 
 /// One chip; a translation page holds 1,024 LPNs or 682 VPNs, and one fits in RAM. LPN 1,024 was the
 /// last one written, so the translation page of LPN 0 is on flash.
@@ -116,6 +118,66 @@ fn a_duplicate_waits_for_its_entry_and_then_for_its_hash_but_not_for_counts() {
     assert_eq!(outcome.counts.table_waits, 1);
 }
 
+/// A second, by which everything before is done.
+const LATER: u64 = 1_000_000_000;
+/// Contents with fingerprints in different pages of the store; the second one is on flash.
+const FIRST: u32 = 750;
+const KNOWN: u32 = 5;
+
+/// The fingerprint store is on flash as well, in seven pages; three pages of tables fit in RAM. A page
+/// takes 12 us to hash. The write of [`FIRST`] at time 0 leaves in RAM, the last used last, the page of LPNs
+/// 0 to 1,023, that of VPNs from 682 on, and that of its fingerprint, all of them changed.
+fn paged_fingerprints(later: &[Ask]) -> (Vec<Command>, Vec<Ledger>) {
+    let bench = paged_contents().with(|bench| {
+        bench.engine.hash_us = 12.0;
+        bench.ftl.mapping_cache.bytes = CacheBytes::Limited(3 * 4096);
+        bench.ftl.mapping_cache.fingerprints = true;
+    });
+    let outcome = bench.serve(&[&[write(0, 700, FIRST)], later].concat());
+    let commands = outcome.log.commands.into_iter().filter(|&(time_ns, ..)| time_ns >= LATER);
+    (commands.collect(), outcome.log.responses[1..].to_vec())
+}
+
+#[test]
+fn a_new_content_is_looked_up_when_its_hash_is_known_and_programmed_when_it_was_not_found() {
+    let (commands, responses) = paged_fingerprints(&[write(LATER as i64, 701, 751)]);
+    let hashed = LATER + 12_000;
+    // The page of VPNs gives way and is taken back for the new VPN, so that of the first fingerprint goes.
+    let expected = [
+        (hashed, "read", 0),
+        (hashed + READ_ALL, "program", 0),
+        (hashed + READ_ALL + WRITE_ALL, "program", 0),
+    ];
+    assert_eq!(commands, expected);
+    assert_eq!(responses, [served(&[(Charge::Hash, 12_000), (Charge::Tables, READ_ALL)], PROGRAM)]);
+}
+
+#[test]
+fn a_duplicate_is_complete_when_the_page_of_its_fingerprint_is_read() {
+    let (commands, responses) = paged_fingerprints(&[write(LATER as i64, 701, KNOWN)]);
+    let found = LATER + 12_000 + READ_ALL;
+    // The page that counts its references is read behind it; two pages give way.
+    let expected = [
+        (LATER + 12_000, "read", 0),
+        (found, "read", 0),
+        (found + READ_ALL, "program", 0),
+        (found + READ_ALL + WRITE_ALL, "program", 0),
+    ];
+    assert_eq!(commands, expected);
+    assert_eq!(responses, [ledger(&[(Charge::Hash, 12_000), (Charge::Tables, READ_ALL)])]);
+}
+
+#[test]
+fn a_fingerprint_in_ram_is_found_at_once_but_not_before_an_earlier_write_of_the_page() {
+    let at = LATER as i64;
+    let (commands, responses) = paged_fingerprints(&[write(at, 701, FIRST)]);
+    assert_eq!((commands, responses), (vec![], vec![ledger(&[(Charge::Hash, 12_000)])]));
+    let (_, responses) = paged_fingerprints(&[write(at, 701, KNOWN), write(at, 701, FIRST)]);
+    // Its hash comes 12 us after the first one's, for the page of which the first one still waits.
+    let second = [(Charge::Hash, 12_000), (Charge::HashQueue, 12_000), (Charge::Order, READ_ALL - 12_000)];
+    assert_eq!(responses, [ledger(&[(Charge::Hash, 12_000), (Charge::Tables, READ_ALL)]), ledger(&second)]);
+}
+
 #[test]
 fn checkpoints_come_when_they_are_due_and_only_when_something_changed() {
     let bench = Bench::new([1, 1, 1, 1, 24, 8]).with(|bench| bench.ftl.mapping_cache.checkpoint_s = 0.001);
@@ -148,6 +210,13 @@ fn a_cache_smaller_than_a_page_and_inverted_tables_are_refused() {
     assert!(word.contains("a whole number or \"unlimited\""), "{word}");
     let inverted = refused("ca-ssd-inverted", &[("mapping_cache.bytes", "1000000")]);
     assert!(inverted.contains("ftl.dedup.tables is inverted: expected \"two-level\""), "{inverted}");
+    let page_map = refused(
+        "conventional",
+        &[("mapping_cache.bytes", "1000000"), ("mapping_cache.fingerprints", "true")],
+    );
+    assert!(page_map.contains("ftl.mapping_cache.fingerprints is true: expected false, or"), "{page_map}");
+    let in_ram = refused("rr-ssd", &[("mapping_cache.fingerprints", "true")]);
+    assert!(in_ram.contains("ftl.mapping_cache.fingerprints is true: expected false, or"), "{in_ram}");
     let never = refused("conventional", &[("checkpoint_s", "-1")]);
     assert!(never.contains("0 (never) or a number of seconds"), "{never}");
     let blocks = refused("conventional", &[("checkpoint_s", "1"), ("blocks_per_plane", "6")]);

@@ -247,8 +247,8 @@ fn with_one_chip_nothing_is_redirected() {
 
 #[test]
 fn a_cache_that_holds_all_mapping_tables_changes_nothing() {
-    // RR-SSD III.B has 256 MB for the mapping unit. Where the tables need less, nothing is ever read or
-    // written back, so that the preset may leave the cache out.
+    // RR-SSD III.B has 256 MB for the mapping unit. Where the tables need less, the fingerprint store
+    // among them or not, nothing is ever read or written back, so that the preset may leave the cache out.
     let duplicates = Shape { contents: 150, ..UNIQUE };
     for seed in 0..30 {
         let mut rng = Rng::stream(seed, "cache");
@@ -260,17 +260,24 @@ fn a_cache_that_holds_all_mapping_tables_changes_nothing() {
         // Blocks for pages of the tables are kept back; both have as many for data.
         let mut device = nand(levels);
         device.blocks_per_plane += 60;
-        let results = ["\"unlimited\"", "268435456"].map(|bytes| {
-            let sets =
-                [("mapping_cache.bytes", bytes), ("period_s", "0.5"), ("gc.start", "0"), ("gc.stop", "0")];
+        let with = |bytes: &str, fingerprints: bool| {
+            let sets = [
+                ("mapping_cache.bytes", bytes),
+                ("mapping_cache.fingerprints", if fingerprints { "true" } else { "false" }),
+                ("period_s", "0.5"),
+                ("gc.start", "0"),
+                ("gc.stop", "0"),
+            ];
             replay(&trace, &system(name, &device, &engine, &sets))
-        });
-        assert_eq!(number(&results[1], "mapping_cache.misses"), 0.0);
-        assert_eq!(results[0].summary["response"], results[1].summary["response"], "seed {seed}: {name}");
-        assert_eq!(
-            results[0].summary["flash_writes"], results[1].summary["flash_writes"],
-            "seed {seed}: {name}"
-        );
+        };
+        let without = with("\"unlimited\"", false);
+        for fingerprints in [false, name != "conventional"] {
+            let cached = with("268435456", fingerprints);
+            assert_eq!(number(&cached, "mapping_cache.misses"), 0.0);
+            for part in ["response", "flash_writes"] {
+                assert_eq!(cached.summary[part], without.summary[part], "seed {seed}: {name}, {part}");
+            }
+        }
     }
 }
 
