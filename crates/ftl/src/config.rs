@@ -366,7 +366,14 @@ impl FtlConfig {
 
     /// Checks the cache of mapping tables.
     fn check_tables(&self, geometry: &Geometry) -> Result<(), RangeError> {
-        let MappingCacheConfig { bytes, checkpoint_s } = self.mapping_cache;
+        let MappingCacheConfig { bytes, checkpoint_s, fingerprints } = self.mapping_cache;
+        if fingerprints && !self.pages_fingerprints() {
+            return Err((
+                "mapping_cache.fingerprints",
+                "true".into(),
+                "false, or ftl.mapping = \"content\" with ftl.mapping_cache.bytes or checkpoint_s (the store shares their pages)",
+            ));
+        }
         // Up to a century, so that it is a number of nanoseconds.
         if !(0.0..=3.2e9).contains(&checkpoint_s) {
             return Err((

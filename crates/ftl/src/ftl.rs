@@ -121,7 +121,7 @@ impl Ftl {
         };
         if config.mapping_cache.is_on() {
             // Addresses without gaps, until somebody tells of others.
-            let layout = Layout::new(config.mapping, geometry, (0..footprint_pages).map(u64::from));
+            let layout = Layout::new(config, geometry, (0..footprint_pages).map(u64::from));
             ftl.set_tables(config, geometry, layout);
         }
         ftl

@@ -251,6 +251,7 @@ impl Ftl {
                 self.invalidate_dead(dead);
             }
         }
+        self.touch_fingerprints();
     }
 
     /// Points a logical page at another content (or none); what nobody points to any more is gone.

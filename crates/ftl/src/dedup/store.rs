@@ -12,6 +12,8 @@ pub(crate) struct FingerprintStore {
     places: Vec<u32>,
     entries: u32,
     limit: Option<Limit>,
+    /// Contents whose entry changed since it was last asked, where anybody asks.
+    changed: Option<Vec<u32>>,
 }
 
 struct Limit {
@@ -25,7 +27,24 @@ impl FingerprintStore {
             Entries::Unlimited => None,
             Entries::Limited(capacity) => Some(Limit { capacity, order: eviction.build(contents) }),
         };
-        Self { places: vec![NO_VPN; contents as usize], entries: 0, limit }
+        Self { places: vec![NO_VPN; contents as usize], entries: 0, limit, changed: None }
+    }
+
+    /// Whether somebody will ask for the contents whose entries change.
+    pub(crate) fn note_changes(&mut self, wanted: bool) {
+        self.changed = wanted.then(Vec::new);
+    }
+
+    /// The contents whose entries changed since this was last called.
+    pub(crate) fn take_changed(&mut self) -> Vec<u32> {
+        self.changed.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    #[inline]
+    fn change(&mut self, content: u32) {
+        if let Some(changed) = &mut self.changed {
+            changed.push(content);
+        }
     }
 
     pub(crate) fn entries(&self) -> u64 {
@@ -86,6 +105,7 @@ impl FingerprintStore {
         }
         self.places[content as usize] = place;
         self.entries += 1;
+        self.change(content);
         evicted
     }
 
@@ -93,6 +113,7 @@ impl FingerprintStore {
     #[inline]
     pub(crate) fn renew(&mut self, content: u32, place: u32) {
         self.places[content as usize] = place;
+        self.change(content);
     }
 
     /// `references` LPNs point to a known content now.
@@ -108,6 +129,7 @@ impl FingerprintStore {
     pub(crate) fn remove(&mut self, content: u32) {
         self.places[content as usize] = NO_VPN;
         self.entries -= 1;
+        self.change(content);
         if let Some(limit) = &mut self.limit {
             limit.order.left(content);
         }

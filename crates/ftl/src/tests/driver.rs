@@ -207,6 +207,11 @@ fn tables(rng: &mut Rng, config: &mut FtlConfig, levels: &mut Levels) -> u32 {
         unlimited if unlimited == sizes.len() => CacheBytes::Unlimited,
         size => sizes[size],
     };
+    let is_on = checkpoint_every > 0 || config.mapping_cache.bytes != CacheBytes::Unlimited;
+    // Two fingerprints fill a page: with room for all contents the store would take more than the device.
+    let store_is_small = config.dedup.fingerprint_entries != Entries::Unlimited;
+    let content = config.mapping == MappingForm::Content;
+    config.mapping_cache.fingerprints = is_on && store_is_small && content && rng.below(2) == 0;
     while levels[4] < config.reserved_blocks(&geometry(*levels)) + 2 {
         levels[4] += 1;
     }
@@ -329,6 +334,10 @@ impl Driver {
         let fingerprinted = self.fingerprints();
         self.ftl.prepare_write(lpn, partial, &loads)?;
         self.ftl.take_lookups(&mut self.lookups);
+        if fingerprinted {
+            self.ftl.look_up_fingerprint(content)?;
+            self.ftl.take_lookups(&mut self.lookups);
+        }
         let outcome = self.ftl.write(page, fingerprinted, &loads, &mut self.ops)?;
         self.ftl.take_lookups(&mut self.lookups);
         if self.run.0 > 0 {

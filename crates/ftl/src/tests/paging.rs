@@ -6,14 +6,27 @@ use flashtwin_nand::{NO_PPN, Ppn};
 
 use super::driver::{Driver, Options, geometry};
 use crate::ftl::Map;
+use crate::rng::mix;
 use crate::victim::VictimPolicy;
 use crate::{CacheBytes, Cause, FlashOp, FtlConfig, Lookup, MappingForm, NO_JOB, NO_VPN, OpKind, Rng};
 
 /// A device of one plane on which nothing is ever collected, with room for `pages` translation pages of
 /// 16 LPNs or 10 VPNs in RAM.
 fn device(mapping: MappingForm, blocks: u32, pages_per_block: u32, pages: u64, footprint: u32) -> Driver {
+    device_with(mapping, false, blocks, pages_per_block, pages, footprint)
+}
+
+fn device_with(
+    mapping: MappingForm,
+    fingerprints: bool,
+    blocks: u32,
+    pages_per_block: u32,
+    pages: u64,
+    footprint: u32,
+) -> Driver {
     let mut config = FtlConfig { mapping, ..FtlConfig::default() };
     config.mapping_cache.bytes = CacheBytes::Limited(pages * 64);
+    config.mapping_cache.fingerprints = fingerprints;
     config.gc.victim = VictimPolicy::Fifo;
     (config.gc.start, config.gc.stop) = (0.0, 0.0);
     let levels = [1, 1, 1, 1, blocks, pages_per_block];
@@ -56,6 +69,21 @@ impl Naive {
         !cached && self.on_flash.contains(&page)
     }
 
+    /// Uses a page that a page operation waits for.
+    fn wait_for(&mut self, page: u32, changes: bool, expected: &mut Vec<(u32, bool, bool)>) {
+        let missed = self.touch(page, changes);
+        expected.push((page, missed, true));
+    }
+
+    /// Changes a page that was used a moment ago; whether it is still there.
+    fn change(&mut self, page: u32) -> bool {
+        let there = self.order.contains(&page);
+        if there {
+            self.dirty.insert(page, true);
+        }
+        there
+    }
+
     fn settle(&mut self) {
         self.written += self.leaving.len() as u64;
         self.on_flash.extend(self.leaving.drain(..));
@@ -65,12 +93,12 @@ impl Naive {
 #[test]
 fn it_reads_and_writes_what_a_plain_list_would() {
     let (mut misses, mut moved) = (0, 0);
-    for (seed, mapping) in
-        (0..6).flat_map(|seed| [MappingForm::Page, MappingForm::Content].map(|mapping| (seed, mapping)))
-    {
+    // A page map, contents, and contents with their fingerprints on flash.
+    let systems = [(MappingForm::Page, false), (MappingForm::Content, false), (MappingForm::Content, true)];
+    for (seed, (mapping, fingerprints)) in (0..6).flat_map(|seed| systems.map(|system| (seed, system))) {
         let mut rng = Rng::stream(seed, "paging");
         let capacity = [1, 2, 3, 5, 9, 40][seed as usize];
-        let mut driver = device(mapping, 400, 16, capacity, 150);
+        let mut driver = device_with(mapping, fingerprints, 400, 16, capacity, 150);
         let mut naive = Naive {
             capacity: capacity as usize,
             order: Vec::new(),
@@ -82,6 +110,9 @@ fn it_reads_and_writes_what_a_plain_list_would() {
         let primary = |lpn: u32| lpn / 16;
         // 150 LPNs take ten pages.
         let secondary = |vpn: u32| 10 + vpn / 10;
+        // 151 VPNs take 16; as many fingerprints, two a page, 76.
+        let store = |content: u32| 26 + ((u128::from(mix(u64::from(content) + 1)) * 76) >> 64) as u32;
+        let (mut holds_content, mut references) = (HashMap::new(), HashMap::<u32, u32>::new());
         let vpn_of = |driver: &Driver, lpn| match &driver.ftl.map {
             Map::Content(map) => map.vpn_of(lpn),
             _ => NO_VPN,
@@ -92,26 +123,46 @@ fn it_reads_and_writes_what_a_plain_list_would() {
             let held = vpn_of(&driver, lpn);
             driver.lookups.clear();
             let mut expected = Vec::new();
-            let mut uses = |page, changes, delays| {
-                let missed = naive.touch(page, changes);
-                if delays || missed {
-                    expected.push((page, missed, delays));
-                }
-            };
             if rng.below(3) == 0 {
                 driver.read(lpn).unwrap();
-                uses(primary(lpn), false, true);
+                naive.wait_for(primary(lpn), false, &mut expected);
                 if held != NO_VPN {
-                    uses(secondary(held), false, true);
+                    naive.wait_for(secondary(held), false, &mut expected);
                 }
             } else {
                 // Every tenth content comes again, and so does an LPN with the content it has.
                 let content = if rng.below(10) == 0 { lpn % 10 } else { 100 + step };
                 let programmed = driver.write(lpn, content, false).unwrap().program.is_some();
                 let holds = vpn_of(&driver, lpn);
-                uses(primary(lpn), programmed || held != holds, true);
+                let changes = programmed || held != holds;
+                naive.wait_for(primary(lpn), changes && !fingerprints, &mut expected);
+                if fingerprints {
+                    naive.wait_for(store(content), false, &mut expected);
+                    // Looking the content up may have made the page of the LPN give way.
+                    if changes && !naive.change(primary(lpn)) {
+                        expected.extend(naive.touch(primary(lpn), true).then_some((
+                            primary(lpn),
+                            true,
+                            false,
+                        )));
+                    }
+                }
                 for vpn in [held, holds].into_iter().filter(|&vpn| vpn != NO_VPN && held != holds) {
-                    uses(secondary(vpn), true, false);
+                    let missed = naive.touch(secondary(vpn), true);
+                    expected.extend(missed.then_some((secondary(vpn), true, false)));
+                }
+                // A content that is new is entered, then one that nobody holds any more is forgotten.
+                let mut changed = Vec::from_iter(programmed.then_some(content));
+                let before = holds_content.insert(lpn, content);
+                *references.entry(content).or_default() += 1;
+                if let Some(before) = before {
+                    let left = references.get_mut(&before).unwrap();
+                    *left -= 1;
+                    changed.extend((*left == 0).then_some(before));
+                }
+                for content in changed.into_iter().filter(|_| fingerprints) {
+                    naive.settle();
+                    naive.touch(store(content), true);
                 }
             }
             let found: Vec<_> = driver

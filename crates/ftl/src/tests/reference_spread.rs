@@ -12,6 +12,7 @@ use crate::{MappingForm, ReplicationPolicy};
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
     options.config.mapping = MappingForm::Page;
+    options.config.mapping_cache.fingerprints = false;
     options.config.replication.policy = ReplicationPolicy::None;
     options.config.spread = SpreadConfig {
         policy: SpreadPolicy::Duplicates,

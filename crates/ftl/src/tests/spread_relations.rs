@@ -11,6 +11,7 @@ fn pair(seed: u64) -> [Options; 2] {
     [SpreadPolicy::None, SpreadPolicy::Duplicates].map(|policy| {
         let mut options = Options::draw(seed);
         options.config.mapping = MappingForm::Page;
+        options.config.mapping_cache.fingerprints = false;
         options.config.replication.policy = ReplicationPolicy::None;
         options.config.spread =
             SpreadConfig { policy, bloom_bits_per_page: 64, bloom_hashes: 7, ..options.config.spread };

@@ -44,7 +44,9 @@ fn both_forms_do_the_same_to_the_flash() {
             let loads = workload.rng.clone();
             let run = (options.config.dedup.sampling_pages > 1 && step % 9 == 0).then_some(4);
             let outcomes = drivers.each_mut().map(|driver| {
-                run.map(|pages| driver.begin_run(pages));
+                if let Some(pages) = run {
+                    driver.begin_run(pages);
+                }
                 driver.shake_loads(&mut loads.clone());
                 match next {
                     Step::Read { lpn } => format!("{:?}", driver.read(lpn).unwrap()),

@@ -240,9 +240,7 @@ impl Plain {
             }
         };
         // A replica is there as soon as its period has begun; a first copy when it is programmed.
-        if !self.stored[page].on_flash && chip == home
-            || self.system == System::Oracle && !self.stored[page].on_flash
-        {
+        if !self.stored[page].on_flash && (chip == home || self.system == System::Oracle) {
             return self.page_done(request);
         }
         self.chips[chip].reads.push_back(Operation { request, program: None });

@@ -460,8 +460,10 @@ fn more_space_a_faster_bus_and_another_lane_never_make_means_much_longer() {
                 for ((kind, before), after) in ["read", "write"].iter().zip(before).zip(after) {
                     let percent = (after / before - 1.0) * 100.0;
                     worst.push(percent);
-                    eprintln!("{name} {what} {kind} {before} {after} {percent}");
-                    assert!(percent <= MOST_WORSE_PERCENT, "{name}, {what}: {kind}s {percent:+.2} %");
+                    assert!(
+                        percent <= MOST_WORSE_PERCENT,
+                        "{name}, {what}: {kind}s took {before} ns and take {after} ns, {percent:+.2} %"
+                    );
                 }
             }
         }

@@ -9,7 +9,7 @@ use crate::config::FtlConfig;
 use crate::error::FtlError;
 use crate::ftl::{Ftl, Map};
 use crate::host::Host;
-use crate::mapping::NO_VPN;
+use crate::mapping::{ContentMap, NO_VPN};
 use crate::op::{FlashOp, LoadView, WriteOutcome};
 
 impl Ftl {
@@ -19,7 +19,7 @@ impl Ftl {
     pub fn lay_out_tables(&mut self, config: &FtlConfig, addresses: &[u64]) -> u64 {
         let geometry = self.blocks.geometry.clone();
         if config.mapping_cache.is_on() {
-            let layout = Layout::new(config.mapping, &geometry, addresses.iter().copied());
+            let layout = Layout::new(config, &geometry, addresses.iter().copied());
             self.set_tables(config, &geometry, layout);
         }
         let capacity = (self.blocks.plane_limit() * u64::from(geometry.planes())).saturating_sub(1);
@@ -35,6 +35,9 @@ impl Ftl {
         let kept = config.streams() + paging.pool_blocks();
         self.blocks.keep_apart(Blocks::plane_limit_of(geometry, kept));
         self.paging = Some(Box::new(paging));
+        if let Map::Content(map) = &mut self.map {
+            map.fingerprints.note_changes(config.pages_fingerprints());
+        }
     }
 
     /// Whether pages of the mapping tables may be missing in RAM, so that the host must wait for them.
@@ -125,6 +128,36 @@ impl Ftl {
         self.look_up(primary, false, true)
     }
 
+    /// Whether looking a content up may have to wait for a page of the fingerprint store.
+    pub fn pages_fingerprints(&self) -> bool {
+        let place = |paging: &Paging| paging.limited && paging.layout.of_fingerprint(0).is_some();
+        self.paging.as_ref().is_some_and(|paging| place(paging))
+    }
+
+    /// Looks up the page of the fingerprint store in which a written content would be found; what that
+    /// waits for, [`Ftl::take_lookups`] tells. To be called when its hash is known, before [`Ftl::write`].
+    ///
+    /// # Errors
+    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
+    pub fn look_up_fingerprint(&mut self, content: u32) -> Result<(), FtlError> {
+        let Some(paging) = &mut self.paging else { return Ok(()) };
+        paging.lookups.clear();
+        match paging.layout.of_fingerprint(content) {
+            Some(page) => self.look_up(page, false, true),
+            None => Ok(()),
+        }
+    }
+
+    /// Entries of the fingerprint store that changed: their pages are to be changed, too.
+    #[inline]
+    pub(crate) fn touch_fingerprints(&mut self) {
+        if let (Some(paging), Map::Content(map)) = (&mut self.paging, &mut self.map) {
+            for content in map.fingerprints.take_changed() {
+                paging.touched.extend(paging.layout.of_fingerprint(content));
+            }
+        }
+    }
+
     /// Serves a page write where tables are on flash. What it waits for has been looked up
     /// ([`Ftl::prepare_write`]); counting references in the secondary table keeps nobody waiting.
     pub(crate) fn write_paged(
@@ -208,6 +241,9 @@ impl Ftl {
     /// Does what page operations left to do about the tables, where they are on flash.
     #[inline]
     pub(crate) fn settle_tables(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        if self.paging.is_some() {
+            self.touch_fingerprints();
+        }
         match &self.paging {
             Some(paging) if paging.has_work() => self.do_table_work(ops),
             _ => Ok(()),
@@ -288,6 +324,12 @@ impl Ftl {
                     map.replica_ppns(vpn).iter().for_each(|&ppn| take(ppn));
                 }
             }
+            (Entries::Fingerprints, Map::Content(map)) => {
+                for (content, vpn) in known_in(map, paging, page) {
+                    take(content);
+                    take(vpn);
+                }
+            }
             _ => {}
         }
         digest
@@ -323,7 +365,15 @@ impl Ftl {
             (Entries::Vpns(mut vpns), Map::Content(map)) => {
                 vpns.any(|vpn| vpn < map.vpn_slots() && map.is_live(vpn))
             }
+            (Entries::Fingerprints, Map::Content(map)) => known_in(map, paging, page).next().is_some(),
             _ => false,
         }
     }
+}
+
+/// The fingerprints in a page of the store, and their VPNs. Goes through all contents: for verification.
+fn known_in<'a>(map: &'a ContentMap, paging: &'a Paging, page: u32) -> impl Iterator<Item = (u32, u32)> + 'a {
+    let here = move |content: &u32| paging.layout.of_fingerprint(*content) == Some(page);
+    let contents = (0..map.history.contents()).filter(here);
+    contents.map(|content| (content, map.fingerprints.peek(content))).filter(|&(_, vpn)| vpn != NO_VPN)
 }

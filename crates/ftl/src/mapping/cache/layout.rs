@@ -2,28 +2,33 @@
 
 use flashtwin_nand::Geometry;
 
-use crate::config::MappingForm;
+use crate::config::{Entries as Capacity, FtlConfig, MappingForm};
+use crate::rng::mix;
 
 /// Bytes of an entry: a page number; in the secondary table also a reference count. The RAM figures
 /// count the same.
 const PRIMARY_BYTES: u32 = 4;
 const SECONDARY_BYTES: u32 = 6;
+/// A fingerprint (SHA-1) and the VPN that it leads to.
+const FINGERPRINT_BYTES: u32 = 24;
 
 /// The tables cut into pages: first the primary one, LPN -> PPN or VPN, then the secondary one,
 /// VPN -> PPNs. An LPN's page follows from its address in the host's address space, as in DFTL; pages
 /// in which no LPN of the footprint has an entry do not exist. The PPNs of replicas lie with the entry
-/// of their VPN as if they took no room.
+/// of their VPN as if they took no room. Last, where it is on flash as well, the fingerprint store: a
+/// fingerprint's page follows from the fingerprint, so that neighbours in time are no neighbours there.
 pub(crate) struct Layout {
     of_lpn: Vec<u32>,
     primary_pages: u32,
     vpns_per_page: u32,
     secondary_pages: u32,
+    fingerprint_pages: u32,
 }
 
 impl Layout {
     /// Tables for a footprint whose LPNs have these addresses, ascending.
     pub(crate) fn new(
-        mapping: MappingForm,
+        config: &FtlConfig,
         geometry: &Geometry,
         addresses: impl ExactSizeIterator<Item = u64>,
     ) -> Self {
@@ -38,25 +43,39 @@ impl Layout {
             }
             of_lpn.push(pages - 1);
         }
-        let secondary_pages = match mapping {
+        let secondary_pages = match config.mapping {
             MappingForm::Page => 0,
             MappingForm::Content => vpns.div_ceil(vpns_per_page),
         };
-        Self { of_lpn, primary_pages: pages, vpns_per_page, secondary_pages }
+        let fingerprint_pages = Self::fingerprint_pages(config, geometry, u64::from(vpns)) as u32;
+        Self { of_lpn, primary_pages: pages, vpns_per_page, secondary_pages, fingerprint_pages }
+    }
+
+    /// Pages of the fingerprint store, with an entry for each of so many contents or as many as it may have.
+    fn fingerprint_pages(config: &FtlConfig, geometry: &Geometry, contents: u64) -> u64 {
+        if !config.pages_fingerprints() {
+            return 0;
+        }
+        let entries = match config.dedup.fingerprint_entries {
+            Capacity::Unlimited => contents,
+            Capacity::Limited(few) => contents.min(u64::from(few)),
+        };
+        entries.div_ceil(u64::from((geometry.page_bytes / FINGERPRINT_BYTES).max(1)))
     }
 
     /// Pages of the tables of a device that is full, at most, where addresses have no gaps.
-    pub(crate) fn most_pages(mapping: MappingForm, geometry: &Geometry) -> u64 {
+    pub(crate) fn most_pages(config: &FtlConfig, geometry: &Geometry) -> u64 {
         let entries = geometry.pages() + 1;
         let pages = |bytes: u32| entries.div_ceil(u64::from((geometry.page_bytes / bytes).max(1)));
-        match mapping {
+        let fingerprints = Self::fingerprint_pages(config, geometry, entries);
+        match config.mapping {
             MappingForm::Page => pages(PRIMARY_BYTES),
-            MappingForm::Content => pages(PRIMARY_BYTES) + pages(SECONDARY_BYTES),
+            MappingForm::Content => pages(PRIMARY_BYTES) + pages(SECONDARY_BYTES) + fingerprints,
         }
     }
 
     pub(crate) fn pages(&self) -> u32 {
-        self.primary_pages + self.secondary_pages
+        self.primary_pages + self.secondary_pages + self.fingerprint_pages
     }
 
     #[inline]
@@ -69,9 +88,18 @@ impl Layout {
         self.primary_pages + vpn / self.vpns_per_page
     }
 
-    /// The entries of a page: LPNs, or VPNs.
+    /// The page of a content's fingerprint; `None` where the store is in RAM.
+    #[inline]
+    pub(crate) fn of_fingerprint(&self, content: u32) -> Option<u32> {
+        let pages = u64::from(self.fingerprint_pages);
+        let place = || (u128::from(mix(u64::from(content) + 1)) * u128::from(pages)) >> 64;
+        (pages > 0).then(|| self.primary_pages + self.secondary_pages + place() as u32)
+    }
+
+    /// The entries of a page: LPNs, VPNs, or fingerprints.
     pub(crate) fn entries(&self, page: u32) -> Entries {
         match page.checked_sub(self.primary_pages) {
+            Some(page) if page >= self.secondary_pages => Entries::Fingerprints,
             Some(page) => Entries::Vpns(page * self.vpns_per_page..(page + 1) * self.vpns_per_page),
             None => {
                 let from = |page: u32| self.of_lpn.partition_point(|&other| other < page) as u32;
@@ -90,6 +118,8 @@ impl Layout {
 pub(crate) enum Entries {
     Lpns(std::ops::Range<u32>),
     Vpns(std::ops::Range<u32>),
+    /// Those of the contents whose page it is ([`Layout::of_fingerprint`]).
+    Fingerprints,
 }
 
 #[cfg(test)]
@@ -102,16 +132,37 @@ mod tests {
         // Pages of 64 bytes: 16 LPNs, or 10 VPNs.
         let geometry = geometry([1, 1, 1, 1, 4, 4]);
         let addresses = [0, 1, 15, 16, 160, 175, 176];
-        let layout = Layout::new(MappingForm::Content, &geometry, addresses.into_iter());
+        let content = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
+        let layout = Layout::new(&content, &geometry, addresses.into_iter());
         assert_eq!((0..7).map(|lpn| layout.of_lpn(lpn)).collect::<Vec<_>>(), [0, 0, 0, 1, 2, 2, 3]);
         assert_eq!([0, 9, 10].map(|vpn| layout.of_vpn(vpn)), [4, 4, 5]);
         assert_eq!(layout.pages(), 5);
         assert_eq!(layout.entries(2), Entries::Lpns(4..6));
         assert_eq!(layout.entries(4), Entries::Vpns(0..10));
-        let page_map = Layout::new(MappingForm::Page, &geometry, addresses.into_iter());
+        let page_map = Layout::new(&FtlConfig::default(), &geometry, addresses.into_iter());
         assert_eq!(page_map.pages(), 4);
         // A device of 16 pages: two pages for LPNs, the second for the page kept back; two for VPNs.
-        assert_eq!(Layout::most_pages(MappingForm::Page, &geometry), 2);
-        assert_eq!(Layout::most_pages(MappingForm::Content, &geometry), 4);
+        assert_eq!(Layout::most_pages(&FtlConfig::default(), &geometry), 2);
+        assert_eq!(Layout::most_pages(&content, &geometry), 4);
+        assert_eq!(layout.of_fingerprint(3), None);
+    }
+
+    #[test]
+    fn fingerprints_lie_anywhere_behind_the_other_tables() {
+        // Two fingerprints of 24 bytes a page of 64; 401 contents at most, so 201 pages.
+        let geometry = geometry([1, 1, 1, 1, 40, 16]);
+        let mut config = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
+        config.mapping_cache.bytes = crate::CacheBytes::Limited(64);
+        config.mapping_cache.fingerprints = true;
+        let layout = Layout::new(&config, &geometry, (0..400u32).map(u64::from));
+        let first = 400u32.div_ceil(16) + 401u32.div_ceil(10);
+        assert_eq!(layout.pages(), first + 201);
+        let pages: Vec<u32> = (0..4_000).map(|content| layout.of_fingerprint(content).unwrap()).collect();
+        assert!(pages.iter().all(|page| (first..first + 201).contains(page)));
+        let of_first = pages.iter().filter(|&&page| page == first).count();
+        assert!((5..45).contains(&of_first), "{of_first} of 4,000 in one of 201 pages");
+        assert_eq!(layout.entries(first), Entries::Fingerprints);
+        config.dedup.fingerprint_entries = Capacity::Limited(10);
+        assert_eq!(Layout::new(&config, &geometry, (0..400u32).map(u64::from)).pages(), first + 5);
     }
 }

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::blocks::is_page;
-use crate::config::FtlConfig;
+use crate::config::{FtlConfig, MappingForm};
 pub(crate) use layout::Layout;
 use lru::Lru;
 use translation::PlanePool;
@@ -35,7 +35,7 @@ pub enum CacheBytes {
     Unlimited,
 }
 
-/// Mapping tables on flash. Fingerprint store, lists of twins and filters stay in RAM.
+/// Mapping tables on flash. Lists of twins and filters stay in RAM.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MappingCacheConfig {
@@ -47,6 +47,11 @@ pub struct MappingCacheConfig {
     /// Seconds of simulated time after which all changed pages of the mapping tables are written to
     /// flash, again and again. 0: never.
     pub checkpoint_s: f64,
+    /// Whether the fingerprint store is on flash and in the same cache as well (RR-SSD paper III.B: the
+    /// mapping unit's tables, the store among them), so that looking a written content up may wait for a page of
+    /// it. Otherwise it is in RAM, and what does not fit there is dropped (`dedup.fingerprint_entries`; CA-SSD
+    /// paper 4.1).
+    pub fingerprints: bool,
 }
 
 impl MappingCacheConfig {
@@ -67,12 +72,17 @@ impl MappingCacheConfig {
 }
 
 impl FtlConfig {
+    /// Whether the fingerprint store is on flash.
+    pub(crate) fn pages_fingerprints(&self) -> bool {
+        self.mapping_cache.fingerprints && self.mapping_cache.is_on() && self.mapping == MappingForm::Content
+    }
+
     /// Blocks of each plane that translation pages may take, at most: none while all tables are in
     /// RAM and never written.
     pub(crate) fn table_blocks(&self, geometry: &Geometry) -> u32 {
         match self.mapping_cache.is_on() {
             false => 0,
-            true => PlanePool::blocks(Layout::most_pages(self.mapping, geometry), geometry),
+            true => PlanePool::blocks(Layout::most_pages(self, geometry), geometry),
         }
     }
 
