@@ -178,7 +178,8 @@ def test_a_fit_imitates_its_trace(tmp_path: Path) -> None:
     # What the recipe was made with is found again.
     found, given = fit.workload.recipe, ft.workload("rr-ssd/trans").recipe
     assert found["arrivals"]["days"] == given["arrivals"]["days"]
-    assert found["arrivals"]["burst"] == pytest.approx(given["arrivals"]["burst"], abs=0.03)
+    # Trains are few here, some thirty an hour: their counts tell burst less exactly than those of requests would.
+    assert found["arrivals"]["burst"] == pytest.approx(given["arrivals"]["burst"], abs=0.08)
     assert found["arrivals"]["daily_swing"] == pytest.approx(given["arrivals"]["daily_swing"], abs=0.05)
     assert found["arrivals"]["busiest_hour"] == pytest.approx(given["arrivals"]["busiest_hour"], abs=0.5)
     # Of values that occur twice it cannot be told whether they belong to a day or came back soon.
