@@ -15,9 +15,9 @@ from typing import Any
 
 import jinja2
 
-from evidence import conclusions, forms, stages, tables
+from evidence import changes, conclusions, forms, papers, stages, tables
 from evidence.places import DATA, PAGES, ROOT
-from flashtwin.papers import markdown
+from flashtwin.papers import claims, markdown
 
 #: Where a page goes that is not in docs/.
 ELSEWHERE = {"README.md": ROOT / "README.md"}
@@ -79,15 +79,18 @@ def page(template: Path, data: Mapping[str, Any]) -> str:
         setting=str,
         before=conclusions.before(),
         conclusions=conclusions,
+        changes=changes,
+        rules=claims,
         len=len, min=min, max=max, sorted=sorted, sum=sum, abs=abs, zip=zip, round=round,
     )  # fmt: skip
     environment.globals.update(forms.FORMS)
     environment.globals.update(tables.TABLES)
+    environment.globals.update(papers.LOOKUPS)
     try:
         return environment.from_string(template.read_text(encoding="utf-8")).render()
     except jinja2.UndefinedError as error:
         raise ClaimError(f"{template.name}: {error}; is the stage measured? python -m evidence --status") from error
-    except ClaimError as error:
+    except (ClaimError, papers.MissingError) as error:
         raise ClaimError(f"{template.name}: {error}") from error
 
 
