@@ -95,8 +95,8 @@ MENDED: Mapping[str, str] = {
     "earning": "`rr-ssd-online` and `pblru` forgot copies that were earned while another copy of the same content was "
     "under way. Such copies are made after it.",
     "sources": "Copies were made by reading the first page of a content, the busiest. Any of its places is read.",
-    "score": "The popularity of a chip in the score of `rr-ssd` was a sum, nearly a count of copies. It is the mean, as "
-    "the paper says.",
+    "score": "The popularity of a chip in the score of `rr-ssd` was a sum, nearly a count of copies. It is the mean, "
+    "as in the paper.",
     "recurrence": "Recipes `mail` and `homes` took what was published of one day for the whole trace. Reads recur from "
     "day to day, and uniqueness is that of a day.",
     "trains": "Recipes spread requests thinly in time. Requests come in trains, as in the public parts of the traces "

@@ -240,6 +240,23 @@ def together(item_titles: Mapping[str, str], papers: Mapping[str, Found]) -> str
     return grid(["finding", "what", "published", *papers], rows)
 
 
+def by_clock(found: Found, names: Mapping[str, str], speeds: Sequence[str]) -> str:
+    """DS-FTL's mean latencies below static allocation: a row a trace by its own name, a column a clock."""
+    kinds = {"reads": "fig-10b", "writes": "fig-10a"}
+    head = [f"{kind}, {'as recorded' if speed == '1' else 'x ' + speed}" for kind in kinds for speed in speeds]
+    column = "DS-FTL below static"
+    rows = [
+        [f"`{trace}`", *(found.entry(item, f"Mean {kind} when", column, name, speed)
+                         for kind, item in kinds.items() for speed in speeds)]
+        for name, trace in names.items()
+    ]  # fmt: skip
+    published_ = [
+        [found.published(item, "mean", f"{kind}: {column}"), *([""] * (len(speeds) - 1))]
+        for kind, item in kinds.items()
+    ]
+    return grid(["", *head], [*rows, ["published, mean", *(cell for cells in published_ for cell in cells)]])
+
+
 def moving(data: Figures) -> list[tuple[str, int]]:
     """The engine's choices, with the headlines whose sign, verdict or figure each takes away; most first."""
     table = data["sensitivity"][1]
@@ -312,5 +329,5 @@ def _pair(claim: Figures | None) -> str:
 
 #: What templates may call.
 LOOKUPS: dict[str, Callable[..., Any]] = {
-    one.__name__: one for one in (reproduced, parsed, summary, together, moving, by_choice, headlines, listed)
+    one.__name__: one for one in (reproduced, parsed, summary, together, moving, by_clock, by_choice, headlines, listed)
 }
