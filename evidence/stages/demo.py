@@ -27,13 +27,12 @@ def measure(lab: Lab) -> Mapping[str, Any]:
         for lanes in LANES
     }
     kept = lab.store.replays(trace, systems)
-    summary = kept["ca-ssd/1"].summary
-    writes = {key: summary["page_ops"][key] for key in ("duplicate_writes", "write")}
+    one = kept["ca-ssd/1"]
     return {
         "lanes": {str(lanes): {name: figures(kept[f"{name}/{lanes}"]) for name in SYSTEMS} for lanes in LANES},
-        "duplicate_writes": writes["duplicate_writes"],
-        "page_writes": writes["write"],
-        "page_ops": summary["trace"]["page_ops"],
+        "duplicate_writes": one.get("page_ops.duplicate_writes"),
+        "page_writes": one.get("page_ops.write"),
+        "page_ops": one.get("trace.page_ops"),
     }
 
 

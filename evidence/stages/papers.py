@@ -72,8 +72,10 @@ def linked(lab: Lab, paper: str) -> Path:
     return place
 
 
-RECIPES = Stage("reproduction", "the papers on recipes, at their default scale", measure_recipes, CODE)
+RECIPES = Stage("reproduction", "the papers on recipes, at their default scale", measure_recipes, CODE, sampled=False)
 CAPTURED = tuple(
-    Stage(f"captured-{paper}", f"the {paper} paper on the recorded traces", measure_captured(paper), CODE)
+    Stage(
+        f"captured-{paper}", f"the {paper} paper on the recorded traces", measure_captured(paper), CODE, sampled=False
+    )
     for paper in NAMES
 )
