@@ -7,7 +7,7 @@ A conclusion is one figure on several workloads. Its old values are read out of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evidence import conclusions
@@ -65,6 +65,20 @@ class Conclusion:
     mended: tuple[str, ...] = ()
     #: The same question on equal ground, where it was asked there.
     ground: str = ""
+
+    @property
+    def before(self) -> list[float | None]:
+        """The old figures."""
+        return [case.before for case in self.cases.values()]
+
+    @property
+    def after(self) -> list[float | None]:
+        """Today's."""
+        return [case.after for case in self.cases.values()]
+
+    def only(self, *names: str) -> Conclusion:
+        """The same on some of the workloads."""
+        return replace(self, cases={name: self.cases[name] for name in names})
 
     @property
     def outcome(self) -> str:
@@ -126,8 +140,8 @@ def compared(before: Figures, after: Figures, grounds: Figures) -> list[Conclusi
         ("rr-ssd", "ca-ssd", "mean read", ("placing", "ground", "sources", "score")),
         ("rr-ssd-online", "ca-ssd", "mean read", ("earning", "ground", "sources")),
         ("pblru", "ca-ssd", "mean read", ("earning", "ground", "sources")),
-        ("hipa", "static", "mean read", ("hipa", "merging")),
-        ("ds-ftl", "static", "mean read", ("ageing", "turns", "merging", "idle")),
+        ("hipa", "static", "mean read", ("hipa",)),
+        ("ds-ftl", "static", "mean read", ("ageing", "turns", "idle")),
         ("ds-ftl", "static", "mean write", ("ageing", "turns", "idle")),
     ]
     found = []
@@ -352,6 +366,19 @@ def captured_ds_ftl(before: Figures, after: Figures) -> list[Conclusion]:
             how = "as recorded" if speed == "1" else f"clock x {speed}"
             found.append(Conclusion(f"{kind}, {how}: time saved against `static`", cases, through))
     return [*found, *_merging("merging, captured", before["said"], ds, through)]
+
+
+def one(found: Iterable[Conclusion], title: str) -> Conclusion:
+    """The conclusion of that title.
+
+    Raises:
+        MissingError: there is none.
+    """
+    every = list(found)
+    for conclusion in every:
+        if conclusion.title == title:
+            return conclusion
+    raise MissingError(f"no conclusion '{title}'; there are {'; '.join(conclusion.title for conclusion in every)}")
 
 
 def table(found: Iterable[Conclusion]) -> str:
