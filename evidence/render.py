@@ -24,6 +24,12 @@ ELSEWHERE = {"README.md": ROOT / "README.md"}
 #: A part of a page that is made from the template of that name in `pages/blocks`.
 BLOCK = re.compile(r"<!-- evidence: (?P<name>[a-z-]+) -->.*?<!-- end of evidence -->", re.DOTALL)
 
+#: Above what `flashtwin reproduce` writes.
+RESULTS_HEAD = """# Reproduction: every number
+
+Written by `flashtwin reproduce` ([reproduction](reproduction.md#all-numbers)); ✓ agrees, ~ agrees in sign, ✗ disagrees.
+"""
+
 
 class ClaimError(Exception):
     """A sentence that the data do not bear out, or a figure that they do not hold."""
@@ -44,9 +50,8 @@ def pages() -> dict[Path, str]:
     found |= blocks(data)
     results = data["reproduction"]
     if results:
-        found[ROOT / "docs" / "reproduction-results.md"] = markdown.page(
-            results["data"]["papers"], results["data"]["sensitivity"]
-        )
+        numbers = markdown.page(results["data"]["papers"], results["data"]["sensitivity"])
+        found[ROOT / "docs" / "reproduction-results.md"] = f"{RESULTS_HEAD}\n{numbers}"
     return found
 
 
