@@ -210,9 +210,10 @@ def captured_rr_ssd(before: Figures, after: Figures) -> list[Conclusion]:
         ("Oracle, reads: the rate is chosen by it", "Oracle, reads (the target)", "one lane", oracle),
         ("RR-SSD, reads", "RR-SSD, reads", "one lane", one("RR-SSD, reads")),
         (share, share, "one lane", one(SHARE)),
-        ("the same with 64 hash lanes", share, "64 lanes", many("share")),
+        ("share of Oracle's with 64 hash lanes", share, "64 lanes", many("share")),
         (every, every, "one lane", one(every)),
-        ("the same with 64 hash lanes", every, "64 lanes", many("RR-SSD, all")),
+        ("RR-SSD, reads and writes, with 64 hash lanes", every, "64 lanes", many("RR-SSD, all")),
+        ("p99 of all requests with 64 hash lanes", "RR-SSD, p99 of all requests", "64 lanes", many("RR-SSD, p99")),
     ]
     found = []
     for title, label, column, now in wanted:

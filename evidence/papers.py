@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evidence.forms import NOTHING, grid
+from evidence.forms import NOTHING, grid, us
 from flashtwin.papers.claims import Verdict
 from flashtwin.papers.markdown import MARKS
 from flashtwin.report.reproduction import published, value
@@ -257,6 +257,12 @@ def by_clock(found: Found, names: Mapping[str, str], speeds: Sequence[str]) -> s
     return grid(["", *head], [*rows, ["published, mean", *(cell for cells in published_ for cell in cells)]])
 
 
+def mean_reads(traces: Mapping[str, Mapping[str, Figures]], runs: Mapping[str, str]) -> str:
+    """Mean reads of runs by trace, in microseconds: a row a run by what it is called here."""
+    rows = [[label, *(us(of[name]["read_ns"]) for of in traces.values())] for label, name in runs.items()]
+    return grid(["mean read, us", *(f"`{name}`" for name in traces)], rows)
+
+
 def moving(data: Figures) -> list[tuple[str, int]]:
     """The engine's choices, with the headlines whose sign, verdict or figure each takes away; most first."""
     table = data["sensitivity"][1]
@@ -329,5 +335,6 @@ def _pair(claim: Figures | None) -> str:
 
 #: What templates may call.
 LOOKUPS: dict[str, Callable[..., Any]] = {
-    one.__name__: one for one in (reproduced, parsed, summary, together, moving, by_clock, by_choice, headlines, listed)
+    one.__name__: one
+    for one in (reproduced, parsed, summary, together, moving, mean_reads, by_clock, by_choice, headlines, listed)
 }
