@@ -285,7 +285,7 @@ def ca_ssd(before: Figures, after: Figures) -> list[Conclusion]:
                 name: Case(parsed(texts, place), _measured(ca, items[key], name, f"{what}, cut"))
                 for place, name in enumerate(("web", "mail", "homes"))
             }
-            found.append(Conclusion(f"{what}, cut, {column}", cases, ("recurrence", "trains", "placing")))
+            found.append(Conclusion(f"{what}, cut, {column}", cases, ("recurrence", "trains")))
     return found
 
 
@@ -303,11 +303,11 @@ def captured_ca_ssd(before: Figures, after: Figures) -> list[Conclusion]:
         Conclusion("mean response time, cut, on the paper's drives", {
             name: Case(parsed(small[here], place), _measured(ca, "fig-7a", name, what))
             for place, name in enumerate(("mail", "homes"))
-        }, ("placing",)),
+        }),
         *(Conclusion(f"{quantity}, on drives that begin full", {
             trace: Case(parsed(row[here], place), _measured(ca, "begins-full", name, quantity))
             for place, (trace, name) in enumerate(names.items())
-        }, ("placing",)) for quantity, row in ((what, full), ("pages written, cut", written))),
+        }) for quantity, row in ((what, full), ("pages written, cut", written))),
     ]  # fmt: skip
 
 

@@ -91,8 +91,9 @@ def page(template: Path, data: Mapping[str, Any]) -> str:
     environment.globals.update(forms.FORMS)
     environment.globals.update(tables.TABLES)
     environment.globals.update(papers.LOOKUPS)
+    environment.filters["parsed"] = papers.parsed
     try:
-        return environment.from_string(template.read_text(encoding="utf-8")).render()
+        return re.sub("\n{3,}", "\n\n", environment.from_string(template.read_text(encoding="utf-8")).render())
     except jinja2.UndefinedError as error:
         raise ClaimError(f"{template.name}: {error}; is the stage measured? python -m evidence --status") from error
     except tables.UnmeasuredError as error:
