@@ -77,8 +77,8 @@ class Stage:
     measure: Callable[[Lab], Mapping[str, Any]]
     #: Files and folders whose code decides what comes out.
     code: tuple[str, ...] = sources.REPLAY
-    #: Whether all its figures are of replays that the lab keeps, so that a sample can be made again.
-    sampled: bool = True
+    #: Makes a part again and returns its claims, where the replays behind the figures are not the lab's own.
+    again: Callable[[Lab], list[dict[str, Any]]] | None = None
 
     @property
     def path(self) -> Path:
