@@ -65,7 +65,7 @@ def measure_captured(paper: str) -> Callable[[Lab], Mapping[str, Any]]:
 
 
 def again(lab: Lab, paper: str | None) -> list[dict[str, Any]]:
-    """The claims about one workload of a paper on a recorded trace, measured anew; of every paper on recipes if None."""
+    """The claims about one workload, measured anew: of a paper on a recorded trace, or of every paper on recipes."""
     found = []
     for one in [paper] if paper else ONE_OF:
         name = ONE_OF[one]
