@@ -15,14 +15,20 @@ from typing import Any
 
 import jinja2
 
-from evidence import conclusions, forms, stages, tables
+from evidence import changes, conclusions, forms, papers, stages, tables
 from evidence.places import DATA, PAGES, ROOT
-from flashtwin.papers import markdown
+from flashtwin.papers import claims, markdown
 
 #: Where a page goes that is not in docs/.
 ELSEWHERE = {"README.md": ROOT / "README.md"}
 #: A part of a page that is made from the template of that name in `pages/blocks`.
 BLOCK = re.compile(r"<!-- evidence: (?P<name>[a-z-]+) -->.*?<!-- end of evidence -->", re.DOTALL)
+
+#: Above what `flashtwin reproduce` writes.
+RESULTS_HEAD = """# Reproduction: every number
+
+Written by `flashtwin reproduce` ([reproduction](reproduction.md#all-numbers)); ✓ agrees, ~ agrees in sign, ✗ disagrees.
+"""
 
 
 class ClaimError(Exception):
@@ -44,9 +50,8 @@ def pages() -> dict[Path, str]:
     found |= blocks(data)
     results = data["reproduction"]
     if results:
-        found[ROOT / "docs" / "reproduction-results.md"] = markdown.page(
-            results["data"]["papers"], results["data"]["sensitivity"]
-        )
+        numbers = markdown.page(results["data"]["papers"], results["data"]["sensitivity"])
+        found[ROOT / "docs" / "reproduction-results.md"] = f"{RESULTS_HEAD}\n{numbers}"
     return found
 
 
@@ -79,17 +84,21 @@ def page(template: Path, data: Mapping[str, Any]) -> str:
         setting=str,
         before=conclusions.before(),
         conclusions=conclusions,
+        changes=changes,
+        rules=claims,
         len=len, min=min, max=max, sorted=sorted, sum=sum, abs=abs, zip=zip, round=round,
     )  # fmt: skip
     environment.globals.update(forms.FORMS)
     environment.globals.update(tables.TABLES)
+    environment.globals.update(papers.LOOKUPS)
+    environment.filters["parsed"] = papers.parsed
     try:
-        return environment.from_string(template.read_text(encoding="utf-8")).render()
+        return re.sub("\n{3,}", "\n\n", environment.from_string(template.read_text(encoding="utf-8")).render())
     except jinja2.UndefinedError as error:
         raise ClaimError(f"{template.name}: {error}; is the stage measured? python -m evidence --status") from error
     except tables.UnmeasuredError as error:
         raise ClaimError(f"{template.name}: no data of the stage '{error}'; python -m evidence {error}") from error
-    except ClaimError as error:
+    except (ClaimError, papers.MissingError) as error:
         raise ClaimError(f"{template.name}: {error}") from error
 
 
