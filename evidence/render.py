@@ -15,7 +15,7 @@ from typing import Any
 
 import jinja2
 
-from evidence import conclusions, forms, stages, tables
+from evidence import conclusions, forms, stages, tables, traces
 from evidence.places import DATA, PAGES, ROOT
 from flashtwin.papers import markdown
 
@@ -83,9 +83,10 @@ def page(template: Path, data: Mapping[str, Any]) -> str:
     )  # fmt: skip
     environment.globals.update(forms.FORMS)
     environment.globals.update(tables.TABLES)
+    environment.globals.update(traces.WORDS)
     try:
         return environment.from_string(template.read_text(encoding="utf-8")).render()
-    except jinja2.UndefinedError as error:
+    except (jinja2.UndefinedError, KeyError) as error:
         raise ClaimError(f"{template.name}: {error}; is the stage measured? python -m evidence --status") from error
     except ClaimError as error:
         raise ClaimError(f"{template.name}: {error}") from error

@@ -1,10 +1,11 @@
 """The stages, in the order in which they are measured: the quick ones first."""
 
 from evidence.stage import Stage
-from evidence.stages import choices, comparison, demo, matrix, model, papers
+from evidence.stages import choices, comparison, demo, findings, matrix, model, papers
 
 STAGES: tuple[Stage, ...] = (
     demo.STAGE,
+    findings.STAGE,
     model.STAGE,
     comparison.STAGE,
     choices.STAGE,
