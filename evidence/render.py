@@ -15,7 +15,7 @@ from typing import Any
 
 import jinja2
 
-from evidence import conclusions, forms, stages, tables, traces
+from evidence import conclusions, forms, recipes, stages, tables, traces
 from evidence.places import DATA, PAGES, ROOT
 from flashtwin.papers import markdown
 
@@ -81,9 +81,8 @@ def page(template: Path, data: Mapping[str, Any]) -> str:
         conclusions=conclusions,
         len=len, min=min, max=max, sorted=sorted, sum=sum, abs=abs, zip=zip, round=round,
     )  # fmt: skip
-    environment.globals.update(forms.FORMS)
-    environment.globals.update(tables.TABLES)
-    environment.globals.update(traces.WORDS)
+    for words in (forms.FORMS, tables.TABLES, traces.WORDS, recipes.WORDS):
+        environment.globals.update(words)
     try:
         return environment.from_string(template.read_text(encoding="utf-8")).render()
     except (jinja2.UndefinedError, KeyError) as error:
