@@ -1,7 +1,7 @@
 """The stages, in the order in which they are measured: the quick ones first."""
 
 from evidence.stage import Stage
-from evidence.stages import choices, comparison, demo, findings, matrix, model, papers, workloads
+from evidence.stages import choices, comparison, demo, findings, matrix, model, papers, speed, workloads
 
 STAGES: tuple[Stage, ...] = (
     demo.STAGE,
@@ -13,6 +13,7 @@ STAGES: tuple[Stage, ...] = (
     matrix.STAGE,
     papers.RECIPES,
     *papers.CAPTURED,
+    speed.STAGE,
 )
 
 
