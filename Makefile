@@ -79,7 +79,7 @@ bench: build ## what is fast, and how we know
 	@$(BIN)/python benches/peer_ftlsim.py
 	@$(BIN)/python benches/peer_mqsim.py
 
-evidence: build $(VENV)/.dev ## measure again what README and docs state; FLASHTWIN_CAPTURED=DIR names the recorded traces
+evidence: build $(VENV)/.dev ## measure again what README and docs state; FLASHTWIN_CAPTURED=DIR and FLASHTWIN_SAMPLES=DIR name the recorded and the public traces
 	$(BIN)/python -m evidence
 
 lint: $(VENV)/.dev ## formatters in check mode and linters of both languages

@@ -1,8 +1,8 @@
 """Measures again what README and docs state, a stage at a time.
 
-    make evidence FLASHTWIN_CAPTURED=DIR       every stage whose code has changed since
+    make evidence FLASHTWIN_CAPTURED=DIR FLASHTWIN_SAMPLES=DIR      every stage whose code has changed since
     python -m evidence --captured DIR STAGE    these stages, whether the code has changed or not
-    python -m evidence --confirm [STAGE]       make one replay in twenty again, after a change meant to change nothing
+    python -m evidence --confirm [STAGE]       make a sample again, after a change that was to change nothing
     python -m evidence --status                which figures are older than the code that makes them
     python -m evidence --pages [--check]       make the pages from the data, or say which are not so made
 
@@ -38,7 +38,7 @@ def main() -> int:
     except KeyError as error:
         say(str(error.args[0]))
         return 2
-    lab = Lab(arguments.captured, say)
+    lab = Lab(arguments.captured, say, arguments.samples)
     try:
         return confirmed(wanted, lab) if arguments.confirm else measured(wanted, lab)
     except MissingTracesError as error:
@@ -63,10 +63,6 @@ def confirmed(wanted: Sequence[Stage], lab: Lab) -> int:
     """Makes a sample of each stage again; 1 where a figure is another one now."""
     status = 0
     for stage in wanted:
-        if not stage.sampled:
-            say(f"{stage.name}: its replays are not kept one by one; measure it again: python -m evidence {stage.name}")
-            status = 1
-            continue
         differs = confirm(stage, lab, ONE_IN)
         say(f"{stage.name}: {differs or 'the same figures'}")
         status |= int(differs is not None)
@@ -78,11 +74,12 @@ def parsed() -> argparse.Namespace:
     text = __doc__ or ""
     parser = argparse.ArgumentParser("evidence", description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("stage", nargs="*", help="; ".join(f"{one.name}: {one.title}" for one in stages.STAGES))
-    default = os.environ.get("FLASHTWIN_CAPTURED")
-    parser.add_argument(
-        "--captured", type=Path, metavar="DIR", default=Path(default) if default else None,
-        help="folder of the recorded traces; FLASHTWIN_CAPTURED otherwise",
-    )  # fmt: skip
+    for flag, what in (("captured", "the recorded traces"), ("samples", "heads and windows of public traces")):
+        default = os.environ.get(f"FLASHTWIN_{flag.upper()}")
+        parser.add_argument(
+            f"--{flag}", type=Path, metavar="DIR", default=Path(default) if default else None,
+            help=f"folder of {what}; FLASHTWIN_{flag.upper()} otherwise",
+        )  # fmt: skip
     parser.add_argument("--confirm", action="store_true", help="make a sample again and compare, instead of everything")
     parser.add_argument("--status", action="store_true", help="say which figures are older than their code")
     parser.add_argument("--pages", action="store_true", help="make the pages from the data")
@@ -104,7 +101,7 @@ def state(stage: Stage) -> str:
         return "never measured"
     fresh = "by today's code" if not stage.stale() else f"older than the code that makes it; {record['command']}"
     if "confirmed" in record and not stage.stale():
-        fresh = f"and {record['confirmed']['replays']} replays of it again by today's code, with the same figures"
+        fresh = f"and {record['confirmed']['sample']} of it again by today's code, with the same figures"
     return f"{record['made']}, {fresh}"
 
 

@@ -52,20 +52,36 @@ def confirm(stage: Stage, lab: Lab, one_in: int) -> str | None:
     record = stage.record()
     if record is None:
         return "never measured"
-    sample = Sample(one_in, lab)
-    lab.store = sample
+    differs, sample = _claims_again(stage, record, lab) if stage.again else _replays_again(stage, record, lab, one_in)
+    if differs is None:
+        today = datetime.now(UTC).date().isoformat()
+        record["confirmed"] = {"code": stage.digest, "made": today, "sample": sample}
+        folder.write_text(stage.path, json.dumps(record, indent=1, sort_keys=False) + "\n")
+    return differs
+
+
+def _replays_again(
+    stage: Stage, record: Mapping[str, Any], lab: Lab, one_in: int
+) -> tuple[str | None, str]:  # fmt: skip
+    """What differs first, if anything does, and how much was made again."""
+    lab.store = sample = Sample(one_in, lab)
     for place, value in leaves(stage.measure(lab)):
         stands = at(record["data"], place)
         # A replay that was not made again has no figures; neither has a quotient without a denominator.
         if value is not None and value != stands:
-            return f"{'/'.join(place)}: {stands} stands there, {value} comes out"
-    record["confirmed"] = {
-        "code": stage.digest,
-        "made": datetime.now(UTC).date().isoformat(),
-        "replays": sample.chosen,
-    }
-    folder.write_text(stage.path, json.dumps(record, indent=1, sort_keys=False) + "\n")
-    return None
+            return f"{'/'.join(place)}: {stands} stands there, {value} comes out", ""
+    return None, f"{sample.chosen} replays"
+
+
+def _claims_again(stage: Stage, record: Mapping[str, Any], lab: Lab) -> tuple[str | None, str]:
+    """The same of claims."""
+    assert stage.again is not None
+    known = [claim for paper in record["data"]["papers"] for item in paper["items"] for claim in item["claims"]]
+    claims = stage.again(lab)
+    for claim in claims:
+        if claim not in known:
+            return f"{claim['subject']}, {claim['quantity']}: {claim['measured']} comes out, and stands nowhere", ""
+    return None, f"{len(claims)} claims"
 
 
 def leaves(tree: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -45,6 +45,11 @@ def points(value: float | None, digits: int = 1) -> str:
     return NOTHING if value is None else f"{rounded(value, digits)} %"
 
 
+def whole_points(value: float | None) -> str:
+    """A percentage that is one already, without decimals: 27 %."""
+    return points(value, 0)
+
+
 def rounded(value: float, digits: int, sign: str = "") -> str:
     """A number without the minus of a rounded nought."""
     text = f"{value:{sign},.{digits}f}"
@@ -87,5 +92,20 @@ def amplification(figures: dict[str, Any]) -> str:
 
 FORMS = {
     form.__name__: form
-    for form in (us, count, ratio, megabytes, percent, signed, points, cut, moved, span, grid, amplification, change)
+    for form in (
+        us,
+        count,
+        ratio,
+        megabytes,
+        percent,
+        signed,
+        points,
+        whole_points,
+        cut,
+        moved,
+        span,
+        grid,
+        amplification,
+        change,
+    )
 }

@@ -15,7 +15,7 @@ from typing import Any
 
 import jinja2
 
-from evidence import changes, conclusions, forms, papers, stages, tables
+from evidence import changes, conclusions, forms, papers, recipes, stages, tables, traces
 from evidence.places import DATA, PAGES, ROOT
 from flashtwin.papers import claims, markdown
 
@@ -88,13 +88,12 @@ def page(template: Path, data: Mapping[str, Any]) -> str:
         rules=claims,
         len=len, min=min, max=max, sorted=sorted, sum=sum, abs=abs, zip=zip, round=round,
     )  # fmt: skip
-    environment.globals.update(forms.FORMS)
-    environment.globals.update(tables.TABLES)
-    environment.globals.update(papers.LOOKUPS)
+    for words in (forms.FORMS, tables.TABLES, papers.LOOKUPS, traces.WORDS, recipes.WORDS):
+        environment.globals.update(words)
     environment.filters["parsed"] = papers.parsed
     try:
         return re.sub("\n{3,}", "\n\n", environment.from_string(template.read_text(encoding="utf-8")).render())
-    except jinja2.UndefinedError as error:
+    except (jinja2.UndefinedError, KeyError) as error:
         raise ClaimError(f"{template.name}: {error}; is the stage measured? python -m evidence --status") from error
     except tables.UnmeasuredError as error:
         raise ClaimError(f"{template.name}: no data of the stage '{error}'; python -m evidence {error}") from error

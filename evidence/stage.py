@@ -29,11 +29,12 @@ class MissingTracesError(Exception):
 class Lab:
     """What stages measure with: traces, kept replays, a place for what takes long."""
 
-    def __init__(self, captured: Path | None, say: Say) -> None:
+    def __init__(self, captured: Path | None, say: Say, samples: Path | None = None) -> None:
         self.say = say
         self.store = Store(SCRATCH / "replays", say)
         self.inputs: dict[str, str] = {}
         self._captured = captured
+        self._samples = samples
         self._open: dict[str, ft.Trace] = {}
 
     @property
@@ -49,6 +50,20 @@ class Lab:
             if not (self._captured / f"{name}.fiu.zst").is_file():
                 raise MissingTracesError(f"{self._captured} has no {name}.fiu.zst")
         return self._captured
+
+    @property
+    def samples(self) -> list[Path]:
+        """The files of the folder of public traces.
+
+        Raises:
+            MissingTracesError: it was not named, or there is none in it.
+        """
+        if self._samples is None:
+            raise MissingTracesError("name the folder of public traces: --samples DIR, or FLASHTWIN_SAMPLES=DIR")
+        files = sorted(path for path in self._samples.glob("*") if path.is_file() and not path.name.startswith("."))
+        if not files:
+            raise MissingTracesError(f"{self._samples} has no traces")
+        return files
 
     def trace(self, name: str) -> ft.Trace:
         """A recorded trace; the one before it is let go."""
@@ -77,8 +92,8 @@ class Stage:
     measure: Callable[[Lab], Mapping[str, Any]]
     #: Files and folders whose code decides what comes out.
     code: tuple[str, ...] = sources.REPLAY
-    #: Whether all its figures are of replays that the lab keeps, so that a sample can be made again.
-    sampled: bool = True
+    #: Makes a part again and returns its claims, where the replays behind the figures are not the lab's own.
+    again: Callable[[Lab], list[dict[str, Any]]] | None = None
 
     @property
     def path(self) -> Path:

@@ -142,7 +142,7 @@ class TestConfirmation:
         assert stage.stale()
         assert confirm(stage, Lab(None, lambda _: None), 1) is None
         assert not stage.stale()
-        assert (stage.record() or {})["confirmed"]["replays"] == 2
+        assert (stage.record() or {})["confirmed"]["sample"] == "2 replays"
 
     def test_a_figure_that_differs_is_named_and_nothing_is_confirmed(self, stage: Stage) -> None:
         data = (stage.record() or {})["data"]
@@ -154,7 +154,7 @@ class TestConfirmation:
     def test_only_a_share_is_made_again(self, stage: Stage, tmp_path: Path) -> None:
         lab = Lab(None, lambda _: None)
         assert confirm(stage, lab, 10**9) is None
-        assert (stage.record() or {})["confirmed"]["replays"] == 0
+        assert (stage.record() or {})["confirmed"]["sample"] == "0 replays"
 
 
 class TestConclusions:

@@ -1,16 +1,19 @@
 """The stages, in the order in which they are measured: the quick ones first."""
 
 from evidence.stage import Stage
-from evidence.stages import choices, comparison, demo, matrix, model, papers
+from evidence.stages import choices, comparison, demo, findings, matrix, model, papers, speed, workloads
 
 STAGES: tuple[Stage, ...] = (
     demo.STAGE,
+    findings.STAGE,
+    workloads.STAGE,
     model.STAGE,
     comparison.STAGE,
     choices.STAGE,
     matrix.STAGE,
     papers.RECIPES,
     *papers.CAPTURED,
+    speed.STAGE,
 )
 
 

@@ -19,17 +19,19 @@ LANES = (1, 2, 4, 16, 64)
 
 
 def measure(lab: Lab) -> Mapping[str, Any]:
-    """The four systems of a study with one lane and more."""
+    """The four systems of a study with one lane and more, and where waiting reads of a page merge."""
     trace = lab.keep(ft.open(TRACE))
     systems = {
         f"{system}/{lanes}": named(system, system, KEYS, {"engine.hash_lanes": lanes})
         for system in SYSTEMS
         for lanes in LANES
     }
-    kept = lab.store.replays(trace, systems)
+    merging = {name: named(name, name, KEYS, {"engine.merge_reads": "same-page"}) for name in SYSTEMS}
+    kept = lab.store.replays(trace, {**systems, **{f"{name}/merging": one for name, one in merging.items()}})
     one = kept["ca-ssd/1"]
     return {
         "lanes": {str(lanes): {name: figures(kept[f"{name}/{lanes}"]) for name in SYSTEMS} for lanes in LANES},
+        "merging": {name: figures(kept[f"{name}/merging"]) for name in SYSTEMS},
         "duplicate_writes": one.get("page_ops.duplicate_writes"),
         "page_writes": one.get("page_ops.write"),
         "page_ops": one.get("trace.page_ops"),
