@@ -166,6 +166,20 @@ def _on_equal_ground(system: str, baseline: str, figure: str, grounds: Figures) 
     return conclusions.overall(conclusions.answers(question, grounds["traces"]))
 
 
+def on_ground(
+    grounds: Figures, system: str, baseline: str, figure: str, columns: str = "", without: tuple[str, ...] = ()
+) -> list[float]:
+    """Changes in percent on equal ground, in every column whose name begins so, on all traces but some."""
+    question = conclusions.Question("", system, baseline, figure)
+    return [
+        100.0 * value
+        for trace, of in grounds["traces"].items()
+        if trace not in without
+        for column, value in question.changes(of).items()
+        if column.startswith(columns) and value is not None
+    ]
+
+
 def idle(before: Figures, after: Figures) -> list[Conclusion]:
     """Copies made in idle time on the large drive, against `ca-ssd`."""
     said, table = before["said"], before["comparison"]["How long is idle?"]
