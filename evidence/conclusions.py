@@ -89,8 +89,15 @@ class Answer:
 
     @property
     def verdict(self) -> str:
-        """`falls`, `rises` or `the same` in every column; otherwise what decides."""
-        return common(self.known) or f"depends on {self.decided_by}"
+        """`falls`, `rises` or `the same` in every column; otherwise what it never does, and what decides."""
+        return common(self.known) or f"{self._never}depends on {self.decided_by}"
+
+    @property
+    def _never(self) -> str:
+        """What happens in no column, of what can be told by a hundredth."""
+        if all(value < LEAST for value in self.known):
+            return "never rises; "
+        return "never falls; " if all(value > -LEAST for value in self.known) else ""
 
     @property
     def survives(self) -> bool:
@@ -128,7 +135,7 @@ def overall(found: Mapping[str, Answer]) -> str:
     groups: dict[str, list[str]] = {}
     for name, verdict in verdicts.items():
         groups.setdefault(verdict, []).append(f"`{name}`")
-    return "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in groups.items())
+    return ". ".join(f"{', '.join(names)}: {verdict}" for verdict, names in groups.items())
 
 
 def common(values: Iterable[float]) -> str | None:

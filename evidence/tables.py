@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatch
 from typing import Any
 
 from evidence import conclusions
@@ -86,6 +87,16 @@ def depending(traces: Mapping[str, conclusions.Grounds]) -> list[str]:
     return lines
 
 
+def changed(
+    traces: Mapping[str, conclusions.Grounds], names: Iterable[str], system: str, baseline: str, figure: str,
+    ground: str = "*",
+) -> list[float]:  # fmt: skip
+    """The changes of a figure on some traces in all columns that fit: `aged/*`, `*/static/*`."""
+    question = Question("", system, baseline, figure)
+    found = [(column, value) for name in names for column, value in question.changes(traces[name]).items()]
+    return [value for column, value in found if value is not None and fnmatch(column, ground)]
+
+
 def bullets(lines: list[str]) -> str:
     """A list."""
     return "\n".join(f"* {line}" for line in lines) or "* none"
@@ -110,5 +121,5 @@ def _unmeasured(name: str) -> Any:
 
 TABLES = {
     table.__name__: table
-    for table in (systems, ground, verdicts, columns, surviving, depending, bullets, made, answers)
+    for table in (changed, systems, ground, verdicts, columns, surviving, depending, bullets, made, answers)
 }

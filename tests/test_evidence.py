@@ -180,6 +180,8 @@ class TestConclusions:
     def test_the_choice_that_decides_is_named(self) -> None:
         by_age = self.answer(new_static_no=0.1, new_static_yes=0.1, aged_static_no=-0.1, aged_static_yes=-0.1)
         assert by_age.verdict == "depends on age"
+        only_falls = self.answer(new_static_no=0.001, new_static_yes=0.0, aged_static_no=-0.1, aged_static_yes=-0.2)
+        assert only_falls.verdict == "never rises; depends on age"
         mixed = self.answer(new_static_no=0.1, new_static_yes=-0.1, aged_static_no=-0.1, aged_static_yes=0.1)
         assert mixed.verdict == "depends on several choices together"
 
