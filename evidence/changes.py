@@ -262,6 +262,19 @@ def fair_test(before: Figures, after: Figures) -> list[Conclusion]:
     return found
 
 
+def near_published(conclusion: Conclusion, after: Figures, points: float) -> tuple[list[str], list[str]]:
+    """On which recipes RR-SSD's share was, and is, within so many points of the published one."""
+    rr = reproduced(after, "rr-ssd")
+    was: list[str] = []
+    now: list[str] = []
+    for name, case in conclusion.cases.items():
+        published = float(rr.claim("table-4", name, SHARE)["published_low"])
+        for value, names in ((case.before, was), (case.after, now)):
+            if value is not None and abs(value - published) <= points:
+                names.append(name)
+    return was, now
+
+
 def rr_ssd_means(before: Figures, after: Figures) -> list[Conclusion]:
     """Means over the six recipes."""
     rr, table = reproduced(after, "rr-ssd"), before["reproduction"]["Which conclusions depend on which choice"]
