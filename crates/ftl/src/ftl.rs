@@ -271,6 +271,15 @@ impl Ftl {
         }
     }
 
+    /// Asks for the tables of the page that a write to `address` will probably get; returns that page. Where the
+    /// allocation follows the address, writes touch planes in the order of the host's addresses, not in turn:
+    /// nothing of them is in the cache by itself.
+    #[inline]
+    pub fn prefetch_place(&self, address: u64) -> Option<Ppn> {
+        let plane = self.allocation.foresee(address)?;
+        self.blocks.prefetch_next(plane, Stream::host(0))
+    }
+
     /// An operation of a background job ([`FlashOp::job`]) is done; what it leads to is appended to
     /// `ops`.
     ///

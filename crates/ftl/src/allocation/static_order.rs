@@ -82,6 +82,10 @@ impl Allocation for StaticOrder {
     fn wants_address(&self) -> bool {
         true
     }
+
+    fn foresee(&self, address: u64) -> Option<u32> {
+        Some(self.planes[(address % self.planes.len() as u64) as usize])
+    }
 }
 
 #[cfg(test)]

@@ -153,6 +153,18 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             }
             self.controller.prefetch_near(trace.lpn[at + NEAR], trace.content[at + NEAR], writes[1]);
             self.controller.prefetch_next(trace.lpn[at + NEXT], trace.content[at + NEXT]);
+            if self.wants_address {
+                self.prefetch_place(trace.lpn_address[trace.lpn[at + NEXT] as usize]);
+            }
+        }
+    }
+
+    /// Asks for the state of the block and of the unit that a write to `address` will probably go to.
+    #[inline]
+    fn prefetch_place(&self, address: u64) {
+        if let Some(ppn) = self.controller.prefetch_place(address) {
+            self.blocks.prefetch(self.geometry.block_index(ppn));
+            prefetch(&self.units, self.unit_of_plane[self.geometry.plane(ppn) as usize] as usize);
         }
     }
 

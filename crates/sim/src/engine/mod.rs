@@ -100,6 +100,10 @@ pub trait Controller {
     fn prefetch_near(&self, _lpn: u32, _content: u32, _write: bool) {}
     /// See [`flashtwin_ftl::Ftl::prefetch_next`].
     fn prefetch_next(&self, _lpn: u32, _content: u32) {}
+    /// See [`flashtwin_ftl::Ftl::prefetch_place`].
+    fn prefetch_place(&self, _address: u64) -> Option<Ppn> {
+        None
+    }
     /// See [`flashtwin_ftl::Ftl::sampling_pages`].
     fn sampling_pages(&self) -> u32 {
         1
