@@ -290,9 +290,16 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.enqueue(unit, Queue::Reads, op)
     }
 
-    #[inline]
+    /// Queues an operation. Inlined, so that its parts are written to their slot: a processor does not read
+    /// back in one piece what it has just written in several, but waits until memory has it.
+    #[inline(always)]
     pub(super) fn enqueue(&mut self, unit: u32, queue: Queue, op: Op) -> u32 {
         let slot = self.ops.insert(op);
+        self.line_up(unit, queue, slot);
+        slot
+    }
+
+    fn line_up(&mut self, unit: u32, queue: Queue, slot: u32) {
         self.units[unit as usize].push(queue, slot, &mut self.ops);
         match queue {
             Queue::Reads => {
@@ -305,7 +312,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
         self.dispatch_or_hold(unit);
         self.note_wait(unit, slot);
-        slot
     }
 
     /// Notes by whom the unit was held until now if a host's operation that came to it must wait.
@@ -314,7 +320,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let op = &mut self.ops[slot];
         if op.start_ns == NOT_STARTED && op.work.host_waits() {
             (op.waits, op.came_ns) = (true, self.now_ns);
-            self.waits.begin(slot, &self.units[unit as usize].held_until(self.now_ns));
+            let unit = &self.units[unit as usize];
+            self.waits.begin(slot, &unit.held, unit.held_now(self.now_ns));
         }
     }
 

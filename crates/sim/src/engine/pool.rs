@@ -83,6 +83,7 @@ pub(crate) struct Op {
 }
 
 impl Op {
+    #[inline(always)]
     pub(crate) fn new(ppn: Ppn, work: Work) -> Self {
         Self {
             ppn,
@@ -173,7 +174,7 @@ impl<T: Slot> Pool<T> {
         Self { slots: Vec::new(), free: NONE }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn insert(&mut self, value: T) -> u32 {
         if self.free == NONE {
             self.slots.push(value);
