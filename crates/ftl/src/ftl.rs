@@ -266,8 +266,26 @@ impl Ftl {
     /// Asks for what is looked at last; the operation is about to come.
     #[inline]
     pub fn prefetch_next(&self, lpn: u32, content: u32) {
-        if let (Some(spreader), Map::Page(map)) = (&self.spreader, &self.map) {
-            spreader.prefetch_next(lpn, map.known(content));
+        match &self.map {
+            Map::Page(map) => {
+                if let Some(spreader) = &self.spreader {
+                    spreader.prefetch_next(lpn, map.known(content));
+                }
+            }
+            Map::Content(map) => {
+                if let Some(home) = map.prefetch_next(lpn, content) {
+                    self.blocks.prefetch(home);
+                }
+            }
+            Map::Inverted(_) => {}
+        }
+    }
+
+    /// Asks for what those tables point to in turn.
+    #[inline]
+    pub fn prefetch_last(&self, lpn: u32) {
+        if let Map::Content(map) = &self.map {
+            map.prefetch_last(lpn);
         }
     }
 

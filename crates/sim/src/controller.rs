@@ -69,6 +69,10 @@ impl Controller for Ftl {
         Ftl::prefetch_next(self, lpn, content);
     }
     #[inline]
+    fn prefetch_last(&self, lpn: u32) {
+        Ftl::prefetch_last(self, lpn);
+    }
+    #[inline]
     fn prefetch_place(&self, address: u64) -> Option<Ppn> {
         Ftl::prefetch_place(self, address)
     }

@@ -15,6 +15,7 @@ use crate::error::SimError;
 pub(super) const FAR: usize = 16;
 pub(super) const NEAR: usize = 8;
 const NEXT: usize = 4;
+const LAST: usize = 2;
 
 /// How the trace's requests become arrivals.
 #[derive(Debug, Clone, Copy)]
@@ -153,6 +154,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             }
             self.controller.prefetch_near(trace.lpn[at + NEAR], trace.content[at + NEAR], writes[1]);
             self.controller.prefetch_next(trace.lpn[at + NEXT], trace.content[at + NEXT]);
+            self.controller.prefetch_last(trace.lpn[at + LAST]);
             if self.wants_address {
                 self.prefetch_place(trace.lpn_address[trace.lpn[at + NEXT] as usize]);
             }

@@ -100,6 +100,8 @@ pub trait Controller {
     fn prefetch_near(&self, _lpn: u32, _content: u32, _write: bool) {}
     /// See [`flashtwin_ftl::Ftl::prefetch_next`].
     fn prefetch_next(&self, _lpn: u32, _content: u32) {}
+    /// See [`flashtwin_ftl::Ftl::prefetch_last`].
+    fn prefetch_last(&self, _lpn: u32) {}
     /// See [`flashtwin_ftl::Ftl::prefetch_place`].
     fn prefetch_place(&self, _address: u64) -> Option<Ppn> {
         None
