@@ -392,6 +392,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
         let ordered = std::mem::take(&mut self.own_ops);
         let held = self.hold();
+        // They may be on blocks all over the device.
+        for order in &ordered {
+            self.blocks.prefetch(self.geometry.block_index(order.ppn));
+        }
         for order in &ordered {
             let work = match order.kind {
                 OpKind::Read => Work::OwnRead,

@@ -457,7 +457,17 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.release(held);
         }
         self.tell_jobs_done();
+        self.prefetch_event();
         true
+    }
+
+    /// Asks for what the next event will look at: of operations that waited for idle time, nothing is in the
+    /// cache any more.
+    #[inline]
+    fn prefetch_event(&self) {
+        let state = &self.units[self.events.next().1 as usize];
+        self.ops.prefetch(state.current);
+        self.ops.prefetch(state.head(unit::Queue::Idle));
     }
 
     /// Whether anything is going to happen by itself.

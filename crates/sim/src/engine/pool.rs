@@ -1,7 +1,7 @@
 //! Flash operations and requests in flight: slots of two arrays, reused, never allocated
 //! one by one.
 
-use flashtwin_ftl::{Cause, NO_JOB};
+use flashtwin_ftl::{Cause, NO_JOB, prefetch};
 use flashtwin_nand::Ppn;
 
 use super::undecided::PageWrite;
@@ -44,8 +44,9 @@ impl Work {
     }
 }
 
-/// An operation waiting for the flash or being served by it. 56 bytes.
+/// An operation waiting for the flash or being served by it. A cache line.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(crate) struct Op {
     pub(crate) ppn: Ppn,
     /// Next in its queue, or next free slot.
@@ -184,6 +185,12 @@ impl<T: Slot> Pool<T> {
         self.free = self.slots[slot as usize].next();
         self.slots[slot as usize] = value;
         slot
+    }
+
+    /// Asks for a slot.
+    #[inline]
+    pub(crate) fn prefetch(&self, slot: u32) {
+        prefetch(&self.slots, slot as usize);
     }
 
     #[inline]
