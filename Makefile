@@ -96,6 +96,7 @@ format: $(VENV)/.dev ## format both languages in place
 
 docs: build $(VENV)/.dev ## write the generated pages: docs/configuration.md, cli.md, compositions.md, and those made from docs/evidence
 	$(BIN)/python docs/generate.py
+	$(BIN)/python -m evidence.peers --docs
 	$(BIN)/python -m evidence --pages
 
 lock: ## resolve the lock files again (needs uv)

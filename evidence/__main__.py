@@ -2,6 +2,7 @@
 
     make evidence FLASHTWIN_CAPTURED=DIR       every stage whose code has changed since
     python -m evidence --captured DIR STAGE    these stages, whether the code has changed or not
+    python -m evidence --confirm [STAGE]       make a sample again, after a change that was to change nothing
     python -m evidence --status                which figures are older than the code that makes them
     python -m evidence --pages [--check]       make the pages from the data, or say which are not so made
 
@@ -14,10 +15,15 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from evidence import render, stages
+from evidence.confirm import confirm
 from evidence.stage import Lab, MissingTracesError, Stage
+
+#: Of how many replays one is made again to confirm figures.
+ONE_IN = 20
 
 
 def main() -> int:
@@ -33,19 +39,34 @@ def main() -> int:
         say(str(error.args[0]))
         return 2
     lab = Lab(arguments.captured, say)
+    try:
+        return confirmed(wanted, lab) if arguments.confirm else measured(wanted, lab)
+    except MissingTracesError as error:
+        say(str(error))
+        return 2
+    except KeyboardInterrupt:
+        say("stopped; what was replayed is kept, the same command goes on")
+        return 130
+
+
+def measured(wanted: Sequence[Stage], lab: Lab) -> int:
+    """Measures stages one after another, and makes the pages."""
     for number, stage in enumerate(wanted, 1):
         say(f"[{number}/{len(wanted)}] {stage.name}: {stage.title}")
         begun = time.monotonic()
-        try:
-            stage.run(lab)
-        except MissingTracesError as error:
-            say(f"{stage.name}: {error}")
-            return 2
-        except KeyboardInterrupt:
-            say("stopped; what was replayed is kept, the same command goes on")
-            return 130
+        stage.run(lab)
         say(f"[{number}/{len(wanted)}] {stage.name}: {time.monotonic() - begun:.0f} s, {stage.path}")
     return pages(check=False)
+
+
+def confirmed(wanted: Sequence[Stage], lab: Lab) -> int:
+    """Makes a sample of each stage again; 1 where a figure is another one now."""
+    status = 0
+    for stage in wanted:
+        differs = confirm(stage, lab, ONE_IN)
+        say(f"{stage.name}: {differs or 'the same figures'}")
+        status |= int(differs is not None)
+    return status
 
 
 def parsed() -> argparse.Namespace:
@@ -58,6 +79,7 @@ def parsed() -> argparse.Namespace:
         "--captured", type=Path, metavar="DIR", default=Path(default) if default else None,
         help="folder of the recorded traces; FLASHTWIN_CAPTURED otherwise",
     )  # fmt: skip
+    parser.add_argument("--confirm", action="store_true", help="make a sample again and compare, instead of everything")
     parser.add_argument("--status", action="store_true", help="say which figures are older than their code")
     parser.add_argument("--pages", action="store_true", help="make the pages from the data")
     parser.add_argument("--check", action="store_true", help="with --pages: only say which are not fresh")
@@ -77,6 +99,8 @@ def state(stage: Stage) -> str:
     if record is None:
         return "never measured"
     fresh = "by today's code" if not stage.stale() else f"older than the code that makes it; {record['command']}"
+    if "confirmed" in record and not stage.stale():
+        fresh = f"and {record['confirmed']['sample']} of it again by today's code, with the same figures"
     return f"{record['made']}, {fresh}"
 
 

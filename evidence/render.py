@@ -87,6 +87,8 @@ def page(template: Path, data: Mapping[str, Any]) -> str:
         return environment.from_string(template.read_text(encoding="utf-8")).render()
     except jinja2.UndefinedError as error:
         raise ClaimError(f"{template.name}: {error}; is the stage measured? python -m evidence --status") from error
+    except tables.UnmeasuredError as error:
+        raise ClaimError(f"{template.name}: no data of the stage '{error}'; python -m evidence {error}") from error
     except ClaimError as error:
         raise ClaimError(f"{template.name}: {error}") from error
 

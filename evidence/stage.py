@@ -77,6 +77,8 @@ class Stage:
     measure: Callable[[Lab], Mapping[str, Any]]
     #: Files and folders whose code decides what comes out.
     code: tuple[str, ...] = sources.REPLAY
+    #: Makes a part again and returns its claims, where the replays behind the figures are not the lab's own.
+    again: Callable[[Lab], list[dict[str, Any]]] | None = None
 
     @property
     def path(self) -> Path:
@@ -97,9 +99,11 @@ class Stage:
         return found
 
     def stale(self) -> bool:
-        """Whether there is no answer, or one by other code than today's."""
+        """Whether there is no answer, or one by other code than today's that today's has not confirmed."""
         record = self.record()
-        return record is None or record["code"] != self.digest
+        if record is None:
+            return True
+        return self.digest not in (record["code"], record.get("confirmed", {}).get("code"))
 
     def run(self, lab: Lab) -> None:
         """Measures, and writes the answer whole or not at all."""

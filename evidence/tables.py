@@ -12,6 +12,10 @@ from evidence.forms import NOTHING, amplification, count, grid, megabytes, signe
 Figures = Mapping[str, Any]
 
 
+class UnmeasuredError(Exception):
+    """A page needs a stage that has no data; the message is its name."""
+
+
 def systems(figures: Mapping[str, Figures]) -> str:
     """All systems on one trace."""
     head = ["system", "read, us", "p99", "write, us", "p99", "WA", "erases", "RAM, MB"]
@@ -91,13 +95,17 @@ def made(records: Mapping[str, Any], *names: str) -> str:
     """How and when the figures of a page were made."""
     rows = []
     for name in names:
-        record = records[name]
+        record = records[name] if name in records else _unmeasured(name)
         minutes = f"{record['wall_s'] / 60:.0f} min" if record["wall_s"] >= 90 else f"{record['wall_s']} s"
         rows.append([
             f"[{record['title']}](evidence/{name}.json)", f"`{record['command']}`", record["made"],
             f"{record['flashtwin']}, code `{record['code']}`", minutes,
         ])  # fmt: skip
     return grid(["figures", "command", "made", "by flashtwin", "in"], rows)
+
+
+def _unmeasured(name: str) -> Any:
+    raise UnmeasuredError(name)
 
 
 TABLES = {

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from evidence import before, conclusions, forms, render, sources, stages
 from evidence.conclusions import Answer, Question
+from evidence.confirm import confirm
 from evidence.places import PAGES, ROOT
 from evidence.stage import Lab, MissingTracesError, Stage
 from evidence.stages.drives import figures
@@ -123,6 +124,39 @@ class TestStages:
         assert later.made == 0
 
 
+class TestConfirmation:
+    @pytest.fixture
+    def stage(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+        for module in ("stage", "confirm"):
+            monkeypatch.setattr(f"evidence.{module}.SCRATCH", tmp_path / "out")
+        monkeypatch.setattr("evidence.stage.DATA", tmp_path)
+        stage = Stage("tried", "a trial", _compared)
+        stage.run(Lab(None, lambda _: None))
+        return stage
+
+    def rewrite(self, stage: Stage, **more: Any) -> None:
+        stage.path.write_text(json.dumps({**(stage.record() or {}), **more}))
+
+    def test_equal_figures_of_other_code_are_confirmed(self, stage: Stage) -> None:
+        self.rewrite(stage, code="of another day")
+        assert stage.stale()
+        assert confirm(stage, Lab(None, lambda _: None), 1) is None
+        assert not stage.stale()
+        assert (stage.record() or {})["confirmed"]["sample"] == "2 replays"
+
+    def test_a_figure_that_differs_is_named_and_nothing_is_confirmed(self, stage: Stage) -> None:
+        data = (stage.record() or {})["data"]
+        data["ca-ssd"]["read_ns"] += 1
+        self.rewrite(stage, code="of another day", data=data)
+        assert (confirm(stage, Lab(None, lambda _: None), 1) or "").startswith("ca-ssd/read_ns: ")
+        assert stage.stale()
+
+    def test_only_a_share_is_made_again(self, stage: Stage, tmp_path: Path) -> None:
+        lab = Lab(None, lambda _: None)
+        assert confirm(stage, lab, 10**9) is None
+        assert (stage.record() or {})["confirmed"]["sample"] == "0 replays"
+
+
 class TestConclusions:
     QUESTION = Question("reads", "b", "a", "read_ns")
 
@@ -167,6 +201,12 @@ class TestForms:
     def test_tables_are_read_as_they_stand(self) -> None:
         text = "# T\n## a\n| x | p99 | p99 |\n| --- | --- | --- |\n| `1` | 2 | 3 |\n\n| y |\n| --- |\n| 4 |\n"
         assert before.tables(text) == {"a": [{"x": "1", "p99": "2", "p99 2": "3"}], "a 2": [{"y": "4"}]}
+
+
+def _compared(lab: Lab) -> dict[str, Any]:
+    trace = lab.keep(ft.open(ROOT / "traces" / "webvm-small.fiu.zst"))
+    kept = lab.store.replays(trace, {name: ft.system(name) for name in ("conventional", "ca-ssd")})
+    return {name: figures(one) for name, one in kept.items()}
 
 
 def _trial(lab: Lab) -> dict[str, int]:

@@ -19,21 +19,22 @@ LANES = (1, 2, 4, 16, 64)
 
 
 def measure(lab: Lab) -> Mapping[str, Any]:
-    """The four systems of a study with one lane and more."""
+    """The four systems of a study with one lane and more, and where waiting reads of a page merge."""
     trace = lab.keep(ft.open(TRACE))
     systems = {
         f"{system}/{lanes}": named(system, system, KEYS, {"engine.hash_lanes": lanes})
         for system in SYSTEMS
         for lanes in LANES
     }
-    kept = lab.store.replays(trace, systems)
-    summary = kept["ca-ssd/1"].summary
-    writes = {key: summary["page_ops"][key] for key in ("duplicate_writes", "write")}
+    merging = {name: named(name, name, KEYS, {"engine.merge_reads": "same-page"}) for name in SYSTEMS}
+    kept = lab.store.replays(trace, {**systems, **{f"{name}/merging": one for name, one in merging.items()}})
+    one = kept["ca-ssd/1"]
     return {
         "lanes": {str(lanes): {name: figures(kept[f"{name}/{lanes}"]) for name in SYSTEMS} for lanes in LANES},
-        "duplicate_writes": writes["duplicate_writes"],
-        "page_writes": writes["write"],
-        "page_ops": summary["trace"]["page_ops"],
+        "merging": {name: figures(kept[f"{name}/merging"]) for name in SYSTEMS},
+        "duplicate_writes": one.get("page_ops.duplicate_writes"),
+        "page_writes": one.get("page_ops.write"),
+        "page_ops": one.get("trace.page_ops"),
     }
 
 

@@ -49,7 +49,7 @@ def figures(kept: Kept) -> dict[str, Any]:
         "programs": kept.get("pages_programmed"),
         "pages_written": kept.get("host_pages_written"),
         "erases": kept.get("erases.total"),
-        "ram_bytes": kept.get("ram.total_bytes"),
+        "ram_bytes": (kept.get("ram.total_bytes") or 0) + (kept.get("ram.write_cache_bytes") or 0) or None,
         "copies": kept.get("replication.copies"),
         "hash_utilisation": kept.get("hash_unit.utilisation"),
         "hash_wait_ns": kept.get("response.write.split.hash_wait_ns"),

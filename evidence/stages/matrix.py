@@ -20,7 +20,7 @@ AGES: Mapping[str, Mapping[str, Value]] = {"new": NEW, "aged": AGED}
 SUSPENSION = {"no": "none", "yes": "program-erase"}
 #: What papers leave open, the same for all; reads of one page do not merge, of twins neither.
 EQUAL: Mapping[str, Value] = {
-    "engine.merge_reads": "none", "engine.idle_us": 1000.0, "engine.load": "operations",
+    "engine.merge_reads": "none", "engine.idle_us": 1000.0, "engine.load": "queue-length",
     "engine.write_cache_pages": 0, "ftl.allocation.order": "CWDP",
 }  # fmt: skip
 
