@@ -295,6 +295,20 @@ impl Blocks {
         prefetch(&self.table.words, self.geometry.block_index(ppn) as usize);
     }
 
+    /// Asks for the tables of the next page of `stream` in `plane`; returns it, if its block is open.
+    #[inline]
+    pub(crate) fn prefetch_next(&self, plane: u32, stream: Stream) -> Option<Ppn> {
+        prefetch(&self.planes, plane as usize);
+        let block = self.active[self.active_at(plane, stream)];
+        if block == NO_BLOCK {
+            return None;
+        }
+        let written = self.table.written(block);
+        let ppn = self.geometry.page_of_block(block, written);
+        prefetch(&self.owner, ppn as usize);
+        Some(ppn)
+    }
+
     /// Whether the next page of `stream` needs no free block.
     #[inline]
     pub(crate) fn has_open_block(&self, plane: u32, stream: Stream) -> bool {

@@ -266,9 +266,36 @@ impl Ftl {
     /// Asks for what is looked at last; the operation is about to come.
     #[inline]
     pub fn prefetch_next(&self, lpn: u32, content: u32) {
-        if let (Some(spreader), Map::Page(map)) = (&self.spreader, &self.map) {
-            spreader.prefetch_next(lpn, map.known(content));
+        match &self.map {
+            Map::Page(map) => {
+                if let Some(spreader) = &self.spreader {
+                    spreader.prefetch_next(lpn, map.known(content));
+                }
+            }
+            Map::Content(map) => {
+                if let Some(home) = map.prefetch_next(lpn, content) {
+                    self.blocks.prefetch(home);
+                }
+            }
+            Map::Inverted(_) => {}
         }
+    }
+
+    /// Asks for what those tables point to in turn.
+    #[inline]
+    pub fn prefetch_last(&self, lpn: u32) {
+        if let Map::Content(map) = &self.map {
+            map.prefetch_last(lpn);
+        }
+    }
+
+    /// Asks for the tables of the page that a write to `address` will probably get; returns that page. Where the
+    /// allocation follows the address, writes touch planes in the order of the host's addresses, not in turn:
+    /// nothing of them is in the cache by itself.
+    #[inline]
+    pub fn prefetch_place(&self, address: u64) -> Option<Ppn> {
+        let plane = self.allocation.foresee(address)?;
+        self.blocks.prefetch_next(plane, Stream::host(0))
     }
 
     /// An operation of a background job ([`FlashOp::job`]) is done; what it leads to is appended to

@@ -46,9 +46,10 @@ impl<T> Jobs<T> {
         }
     }
 
-    /// What a job that is under way is about.
-    pub(crate) fn work(&self, job: u32) -> Option<&T> {
-        self.slots.get(job as usize)?.work.as_ref()
+    /// What a job that is under way is about, and how many of its operations are not done.
+    pub(crate) fn under_way(&self, job: u32) -> Option<(&T, u32)> {
+        let slot = self.slots.get(job as usize)?;
+        Some((slot.work.as_ref()?, slot.ops_left))
     }
 
     /// One operation of a job is done; its work, when it was the last one.

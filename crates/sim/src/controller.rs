@@ -68,6 +68,14 @@ impl Controller for Ftl {
     fn prefetch_next(&self, lpn: u32, content: u32) {
         Ftl::prefetch_next(self, lpn, content);
     }
+    #[inline]
+    fn prefetch_last(&self, lpn: u32) {
+        Ftl::prefetch_last(self, lpn);
+    }
+    #[inline]
+    fn prefetch_place(&self, address: u64) -> Option<Ppn> {
+        Ftl::prefetch_place(self, address)
+    }
     fn sampling_pages(&self) -> u32 {
         Ftl::sampling_pages(self)
     }

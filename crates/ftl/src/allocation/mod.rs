@@ -27,6 +27,12 @@ pub trait Allocation: Send {
 
     /// Whether `address` is looked at; otherwise it need not be given.
     fn wants_address(&self) -> bool;
+
+    /// The plane that `address` will probably go to, where that can be told before its turn comes. Only what is
+    /// asked of memory ahead depends on it.
+    fn foresee(&self, _address: u64) -> Option<u32> {
+        None
+    }
 }
 
 /// Which plane a host page goes to.

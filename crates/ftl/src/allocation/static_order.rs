@@ -51,6 +51,14 @@ impl StaticOrder {
     pub(super) fn new(order: Order, geometry: &Geometry) -> Self {
         Self { planes: planes_in(order, geometry) }
     }
+
+    #[inline]
+    fn of(&self, address: u64) -> u32 {
+        let count = self.planes.len() as u64;
+        // Divisions are not free, and most devices have a power of two of planes.
+        let index = if count.is_power_of_two() { address & (count - 1) } else { address % count };
+        self.planes[index as usize]
+    }
 }
 
 /// All planes in an order.
@@ -76,11 +84,15 @@ fn plane_of(order: Order, geometry: &Geometry, index: u32) -> u32 {
 
 impl Allocation for StaticOrder {
     fn plane(&mut self, address: u64, _loads: &LoadView<'_>) -> u32 {
-        self.planes[(address % self.planes.len() as u64) as usize]
+        self.of(address)
     }
 
     fn wants_address(&self) -> bool {
         true
+    }
+
+    fn foresee(&self, address: u64) -> Option<u32> {
+        Some(self.of(address))
     }
 }
 

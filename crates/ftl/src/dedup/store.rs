@@ -2,6 +2,7 @@
 
 use super::eviction::{Eviction, EvictionPolicy};
 use crate::config::Entries;
+use crate::huge_slice::HugeSlice;
 use crate::mapping::NO_VPN;
 use crate::prefetch::prefetch;
 
@@ -9,7 +10,7 @@ use crate::prefetch::prefetch;
 /// entries. What is evicted is dropped, not saved (CA-SSD paper 4.1). Contents are dense ids, so
 /// the store is an array: 4 bytes a content, and those of its order where it is limited.
 pub(crate) struct FingerprintStore {
-    places: Vec<u32>,
+    places: HugeSlice<u32>,
     entries: u32,
     limit: Option<Limit>,
     /// Contents whose entry changed since it was last asked, where anybody asks.
@@ -27,7 +28,7 @@ impl FingerprintStore {
             Entries::Unlimited => None,
             Entries::Limited(capacity) => Some(Limit { capacity, order: eviction.build(contents) }),
         };
-        Self { places: vec![NO_VPN; contents as usize], entries: 0, limit, changed: None }
+        Self { places: HugeSlice::filled(NO_VPN, contents as usize), entries: 0, limit, changed: None }
     }
 
     /// Whether somebody will ask for the contents whose entries change.
@@ -86,6 +87,17 @@ impl FingerprintStore {
     #[inline]
     pub(crate) fn prefetch(&self, content: u32) {
         prefetch(&self.places, content as usize);
+        if let Some(limit) = &self.limit {
+            limit.order.prefetch(content);
+        }
+    }
+
+    /// Asks for what is next to a content in the order in which entries give way.
+    #[inline]
+    pub(crate) fn prefetch_neighbours(&self, content: u32) {
+        if let Some(limit) = &self.limit {
+            limit.order.prefetch_neighbours(content);
+        }
     }
 
     /// Enters a content that is not known, to which `references` LPNs point or are about to.

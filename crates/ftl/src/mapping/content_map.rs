@@ -7,6 +7,7 @@ use flashtwin_nand::{NO_PPN, Ppn};
 
 use super::{History, NO_VPN, ReplicaSets};
 use crate::dedup::FingerprintStore;
+use crate::huge_slice::HugeSlice;
 use crate::prefetch::prefetch;
 
 /// One content held by the device. 16 bytes.
@@ -30,7 +31,7 @@ pub(crate) struct Released {
 /// The tables of a content-addressed SSD: 4 bytes a logical page, and a content 17 for its
 /// VPN and what its fingerprint and its history take.
 pub(crate) struct ContentMap {
-    lpn_vpn: Vec<u32>,
+    lpn_vpn: HugeSlice<u32>,
     vpns: Vec<Vpn>,
     /// Reads of each VPN in this period, saturating (the paper's VPC).
     popularity: Vec<u8>,
@@ -44,7 +45,7 @@ pub(crate) struct ContentMap {
 impl ContentMap {
     pub(crate) fn new(footprint_pages: u32, fingerprints: FingerprintStore, history: History) -> Self {
         Self {
-            lpn_vpn: vec![NO_VPN; footprint_pages as usize],
+            lpn_vpn: HugeSlice::filled(NO_VPN, footprint_pages as usize),
             vpns: Vec::new(),
             popularity: Vec::new(),
             free: Vec::new(),
@@ -101,6 +102,27 @@ impl ContentMap {
         prefetch(&self.popularity, held);
         if let Some(&known) = self.fingerprints.slot(content) {
             prefetch(&self.vpns, known as usize);
+        }
+    }
+
+    /// Asks for what a page's content is known by, its replicas, and what it takes to enter the content that is
+    /// written; returns its home copy.
+    #[inline]
+    pub(crate) fn prefetch_next(&self, lpn: u32, content: u32) -> Option<Ppn> {
+        self.fingerprints.prefetch_neighbours(content);
+        let &Vpn { home, content, replicas, .. } = self.vpns.get(self.vpn_of(lpn) as usize)?;
+        self.fingerprints.prefetch(content);
+        self.history.prefetch(content);
+        self.replicas.prefetch(replicas);
+        Some(home)
+    }
+
+    /// Asks for the list of a page's replicas, and what leaving the fingerprint store takes.
+    #[inline]
+    pub(crate) fn prefetch_last(&self, lpn: u32) {
+        if let Some(&Vpn { content, replicas, .. }) = self.vpns.get(self.vpn_of(lpn) as usize) {
+            self.replicas.prefetch_list(replicas);
+            self.fingerprints.prefetch_neighbours(content);
         }
     }
 

@@ -29,6 +29,7 @@ impl History {
     #[inline]
     pub(crate) fn prefetch(&self, content: u32) {
         prefetch(&self.flags, content as usize);
+        prefetch(&self.copies, content as usize);
     }
 
     /// Why a write of `content` that was not found on flash programs a page.

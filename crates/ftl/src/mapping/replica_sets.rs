@@ -2,6 +2,8 @@
 
 use flashtwin_nand::Ppn;
 
+use crate::prefetch::prefetch;
+
 const NONE: u32 = u32::MAX;
 
 struct Set {
@@ -52,6 +54,20 @@ impl ReplicaSets {
             return &[];
         }
         &self.sets[set as usize].ppns
+    }
+
+    /// Asks for a set.
+    #[inline]
+    pub(crate) fn prefetch(&self, set: u32) {
+        prefetch(&self.sets, set as usize);
+    }
+
+    /// Asks for the replicas of a set.
+    #[inline]
+    pub(crate) fn prefetch_list(&self, set: u32) {
+        if let Some(set) = self.sets.get(set as usize) {
+            prefetch(&set.ppns, 0);
+        }
     }
 
     fn link(&mut self, set: u32, level: u8) {

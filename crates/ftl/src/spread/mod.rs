@@ -232,12 +232,18 @@ impl Spreader {
         (0..self.channels).for_each(|channel| self.filters.rebuild(channel, &mut self.residents));
     }
 
-    /// Pages of a comparison are being read: asks for what it will look at when they have been.
+    /// Pages of a comparison are being read, so many are still to come: asks for what it will look at when they
+    /// have been. Earlier than that, it would be gone again.
     #[inline]
-    pub(crate) fn prefetch_comparison(&self, comparison: &Comparison, map: &PageMap) {
-        for &(lpn, _) in &comparison.pages {
-            map.prefetch(lpn);
-            self.twins.prefetch_end(&self.pages[lpn as usize]);
+    pub(crate) fn prefetch_comparison(&self, comparison: &Comparison, to_come: u32, map: &PageMap) {
+        for &(lpn, _) in comparison.pages.iter().filter(|_| to_come <= 2) {
+            match to_come {
+                1 => {
+                    map.prefetch(lpn);
+                    self.twins.prefetch_end(&self.pages[lpn as usize]);
+                }
+                _ => prefetch(&self.pages, lpn as usize),
+            }
         }
     }
 
@@ -471,9 +477,9 @@ impl Ftl {
     #[inline]
     pub(crate) fn prefetch_job(&self, job: u32) {
         if let (Some(spreader), Map::Page(map)) = (&self.spreader, &self.map)
-            && let Some(Background::Compare(comparison)) = self.jobs.work(job)
+            && let Some((Background::Compare(comparison), to_come)) = self.jobs.under_way(job)
         {
-            spreader.prefetch_comparison(comparison, map);
+            spreader.prefetch_comparison(comparison, to_come, map);
         }
     }
 

@@ -15,6 +15,7 @@ use crate::error::SimError;
 pub(super) const FAR: usize = 16;
 pub(super) const NEAR: usize = 8;
 const NEXT: usize = 4;
+const LAST: usize = 2;
 
 /// How the trace's requests become arrivals.
 #[derive(Debug, Clone, Copy)]
@@ -153,6 +154,19 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             }
             self.controller.prefetch_near(trace.lpn[at + NEAR], trace.content[at + NEAR], writes[1]);
             self.controller.prefetch_next(trace.lpn[at + NEXT], trace.content[at + NEXT]);
+            self.controller.prefetch_last(trace.lpn[at + LAST]);
+            if self.wants_address {
+                self.prefetch_place(trace.lpn_address[trace.lpn[at + NEXT] as usize]);
+            }
+        }
+    }
+
+    /// Asks for the state of the block and of the unit that a write to `address` will probably go to.
+    #[inline]
+    fn prefetch_place(&self, address: u64) {
+        if let Some(ppn) = self.controller.prefetch_place(address) {
+            self.blocks.prefetch(self.geometry.block_index(ppn));
+            prefetch(&self.units, self.unit_of_plane[self.geometry.plane(ppn) as usize] as usize);
         }
     }
 
@@ -278,9 +292,16 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.enqueue(unit, Queue::Reads, op)
     }
 
-    #[inline]
+    /// Queues an operation. Inlined, so that its parts are written to their slot: a processor does not read
+    /// back in one piece what it has just written in several, but waits until memory has it.
+    #[inline(always)]
     pub(super) fn enqueue(&mut self, unit: u32, queue: Queue, op: Op) -> u32 {
         let slot = self.ops.insert(op);
+        self.line_up(unit, queue, slot);
+        slot
+    }
+
+    fn line_up(&mut self, unit: u32, queue: Queue, slot: u32) {
         self.units[unit as usize].push(queue, slot, &mut self.ops);
         match queue {
             Queue::Reads => {
@@ -293,7 +314,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
         self.dispatch_or_hold(unit);
         self.note_wait(unit, slot);
-        slot
     }
 
     /// Notes by whom the unit was held until now if a host's operation that came to it must wait.
@@ -302,7 +322,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let op = &mut self.ops[slot];
         if op.start_ns == NOT_STARTED && op.work.host_waits() {
             (op.waits, op.came_ns) = (true, self.now_ns);
-            self.waits.begin(slot, &self.units[unit as usize].held_until(self.now_ns));
+            let unit = &self.units[unit as usize];
+            self.waits.begin(slot, &unit.held, unit.held_now(self.now_ns));
         }
     }
 
@@ -371,6 +392,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
         let ordered = std::mem::take(&mut self.own_ops);
         let held = self.hold();
+        // They may be on blocks all over the device.
+        for order in &ordered {
+            self.blocks.prefetch(self.geometry.block_index(order.ppn));
+        }
         for order in &ordered {
             let work = match order.kind {
                 OpKind::Read => Work::OwnRead,

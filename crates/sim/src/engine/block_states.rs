@@ -1,7 +1,7 @@
 //! What is under way on each block: reads that an erase must wait for, erases that were
 //! decided but not carried out, and which of its lives the flash is in.
 
-use flashtwin_ftl::HugeSlice;
+use flashtwin_ftl::{HugeSlice, prefetch};
 
 /// Packed in a word of zeroed memory a block: pending reads in the lowest bits, then pending
 /// erases, then erases carried out (which may wrap: only equality matters).
@@ -18,6 +18,12 @@ const LIVES: u32 = (1 << 20) - 1;
 impl BlockStates {
     pub(crate) fn new(blocks: usize) -> Self {
         Self { words: HugeSlice::zeroed(blocks) }
+    }
+
+    /// Asks for the word of a block.
+    #[inline]
+    pub(crate) fn prefetch(&self, block: u32) {
+        prefetch(&self.words, block as usize);
     }
 
     #[inline]

@@ -205,13 +205,16 @@ pub(super) struct Waits {
 struct Line(HoldTimes);
 
 impl Waits {
-    /// An operation begins to wait for a unit that was `held` so long until now.
+    /// An operation begins to wait for a unit that was `held` so long, and by `holder` for another `ns` until
+    /// now.
     #[inline]
-    pub(super) fn begin(&mut self, slot: u32, held: &HoldTimes) {
+    pub(super) fn begin(&mut self, slot: u32, held: &HoldTimes, (holder, ns): (Charge, u64)) {
         if slot as usize >= self.held.len() {
             self.held.resize(slot as usize + 1, Line::default());
         }
-        self.held[slot as usize].0 = *held;
+        let line = &mut self.held[slot as usize].0;
+        *line = *held;
+        line[holder as usize] += ns;
     }
 
     /// The operation begins; by now the unit was `held` so long.
@@ -257,7 +260,7 @@ mod tests {
     #[test]
     fn a_wait_is_charged_to_holders_and_what_is_left_to_the_order() {
         let mut waits = Waits::default();
-        waits.begin(3, &[5, 0, 0, 7, 0, 0, 0, 0]);
+        waits.begin(3, &[3, 0, 0, 7, 0, 0, 0, 0], (Charge::HostRead, 2));
         waits.end(3, &[9, 1, 0, 7, 0, 0, 0, 0]);
         let mut ledger = Ledger::default();
         charge_wait(&mut ledger, 6, waits.of(3));

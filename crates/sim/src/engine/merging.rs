@@ -114,9 +114,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// A host read begins: it is too late to join it.
     #[inline]
-    pub(super) fn close_party(&mut self, unit: u32, op: &Op) {
-        let Some(merging) = self.merging.as_mut().filter(|_| op.other != NONE) else { return };
-        let party = &mut merging.parties[op.other as usize];
+    pub(super) fn close_party(&mut self, unit: u32, party: u32) {
+        let Some(merging) = self.merging.as_mut().filter(|_| party != NONE) else { return };
+        let party = &mut merging.parties[party as usize];
         merging.waiting.remove(&party.key);
         let held = &self.units[unit as usize].held;
         for read in &mut party.joined {

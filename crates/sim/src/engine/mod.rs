@@ -100,6 +100,12 @@ pub trait Controller {
     fn prefetch_near(&self, _lpn: u32, _content: u32, _write: bool) {}
     /// See [`flashtwin_ftl::Ftl::prefetch_next`].
     fn prefetch_next(&self, _lpn: u32, _content: u32) {}
+    /// See [`flashtwin_ftl::Ftl::prefetch_last`].
+    fn prefetch_last(&self, _lpn: u32) {}
+    /// See [`flashtwin_ftl::Ftl::prefetch_place`].
+    fn prefetch_place(&self, _address: u64) -> Option<Ppn> {
+        None
+    }
     /// See [`flashtwin_ftl::Ftl::sampling_pages`].
     fn sampling_pages(&self) -> u32 {
         1
@@ -451,7 +457,17 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.release(held);
         }
         self.tell_jobs_done();
+        self.prefetch_event();
         true
+    }
+
+    /// Asks for what the next event will look at: of operations that waited for idle time, nothing is in the
+    /// cache any more.
+    #[inline]
+    fn prefetch_event(&self) {
+        let state = &self.units[self.events.next().1 as usize];
+        self.ops.prefetch(state.current);
+        self.ops.prefetch(state.head(unit::Queue::Idle));
     }
 
     /// Whether anything is going to happen by itself.

@@ -141,7 +141,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let page = |op: &Op| self.geometry.page_in_block(op.ppn);
         let anywhere = self.together.rule == MultiPlane::AnyPage || op.work == Work::OwnErase;
         let same_kind = kind(op.work) == kind(first.work) && !op.offline;
-        let on_flash = op.work != Work::OwnRead || self.flash_has(op);
+        let on_flash = op.work != Work::OwnRead || self.flash_has(candidate);
         same_kind && on_flash && (anywhere || page(op) == page(first)) && self.may_start(candidate)
     }
 

@@ -1,7 +1,7 @@
 //! Flash operations and requests in flight: slots of two arrays, reused, never allocated
 //! one by one.
 
-use flashtwin_ftl::{Cause, NO_JOB};
+use flashtwin_ftl::{Cause, NO_JOB, prefetch};
 use flashtwin_nand::Ppn;
 
 use super::undecided::PageWrite;
@@ -44,8 +44,9 @@ impl Work {
     }
 }
 
-/// An operation waiting for the flash or being served by it. 56 bytes.
+/// An operation waiting for the flash or being served by it. A cache line.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(crate) struct Op {
     pub(crate) ppn: Ppn,
     /// Next in its queue, or next free slot.
@@ -83,6 +84,7 @@ pub(crate) struct Op {
 }
 
 impl Op {
+    #[inline(always)]
     pub(crate) fn new(ppn: Ppn, work: Work) -> Self {
         Self {
             ppn,
@@ -173,7 +175,7 @@ impl<T: Slot> Pool<T> {
         Self { slots: Vec::new(), free: NONE }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn insert(&mut self, value: T) -> u32 {
         if self.free == NONE {
             self.slots.push(value);
@@ -183,6 +185,12 @@ impl<T: Slot> Pool<T> {
         self.free = self.slots[slot as usize].next();
         self.slots[slot as usize] = value;
         slot
+    }
+
+    /// Asks for a slot.
+    #[inline]
+    pub(crate) fn prefetch(&self, slot: u32) {
+        prefetch(&self.slots, slot as usize);
     }
 
     #[inline]

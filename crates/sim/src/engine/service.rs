@@ -94,20 +94,21 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn start(&mut self, unit: u32, queue: Queue, slot: u32) -> bool {
         let now = self.now_ns;
         self.ops[slot].next = NONE;
-        let op = self.ops[slot];
-        if op.offline || (op.work == Work::OwnRead && !self.flash_has(&op)) {
-            self.carry_out_at_once(slot, &op);
+        // Not all of it is copied: some has been written a moment ago.
+        let Op { offline, work, cause, .. } = self.ops[slot];
+        if offline || (work == Work::OwnRead && !self.flash_has(slot)) {
+            self.carry_out_at_once(slot);
             return false;
         }
         self.take_up(unit, slot);
         let planes = self.take_up_companions(unit, queue, slot);
         let state = &mut self.units[unit as usize];
         state.current = slot;
-        state.holder = holder(op.work, op.cause);
+        state.holder = holder(work, cause);
         state.busy_since_ns = now;
         let bus = &mut self.buses[state.channel as usize];
         let (command, transfer) = (self.timing.command_ns, self.timing.transfer_ns);
-        let (stage, until, what) = match op.work {
+        let (stage, until, what) = match work {
             Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => {
                 (Stage::Sensing, bus.command(now, planes * command) + self.timing.read_ns, "read")
             }
@@ -123,7 +124,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             }
         };
         state.stage = stage;
-        state.reading = op.work.host_waits_to_read();
+        state.reading = work.host_waits_to_read();
         // What follows the stage that begins now: data out of the register, or the array's part.
         state.busy_until_ns = until
             + match stage {
@@ -132,7 +133,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 _ => 0,
             };
         state.lost_ns = 0;
-        self.note_suspendable(unit, op.work, 0);
+        self.note_suspendable(unit, work, 0);
         self.expect(unit, until);
         self.tell_started(slot, what, unit);
         true
@@ -143,23 +144,24 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     pub(super) fn take_up(&mut self, unit: u32, slot: u32) {
         let op = &mut self.ops[slot];
         op.start_ns = self.now_ns;
-        let op = *op;
-        if op.waits {
+        let Op { work, waits, other, .. } = *op;
+        if waits {
             self.waits.end(slot, &self.units[unit as usize].held);
         }
-        if op.work as u8 >= Work::OwnRead as u8 {
+        if work as u8 >= Work::OwnRead as u8 {
             // The controller's own work is load while it is in service, not while it waits.
             self.load_up(unit, false);
         }
-        if op.work == Work::HostRead {
-            self.close_party(unit, &op);
+        if work == Work::HostRead {
+            self.close_party(unit, other);
         }
     }
 
     /// Whether the page that an own read asks for is in the flash. It may still be in controller RAM;
     /// the page of a job that waited may as well be gone, and then nobody wants it any more.
     #[inline]
-    pub(super) fn flash_has(&self, op: &Op) -> bool {
+    pub(super) fn flash_has(&self, slot: u32) -> bool {
+        let op = &self.ops[slot];
         self.flash.is_programmed(&self.geometry, op.ppn)
             && (op.job == NO_JOB || self.blocks.life(self.geometry.block_index(op.ppn)) == op.life)
     }
@@ -173,21 +175,22 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let slot = self.ops.insert(op);
         let may_start = self.may_start(slot);
         match may_start {
-            true => self.carry_out_at_once(slot, &op),
+            true => self.carry_out_at_once(slot),
             false => self.ops.remove(slot),
         }
         may_start
     }
 
     /// The operations of the replication phase, and reads of pages still in controller RAM.
-    fn carry_out_at_once(&mut self, slot: u32, op: &Op) {
+    fn carry_out_at_once(&mut self, slot: u32) {
+        let op = self.ops[slot];
         match op.work {
             Work::OwnProgram => self.program(op.ppn),
             Work::OwnErase => self.erase(op.ppn),
             _ if op.offline => self.counts.flash_ops[0] += 1,
             _ => self.counts.own_buffer_reads[op.cause as usize] += 1,
         }
-        self.note_job_done(op);
+        self.note_job_done(&op);
         self.ops.remove(slot);
     }
 

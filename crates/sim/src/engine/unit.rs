@@ -103,13 +103,17 @@ impl Unit {
         self.held[self.holder as usize] += busy_ns;
     }
 
+    /// Who holds it, or did so last, and for how long until now.
+    #[inline]
+    pub(crate) fn held_now(&self, now_ns: u64) -> (Charge, u64) {
+        (self.holder, if self.stage == Stage::Idle { 0 } else { now_ns - self.busy_since_ns })
+    }
+
     /// How long it was held until now, by holder.
     #[inline]
     pub(crate) fn held_until(&self, now_ns: u64) -> HoldTimes {
-        let mut held = self.held;
-        if self.stage != Stage::Idle {
-            held[self.holder as usize] += now_ns - self.busy_since_ns;
-        }
+        let (mut held, (holder, ns)) = (self.held, self.held_now(now_ns));
+        held[holder as usize] += ns;
         held
     }
 

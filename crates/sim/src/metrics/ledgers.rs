@@ -9,8 +9,9 @@ const STEPS: u64 = 1 << STEPS_SHIFT;
 /// Sums before which a row's small counters are emptied into its large ones.
 const NEARLY_FULL_NS: u64 = 1 << 62;
 
-/// Requests of nearly the same response time.
+/// Requests of nearly the same response time. Three cache lines.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
 struct Row {
     count: u64,
     total_ns: u64,

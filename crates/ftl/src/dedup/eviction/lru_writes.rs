@@ -33,6 +33,14 @@ impl Eviction for LruWrites {
         self.order.oldest(0)
     }
 
+    fn prefetch(&self, content: u32) {
+        self.order.prefetch(content);
+    }
+
+    fn prefetch_neighbours(&self, content: u32) {
+        self.order.prefetch_neighbours(content);
+    }
+
     fn bytes(&self) -> u64 {
         self.order.bytes()
     }

@@ -32,6 +32,12 @@ pub(crate) trait Eviction: Send {
     /// newcomer itself does.
     fn next(&self, references: u32) -> Option<u32>;
 
+    /// Asks for what the order keeps of a content.
+    fn prefetch(&self, content: u32);
+
+    /// Asks for what is next to a content in the order.
+    fn prefetch_neighbours(&self, content: u32);
+
     /// Bytes of the order.
     fn bytes(&self) -> u64;
 }

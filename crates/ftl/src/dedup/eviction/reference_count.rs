@@ -5,6 +5,7 @@
 
 use super::Eviction;
 use super::lists::Lists;
+use crate::prefetch::prefetch;
 
 /// Counts from here on are told apart no more: a count takes one byte.
 const HIGHEST: u32 = 255;
@@ -87,6 +88,15 @@ impl Eviction for ReferenceCount {
             return None;
         }
         self.order.oldest(lowest)
+    }
+
+    fn prefetch(&self, content: u32) {
+        prefetch(&self.count, content as usize);
+        self.order.prefetch(content);
+    }
+
+    fn prefetch_neighbours(&self, content: u32) {
+        self.order.prefetch_neighbours(content);
     }
 
     fn bytes(&self) -> u64 {
