@@ -10,6 +10,9 @@ use flashtwin_trace::{
     synthesize_parquet, workload_names, workload_toml,
 };
 
+#[path = "synthetic/values.rs"]
+mod values;
+
 fn recipe(name: &str) -> Recipe {
     Recipe::parse(name, workload_toml(name).unwrap()).unwrap()
 }
@@ -524,112 +527,4 @@ fn every_recipe_can_be_made_very_small_or_of_one_kind() {
             SMALL.replace("= 60.0", &format!("= {percent}")).replace("= 9_000", &format!("= {footprint}"));
         assert_eq!(parsed(&text).unwrap().len(), 20_000);
     }
-}
-
-/// LRU positions of repeated page writes, by going through a list.
-fn positions(trace: &Trace) -> Vec<usize> {
-    let mut list: Vec<u32> = Vec::new();
-    let mut positions = Vec::new();
-    for index in (0..trace.len()).filter(|&index| trace.op[index] == Op::Write) {
-        for &value in trace.contents(index) {
-            if let Some(found) = list.iter().rposition(|&other| other == value) {
-                positions.push(list.len() - found);
-                list.remove(found);
-            }
-            list.push(value);
-        }
-    }
-    positions.sort_unstable();
-    positions
-}
-
-#[test]
-fn repeats_find_their_values_as_deep_in_the_lru_list_as_the_recipe_says() {
-    // Many single values, many days, and writes of what the page holds: each makes the others harder.
-    let plain = SMALL.replace("= 20_000", "= 40_000").replace("= 9_000", "= 18_000");
-    let homes = plain
-        .replace(
-            "unique_percent = 40.0",
-            "unique_percent = 66.0\nsame_content_percent = 8.0\nof_the_day_percent = 30.0",
-        )
-        .replace("[50.0, 20.0]", "[50.0, 25.0]")
-        .replace("[addresses]", "[arrivals]\ndays = 7\n[addresses]");
-    for (text, depth) in [(&plain, 300), (&plain, 1500), (&homes, 200), (&homes, 600)] {
-        let locality = format!("locality = {{ percent = 90.0, within_values = {depth} }}\n[reads]");
-        let trace = parsed(&text.replace("[reads]", &locality)).unwrap();
-        let positions = positions(&trace);
-        let found = positions[positions.len() * 9 / 10];
-        near("position", found as f64, f64::from(depth), 0.05);
-    }
-}
-
-/// Page writes of a value that was written before and that no page holds any more, in percent of page writes.
-fn reborn(trace: &Trace) -> f64 {
-    let mut holders = HashMap::new();
-    let mut held = HashMap::new();
-    let mut written = HashSet::new();
-    let (mut reborn, mut pages) = (0u64, 0u64);
-    for index in (0..trace.len()).filter(|&index| trace.op[index] == Op::Write) {
-        let request = trace.request(index);
-        for (page, &value) in (request.offset_bytes / 4096..).zip(trace.contents(index)) {
-            pages += 1;
-            let nowhere = holders.get(&value).is_none_or(|&pages| pages == 0);
-            reborn += u64::from(!written.insert(value) && nowhere);
-            *holders.entry(value).or_insert(0u64) += 1;
-            if let Some(before) = held.insert(page, value) {
-                *holders.get_mut(&before).unwrap() -= 1;
-            }
-        }
-    }
-    reborn as f64 / pages as f64 * 100.0
-}
-
-#[test]
-fn values_come_again_from_nowhere_no_more_often_than_the_recipe_says() {
-    let web = workload_toml("ca-ssd/web").unwrap();
-    let with = |key: &str| {
-        let text = web.replace("reborn_percent = 0.0", key);
-        reborn(&synthesize(&Recipe::parse("web", &text).unwrap(), "web", 0.05, 0, &()).unwrap())
-    };
-    let unasked = with("");
-    assert!(unasked > 7.0, "{unasked}");
-    for wanted in [3.0, 5.0] {
-        near("reborn", with(&format!("reborn_percent = {wanted}")), wanted, 0.15);
-    }
-    // Not every page that is to be overwritten holds a value that is elsewhere, too.
-    let least = with("reborn_percent = 0.0");
-    assert!(least < 2.7, "{least}");
-}
-
-#[test]
-fn values_may_lie_on_several_pages() {
-    let text =
-        SMALL.replace("[reads]", "[reads]\nunique_pages_percent = 75.0").replace("= 9_000", "= 11_000");
-    let trace = parsed(&text).unwrap();
-    let counted = count(&trace);
-    near("values read", counted.values[0].len() as f64, 4_000.0, 0.01);
-    let read = (0..trace.len()).filter(|&index| trace.op[index] == Op::Read);
-    let pages: HashSet<u64> = read.map(|index| trace.offset_bytes[index]).collect();
-    near("pages read", pages.len() as f64, 6_000.0, 0.02);
-    near("footprint", counted.footprint.len() as f64, 11_000.0, 0.02);
-    assert_eq!(counted.wrong_reads, 0);
-}
-
-#[test]
-fn contents_by_zipf_are_as_popular_as_the_law_says() {
-    let text = SMALL
-        .replace(
-            "unique_percent = 40.0\npopularity = [[50.0, 20.0]]",
-            "zipf = { exponent = 0.8, values = 100 }",
-        )
-        .replace("[reads]\nunique_percent = 50.0\n", "");
-    let counted = count(&parsed(&text).unwrap());
-    let law: Vec<f64> = (1..=100).map(|rank| f64::from(rank).powf(-0.8)).collect();
-    let sum: f64 = law.iter().sum();
-    let mut counts: Vec<u64> = counted.values[1].values().copied().collect();
-    counts.sort_unstable_by(|a, b| b.cmp(a));
-    near("first", counts[0] as f64 / 12_000.0, law[0] / sum, 0.05);
-    let tenth = counts[..10].iter().sum::<u64>() as f64 / 12_000.0;
-    near("first ten", tenth, law[..10].iter().sum::<f64>() / sum, 0.03);
-    assert_eq!(counted.footprint.len(), 9_000);
 }
