@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from evidence import changes, conclusions, papers
+from evidence import changes, conclusions, papers, render
 from evidence.changes import Case, Conclusion
 from evidence.papers import MissingError, reproduced
+
+from flashtwin.papers.explanations import why_different
 
 
 def claim(subject: str, quantity: str, published: float, measured: float | None, verdict: str) -> dict[str, Any]:
@@ -95,6 +97,13 @@ class TestTables:
     def test_names_in_a_sentence(self) -> None:
         assert papers.listed(["a", "b", "c"]) == "`a`, `b` and `c`"
         assert papers.listed([]) == "none"
+
+
+def test_reasons_of_differences_are_of_today() -> None:
+    items = [{"id": "load", "explanation": "Of then."}, {"id": "fig-3", "explanation": ""}]
+    (paper,) = render._explained([{"id": "ds-ftl", "items": items}])
+    assert paper["items"][0]["explanation"] == why_different("ds-ftl", "load")
+    assert paper["items"][1]["explanation"] == ""
 
 
 class TestChanges:

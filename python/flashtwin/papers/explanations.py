@@ -26,10 +26,9 @@ EMPTY_DRIVE = (
     "`web`. `begins-full` measures again on such drives."
 )
 OPEN_LOOP = (
-    "Requests arrive as published on average (Table 3: a few a second over three weeks), with assumed bursts, and"
-    " the 16 chips are idle most of the time: there is little waiting that a better place could save, and "
-    "comparing pages in the pauses of a burst makes writes wait. The table of faster clocks shows where DS-FTL "
-    "gains: reads, on a drive that is overloaded, where it merges those that wait."
+    "Requests arrive as published on average (Table 3: a few a second over three weeks), in trains that the recipes "
+    "assume, and the 16 chips are idle most of the time: there is little waiting that a better place could save. "
+    "`load` has faster clocks, and the same without comparisons."
 )
 
 RR_SSD = {
@@ -118,11 +117,10 @@ DS_FTL = {
     "fig-10a": OPEN_LOOP,
     "fig-10b": OPEN_LOOP,
     "load": (
-        "Reads gain as published where drives are at their limit, and what they gain is merging: what waits for the "
-        "same page is read once. Static allocation that merges gains as much, and DS-FTL without merging nothing, as "
-        "the last table shows. Writes never gain over dynamic allocation or HIPA while drives keep up: those place "
-        "a page where nothing waits, and DS-FTL places it by its content; with equal pages known at no cost that "
-        "remains. So no rate brings all six published means together."
+        "No clock brings the published means. What waiting reads gain is merging of those of one page, which all "
+        "schemes do here, as the paper's simulator does; the last table tells it from where pages lie and from the "
+        "merging of twins. Dynamic allocation and HIPA place a page where nothing waits, DS-FTL by its content; what "
+        "its writes lose to them remains with equal pages known at no cost."
     ),
     "sensitivity": OPEN_LOOP,
     "fig-11": (
