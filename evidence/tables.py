@@ -110,9 +110,19 @@ def made(records: Mapping[str, Any], *names: str) -> str:
         minutes = f"{record['wall_s'] / 60:.0f} min" if record["wall_s"] >= 90 else f"{record['wall_s']} s"
         rows.append([
             f"[{record['title']}](evidence/{name}.json)", f"`{record['command']}`", record["made"],
-            f"{record['flashtwin']}, code `{record['code']}`", minutes,
+            _code(record), minutes,
         ])  # fmt: skip
     return grid(["figures", "command", "made", "by flashtwin", "in"], rows)
+
+
+def _code(record: Mapping[str, Any]) -> str:
+    """Which code made a stage's figures, and which one has confirmed them since with a sample."""
+    made = f"{record['flashtwin']}, code `{record['code']}`"
+    if "confirmed" not in record:
+        return made
+    return (
+        f"{made}; {record['confirmed']['sample']} again by code `{record['confirmed']['code']}`, with the same figures"
+    )
 
 
 def _unmeasured(name: str) -> Any:
