@@ -152,9 +152,9 @@ mod tests {
             requests_in_long_percent: Some(0.0),
             gap_median_ns: found.gap_median_ns,
             short_silence_percent: Some(50.0),
-            mixed_percent: Some(100.0 / 3.0),
+            mixed_percent: Some(1.0 / 3.0 * 100.0),
             joined_percent: Some(100.0),
-            sequential_percent: Some(200.0 / 3.0),
+            sequential_percent: Some(2.0 / 3.0 * 100.0),
         };
         assert_eq!(found, expected);
         let gap = found.gap_median_ns.unwrap();
