@@ -61,18 +61,30 @@ def cli(tmp_path: Path) -> Cli:
     return run
 
 
+#: Starts a program and writes its peak memory in KiB and its status into a file.
+MEASURE = """
+import os, subprocess, sys
+program = subprocess.Popen(sys.argv[2:])
+_, status, usage = os.wait4(program.pid, 0)
+program.returncode = os.waitstatus_to_exitcode(status)
+with open(sys.argv[1], "w") as out:
+    out.write(f"{usage.ru_maxrss} {program.returncode}")
+"""
+
+
 def peak_mib(folder: Path, *arguments: str | Path) -> tuple[Outcome, float]:
-    """What a command did, and the most memory it held, in MiB."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        program = subprocess.Popen(
-            [PROGRAM, *map(str, arguments)], cwd=folder, env=clean_environment(), stdout=out, stderr=err
-        )
-        _, status, usage = os.wait4(program.pid, 0)
-        program.returncode = os.waitstatus_to_exitcode(status)
+    """What a command did, and the most memory it held, in MiB.
+
+    A small process starts it: Linux counts what the starting process held as its child's, and this one may be large.
+    """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.NamedTemporaryFile() as found:
+        command = [sys.executable, "-S", "-c", MEASURE, found.name, str(PROGRAM), *map(str, arguments)]
+        subprocess.run(command, cwd=folder, env=clean_environment(), stdout=out, stderr=err, check=True)
+        kib, status = map(int, Path(found.name).read_text(encoding="ascii").split())
         for stream in (out, err):
             stream.seek(0)
-        done = Outcome(program.returncode, out.read().decode(), err.read().decode())
-    return done, usage.ru_maxrss / 1024
+        done = Outcome(status, out.read().decode(), err.read().decode())
+    return done, kib / 1024
 
 
 @pytest.fixture
