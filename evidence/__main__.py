@@ -21,6 +21,7 @@ from pathlib import Path
 from evidence import render, stages
 from evidence.confirm import confirm
 from evidence.stage import Lab, MissingTracesError, Stage
+from flashtwin import folder
 
 #: Of how many replays one is made again to confirm figures.
 ONE_IN = 20
@@ -124,7 +125,7 @@ def pages(*, check: bool) -> int:
         if check:
             say(f"{path}: not what the data make of it; python -m evidence --pages")
         else:
-            path.write_text(found[path], encoding="utf-8")
+            folder.write_text(path, found[path])
             say(f"{path} written")
     for stage in stages.STAGES:
         if stage.stale():

@@ -170,14 +170,9 @@ def on_ground(
     grounds: Figures, system: str, baseline: str, figure: str, columns: str = "", without: tuple[str, ...] = ()
 ) -> list[float]:
     """Changes in percent on equal ground, in every column whose name begins so, on all traces but some."""
-    question = conclusions.Question("", system, baseline, figure)
-    return [
-        100.0 * value
-        for trace, of in grounds["traces"].items()
-        if trace not in without
-        for column, value in question.changes(of).items()
-        if column.startswith(columns) and value is not None
-    ]
+    traces = grounds["traces"]
+    names = [name for name in traces if name not in without]
+    return [100.0 * value for value in conclusions.changed(traces, names, system, baseline, figure, f"{columns}*")]
 
 
 def idle(before: Figures, after: Figures) -> list[Conclusion]:

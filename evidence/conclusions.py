@@ -7,9 +7,11 @@ named that decides it, if one alone does.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from typing import Any
 
 from evidence.places import DATA
@@ -126,15 +128,30 @@ def answers(question: Question, traces: Mapping[str, Grounds]) -> dict[str, Answ
     return {name: Answer(question, question.changes(grounds)) for name, grounds in traces.items()}
 
 
+def changed(
+    traces: Mapping[str, Grounds], names: Iterable[str], system: str, baseline: str, figure: str, ground: str = "*"
+) -> list[float]:  # fmt: skip
+    """The changes of a figure on some traces in all columns that fit: `aged/*`, `*/static/*`."""
+    question = Question("", system, baseline, figure)
+    found = [(column, value) for name in names for column, value in question.changes(traces[name]).items()]
+    return [value for column, value in found if value is not None and fnmatch(column, ground)]
+
+
+def everywhere(found: Mapping[str, Answer]) -> str | None:
+    """The answer that is one and the same in every column of every trace, if there is one."""
+    verdicts = {answer.verdict for answer in found.values()}
+    return verdicts.pop() if len(verdicts) == 1 and all(answer.survives for answer in found.values()) else None
+
+
 def overall(found: Mapping[str, Answer]) -> str:
     """One word on all traces: what survives all columns of all of them, or on which traces."""
-    verdicts = {name: answer.verdict for name, answer in found.items()}
-    if len(set(verdicts.values())) == 1:
-        only = next(iter(verdicts.values()))
-        return f"**{only}** everywhere" if all(answer.survives for answer in found.values()) else only
+    if word := everywhere(found):
+        return f"**{word}** everywhere"
     groups: dict[str, list[str]] = {}
-    for name, verdict in verdicts.items():
-        groups.setdefault(verdict, []).append(f"`{name}`")
+    for name, answer in found.items():
+        groups.setdefault(answer.verdict, []).append(f"`{name}`")
+    if len(groups) == 1:
+        return next(iter(groups))
     return ". ".join(f"{', '.join(names)}: {verdict}" for verdict, names in groups.items())
 
 
@@ -151,6 +168,7 @@ def change(before: float | None, after: float | None) -> float | None:
     return after / before - 1.0
 
 
+@functools.cache
 def before() -> dict[str, Any]:
     """The tables of the pages as they were before the engine was mended."""
     found: dict[str, Any] = json.loads((DATA / "before.json").read_text(encoding="utf-8"))["data"]

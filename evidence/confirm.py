@@ -20,7 +20,7 @@ from evidence.store import Kept, Store
 from flashtwin import folder
 from flashtwin.presets import System
 
-NOT_MADE = Kept({}, {}, 0.0)
+NOT_MADE = Kept({})
 
 
 class Sample(Store):
@@ -31,11 +31,11 @@ class Sample(Store):
         self.one_in = one_in
         self.chosen = 0
 
-    def replays(self, trace: ft.Trace, systems: Mapping[str, System], tables: Sequence[str] = ()) -> dict[str, Kept]:
+    def replays(self, trace: ft.Trace, systems: Mapping[str, System]) -> dict[str, Kept]:
         """As a store does, with `NOT_MADE` for most."""
         chosen = {name: system for name, system in systems.items() if self._is_chosen(trace, system)}
         self.chosen += len(chosen)
-        made = super().replays(trace, chosen, tables) if chosen else {}
+        made = super().replays(trace, chosen)
         return {name: made.get(name, NOT_MADE) for name in systems}
 
     def _is_chosen(self, trace: ft.Trace, system: System) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 import jinja2
 
 from evidence import changes, conclusions, forms, papers, recipes, stages, tables, traces
-from evidence.places import DATA, PAGES, ROOT
+from evidence.places import PAGES, ROOT
 from flashtwin.papers import claims, markdown
 from flashtwin.papers.explanations import why_different
 
@@ -118,8 +118,3 @@ def _holds(condition: bool, sentence: str) -> str:
     if not condition:
         raise ClaimError(f"the data no longer bear out: {sentence}")
     return ""
-
-
-def data_files() -> list[Path]:
-    """What the pages are made from."""
-    return sorted(DATA.glob("*.json"))

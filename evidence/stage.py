@@ -91,7 +91,7 @@ class Stage:
     title: str
     measure: Callable[[Lab], Mapping[str, Any]]
     #: Files and folders whose code decides what comes out.
-    code: tuple[str, ...] = sources.REPLAY
+    code: tuple[str, ...] = (*sources.REPLAY, *sources.DRIVES)
     #: Makes a part again and returns its claims, where the replays behind the figures are not the lab's own.
     again: Callable[[Lab], list[dict[str, Any]]] | None = None
 
@@ -122,7 +122,7 @@ class Stage:
 
     def run(self, lab: Lab) -> None:
         """Measures, and writes the answer whole or not at all."""
-        lab.inputs, begun, cpu_s = {}, time.monotonic(), lab.store.cpu_s
+        lab.inputs, begun = {}, time.monotonic()
         found = self.measure(lab)
         record = {
             "stage": self.name,
@@ -133,7 +133,6 @@ class Stage:
             "code": self.digest,
             "traces": dict(sorted(lab.inputs.items())),
             "wall_s": round(time.monotonic() - begun),
-            "replays_cpu_s": round(lab.store.cpu_s - cpu_s),
             "data": found,
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from fnmatch import fnmatch
+from collections.abc import Mapping
 from typing import Any
 
 from evidence import conclusions
-from evidence.conclusions import QUESTIONS, Answer, Question, answers, overall
+from evidence.conclusions import QUESTIONS, Answer, Question, answers, changed, everywhere, overall
 from evidence.forms import NOTHING, amplification, count, grid, megabytes, signed, span, us
 
 Figures = Mapping[str, Any]
@@ -69,10 +68,9 @@ def surviving(traces: Mapping[str, conclusions.Grounds]) -> list[str]:
     lines = []
     for question in QUESTIONS:
         found = answers(question, traces)
-        words = {answer.verdict for answer in found.values()}
-        if len(words) == 1 and all(answer.survives for answer in found.values()):
+        if word := everywhere(found):
             every = [value for answer in found.values() for value in answer.known]
-            lines.append(f"{question.label}: **{words.pop()}** in every column of every trace ({span(every, signed)})")
+            lines.append(f"{question.label}: **{word}** in every column of every trace ({span(every, signed)})")
     return lines
 
 
@@ -81,20 +79,9 @@ def depending(traces: Mapping[str, conclusions.Grounds]) -> list[str]:
     lines = []
     for question in QUESTIONS:
         found = answers(question, traces)
-        words = {answer.verdict for answer in found.values()}
-        if len(words) > 1 or not all(answer.survives for answer in found.values()):
+        if not everywhere(found):
             lines.append(f"{question.label}: {overall(found)}")
     return lines
-
-
-def changed(
-    traces: Mapping[str, conclusions.Grounds], names: Iterable[str], system: str, baseline: str, figure: str,
-    ground: str = "*",
-) -> list[float]:  # fmt: skip
-    """The changes of a figure on some traces in all columns that fit: `aged/*`, `*/static/*`."""
-    question = Question("", system, baseline, figure)
-    found = [(column, value) for name in names for column, value in question.changes(traces[name]).items()]
-    return [value for column, value in found if value is not None and fnmatch(column, ground)]
 
 
 def bullets(lines: list[str]) -> str:
@@ -106,7 +93,9 @@ def made(records: Mapping[str, Any], *names: str) -> str:
     """How and when the figures of a page were made."""
     rows = []
     for name in names:
-        record = records[name] if name in records else _unmeasured(name)
+        if name not in records:
+            raise UnmeasuredError(name)
+        record = records[name]
         minutes = f"{record['wall_s'] / 60:.0f} min" if record["wall_s"] >= 90 else f"{record['wall_s']} s"
         rows.append([
             f"[{record['title']}](evidence/{name}.json)", f"`{record['command']}`", record["made"],
@@ -123,10 +112,6 @@ def _code(record: Mapping[str, Any]) -> str:
     return (
         f"{made}; {record['confirmed']['sample']} again by code `{record['confirmed']['code']}`, with the same figures"
     )
-
-
-def _unmeasured(name: str) -> Any:
-    raise UnmeasuredError(name)
 
 
 TABLES = {

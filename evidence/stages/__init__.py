@@ -23,8 +23,7 @@ def named(name: str) -> Stage:
     Raises:
         KeyError: there is none.
     """
-    return next((stage for stage in STAGES if stage.name == name), None) or _unknown(name)
-
-
-def _unknown(name: str) -> Stage:
+    for stage in STAGES:
+        if stage.name == name:
+            return stage
     raise KeyError(f"no stage '{name}'; there are {', '.join(stage.name for stage in STAGES)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -17,7 +18,7 @@ from flashtwin import papers
 from flashtwin.papers import running
 from flashtwin.papers.running import How
 
-CODE = (*sources.REPLAY, *sources.PAPERS, "workloads", "crates/analysis/src")
+CODE = (*sources.REPLAY, *sources.DRIVES, *sources.PAPERS, "workloads", "crates/analysis/src")
 #: The recorded traces under the names of each paper's workloads; RR-SSD's are the same.
 NAMES: Mapping[str, Mapping[str, str]] = {
     "rr-ssd": {name: name for name in ("webvm", "homes", "mail", "trans")},
@@ -25,27 +26,17 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     "ds-ftl": {"home1": "homes", "webmail": "mail", "webusers": "webvm", "online": "trans"},
     "swc": {},
 }
-
-
 #: A workload of each paper that is quickly made again; SWC has none of its own.
 ONE_OF = {"rr-ssd": "trans", "ca-ssd": "homes", "ds-ftl": "online", "swc": ""}
 
 
 def kept(done: running.Reproduction) -> dict[str, Any]:
     """What `reproduction.json` holds, without charts."""
-    found = folder_json(done.path / running.RESULT)
+    found: dict[str, Any] = json.loads((done.path / running.RESULT).read_text(encoding="utf-8"))
     for paper in found["papers"]:
         for item in paper["items"]:
             item.pop("chart", None)
     return {"papers": found["papers"], "sensitivity": found["sensitivity"]}
-
-
-def folder_json(path: Path) -> dict[str, Any]:
-    """A file of JSON."""
-    import json
-
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
 
 
 def measure_recipes(lab: Lab) -> Mapping[str, Any]:
