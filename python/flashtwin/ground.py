@@ -237,7 +237,7 @@ def _reason(key: str, name: str, reference: str, configs: Mapping[str, Config]) 
     if key == "engine.merge_reads" and any(_merges_twins(config) for config in pair):
         # Of the two, only the system that knows of twins can be about merging them.
         plain = next((config for config in pair if not _merges_twins(config)), None)
-        if plain is None or _merges_twins(configs[name]) or _get(plain, key) == "same-page":
+        if plain is None or _merges_twins(configs[name]) or dig(plain, key) == "same-page":
             return MERGING_REASON
     return ""
 
@@ -251,7 +251,7 @@ def _more_than_its_design(key: str, reference: Any) -> bool:
 
 
 def _merges_twins(config: Config) -> bool:
-    return _spreads(config) and _get(config, "engine.merge_reads") == "same-content"
+    return _spreads(config) and dig(config, "engine.merge_reads") == "same-content"
 
 
 def _reference(key: str, configs: Mapping[str, Config]) -> str:
@@ -268,39 +268,41 @@ def _arrays_differ(flat: Mapping[str, Mapping[str, Any]]) -> bool:
     return any(array != arrays[0] for array in arrays)
 
 
-def _get(config: Config, key: str) -> Any:
-    value: Any = config
-    for part in key.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    return value
+def dig(tree: Any, path: str) -> Any:
+    """Follows a dotted path through nested mappings; None where it ends early."""
+    for key in path.split("."):
+        if not isinstance(tree, Mapping):
+            return None
+        tree = tree.get(key)
+    return tree
 
 
 def _is(key: str, *values: Any) -> Uses:
-    return lambda config: _get(config, key) in values
+    return lambda config: dig(config, key) in values
 
 
 def _is_not(key: str, *values: Any) -> Uses:
-    return lambda config: _get(config, key) not in (*values, None)
+    return lambda config: dig(config, key) not in (*values, None)
 
 
 def _spreads(config: Config) -> bool:
-    return bool(_get(config, "ftl.spread.policy") == "duplicates")
+    return bool(dig(config, "ftl.spread.policy") == "duplicates")
 
 
 def _deduplicates(config: Config) -> bool:
-    return bool(_get(config, "ftl.mapping") == "content")
+    return bool(dig(config, "ftl.mapping") == "content")
 
 
 def _works_in_idle_time(config: Config) -> bool:
     """Whether the system has background jobs: comparisons, late fingerprints, copies as they are earned."""
-    compares = _spreads(config) and bool(_get(config, "ftl.spread.verify"))
-    hashes_late = _deduplicates(config) and _get(config, "ftl.dedup.out_of_line") not in (None, "none")
-    return compares or hashes_late or _get(config, "ftl.replication.policy") in ("on-line", "priority-lru")
+    compares = _spreads(config) and bool(dig(config, "ftl.spread.verify"))
+    hashes_late = _deduplicates(config) and dig(config, "ftl.dedup.out_of_line") not in (None, "none")
+    return compares or hashes_late or dig(config, "ftl.replication.policy") in ("on-line", "priority-lru")
 
 
 def _chooses_by_load(config: Config) -> bool:
-    placed = _get(config, "ftl.allocation.policy") in ("least-loaded", "hipa")
-    return placed or _get(config, "ftl.redirection.policy") not in (None, "home")
+    placed = dig(config, "ftl.allocation.policy") in ("least-loaded", "hipa")
+    return placed or dig(config, "ftl.redirection.policy") not in (None, "home")
 
 
 #: Whom a key concerns, by the key or by what keys begin with; the first that fits counts, all systems where none does.
@@ -327,7 +329,7 @@ _CONCERNS: Mapping[str, Uses] = {
     "engine.hash_": _deduplicates,
     "replay.period_s": _is("ftl.replication.policy", "end-of-period", "on-line"),
     "replay.preload_contents": lambda config: (
-        _get(config, "replay.preload") == "footprint" and looks_at_contents(config)
+        dig(config, "replay.preload") == "footprint" and looks_at_contents(config)
     ),
     "replay.content": looks_at_contents,
 }  # fmt: skip

@@ -55,7 +55,7 @@ def study(
             looks at contents.
         threads: how many systems run at once; 0 is one for each core.
         progress: called with what is being done, steps done and steps in all.
-        notify: called with a sentence when runs are reused.
+        notify: called with a sentence when runs are reused or systems left out.
         equal_ground: as in `compare`.
         **sets: keys to set otherwise in every system given by name.
 

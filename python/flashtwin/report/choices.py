@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from flashtwin import ground
+from flashtwin.ground import dig, leaves
 
 from . import facts, units
-from .results import Run, Study, Workload, as_number, dig, leaves
+from .results import Run, Study, Workload, as_number
 
 Words = Callable[[Run], str | None]
 

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .results import Floats, Run, Study, as_number, dig
+from flashtwin.ground import dig
+
+from .results import Floats, Run, Study, as_number
 
 Indices = NDArray[np.signedinteger[Any]]
 

@@ -74,10 +74,9 @@ def hashing(run: Run) -> str:
     return f"{text} (`engine.hash_lanes`)."
 
 
-def waited(run: Run, kind: str, requests: str) -> str:
+def _waited(found: ledger.Ledger) -> str:
     """What some requests waited for longest: `62.1 % of it waiting for erases at the chip`; empty when not known."""
-    found = ledger.ledger(run, kind, requests)
-    if found is None or found.longest is None or found.total_ns <= 0:
+    if found.longest is None or found.total_ns <= 0:
         return ""
     charge, ns = found.longest
     share = ns / found.total_ns * 100.0
@@ -89,8 +88,7 @@ def slowest(run: Run, base: Run, kind: str) -> str:
     told = []
     for one in (run, base):
         found = ledger.ledger(one, kind, ledger.SLOWEST_PERCENT)
-        words = waited(one, kind, ledger.SLOWEST_PERCENT)
-        if found is not None and words:
+        if found is not None and (words := _waited(found)):
             told.append(f"{units.duration(found.total_ns)} on average under `{one.label}`, {words}")
     return f"They take {'; '.join(told)}." if told else ""
 

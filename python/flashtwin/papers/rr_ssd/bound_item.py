@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from flashtwin.papers.bench import Run, Stand, share
 from flashtwin.papers.claims import number
 from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart
 from flashtwin.papers.rr_ssd import published
-from flashtwin.papers.rr_ssd.common import at_rate, by_workload
+from flashtwin.papers.rr_ssd.common import PUBLISHED_SHARE, at_rate, by_workload
 from flashtwin.papers.text import percent
 
 NAMES = published.WORKLOADS
 #: Of everything that was read the day before a copy on every chip: no budget, no choice, no cost.
 EVERYTHING = {"ftl.replication.alpha": 64.0, "ftl.replication.copies_per_read": 256.0}
-PUBLISHED = {name: 100.0 * published.RR_SSD[name][0] / published.ORACLE[name][0] for name in NAMES}
 
 
 def measure(stand: Stand) -> Facts:
@@ -46,13 +45,13 @@ def judge(facts: Mapping[str, Facts]) -> Outcome:
     """The published share beside the most that can be had."""
     claims = []
     for name in NAMES:
-        found = facts.get(name, {})
+        found, part = facts.get(name, {}), PUBLISHED_SHARE[name]
         claims += [
-            number(name, "share of Oracle's, everything copied", PUBLISHED[name], found.get("bound"), effect=True),
-            number(name, "the same from the second day on", PUBLISHED[name], found.get("bound_later"), effect=True),
+            number(name, "share of Oracle's, everything copied", part, found.get("bound"), effect=True),
+            number(name, "the same from the second day on", part, found.get("bound_later"), effect=True),
         ]
     series: list[Series] = [
-        ("RR-SSD", by_workload(facts, "share"), list(PUBLISHED.values())),
+        ("RR-SSD", by_workload(facts, "share"), list(PUBLISHED_SHARE.values())),
         ("everything copied", by_workload(facts, "bound"), [None] * len(NAMES)),
         ("everything copied, from the second day on", by_workload(facts, "bound_later"), [None] * len(NAMES)),
     ]
@@ -67,15 +66,10 @@ def _notes(facts: Mapping[str, Facts]) -> list[str]:
         "the first day there are no copies (footnote 5 of the paper), while Table IV is of the entire duration."
     ]
     for key, what in (("bound", "of the entire duration"), ("bound_later", "even from the second day on")):
-        above = [name for name, found in facts.items() if found[key] is not None and found[key] < PUBLISHED[name]]
-        notes += [f"The published share cannot be had on these traces at this rate, {what}: {_list(above)}."] * bool(
-            above
-        )
+        above = [name for name, found in facts.items() if found[key] is not None and found[key] < PUBLISHED_SHARE[name]]
+        if above:
+            notes.append(f"The published share cannot be had on these traces at this rate, {what}: {', '.join(above)}.")
     return notes
-
-
-def _list(names: Iterable[str]) -> str:
-    return ", ".join(names)
 
 
 def _table(facts: Mapping[str, Facts]) -> dict[str, Any]:
@@ -87,7 +81,8 @@ def _table(facts: Mapping[str, Facts]) -> dict[str, Any]:
             "RR-SSD", "everything copied", "RR-SSD from the second day on", "everything copied from the second day on",
         ],
         "rows": [
-            [name, percent(PUBLISHED[name]), *(percent(found[key]) for key in keys)] for name, found in facts.items()
+            [name, percent(PUBLISHED_SHARE[name]), *(percent(found[key]) for key in keys)]
+            for name, found in facts.items()
         ],
     }  # fmt: skip
 

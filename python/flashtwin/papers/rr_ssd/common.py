@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flashtwin.papers.bench import Run, Stand, reduction
-from flashtwin.papers.claims import Claim
+from flashtwin.papers.bench import Run, Stand, reduction, share
+from flashtwin.papers.claims import EFFECT_POINTS, Claim
 from flashtwin.papers.model import Facts, mean
 from flashtwin.papers.rr_ssd import published
 from flashtwin.papers.search import Found
 from flashtwin.papers.text import column
 from flashtwin.presets import Value
 
+#: RR-SSD's published share of what Oracle gains for reads, in percent.
+PUBLISHED_SHARE = {name: 100.0 * published.RR_SSD[name][0] / published.ORACLE[name][0] for name in published.WORKLOADS}
 READ, ALL = "response.read.mean_ns", "response.all.mean_ns"
 
 
@@ -33,6 +35,11 @@ def at_rate(stand: Stand, *names: str, **sets: Value) -> dict[str, Run]:
 def gains(runs: Mapping[str, Run], name: str, baseline: str = "ca-ssd") -> tuple[float | None, float | None]:
     """Read and total improvement of a system over the baseline, in percent."""
     return reduction(runs[baseline], runs[name], READ), reduction(runs[baseline], runs[name], ALL)
+
+
+def share_of_oracle(gained: float | None, oracle: float | None) -> float | None:
+    """RR-SSD's share of what Oracle gains, in percent; a share of next to nothing is none."""
+    return share(gained, oracle) if oracle is not None and oracle >= EFFECT_POINTS else None
 
 
 def means(subject: str, quantity: str, value: float, facts: Mapping[str, Facts], key: str) -> Claim:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from flashtwin.papers.bench import Stand, reduction, share
-from flashtwin.papers.claims import EFFECT_POINTS, number
+from flashtwin.papers.claims import number
 from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart
 from flashtwin.papers.rr_ssd import published
-from flashtwin.papers.rr_ssd.common import by_workload, gains
+from flashtwin.papers.rr_ssd.common import PUBLISHED_SHARE, by_workload, gains, share_of_oracle
 from flashtwin.papers.text import percent
 
 NAMES = published.WORKLOADS
@@ -27,8 +27,7 @@ def measure(stand: Stand) -> Facts:
         "rr_all": rr_all,
         "oracle_read": oracle_read,
         "oracle_all": oracle_all,
-        # A share of next to nothing is none.
-        "share": share(rr_read, oracle_read) if oracle_read is not None and oracle_read >= EFFECT_POINTS else None,
+        "share": share_of_oracle(rr_read, oracle_read),
         "queueing": share(base.get("response.read.split.queueing_ns"), base.get("response.read.mean_ns")),
         "rr_tail": reduction(base, runs["rr-ssd"], "response.read.p99_ns"),
         "oracle_tail": reduction(base, runs["oracle"], "response.read.p99_ns"),
@@ -44,7 +43,7 @@ def judge(facts: Mapping[str, Facts]) -> Outcome:
         claims += [
             number(name, "Oracle, reads", oracle[0], found.get("oracle_read"), effect=True),
             number(name, "RR-SSD, reads", rr[0], found.get("rr_read"), effect=True),
-            number(name, "share of Oracle's", 100.0 * rr[0] / oracle[0], found.get("share"), effect=True, why=least),
+            number(name, "share of Oracle's", PUBLISHED_SHARE[name], found.get("share"), effect=True, why=least),
             number(name, "RR-SSD, reads and writes", rr[1], found.get("rr_all"), effect=True),
         ]
     series: list[Series] = [

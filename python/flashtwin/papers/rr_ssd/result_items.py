@@ -11,7 +11,7 @@ from flashtwin.papers.bench import Stand, has, reduction, share
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart, lines
 from flashtwin.papers.rr_ssd import published
-from flashtwin.papers.rr_ssd.common import at_rate, by_workload, gains, matched, means
+from flashtwin.papers.rr_ssd.common import PUBLISHED_SHARE, at_rate, by_workload, gains, matched, means
 from flashtwin.papers.text import clock, percent
 
 NAMES, COPIED = published.WORKLOADS, tuple(published.COPIES)
@@ -63,7 +63,7 @@ def judge_table_4(facts: Mapping[str, Facts]) -> Outcome:
         if found and not found["met"]:
             claims.append(number(name, "Oracle, reads (target not met)", oracle[0], found["oracle_read"], effect=True))
         claims += [
-            number(name, SHARE, 100.0 * rr[0] / oracle[0], found.get("share"), effect=True),
+            number(name, SHARE, PUBLISHED_SHARE[name], found.get("share"), effect=True),
             number(name, "RR-SSD, reads", rr[0], found.get("rr_read"), effect=True),
             number(name, "RR-SSD, reads and writes", rr[1], found.get("rr_all"), effect=True),
             number(name, "Oracle, reads and writes", oracle[1], found.get("oracle_all"), effect=True),
@@ -88,7 +88,7 @@ def _notes_table_4(facts: Mapping[str, Facts]) -> list[str]:
     missed = [name for name, found in facts.items() if not found["met"]]
     notes = ["Oracle's reads are not among the claims: the rate of arrival was chosen so that they are as published."]
     for name, found in facts.items():
-        part = 100.0 * published.RR_SSD[name][0] / published.ORACLE[name][0]
+        part = PUBLISHED_SHARE[name]
         if found["again"] is not None and found["again"] < part:
             notes.append(
                 f"{name}: only {percent(found['again'])} of the reads are of values read before, and copies of what "
@@ -147,9 +147,9 @@ def judge_fair_variants(facts: Mapping[str, Facts]) -> Outcome:
     rows = []
     for label in FAIR_VARIANTS:
         for name in NAMES:
-            rr, oracle = published.RR_SSD[name], published.ORACLE[name]
+            rr = published.RR_SSD[name]
             found = facts[name][label] if name in facts else [None] * 7
-            claims.append(number(name, f"share of Oracle's, {label}", 100.0 * rr[0] / oracle[0], found[2], effect=True))
+            claims.append(number(name, f"share of Oracle's, {label}", PUBLISHED_SHARE[name], found[2], effect=True))
             claims.append(number(name, f"RR-SSD, reads and writes, {label}", rr[1], found[4], effect=True))
             if name in facts:
                 rows.append([label, name, clock(found[0] or 0.0), *(percent(value) for value in found[1:])])
@@ -166,7 +166,7 @@ def judge_fair_variants(facts: Mapping[str, Facts]) -> Outcome:
     ]
     series: list[Series] = [
         (label, [facts[name][label][2] if name in facts else None for name in NAMES],
-         [100.0 * published.RR_SSD[name][0] / published.ORACLE[name][0] for name in NAMES])
+         [PUBLISHED_SHARE[name] for name in NAMES])
         for label in FAIR_VARIANTS
     ]  # fmt: skip
     panel = bars(NAMES, series, "RR-SSD's share of Oracle's read improvement, %")

@@ -6,17 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from flashtwin.papers import sensitivity
-from flashtwin.papers.bench import Stand, share
-from flashtwin.papers.claims import EFFECT_POINTS
+from flashtwin.papers.bench import Stand
 from flashtwin.papers.model import Facts, mean
 from flashtwin.papers.rr_ssd import published
-from flashtwin.papers.rr_ssd.common import at_rate, by_workload, gains
+from flashtwin.papers.rr_ssd.common import PUBLISHED_SHARE, at_rate, by_workload, gains, share_of_oracle
 from flashtwin.papers.sensitivity import Headline, Sensitivity
 from flashtwin.papers.text import percent
 from flashtwin.presets import Value
 
 NAMES = published.WORKLOADS
-SHARES = {name: 100.0 * published.RR_SSD[name][0] / published.ORACLE[name][0] for name in NAMES}
 
 
 def measure(stand: Stand, sets: Mapping[str, Value]) -> Facts:
@@ -25,9 +23,7 @@ def measure(stand: Stand, sets: Mapping[str, Value]) -> Facts:
     shared = {key: value for key, value in sets.items() if not key.startswith("ftl.replication.")}
     runs = at_rate(stand, "ca-ssd", "oracle", **shared) | at_rate(stand, "rr-ssd", **sets)
     (read, every), (oracle, _) = gains(runs, "rr-ssd"), gains(runs, "oracle")
-    # A share of next to nothing is none.
-    gained = oracle if oracle is not None and oracle >= EFFECT_POINTS else None
-    return {"share": share(read, gained), "read": read, "all": every, "oracle": oracle}
+    return {"share": share_of_oracle(read, oracle), "read": read, "all": every, "oracle": oracle}
 
 
 #: The panel of the shares on the chart.
@@ -35,7 +31,7 @@ OF_ORACLE = "share of Oracle's reads"
 
 
 def _share(name: str) -> Headline:
-    value = SHARES[name]
+    value = PUBLISHED_SHARE[name]
     return Headline(
         f"{OF_ORACLE}, {name}", value, lambda facts: facts.get(name, {}).get("share"), panel=OF_ORACLE, group=name
     )
@@ -72,7 +68,11 @@ PLAN = Sensitivity(
     (
         *(_share(name) for name in NAMES),
         Headline(
-            f"{OF_ORACLE}, mean", sum(SHARES.values()) / len(SHARES), _mean("share"), panel=OF_ORACLE, group="mean"
+            f"{OF_ORACLE}, mean",
+            sum(PUBLISHED_SHARE.values()) / len(PUBLISHED_SHARE),
+            _mean("share"),
+            panel=OF_ORACLE,
+            group="mean",
         ),
         *(
             Headline(f"{title}, mean", value, _mean(key), panel="time saved over ca-ssd, mean", group=group)
