@@ -2,7 +2,6 @@
 
 use super::driver::{Driver, Options, Step, Workload};
 use crate::allocation::AllocationPolicy;
-use crate::ftl::Map;
 use crate::redirection::RedirectionPolicy;
 use crate::replication::degree::DegreePolicy;
 use crate::replication::placement::PlacementPolicy;
@@ -37,10 +36,8 @@ fn holding(pages: u32, options: &Options) -> Driver {
 }
 
 fn copies_of(driver: &Driver, lpn: u32) -> usize {
-    match &driver.ftl.map {
-        Map::Content(map) => 1 + map.replica_ppns(map.vpn_of(lpn)).len(),
-        _ => unreachable!("the options say content"),
-    }
+    let map = driver.contents();
+    map.copies(map.vpn_of(lpn)).count()
 }
 
 #[test]
@@ -103,9 +100,8 @@ fn copies_that_find_no_room_are_not_tried_again_and_again() {
 /// The pages that copies were read from since so many operations, as places of page 1's content: 0 is its home,
 /// then its replicas.
 fn sources(driver: &Driver, since: usize) -> Vec<usize> {
-    let Map::Content(map) = &driver.ftl.map else { unreachable!("the options say content") };
-    let vpn = map.vpn_of(1);
-    let places: Vec<u32> = [map.home(vpn)].iter().chain(map.replica_ppns(vpn)).copied().collect();
+    let map = driver.contents();
+    let places: Vec<u32> = map.copies(map.vpn_of(1)).collect();
     let reads = driver.ops[since..].iter().filter(|op| op.kind == OpKind::Read && op.cause == Cause::Replica);
     reads.map(|op| places.iter().position(|&ppn| ppn == op.ppn).unwrap()).collect()
 }
@@ -136,7 +132,7 @@ fn a_copy_made_on_line_is_read_where_the_read_that_earned_it_was_served() {
         let second = copies_of(&driver, 1) - 1;
         driver.chip.fill(9);
         driver.chip[home] = 20;
-        let Map::Content(map) = &driver.ftl.map else { unreachable!("the options say content") };
+        let map = driver.contents();
         let ppn = map.replica_ppns(map.vpn_of(1))[second - 1];
         let chip = driver.ftl.blocks.chip_of_page(ppn);
         driver.chip[chip as usize] = 8;

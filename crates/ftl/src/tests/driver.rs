@@ -5,6 +5,7 @@ use flashtwin_nand::Geometry;
 use crate::allocation::{AllocationPolicy, Order};
 use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm};
 use crate::ftl::Map;
+use crate::mapping::ContentMap;
 use crate::partition::PartitionPolicy;
 use crate::redirection::RedirectionPolicy;
 use crate::replication::degree::DegreePolicy;
@@ -313,8 +314,21 @@ impl Driver {
                 return Ok(());
             }
             let job = self.jobs.swap_remove(next as usize);
-            let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
-            self.ftl.job_done(job, &loads, &mut self.ops)?;
+            self.job_done(job)?;
+        }
+    }
+
+    /// An operation of a background job is done.
+    pub(super) fn job_done(&mut self, job: u32) -> Result<(), FtlError> {
+        let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
+        self.ftl.job_done(job, &loads, &mut self.ops)
+    }
+
+    /// The map of contents, of a system that has one.
+    pub(super) fn contents(&self) -> &ContentMap {
+        match &self.ftl.map {
+            Map::Content(map) => map,
+            _ => unreachable!("the options say content"),
         }
     }
 

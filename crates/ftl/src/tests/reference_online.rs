@@ -4,14 +4,11 @@
 use std::collections::BTreeMap;
 
 use super::driver::{Driver, Options, Step, Workload};
-use crate::ftl::Map;
-use crate::mapping::ContentMap;
+use super::reference_replication::wanted;
 use crate::redirection::RedirectionPolicy;
-use crate::replication::degree::DegreePolicy;
 use crate::replication::placement::{PlacementPolicy, ScorePopularity};
 use crate::{
-    FlashOp, LoadView, MappingForm, NO_JOB, OpKind, ReadOutcome, ReplicationConfig, ReplicationPolicy,
-    SpreadConfig,
+    FlashOp, MappingForm, NO_JOB, OpKind, ReadOutcome, ReplicationConfig, ReplicationPolicy, SpreadConfig,
 };
 
 /// One content: its reads in the period, the chips that hold it, home first, and the reads under which its
@@ -53,17 +50,7 @@ impl Model {
     }
 
     fn wanted(&self, reads: u64, chips: usize) -> usize {
-        if reads < u64::from(self.rules.least_popularity) {
-            return 1;
-        }
-        let wanted = match self.rules.degree {
-            DegreePolicy::Popularity => {
-                1 + (reads * (self.rules.copies_per_read * 100.0).round() as u64 / 100) as usize
-            }
-            DegreePolicy::ManyOfFew => chips,
-            DegreePolicy::FewOfMany => self.rules.few_copies as usize,
-        };
-        wanted.min(chips).min(self.rules.most_copies as usize)
+        wanted(&self.rules, reads, chips)
     }
 
     /// Lists a content as the latest of those read as often.
@@ -192,16 +179,9 @@ impl Model {
     }
 }
 
-fn map(driver: &Driver) -> &ContentMap {
-    match &driver.ftl.map {
-        Map::Content(map) => map,
-        _ => unreachable!("the options say content"),
-    }
-}
-
 /// Content and home chip of every VPN.
 fn homes(driver: &Driver) -> BTreeMap<u32, (u32, usize)> {
-    let map = map(driver);
+    let map = driver.contents();
     let chip = |vpn| driver.ftl.blocks.chip_of_page(map.home(vpn)) as usize;
     let live = (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn));
     live.map(|vpn| (vpn, (map.content(vpn), chip(vpn)))).collect()
@@ -221,7 +201,7 @@ fn now(driver: &Driver) -> Chips {
 }
 
 fn compare(driver: &Driver, model: &Model) {
-    let map = map(driver);
+    let map = driver.contents();
     let chip = |ppn| driver.ftl.blocks.chip_of_page(ppn) as usize;
     for (&vpn, content) in &model.contents {
         assert_eq!(map.copies(vpn).map(chip).collect::<Vec<_>>(), content.chips, "VPN {vpn}");
@@ -264,7 +244,7 @@ fn model(driver: &Driver, options: &Options) -> Model {
 
 /// Several reads of one page, then idle time until nothing is left to do.
 fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
-    let vpn = map(driver).vpn_of(lpn);
+    let vpn = driver.contents().vpn_of(lpn);
     let saturation = u64::from(driver.ftl.blocks.geometry.chips()).saturating_sub(1).max(1);
     let mut at = driver.ops.len();
     let mut source = None;
@@ -288,8 +268,7 @@ fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
             source = Some(model.source(vpn, &driver.chip));
             model.copy(vpn, &now(driver));
         }
-        let loads = LoadView::new(&driver.chip, &driver.unit).at(driver.now_ns);
-        driver.ftl.job_done(job, &loads, &mut driver.ops).unwrap();
+        driver.job_done(job).unwrap();
         compare(driver, model);
     }
     if let Some(Content { reads, chips, .. }) = model.contents.get(&vpn) {
@@ -319,7 +298,7 @@ fn every_read_earns_and_every_copy_goes_where_the_rules_say() {
                 }
                 Step::Trim { lpn } => driver.ftl.trim(lpn),
                 Step::EndPeriod => {
-                    let slots: Vec<u32> = map(&driver).replicas.live().iter().map(|set| set.0).collect();
+                    let slots: Vec<u32> = driver.contents().replicas.live().iter().map(|set| set.0).collect();
                     driver.end_period().unwrap();
                     model.end_period(&slots, driver.chip.len());
                 }

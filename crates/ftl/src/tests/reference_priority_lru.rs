@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::driver::{Driver, Options, Step, Workload};
-use crate::ftl::Map;
-use crate::mapping::ContentMap;
-use crate::{FlashOp, LoadView, MappingForm, NO_JOB, OpKind, ReplicationPolicy, SpreadConfig};
+use crate::{FlashOp, MappingForm, NO_JOB, OpKind, ReplicationPolicy, SpreadConfig};
 
 /// Classes of pages, the least recent first; chips that hold each page, the first copy's first; and the
 /// replicated pages in the order of what last happened to them (a change of class or their first replica).
@@ -118,20 +116,13 @@ impl Model {
     }
 }
 
-fn map(driver: &Driver) -> &ContentMap {
-    match &driver.ftl.map {
-        Map::Content(map) => map,
-        _ => unreachable!("the options say content"),
-    }
-}
-
 fn live(driver: &Driver) -> impl Iterator<Item = u32> {
-    let map = map(driver);
+    let map = driver.contents();
     (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn))
 }
 
 fn compare(driver: &Driver, model: &Model) {
-    let map = map(driver);
+    let map = driver.contents();
     let recency = driver.ftl.recency().unwrap();
     for (class, pages) in model.classes.iter().enumerate().skip(1) {
         assert_eq!(&recency.pages_of(class as u8).collect::<Vec<_>>(), pages, "class {class}");
@@ -187,7 +178,7 @@ fn open(driver: &Driver) -> Vec<bool> {
 
 /// Several reads of one page, then idle time until nothing is left to do.
 fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
-    let (vpn, mut at) = (map(driver).vpn_of(lpn), driver.ops.len());
+    let (vpn, mut at) = (driver.contents().vpn_of(lpn), driver.ops.len());
     let mut earned = 0;
     for _ in 0..reads {
         driver.read(lpn).unwrap();
@@ -212,8 +203,7 @@ fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
                 earned = 0;
             }
         }
-        let loads = LoadView::new(&driver.chip, &driver.unit).at(driver.now_ns);
-        driver.ftl.job_done(job, &loads, &mut driver.ops).unwrap();
+        driver.job_done(job).unwrap();
     }
     // What has no room is not even read.
     assert!(earned == 0 || !model.fits(vpn), "{earned} copies were earned, have room, and were not made");
@@ -240,7 +230,7 @@ fn every_read_moves_copies_and_evicts_what_the_rules_say() {
                 Step::EndPeriod => driver.end_period().unwrap(),
             }
             let homes: BTreeMap<u32, u32> = live(&driver)
-                .map(|vpn| (vpn, driver.ftl.blocks.chip_of_page(map(&driver).home(vpn))))
+                .map(|vpn| (vpn, driver.ftl.blocks.chip_of_page(driver.contents().home(vpn))))
                 .collect();
             model.follow(&homes);
             compare(&driver, &model);

@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 
 use super::driver::{Driver, Options, Step, Workload};
 use crate::SpreadConfig;
-use crate::ftl::Map;
-use crate::mapping::ContentMap;
 use crate::replication::degree::DegreePolicy;
 use crate::replication::placement::{PlacementPolicy, ScorePopularity};
 use crate::{Cause, FlashOp, MappingForm, ReplicationConfig, ReplicationPolicy};
@@ -38,25 +36,29 @@ struct Model<'a> {
     drops: u64,
 }
 
+/// How many copies so many reads are worth, the first one included.
+pub(super) fn wanted(rules: &ReplicationConfig, reads: u64, chips: usize) -> usize {
+    if reads < u64::from(rules.least_popularity) {
+        return 1;
+    }
+    let wanted = match rules.degree {
+        DegreePolicy::Popularity => {
+            // In hundredths of a copy.
+            1 + (reads * (rules.copies_per_read * 100.0).round() as u64 / 100) as usize
+        }
+        DegreePolicy::ManyOfFew => chips,
+        DegreePolicy::FewOfMany => rules.few_copies as usize,
+    };
+    wanted.min(chips).min(rules.most_copies as usize)
+}
+
 impl Model<'_> {
     fn pages(&self) -> u64 {
         self.contents.values().map(|content| content.chips.len() as u64).sum()
     }
 
     fn wanted(&self, reads: u64) -> usize {
-        let chips = self.chips.len();
-        if reads < u64::from(self.rules.least_popularity) {
-            return 1;
-        }
-        let wanted = match self.rules.degree {
-            DegreePolicy::Popularity => {
-                // In hundredths of a copy.
-                1 + (reads * (self.rules.copies_per_read * 100.0).round() as u64 / 100) as usize
-            }
-            DegreePolicy::ManyOfFew => chips,
-            DegreePolicy::FewOfMany => self.rules.few_copies as usize,
-        };
-        wanted.min(chips).min(self.rules.most_copies as usize)
+        wanted(self.rules, reads, self.chips.len())
     }
 
     /// A chip's popularity in 1/65536 of a read: each content's reads, or as many for each copy as make them
@@ -156,16 +158,9 @@ impl Model<'_> {
     }
 }
 
-fn map(driver: &Driver) -> &ContentMap {
-    match &driver.ftl.map {
-        Map::Content(map) => map,
-        _ => unreachable!("the options say content"),
-    }
-}
-
 /// What the controller holds now. Reads are counted by the test itself.
 fn contents(driver: &Driver, reads: &[u64]) -> BTreeMap<u32, Content> {
-    let map = map(driver);
+    let map = driver.contents();
     let order: BTreeMap<u32, usize> =
         map.replicas.live().into_iter().enumerate().map(|(at, (vpn, _))| (vpn, at)).collect();
     let live = (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn));
@@ -257,13 +252,13 @@ fn every_period_makes_and_drops_the_copies_that_the_rules_say() {
             match workload.next() {
                 Step::Read { lpn } => {
                     driver.read(lpn).unwrap();
-                    if let Some(count) = reads.get_mut(map(&driver).vpn_of(lpn) as usize) {
+                    if let Some(count) = reads.get_mut(driver.contents().vpn_of(lpn) as usize) {
                         *count = (*count + 1).min(saturation);
                     }
                 }
                 Step::Write { lpn, content, partial } => {
                     if driver.write(lpn, content, partial).unwrap().program.is_some() {
-                        reads[map(&driver).vpn_of(lpn) as usize] = 0;
+                        reads[driver.contents().vpn_of(lpn) as usize] = 0;
                     }
                 }
                 Step::Trim { lpn } => driver.ftl.trim(lpn),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use flashtwin_ftl::{FlashOp, Ftl, FtlConfig, Host, LoadView, MappingForm, NO_JOB, OpKind};
+use flashtwin_ftl::{FlashOp, Ftl, FtlConfig, Host, LoadView, MappingForm, NO_JOB, OpKind, Rng};
 use flashtwin_nand::{FlashArray, NandConfig, NandDevice};
 use flashtwin_sim::engine::{Charge, Engine, EngineCounts, Ledger, Observer, Workload};
 use flashtwin_sim::{EngineConfig, Resolved, RunResult, resolve, run};
@@ -60,12 +60,22 @@ pub(crate) fn nand(levels: Levels) -> NandConfig {
     }
 }
 
+/// One of a list.
+pub(crate) fn pick<T: Copy>(rng: &mut Rng, list: &[T]) -> T {
+    list[rng.below(list.len() as u32) as usize]
+}
+
 /// A preset on a device of these levels, verified.
 pub(crate) fn system_on(levels: Levels, name: &str, sets: &[(&str, &str)]) -> Resolved {
+    system_with(nand(levels), name, sets)
+}
+
+/// A preset on this device, verified.
+pub(crate) fn system_with(nand: NandConfig, name: &str, sets: &[(&str, &str)]) -> Resolved {
     let sets: Vec<(String, String)> =
         [("verify", "true")].iter().chain(sets).map(|&(key, value)| (key.into(), value.into())).collect();
     let mut resolved = resolve(name, &sets).unwrap();
-    resolved.config.nand = nand(levels);
+    resolved.config.nand = nand;
     resolved.device = resolved.config.nand.resolve().unwrap();
     resolved
 }
@@ -201,6 +211,14 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
+    /// The units that programmed a page, once for each program, in order of their numbers.
+    pub(crate) fn units_that_programmed(&self) -> Vec<u32> {
+        let programs = self.log.commands.iter().filter(|command| command.1 == "program");
+        let mut units: Vec<u32> = programs.map(|command| command.2).collect();
+        units.sort_unstable();
+        units
+    }
+
     /// Block and page in the block of each command.
     pub(crate) fn places(&self) -> Vec<(u32, u32)> {
         let g = &self.device.geometry;

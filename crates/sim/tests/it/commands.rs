@@ -156,14 +156,7 @@ fn pages_that_wait_for_their_hash_do_not_all_go_to_the_one_idle_chip() {
     asks.push(Ask { contents: vec![20, 21, 22, 23], ..write(1_000, 16, 0) });
     let least_loaded = bench.with(|bench| bench.ftl.allocation.policy = AllocationPolicy::LeastLoaded);
     let outcome = least_loaded.serve(&asks);
-    let mut units: Vec<u32> = outcome
-        .log
-        .commands
-        .iter()
-        .filter(|command| command.1 == "program")
-        .map(|command| command.2)
-        .collect();
-    units.sort_unstable();
+    let mut units = outcome.units_that_programmed();
     units.dedup();
     assert_eq!(units.len(), 4, "{:?}", outcome.log.commands);
 }

@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use flashtwin_ftl::Rng;
-use flashtwin_sim::{Concurrency, resolve, run};
+use flashtwin_sim::{Concurrency, run};
 use flashtwin_trace::{ContentSource, Op, PageTrace, Trace, TraceBuilder};
 
-use crate::bench::{COMMAND, PROGRAM, SENSE, TRANSFER, nand};
+use crate::bench::{COMMAND, PROGRAM, SENSE, TRANSFER, system_on};
 
 const CHANNELS: usize = 3;
 const CHIPS: usize = 6;
@@ -336,17 +336,12 @@ fn every_mean_and_every_program_is_that_of_the_plain_simulator() {
                 ("replication.alpha", "100"),
                 ("replication.placement", "static"),
                 ("replication.adjust_every", "1000000"),
-                ("verify", "true"),
             ];
-            let sets: Vec<(String, String)> = sets
-                .iter()
-                .filter(|(key, _)| !key.starts_with("replication") || name == "rr-ssd")
-                .map(|&(key, value)| (key.into(), value.into()))
-                .collect();
-            let mut resolved = resolve(name, &sets).unwrap();
+            let used =
+                sets.into_iter().filter(|(key, _)| !key.starts_with("replication") || name == "rr-ssd");
+            let levels = [CHANNELS as u32, (CHIPS / CHANNELS) as u32, 1, 2, 900, 16];
+            let mut resolved = system_on(levels, name, &used.collect::<Vec<_>>());
             resolved.config.engine.concurrency = Concurrency::Chip;
-            resolved.config.nand = nand([CHANNELS as u32, (CHIPS / CHANNELS) as u32, 1, 2, 900, 16]);
-            resolved.device = resolved.config.nand.resolve().unwrap();
             let result = run(&pages, &resolved, &()).unwrap();
             let plain = simulate(&pages, Plain::new(system, least_loaded, lanes), 20_000_000);
             let what = format!("seed {seed}, {name}, {allocation}, {lanes} lanes");

@@ -6,16 +6,12 @@ use flashtwin_ftl::allocation::AllocationPolicy;
 use flashtwin_ftl::{MappingForm, Rng};
 use flashtwin_nand::NandConfig;
 use flashtwin_sim::{
-    Concurrency, EngineConfig, LoadMeasure, MergeReads, Preload, Resolved, RunResult, Suspend, resolve, run,
+    Concurrency, EngineConfig, LoadMeasure, MergeReads, Preload, Resolved, RunResult, Suspend, run,
 };
 use flashtwin_trace::{ContentSource, Op, PageTrace, Trace, TraceBuilder};
 use serde_json::Value;
 
-use crate::bench::{Ask, Bench, Levels, nand, page_trace};
-
-fn pick<T: Copy>(rng: &mut Rng, list: &[T]) -> T {
-    list[rng.below(list.len() as u32) as usize]
-}
+use crate::bench::{Ask, Bench, Levels, nand, page_trace, pick, replay, system_with};
 
 /// A device of at least two chips.
 fn levels(rng: &mut Rng) -> Levels {
@@ -117,17 +113,9 @@ fn engine(rng: &mut Rng) -> EngineConfig {
 
 /// A preset on a device, with an engine and settings, verified.
 fn system(name: &str, nand: &NandConfig, engine: &EngineConfig, sets: &[(&str, &str)]) -> Resolved {
-    let sets: Vec<(String, String)> =
-        [("verify", "true")].iter().chain(sets).map(|&(key, value)| (key.into(), value.into())).collect();
-    let mut resolved = resolve(name, &sets).unwrap();
-    (resolved.config.nand, resolved.config.engine) = (nand.clone(), engine.clone());
-    resolved.device = resolved.config.nand.resolve().unwrap();
+    let mut resolved = system_with(nand.clone(), name, sets);
+    resolved.config.engine = engine.clone();
     resolved
-}
-
-fn replay(trace: &Trace, resolved: &Resolved) -> RunResult {
-    let source = resolved.content_source(trace.has_content());
-    run(&PageTrace::build(trace, 4096, source).unwrap(), resolved, &()).unwrap()
 }
 
 fn number(result: &RunResult, path: &str) -> f64 {

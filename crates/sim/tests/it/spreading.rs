@@ -9,7 +9,7 @@ use flashtwin_sim::engine::{Charge, Ledger};
 use flashtwin_sim::{MergeReads, Preload, RunResult, resolve, run};
 use flashtwin_trace::{ContentSource, Op, PageTrace, TraceBuilder};
 
-use crate::bench::{Ask, Bench, SENSE, WRITE_ALL, nand, read, served, write};
+use crate::bench::{Ask, Bench, SENSE, WRITE_ALL, nand, read, served, system_on, write};
 use crate::swarm::random_trace;
 
 /// Two channels of one chip each. Even pages belong on channel 0, odd ones on channel 1.
@@ -189,10 +189,8 @@ fn contents_that_a_fixed_place_would_pile_up_are_spread_evenly() {
 /// `static` and `ds-ftl` on a small device.
 fn plain_and_spread(pages: &PageTrace, preload: Preload) -> [RunResult; 2] {
     ["static", "ds-ftl"].map(|system| {
-        let mut resolved = resolve(system, &[("verify".into(), "true".into())]).unwrap();
+        let mut resolved = system_on([4, 2, 2, 1, 20, 16], system, &[]);
         resolved.config.replay.preload = preload;
-        resolved.config.nand = nand([4, 2, 2, 1, 20, 16]);
-        resolved.device = resolved.config.nand.resolve().unwrap();
         run(pages, &resolved, &()).unwrap()
     })
 }

@@ -22,11 +22,7 @@ use flashtwin_sim::{
 use flashtwin_trace::{ContentSource, Op, PageTrace, Trace, TraceBuilder};
 use serde_json::Value;
 
-use crate::bench::nand;
-
-fn pick<T: Copy>(rng: &mut Rng, list: &[T]) -> T {
-    list[rng.below(list.len() as u32) as usize]
-}
+use crate::bench::{nand, pick};
 
 /// A trace in which everything happens: parts of pages, several pages, trims, duplicates.
 pub(crate) fn random_trace(rng: &mut Rng) -> Trace {
