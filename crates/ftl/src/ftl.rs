@@ -38,6 +38,8 @@ pub(crate) enum Background {
     Fingerprint(Candidate),
 }
 
+const _: () = assert!(size_of::<Background>() <= 56, "with what is left to do, a job is a cache line");
+
 /// The controller of one device.
 pub struct Ftl {
     pub(crate) blocks: Blocks,

@@ -4,6 +4,8 @@
 //! The operations of a job carry its number ([`crate::FlashOp::job`]); whoever drives the
 //! controller says when each is done. What follows then is the controller's affair.
 
+/// A cache line, where the work is not too large.
+#[repr(align(64))]
 struct Slot<T> {
     work: Option<T>,
     ops_left: u32,

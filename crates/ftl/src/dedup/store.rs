@@ -78,10 +78,12 @@ impl FingerprintStore {
         self.places[content as usize]
     }
 
-    /// The table's entry for a content, where there is such a content.
+    /// Where a content is known to be, for whoever looks ahead: of a number that is no content's, as a read
+    /// has, some other's place.
     #[inline]
-    pub(crate) fn slot(&self, content: u32) -> Option<&u32> {
-        self.places.get(content as usize)
+    pub(crate) fn foresee(&self, content: u32) -> u32 {
+        let index = if (content as usize) < self.places.len() { content as usize } else { 0 };
+        self.places.get(index).copied().unwrap_or(NO_VPN)
     }
 
     #[inline]

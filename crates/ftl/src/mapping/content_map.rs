@@ -100,9 +100,7 @@ impl ContentMap {
         let held = self.vpn_of(lpn) as usize;
         prefetch(&self.vpns, held);
         prefetch(&self.popularity, held);
-        if let Some(&known) = self.fingerprints.slot(content) {
-            prefetch(&self.vpns, known as usize);
-        }
+        prefetch(&self.vpns, self.fingerprints.foresee(content) as usize);
     }
 
     /// Asks for what a page's content is known by, its replicas, and what it takes to enter the content that is

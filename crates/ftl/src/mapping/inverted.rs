@@ -92,9 +92,7 @@ impl InvertedMap {
     #[inline]
     pub(crate) fn prefetch_near(&self, lpn: u32, content: u32) {
         prefetch(&self.pages, self.get(lpn) as usize);
-        if let Some(&known) = self.hashes.slot(content) {
-            prefetch(&self.pages, known as usize);
-        }
+        prefetch(&self.pages, self.hashes.foresee(content) as usize);
     }
 
     /// Enters a page just written in HPT and iHPT; the entry that gives way is dropped from both.

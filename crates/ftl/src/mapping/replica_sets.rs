@@ -1,18 +1,25 @@
 //! The further copies of replicated contents, in order of popularity.
 
 use flashtwin_nand::Ppn;
+use smallvec::{SmallVec, smallvec};
 
 use crate::prefetch::prefetch;
 
 const NONE: u32 = u32::MAX;
 
+/// Replicas that a set holds in place: most contents have fewer, and those are a cache line with the rest.
+const FEW: usize = 8;
+
+#[repr(align(64))]
 struct Set {
     vpn: u32,
     level: u8,
     previous: u32,
     next: u32,
-    ppns: Vec<Ppn>,
+    ppns: SmallVec<[Ppn; FEW]>,
 }
+
+const _: () = assert!(size_of::<Set>() == 64, "a set is a cache line");
 
 /// One set of replicas a replicated content, listed by the popularity it had when its
 /// copies were last decided, so that the least popular can be dropped at once.
@@ -43,7 +50,8 @@ impl ReplicaSets {
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        let lists: usize = self.sets.iter().map(|set| size_of::<Set>() + set.ppns.capacity() * 4).sum();
+        let more = |set: &Set| if set.ppns.spilled() { set.ppns.capacity() * 4 } else { 0 };
+        let lists: usize = self.sets.iter().map(|set| size_of::<Set>() + more(set)).sum();
         (lists + self.free.capacity() * 4) as u64
     }
 
@@ -62,10 +70,10 @@ impl ReplicaSets {
         prefetch(&self.sets, set as usize);
     }
 
-    /// Asks for the replicas of a set.
+    /// Asks for the replicas of a set that do not lie in it.
     #[inline]
     pub(crate) fn prefetch_list(&self, set: u32) {
-        if let Some(set) = self.sets.get(set as usize) {
+        if let Some(set) = self.sets.get(set as usize).filter(|set| set.ppns.spilled()) {
             prefetch(&set.ppns, 0);
         }
     }
@@ -102,7 +110,7 @@ impl ReplicaSets {
             self.sets[set as usize].ppns.push(ppn);
             return set;
         }
-        let fresh = Set { vpn, level, previous: NONE, next: NONE, ppns: vec![ppn] };
+        let fresh = Set { vpn, level, previous: NONE, next: NONE, ppns: smallvec![ppn] };
         let set = match self.free.pop() {
             Some(slot) => {
                 self.sets[slot as usize] = fresh;

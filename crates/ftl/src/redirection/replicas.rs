@@ -11,6 +11,9 @@ impl Redirection for Replicas {
     #[inline]
     fn choose(&self, home: Ppn, replicas: &[Ppn], loads: &LoadView<'_>, geometry: &Geometry) -> ReadTarget {
         let home_plane = geometry.plane(home);
+        if replicas.is_empty() {
+            return ReadTarget { ppn: home, plane: home_plane, redirected: false };
+        }
         let mut best = (home, home_plane);
         let mut lowest = load_of(home_plane, loads, geometry);
         for &ppn in replicas {

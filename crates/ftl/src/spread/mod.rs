@@ -16,6 +16,7 @@ mod twins;
 
 pub use config::{SpreadConfig, SpreadPolicy};
 use flashtwin_nand::{NO_PPN, Ppn};
+use smallvec::{SmallVec, smallvec};
 
 use crate::allocation::Order;
 use crate::blocks::is_page;
@@ -36,9 +37,12 @@ use twins::Twins;
 #[derive(Debug)]
 pub(crate) struct Comparison {
     content: u32,
-    /// The page just written, then those it may equal: where they lay, and whose they were.
-    pages: Vec<(u32, Ppn)>,
+    pages: Compared,
 }
+
+/// The page just written, then those it may equal: whose they were, and where they lay. Most contents have few
+/// twins, and thousands of comparisons wait for idle time: it is better not to have to look elsewhere for them.
+type Compared = SmallVec<[(u32, Ppn); 4]>;
 
 /// What spreading keeps.
 pub(crate) struct Spreader {
@@ -61,7 +65,6 @@ pub(crate) struct Spreader {
     /// Room for what one write gathers, used again and again.
     lists: Vec<u32>,
     others: Vec<Ppn>,
-    spare: Vec<Vec<(u32, Ppn)>>,
 }
 
 impl Spreader {
@@ -90,7 +93,6 @@ impl Spreader {
             last_page: vec![NO_PPN; channels as usize],
             lists: Vec::new(),
             others: Vec::new(),
-            spare: Vec::new(),
         }
     }
 
@@ -102,10 +104,9 @@ impl Spreader {
         content: u32,
         own_channel: Option<u32>,
         map: &PageMap,
-    ) -> (Vec<(u32, Ppn)>, Vec<Ppn>) {
+    ) -> (Compared, Vec<Ppn>) {
         let positive = std::mem::take(&mut self.positive);
-        let mut pages = self.spare.pop().unwrap_or_default();
-        pages.push(new);
+        let mut pages = smallvec![new];
         let mut others = std::mem::take(&mut self.others);
         others.clear();
         self.lists.clear();
@@ -127,11 +128,6 @@ impl Spreader {
             }
         }
         (pages, others)
-    }
-
-    fn give_back(&mut self, mut pages: Vec<(u32, Ppn)>) {
-        pages.clear();
-        self.spare.push(pages);
     }
 
     /// Asks for the first tables that an operation on this page will look into.
@@ -470,7 +466,6 @@ impl Ftl {
                 self.counters.twins_found += u64::from(twins.join(first, other, pages));
             }
         }
-        spreader.give_back(pages);
     }
 
     /// A job goes on: asks for what its end will look at.

@@ -16,6 +16,10 @@ pub(super) const FAR: usize = 16;
 pub(super) const NEAR: usize = 8;
 const NEXT: usize = 4;
 const LAST: usize = 2;
+/// Page operations and requests ahead at which the columns of the trace are asked for, and how many of one
+/// share a cache line.
+const COLUMN: usize = 64;
+const LINE: usize = 16;
 
 /// How the trace's requests become arrivals.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +35,18 @@ pub struct Workload<'a> {
 }
 
 impl Workload<'_> {
+    /// Asks for what the requests to come say: so many columns are read side by side that a processor does
+    /// not see that each is read in order.
+    #[inline]
+    fn look_ahead(&self, index: usize) {
+        if index.is_multiple_of(LINE / 2) {
+            prefetch(&self.trace.time_ns, index + COLUMN);
+            prefetch(&self.trace.first_page_op, index + COLUMN);
+            prefetch(&self.trace.op, index + COLUMN);
+            prefetch(&self.trace.partial, index + COLUMN);
+        }
+    }
+
     /// Arrival of request `index` by the trace's clock, in simulated nanoseconds.
     #[inline]
     pub fn arrival_ns(&self, index: usize) -> u64 {
@@ -55,6 +71,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// What the controller reports, or a rule of the medium that was broken.
     #[inline]
     pub fn serve(&mut self, workload: &Workload<'_>, index: usize) -> Result<(), SimError> {
+        workload.look_ahead(index);
         let arrival = if workload.queue_depth == 0 {
             workload.arrival_ns(index)
         } else {
@@ -146,6 +163,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// Lets the controller ask for the memory that the next page operations will need.
     #[inline]
     pub(super) fn look_ahead(&mut self, trace: &PageTrace, at: usize) {
+        if at.is_multiple_of(LINE) {
+            prefetch(&trace.lpn, at + COLUMN);
+            prefetch(&trace.content, at + COLUMN);
+        }
         if let (Some(&lpn), Some(&content)) = (trace.lpn.get(at + FAR), trace.content.get(at + FAR)) {
             let writes = self.writes_ahead(trace, at);
             self.controller.prefetch_far(lpn, content, writes[0]);
@@ -309,8 +330,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 self.suspend_for_read(unit);
             }
             Queue::Writes => self.load_up(unit, false),
-            // The controller's own work is load only while it is in service.
-            Queue::Background | Queue::Idle => {}
+            // The controller's own work is load only while it is in service, and no request waits for it.
+            Queue::Background | Queue::Idle => return self.dispatch_or_hold(unit),
         }
         self.dispatch_or_hold(unit);
         self.note_wait(unit, slot);

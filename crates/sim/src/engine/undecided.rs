@@ -11,7 +11,6 @@ use std::ops::Range;
 
 use flashtwin_ftl::Host;
 use flashtwin_ftl::dedup::sample_of;
-use flashtwin_trace::PageTrace;
 use hashbrown::HashMap;
 
 use super::ledger::{Charge, Ledger};
@@ -169,9 +168,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             let run = first..pages.end.min(first + self.sampling_pages);
             if run.len() == 1 {
                 let fingerprint = if self.hash.is_some() { Fingerprint::Yes } else { Fingerprint::No };
-                self.write_page_of(workload, index, first, pages, request, fingerprint)?;
+                self.write_page_of(workload, index, first, request, fingerprint)?;
             } else {
-                self.write_run(workload, index, run, pages, request)?;
+                self.write_run(workload, index, run, request)?;
             }
         }
         Ok(())
@@ -194,12 +193,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         workload: &Workload<'_>,
         index: usize,
         at: usize,
-        pages: &Range<usize>,
         request: u32,
         fingerprint: Fingerprint,
     ) -> Result<Option<u32>, SimError> {
         self.look_ahead(workload.trace, at);
-        let partial = is_partial(workload.trace, index, at, pages);
+        let partial = workload.trace.is_partial(index, at);
         self.counts.partial_writes += u64::from(partial);
         let page = self.host_page(workload.trace, at);
         self.write_page(page, partial && workload.read_modify_write, request, fingerprint)
@@ -213,16 +211,15 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         workload: &Workload<'_>,
         index: usize,
         run: Range<usize>,
-        pages: &Range<usize>,
         request: u32,
     ) -> Result<(), SimError> {
         let trace = workload.trace;
-        let whole: Range<usize> = run.start + usize::from(is_partial(trace, index, run.start, pages))
-            ..run.end - usize::from(is_partial(trace, index, run.end - 1, pages));
+        let whole: Range<usize> = run.start + usize::from(trace.is_partial(index, run.start))
+            ..run.end - usize::from(trace.is_partial(index, run.end - 1));
         let among = if whole.is_empty() { run.clone() } else { whole };
         let sample = among.start + sample_of(&trace.content[among]);
         self.look_ahead(trace, sample);
-        let partial = is_partial(trace, index, sample, pages);
+        let partial = trace.is_partial(index, sample);
         self.counts.partial_writes += u64::from(partial);
         let page = self.host_page(trace, sample);
         let slot = self.undecided.insert(page, request, Fingerprint::Yes);
@@ -232,7 +229,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let mut followers = Vec::with_capacity(run.len() - 1);
         for at in run.filter(|&at| at != sample) {
             let fingerprint = Fingerprint::AsSample;
-            followers.extend(self.write_page_of(workload, index, at, pages, request, fingerprint)?);
+            followers.extend(self.write_page_of(workload, index, at, request, fingerprint)?);
         }
         self.undecided.followers.insert(slot, followers);
         self.undecided.writes[slot].needs -= 1;
@@ -254,8 +251,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             Fingerprint::AsSample => false,
         };
         let prepared = partial || self.tables.is_some();
-        let alone = !prepared && self.undecided.newest(page.lpn).is_none();
-        if alone && at_once {
+        if at_once && !prepared && self.undecided.newest(page.lpn).is_none() {
             if fingerprint == Fingerprint::Yes
                 && let Some(hash) = &mut self.hash
             {
@@ -265,6 +261,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             return Ok(None);
         }
         let slot = self.undecided.insert(page, request, fingerprint);
+        let alone = !prepared && self.undecided.writes[slot].before == NONE;
         if alone && fingerprint == Fingerprint::Yes {
             self.note_arrival(page.lpn);
             self.enter(slot);
@@ -576,11 +573,4 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             None => self.controller.trim(lpn),
         }
     }
-}
-
-/// Whether a request covers only part of one of its pages.
-#[inline]
-fn is_partial(trace: &PageTrace, index: usize, at: usize, pages: &Range<usize>) -> bool {
-    let flags = trace.partial[index];
-    (flags & 1 != 0 && at == pages.start) || (flags & 2 != 0 && at + 1 == pages.end)
 }

@@ -166,11 +166,13 @@ impl PageTrace {
     }
 
     /// Page operations of a request.
+    #[inline]
     pub fn page_ops_of(&self, request: usize) -> std::ops::Range<usize> {
         self.first_page_op[request] as usize..self.first_page_op[request + 1] as usize
     }
 
     /// Whether page operation `page_op` of `request` covers only a part of its page.
+    #[inline]
     pub fn is_partial(&self, request: usize, page_op: usize) -> bool {
         let ops = self.page_ops_of(request);
         let bits = self.partial[request];
