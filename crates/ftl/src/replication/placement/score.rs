@@ -16,8 +16,12 @@ struct Fraction {
 }
 
 impl Fraction {
-    /// Whether it is larger than another. The products take up to 192 bits.
+    /// Whether it is larger than another. The products take up to 192 bits, but seldom more than 128.
+    #[inline]
     fn exceeds(&self, other: &Self) -> bool {
+        if let (Ok(mine), Ok(theirs)) = (u64::try_from(self.below), u64::try_from(other.below)) {
+            return u128::from(self.above) * u128::from(theirs) > u128::from(other.above) * u128::from(mine);
+        }
         product(self.above, other.below) > product(other.above, self.below)
     }
 }
@@ -52,5 +56,28 @@ impl Placement for Score {
         // The first of equals.
         let best = scores.reduce(|best, next| if next.1.exceeds(&best.1) { next } else { best });
         best.map(|(chip, _)| chip)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    #[test]
+    fn short_products_decide_as_long_ones_do() {
+        let mut rng = Rng::stream(1, "fractions");
+        let mut fraction = || {
+            let (above, below) = (rng.next_u64() >> rng.below(64), u128::from(rng.next_u64()));
+            Fraction { above, below: (below << rng.below(8) >> rng.below(64)).max(1) }
+        };
+        let mut long = 0;
+        for _ in 0..20_000 {
+            let (one, other) = (fraction(), fraction());
+            let expected = product(one.above, other.below) > product(other.above, one.below);
+            assert_eq!(one.exceeds(&other), expected);
+            long += u32::from(one.below.max(other.below) > u128::from(u64::MAX));
+        }
+        assert!((1_000..19_000).contains(&long), "{long}");
     }
 }
