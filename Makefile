@@ -94,10 +94,11 @@ format: $(VENV)/.dev ## format both languages in place
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 
-docs: build $(VENV)/.dev ## write the generated pages: docs/configuration.md, cli.md, compositions.md, and those made from docs/evidence
+docs: build $(VENV)/.dev ## the manual: write its generated pages again, and build it as a site, site/index.html
 	$(BIN)/python docs/generate.py
 	$(BIN)/python -m evidence.peers --docs
 	$(BIN)/python -m evidence --pages
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 lock: ## resolve the lock files again (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate \
@@ -105,5 +106,5 @@ lock: ## resolve the lock files again (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate \
 		--custom-compile-command "make lock" --extra build --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 
-clean: ## remove everything that was made (target/, .venv/, demo-out/)
-	rm -rf target $(VENV) $(DEMO_OUT) .pytest_cache .ruff_cache .mypy_cache python/flashtwin/_core*.so
+clean: ## remove everything that was made (target/, .venv/, demo-out/, site/)
+	rm -rf target $(VENV) $(DEMO_OUT) site .pytest_cache .ruff_cache .mypy_cache python/flashtwin/_core*.so

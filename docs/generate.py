@@ -1,5 +1,5 @@
 """Writes the generated pages of the manual: docs/cli.md from the verbs, docs/configuration.md from the schema,
-docs/compositions.md from the presets.
+docs/compositions.md from the presets, docs/images/crates.svg from the crates.
 
 python docs/generate.py            write them
 python docs/generate.py --check    say which are stale, exit 1 if any is
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from picture import picture
 
 import flashtwin as ft
 from flashtwin.cli import flashtwin
@@ -259,7 +260,12 @@ def differences(name: str, config: dict[str, Any], usual: dict[str, Any]) -> str
     return f"| `{name}` | {', '.join(f'`{key} = {toml(config[key])}`' for key in keys) or '-'} |"
 
 
-PAGES = {"cli.md": cli_page, "configuration.md": configuration_page, "compositions.md": compositions_page}
+PAGES = {
+    "cli.md": cli_page,
+    "configuration.md": configuration_page,
+    "compositions.md": compositions_page,
+    "images/crates.svg": lambda: picture(DOCS.parent),
+}
 
 
 def main() -> int:

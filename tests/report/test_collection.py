@@ -8,8 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from matplotlib.figure import Figure
-from test_page import check, chromium
+from test_page import check
 from tests import fabricated
+from tests.browser import chromium
 
 from flashtwin import across, folder, report, rows
 from flashtwin.report import style

@@ -19,6 +19,7 @@ import pytest
 import synthetic
 from matplotlib import image
 from synthetic_times import reads
+from tests.browser import chromium
 
 from flashtwin import report
 from flashtwin.report import choices, style
@@ -217,39 +218,6 @@ def test_poor_results_make_a_page(study: Path) -> None:
     text = check(report.build(study)).text
     assert "not recorded" in text
     assert "too little to conclude" in text
-
-
-def chromium(file: Path, shot: Path, scratch: Path, *more: str, width: int = 1280, height: int = 2400) -> str:
-    """A screenshot of a page in a headless browser; returns what the browser logged."""
-    program = next(
-        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
-    )
-    if program is None:
-        pytest.skip("no chromium on this machine: the page cannot be looked at")
-    done = subprocess.run(
-        [
-            program,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--hide-scrollbars",
-            "--enable-logging=stderr",
-            f"--user-data-dir={scratch}",
-            f"--window-size={width},{height}",
-            *more,
-            file.as_uri(),
-        ],
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    (shot.parent / "log").write_text(done.stderr)
-    return done.stderr + done.stdout
 
 
 @pytest.fixture(scope="module")

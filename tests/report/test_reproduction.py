@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib import image
-from test_page import check, chromium
+from test_page import check
+from tests.browser import chromium
 
 from flashtwin import report
 from flashtwin.report.reproduction import VERDICTS, published, value
