@@ -1,0 +1,87 @@
+"""The worked example of docs/adding-a-policy.md, carried out on a copy of the sources: it compiles and works."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .conftest import ROOT
+
+PAGE = ROOT / "docs" / "adding-a-policy.md"
+FAMILY = Path("crates/ftl/src/replication/placement")
+
+
+def rust(beginning: str) -> str:
+    """The block of Rust on the page that begins so."""
+    blocks = re.findall(r"^```rust\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    (found,) = (block for block in blocks if block.startswith(beginning))
+    return found
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    """A copy of what the crates are built from."""
+    for name in ("crates", "devices", "systems", "workloads"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    for name in ("Cargo.toml", "Cargo.lock"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+def put_behind(path: Path, last: str, more: str) -> None:
+    """Adds lines where their like already stand: behind the last of them."""
+    text = path.read_text(encoding="utf-8")
+    assert text.count(last) == 1, f"{last!r} stands {text.count(last)} times in {path.name}"
+    path.write_text(text.replace(last, last + more), encoding="utf-8")
+
+
+def cargo_test(sources: Path, *tests: str) -> str:
+    """Tests of the controller by name, built where all others are."""
+    target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
+    done = subprocess.run(
+        ["cargo", "test", "--locked", "--offline", "--package", "flashtwin-ftl", "--lib", "--", *tests],
+        cwd=sources,
+        env={**os.environ, "CARGO_TARGET_DIR": target},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "warning" not in done.stderr, done.stderr
+    return done.stdout
+
+
+def test_the_policy_that_the_page_writes_compiles_and_passes_the_tests_that_all_share(sources: Path) -> None:
+    (sources / FAMILY / "least_popular.rs").write_text(rust("//! The chip whose stored contents"), encoding="utf-8")
+    module, variant, build = rust("mod least_popular;").strip("\n").split("\n\n")
+    family = sources / FAMILY / "mod.rs"
+    put_behind(family, "mod successors;\n", f"{module}\n")
+    put_behind(family, "    Static,\n", f"{variant}\n")
+    put_behind(family, "            Self::Static => Box::new(successors::Successors),\n", f"{build}\n")
+    shared = (family, sources / "crates/ftl/src/tests/driver.rs")
+    for path in shared:
+        text = path.read_text(encoding="utf-8")
+        assert "PlacementPolicy::Static]" in text
+        with_it = text.replace("PlacementPolicy::Static]", "PlacementPolicy::Static, PlacementPolicy::LeastPopular]")
+        path.write_text(with_it, encoding="utf-8")
+    told = cargo_test(sources, "least_popular", "no_policy_uses_a_chip_twice_or_a_full_one", "swarm")
+    assert "popularity_alone_decides_among_the_chips_that_may_be_chosen ... ok" in told
+    assert "no_policy_uses_a_chip_twice_or_a_full_one ... ok" in told
+    assert len(re.findall(r"swarm::\S+ \.\.\. ok", told)) > 0
+
+
+def test_what_the_page_shows_of_the_sources_stands_there() -> None:
+    fifo = (ROOT / "crates/ftl/src/victim/fifo.rs").read_text(encoding="utf-8")
+    assert fifo.split("#[cfg(test)]")[0].endswith(rust("use std::collections::VecDeque;"))
+    for path, beginning in (
+        ("crates/ftl/src/victim/mod.rs", "pub trait VictimSelection"),
+        ("crates/ftl/src/replication/placement/mod.rs", "pub trait Placement"),
+    ):
+        assert rust(beginning) in (ROOT / path).read_text(encoding="utf-8")
+    victims = (ROOT / "crates/ftl/src/victim/mod.rs").read_text(encoding="utf-8")
+    assert all(part in victims for part in rust("mod fifo;").strip("\n").split("\n\n"))
