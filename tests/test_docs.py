@@ -21,7 +21,7 @@ from flashtwin.cli import flashtwin
 
 from .conftest import ROOT
 
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 API_MODULES = (
     "flashtwin",
     "flashtwin.batch",

@@ -57,7 +57,7 @@ class Names(HTMLParser):
 
 @pytest.fixture(scope="module")
 def pages(site: Path) -> dict[Path, Names]:
-    return {page: Names(page) for page in site.glob("*.html") if page.name != "404.html"}
+    return {page: Names(page) for page in site.rglob("*.html") if page.name != "404.html"}
 
 
 def test_nothing_leads_nowhere(site: Path, pages: dict[Path, Names]) -> None:
