@@ -102,6 +102,28 @@ def test_commands_exist(where: str, line: str) -> None:
     command.make_context(" ".join(words), rest)
 
 
+@pytest.mark.parametrize("name", ["quickstart", "advise", "adding-a-policy"])
+def test_commands_of_tutorial_and_how_to_run(name: str, at_a_clone: Path) -> None:
+    """One after the other, as a reader would; `make` alone is left to those who have a clone."""
+    (at_a_clone / ".venv").symlink_to(Path(sys.prefix))
+    # What readers have of their own.
+    (at_a_clone / "mail.fiu.zst").symlink_to(ROOT / "traces" / "webvm-small.fiu.zst")
+    ft.characterize(ft.open("mail.fiu.zst"), period_s=120).write("mail-workload")
+    lines = [line for block in blocks(ROOT / "docs" / f"{name}.md", "console") for line in block.splitlines() if line]
+    typed = [line for line in lines if not line.startswith("make ")]
+    assert typed
+    for line in typed:
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", line],
+            env={**os.environ, "PATH": f".venv/bin{os.pathsep}{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        assert done.stdout or ">" in line or "--out" in line or " report " in line, line
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
 def test_python_of_the_pages_runs(page: Path, with_results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {}
