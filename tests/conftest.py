@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -99,6 +100,24 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
             return
         assert path.is_file(), f"{path} is missing; write it with `pytest tests --update-golden`"
         assert text == path.read_text(encoding="utf-8")
+
+    return check
+
+
+@pytest.fixture
+def golden_digests(request: pytest.FixtureRequest) -> Callable[[str, dict[str, str]], None]:
+    """Compares digests by part with those of a case in `tests/golden/TEST.json`; `--update-golden` writes them."""
+    path = ROOT / "tests" / "golden" / f"{Path(request.fspath).stem.removeprefix('test_')}.json"
+
+    def check(case: str, found: dict[str, str]) -> None:
+        known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        if request.config.getoption("--update-golden"):
+            known[case] = found
+            path.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n", encoding="utf-8")
+            return
+        assert case in known, f"{path.name} does not know {case!r}; write it with `pytest tests --update-golden`"
+        changed = sorted(part for part in found.keys() | known[case].keys() if found.get(part) != known[case].get(part))
+        assert not changed, f"{case}: {', '.join(changed)}"
 
     return check
 
