@@ -62,7 +62,7 @@ CASES = {
 
 @pytest.fixture(scope="session")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> ft.Trace:
-    """4,000 requests of one to six pages, some of parts of pages, some trims, in trains; few contents are most of it."""
+    """4,000 requests of one to six pages, parts of pages and trims among them, in trains; contents are skewed."""
     rng = random.Random(5)
     time_ns, rows = 0, []
     for _ in range(4_000):
