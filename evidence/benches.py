@@ -9,7 +9,7 @@ from typing import Any
 NUMBER = r"[\d.,]+"
 ENGINE = re.compile(
     rf"^(?P<name>\S.*?) +{NUMBER} s +(?P<host>{NUMBER}) M page ops/s"
-    rf"(?:, +(?P<flash>{NUMBER}) M flash ops/s; tables (?P<page>{NUMBER}|-) B/page, (?P<content>{NUMBER}|-) B/content)?"
+    rf"(?:, +(?P<share>{NUMBER}) of the bare loop, +(?P<flash>{NUMBER}) M flash ops/s; tables (?P<page>{NUMBER}|-) B/page, (?P<content>{NUMBER}|-) B/content)?"
 )
 TRACE = re.compile(r"^(?P<operations>\d+) page operations, (?P<pages>\d+) pages, (?P<contents>\d+) contents$")
 BASICS = re.compile(rf"^  (?P<name>\S.*?) +(?P<rate>{NUMBER}) M requests/s$")
