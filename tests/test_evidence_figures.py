@@ -12,8 +12,8 @@ from evidence.stages import speed
 
 ENGINE = """\
 1000000 page operations, 383224 pages, 301 contents
-conventional                0.249 s     4.01 M page ops/s,  0.58 of the bare loop,     4.01 M flash ops/s; tables 84.5 B/page, - B/content; \
-resident set grew by 31 MB
+conventional                0.249 s     4.01 M page ops/s,  0.58 of the bare loop,     4.01 M flash ops/s; \
+tables 84.5 B/page, - B/content; resident set grew by 31 MB
 ds-ftl                      0.617 s     1.62 M page ops/s,  0.24 of the bare loop,     2.54 M flash ops/s; \
 tables 86.9 B/page, 96.7 B/content; resident set grew by 40 MB
 bare event loop             0.148 s     6.74 M page ops/s
