@@ -8,8 +8,9 @@ from typing import Any
 
 NUMBER = r"[\d.,]+"
 ENGINE = re.compile(
-    rf"^(?P<name>\S.*?) +{NUMBER} s +(?P<host>{NUMBER}) M page ops/s"
-    rf"(?:, +(?P<share>{NUMBER}) of the bare loop, +(?P<flash>{NUMBER}) M flash ops/s; tables (?P<page>{NUMBER}|-) B/page, (?P<content>{NUMBER}|-) B/content)?"
+    rf"^(?P<name>\S+) +{NUMBER} s +(?P<host>{NUMBER}) M page ops/s, +(?P<share>{NUMBER}) of the bare loop "
+    rf"\( *(?P<bare>{NUMBER}) M\), +(?P<flash>{NUMBER}) M flash ops/s; tables (?P<page>{NUMBER}|-) B/page, "
+    rf"(?P<content>{NUMBER}|-) B/content"
 )
 TRACE = re.compile(r"^(?P<operations>\d+) page operations, (?P<pages>\d+) pages, (?P<contents>\d+) contents$")
 BASICS = re.compile(rf"^  (?P<name>\S.*?) +(?P<rate>{NUMBER}) M requests/s$")
@@ -63,7 +64,7 @@ def by_name(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def engine(text: str) -> dict[str, Any]:
-    """Replays: the trace, the bare loop, every system."""
+    """Replays: the trace, and every system beside its bare loop."""
     return {"trace": found(TRACE, text)[0], "systems": by_name(found(ENGINE, text))}
 
 

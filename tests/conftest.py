@@ -107,7 +107,7 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 @pytest.fixture
 def golden_digests(request: pytest.FixtureRequest) -> Callable[[str, dict[str, str]], None]:
     """Compares digests by part with those of a case in `tests/golden/TEST.json`; `--update-golden` writes them."""
-    path = ROOT / "tests" / "golden" / f"{Path(request.fspath).stem.removeprefix('test_')}.json"
+    path = ROOT / "tests" / "golden" / f"{request.path.stem.removeprefix('test_')}.json"
 
     def check(case: str, found: dict[str, str]) -> None:
         known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
