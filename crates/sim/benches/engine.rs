@@ -167,11 +167,7 @@ struct Cost {
 
 /// A shared machine is faster at one moment than at the next, and never faster than it is: the bare loop and the
 /// system run in turns, and the shortest time of each is the one least disturbed.
-fn measure(
-    trace: &PageTrace,
-    resolved: &Resolved,
-    times: usize,
-) -> Result<Cost, Box<dyn std::error::Error>> {
+fn measure(trace: &PageTrace, resolved: &Resolved, times: usize) -> Result<Cost, Box<dyn std::error::Error>> {
     let mut cost = Cost {
         seconds: f64::INFINITY,
         bare_seconds: f64::INFINITY,

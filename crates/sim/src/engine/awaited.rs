@@ -4,10 +4,9 @@
 //! begin before its page is programmed; reads behind it go first. A page that programs in a later life
 //! of its block is another page, so that page and life together name what is waited for.
 
-use std::collections::HashMap;
-
 use flashtwin_ftl::ReadTarget;
 use flashtwin_nand::Ppn;
+use hashbrown::HashMap;
 
 use super::ledger::{Charge, Ledger};
 use super::pool::{NONE, Op, Work};

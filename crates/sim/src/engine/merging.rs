@@ -2,9 +2,8 @@
 //!
 //! Sources: SSDsim (Hu et al., ICS 2011) for reads of one page, DS-FTL paper, section 4.3.2, for twins. What is in service already is not joined.
 
-use std::collections::HashMap;
-
 use flashtwin_nand::Ppn;
+use hashbrown::HashMap;
 
 use super::ledger::{HoldTimes, Ledger, charge_wait};
 use super::pool::{NONE, Op};

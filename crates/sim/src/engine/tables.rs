@@ -4,10 +4,9 @@
 //! after page: where the second one lies is in the first. Its tables run ahead of the flash, so a page
 //! that it takes for present may still be on its way; the operation waits for that as well.
 
-use std::collections::HashMap;
-
 use flashtwin_ftl::{Cause, Lookup, ReadTarget};
 use flashtwin_nand::Ppn;
+use hashbrown::HashMap;
 
 use super::ledger::{Charge, Ledger};
 use super::pool::{NONE, Op, Work};
