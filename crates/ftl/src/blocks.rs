@@ -2,10 +2,9 @@
 
 use flashtwin_nand::{Geometry, NO_PPN, Ppn};
 
-use crate::huge_slice::HugeSlice;
-use crate::prefetch::prefetch;
 use crate::victim::VictimSelection;
 use crate::wear::{FreeBlocks, Levelling, WearConfig, WearPolicy};
+use flashtwin_bits::{HugeSlice, prefetch};
 
 /// Data that share an active block of a plane. Different kinds do not: their programs reach the
 /// flash in different queues, and the pages of a block must be programmed in order. Nor do the

@@ -7,8 +7,7 @@ use flashtwin_nand::{NO_PPN, Ppn};
 
 use super::{History, NO_VPN, ReplicaSets};
 use crate::dedup::FingerprintStore;
-use crate::huge_slice::HugeSlice;
-use crate::prefetch::prefetch;
+use flashtwin_bits::{HugeSlice, Slab, prefetch};
 
 /// One content held by the device. 16 bytes.
 #[derive(Clone, Copy)]
@@ -32,10 +31,9 @@ pub(crate) struct Released {
 /// VPN and what its fingerprint and its history take.
 pub(crate) struct ContentMap {
     lpn_vpn: HugeSlice<u32>,
-    vpns: Vec<Vpn>,
+    vpns: Slab<Vpn>,
     /// Reads of each VPN in this period, saturating (the paper's VPC).
     popularity: Vec<u8>,
-    free: Vec<u32>,
     pub(crate) fingerprints: FingerprintStore,
     pub(crate) replicas: ReplicaSets,
     pub(crate) history: History,
@@ -46,9 +44,8 @@ impl ContentMap {
     pub(crate) fn new(footprint_pages: u32, fingerprints: FingerprintStore, history: History) -> Self {
         Self {
             lpn_vpn: HugeSlice::filled(NO_VPN, footprint_pages as usize),
-            vpns: Vec::new(),
+            vpns: Slab::new(),
             popularity: Vec::new(),
-            free: Vec::new(),
             fingerprints,
             replicas: ReplicaSets::new(),
             history,
@@ -142,7 +139,7 @@ impl ContentMap {
     }
 
     pub(crate) fn live_vpns(&self) -> u64 {
-        (self.vpns.len() - self.free.len()) as u64
+        u64::from(self.vpns.taken())
     }
 
     pub(crate) fn mapped(&self) -> u64 {
@@ -161,7 +158,7 @@ impl ContentMap {
 
     /// Bytes of the tables of contents.
     pub(crate) fn content_bytes(&self) -> u64 {
-        (self.vpns.len() * (size_of::<Vpn>() + 1) + self.free.len() * 4) as u64
+        (self.vpns.len() * (size_of::<Vpn>() + 1) + self.vpns.free_slots() * 4) as u64
             + self.history.bytes()
             + self.fingerprints.bytes()
             + self.replicas.bytes()
@@ -180,18 +177,11 @@ impl ContentMap {
     #[inline]
     pub(crate) fn create(&mut self, content: u32) -> u32 {
         let fresh = Vpn { home: NO_PPN, references: 0, content, replicas: ReplicaSets::NO_SET };
-        let vpn = match self.free.pop() {
-            Some(slot) => {
-                self.vpns[slot as usize] = fresh;
-                self.popularity[slot as usize] = 0;
-                slot
-            }
-            None => {
-                self.vpns.push(fresh);
-                self.popularity.push(0);
-                self.vpns.len() as u32 - 1
-            }
-        };
+        let vpn = self.vpns.insert(fresh);
+        match self.popularity.get_mut(vpn as usize) {
+            Some(popularity) => *popularity = 0,
+            None => self.popularity.push(0),
+        }
         self.history.born(content);
         vpn
     }
@@ -266,7 +256,7 @@ impl ContentMap {
                 }
             }
         }
-        self.free.push(vpn);
+        self.vpns.free(vpn);
         Released { home, replicas }
     }
 

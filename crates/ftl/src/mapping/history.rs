@@ -2,7 +2,7 @@
 //! controller, so that every write can be counted under its cause.
 
 use crate::op::Cause;
-use crate::prefetch::prefetch;
+use flashtwin_bits::prefetch;
 
 const EVER_HELD: u8 = 1;
 const EVER_READ: u8 = 2;

@@ -6,8 +6,7 @@ use flashtwin_nand::{NO_PPN, Ppn};
 
 use super::{History, NO_VPN};
 use crate::dedup::FingerprintStore;
-use crate::huge_slice::HugeSlice;
-use crate::prefetch::prefetch;
+use flashtwin_bits::{HugeSlice, prefetch};
 
 /// A stored link, plus one; 0: none.
 const NONE: u32 = 0;

@@ -3,8 +3,7 @@
 use flashtwin_nand::{NO_PPN, Ppn};
 
 use super::NO_CONTENT;
-use crate::huge_slice::HugeSlice;
-use crate::prefetch::prefetch;
+use flashtwin_bits::{HugeSlice, prefetch};
 
 #[derive(Clone, Copy)]
 struct Page {

@@ -3,7 +3,7 @@
 use flashtwin_nand::Ppn;
 use smallvec::{SmallVec, smallvec};
 
-use crate::prefetch::prefetch;
+use flashtwin_bits::{Slab, prefetch};
 
 const NONE: u32 = u32::MAX;
 
@@ -24,8 +24,7 @@ const _: () = assert!(size_of::<Set>() == 64, "a set is a cache line");
 /// One set of replicas a replicated content, listed by the popularity it had when its
 /// copies were last decided, so that the least popular can be dropped at once.
 pub(crate) struct ReplicaSets {
-    sets: Vec<Set>,
-    free: Vec<u32>,
+    sets: Slab<Set>,
     heads: [u32; 256],
     tails: [u32; 256],
     pages: u64,
@@ -36,7 +35,7 @@ impl ReplicaSets {
     pub(crate) const NO_SET: u32 = NONE;
 
     pub(crate) fn new() -> Self {
-        Self { sets: Vec::new(), free: Vec::new(), heads: [NONE; 256], tails: [NONE; 256], pages: 0 }
+        Self { sets: Slab::new(), heads: [NONE; 256], tails: [NONE; 256], pages: 0 }
     }
 
     /// Replicas on flash.
@@ -46,13 +45,13 @@ impl ReplicaSets {
 
     /// Contents that have replicas.
     pub(crate) fn len(&self) -> u64 {
-        (self.sets.len() - self.free.len()) as u64
+        u64::from(self.sets.taken())
     }
 
     pub(crate) fn bytes(&self) -> u64 {
         let more = |set: &Set| if set.ppns.spilled() { set.ppns.capacity() * 4 } else { 0 };
         let lists: usize = self.sets.iter().map(|set| size_of::<Set>() + more(set)).sum();
-        (lists + self.free.capacity() * 4) as u64
+        (lists + self.sets.free_capacity() * 4) as u64
     }
 
     /// The replicas of a set; none for [`ReplicaSets::NO_SET`].
@@ -110,17 +109,7 @@ impl ReplicaSets {
             self.sets[set as usize].ppns.push(ppn);
             return set;
         }
-        let fresh = Set { vpn, level, previous: NONE, next: NONE, ppns: smallvec![ppn] };
-        let set = match self.free.pop() {
-            Some(slot) => {
-                self.sets[slot as usize] = fresh;
-                slot
-            }
-            None => {
-                self.sets.push(fresh);
-                self.sets.len() as u32 - 1
-            }
-        };
+        let set = self.sets.insert(Set { vpn, level, previous: NONE, next: NONE, ppns: smallvec![ppn] });
         self.link(set, level);
         set
     }
@@ -132,7 +121,7 @@ impl ReplicaSets {
         let empty = self.sets[set as usize].ppns.is_empty();
         if empty {
             self.unlink(set);
-            self.free.push(set);
+            self.sets.free(set);
         }
         Some((ppn, empty))
     }

@@ -11,7 +11,7 @@
 //! what is worth separating is what collection meets before it dies, and that grows with the device.
 
 use super::PartitionAssignment;
-use crate::rng::mix;
+use flashtwin_bits::{STEP, mix};
 
 /// Filters that take turns.
 const FILTERS: u32 = 4;
@@ -41,7 +41,7 @@ impl BloomFilters {
     }
 
     fn positions_of(&self, lpn: u32) -> impl Iterator<Item = usize> + use<> {
-        let first = mix(u64::from(lpn).wrapping_add(0x9e37_79b9_7f4a_7c15));
+        let first = mix(u64::from(lpn).wrapping_add(STEP));
         let step = mix(first) | 1;
         let positions = self.positions.len() as u128;
         (0..HASHES).map(move |turn| {

@@ -8,8 +8,7 @@
 //! All contents of a trace are known beforehand, and with them the words in which one can ever be taken for others.
 //! Where there are none, as in a device that is large for what it holds, nobody need look at the bits.
 
-use crate::huge_slice::HugeSlice;
-use crate::prefetch::prefetch;
+use flashtwin_bits::{HugeSlice, prefetch};
 
 /// Bits of a word.
 const WORD: u64 = 64;

@@ -1,7 +1,6 @@
 //! What spreading keeps of each logical page.
 
-use crate::huge_slice::HugeSlice;
-use crate::prefetch::prefetch;
+use flashtwin_bits::{HugeSlice, prefetch};
 
 /// One logical page: its neighbours among those of the same content and channel ([`super::residents`]), and
 /// its place among its twins ([`super::twins`]). Together, as whoever looks at the one soon looks at

@@ -1,8 +1,7 @@
 //! Which logical pages hold which content, channel by channel.
 
 use super::pages::Page;
-use crate::huge_slice::HugeSlice;
-use crate::prefetch::prefetch;
+use flashtwin_bits::{HugeSlice, prefetch};
 
 /// Of a word: whether the channel's filter has an entry of the content. The rest is the head of the list.
 const ENTERED: u32 = 1 << 31;

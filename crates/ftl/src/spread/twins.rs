@@ -8,7 +8,7 @@ use flashtwin_nand::Ppn;
 
 use super::pages::{NO_SET, Page};
 use crate::blocks::Blocks;
-use crate::prefetch::prefetch;
+use flashtwin_bits::{Slab, prefetch};
 
 /// Pages that a list holds in place.
 const FEW: usize = 5;
@@ -109,8 +109,7 @@ impl Set {
 /// Lists of at least two pages each. A list takes 64 bytes, and one of many pages 8 for each that it has room for.
 /// Where a logical page stands is kept with the page.
 pub(crate) struct Twins {
-    sets: Vec<Set>,
-    free: Vec<u32>,
+    sets: Slab<Set>,
     serials: u64,
     pages: u64,
     /// Most pages that a read may choose from.
@@ -119,7 +118,7 @@ pub(crate) struct Twins {
 
 impl Twins {
     pub(super) fn new(most: u32) -> Self {
-        Self { sets: Vec::new(), free: Vec::new(), serials: 0, pages: 0, most: most as usize }
+        Self { sets: Slab::new(), serials: 0, pages: 0, most: most as usize }
     }
 
     /// Asks for the head of the list that a page is in.
@@ -151,7 +150,7 @@ impl Twins {
 
     /// Lists.
     pub(crate) fn sets(&self) -> u64 {
-        (self.sets.len() - self.free.len()) as u64
+        u64::from(self.sets.taken())
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -160,7 +159,7 @@ impl Twins {
             Members::Many(both) => both.len() * 4,
         };
         let lists: usize = self.sets.iter().map(|set| size_of::<Set>() + many(set)).sum();
-        (lists + self.free.capacity() * 4) as u64
+        (lists + self.sets.free_capacity() * 4) as u64
     }
 
     /// A number that all logical pages of a list share, and no page of any other list ever has.
@@ -194,17 +193,7 @@ impl Twins {
 
     fn fresh(&mut self) -> u32 {
         self.serials += 1;
-        let serial = self.serials;
-        match self.free.pop() {
-            Some(set) => {
-                self.sets[set as usize] = Set::new(serial);
-                set
-            }
-            None => {
-                self.sets.push(Set::new(serial));
-                self.sets.len() as u32 - 1
-            }
-        }
+        self.sets.insert(Set::new(self.serials))
     }
 
     fn push(&mut self, set: u32, lpn: u32, ppn: Ppn, pages: &mut [Page]) {
@@ -248,7 +237,7 @@ impl Twins {
         for (&lpn, &ppn) in shorter.lpns().iter().zip(shorter.ppns()) {
             self.push(into, lpn, ppn, pages);
         }
-        self.free.push(from);
+        self.sets.free(from);
     }
 
     /// A logical page no longer holds what its twins hold.
@@ -273,7 +262,7 @@ impl Twins {
             // One page alone has no twin.
             *list = Set::new(0);
             self.pages -= 1;
-            self.free.push(set);
+            self.sets.free(set);
             pages[last as usize].set = NO_SET;
         }
     }

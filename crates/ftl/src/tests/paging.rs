@@ -6,9 +6,9 @@ use flashtwin_nand::{NO_PPN, Ppn};
 
 use super::driver::{Driver, Options, geometry};
 use crate::ftl::Map;
-use crate::rng::mix;
 use crate::victim::VictimPolicy;
 use crate::{CacheBytes, Cause, FlashOp, FtlConfig, Lookup, MappingForm, NO_JOB, NO_VPN, OpKind, Rng};
+use flashtwin_bits::mix;
 
 /// A device of one plane on which nothing is ever collected, with room for `pages` translation pages of
 /// 16 LPNs or 10 VPNs in RAM.

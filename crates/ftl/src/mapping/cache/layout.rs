@@ -3,7 +3,7 @@
 use flashtwin_nand::Geometry;
 
 use crate::config::{Entries as Capacity, FtlConfig, MappingForm};
-use crate::rng::mix;
+use flashtwin_bits::mix;
 
 /// Bytes of an entry: a page number; in the secondary table also a reference count. The RAM figures
 /// count the same.

@@ -2,6 +2,8 @@
 //!
 //! Most of what a replay waits for is memory, and with pages of 4 KB a good part of that is finding out where the
 //! memory is (misses of the TLB). The standard allocator neither aligns large blocks to huge pages nor asks for them.
+//! `memmap2` maps memory, too, but cannot be told where it begins, and with a device of 16 TB most of what is asked for
+//! is never touched, which takes `MAP_NORESERVE`: what would be left to it is the two calls to `mmap` and `munmap`.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
