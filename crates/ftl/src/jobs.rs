@@ -5,6 +5,35 @@
 //! controller says when each is done. What follows then is the controller's affair.
 
 use flashtwin_bits::Slab;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::RangeError;
+
+/// Work in idle time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BackgroundConfig {
+    /// Most jobs that may wait for idle time or be under way; what comes on top is dropped and
+    /// counted.
+    pub jobs: u32,
+}
+
+impl Default for BackgroundConfig {
+    fn default() -> Self {
+        Self { jobs: 4096 }
+    }
+}
+
+impl BackgroundConfig {
+    /// Checks numbers.
+    pub(crate) fn check(&self) -> Result<(), RangeError> {
+        match self.jobs {
+            0 => Err(("background.jobs", "0".into(), "at least 1")),
+            _ => Ok(()),
+        }
+    }
+}
 
 /// A cache line, where the work is not too large.
 #[repr(align(64))]

@@ -1,8 +1,8 @@
 //! The fingerprint store: which contents are known to be on flash, and where.
 
+use super::config::Entries;
 use super::eviction::{Eviction, EvictionPolicy};
-use crate::config::Entries;
-use crate::mapping::NO_VPN;
+use crate::op::NO_VPN;
 use flashtwin_bits::HugeSlice;
 use flashtwin_bits::prefetch;
 
