@@ -1,15 +1,12 @@
 //! Copies that contents earn by the popularity of a period: how many, on which chip, and what is dropped again.
 
 use super::chips::Chips;
-use super::config::ReplicationConfig;
 use super::contract::{Making, NewCopy, NewPage, chips_in_use};
 use super::degree::Degrees;
 use super::placement::{Placement, ScorePopularity};
 use crate::content::map::ContentMap;
 use crate::error::FtlError;
 use crate::flash::blocks::Blocks;
-use crate::rng::Rng;
-use flashtwin_nand::Geometry;
 
 /// How many copies a content earns and which chip receives each.
 pub(super) struct Earning {
@@ -21,14 +18,13 @@ pub(super) struct Earning {
 }
 
 impl Earning {
-    pub(super) fn new(rules: &ReplicationConfig, geometry: &Geometry, seed: u64) -> Self {
-        Self {
-            degrees: Degrees::new(rules, geometry.chips()),
-            placement: rules.placement.build(rules.score_popularity, Rng::stream(seed, "replica placement")),
-            score_popularity: rules.score_popularity,
-            adjust_every: rules.adjust_every,
-            periods: 0,
-        }
+    pub(super) fn new(
+        degrees: Degrees,
+        placement: Box<dyn Placement>,
+        score_popularity: ScorePopularity,
+        adjust_every: u32,
+    ) -> Self {
+        Self { degrees, placement, score_popularity, adjust_every, periods: 0 }
     }
 
     /// Whether a content has earned more copies than it holds.

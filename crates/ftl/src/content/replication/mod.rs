@@ -17,6 +17,7 @@ use flashtwin_nand::{Geometry, Ppn};
 pub use config::ReplicationConfig;
 use contract::{Making, NewPage, Replication, Room, replica_gone};
 pub(crate) use copying::Replicator;
+use degree::Degrees;
 use earning::Earning;
 #[cfg(test)]
 pub(crate) use priority_lru::PriorityLru;
@@ -27,6 +28,7 @@ use super::map::ContentMap;
 use crate::error::FtlError;
 use crate::flash::blocks::Blocks;
 use crate::loads::LoadView;
+use crate::rng::Rng;
 
 /// What a policy is built from.
 struct Parts<'a> {
@@ -37,7 +39,13 @@ struct Parts<'a> {
 
 impl Parts<'_> {
     fn earning(&self) -> Earning {
-        Earning::new(self.rules, self.geometry, self.seed)
+        let rules = self.rules;
+        let degree = rules.degree.build(rules.copies_per_read, rules.few_copies);
+        let chips = self.geometry.chips();
+        let degrees = Degrees::new(&*degree, chips, rules.least_popularity, rules.most_copies);
+        let placement =
+            rules.placement.build(rules.score_popularity, Rng::stream(self.seed, "replica placement"));
+        Earning::new(degrees, placement, rules.score_popularity, rules.adjust_every)
     }
 }
 
