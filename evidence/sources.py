@@ -11,13 +11,21 @@ from pathlib import Path
 from evidence.places import ROOT
 
 #: What decides the outcome of a replay.
-REPLAY = ("crates/trace/src", "crates/nand/src", "crates/ftl/src", "crates/sim/src", "systems", "devices")
+REPLAY = (
+    "crates/bits/src",
+    "crates/trace/src",
+    "crates/nand/src",
+    "crates/ftl/src",
+    "crates/sim/src",
+    "systems",
+    "devices",
+)
 #: What drives the recorded traces are replayed on, and which figures are kept of a replay.
 DRIVES = ("evidence/stages/drives.py",)
 #: What decides what is found out about a trace.
-ANALYSIS = ("crates/trace/src", "crates/analysis/src")
+ANALYSIS = ("crates/bits/src", "crates/trace/src", "crates/analysis/src")
 #: What recipes make.
-RECIPES = ("crates/trace/src", "workloads")
+RECIPES = ("crates/bits/src", "crates/trace/src", "workloads")
 #: How the papers' figures are measured and judged.
 PAPERS = ("python/flashtwin/papers",)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import shutil
@@ -13,7 +14,8 @@ import pytest
 from .conftest import ROOT
 
 PAGE = ROOT / "docs" / "adding-a-policy.md"
-FAMILY = Path("crates/ftl/src/replication/placement")
+REPLICATION = Path("crates/ftl/src/content/replication")
+FAMILY = REPLICATION / "placement"
 
 
 def rust(beginning: str) -> str:
@@ -31,6 +33,10 @@ def sources(tmp_path: Path) -> Path:
     for name in ("Cargo.toml", "Cargo.lock"):
         shutil.copy(ROOT / name, tmp_path)
     return tmp_path
+
+
+#: What CONTRIBUTING promises of every kind of policy: a new file and another one, three places in them.
+FILES_AT_MOST, PLACES_AT_MOST = 2, 3
 
 
 def put_behind(path: Path, last: str, more: str) -> None:
@@ -56,32 +62,55 @@ def cargo_test(sources: Path, *tests: str) -> str:
     return done.stdout
 
 
+def changed(sources: Path) -> tuple[int, int]:
+    """Files of the crates that are new or differ from the originals, and places in them: runs of new lines."""
+    files = places = 0
+    for path in (sources / "crates").rglob("*.rs"):
+        new = path.read_text(encoding="utf-8").splitlines()
+        original = ROOT / path.relative_to(sources)
+        old = original.read_text(encoding="utf-8").splitlines() if original.exists() else []
+        if new != old:
+            edits = difflib.SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes()
+            files += 1
+            places += sum(edit[0] != "equal" for edit in edits)
+    return files, places
+
+
 def test_the_policy_that_the_page_writes_compiles_and_passes_the_tests_that_all_share(sources: Path) -> None:
     (sources / FAMILY / "least_popular.rs").write_text(rust("//! The chip whose stored contents"), encoding="utf-8")
-    module, variant, build = rust("mod least_popular;").strip("\n").split("\n\n")
+    module, row = rust("mod least_popular;").strip("\n").split("\n\n")
     family = sources / FAMILY / "mod.rs"
     put_behind(family, "mod successors;\n", f"{module}\n")
-    put_behind(family, "    Static,\n", f"{variant}\n")
-    put_behind(family, "            Self::Static => Box::new(successors::Successors),\n", f"{build}\n")
-    shared = (family, sources / "crates/ftl/src/tests/driver.rs")
-    for path in shared:
-        text = path.read_text(encoding="utf-8")
-        assert "PlacementPolicy::Static]" in text
-        with_it = text.replace("PlacementPolicy::Static]", "PlacementPolicy::Static, PlacementPolicy::LeastPopular]")
-        path.write_text(with_it, encoding="utf-8")
+    put_behind(family, "    Static => Box::new(successors::Successors);\n", f"{row}\n")
+    assert changed(sources) == (FILES_AT_MOST, PLACES_AT_MOST)
     told = cargo_test(sources, "least_popular", "no_policy_uses_a_chip_twice_or_a_full_one", "swarm")
     assert "popularity_alone_decides_among_the_chips_that_may_be_chosen ... ok" in told
     assert "no_policy_uses_a_chip_twice_or_a_full_one ... ok" in told
     assert len(re.findall(r"swarm::\S+ \.\.\. ok", told)) > 0
 
 
+def test_the_policy_of_replication_that_the_page_writes_compiles_and_passes_the_tests_that_all_share(
+    sources: Path,
+) -> None:
+    (sources / REPLICATION / "one_each.rs").write_text(rust("//! One copy of every content"), encoding="utf-8")
+    module, row = rust("mod one_each;").strip("\n").split("\n\n")
+    family = sources / REPLICATION / "mod.rs"
+    put_behind(family, "mod on_line;\n", f"{module}\n")
+    last = "        priority_lru::PriorityLru::new(parts.geometry.chips(), parts.rules.class_pages);\n"
+    put_behind(family, last, f"{row}\n")
+    files, places = changed(sources)
+    assert (files, places) == (FILES_AT_MOST, PLACES_AT_MOST)
+    told = cargo_test(sources, "swarm", "copying")
+    assert len(re.findall(r"swarm::\S+ \.\.\. ok", told)) > 0
+
+
 def test_what_the_page_shows_of_the_sources_stands_there() -> None:
-    fifo = (ROOT / "crates/ftl/src/victim/fifo.rs").read_text(encoding="utf-8")
+    fifo = (ROOT / "crates/ftl/src/flash/victim/fifo.rs").read_text(encoding="utf-8")
     assert fifo.split("#[cfg(test)]")[0].endswith(rust("use std::collections::VecDeque;"))
     for path, beginning in (
-        ("crates/ftl/src/victim/mod.rs", "pub trait VictimSelection"),
-        ("crates/ftl/src/replication/placement/mod.rs", "pub trait Placement"),
+        ("crates/ftl/src/flash/victim/mod.rs", "pub trait VictimSelection"),
+        ("crates/ftl/src/content/replication/placement/mod.rs", "pub trait Placement"),
     ):
         assert rust(beginning) in (ROOT / path).read_text(encoding="utf-8")
-    victims = (ROOT / "crates/ftl/src/victim/mod.rs").read_text(encoding="utf-8")
+    victims = (ROOT / "crates/ftl/src/flash/victim/mod.rs").read_text(encoding="utf-8")
     assert all(part in victims for part in rust("mod fifo;").strip("\n").split("\n\n"))

@@ -15,12 +15,13 @@ from .conftest import ROOT
 #: What each crate may depend on. `nand` <- `ftl` <- `sim`; `trace` <- `analysis`, `sim`; `settings` <- `analysis`,
 #: `sim`; the bindings may import all, nothing imports them.
 CRATES = {
+    "bits": set[str](),
     "settings": set[str](),
     "nand": set[str](),
-    "trace": set[str](),
-    "ftl": {"nand"},
-    "analysis": {"settings", "trace"},
-    "sim": {"analysis", "ftl", "nand", "settings", "trace"},
+    "trace": {"bits"},
+    "ftl": {"bits", "nand"},
+    "analysis": {"bits", "settings", "trace"},
+    "sim": {"analysis", "bits", "ftl", "nand", "settings", "trace"},
     "python": {"nand", "ftl", "settings", "sim", "trace", "analysis"},
 }
 

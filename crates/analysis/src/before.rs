@@ -6,8 +6,8 @@ use crate::Accumulator;
 use crate::extents::Extents;
 use crate::page_ops::{PAGE_BYTES, PageOp, page_ops};
 use crate::pages::{NO_PAGE, PageTable};
-use crate::prefetch::prefetch;
 use crate::sample::Sample;
+use flashtwin_bits::prefetch_if_there as prefetch;
 
 /// The page held something that the sample does not keep.
 pub(crate) const NOT_KEPT: u32 = u32::MAX - 3;

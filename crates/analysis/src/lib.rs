@@ -19,7 +19,6 @@ mod page_ops;
 mod pages;
 mod periods;
 mod popularity;
-mod prefetch;
 mod read_amplification;
 mod read_cost;
 mod sample;

@@ -5,8 +5,8 @@ use std::ops::Range;
 use flashtwin_trace::Requests;
 use hashbrown::HashMap;
 
-use crate::prefetch::prefetch;
 use crate::sample::{Sample, mix};
+use flashtwin_bits::prefetch_if_there as prefetch;
 
 /// Pages that share one slot of the table, half a cache line: requests run through neighbours.
 const CHUNK_PAGES: u64 = 6;

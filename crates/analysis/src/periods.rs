@@ -7,9 +7,9 @@ use flashtwin_trace::{Op, Requests};
 
 use crate::Accumulator;
 use crate::page_ops::{at, known, soon};
-use crate::prefetch::prefetch;
 use crate::sample::Sample;
 use crate::table::table;
+use flashtwin_bits::prefetch_if_there as prefetch;
 
 /// More periods than this are not a table to look at; periods are made longer instead.
 const PERIODS_MAX: i64 = 100_000;

@@ -78,11 +78,8 @@ fn group(hash: u64) -> usize {
     (mix(hash) % GROUPS as u64) as usize
 }
 
-/// Mixes 64 bits (the finalizer of SplitMix64; G. Steele et al., OOPSLA '14).
+/// Mixes 64 bits; 0 as any other number.
 #[inline]
-pub(crate) fn mix(mut bits: u64) -> u64 {
-    bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
+pub(crate) fn mix(bits: u64) -> u64 {
+    flashtwin_bits::mix(bits.wrapping_add(flashtwin_bits::STEP))
 }

@@ -11,11 +11,11 @@ use crate::input::whole;
 use crate::page_ops::{PAGE_BYTES, PageOp, at, page_ops, soon};
 use crate::pages::{NO_PAGE, PageTable};
 use crate::periods::Clock;
-use crate::prefetch::prefetch;
 use crate::sample::{GROUPS, Sample};
 use crate::table::table;
 use crate::value_counts::percent;
 use crate::{Accumulator, error};
+use flashtwin_bits::prefetch_if_there as prefetch;
 
 /// Duplicates among writes, and the space of a content-addressed store.
 #[derive(Clone, Debug, PartialEq, Serialize)]

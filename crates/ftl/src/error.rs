@@ -24,3 +24,6 @@ pub enum FtlError {
     )]
     Broken(String),
 }
+
+/// A number out of range: the key below `ftl`, its value, what was expected.
+pub type RangeError = (&'static str, String, &'static str);

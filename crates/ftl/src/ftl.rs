@@ -1,79 +1,90 @@
-//! The controller: page operations in, decisions out.
+//! The controller: page operations in, decisions out. What follows from the form of the tables is the affair of one of
+//! three sides; this is the only file that asks which.
 
 use flashtwin_nand::{Geometry, Ppn};
 
-use crate::allocation::Allocation;
-use crate::blocks::{Blocks, Stream};
-use crate::checker::Checker;
-use crate::config::{FtlConfig, MappingForm, ReplicationPolicy};
-use crate::counters::Counters;
-use crate::dedup::out_of_line::{Candidate, OutOfLine};
-use crate::dedup::{FingerprintStore, OutOfLinePolicy, TableForm};
+use crate::config::{FtlConfig, MappingForm};
+use crate::content::replication::Replicator;
+use crate::content::{ContentMap, ContentSide};
+use crate::dedup::{FingerprintStore, History, OutOfLinePolicy, TableForm};
 use crate::error::FtlError;
-use crate::gc::Collector;
-use crate::jobs::Jobs;
-use crate::mapping::{ContentMap, History, InvertedMap, Layout, NO_CONTENT, PageMap, Paging};
-use crate::op::{FlashOp, LoadView, OpKind};
-use crate::partition::PartitionAssignment;
-use crate::redirection::Redirection;
-use crate::replication::{CopyJob, Replicator};
-use crate::spread::{Comparison, SpreadPolicy, Spreader};
-
-pub(crate) enum Map {
-    Page(PageMap),
-    Content(Box<ContentMap>),
-    Inverted(Box<InvertedMap>),
-}
-
-/// What follows when the operations of a background job are done.
-#[derive(Debug)]
-pub(crate) enum Background {
-    /// Pages have been read to be compared.
-    Compare(Comparison),
-    /// A page has been read to be copied.
-    Copy(CopyJob),
-    /// The copy has been programmed.
-    Copied,
-    /// A page written without a fingerprint has been read.
-    Fingerprint(Candidate),
-}
-
-const _: () = assert!(size_of::<Background>() <= 56, "with what is left to do, a job is a cache line");
+use crate::flash::blocks::Blocks;
+use crate::flash::counters::{Counters, PartitionSize, Peak, PlaneContents, TableSizes};
+use crate::flash::{Flash, FlashKeys, capacity_pages};
+use crate::host;
+use crate::inverted::{InvertedMap, InvertedSide};
+use crate::loads::LoadView;
+use crate::op::{FlashOp, Host, Lookup, PagingSizes, ReadOutcome, ReadTarget, WriteOutcome};
+use crate::page::spread::{SpreadPolicy, Spreader};
+use crate::page::{PageMap, PageSide};
+use crate::paging::{Layout, Paging};
+use crate::side::Side;
 
 /// The controller of one device.
 pub struct Ftl {
-    pub(crate) blocks: Blocks,
-    pub(crate) map: Map,
-    /// Where tables are on flash.
-    pub(crate) paging: Option<Box<Paging>>,
-    pub(crate) collector: Collector,
-    allocation: Box<dyn Allocation>,
-    pub(crate) redirection: Box<dyn Redirection>,
-    pub(crate) replicator: Option<Replicator>,
-    pub(crate) spreader: Option<Box<Spreader>>,
-    /// Tells the host's pages apart; `None` with one partition for all.
-    pub(crate) partitioning: Option<Box<dyn PartitionAssignment>>,
-    /// Page writes of the host by partition; empty with one for all.
-    pub(crate) partition_writes: Vec<u64>,
-    pub(crate) jobs: Jobs<Background>,
+    pub(crate) flash: Flash,
+    pub(crate) tables: Form,
     /// Pages of a write that share a sample.
-    pub(crate) sampling_pages: u32,
-    pub(crate) out_of_line: Option<Box<OutOfLine>>,
-    pub(crate) counters: Counters,
-    pub(crate) checker: Option<Box<Checker>>,
-    /// Highest value of a popularity counter: the number of chips less one.
-    pub(crate) saturation: u8,
-    /// Most pages that were in use at once, and most replicas.
-    pub(crate) peak: Peak,
+    sampling_pages: u32,
 }
 
-/// The most that was held at once since preloading ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Peak {
-    /// Physical pages with valid data.
-    pub pages_in_use: u64,
-    /// Replicas among them.
-    pub replica_pages: u64,
+/// The tables, by their form.
+pub(crate) enum Form {
+    Page(Box<PageSide>),
+    Content(Box<ContentSide>),
+    Inverted(Box<InvertedSide>),
+}
+
+/// The same call, whichever form the tables have; each is compiled for itself.
+macro_rules! with_tables {
+    ($form:expr, $side:ident => $call:expr) => {
+        match $form {
+            Form::Page($side) => $call,
+            Form::Content($side) => $call,
+            Form::Inverted($side) => $call,
+        }
+    };
+}
+
+impl Form {
+    fn new(
+        config: &FtlConfig,
+        geometry: &Geometry,
+        (footprint_pages, contents): (u32, u32),
+        seed: u64,
+    ) -> Self {
+        let jobs = config.background.jobs;
+        if config.mapping == MappingForm::Page {
+            let spreads = config.spread.policy == SpreadPolicy::Duplicates;
+            let order = config.allocation.order;
+            let sizes = (footprint_pages, contents);
+            let spreader =
+                spreads.then(|| Box::new(Spreader::new(&config.spread, order, geometry, sizes, jobs)));
+            return Self::Page(Box::new(PageSide::new(PageMap::new(footprint_pages, contents), spreader)));
+        }
+        let dedup = &config.dedup;
+        let known = FingerprintStore::new(contents, dedup.fingerprint_entries, dedup.eviction);
+        let history = History::new(contents, dedup.knows_all());
+        match dedup.tables {
+            TableForm::Inverted => {
+                let map = InvertedMap::new(footprint_pages, geometry.page_index_len(), known, history);
+                Self::Inverted(Box::new(InvertedSide { map }))
+            }
+            TableForm::TwoLevel => {
+                // A counter has as many bits as it takes to tell the chips apart.
+                let saturation = geometry.chips().saturating_sub(1).clamp(1, 255) as u8;
+                let capacity = Ftl::capacity_pages(config, geometry);
+                let replicator =
+                    Replicator::new(&config.replication, geometry, footprint_pages, capacity, seed);
+                Self::Content(Box::new(ContentSide::new(
+                    ContentMap::new(footprint_pages, known, history, saturation),
+                    dedup.out_of_line == OutOfLinePolicy::Unhashed,
+                    replicator,
+                    jobs,
+                )))
+            }
+        }
+    }
 }
 
 impl Ftl {
@@ -86,60 +97,18 @@ impl Ftl {
         contents: u32,
         seed: u64,
     ) -> Self {
-        let map = match config.mapping {
-            MappingForm::Page => Map::Page(PageMap::new(footprint_pages, contents)),
-            MappingForm::Content => Self::content_tables(config, geometry, footprint_pages, contents),
-        };
-        let dedups_later =
-            config.mapping == MappingForm::Content && config.dedup.out_of_line == OutOfLinePolicy::Unhashed;
-        let replicates = config.replication.policy != ReplicationPolicy::None;
-        let spreads = config.spread.policy == SpreadPolicy::Duplicates;
+        let FtlConfig { allocation, gc, partition, redirection, wear, .. } = config;
+        let keys = FlashKeys { allocation, gc, partition, redirection, wear };
         let mut ftl = Self {
-            blocks: Blocks::new(
-                geometry,
-                config.partitions(),
-                &config.wear,
-                config.gc.victim.build(config.gc.choices, geometry, seed),
-            ),
-            map,
-            paging: None,
-            collector: Collector::new(&config.gc, geometry),
-            allocation: config.allocation.build(geometry),
-            redirection: config.redirection.policy.build(),
-            replicator: replicates.then(|| Replicator::new(config, geometry, footprint_pages, seed)),
-            spreader: spreads.then(|| {
-                let order = config.allocation.order;
-                Box::new(Spreader::new(&config.spread, order, geometry, footprint_pages, contents))
-            }),
-            partitioning: config.partition.build(footprint_pages),
-            partition_writes: vec![0; if config.partitions() > 1 { config.partitions() as usize } else { 0 }],
-            jobs: Jobs::new(config.background.jobs),
-            sampling_pages: config.pages_per_sample(),
-            out_of_line: dedups_later.then(Box::default),
-            counters: Counters::default(),
-            checker: None,
-            saturation: geometry.chips().saturating_sub(1).clamp(1, 255) as u8,
-            peak: Peak::default(),
+            flash: Flash::new(&keys, geometry, footprint_pages, seed),
+            tables: Form::new(config, geometry, (footprint_pages, contents), seed),
+            sampling_pages: config.sampling_pages(),
         };
         if config.mapping_cache.is_on() {
             // Addresses without gaps, until somebody tells of others.
-            let layout = Layout::new(config, geometry, (0..footprint_pages).map(u64::from));
-            ftl.set_tables(config, geometry, layout);
+            ftl.put_tables_on_flash(config, (0..footprint_pages).map(u64::from));
         }
         ftl
-    }
-
-    fn content_tables(config: &FtlConfig, geometry: &Geometry, footprint_pages: u32, contents: u32) -> Map {
-        let dedup = &config.dedup;
-        let known = FingerprintStore::new(contents, dedup.fingerprint_entries, dedup.eviction);
-        let history = History::new(contents, dedup.knows_all());
-        match dedup.tables {
-            TableForm::TwoLevel => Map::Content(Box::new(ContentMap::new(footprint_pages, known, history))),
-            TableForm::Inverted => {
-                let pages = geometry.page_index_len();
-                Map::Inverted(Box::new(InvertedMap::new(footprint_pages, pages, known, history)))
-            }
-        }
     }
 
     /// Logical pages that a device can hold under such a controller: one page of the room is
@@ -147,157 +116,195 @@ impl Ftl {
     /// [`Ftl::lay_out_tables`] may say less.
     pub fn capacity_pages(config: &FtlConfig, geometry: &Geometry) -> u64 {
         let kept = config.reserved_blocks(geometry) - 1;
-        let limit = Blocks::plane_limit_of(geometry, kept);
-        (limit * u64::from(geometry.planes())).saturating_sub(1)
+        capacity_pages(Blocks::plane_limit_of(geometry, kept), geometry)
+    }
+
+    /// Tells the controller the address of each LPN in the host's address space, ascending: they
+    /// decide which entries of the mapping tables share a page, where those are on flash. To be
+    /// called before the first write. Returns the logical pages that the device can hold then.
+    pub fn lay_out_tables(&mut self, config: &FtlConfig, addresses: &[u64]) -> u64 {
+        if config.mapping_cache.is_on() {
+            self.put_tables_on_flash(config, addresses.iter().copied());
+        }
+        let capacity = self.flash.capacity_pages();
+        with_tables!(&mut self.tables, side => side.limit_budget(capacity));
+        capacity
+    }
+
+    /// Cuts the tables into pages and keeps blocks for them back.
+    fn put_tables_on_flash(&mut self, config: &FtlConfig, addresses: impl ExactSizeIterator<Item = u64>) {
+        let geometry = self.flash.geometry().clone();
+        let layout = Layout::new(config.table_shape(), &geometry, addresses);
+        let paging = Paging::new(&config.mapping_cache, &geometry, layout);
+        let kept = config.streams() + paging.pool_blocks();
+        self.flash.blocks.keep_apart(Blocks::plane_limit_of(&geometry, kept));
+        match &mut self.tables {
+            Form::Page(side) => side.put_on_flash(paging),
+            Form::Content(side) => side.put_on_flash(paging),
+            Form::Inverted(_) => unreachable!("FtlConfig::check refuses inverted tables on flash"),
+        }
     }
 
     /// Keeps the plain truth beside the tables from now on and compares every step with it.
     /// To be called before the first write.
     pub fn verify(&mut self) {
-        self.checker = Some(Box::new(Checker::new(&self.blocks.geometry, self.blocks.partitions())));
+        self.flash.verify();
     }
 
-    /// What was counted since [`Ftl::end_preload`].
-    pub fn counters(&self) -> &Counters {
-        &self.counters
+    /// Gives [`crate::PartitionPolicy::Offline`] what it knows beforehand: the partition of each logical
+    /// page, 0 the hottest. To be called before the first write. Pages beyond the list are in the
+    /// coldest partition.
+    pub fn assign_partitions(&mut self, of_page: Vec<u8>) {
+        let partitions = self.flash.blocks.partitions();
+        self.flash.partitions.assign(partitions, of_page);
+    }
+}
+
+/// Page operations of the host.
+impl Ftl {
+    /// Serves a page read. Orders nothing by itself; [`Ftl::begin_jobs`] does what follows from it.
+    ///
+    /// # Errors
+    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
+    pub fn read(&mut self, lpn: u32, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
+        with_tables!(&mut self.tables, side => host::read(&mut **side, &mut self.flash, lpn, loads))
     }
 
-    /// Valid pages that victims held when they were chosen: victims by number of pages.
-    pub fn victim_pages(&self) -> &[u64] {
-        &self.collector.victim_pages
+    /// Where a logical page would be read now if only the copies that are `there` counted, and the name
+    /// of its data; `None` if none is that the redirection may choose. Tables run ahead of the flash:
+    /// for a driver that does not read from RAM what is still on its way.
+    ///
+    /// # Errors
+    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
+    pub fn locate_among(
+        &self,
+        lpn: u32,
+        loads: &LoadView<'_>,
+        there: &dyn Fn(Ppn) -> bool,
+    ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
+        with_tables!(&self.tables, side => host::locate_among(&**side, &self.flash, lpn, loads, there))
     }
 
-    /// Erase counts of all blocks: (count, blocks with it), ascending.
-    pub fn wear(&self) -> Vec<(u32, u64)> {
-        self.blocks.wear()
+    /// A page whose write has just been decided was read before that, from RAM: the read counts towards
+    /// its content as any other, and asks nothing of the flash.
+    pub fn was_read_in_ram(&mut self, lpn: u32) {
+        with_tables!(&mut self.tables, side => host::was_read_in_ram(&mut **side, &mut self.flash, lpn));
     }
 
-    /// Erases per chip.
-    pub fn chip_erases(&self) -> &[u64] {
-        self.blocks.chip_erases()
-    }
-
-    /// Valid pages per chip.
-    pub fn chip_valid_pages(&self) -> &[u64] {
-        self.blocks.chip_valid()
-    }
-
-    /// Valid pages per plane.
-    pub fn plane_valid_pages(&self) -> Vec<u64> {
-        (0..self.blocks.geometry.planes()).map(|plane| self.blocks.valid_pages(plane)).collect()
-    }
-
-    /// Physical pages that hold valid data.
-    pub fn pages_in_use(&self) -> u64 {
-        match &self.map {
-            Map::Page(map) => map.mapped(),
-            Map::Content(map) => map.pages_in_use(),
-            Map::Inverted(map) => map.live(),
+    /// A page write has arrived that cannot be decided yet. Only verification wants to know: until
+    /// [`Ftl::write`], the page's newest data are in controller RAM, and a read of it must not ask here.
+    pub fn arrived(&mut self, lpn: u32) {
+        if let Some(checker) = &mut self.flash.checker {
+            checker.arrived(lpn);
         }
     }
 
-    /// Replicas on flash.
-    pub fn replica_pages(&self) -> u64 {
-        match &self.map {
-            Map::Page(_) | Map::Inverted(_) => 0,
-            Map::Content(map) => map.replicas.pages(),
+    /// What must be read before a page write can be decided: the page's old data, where the write is
+    /// `partial`; and, by [`Ftl::take_lookups`], pages of the mapping tables. The old data may be of a
+    /// page whose program is still on its way to the flash.
+    ///
+    /// # Errors
+    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
+    pub fn prepare_write(
+        &mut self,
+        lpn: u32,
+        partial: bool,
+        loads: &LoadView<'_>,
+    ) -> Result<Option<ReadTarget>, FtlError> {
+        let flash = &mut self.flash;
+        with_tables!(&mut self.tables, side => host::prepare_write(&mut **side, flash, lpn, partial, loads))
+    }
+
+    /// Serves a page write: decides whether a page is programmed, and where. The page is whole;
+    /// `fingerprinted`: its fingerprint is known (a system that does not look at contents has no use for
+    /// it). What garbage collection does about it is appended to `ops`.
+    ///
+    /// Whoever drives the controller asks when all that is so, with the loads of that moment, and not
+    /// before: a drive does not know earlier whether the page needs a place (RR-SSD paper III.B,
+    /// "Handling Write Requests").
+    ///
+    /// # Errors
+    /// [`FtlError::DeviceFull`] when no block can be reclaimed; [`FtlError::Broken`] when
+    /// verification is on and finds the tables wrong.
+    #[inline]
+    pub fn write(
+        &mut self,
+        page: Host,
+        fingerprinted: bool,
+        loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<WriteOutcome, FtlError> {
+        let flash = &mut self.flash;
+        with_tables!(&mut self.tables, side => host::write(&mut **side, flash, page, fingerprinted, loads, ops))
+    }
+
+    /// Pages of a write that share a sample; 1: every page is fingerprinted.
+    pub fn sampling_pages(&self) -> u32 {
+        self.sampling_pages
+    }
+
+    /// Forgets a logical page. What that changes in tables on flash, [`Ftl::begin_jobs`] sees to.
+    pub fn trim(&mut self, lpn: u32) {
+        if let Some(checker) = &mut self.flash.checker {
+            checker.trim(lpn);
         }
+        with_tables!(&mut self.tables, side => side.trim(lpn, &mut self.flash));
     }
 
-    /// The most that was held at once since preloading ended.
-    pub fn peak(&self) -> Peak {
-        self.peak
+    /// Looks up the page of the fingerprint store in which a written content would be found; what that
+    /// waits for, [`Ftl::take_lookups`] tells. To be called when its hash is known, before [`Ftl::write`].
+    ///
+    /// # Errors
+    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
+    pub fn look_up_fingerprint(&mut self, content: u32) -> Result<(), FtlError> {
+        with_tables!(&mut self.tables, side => side.look_up_fingerprint(content, &mut self.flash))
     }
 
+    /// Moves what the last page operation looked into to the end of `lookups`.
+    pub fn take_lookups(&mut self, lookups: &mut Vec<Lookup>) {
+        with_tables!(&mut self.tables, side => side.take_lookups(lookups));
+    }
+
+    /// Writes a logical page's content to another place, as ageing does: the mapping form
+    /// and its contents stay as they are. A page that is not mapped is left alone.
+    ///
+    /// # Errors
+    /// As [`Ftl::write`].
+    pub fn rewrite(
+        &mut self,
+        lpn: u32,
+        address: u64,
+        loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<Option<Ppn>, FtlError> {
+        let flash = &mut self.flash;
+        with_tables!(&mut self.tables, side => match host::locate(&**side, flash, lpn, loads) {
+            Some(_) => side.rewrite(lpn, address, flash, loads, ops).map(Some),
+            None => Ok(None),
+        })
+    }
+
+    /// Ends preloading: everything counted so far, wear included, is forgotten.
+    pub fn end_preload(&mut self) {
+        self.flash.end_preload();
+        with_tables!(&mut self.tables, side => {
+            self.flash.note_peak(side.pages_in_use(), side.replica_pages());
+            side.end_preload();
+        });
+    }
+}
+
+/// Work that waits for idle time, for the end of a period, for a checkpoint.
+impl Ftl {
+    /// Begins the background jobs that the reads so far have earned: reads of the pages to be copied;
+    /// where tables are on flash, writes those of their pages that gave way. To be called after each
+    /// read, and after trims.
+    ///
+    /// # Errors
+    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
     #[inline]
-    pub(crate) fn note_peak(&mut self) {
-        self.peak.pages_in_use = self.peak.pages_in_use.max(self.pages_in_use());
-        self.peak.replica_pages = self.peak.replica_pages.max(self.replica_pages());
-    }
-
-    /// Pages that first copies and replicas may occupy together; `None` without replication.
-    pub fn budget_pages(&self) -> Option<u64> {
-        self.replicator.as_ref().map(|replicator| replicator.budget_pages)
-    }
-
-    /// Whether what is asked for ahead differs between reads and writes.
-    pub fn wants_kind(&self) -> bool {
-        self.spreader.is_some()
-    }
-
-    /// Whether the allocation looks at host addresses; otherwise they need not be given.
-    pub fn wants_address(&self) -> bool {
-        self.allocation.wants_address()
-    }
-
-    /// Asks for the tables that an operation some way ahead will look into first. Changes
-    /// nothing; a trace-driven simulator knows its future, and waiting for memory is most of
-    /// what it does.
-    #[inline]
-    pub fn prefetch_far(&self, lpn: u32, content: u32, write: bool) {
-        match &self.map {
-            Map::Page(map) => {
-                map.prefetch(lpn);
-                if let Some(spreader) = &self.spreader {
-                    spreader.prefetch_far(lpn, if write { map.known(content) } else { NO_CONTENT });
-                }
-            }
-            Map::Content(map) => map.prefetch_far(lpn, content),
-            Map::Inverted(map) => map.prefetch_far(lpn, content),
-        }
-    }
-
-    /// Asks for what those tables point to; the operation is nearer now.
-    #[inline]
-    pub fn prefetch_near(&self, lpn: u32, content: u32, write: bool) {
-        match &self.map {
-            Map::Page(map) => {
-                self.blocks.prefetch(map.get(lpn));
-                if let Some(spreader) = &self.spreader {
-                    match write {
-                        true => spreader.prefetch_near(lpn, map.content(lpn), map.known(content), map),
-                        false => spreader.prefetch_near_read(lpn),
-                    }
-                }
-            }
-            Map::Content(map) => map.prefetch_near(lpn, content),
-            Map::Inverted(map) => map.prefetch_near(lpn, content),
-        }
-    }
-
-    /// Asks for what is looked at last; the operation is about to come.
-    #[inline]
-    pub fn prefetch_next(&self, lpn: u32, content: u32) {
-        match &self.map {
-            Map::Page(map) => {
-                if let Some(spreader) = &self.spreader {
-                    spreader.prefetch_next(lpn, map.known(content));
-                }
-            }
-            Map::Content(map) => {
-                if let Some(home) = map.prefetch_next(lpn, content) {
-                    self.blocks.prefetch(home);
-                }
-            }
-            Map::Inverted(_) => {}
-        }
-    }
-
-    /// Asks for what those tables point to in turn.
-    #[inline]
-    pub fn prefetch_last(&self, lpn: u32) {
-        if let Map::Content(map) = &self.map {
-            map.prefetch_last(lpn);
-        }
-    }
-
-    /// Asks for the tables of the page that a write to `address` will probably get; returns that page. Where the
-    /// allocation follows the address, writes touch planes in the order of the host's addresses, not in turn:
-    /// nothing of them is in the cache by itself.
-    #[inline]
-    pub fn prefetch_place(&self, address: u64) -> Option<Ppn> {
-        let plane = self.allocation.foresee(address)?;
-        self.blocks.prefetch_next(plane, Stream::host(0))
+    pub fn begin_jobs(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        with_tables!(&mut self.tables, side => side.begin_jobs(&mut self.flash, ops))
     }
 
     /// An operation of a background job ([`FlashOp::job`]) is done; what it leads to is appended to
@@ -311,99 +318,218 @@ impl Ftl {
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
-        match self.jobs.op_done(job) {
-            Some(Background::Compare(comparison)) => self.compare(comparison),
-            Some(Background::Copy(copy)) => self.finish_copy(copy, loads, ops)?,
-            Some(Background::Fingerprint(page)) => {
-                self.fingerprint_read(page);
-                self.dedup_step(ops)?;
-            }
-            Some(Background::Copied) => {}
-            None => self.prefetch_job(job),
-        }
-        self.settle_tables(ops)
+        with_tables!(&mut self.tables, side => side.job_done(job, &mut self.flash, loads, ops))
     }
 
-    /// The plane that the allocation proposes, or the next one that has room.
+    /// Ends a profiling period: makes the copies that popularity has earned, then zeroes the
+    /// counters. The operations are those of the replication phase, in which the host is
+    /// served elsewhere (RR-SSD paper III.B: by the mirror). Without replication, only the
+    /// counters are zeroed.
+    ///
+    /// # Errors
+    /// As [`Ftl::write`].
+    pub fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        with_tables!(&mut self.tables, side => side.end_period(&mut self.flash, ops))
+    }
+
+    /// Writes every page of the mapping tables that was changed since it was last written.
+    ///
+    /// # Errors
+    /// As [`Ftl::write`].
+    pub fn checkpoint(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        with_tables!(&mut self.tables, side => side.checkpoint(&mut self.flash, ops))
+    }
+}
+
+/// What is asked of memory ahead. A trace-driven simulator knows its future, and waiting for memory is most of what it
+/// does; nothing is changed.
+impl Ftl {
+    /// Whether what is asked for ahead differs between reads and writes.
+    pub fn wants_kind(&self) -> bool {
+        with_tables!(&self.tables, side => side.wants_kind())
+    }
+
+    /// Whether the allocation looks at host addresses; otherwise they need not be given.
+    pub fn wants_address(&self) -> bool {
+        self.flash.wants_address()
+    }
+
+    /// Whether pages of the mapping tables may be missing in RAM, so that the host must wait for them.
+    pub fn pages_tables(&self) -> bool {
+        with_tables!(&self.tables, side => side.pages_tables())
+    }
+
+    /// Whether looking a content up may have to wait for a page of the fingerprint store.
+    pub fn pages_fingerprints(&self) -> bool {
+        with_tables!(&self.tables, side => side.pages_fingerprints())
+    }
+
+    /// Asks for the tables that an operation some way ahead will look into first.
     #[inline]
-    pub(crate) fn pick_plane(&mut self, address: u64, loads: &LoadView<'_>) -> Result<u32, FtlError> {
-        let proposal = self.allocation.plane(address, loads);
-        if self.blocks.has_room(proposal) {
-            return Ok(proposal);
-        }
-        let planes = self.blocks.geometry.planes();
-        let next =
-            (1..planes).map(|step| (proposal + step) % planes).find(|&plane| self.blocks.has_room(plane));
-        self.counters.allocation_fallbacks += u64::from(next.is_some());
-        next.ok_or_else(|| self.full(proposal))
+    pub fn prefetch_far(&self, lpn: u32, content: u32, write: bool) {
+        with_tables!(&self.tables, side => side.prefetch_far(lpn, content, write));
     }
 
-    pub(crate) fn full(&self, plane: u32) -> FtlError {
-        FtlError::DeviceFull {
-            plane,
-            valid_pages: self.blocks.valid_pages(plane),
-            pages: self.blocks.geometry.pages_per_plane(),
-        }
-    }
-
-    /// The next page of a stream, after whatever collection it takes to have one.
+    /// Asks for what those tables point to; the operation is nearer now.
     #[inline]
-    pub(crate) fn take_page(
-        &mut self,
-        plane: u32,
-        stream: Stream,
-        owner: u32,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<Ppn, FtlError> {
-        if !self.blocks.has_open_block(plane, stream) {
-            self.make_room(plane, ops)?;
-        }
-        match self.blocks.program(plane, stream, owner) {
-            Some(ppn) => Ok(ppn),
-            None => Err(self.full(plane)),
-        }
+    pub fn prefetch_near(&self, lpn: u32, content: u32, write: bool) {
+        with_tables!(&self.tables, side => side.prefetch_near(lpn, content, write, &self.flash));
     }
 
-    /// Puts an operation of the controller's own on the list, counted and checked.
-    pub(crate) fn order(&mut self, op: FlashOp, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        self.count_order(&op)?;
-        ops.push(op);
-        Ok(())
+    /// Asks for what is looked at last; the operation is about to come.
+    #[inline]
+    pub fn prefetch_next(&self, lpn: u32, content: u32) {
+        with_tables!(&self.tables, side => side.prefetch_next(lpn, content, &self.flash));
     }
 
-    /// Counts and checks an operation that has been put on the list.
-    pub(crate) fn count_order(&mut self, op: &FlashOp) -> Result<(), FtlError> {
-        match op.kind {
-            OpKind::Read => self.counters.reads[op.cause as usize] += 1,
-            OpKind::Program => self.counters.programs[op.cause as usize] += 1,
-            OpKind::Erase => self.counters.erases += 1,
-        }
-        if let Some(checker) = &mut self.checker {
-            checker.carry_out(op)?;
-        }
-        Ok(())
+    /// Asks for what those tables point to in turn.
+    #[inline]
+    pub fn prefetch_last(&self, lpn: u32) {
+        with_tables!(&self.tables, side => side.prefetch_last(lpn));
     }
 
-    /// Tells the map that a page's data now lies elsewhere.
-    pub(crate) fn moved(&mut self, owner: u32, from: Ppn, to: Ppn) -> Result<(), FtlError> {
-        let known = match &mut self.map {
-            Map::Page(map) => {
-                let known = map.set(owner, to) == from;
-                if self.spreader.is_some() {
-                    let content = map.content(owner);
-                    self.resident_moved(owner, content, from, to);
-                }
-                known
+    /// Asks for the tables of the page that a write to `address` will probably get; returns that page. Where the
+    /// allocation follows the address, writes touch planes in the order of the host's addresses, not in turn:
+    /// nothing of them is in the cache by itself.
+    #[inline]
+    pub fn prefetch_place(&self, address: u64) -> Option<Ppn> {
+        self.flash.prefetch_place(address)
+    }
+}
+
+/// What the controller holds and has counted.
+impl Ftl {
+    /// What was counted since [`Ftl::end_preload`].
+    pub fn counters(&self) -> &Counters {
+        &self.flash.counters
+    }
+
+    /// Valid pages that victims held when they were chosen: victims by number of pages.
+    pub fn victim_pages(&self) -> &[u64] {
+        self.flash.victim_pages()
+    }
+
+    /// Erase counts of all blocks: (count, blocks with it), ascending.
+    pub fn wear(&self) -> Vec<(u32, u64)> {
+        self.flash.blocks.wear()
+    }
+
+    /// Erases per chip.
+    pub fn chip_erases(&self) -> &[u64] {
+        self.flash.blocks.chip_erases()
+    }
+
+    /// Valid pages per chip.
+    pub fn chip_valid_pages(&self) -> &[u64] {
+        self.flash.blocks.chip_valid()
+    }
+
+    /// Valid pages per plane.
+    pub fn plane_valid_pages(&self) -> Vec<u64> {
+        let blocks = &self.flash.blocks;
+        (0..blocks.geometry.planes()).map(|plane| blocks.valid_pages(plane)).collect()
+    }
+
+    /// Physical pages that hold valid data.
+    pub fn pages_in_use(&self) -> u64 {
+        with_tables!(&self.tables, side => side.pages_in_use())
+    }
+
+    /// Replicas on flash.
+    pub fn replica_pages(&self) -> u64 {
+        with_tables!(&self.tables, side => side.replica_pages())
+    }
+
+    /// The most that was held at once since preloading ended.
+    pub fn peak(&self) -> Peak {
+        self.flash.peak
+    }
+
+    /// Pages that first copies and replicas may occupy together; `None` without replication.
+    pub fn budget_pages(&self) -> Option<u64> {
+        with_tables!(&self.tables, side => side.budget_pages())
+    }
+
+    /// Pages written without a fingerprint that wait to be read.
+    pub fn unhashed_pages(&self) -> u64 {
+        with_tables!(&self.tables, side => side.unhashed_pages())
+    }
+
+    /// What there is of pages of the mapping tables; `None` where all tables are in RAM and never
+    /// written.
+    pub fn paging_sizes(&self) -> Option<PagingSizes> {
+        with_tables!(&self.tables, side => side.paging_sizes(&self.flash))
+    }
+
+    /// The partitions, hottest first; none where the host's data are not told apart.
+    pub fn partition_sizes(&self) -> Vec<PartitionSize> {
+        let told_apart = |&pages_written| PartitionSize { pages_written, ..PartitionSize::default() };
+        let mut sizes: Vec<PartitionSize> = self.flash.partitions.writes().iter().map(told_apart).collect();
+        if !sizes.is_empty() {
+            for (partition, valid) in self.flash.blocks.held() {
+                let size = &mut sizes[usize::from(partition)];
+                size.blocks += 1;
+                size.valid_pages += u64::from(valid);
             }
-            Map::Content(map) => map.relocate(owner, from, to),
-            Map::Inverted(map) => map.relocate(from, to),
-        };
-        if known {
-            return Ok(());
         }
-        Err(FtlError::Broken(format!(
-            "{} is not a page of its owner {owner}",
-            self.blocks.geometry.describe(from)
-        )))
+        sizes
+    }
+
+    /// Entries in each table.
+    pub fn table_sizes(&self) -> TableSizes {
+        let (partition_bytes, bytes) = self.flash.partitions.bytes();
+        let sizes = with_tables!(&self.tables, side => side.table_sizes(&self.flash));
+        TableSizes { partition_bytes, page_table_bytes: sizes.page_table_bytes + bytes, ..sizes }
+    }
+
+    /// Contents on flash by number of physical copies: index = copies (0 unused).
+    pub fn copies(&self) -> Vec<u64> {
+        with_tables!(&self.tables, side => side.copies())
+    }
+
+    /// Replicas per chip.
+    pub fn chip_replica_pages(&self) -> Vec<u64> {
+        let mut pages = vec![0; self.flash.geometry().chips() as usize];
+        for ppn in with_tables!(&self.tables, side => side.replica_ppns()) {
+            pages[self.flash.blocks.chip_of_page(ppn) as usize] += 1;
+        }
+        pages
+    }
+
+    /// Valid pages of each plane and the distinct contents in them; `None` where contents are not
+    /// known. Costs a sort of all pages.
+    pub fn plane_contents(&self) -> Option<Vec<PlaneContents>> {
+        let pages = with_tables!(&self.tables, side => side.contents_on_flash(&self.flash))?;
+        let geometry = self.flash.geometry();
+        let mut held: Vec<(u32, u32)> =
+            pages.into_iter().map(|(ppn, content)| (geometry.plane(ppn), content)).collect();
+        held.sort_unstable();
+        let mut planes = vec![PlaneContents::default(); geometry.planes() as usize];
+        let mut before = None;
+        for page in held {
+            let counts = &mut planes[page.0 as usize];
+            counts.pages += 1;
+            counts.contents += u64::from(before != Some(page));
+            before = Some(page);
+        }
+        Some(planes)
+    }
+
+    /// Compares all tables with one another and, where verification is on, with the truth:
+    /// every mapped page holds what was written, counts match what they count, copies lie
+    /// on different chips, causes sum to pages programmed. Costs a pass over the device.
+    ///
+    /// # Errors
+    /// [`FtlError::Broken`] naming the first thing that does not hold.
+    pub fn audit(&self) -> Result<(), FtlError> {
+        self.flash.blocks.audit().map_err(FtlError::Broken)?;
+        with_tables!(&self.tables, side => side.audit(&self.flash))?;
+        self.flash.audit_partitions().map_err(FtlError::Broken)?;
+        let valid: u64 = self.chip_valid_pages().iter().sum();
+        let used = self.pages_in_use();
+        if valid != used {
+            return Err(FtlError::Broken(format!("{valid} pages are valid, the maps use {used}")));
+        }
+        Ok(())
     }
 }

@@ -4,6 +4,37 @@
 //! The operations of a job carry its number ([`crate::FlashOp::job`]); whoever drives the
 //! controller says when each is done. What follows then is the controller's affair.
 
+use flashtwin_bits::Slab;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::RangeError;
+
+/// Work in idle time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BackgroundConfig {
+    /// Most jobs that may wait for idle time or be under way; what comes on top is dropped and
+    /// counted.
+    pub jobs: u32,
+}
+
+impl Default for BackgroundConfig {
+    fn default() -> Self {
+        Self { jobs: 4096 }
+    }
+}
+
+impl BackgroundConfig {
+    /// Checks numbers.
+    pub(crate) fn check(&self) -> Result<(), RangeError> {
+        match self.jobs {
+            0 => Err(("background.jobs", "0".into(), "at least 1")),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// A cache line, where the work is not too large.
 #[repr(align(64))]
 struct Slot<T> {
@@ -14,19 +45,18 @@ struct Slot<T> {
 /// Jobs under way, no more than a limit at a time: what cannot be begun is dropped and counted,
 /// so that a device without idle time does not collect work without end.
 pub(crate) struct Jobs<T> {
-    slots: Vec<Slot<T>>,
-    free: Vec<u32>,
+    slots: Slab<Slot<T>>,
     limit: u32,
 }
 
 impl<T> Jobs<T> {
     pub(crate) fn new(limit: u32) -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), limit }
+        Self { slots: Slab::new(), limit }
     }
 
     /// Jobs under way.
     pub(crate) fn len(&self) -> u32 {
-        (self.slots.len() - self.free.len()) as u32
+        self.slots.taken()
     }
 
     /// Begins a job of `ops` operations, at least one; `None` when too many wait already.
@@ -35,17 +65,7 @@ impl<T> Jobs<T> {
         if self.len() >= self.limit {
             return None;
         }
-        let slot = Slot { work: Some(work), ops_left: ops };
-        match self.free.pop() {
-            Some(job) => {
-                self.slots[job as usize] = slot;
-                Some(job)
-            }
-            None => {
-                self.slots.push(slot);
-                Some(self.slots.len() as u32 - 1)
-            }
-        }
+        Some(self.slots.insert(Slot { work: Some(work), ops_left: ops }))
     }
 
     /// What a job that is under way is about, and how many of its operations are not done.
@@ -62,7 +82,7 @@ impl<T> Jobs<T> {
             return None;
         }
         let work = slot.work.take()?;
-        self.free.push(job);
+        self.slots.free(job);
         Some(work)
     }
 }

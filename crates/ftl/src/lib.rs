@@ -6,48 +6,51 @@
 //! driven by nothing it counts writes. It keeps no time, draws every random number from
 //! a seeded stream, and does no I/O.
 
-pub mod allocation;
-mod blocks;
-mod checker;
 mod config;
-mod counters;
+mod content;
+mod controller;
 mod decimal;
 pub mod dedup;
 mod error;
-mod figures;
+mod flash;
 mod ftl;
-mod gc;
 mod host;
-mod huge_slice;
+mod inverted;
 mod jobs;
-mod mapping;
+mod loads;
+mod names;
 mod op;
-pub mod partition;
-mod prefetch;
-mod preload;
+mod page;
+mod paging;
+mod policies;
 pub mod redirection;
-pub mod replication;
 mod rng;
-pub mod spread;
+mod side;
 #[cfg(test)]
 mod tests;
-pub mod victim;
-pub mod wear;
 
-pub use blocks::BlockTable;
-pub use config::{
-    AllocationConfig, BackgroundConfig, DedupConfig, Entries, FtlConfig, GcConfig, MappingCacheConfig,
-    MappingForm, RangeError, RedirectionConfig, ReplicationConfig, ReplicationPolicy, SpreadConfig,
+pub use config::{FtlConfig, MappingForm};
+pub use content::replication;
+pub use content::replication::{ReplicationConfig, ReplicationPolicy};
+pub use controller::Controller;
+pub use dedup::{DedupConfig, Entries};
+pub use error::{FtlError, RangeError};
+pub use flash::allocation::AllocationConfig;
+pub use flash::blocks::BlockTable;
+pub use flash::counters::{
+    CopyingCounts, Counters, MappingCounts, PartitionSize, Peak, PlaneContents, TableSizes,
 };
-pub use counters::{CopyingCounts, Counters, MappingCounts, TableSizes};
-pub use error::FtlError;
-pub use figures::{PartitionSize, PlaneContents};
-pub use ftl::{Ftl, Peak};
-pub use host::Host;
-pub use huge_slice::{HugeSlice, Zero};
-pub use mapping::{CacheBytes, Lookup, NO_VPN, PagingSizes};
-pub use op::{Cause, FlashOp, LoadView, NO_JOB, OpKind, ReadOutcome, ReadTarget, WriteOutcome};
-pub use partition::{PartitionConfig, PartitionPolicy};
-pub use prefetch::prefetch;
+pub use flash::partition::{PartitionConfig, PartitionPolicy};
+pub use flash::wear::{WearConfig, WearPolicy};
+pub use flash::{GcConfig, allocation, partition, victim, wear};
+pub use ftl::Ftl;
+pub use jobs::BackgroundConfig;
+pub use loads::LoadView;
+pub use op::{
+    Cause, FlashOp, Host, Lookup, NO_JOB, NO_VPN, OpKind, PagingSizes, ReadOutcome, ReadTarget, WriteOutcome,
+};
+pub use page::spread;
+pub use page::spread::SpreadConfig;
+pub use paging::{CacheBytes, MappingCacheConfig};
+pub use redirection::RedirectionConfig;
 pub use rng::Rng;
-pub use wear::{WearConfig, WearPolicy};

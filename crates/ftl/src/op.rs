@@ -1,6 +1,6 @@
 //! The words that pass between the controller and whoever drives it.
 
-use flashtwin_nand::Ppn;
+use flashtwin_nand::{NO_PPN, Ppn};
 
 /// Why a flash operation happens. Every program and read is counted under exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -69,43 +69,14 @@ pub struct FlashOp {
     pub job: u32,
 }
 
+/// No content, or one that nobody knows.
+pub(crate) const NO_CONTENT: u32 = u32::MAX;
+
+/// No virtual page number.
+pub const NO_VPN: u32 = u32::MAX;
+
 /// The job of operations that belong to none.
 pub const NO_JOB: u32 = u32::MAX;
-
-/// The chips' loads as the controller sees them when it decides.
-#[derive(Debug, Clone, Copy)]
-pub struct LoadView<'a> {
-    /// Load of each chip.
-    pub chip: &'a [u32],
-    /// Load of each unit that works on its own (chip, die or plane, by the engine's
-    /// concurrency). The units of one chip are neighbours.
-    pub unit: &'a [u32],
-    /// Whether the unit's load decides between places, and not the chip's.
-    pub units_decide: bool,
-    /// When the loads are so, from any beginning, never earlier than in a view before: what is predicted from
-    /// loads forgets with time. The controller itself has no clock; who has none either leaves it at 0.
-    pub now_ns: u64,
-}
-
-impl<'a> LoadView<'a> {
-    /// Loads of chips, which decide, and of their units, which decide among equals.
-    pub fn new(chip: &'a [u32], unit: &'a [u32]) -> Self {
-        Self { chip, unit, units_decide: false, now_ns: 0 }
-    }
-
-    /// The same loads, seen at a time.
-    #[inline]
-    #[must_use]
-    pub fn at(self, now_ns: u64) -> Self {
-        Self { now_ns, ..self }
-    }
-
-    /// Units in a chip.
-    #[inline]
-    pub fn units_per_chip(&self) -> usize {
-        self.unit.len() / self.chip.len()
-    }
-}
 
 /// Where a read is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,4 +115,48 @@ pub enum ReadOutcome {
 pub struct WriteOutcome {
     /// The page to program and why, or `None` where the content is on flash already.
     pub program: Option<(Ppn, Cause)>,
+}
+
+/// One page operation of the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Host {
+    /// Dense number of the logical page.
+    pub lpn: u32,
+    /// Its page number in the host's address space.
+    pub address: u64,
+    /// Dense number of the content written; `u32::MAX` for systems that do not look.
+    pub content: u32,
+}
+
+/// A page number that stands for none where plain words are stored.
+#[inline]
+pub(crate) fn is_page(ppn: Ppn) -> bool {
+    ppn != NO_PPN
+}
+
+/// A page of the mapping tables that a page operation of the host looked into, in the order in
+/// which it must.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lookup {
+    /// Number of the page of the tables.
+    pub page: u32,
+    /// Where it is read from, if it was neither in RAM nor about to be.
+    pub read: Option<Ppn>,
+    /// Whether the operation waits for it. It does not for a page that only has a count changed.
+    pub delays: bool,
+}
+
+/// What a result says about the pages of the tables at one time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PagingSizes {
+    /// Pages that the tables have.
+    pub pages: u64,
+    /// Of these, pages that lie on flash.
+    pub pages_on_flash: u64,
+    /// Of these, pages in RAM.
+    pub pages_cached: u64,
+    /// Pages in RAM whose changes are not on flash.
+    pub pages_dirty: u64,
+    /// Bytes of the simulator's own lists.
+    pub simulator_bytes: u64,
 }

@@ -4,7 +4,6 @@
 //! [`run`] replays a trace on it and returns a summary and tables.
 
 mod config;
-mod controller;
 pub mod engine;
 mod error;
 pub mod event_queue;

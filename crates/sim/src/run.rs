@@ -1,6 +1,6 @@
 //! One trace on one system: preload, replay, periods, results.
 
-use flashtwin_ftl::{Counters, Ftl, FtlError, PartitionPolicy, PlaneContents, ReplicationPolicy};
+use flashtwin_ftl::{Counters, Ftl, FtlError, PartitionPolicy, PlaneContents};
 use flashtwin_nand::FlashArray;
 use flashtwin_trace::PageTrace;
 
@@ -277,7 +277,7 @@ impl<'a> Replay<'a> {
     fn finish(self) -> Result<RunResult, SimError> {
         let passes = self.periods.len() as u64 - 1;
         // On-line copies and priority-LRU know no passes.
-        let replicates = self.resolved.config.ftl.replication.policy == ReplicationPolicy::EndOfPeriod;
+        let replicates = self.resolved.config.ftl.replication.policy.copies_at_period_ends();
         let finished = Finished {
             trace: self.trace,
             resolved: self.resolved,

@@ -20,10 +20,8 @@ fn main() -> Result<(), TraceError> {
         let mut state = 1u64;
         let mut sum = 0u64;
         for _ in 0..REQUESTS as u64 * DRAWS {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let value = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            sum = sum.wrapping_add(value ^ value >> 31);
+            state = state.wrapping_add(flashtwin_bits::STEP);
+            sum = sum.wrapping_add(flashtwin_bits::mix(state));
         }
         black_box(sum);
         Ok(REQUESTS)

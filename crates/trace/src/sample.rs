@@ -7,10 +7,10 @@ use crate::CHUNK_BYTES;
 use crate::columns::Columns;
 use crate::error::{Cause, TraceError};
 use crate::memory::{bytes_in_words, memory_allowed_bytes};
-use crate::random::mix;
 use crate::request::NO_CONTENT;
 use crate::trace::{Trace, finish};
 use crate::volumes::Volumes;
+use flashtwin_bits::mix;
 
 /// What decides whether a page stays in a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

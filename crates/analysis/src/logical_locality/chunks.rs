@@ -6,8 +6,8 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
 use super::pages::Pages;
-use crate::prefetch::prefetch;
 use crate::sample::mix;
+use flashtwin_bits::prefetch_if_there as prefetch;
 
 /// Neighbouring pages that are kept together.
 pub(super) const CHUNK_PAGES: u64 = (GROUPS * GROUP_PAGES) as u64;

@@ -7,8 +7,8 @@ use flashtwin_trace::{Op, Requests};
 use super::order::{OrderError, WriteOrder};
 use crate::Accumulator;
 use crate::pages::{NO_PAGE, PageTable};
-use crate::prefetch::prefetch;
 use crate::sample::Sample;
+use flashtwin_bits::prefetch_if_there as prefetch;
 
 /// Requests whose pages are numbered before they are counted: enough to ask for memory in time, few enough
 /// that the numbers stay in the cache.

@@ -1,6 +1,6 @@
 //! LRU stack distances, exactly.
 
-use crate::prefetch::prefetch;
+use flashtwin_bits::prefetch_if_there as prefetch;
 
 /// The distance of an item that was not accessed before.
 pub(super) const FIRST_ACCESS: u32 = u32::MAX;

@@ -15,7 +15,7 @@
 use std::fmt;
 
 use super::victims::{BLOCK_PAGES_MAX, Victims};
-use crate::prefetch::prefetch;
+use flashtwin_bits::prefetch_if_there as prefetch;
 
 /// A page that was never written.
 const NONE: u32 = u32::MAX;

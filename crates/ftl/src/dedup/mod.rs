@@ -4,28 +4,15 @@
 //! Sources: CA-SSD paper 4.1; CAFTL (Chen et al., FAST 2011) for sampling, the store by reference
 //! count and out-of-line deduplication.
 
+mod config;
 mod eviction;
-pub(crate) mod out_of_line;
+mod history;
 mod sampling;
 mod store;
-mod write;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+pub(crate) use config::unlimited;
+pub use config::{DedupConfig, Entries, OutOfLinePolicy, TableForm};
 pub use eviction::EvictionPolicy;
-pub use out_of_line::{Candidate, OutOfLinePolicy};
+pub(crate) use history::History;
 pub use sampling::sample_of;
 pub(crate) use store::FingerprintStore;
-
-/// The tables of a content-addressed SSD. Both forms cause the same flash traffic.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum TableForm {
-    /// LPN -> VPN -> PPN with reference counts, content -> VPN (CAFTL; RR-SSD paper III.B).
-    #[default]
-    TwoLevel,
-    /// LPN -> PPN, content -> PPN, and the inverse of both (CA-SSD paper 4.1: LPT, iLPT, HPT,
-    /// iHPT).
-    Inverted,
-}

@@ -5,12 +5,11 @@
 //! a choice by content, so that the same data give the same sample wherever they are written.
 //! Here contents are numbers; the page is the one whose number has the largest hash.
 
-/// The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): every bit depends on all.
+use flashtwin_bits::{STEP, mix};
+
+/// Every bit depends on all.
 fn hash(content: u32) -> u64 {
-    let mut z = u64::from(content).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    mix(u64::from(content).wrapping_add(STEP))
 }
 
 /// The sample of pages that are written together, by their contents: its place among them, of equals

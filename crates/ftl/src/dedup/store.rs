@@ -1,10 +1,10 @@
 //! The fingerprint store: which contents are known to be on flash, and where.
 
+use super::config::Entries;
 use super::eviction::{Eviction, EvictionPolicy};
-use crate::config::Entries;
-use crate::huge_slice::HugeSlice;
-use crate::mapping::NO_VPN;
-use crate::prefetch::prefetch;
+use crate::op::NO_VPN;
+use flashtwin_bits::HugeSlice;
+use flashtwin_bits::prefetch;
 
 /// Content -> place (a VPN, or in inverted tables a PPN), of all contents or of as many as it has
 /// entries. What is evicted is dropped, not saved (CA-SSD paper 4.1). Contents are dense ids, so

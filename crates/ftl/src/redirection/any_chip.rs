@@ -4,8 +4,9 @@
 
 use flashtwin_nand::{Geometry, Ppn};
 
-use super::{Redirection, unit_load};
-use crate::op::{LoadView, ReadTarget};
+use super::Redirection;
+use crate::loads::{LoadView, lowest_from};
+use crate::op::ReadTarget;
 
 pub(super) struct AnyChip;
 
@@ -21,17 +22,17 @@ impl Redirection for AnyChip {
         }
         // The home chip if none is less loaded, otherwise the first of the least loaded after
         // it: equals share the reads.
-        let chip = crate::allocation::lowest_from(loads.chip, home_chip);
+        let chip = lowest_from(loads.chip, home_chip);
         let units = loads.units_per_chip();
         let planes_per_unit = per_chip as usize / units;
         // The same place in the chip, unless another of its units is less loaded.
         let same_place = chip as u32 * per_chip + home_plane % per_chip;
-        let own_load = unit_load(same_place, loads, geometry);
+        let own_load = loads.of_unit(same_place, geometry);
         let in_chip = &loads.unit[chip * units..(chip + 1) * units];
         let plane = match in_chip.iter().position(|&load| load < own_load) {
             None => same_place,
             Some(_) => {
-                let least = crate::allocation::lowest_from(in_chip, 0);
+                let least = lowest_from(in_chip, 0);
                 ((chip * units + least) * planes_per_unit) as u32
             }
         };

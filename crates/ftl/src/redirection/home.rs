@@ -3,7 +3,8 @@
 use flashtwin_nand::{Geometry, Ppn};
 
 use super::Redirection;
-use crate::op::{LoadView, ReadTarget};
+use crate::loads::LoadView;
+use crate::op::ReadTarget;
 
 pub(super) struct Home;
 

@@ -4,14 +4,13 @@ mod any_chip;
 mod home;
 mod replicas;
 
+use crate::policies::policies;
 use flashtwin_nand::{Geometry, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::blocks::is_page;
-use crate::error::FtlError;
-use crate::ftl::Ftl;
-use crate::op::{LoadView, ReadTarget};
+use crate::loads::LoadView;
+use crate::op::ReadTarget;
 
 /// Chooses where a read is served, when it arrives.
 pub trait Redirection: Send {
@@ -25,79 +24,27 @@ pub trait Redirection: Send {
     }
 }
 
-/// Which of the copies is read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RedirectionPolicy {
+/// Which chip serves a read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RedirectionConfig {
+    /// Which of the copies is read.
+    pub policy: RedirectionPolicy,
+}
+
+policies! {
+    /// Which of the copies is read.
+    pub enum RedirectionPolicy;
+    pub fn build() -> Box<dyn Redirection>;
+
     /// Always the home copy.
     #[default]
-    Home,
+    Home => Box::new(home::Home);
     /// The copy on the chip with the lowest load (RR-SSD paper III.B).
-    Replicas,
+    Replicas => Box::new(replicas::Replicas);
     /// Any chip of the device, as if each held everything: the upper bound of read
     /// redirection (RR-SSD paper, Ideal-All-Chip Replication).
-    AnyChip,
-}
-
-impl RedirectionPolicy {
-    /// Builds the policy.
-    pub fn build(self) -> Box<dyn Redirection> {
-        match self {
-            Self::Home => Box::new(home::Home),
-            Self::Replicas => Box::new(replicas::Replicas),
-            Self::AnyChip => Box::new(any_chip::AnyChip),
-        }
-    }
-}
-
-/// Loads of the chip and of the unit that would serve a page of `plane`, the one that decides first.
-#[inline]
-pub(crate) fn load_of(plane: u32, loads: &LoadView<'_>, geometry: &Geometry) -> (u32, u32) {
-    let chip = loads.chip[(plane / geometry.planes_per_chip()) as usize];
-    let unit = unit_load(plane, loads, geometry);
-    if loads.units_decide { (unit, chip) } else { (chip, unit) }
-}
-
-/// Load of the unit that would serve a page of `plane`.
-#[inline]
-fn unit_load(plane: u32, loads: &LoadView<'_>, geometry: &Geometry) -> u32 {
-    let planes_per_unit = geometry.planes_per_chip() as usize / loads.units_per_chip();
-    loads.unit[plane as usize / planes_per_unit]
-}
-
-impl Ftl {
-    /// Where a logical page would be read now if only the copies that are `there` counted, and the name
-    /// of its data; `None` if none is that the redirection may choose. Tables run ahead of the flash:
-    /// for a driver that does not read from RAM what is still on its way.
-    ///
-    /// # Errors
-    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
-    pub fn locate_among(
-        &self,
-        lpn: u32,
-        loads: &LoadView<'_>,
-        there: &dyn Fn(Ppn) -> bool,
-    ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
-        let (home, replicas) = self.places_of(lpn);
-        if !is_page(home) {
-            return Ok(None);
-        }
-        let replicas: Vec<Ppn> = replicas.iter().copied().filter(|&ppn| there(ppn)).collect();
-        let geometry = &self.blocks.geometry;
-        let target = match replicas.split_first() {
-            Some((&first, others)) if !there(home) && self.redirection.reads_replicas() => {
-                ReadTarget { redirected: true, ..self.redirection.choose(first, others, loads, geometry) }
-            }
-            _ => self.redirection.choose(home, &replicas, loads, geometry),
-        };
-        if !there(target.ppn) {
-            return Ok(None);
-        }
-        if let Some(checker) = &self.checker {
-            checker.host_read(lpn, target.ppn)?;
-        }
-        Ok(Some((target, self.data_name(lpn, target.ppn))))
-    }
+    AnyChip => Box::new(any_chip::AnyChip);
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use flashtwin_nand::{Geometry, Ppn};
 
-use super::{Redirection, load_of};
-use crate::op::{LoadView, ReadTarget};
+use super::Redirection;
+use crate::loads::LoadView;
+use crate::op::ReadTarget;
 
 pub(super) struct Replicas;
 
@@ -15,10 +16,10 @@ impl Redirection for Replicas {
             return ReadTarget { ppn: home, plane: home_plane, redirected: false };
         }
         let mut best = (home, home_plane);
-        let mut lowest = load_of(home_plane, loads, geometry);
+        let mut lowest = loads.of_plane(home_plane, geometry);
         for &ppn in replicas {
             let plane = geometry.plane(ppn);
-            let load = load_of(plane, loads, geometry);
+            let load = loads.of_plane(plane, geometry);
             if load < lowest {
                 lowest = load;
                 best = (ppn, plane);

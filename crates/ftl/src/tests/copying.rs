@@ -1,10 +1,10 @@
 //! Copies made one by one: what a few reads lead to, step by step.
 
 use super::driver::{Driver, Options, Step, Workload};
-use crate::allocation::AllocationPolicy;
+use crate::content::replication::degree::DegreePolicy;
+use crate::content::replication::placement::PlacementPolicy;
+use crate::flash::allocation::AllocationPolicy;
 use crate::redirection::RedirectionPolicy;
-use crate::replication::degree::DegreePolicy;
-use crate::replication::placement::PlacementPolicy;
 use crate::{
     Cause, CopyingCounts, FlashOp, FtlConfig, Host, LoadView, MappingForm, OpKind, ReplicationConfig,
     ReplicationPolicy,
@@ -58,7 +58,7 @@ fn reads_while_a_copy_is_under_way_earn_theirs_too() {
         driver.idle(None).unwrap();
         assert_eq!(copies_of(&driver, 1), copies, "{policy:?}, {reads} reads");
         driver.ftl.audit().unwrap();
-        assert_eq!(driver.ftl.jobs.len(), 0);
+        assert_eq!(driver.ftl.jobs_under_way(), 0);
     }
 }
 
@@ -93,7 +93,7 @@ fn copies_that_find_no_room_are_not_tried_again_and_again() {
             driver.read(1).unwrap();
         }
         driver.idle(None).unwrap();
-        assert_eq!((copies_of(&driver, 1), driver.ftl.jobs.len()), (1, 0));
+        assert_eq!((copies_of(&driver, 1), driver.ftl.jobs_under_way()), (1, 0));
     }
 }
 
@@ -134,7 +134,7 @@ fn a_copy_made_on_line_is_read_where_the_read_that_earned_it_was_served() {
         driver.chip[home] = 20;
         let map = driver.contents();
         let ppn = map.replica_ppns(map.vpn_of(1))[second - 1];
-        let chip = driver.ftl.blocks.chip_of_page(ppn);
+        let chip = driver.ftl.flash.blocks.chip_of_page(ppn);
         driver.chip[chip as usize] = 8;
         let since = driver.ops.len();
         driver.read(1).unwrap();

@@ -2,16 +2,16 @@
 
 use flashtwin_nand::Geometry;
 
-use crate::allocation::{AllocationPolicy, Order};
+use super::reach::Map;
+use crate::content::ContentMap;
+use crate::content::replication::degree::DegreePolicy;
+use crate::content::replication::placement::{PlacementPolicy, ScorePopularity};
 use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm};
-use crate::ftl::Map;
-use crate::mapping::ContentMap;
-use crate::partition::PartitionPolicy;
+use crate::flash::allocation::{AllocationPolicy, Order};
+use crate::flash::partition::PartitionPolicy;
+use crate::flash::victim::VictimPolicy;
+use crate::page::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use crate::redirection::RedirectionPolicy;
-use crate::replication::degree::DegreePolicy;
-use crate::replication::placement::{PlacementPolicy, ScorePopularity};
-use crate::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
-use crate::victim::VictimPolicy;
 use crate::{
     CacheBytes, Entries, FlashOp, Ftl, FtlConfig, FtlError, Host, LoadView, Lookup, MappingCacheConfig,
     MappingForm, NO_JOB, ReplicationPolicy, Rng, WearPolicy, WriteOutcome,
@@ -137,18 +137,15 @@ fn config(rng: &mut Rng) -> FtlConfig {
     dedup(rng, &mut config);
     let replication = &mut config.replication;
     replication.alpha = pick(rng, &[0.0, 0.1, 1.0, 30.0]);
-    replication.degree =
-        pick(rng, &[DegreePolicy::Popularity, DegreePolicy::ManyOfFew, DegreePolicy::FewOfMany]);
-    replication.placement =
-        pick(rng, &[PlacementPolicy::Score, PlacementPolicy::Random, PlacementPolicy::Static]);
+    replication.degree = pick(rng, &DegreePolicy::ALL);
+    replication.placement = pick(rng, &PlacementPolicy::ALL);
     replication.few_copies = 1 + rng.below(3);
     replication.adjust_every = pick(rng, &[1, 2, 7]);
     replication.class_pages = pick(rng, &[1, 4, 4096]);
     config.allocation.policy = pick(rng, &AllocationPolicy::ALL);
     config.allocation.order =
         Order::try_from(pick(rng, &["CWDP", "PDWC", "DPCW", "WCPD"]).to_owned()).unwrap();
-    config.redirection.policy =
-        pick(rng, &[RedirectionPolicy::Home, RedirectionPolicy::Replicas, RedirectionPolicy::AnyChip]);
+    config.redirection.policy = pick(rng, &RedirectionPolicy::ALL);
     config.gc.victim = pick(rng, &VictimPolicy::ALL);
     config.gc.choices = 1 + rng.below(4);
     config.gc.start = pick(rng, &[0.0, 0.05, 0.5, 0.95]);
@@ -326,7 +323,7 @@ impl Driver {
 
     /// The map of contents, of a system that has one.
     pub(super) fn contents(&self) -> &ContentMap {
-        match &self.ftl.map {
+        match self.ftl.map() {
             Map::Content(map) => map,
             _ => unreachable!("the options say content"),
         }
@@ -339,7 +336,7 @@ impl Driver {
 
     /// Whether the next write is fingerprinted.
     pub(super) fn fingerprints(&self) -> bool {
-        !matches!(self.ftl.map, Map::Page(_)) && (self.run.0 == 0 || self.run.1.unwrap_or(true))
+        !matches!(self.ftl.map(), Map::Page(_)) && (self.run.0 == 0 || self.run.1.unwrap_or(true))
     }
 
     pub(super) fn write(&mut self, lpn: u32, content: u32, partial: bool) -> Result<WriteOutcome, FtlError> {

@@ -4,6 +4,7 @@ mod copying;
 mod driver;
 mod paging;
 mod partitions;
+mod reach;
 mod reference_caftl;
 mod reference_map;
 mod reference_online;

@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use flashtwin_nand::{NO_PPN, Ppn};
 
 use super::driver::{Driver, Options, geometry};
-use crate::ftl::Map;
-use crate::rng::mix;
-use crate::victim::VictimPolicy;
+use super::reach::Map;
+use crate::flash::victim::VictimPolicy;
 use crate::{CacheBytes, Cause, FlashOp, FtlConfig, Lookup, MappingForm, NO_JOB, NO_VPN, OpKind, Rng};
+use flashtwin_bits::mix;
 
 /// A device of one plane on which nothing is ever collected, with room for `pages` translation pages of
 /// 16 LPNs or 10 VPNs in RAM.
@@ -113,7 +113,7 @@ fn it_reads_and_writes_what_a_plain_list_would() {
         // 151 VPNs take 16; as many fingerprints, two a page, 76.
         let store = |content: u32| 26 + ((u128::from(mix(u64::from(content) + 1)) * 76) >> 64) as u32;
         let (mut holds_content, mut references) = (HashMap::new(), HashMap::<u32, u32>::new());
-        let vpn_of = |driver: &Driver, lpn| match &driver.ftl.map {
+        let vpn_of = |driver: &Driver, lpn| match driver.ftl.map() {
             Map::Content(map) => map.vpn_of(lpn),
             _ => NO_VPN,
         };

@@ -4,9 +4,9 @@ use flashtwin_nand::NO_PPN;
 
 use super::driver::{Driver, Options, geometry};
 use super::write_amplification::greedy_model;
-use crate::blocks::State;
-use crate::partition::PartitionPolicy;
-use crate::victim::VictimPolicy;
+use crate::flash::blocks::State;
+use crate::flash::partition::PartitionPolicy;
+use crate::flash::victim::VictimPolicy;
 use crate::{Cause, FlashOp, Ftl, FtlConfig, Host, LoadView, NO_JOB, OpKind, Rng};
 
 /// One plane of `blocks` blocks of two pages; pages are in the partitions that the list says.
@@ -26,7 +26,7 @@ fn tiny(blocks: u32, partitions: u32, of_page: &[u8]) -> Driver {
 
 /// Block and page within its plane.
 fn place(driver: &Driver, ppn: u32) -> (u32, u32) {
-    let geometry = &driver.ftl.blocks.geometry;
+    let geometry = &driver.ftl.flash.blocks.geometry;
     (geometry.block_in_plane(geometry.block_index(ppn)), geometry.page_in_block(ppn))
 }
 
@@ -43,13 +43,13 @@ fn every_partition_fills_blocks_of_its_own_and_collection_keeps_them_apart() {
     let expected = [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (3, 0), (3, 1), (4, 0), (4, 1)];
     assert_eq!(written, expected);
     let partitions = |driver: &Driver, blocks: &[u32]| {
-        blocks.iter().map(|&block| driver.ftl.blocks.table.partition(block)).collect::<Vec<_>>()
+        blocks.iter().map(|&block| driver.ftl.flash.blocks.table.partition(block)).collect::<Vec<_>>()
     };
     assert_eq!(partitions(&driver, &[0, 1, 2, 3, 4]), [1, 0, 1, 0, 0]);
     assert!(driver.ops.is_empty());
     // Two free blocks are left: block 0 was closed first, and holds page 2, which stays among the cold.
     assert_eq!(write(&mut driver, 0), (5, 0));
-    let page = |driver: &Driver, block, page| driver.ftl.blocks.geometry.ppn(0, block, page);
+    let page = |driver: &Driver, block, page| driver.ftl.flash.blocks.geometry.ppn(0, block, page);
     let op = |kind, ppn, source| FlashOp { kind, ppn, source, cause: Cause::Gc, urgent: false, job: NO_JOB };
     let (from, to) = (page(&driver, 0, 1), page(&driver, 6, 0));
     let mut expected = vec![
@@ -112,7 +112,7 @@ impl TwoTemperatures {
         let mut rng = Rng::stream(1, "two temperatures");
         let mut ops = Vec::new();
         let loads = LoadView::new(&[0], &[0]);
-        let partitions = ftl.blocks.partitions() as usize;
+        let partitions = ftl.flash.blocks.partitions() as usize;
         let (mut host, mut moved, mut blocks) =
             (vec![0u64; partitions], vec![0u64; partitions], vec![0.0; partitions]);
         let rounds = 150;
@@ -130,15 +130,18 @@ impl TwoTemperatures {
             if turn < from {
                 continue;
             }
-            let of = |ppn| usize::from(ftl.blocks.table.partition(ftl.blocks.geometry.block_index(ppn)));
+            let of = |ppn| {
+                usize::from(ftl.flash.blocks.table.partition(ftl.flash.blocks.geometry.block_index(ppn)))
+            };
             host[of(outcome.program.unwrap().0)] += 1;
             let programs = ops.iter().filter(|op| op.kind == OpKind::Program);
             programs.for_each(|op| moved[of(op.ppn)] += 1);
             if turn % self.logical == 0 {
                 let all = 0..BLOCKS;
-                let held = all.filter(|&block| ftl.blocks.table.state(block) == State::Closed);
+                let held = all.filter(|&block| ftl.flash.blocks.table.state(block) == State::Closed);
                 held.for_each(|block| {
-                    blocks[usize::from(ftl.blocks.table.partition(block))] += 1.0 / f64::from(rounds - 100);
+                    blocks[usize::from(ftl.flash.blocks.table.partition(block))] +=
+                        1.0 / f64::from(rounds - 100);
                 });
             }
         }

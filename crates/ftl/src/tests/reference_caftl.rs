@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 use flashtwin_nand::NO_PPN;
 
 use super::driver::{Driver, Options, Step, Workload};
-use crate::dedup::{Candidate, EvictionPolicy, OutOfLinePolicy};
-use crate::ftl::Map;
+use super::reach::Map;
+use crate::content::Candidate;
+use crate::dedup::{EvictionPolicy, OutOfLinePolicy};
 use crate::{Cause, Entries, FlashOp, FtlConfig, MappingForm, OpKind, ReplicationPolicy};
 
 /// A page on flash.
@@ -119,7 +120,7 @@ impl Reference {
 /// A controller that begins no job: these tests say themselves what is read when.
 fn by_hand(options: &Options) -> Driver {
     let mut driver = Driver::new(options);
-    driver.ftl.jobs = crate::jobs::Jobs::new(0);
+    driver.ftl.refuse_jobs();
     driver
 }
 
@@ -213,7 +214,7 @@ fn idle(
     if !reading.is_empty() && workload.rng.below(2) == 0 {
         let (page, id) = reading.swap_remove(workload.rng.below(reading.len() as u32) as usize);
         let before = driver.ftl.counters().duplicates_out_of_line;
-        let Map::Content(map) = &driver.ftl.map else { unreachable!("the options say content") };
+        let Map::Content(map) = driver.ftl.map() else { unreachable!("the options say content") };
         moved = map.is_live(page.vpn) && map.home(page.vpn) != page.ppn;
         driver.ftl.fingerprint_read(page);
         let merged = driver.ftl.counters().duplicates_out_of_line > before;
@@ -222,14 +223,14 @@ fn idle(
     let begun = (workload.rng.below(2) as usize).min(reference.waiting.len());
     let expected: Vec<u32> = reference.waiting.drain(..begun).collect();
     let mut pages = Vec::new();
-    driver.ftl.dedup_by_hand(expected.len() as u32, &mut driver.ops, &mut pages).unwrap();
+    driver.ftl.dedup_by_hand(expected.len() as u32, &mut driver.ops, &mut pages);
     assert_eq!(pages.len(), expected.len());
     reading.extend(pages.into_iter().zip(expected));
     moved
 }
 
 fn compare_stores(driver: &Driver, reference: &Reference) {
-    let Map::Content(map) = &driver.ftl.map else { unreachable!("the options say content") };
+    let Map::Content(map) = driver.ftl.map() else { unreachable!("the options say content") };
     for content in &reference.ever {
         let found = map.fingerprints.peek(*content) != crate::NO_VPN;
         assert_eq!(found, reference.known(*content).is_some(), "content {content}");
@@ -252,10 +253,10 @@ fn with_room_for_all_fingerprints_idle_time_finds_every_duplicate() {
             }
         }
         let mut pages = Vec::new();
-        driver.ftl.dedup_by_hand(u32::MAX, &mut driver.ops, &mut pages).unwrap();
+        driver.ftl.dedup_by_hand(u32::MAX, &mut driver.ops, &mut pages);
         pages.into_iter().for_each(|page| driver.ftl.fingerprint_read(page));
         driver.ftl.audit().unwrap();
-        let Map::Content(map) = &driver.ftl.map else { unreachable!("the options say content") };
+        let Map::Content(map) = driver.ftl.map() else { unreachable!("the options say content") };
         let live: Vec<u32> = (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)).collect();
         let contents: HashSet<u32> = live.iter().map(|&vpn| map.content(vpn)).collect();
         assert_eq!(contents.len(), live.len(), "seed {seed}");
@@ -282,7 +283,7 @@ fn a_page_is_written_unhashed_read_in_idle_time_and_merged() {
     assert_eq!(cause, Cause::Unique);
     // Idle time: both pages are read, the older one first, and no other.
     let mut pages = Vec::new();
-    driver.ftl.dedup_by_hand(9, &mut driver.ops, &mut pages).unwrap();
+    driver.ftl.dedup_by_hand(9, &mut driver.ops, &mut pages);
     let read = |ppn| FlashOp {
         kind: OpKind::Read,
         ppn,
@@ -297,13 +298,13 @@ fn a_page_is_written_unhashed_read_in_idle_time_and_merged() {
         driver.ftl.fingerprint_read(page);
     }
     assert_eq!(driver.ftl.pages_in_use(), 3, "5 is held once now");
-    assert_eq!(driver.ftl.blocks.owner(second), None);
+    assert_eq!(driver.ftl.flash.blocks.owner(second), None);
     let counters = driver.ftl.counters();
     let hashes = (counters.hashes, counters.hashes_out_of_line, counters.duplicates_out_of_line);
     assert_eq!(hashes, (2, 2, 1));
     // 6 is known now.
     assert_eq!(driver.write(4, 6, false).unwrap().program, None);
-    driver.ftl.dedup_by_hand(9, &mut driver.ops, &mut Vec::new()).unwrap();
+    driver.ftl.dedup_by_hand(9, &mut driver.ops, &mut Vec::new());
     assert_eq!(driver.ops.len(), 2, "nothing is left to read");
     driver.ftl.audit().unwrap();
 }

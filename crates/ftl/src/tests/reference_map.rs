@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use flashtwin_nand::NO_PPN;
 
 use super::driver::{Driver, Options, Step, Workload};
-use crate::ftl::Map;
+use super::reach::Map;
 use crate::{Cause, Entries, MappingForm, NO_VPN, ReplicationPolicy, SpreadConfig};
 
 /// One content on flash: an evicted fingerprint lets the same content come a second time.
@@ -136,17 +136,17 @@ fn compare_sizes(driver: &Driver, reference: &Reference) {
 }
 
 fn compare_tables(driver: &Driver, reference: &Reference, footprint: u32) {
-    let content = |lpn| match &driver.ftl.map {
+    let content = |lpn| match driver.ftl.map() {
         Map::Content(map) => Some(map.vpn_of(lpn)).filter(|&vpn| vpn != NO_VPN).map(|vpn| map.content(vpn)),
         Map::Inverted(map) => {
-            Some(map.get(lpn)).filter(|&ppn| ppn != NO_PPN).and_then(|ppn| driver.ftl.blocks.owner(ppn))
+            Some(map.get(lpn)).filter(|&ppn| ppn != NO_PPN).and_then(|ppn| driver.ftl.flash.blocks.owner(ppn))
         }
         Map::Page(_) => unreachable!("the options say content"),
     };
     for lpn in 0..footprint {
         assert_eq!(content(lpn), reference.content(lpn), "LPN {lpn}");
     }
-    let fingerprints = match &driver.ftl.map {
+    let fingerprints = match driver.ftl.map() {
         Map::Content(map) => &map.fingerprints,
         Map::Inverted(map) => &map.hashes,
         Map::Page(_) => unreachable!("the options say content"),

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::driver::{Driver, Options, Step, Workload};
 use super::reference_replication::wanted;
+use crate::content::replication::placement::{PlacementPolicy, ScorePopularity};
 use crate::redirection::RedirectionPolicy;
-use crate::replication::placement::{PlacementPolicy, ScorePopularity};
 use crate::{
     FlashOp, MappingForm, NO_JOB, OpKind, ReadOutcome, ReplicationConfig, ReplicationPolicy, SpreadConfig,
 };
@@ -182,15 +182,15 @@ impl Model {
 /// Content and home chip of every VPN.
 fn homes(driver: &Driver) -> BTreeMap<u32, (u32, usize)> {
     let map = driver.contents();
-    let chip = |vpn| driver.ftl.blocks.chip_of_page(map.home(vpn)) as usize;
+    let chip = |vpn| driver.ftl.flash.blocks.chip_of_page(map.home(vpn)) as usize;
     let live = (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn));
     live.map(|vpn| (vpn, (map.content(vpn), chip(vpn)))).collect()
 }
 
 fn now(driver: &Driver) -> Chips {
-    let (ftl, geometry) = (&driver.ftl, &driver.ftl.blocks.geometry);
+    let (ftl, geometry) = (&driver.ftl, &driver.ftl.flash.blocks.geometry);
     let planes = u64::from(geometry.planes_per_chip());
-    let room = ftl.blocks.plane_limit() * planes;
+    let room = ftl.flash.blocks.plane_limit() * planes;
     Chips {
         space: ftl.chip_valid_pages().iter().map(|stored| room - stored).collect(),
         stored: ftl.chip_valid_pages().to_vec(),
@@ -202,7 +202,7 @@ fn now(driver: &Driver) -> Chips {
 
 fn compare(driver: &Driver, model: &Model) {
     let map = driver.contents();
-    let chip = |ppn| driver.ftl.blocks.chip_of_page(ppn) as usize;
+    let chip = |ppn| driver.ftl.flash.blocks.chip_of_page(ppn) as usize;
     for (&vpn, content) in &model.contents {
         assert_eq!(map.copies(vpn).map(chip).collect::<Vec<_>>(), content.chips, "VPN {vpn}");
         assert_eq!(u64::from(map.popularity(vpn)), content.reads, "VPN {vpn}");
@@ -245,7 +245,7 @@ fn model(driver: &Driver, options: &Options) -> Model {
 /// Several reads of one page, then idle time until nothing is left to do.
 fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
     let vpn = driver.contents().vpn_of(lpn);
-    let saturation = u64::from(driver.ftl.blocks.geometry.chips()).saturating_sub(1).max(1);
+    let saturation = u64::from(driver.ftl.flash.blocks.geometry.chips()).saturating_sub(1).max(1);
     let mut at = driver.ops.len();
     let mut source = None;
     for _ in 0..reads {
@@ -254,7 +254,7 @@ fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
         if let ReadOutcome::Flash { target, .. } = outcome {
             model.read(vpn, saturation);
             if driver.ops.len() > ordered {
-                source = Some(driver.ftl.blocks.chip_of_page(target.ppn) as usize);
+                source = Some(driver.ftl.flash.blocks.chip_of_page(target.ppn) as usize);
             }
         }
     }
@@ -264,7 +264,11 @@ fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
             continue;
         }
         if kind == OpKind::Read {
-            assert_eq!(Some(driver.ftl.blocks.chip_of_page(ppn) as usize), source, "where it is copied from");
+            assert_eq!(
+                Some(driver.ftl.flash.blocks.chip_of_page(ppn) as usize),
+                source,
+                "where it is copied from"
+            );
             source = Some(model.source(vpn, &driver.chip));
             model.copy(vpn, &now(driver));
         }

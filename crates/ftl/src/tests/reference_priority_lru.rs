@@ -130,7 +130,7 @@ fn compare(driver: &Driver, model: &Model) {
     let found: BTreeMap<u32, Vec<u32>> = live(driver)
         .map(|vpn| {
             let pages = [map.home(vpn)].into_iter().chain(map.replica_ppns(vpn).iter().copied());
-            (vpn, pages.map(|ppn| driver.ftl.blocks.chip_of_page(ppn)).collect())
+            (vpn, pages.map(|ppn| driver.ftl.flash.blocks.chip_of_page(ppn)).collect())
         })
         .collect();
     assert_eq!(found, model.chips);
@@ -157,7 +157,7 @@ fn options(seed: u64) -> Options {
 }
 
 fn model(driver: &Driver, options: &Options) -> Model {
-    let chips = driver.ftl.blocks.geometry.chips();
+    let chips = driver.ftl.flash.blocks.geometry.chips();
     Model {
         classes: vec![Vec::new(); 1 + chips as usize],
         chips: BTreeMap::new(),
@@ -171,7 +171,7 @@ fn model(driver: &Driver, options: &Options) -> Model {
 
 /// Chips with a plane that takes a page.
 fn open(driver: &Driver) -> Vec<bool> {
-    let blocks = &driver.ftl.blocks;
+    let blocks = &driver.ftl.flash.blocks;
     let planes: Vec<bool> = (0..blocks.geometry.planes()).map(|plane| blocks.has_room(plane)).collect();
     planes.chunks(blocks.geometry.planes_per_chip() as usize).map(|chip| chip.contains(&true)).collect()
 }
@@ -230,7 +230,7 @@ fn every_read_moves_copies_and_evicts_what_the_rules_say() {
                 Step::EndPeriod => driver.end_period().unwrap(),
             }
             let homes: BTreeMap<u32, u32> = live(&driver)
-                .map(|vpn| (vpn, driver.ftl.blocks.chip_of_page(driver.contents().home(vpn))))
+                .map(|vpn| (vpn, driver.ftl.flash.blocks.chip_of_page(driver.contents().home(vpn))))
                 .collect();
             model.follow(&homes);
             compare(&driver, &model);

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::driver::{Driver, Options, Step, Workload};
 use crate::SpreadConfig;
-use crate::replication::degree::DegreePolicy;
-use crate::replication::placement::{PlacementPolicy, ScorePopularity};
+use crate::content::replication::degree::DegreePolicy;
+use crate::content::replication::placement::{PlacementPolicy, ScorePopularity};
 use crate::{Cause, FlashOp, MappingForm, ReplicationConfig, ReplicationPolicy};
 
 /// One content: how often it was read in the period, and the chips that hold it, home first.
@@ -167,7 +167,7 @@ fn contents(driver: &Driver, reads: &[u64]) -> BTreeMap<u32, Content> {
     live.map(|vpn| {
         let home = map.home(vpn);
         let pages = [home].into_iter().chain(map.replica_ppns(vpn).iter().copied());
-        let chips = pages.map(|ppn| driver.ftl.blocks.chip_of_page(ppn) as usize).collect();
+        let chips = pages.map(|ppn| driver.ftl.flash.blocks.chip_of_page(ppn) as usize).collect();
         let seniority = order.get(&vpn).copied().unwrap_or(0);
         (vpn, Content { reads: reads[vpn as usize], chips, seniority })
     })
@@ -175,9 +175,9 @@ fn contents(driver: &Driver, reads: &[u64]) -> BTreeMap<u32, Content> {
 }
 
 fn model<'a>(driver: &Driver, options: &'a Options, reads: &[u64]) -> Model<'a> {
-    let geometry = &driver.ftl.blocks.geometry;
+    let geometry = &driver.ftl.flash.blocks.geometry;
     let planes = u64::from(geometry.planes_per_chip());
-    let room = driver.ftl.blocks.plane_limit() * planes;
+    let room = driver.ftl.flash.blocks.plane_limit() * planes;
     let chip = |chip: usize| Chip {
         space: room - driver.ftl.chip_valid_pages()[chip],
         erases: driver.ftl.chip_erases()[chip],
@@ -226,7 +226,7 @@ fn compare_period(driver: &mut Driver, options: &Options, period: u32, reads: &[
     driver.end_period().unwrap();
     let did = driver.ftl.counters().since(&before);
     assert_eq!((did.replicas_made, did.replicas_dropped), (model.copies.len() as u64, model.drops));
-    let chip = |op: &FlashOp| driver.ftl.blocks.chip_of_page(op.ppn) as usize;
+    let chip = |op: &FlashOp| driver.ftl.flash.blocks.chip_of_page(op.ppn) as usize;
     let made: Vec<&FlashOp> = driver.ops[ops..].iter().filter(|op| op.cause == Cause::Replica).collect();
     let made: Vec<(usize, usize)> = made.chunks(2).map(|copy| (chip(copy[0]), chip(copy[1]))).collect();
     assert_eq!(made, model.copies);
@@ -245,7 +245,7 @@ fn every_period_makes_and_drops_the_copies_that_the_rules_say() {
         let options = options(seed);
         let mut driver = Driver::new(&options);
         let mut workload = Workload::new(&options);
-        let saturation = u64::from(driver.ftl.blocks.geometry.chips()).saturating_sub(1).max(1);
+        let saturation = u64::from(driver.ftl.flash.blocks.geometry.chips()).saturating_sub(1).max(1);
         let mut reads = vec![0u64; 2 * options.steps as usize];
         let mut period = 0;
         for _ in 0..options.steps {

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::driver::{Driver, Levels, Options, Step, Workload};
-use crate::allocation::AllocationPolicy;
-use crate::ftl::Map;
-use crate::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
+use super::reach::Map;
+use crate::flash::allocation::AllocationPolicy;
+use crate::page::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use crate::{MappingForm, ReplicationPolicy};
 
 /// Filters that are never wrong: a rebuild at every death, and bits enough.
@@ -151,12 +151,12 @@ impl Reference {
 }
 
 fn channel(driver: &Driver, ppn: u32) -> u32 {
-    let geometry = &driver.ftl.blocks.geometry;
+    let geometry = &driver.ftl.flash.blocks.geometry;
     geometry.channel_of_chip(geometry.chip_of_plane(geometry.plane(ppn)))
 }
 
 fn now(driver: &Driver) -> Now {
-    let blocks = &driver.ftl.blocks;
+    let blocks = &driver.ftl.flash.blocks;
     let room = (0..blocks.geometry.planes()).map(|plane| blocks.has_room(plane)).collect();
     Now { room, chip: driver.chip.clone(), unit: driver.unit.clone() }
 }
@@ -181,7 +181,7 @@ fn a_page_avoids_the_channels_that_hold_its_content_and_its_twins_hold_the_same(
                     let (ppn, _) = driver.write(lpn, content, partial).unwrap().program.unwrap();
                     let chosen = channel(&driver, ppn);
                     if let Some(expected) = expected {
-                        assert_eq!(driver.ftl.blocks.geometry.plane(ppn), expected, "seed {seed}");
+                        assert_eq!(driver.ftl.flash.blocks.geometry.plane(ppn), expected, "seed {seed}");
                         foreseen += u64::from(Some(expected) != proposal);
                     }
                     let held = (0..channels).filter(|&at| reference.holds(content, at)).count() as u32;
@@ -218,8 +218,8 @@ fn a_page_avoids_the_channels_that_hold_its_content_and_its_twins_hold_the_same(
 
 /// Every page that a read may choose holds what the reference says of the page asked for.
 fn compare(driver: &Driver, reference: &Reference, footprint: u32) -> u64 {
-    let Map::Page(map) = &driver.ftl.map else { unreachable!("the options say page") };
-    let spreader = driver.ftl.spreader.as_ref().unwrap();
+    let Map::Page(map) = driver.ftl.map() else { unreachable!("the options say page") };
+    let spreader = driver.ftl.spreader().unwrap();
     let mut twins = 0;
     for lpn in 0..footprint {
         let held = reference.held.get(&lpn).copied();
@@ -227,7 +227,7 @@ fn compare(driver: &Driver, reference: &Reference, footprint: u32) -> u64 {
             .then(|| (map.content(lpn), channel(driver, map.get(lpn))));
         assert_eq!(found, held, "LPN {lpn}");
         for &ppn in spreader.choices(lpn) {
-            let owner = driver.ftl.blocks.owner(ppn).unwrap();
+            let owner = driver.ftl.flash.blocks.owner(ppn).unwrap();
             assert_eq!(reference.held[&owner].0, held.unwrap().0);
             twins += 1;
         }

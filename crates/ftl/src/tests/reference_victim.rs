@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use super::driver::{Driver, Options, Step, Workload};
 use crate::BlockTable;
-use crate::blocks::{Blocks, State};
-use crate::victim::{VictimPolicy, VictimSelection};
+use crate::flash::blocks::{Blocks, State};
+use crate::flash::victim::{VictimPolicy, VictimSelection};
 use flashtwin_nand::Geometry;
 
 /// Hands every call on, and compares every choice with the slow way.
@@ -90,7 +90,7 @@ fn victims_are_those_that_a_scan_finds() {
         let mut options = Options::draw(seed);
         options.config.mapping_cache = crate::MappingCacheConfig::default();
         let mut driver = Driver::new(&options);
-        let geometry = driver.ftl.blocks.geometry.clone();
+        let geometry = driver.ftl.flash.blocks.geometry.clone();
         let policy = options.config.gc.victim;
         let choices = Arc::new(Mutex::new(0));
         let compared = Compared {
@@ -103,7 +103,7 @@ fn victims_are_those_that_a_scan_finds() {
             planes: HashMap::new(),
             choices: Arc::clone(&choices),
         };
-        driver.ftl.blocks =
+        driver.ftl.flash.blocks =
             Blocks::new(&geometry, options.config.partitions(), &options.config.wear, Box::new(compared));
         let mut workload = Workload::new(&options);
         for _ in 0..options.steps {

@@ -4,11 +4,10 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::driver::{Driver, Options, Step, Workload};
-use crate::blocks::Stream;
+use crate::content::ContentMap;
 use crate::dedup::{OutOfLinePolicy, TableForm};
-use crate::ftl::Map;
-use crate::mapping::ContentMap;
-use crate::partition::{PartitionConfig, PartitionPolicy};
+use crate::flash::blocks::Stream;
+use crate::flash::partition::{PartitionConfig, PartitionPolicy};
 use crate::{Entries, FtlError, MappingForm, ReplicationPolicy, Rng, SpreadConfig, WearConfig, WearPolicy};
 
 /// A bug that the code under test asks for where it would be made.
@@ -261,10 +260,7 @@ fn damaged(damage: impl Fn(&mut Driver)) -> FtlError {
 }
 
 fn map(driver: &mut Driver) -> &mut ContentMap {
-    match &mut driver.ftl.map {
-        Map::Content(map) => map,
-        _ => unreachable!("the options say content"),
-    }
+    driver.ftl.contents_mut()
 }
 
 #[test]
@@ -277,9 +273,9 @@ fn a_leaked_reference_is_noticed() {
 fn a_second_copy_on_one_chip_is_noticed() {
     let error = damaged(|driver| {
         let home = map(driver).home(2);
-        let plane = driver.ftl.blocks.geometry.plane(home);
-        let page = driver.ftl.blocks.program(plane, Stream::REPLICA, 2).unwrap();
-        driver.ftl.checker.as_mut().unwrap().copy(home, page, 0).unwrap();
+        let plane = driver.ftl.flash.blocks.geometry.plane(home);
+        let page = driver.ftl.flash.blocks.program(plane, Stream::REPLICA, 2).unwrap();
+        driver.ftl.flash.checker.as_mut().unwrap().copy(home, page, 0).unwrap();
         map(driver).add_replica(2, 1, page);
     });
     assert!(error.to_string().contains("VPN 2 has two copies on chip"), "{error}");
@@ -300,8 +296,8 @@ fn a_program_out_of_order_is_noticed() {
     let mut driver = Driver::new(&options(0));
     driver.write(0, 0, false).unwrap();
     let home = map(&mut driver).home(0);
-    let geometry = driver.ftl.blocks.geometry.clone();
+    let geometry = driver.ftl.flash.blocks.geometry.clone();
     let late = geometry.page_of_block(geometry.block_index(home), 3);
-    let error = driver.ftl.checker.as_mut().unwrap().program(late, 0, 7).unwrap_err();
+    let error = driver.ftl.flash.checker.as_mut().unwrap().program(late, 0, 7).unwrap_err();
     assert!(error.to_string().contains("the block's next page is 1"), "{error}");
 }

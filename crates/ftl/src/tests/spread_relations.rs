@@ -1,9 +1,9 @@
 //! Relations that spreading of duplicates must keep, whatever the device, the allocation and the workload.
 
 use super::driver::{Driver, Options, Step, Workload};
-use crate::allocation::AllocationPolicy;
-use crate::ftl::Map;
-use crate::spread::{SpreadConfig, SpreadPolicy};
+use super::reach::Map;
+use crate::flash::allocation::AllocationPolicy;
+use crate::page::spread::{SpreadConfig, SpreadPolicy};
 use crate::{FtlConfig, MappingForm, ReplicationPolicy, Rng};
 
 /// The same system without and with spreading. Filters with as many bits as a key allows.
@@ -22,7 +22,7 @@ fn pair(seed: u64) -> [Options; 2] {
 }
 
 fn place_of(driver: &Driver, lpn: u32) -> u32 {
-    match &driver.ftl.map {
+    match driver.ftl.map() {
         Map::Page(map) => map.get(lpn),
         _ => unreachable!("the options say page"),
     }
@@ -110,7 +110,7 @@ fn rewritten_four_times(own_copy_counts: bool) -> (Vec<u32>, u64) {
         driver.write(0, 7, false).unwrap();
         driver.idle(None).unwrap();
         driver.ftl.audit().unwrap();
-        driver.ftl.blocks.geometry.plane(place_of(&driver, 0))
+        driver.ftl.flash.blocks.geometry.plane(place_of(&driver, 0))
     });
     (channels.collect(), driver.ftl.counters().comparisons)
 }

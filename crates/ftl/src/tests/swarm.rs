@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::driver::{Driver, Options, Step, Workload, geometry};
-use crate::blocks::State;
-use crate::ftl::Map;
+use super::reach::Map;
+use crate::flash::blocks::State;
 use crate::{Cause, FlashOp, MappingForm, OpKind, ReadOutcome, ReplicationPolicy, Rng};
 
 const SEEDS: u64 = 600;
@@ -38,7 +38,7 @@ fn any_system_on_any_device_keeps_what_it_is_given() {
         }
         driver.idle(None).unwrap();
         driver.ftl.audit().unwrap();
-        assert_eq!(driver.ftl.jobs.len(), 0);
+        assert_eq!(driver.ftl.jobs_under_way(), 0);
         check_end(&driver, options);
     });
 }
@@ -68,7 +68,7 @@ fn serve(driver: &mut Driver, step: Step) {
         }
         Step::Write { lpn, content, partial } => {
             let outcome = driver.write(lpn, content, partial).unwrap();
-            assert!(outcome.program.is_some() || driver.ftl.spreader.is_none());
+            assert!(outcome.program.is_some() || driver.ftl.spreader().is_none());
         }
         Step::Trim { lpn } => {
             driver.ftl.trim(lpn);
@@ -81,9 +81,9 @@ fn serve(driver: &mut Driver, step: Step) {
 /// Reads of real copies are served where the copy lies.
 fn check_target(driver: &Driver, outcome: ReadOutcome) {
     let ReadOutcome::Flash { target, .. } = outcome else { return };
-    let geometry = &driver.ftl.blocks.geometry;
+    let geometry = &driver.ftl.flash.blocks.geometry;
     assert!(target.plane < geometry.planes());
-    assert!(driver.ftl.blocks.owner(target.ppn).is_some());
+    assert!(driver.ftl.flash.blocks.owner(target.ppn).is_some());
 }
 
 fn check_budget(driver: &Driver, options: &Options) {
@@ -107,7 +107,7 @@ fn check_end(driver: &Driver, options: &Options) {
 
 /// free + valid + invalid = all pages, and free blocks are those that the planes think.
 fn check_space(driver: &Driver) {
-    let blocks = &driver.ftl.blocks;
+    let blocks = &driver.ftl.flash.blocks;
     let geometry = &blocks.geometry;
     for plane in 0..geometry.planes() {
         let (mut free, mut collecting) = (0, 0);
@@ -149,7 +149,7 @@ fn check_counts(driver: &Driver) {
     check_dedup(driver);
     check_tables(driver, ordered(OpKind::Read, Cause::Metadata), ordered(OpKind::Program, Cause::Metadata));
     let victims: u64 = driver.ftl.victim_pages().iter().sum();
-    let unfinished = driver.ftl.blocks.geometry.planes() as u64;
+    let unfinished = driver.ftl.flash.blocks.geometry.planes() as u64;
     let taken = victims + counters.blocks_levelled;
     let erases = counters.erases - counters.mapping.erases;
     assert!(taken >= erases && taken <= erases + unfinished);
@@ -179,26 +179,26 @@ fn check_dedup(driver: &Driver) {
     let counters = driver.ftl.counters();
     assert!(counters.duplicate_writes <= counters.hashes && counters.hashes <= counters.host_pages_written);
     let unhashed = counters.host_pages_written - counters.hashes;
-    assert!(matches!(driver.ftl.map, Map::Page(_)) || counters.hashes_out_of_line <= unhashed);
+    assert!(matches!(driver.ftl.map(), Map::Page(_)) || counters.hashes_out_of_line <= unhashed);
     assert!(counters.hashes_out_of_line <= counters.reads[Cause::Fingerprint as usize]);
     assert!(counters.duplicates_out_of_line <= counters.hashes_out_of_line);
     assert!(counters.duplicates_out_of_line <= counters.programs[Cause::MissedDuplicate as usize]);
     let moved =
         [Cause::Gc, Cause::WearLevelling].iter().map(|&cause| counters.programs[cause as usize]).sum::<u64>();
-    let moved = if matches!(driver.ftl.map, Map::Page(_)) { 0 } else { moved };
+    let moved = if matches!(driver.ftl.map(), Map::Page(_)) { 0 } else { moved };
     assert_eq!(counters.gc_updates_two_level, moved);
 }
 
 /// No content lies twice on one chip where the store knows every content.
 fn check_distinct_chips(driver: &Driver, options: &Options) {
-    let Map::Content(map) = &driver.ftl.map else { return };
+    let Map::Content(map) = driver.ftl.map() else { return };
     let mut seen = HashSet::new();
     let mut copies = vec![0u64; 1 + geometry(options.levels).chips() as usize];
     for vpn in (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
         let pages = map.replica_ppns(vpn).iter().chain([&driver.ftl_home(vpn)]).copied().collect::<Vec<_>>();
         copies[pages.len()] += 1;
         for ppn in pages {
-            let fresh = seen.insert((map.content(vpn), driver.ftl.blocks.chip_of_page(ppn)));
+            let fresh = seen.insert((map.content(vpn), driver.ftl.flash.blocks.chip_of_page(ppn)));
             assert!(fresh || !options.config.dedup.knows_all());
         }
     }
@@ -211,14 +211,14 @@ fn check_wear(driver: &Driver) {
     let wear = driver.ftl.wear();
     let blocks: u64 = wear.iter().map(|row| row.1).sum();
     let erases: u64 = wear.iter().map(|row| u64::from(row.0) * row.1).sum();
-    assert_eq!(blocks, driver.ftl.blocks.geometry.blocks());
+    assert_eq!(blocks, driver.ftl.flash.blocks.geometry.blocks());
     assert_eq!(erases, driver.ftl.counters().erases);
     assert_eq!(erases, driver.ftl.chip_erases().iter().sum::<u64>());
 }
 
 impl Driver {
     fn ftl_home(&self, vpn: u32) -> u32 {
-        match &self.ftl.map {
+        match self.ftl.map() {
             Map::Content(map) => map.home(vpn),
             _ => unreachable!("asked for contents only"),
         }
@@ -272,7 +272,7 @@ fn the_swarm_reaches_every_mechanism() {
         lost += counters.jobs_dropped;
         wrong += counters.filter_false_positives;
         stale += counters.filter_stale_positives;
-        chosen += if driver.ftl.spreader.is_some() { counters.redirected_reads } else { 0 };
+        chosen += if driver.ftl.spreader().is_some() { counters.redirected_reads } else { 0 };
         gc += counters.programs[Cause::Gc as usize];
         copies += counters.replicas_made;
         dropped += counters.replicas_dropped;
@@ -281,11 +281,11 @@ fn the_swarm_reaches_every_mechanism() {
         if driver.ftl.recency().is_some() {
             recent += counters.replicas_made;
         }
-        if matches!(driver.ftl.map, Map::Inverted(_)) {
+        if matches!(driver.ftl.map(), Map::Inverted(_)) {
             inverted += counters.gc_updates_inverted;
         }
         if options.config.partitions() > 1 {
-            let blocks = &driver.ftl.blocks;
+            let blocks = &driver.ftl.flash.blocks;
             let of = |block: u32| (blocks.table.partition(block), blocks.table.written(block));
             let written = (0..blocks.geometry.block_index_len() as u32).map(of);
             written.for_each(|(partition, pages)| {

@@ -4,10 +4,10 @@
 use flashtwin_nand::NO_PPN;
 
 use super::driver::{Driver, Options, Step, Workload, geometry};
+use super::reach::Map;
 use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm};
-use crate::ftl::Map;
-use crate::mapping::InvertedMap;
-use crate::victim::VictimPolicy;
+use crate::flash::victim::VictimPolicy;
+use crate::inverted::InvertedMap;
 use crate::{Cause, Entries, FlashOp, FtlConfig, MappingForm, NO_VPN, OpKind, ReplicationPolicy};
 
 fn with_tables(options: &Options, tables: TableForm) -> Options {
@@ -89,7 +89,7 @@ fn tiny(blocks: u32, entries: Entries, tables: TableForm) -> Driver {
 }
 
 fn inverted(driver: &Driver) -> &InvertedMap {
-    match &driver.ftl.map {
+    match driver.ftl.map() {
         Map::Inverted(map) => map,
         _ => unreachable!("the options say inverted"),
     }
@@ -111,7 +111,7 @@ fn the_example_of_the_paper() {
     assert_eq!([p1, p2, p3].map(|ppn| map.lpns_of(ppn).collect::<Vec<_>>()), [vec![2, 1], vec![], vec![3]]);
     assert_eq!([1, 2, 3].map(|content| map.hashes.peek(content)), [p1, NO_VPN, p3]);
     assert_eq!([p1, p2, p3].map(|ppn| map.is_known(ppn)), [true, false, true]);
-    assert_eq!([p1, p2, p3].map(|ppn| driver.ftl.blocks.owner(ppn)), [Some(1), None, Some(3)]);
+    assert_eq!([p1, p2, p3].map(|ppn| driver.ftl.flash.blocks.owner(ppn)), [Some(1), None, Some(3)]);
     assert!(driver.ops.is_empty());
     driver.ftl.audit().unwrap();
 }
@@ -130,7 +130,7 @@ fn collection_changes_one_entry_in_two_levels_and_one_for_each_lpn_in_inverted_t
         assert!(driver.ops.is_empty(), "{:?}", driver.ops);
         // The fourth block is opened and two are free: the first one goes, which holds content 0.
         driver.write(4, 6, false).unwrap();
-        let page = |block, page| driver.ftl.blocks.geometry.ppn(0, block, page);
+        let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(0, block, page);
         let op = |kind, ppn, source| FlashOp {
             kind,
             ppn,

@@ -4,13 +4,13 @@
 use flashtwin_nand::{NO_PPN, Ppn};
 
 use super::driver::{Driver, Options, Step, Workload};
-use crate::allocation::AllocationPolicy;
+use super::reach::Map;
+use crate::content::replication::degree::DegreePolicy;
 use crate::dedup::{OutOfLinePolicy, TableForm};
-use crate::ftl::Map;
+use crate::flash::allocation::AllocationPolicy;
+use crate::flash::victim::VictimPolicy;
+use crate::page::spread::SpreadPolicy;
 use crate::redirection::RedirectionPolicy;
-use crate::replication::degree::DegreePolicy;
-use crate::spread::SpreadPolicy;
-use crate::victim::VictimPolicy;
 use crate::{
     Cause, FlashOp, FtlConfig, MappingForm, NO_JOB, NO_VPN, OpKind, ReadOutcome, ReadTarget,
     ReplicationPolicy,
@@ -76,7 +76,7 @@ fn a_trimmed_page_is_not_mapped_and_collection_does_not_move_it() {
         for lpn in [0, 1, 2, 2, 2, 2] {
             write(&mut driver, lpn, u32::MAX);
         }
-        let page = |block, page| driver.ftl.blocks.geometry.ppn(0, block, page);
+        let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(0, block, page);
         let (first, second, free) = (page(0, 0), page(0, 1), page(4, 0));
         for &lpn in &trims {
             trim(&mut driver, lpn);
@@ -86,7 +86,7 @@ fn a_trimmed_page_is_not_mapped_and_collection_does_not_move_it() {
         }
         let left = 3 - trims.len() as u64;
         assert_eq!((driver.ftl.pages_in_use(), driver.ftl.table_sizes().mapped_lpns), (left, left));
-        assert_eq!(driver.ftl.blocks.valid_pages(0), left);
+        assert_eq!(driver.ftl.flash.blocks.valid_pages(0), left);
         assert!(driver.ops.is_empty());
         // Block 3 is opened and two blocks are free: block 0 is the first victim.
         write(&mut driver, 2, u32::MAX);
@@ -113,7 +113,7 @@ fn a_page_trimmed_while_its_block_is_collected_stays_behind() {
         write(&mut driver, lpn, u32::MAX);
     }
     assert!(driver.ops.is_empty());
-    let page = |block, page| driver.ftl.blocks.geometry.ppn(0, block, page);
+    let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(0, block, page);
     let (from, to) = ([page(0, 0), page(0, 2)], [page(4, 0), page(4, 1)]);
     write(&mut driver, 3, u32::MAX);
     assert_eq!(driver.ops, [gc(OpKind::Read, from[0], NO_PPN), gc(OpKind::Program, to[0], from[0])]);
@@ -130,7 +130,7 @@ fn a_page_trimmed_while_its_block_is_collected_stays_behind() {
     assert_eq!(driver.ops, expected.map(urgent));
     // And a page that has been moved is trimmed where it is now.
     trim(&mut driver, 0);
-    assert_eq!(driver.ftl.blocks.owner(to[0]), None);
+    assert_eq!(driver.ftl.flash.blocks.owner(to[0]), None);
     assert_eq!(target(&mut driver, 2).ppn, to[1]);
 }
 
@@ -143,7 +143,7 @@ fn a_shared_page_lives_until_its_last_logical_page_is_trimmed() {
         for (trimmed, left) in [(1, 2), (0, 1)] {
             trim(&mut driver, trimmed);
             assert_eq!(target(&mut driver, 2).ppn, shared, "{tables:?}");
-            let references = match &driver.ftl.map {
+            let references = match driver.ftl.map() {
                 Map::Content(map) => u64::from(map.references(map.vpn_of(2))),
                 Map::Inverted(map) => map.lpns_of(shared).count() as u64,
                 Map::Page(_) => unreachable!("the tables share"),
@@ -156,8 +156,8 @@ fn a_shared_page_lives_until_its_last_logical_page_is_trimmed() {
         trim(&mut driver, 2);
         let sizes = driver.ftl.table_sizes();
         assert_eq!((sizes.mapped_lpns, sizes.vpns, sizes.fingerprints), (0, 0, 0), "{tables:?}");
-        assert_eq!((driver.ftl.pages_in_use(), driver.ftl.blocks.owner(shared)), (0, None));
-        match &driver.ftl.map {
+        assert_eq!((driver.ftl.pages_in_use(), driver.ftl.flash.blocks.owner(shared)), (0, None));
+        match driver.ftl.map() {
             Map::Content(map) => assert_eq!(map.vpn_of(2), NO_VPN),
             Map::Inverted(map) => assert_eq!((map.get(2), map.lpns_of(shared).count()), (NO_PPN, 0)),
             Map::Page(_) => unreachable!("the tables share"),
@@ -179,7 +179,7 @@ fn collection_of_a_shared_page_goes_by_who_is_left() {
         // Content 0 keeps page 2, content 1 nobody.
         [0, 1, 3].iter().for_each(|&lpn| trim(&mut driver, lpn));
         write(&mut driver, 4, 6);
-        let page = |block, page| driver.ftl.blocks.geometry.ppn(0, block, page);
+        let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(0, block, page);
         let (kept, to) = (page(0, 0), page(4, 0));
         let expected = [
             gc(OpKind::Read, kept, NO_PPN),
@@ -207,7 +207,7 @@ fn a_twin_that_is_trimmed_is_read_no_more() {
     let home = twins.map(|lpn| write(&mut driver, lpn, 4).unwrap().0);
     driver.idle(None).unwrap();
     let chips = |driver: &Driver, pages: &[Ppn]| {
-        pages.iter().map(|&ppn| driver.ftl.blocks.chip_of_page(ppn)).collect::<Vec<_>>()
+        pages.iter().map(|&ppn| driver.ftl.flash.blocks.chip_of_page(ppn)).collect::<Vec<_>>()
     };
     let places = chips(&driver, &home);
     assert_eq!((places.len(), driver.ftl.table_sizes().twin_pages), (3, 3));
@@ -221,7 +221,7 @@ fn a_twin_that_is_trimmed_is_read_no_more() {
     assert_eq!(target(&mut driver, 0).ppn, home[1]);
     trim(&mut driver, twins[1]);
     assert_eq!(driver.ftl.table_sizes().twin_pages, 2);
-    assert_eq!(driver.ftl.blocks.owner(home[1]), None);
+    assert_eq!(driver.ftl.flash.blocks.owner(home[1]), None);
     assert_ne!(places[0], places[1]);
     // Though its chip would be idle.
     assert_ne!(target(&mut driver, 0).ppn, home[1]);

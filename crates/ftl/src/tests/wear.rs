@@ -3,7 +3,7 @@
 use flashtwin_nand::NO_PPN;
 
 use super::driver::{Driver, Options, geometry};
-use crate::victim::VictimPolicy;
+use crate::flash::victim::VictimPolicy;
 use crate::{Cause, FlashOp, Ftl, FtlConfig, Host, LoadView, NO_JOB, OpKind, Rng, WearConfig, WearPolicy};
 
 /// One plane of eight blocks of two pages.
@@ -22,7 +22,7 @@ fn write(driver: &mut Driver, lpn: u32) -> (u32, u32) {
 }
 
 fn place(driver: &Driver, ppn: u32) -> (u32, u32) {
-    let geometry = &driver.ftl.blocks.geometry;
+    let geometry = &driver.ftl.flash.blocks.geometry;
     (geometry.block_in_plane(geometry.block_index(ppn)), geometry.page_in_block(ppn))
 }
 
@@ -57,7 +57,7 @@ fn cold_data_change_places_with_the_most_worn_block() {
     write(&mut driver, 1);
     write(&mut driver, 2);
     let mut writes = 0;
-    while driver.ftl.blocks.table.erases(driver.ftl.blocks.geometry.block_index_of(0, 1)) < 3 {
+    while driver.ftl.flash.blocks.table.erases(driver.ftl.flash.blocks.geometry.block_index_of(0, 1)) < 3 {
         write(&mut driver, 0);
         writes += 1;
     }
@@ -67,7 +67,7 @@ fn cold_data_change_places_with_the_most_worn_block() {
     assert_eq!((write(&mut driver, 0), driver.ops.len()), ((5, 1), 0), "no collection, no levelling");
     // The difference is above 2 now. Of the free blocks 1 and 7 the first is the most worn one.
     assert_eq!(write(&mut driver, 0), (6, 0));
-    let page = |block, page| driver.ftl.blocks.geometry.ppn(0, block, page);
+    let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(0, block, page);
     let op = |kind, ppn, source| {
         let cause = Cause::WearLevelling;
         FlashOp { kind, ppn, source, cause, urgent: false, job: NO_JOB }

@@ -1,7 +1,7 @@
 //! Write amplification under uniform random writes against published models.
 
 use super::driver::geometry;
-use crate::victim::VictimPolicy;
+use crate::flash::victim::VictimPolicy;
 use crate::{Ftl, FtlConfig, Host, LoadView, Rng};
 
 const BLOCKS: u32 = 2048;

@@ -1,7 +1,8 @@
 //! Requests arrive: reads are decided at once, writes as soon as they can be ([`super::undecided`]), and
 //! what the flash must do is queued.
 
-use flashtwin_ftl::{FlashOp, Host, NO_JOB, OpKind, ReadOutcome, ReadTarget, prefetch};
+use flashtwin_bits::prefetch;
+use flashtwin_ftl::{FlashOp, Host, NO_JOB, OpKind, ReadOutcome, ReadTarget};
 use flashtwin_trace::{Op as HostOp, PageTrace};
 
 use super::ledger::{Charge, Ledger};

@@ -4,6 +4,7 @@
 //! begin before its page is programmed; reads behind it go first. A page that programs in a later life
 //! of its block is another page, so that page and life together name what is waited for.
 
+use flashtwin_bits::Slab;
 use flashtwin_ftl::ReadTarget;
 use flashtwin_nand::Ppn;
 use hashbrown::HashMap;
@@ -36,28 +37,18 @@ struct Read {
 pub(super) struct Awaited {
     /// By page and life of its block, in the order in which they came.
     by_page: HashMap<(Ppn, u32), Vec<u32>>,
-    reads: Vec<Read>,
-    free: Vec<u32>,
+    reads: Slab<Read>,
 }
 
 impl Awaited {
     fn insert(&mut self, page: (Ppn, u32), read: Read) -> u32 {
-        let at = match self.free.pop() {
-            Some(at) => {
-                self.reads[at as usize] = read;
-                at
-            }
-            None => {
-                self.reads.push(read);
-                self.reads.len() as u32 - 1
-            }
-        };
+        let at = self.reads.insert(read);
         self.by_page.entry(page).or_default().push(at);
         at
     }
 
     fn remove(&mut self, at: u32) -> Read {
-        self.free.push(at);
+        self.reads.free(at);
         self.reads[at as usize].clone()
     }
 }

@@ -1,7 +1,7 @@
 //! What is under way on each block: reads that an erase must wait for, erases that were
 //! decided but not carried out, and which of its lives the flash is in.
 
-use flashtwin_ftl::{HugeSlice, prefetch};
+use flashtwin_bits::{HugeSlice, prefetch};
 
 /// Packed in a word of zeroed memory a block: pending reads in the lowest bits, then pending
 /// erases, then erases carried out (which may wrap: only equality matters).

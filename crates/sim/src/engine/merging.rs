@@ -2,6 +2,7 @@
 //!
 //! Sources: SSDsim (Hu et al., ICS 2011) for reads of one page, DS-FTL paper, section 4.3.2, for twins. What is in service already is not joined.
 
+use flashtwin_bits::Slab;
 use flashtwin_nand::Ppn;
 use hashbrown::HashMap;
 
@@ -37,15 +38,14 @@ pub(super) struct Merging {
     /// Whether twins are the same.
     twins: bool,
     waiting: HashMap<(u32, u64), u32>,
-    parties: Vec<Party>,
-    free: Vec<u32>,
+    parties: Slab<Party>,
 }
 
 impl Merging {
     pub(super) fn of(rule: MergeReads) -> Option<Self> {
         let twins = rule == MergeReads::SameContent;
         let merges = rule != MergeReads::None;
-        merges.then(|| Self { twins, waiting: HashMap::new(), parties: Vec::new(), free: Vec::new() })
+        merges.then(|| Self { twins, waiting: HashMap::new(), parties: Slab::new() })
     }
 
     /// By what a read is known that asks for a page whose data the controller calls `data`.
@@ -61,17 +61,10 @@ impl Merging {
 
     /// A read waits at a unit under this key from now on.
     fn wait(&mut self, key: (u32, u64), unit: u32) -> u32 {
-        let party = match self.free.pop() {
-            Some(party) => {
-                let state = &mut self.parties[party as usize];
-                (state.key, state.unit) = (key, unit);
-                party
-            }
-            None => {
-                self.parties.push(Party { key, unit, joined: Vec::new() });
-                self.parties.len() as u32 - 1
-            }
-        };
+        let party = self.parties.insert_with(
+            || Party { key, unit, joined: Vec::new() },
+            |party| (party.key, party.unit) = (key, unit),
+        );
         self.waiting.insert(key, party);
         party
     }
@@ -143,7 +136,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
         if let Some(merging) = &mut self.merging {
             merging.parties[op.other as usize].joined = joined;
-            merging.free.push(op.other);
+            merging.parties.free(op.other);
         }
     }
 }

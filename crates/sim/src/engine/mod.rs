@@ -24,8 +24,9 @@ mod undecided;
 mod unit;
 mod write_cache;
 
-use flashtwin_ftl::{Cause, FlashOp, FtlError, LoadView, ReadTarget};
-use flashtwin_nand::{FlashArray, Geometry, NandDevice, Ppn, Timing};
+pub use flashtwin_ftl::Controller;
+use flashtwin_ftl::{Cause, FlashOp, LoadView};
+use flashtwin_nand::{FlashArray, Geometry, NandDevice, Timing};
 use flashtwin_trace::Op as HostOp;
 
 use crate::config::{Concurrency, EngineConfig, WriteCompletes};
@@ -48,102 +49,6 @@ use write_cache::WriteCache;
 
 pub use arrival::Workload;
 pub use ledger::{Charge, Ledger};
-
-/// The controller as the engine sees it. [`flashtwin_ftl::Ftl`] is one; tests and the bare
-/// loop of the benchmark bring others.
-pub trait Controller {
-    /// See [`flashtwin_ftl::Ftl::read`].
-    fn read(&mut self, lpn: u32, loads: &LoadView<'_>) -> Result<flashtwin_ftl::ReadOutcome, FtlError>;
-    /// See [`flashtwin_ftl::Ftl::locate_among`].
-    fn locate_among(
-        &self,
-        _lpn: u32,
-        _loads: &LoadView<'_>,
-        _there: &dyn Fn(Ppn) -> bool,
-    ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
-        Ok(None)
-    }
-    /// See [`flashtwin_ftl::Ftl::arrived`].
-    fn arrived(&mut self, _lpn: u32) {}
-    /// See [`flashtwin_ftl::Ftl::prepare_write`].
-    fn prepare_write(
-        &mut self,
-        _lpn: u32,
-        _partial: bool,
-        _loads: &LoadView<'_>,
-    ) -> Result<Option<ReadTarget>, FtlError> {
-        Ok(None)
-    }
-    /// See [`flashtwin_ftl::Ftl::was_read_in_ram`].
-    fn was_read_in_ram(&mut self, _lpn: u32) {}
-    /// See [`flashtwin_ftl::Ftl::write`].
-    fn write(
-        &mut self,
-        page: flashtwin_ftl::Host,
-        fingerprinted: bool,
-        loads: &LoadView<'_>,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<flashtwin_ftl::WriteOutcome, FtlError>;
-    /// See [`flashtwin_ftl::Ftl::trim`].
-    fn trim(&mut self, lpn: u32);
-    /// See [`flashtwin_ftl::Ftl::wants_address`].
-    fn wants_address(&self) -> bool {
-        false
-    }
-    /// See [`flashtwin_ftl::Ftl::wants_kind`].
-    fn wants_kind(&self) -> bool {
-        false
-    }
-    /// See [`flashtwin_ftl::Ftl::prefetch_far`].
-    fn prefetch_far(&self, _lpn: u32, _content: u32, _write: bool) {}
-    /// See [`flashtwin_ftl::Ftl::prefetch_near`].
-    fn prefetch_near(&self, _lpn: u32, _content: u32, _write: bool) {}
-    /// See [`flashtwin_ftl::Ftl::prefetch_next`].
-    fn prefetch_next(&self, _lpn: u32, _content: u32) {}
-    /// See [`flashtwin_ftl::Ftl::prefetch_last`].
-    fn prefetch_last(&self, _lpn: u32) {}
-    /// See [`flashtwin_ftl::Ftl::prefetch_place`].
-    fn prefetch_place(&self, _address: u64) -> Option<Ppn> {
-        None
-    }
-    /// See [`flashtwin_ftl::Ftl::sampling_pages`].
-    fn sampling_pages(&self) -> u32 {
-        1
-    }
-    /// See [`flashtwin_ftl::Ftl::pages_tables`].
-    fn pages_tables(&self) -> bool {
-        false
-    }
-    /// See [`flashtwin_ftl::Ftl::take_lookups`].
-    fn take_lookups(&mut self, _lookups: &mut Vec<flashtwin_ftl::Lookup>) {}
-    /// See [`flashtwin_ftl::Ftl::pages_fingerprints`].
-    fn pages_fingerprints(&self) -> bool {
-        false
-    }
-    /// See [`flashtwin_ftl::Ftl::look_up_fingerprint`].
-    fn look_up_fingerprint(&mut self, _content: u32) -> Result<(), FtlError> {
-        Ok(())
-    }
-    /// See [`flashtwin_ftl::Ftl::checkpoint`].
-    fn checkpoint(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        Ok(())
-    }
-    /// See [`flashtwin_ftl::Ftl::end_period`].
-    fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError>;
-    /// See [`flashtwin_ftl::Ftl::begin_jobs`].
-    fn begin_jobs(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        Ok(())
-    }
-    /// See [`flashtwin_ftl::Ftl::job_done`].
-    fn job_done(
-        &mut self,
-        _job: u32,
-        _loads: &LoadView<'_>,
-        _ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
-        Ok(())
-    }
-}
 
 /// What an engine reports while it runs. The default does nothing.
 pub trait Observer {

@@ -1,7 +1,8 @@
 //! Flash operations and requests in flight: slots of two arrays, reused, never allocated
 //! one by one.
 
-use flashtwin_ftl::{Cause, NO_JOB, prefetch};
+use flashtwin_bits::prefetch;
+use flashtwin_ftl::{Cause, NO_JOB};
 use flashtwin_nand::Ppn;
 
 use super::undecided::PageWrite;
@@ -119,7 +120,8 @@ pub(crate) struct Request {
     next: u32,
 }
 
-/// A slab with a free list threaded through the slots.
+/// A slab with a free list threaded through the slots, as three of them are the hottest there are: no second array
+/// is touched to take a slot or to give one back.
 #[derive(Debug)]
 pub(crate) struct Pool<T> {
     slots: Vec<T>,

@@ -4,6 +4,7 @@
 //! after page: where the second one lies is in the first. Its tables run ahead of the flash, so a page
 //! that it takes for present may still be on its way; the operation waits for that as well.
 
+use flashtwin_bits::Slab;
 use flashtwin_ftl::{Cause, Lookup, ReadTarget};
 use flashtwin_nand::Ppn;
 use hashbrown::HashMap;
@@ -45,26 +46,18 @@ pub(super) struct Tables {
     looked_up: Vec<Lookup>,
     /// By page: the errands that wait for it, the one that reads it aside.
     arriving: HashMap<u32, Vec<u32>>,
-    errands: Vec<Errand>,
-    free: Vec<u32>,
+    errands: Slab<Errand>,
 }
 
 impl Tables {
     fn insert(&mut self, since_ns: u64) -> u32 {
-        let then = NOTHING;
-        match self.free.pop() {
-            Some(errand) => {
-                let Errand { steps, .. } = &mut self.errands[errand as usize];
-                let mut steps = std::mem::take(steps);
-                steps.clear();
-                self.errands[errand as usize] = Errand { steps, at: 0, since_ns, then };
-                errand
-            }
-            None => {
-                self.errands.push(Errand { steps: Vec::new(), at: 0, since_ns, then });
-                self.errands.len() as u32 - 1
-            }
-        }
+        self.errands.insert_with(
+            || Errand { steps: Vec::new(), at: 0, since_ns, then: NOTHING },
+            |errand| {
+                errand.steps.clear();
+                (errand.at, errand.since_ns, errand.then) = (0, since_ns, NOTHING);
+            },
+        )
     }
 }
 
@@ -106,7 +99,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             return errand;
         }
         let counted_only = std::mem::take(steps);
-        tables.free.push(errand);
+        tables.errands.free(errand);
         self.tables = Some(tables);
         self.read_behind(counted_only);
         NONE
@@ -166,7 +159,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let since_ns = state.since_ns;
         let then = std::mem::replace(&mut state.then, NOTHING);
         let counted_only = state.steps.split_off(state.at);
-        tables.free.push(errand);
+        tables.errands.free(errand);
         self.counts.table_waits += 1;
         self.counts.table_wait_ns += self.now_ns - since_ns;
         self.go_on(then, Box::new(Ledger::only(Charge::Tables, self.now_ns - since_ns)));

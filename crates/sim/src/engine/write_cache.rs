@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use flashtwin_bits::Slab;
 use flashtwin_ftl::Host;
 
 use super::ledger::Charge;
@@ -60,8 +61,7 @@ pub(super) struct WriteCache {
     most_dirty: u32,
     /// Place of each logical page, [`NONE`] for those that are not here.
     place: Vec<u32>,
-    pages: Vec<Page>,
-    free: Vec<u32>,
+    pages: Slab<Page>,
     dirty: List,
     dirty_pages: u32,
     clean: List,
@@ -76,8 +76,7 @@ impl WriteCache {
             capacity,
             most_dirty: (f64::from(capacity) * config.write_cache_dirty) as u32,
             place: Vec::new(),
-            pages: Vec::new(),
-            free: Vec::new(),
+            pages: Slab::new(),
             dirty: List::EMPTY,
             dirty_pages: 0,
             clean: List::EMPTY,
@@ -86,7 +85,7 @@ impl WriteCache {
     }
 
     fn held(&self) -> u32 {
-        (self.pages.len() - self.free.len()) as u32
+        self.pages.taken()
     }
 
     fn find(&self, lpn: u32) -> Option<u32> {
@@ -145,20 +144,11 @@ impl WriteCache {
             let at = self.clean.oldest;
             self.unlink(false, at);
             self.forget(at);
-            self.free.push(at);
+            self.pages.free(at);
         }
         let waits = self.held() >= self.capacity;
         let page = Page { host, before: NONE, after: NONE, flights: 0, dirty: true, partial, gone: false };
-        let at = match self.free.pop() {
-            Some(at) => {
-                self.pages[at as usize] = page;
-                at
-            }
-            None => {
-                self.pages.push(page);
-                self.pages.len() as u32 - 1
-            }
-        };
+        let at = self.pages.insert(page);
         if self.place.len() <= host.lpn as usize {
             self.place.resize((host.lpn as usize + 1).next_power_of_two(), NONE);
         }
@@ -183,7 +173,7 @@ impl WriteCache {
         if page.flights > 0 {
             return (dirty, None);
         }
-        self.free.push(at);
+        self.pages.free(at);
         (dirty, self.waiting.pop_front())
     }
 
@@ -217,7 +207,7 @@ impl WriteCache {
             }
             self.forget(at);
         }
-        self.free.push(at);
+        self.pages.free(at);
         self.waiting.pop_front()
     }
 }

@@ -1,7 +1,7 @@
 //! The controller RAM that each form of the mapping tables would take.
 
 use flashtwin_ftl::dedup::TableForm;
-use flashtwin_ftl::{CacheBytes, MappingForm, PagingSizes, ReplicationPolicy, TableSizes};
+use flashtwin_ftl::{CacheBytes, MappingForm, PagingSizes, TableSizes};
 use serde_json::{Value, json};
 
 use crate::resolve::Resolved;
@@ -106,11 +106,9 @@ fn two_level(resolved: &Resolved, sizes: &TableSizes) -> Parts {
     // VPC). The paper has them in the fingerprint store; here they are with the VPN, of which there may be more than
     // fingerprints: an evicted fingerprint takes neither with it.
     let chips = u64::from(resolved.device.geometry.chips());
-    let profile = match resolved.config.ftl.replication.policy {
-        ReplicationPolicy::None | ReplicationPolicy::PriorityLru => 0,
-        ReplicationPolicy::EndOfPeriod | ReplicationPolicy::OnLine => {
-            (chips + u64::from(chips.next_power_of_two().ilog2())).div_ceil(8)
-        }
+    let profile = match resolved.config.ftl.replication.policy.counts_popularity() {
+        false => 0,
+        true => (chips + u64::from(chips.next_power_of_two().ilog2())).div_ceil(8),
     };
     Parts {
         lpn_to_vpn: sizes.mapped_lpns * NUMBER_BYTES,

@@ -136,14 +136,11 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     ftl.replication.alpha = pick(rng, &[0.0, 0.2, 5.0]);
     ftl.replication.adjust_every = 1 + rng.below(3);
     ftl.replication.class_pages = pick(rng, &[1, 8, 4096]);
-    ftl.replication.degree =
-        pick(rng, &[DegreePolicy::Popularity, DegreePolicy::ManyOfFew, DegreePolicy::FewOfMany]);
-    ftl.replication.placement =
-        pick(rng, &[PlacementPolicy::Score, PlacementPolicy::Random, PlacementPolicy::Static]);
+    ftl.replication.degree = pick(rng, &DegreePolicy::ALL);
+    ftl.replication.placement = pick(rng, &PlacementPolicy::ALL);
     ftl.allocation.policy = pick(rng, &AllocationPolicy::ALL);
     ftl.allocation.hipa_sample_us = pick(rng, &[0.001, 100.0, 1e9]);
-    ftl.redirection.policy =
-        pick(rng, &[RedirectionPolicy::Home, RedirectionPolicy::Replicas, RedirectionPolicy::AnyChip]);
+    ftl.redirection.policy = pick(rng, &RedirectionPolicy::ALL);
     ftl.gc.victim = pick(rng, &VictimPolicy::ALL);
     (ftl.gc.start, ftl.gc.urgent) = (pick(rng, &[0.0, 0.05, 0.6]), pick(rng, &[1, 1, 9]));
     ftl.gc.step_pages = pick(rng, &[1, 8, 100]);

@@ -30,7 +30,7 @@ use crate::text::{LineParser, Lines, Text, is_blank, lines, lines_that_fit};
 use crate::trace::OpenOptions;
 
 /// All formats that can be read.
-static REGISTRY: [Row; 14] = [
+static REGISTRY: &[Row] = &[
     fiu::ROW,
     msr::ROW,
     etw::ROW,

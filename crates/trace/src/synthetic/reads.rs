@@ -6,7 +6,8 @@ use super::kinds::KindPlan;
 use super::order::Order;
 use super::plan::ValuesPlan;
 use super::pool::{Extent, Occurrence};
-use crate::random::{Random, mix};
+use crate::random::Random;
+use flashtwin_bits::mix;
 
 /// The reads of a workload. What is read, again and again, is an extent: a run of pages that lay there
 /// before the trace or that it wrote and kept.

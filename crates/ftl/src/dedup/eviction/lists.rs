@@ -1,7 +1,6 @@
 //! Lists of contents that run through arrays indexed by content: no allocation per entry.
 
-use crate::huge_slice::HugeSlice;
-use crate::prefetch::prefetch;
+use flashtwin_bits::{HugeSlice, prefetch};
 
 /// A stored number, plus one; 0: none.
 const NONE: u32 = 0;

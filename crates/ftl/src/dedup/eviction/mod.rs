@@ -4,8 +4,7 @@ mod lists;
 mod lru_writes;
 mod reference_count;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::policies::policies;
 
 /// The order in which the entries of a full fingerprint store give way. Told of every change;
 /// never asked while the store is empty.
@@ -42,26 +41,15 @@ pub(crate) trait Eviction: Send {
     fn bytes(&self) -> u64;
 }
 
-/// Which fingerprint a full store forgets.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum EvictionPolicy {
+policies! {
+    /// Which fingerprint a full store forgets.
+    pub enum EvictionPolicy;
+    pub(crate) fn build(contents: u32) -> Box<dyn Eviction>;
+
     /// That of the least recently written content (CA-SSD paper 4.1).
     #[default]
-    LruWrites,
+    LruWrites => Box::new(lru_writes::LruWrites::new(contents));
     /// That of the content to which the fewest logical pages point, the least recently written
     /// among equals; a newcomer that has fewer than all others is not entered (CAFTL).
-    ReferenceCount,
-}
-
-impl EvictionPolicy {
-    /// Every policy.
-    pub const ALL: [Self; 2] = [Self::LruWrites, Self::ReferenceCount];
-
-    pub(crate) fn build(self, contents: u32) -> Box<dyn Eviction> {
-        match self {
-            Self::LruWrites => Box::new(lru_writes::LruWrites::new(contents)),
-            Self::ReferenceCount => Box::new(reference_count::ReferenceCount::new(contents)),
-        }
-    }
+    ReferenceCount => Box::new(reference_count::ReferenceCount::new(contents));
 }

@@ -5,7 +5,7 @@
 
 use super::Eviction;
 use super::lists::Lists;
-use crate::prefetch::prefetch;
+use flashtwin_bits::prefetch;
 
 /// Counts from here on are told apart no more: a count takes one byte.
 const HIGHEST: u32 = 255;

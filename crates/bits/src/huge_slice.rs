@@ -1,0 +1,188 @@
+//! Slices for tables that are looked at all over: on huge pages where the system has them.
+//!
+//! Most of what a replay waits for is memory, and with pages of 4 KB a good part of that is finding out where the
+//! memory is (misses of the TLB). The standard allocator neither aligns large blocks to huge pages nor asks for them.
+//! `memmap2` maps memory, too, but cannot be told where it begins, and with a device of 16 TB most of what is asked for
+//! is never touched, which takes `MAP_NORESERVE`: what would be left to it is the two calls to `mmap` and `munmap`.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+/// Bytes of a cache line: no table begins within one.
+const LINE: usize = 64;
+
+/// What may be zeroed memory.
+///
+/// # Safety
+/// All bytes zero must be a value of the type.
+pub unsafe trait Zero: Copy {}
+// SAFETY: it is 0 then.
+unsafe impl Zero for u32 {}
+// SAFETY: likewise.
+unsafe impl Zero for u64 {}
+// SAFETY: likewise.
+unsafe impl Zero for [u32; 2] {}
+
+/// A slice of fixed length that begins with a cache line.
+pub struct HugeSlice<T> {
+    items: NonNull<T>,
+    len: usize,
+}
+
+// SAFETY: it owns its items as a boxed slice does.
+unsafe impl<T: Send> Send for HugeSlice<T> {}
+// SAFETY: likewise.
+unsafe impl<T: Sync> Sync for HugeSlice<T> {}
+
+impl<T> HugeSlice<T> {
+    fn layout(len: usize) -> Option<Layout> {
+        Layout::array::<T>(len).and_then(|layout| layout.align_to(LINE)).ok()
+    }
+
+    /// Zeroed memory for so many items.
+    fn memory(len: usize) -> NonNull<T> {
+        let Some(layout) = Self::layout(len) else { panic!("a table of {len} items is larger than memory") };
+        if layout.size() == 0 {
+            return NonNull::dangling();
+        }
+        let memory = match pages::are_worth_it(&layout) {
+            true => pages::map(layout.size()),
+            // SAFETY: the layout is not empty.
+            false => unsafe { alloc_zeroed(layout) },
+        };
+        NonNull::new(memory.cast()).unwrap_or_else(|| handle_alloc_error(layout))
+    }
+}
+
+impl<T: Zero> HugeSlice<T> {
+    /// So many zeros. Of a large table, what is never written takes no memory.
+    pub fn zeroed(len: usize) -> Self {
+        Self { items: Self::memory(len), len }
+    }
+}
+
+impl<T: Copy> HugeSlice<T> {
+    /// The same item so many times.
+    pub fn filled(item: T, len: usize) -> Self {
+        let items = Self::memory(len);
+        for at in 0..len {
+            // SAFETY: there is room for `len` items.
+            unsafe { items.add(at).write(item) };
+        }
+        Self { items, len }
+    }
+}
+
+impl<T> Drop for HugeSlice<T> {
+    fn drop(&mut self) {
+        // Items are plain values: nothing but their memory is to be given back.
+        let Some(layout) = Self::layout(self.len).filter(|layout| layout.size() > 0) else { return };
+        let memory = self.items.as_ptr().cast();
+        match pages::are_worth_it(&layout) {
+            // SAFETY: it came from there, with this size.
+            true => unsafe { pages::unmap(memory, layout.size()) },
+            // SAFETY: likewise.
+            false => unsafe { dealloc(memory, layout) },
+        }
+    }
+}
+
+impl<T> Deref for HugeSlice<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        // SAFETY: all items were written or may be zeros, and nobody else has them.
+        unsafe { std::slice::from_raw_parts(self.items.as_ptr(), self.len) }
+    }
+}
+
+impl<T> DerefMut for HugeSlice<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(self.items.as_ptr(), self.len) }
+    }
+}
+
+/// Zeroed memory from the system itself, so that it begins with a huge page and consists of them.
+#[cfg(target_os = "linux")]
+mod pages {
+    use std::alloc::Layout;
+    use std::ptr::null_mut;
+
+    /// Bytes of a huge page.
+    const HUGE: usize = 2 << 20;
+
+    pub(super) fn are_worth_it(layout: &Layout) -> bool {
+        layout.size() >= HUGE / 2
+    }
+
+    /// Memory of so many bytes, rounded up to whole huge pages; null where there is none.
+    pub(super) fn map(bytes: usize) -> *mut u8 {
+        let wanted = bytes.next_multiple_of(HUGE);
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // Most of a device's tables is never touched: only what is shall count.
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: fresh memory; what is given back of it lies before and behind the part that is kept.
+        unsafe {
+            let all = libc::mmap(null_mut(), wanted + HUGE, protection, kind, -1, 0);
+            if all == libc::MAP_FAILED {
+                return null_mut();
+            }
+            let before = all.align_offset(HUGE);
+            let kept = all.byte_add(before);
+            if before > 0 {
+                libc::munmap(all, before);
+            }
+            libc::munmap(kept.byte_add(wanted), HUGE - before);
+            // Whether it is heard or not: the memory is as good.
+            libc::madvise(kept, wanted, libc::MADV_HUGEPAGE);
+            kept.cast()
+        }
+    }
+
+    /// Gives memory back.
+    ///
+    /// # Safety
+    /// It must come from [`map`] with as many bytes.
+    pub(super) unsafe fn unmap(memory: *mut u8, bytes: usize) {
+        // SAFETY: whole mappings, by the caller's word.
+        unsafe { libc::munmap(memory.cast(), bytes.next_multiple_of(HUGE)) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod pages {
+    use std::alloc::Layout;
+
+    pub(super) fn are_worth_it(_layout: &Layout) -> bool {
+        false
+    }
+
+    pub(super) fn map(_bytes: usize) -> *mut u8 {
+        std::ptr::null_mut()
+    }
+
+    /// Nothing comes from [`map`].
+    pub(super) unsafe fn unmap(_memory: *mut u8, _bytes: usize) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::HugeSlice;
+
+    #[test]
+    fn a_table_is_zeros_on_whole_lines_and_keeps_what_is_written() {
+        for len in [0, 1, 17, 5_000, 300_000, 1_000_003] {
+            let mut table = HugeSlice::<u64>::zeroed(len);
+            assert_eq!((table.len(), table.as_ptr() as usize % 64), (len, if len > 0 { 0 } else { 8 }));
+            assert!(table.iter().all(|&item| item == 0));
+            table.iter_mut().zip(1..).for_each(|(item, number)| *item = number);
+            assert!(table.iter().copied().eq(1..=len as u64));
+            let filled = HugeSlice::filled([7u32, 9], len);
+            assert!(filled.len() == len && filled.iter().all(|&item| item == [7, 9]));
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Slots that are used again, named by dense 32-bit numbers.
+//!
+//! The crate `slab` keeps in each slot whether it is taken: a word more, where a slot here is a cache line exactly, and
+//! a branch at each access. Here whoever has a number knows that its slot is taken, and what lies in a slot that is free
+//! stays there, so that a list in it keeps its room for the next user.
+
+use std::ops::{Deref, DerefMut};
+
+/// All slots in one array, and the numbers of those that are free; the last one freed is the first used again. It is
+/// looked into as a slice.
+#[derive(Debug)]
+pub struct Slab<T> {
+    slots: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slab<T> {
+    /// Without slots.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts a value into a slot; its number.
+    #[inline]
+    pub fn insert(&mut self, value: T) -> u32 {
+        match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = value;
+                slot
+            }
+            None => self.push(value),
+        }
+    }
+
+    /// The same, where what a free slot holds is worth keeping: `renew` makes it new, `fresh` is for a slot more.
+    #[inline]
+    pub fn insert_with(&mut self, fresh: impl FnOnce() -> T, renew: impl FnOnce(&mut T)) -> u32 {
+        match self.free.pop() {
+            Some(slot) => {
+                renew(&mut self.slots[slot as usize]);
+                slot
+            }
+            None => self.push(fresh()),
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, value: T) -> u32 {
+        self.slots.push(value);
+        self.slots.len() as u32 - 1
+    }
+
+    /// Nobody knows a slot by its number any more. What it holds stays until it is used again.
+    #[inline]
+    pub fn free(&mut self, slot: u32) {
+        self.free.push(slot);
+    }
+
+    /// Slots that are taken.
+    #[inline]
+    pub fn taken(&self) -> u32 {
+        (self.slots.len() - self.free.len()) as u32
+    }
+
+    /// Slots that are free.
+    pub fn free_slots(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Free slots that there is room to remember, 4 bytes each.
+    pub fn free_capacity(&self) -> usize {
+        self.free.capacity()
+    }
+}
+
+impl<T> Deref for Slab<T> {
+    type Target = [T];
+
+    /// All slots, taken or free.
+    #[inline]
+    fn deref(&self) -> &[T] {
+        &self.slots
+    }
+}
+
+impl<T> DerefMut for Slab<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.slots
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Slab;
+    use crate::SplitMix64;
+
+    #[test]
+    fn no_number_is_given_twice_and_the_last_freed_comes_first() {
+        let (mut slab, mut random) = (Slab::new(), SplitMix64(7));
+        let (mut taken, mut freed) = (Vec::<(u32, u64)>::new(), Vec::new());
+        for value in 0..5_000 {
+            if random.next() % 2 == 0 || taken.is_empty() {
+                let slot = match value % 2 {
+                    0 => slab.insert(value),
+                    _ => slab.insert_with(|| value, |kept| *kept = value),
+                };
+                assert!(taken.iter().all(|&(other, _)| other != slot));
+                assert!(freed.pop().is_none_or(|last| last == slot));
+                taken.push((slot, value));
+            } else {
+                let (slot, value) = taken.swap_remove(random.next() as usize % taken.len());
+                assert_eq!(slab[slot as usize], value);
+                slab.free(slot);
+                freed.push(slot);
+            }
+            assert_eq!((slab.taken() as usize, slab.free_slots()), (taken.len(), freed.len()));
+        }
+    }
+}

@@ -1,0 +1,476 @@
+//! A content-addressed SSD with tables in two levels: LPN -> VPN -> PPNs; equal contents share a page, popular ones may
+//! have copies.
+
+mod background;
+mod map;
+mod out_of_line;
+mod replica_sets;
+pub mod replication;
+
+use flashtwin_nand::Ppn;
+
+use crate::error::FtlError;
+use crate::flash::blocks::Stream;
+use crate::flash::counters::TableSizes;
+use crate::flash::{Flash, Moved, Owners};
+use crate::jobs::Jobs;
+use crate::loads::LoadView;
+use crate::op::{Cause, FlashOp, Host, Lookup, NO_VPN, PagingSizes};
+use crate::paging::{Paging, Tables};
+use crate::side::{Side, audit_pages};
+use background::Background;
+use flashtwin_nand::NO_PPN;
+pub(crate) use map::ContentMap;
+use map::{ContentTables, Released};
+#[cfg(test)]
+pub(crate) use out_of_line::Candidate;
+use out_of_line::OutOfLine;
+use replication::Replicator;
+
+/// The tables of a content-addressed SSD, and what works on them in idle time.
+pub(crate) struct ContentSide {
+    pub(crate) tables: ContentTables,
+    /// What pages without a fingerprint wait for, where they are deduplicated later.
+    late: Option<OutOfLine>,
+    pub(crate) replicator: Option<Replicator>,
+    pub(crate) jobs: Jobs<Background>,
+}
+
+impl ContentSide {
+    /// Empty tables, at most so many jobs in idle time.
+    pub(crate) fn new(
+        map: ContentMap,
+        dedups_later: bool,
+        replicator: Option<Replicator>,
+        jobs: u32,
+    ) -> Self {
+        let late = dedups_later.then(OutOfLine::default);
+        Self { tables: Tables::new(map), late, replicator, jobs: Jobs::new(jobs) }
+    }
+
+    pub(crate) fn put_on_flash(&mut self, paging: Paging) {
+        self.tables.map.fingerprints.note_changes(paging.has_fingerprints());
+        self.tables.put_on_flash(paging);
+    }
+
+    /// Points a logical page at another content (or none); what nobody points to any more is gone.
+    #[inline]
+    fn point(&mut self, lpn: u32, vpn: u32, flash: &mut Flash) {
+        self.before_leaving(lpn, flash);
+        let released = self.tables.map.point(lpn, vpn);
+        invalidate_all(released, flash);
+    }
+
+    #[inline]
+    fn before_leaving(&mut self, lpn: u32, flash: &Flash) {
+        if let Some(replicator) = &mut self.replicator {
+            replicator.before_leaving(lpn, &self.tables.map, flash);
+        }
+    }
+
+    /// The page to program and why; none where the content was found.
+    #[inline]
+    fn write_content(
+        &mut self,
+        page: Host,
+        fingerprinted: bool,
+        flash: &mut Flash,
+        loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<Option<(Ppn, Cause)>, FtlError> {
+        let stream = flash.host_stream(page.lpn);
+        if let Some(checker) = &mut flash.checker {
+            checker.write(page.lpn, u64::from(page.content));
+        }
+        flash.counters.hashes += u64::from(fingerprinted);
+        if fingerprinted && self.share(page, flash) {
+            flash.counters.duplicate_writes += 1;
+            return Ok(None);
+        }
+        let cause = self.tables.map.history.cause(page.content);
+        let (plane, ppn) = self.program(page, (stream, fingerprinted), flash, loads, ops)?;
+        flash.counters.programs[cause as usize] += 1;
+        if let Some(replicator) = &mut self.replicator {
+            replicator.keep_within_budget(&mut self.tables, flash);
+        }
+        flash.note_peak(self.pages_in_use(), self.replica_pages());
+        flash.collect_behind(plane, &mut self.tables, ops)?;
+        if let Some(late) = &mut self.late {
+            late.step(&self.tables.map, &mut self.jobs, flash, ops)?;
+        }
+        Ok(Some((ppn, cause)))
+    }
+
+    /// Looks a written content up and, where it is known, points the page at it.
+    #[inline]
+    fn share(&mut self, page: Host, flash: &mut Flash) -> bool {
+        let known = self.tables.map.fingerprints.lookup(page.content);
+        if known != NO_VPN && self.tables.map.vpn_of(page.lpn) != known {
+            self.point(page.lpn, known, flash);
+        }
+        known != NO_VPN
+    }
+
+    /// Writes a content to a page of its own; returns where.
+    fn program(
+        &mut self,
+        page: Host,
+        (stream, fingerprinted): (Stream, bool),
+        flash: &mut Flash,
+        loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(u32, Ppn), FtlError> {
+        let vpn = self.tables.map.create(page.content);
+        let plane = flash.pick_plane(page.address, loads)?;
+        let ppn = flash.take_page((plane, stream), vpn, &mut self.tables, ops)?;
+        flash.check_program(ppn, stream, u64::from(page.content))?;
+        self.before_leaving(page.lpn, flash);
+        let map = &mut self.tables.map;
+        map.place(vpn, ppn);
+        if fingerprinted {
+            map.enter(vpn);
+        }
+        let released = map.point(page.lpn, vpn);
+        if let Some(late) = &mut self.late {
+            late.written(map, page.lpn, vpn, fingerprinted);
+        }
+        invalidate_all(released, flash);
+        Ok((plane, ppn))
+    }
+
+    /// A page written without a fingerprint has been read: its LPN is pointed at the page that is
+    /// known to hold the same, or else its content is entered in the fingerprint store.
+    pub(crate) fn fingerprint_read(&mut self, page: out_of_line::Candidate, flash: &mut Flash) {
+        let Some(late) = &mut self.late else { return };
+        let map = &mut self.tables.map;
+        if !late.read_in_time(map, page) {
+            return;
+        }
+        flash.counters.hashes_out_of_line += 1;
+        match map.fingerprints.peek(map.content(page.vpn)) {
+            NO_VPN => map.enter(page.vpn),
+            known => {
+                flash.counters.duplicates_out_of_line += 1;
+                self.tables.touch_lpn(page.lpn);
+                self.tables.touch_vpn(known);
+                self.point(page.lpn, known, flash);
+            }
+        }
+    }
+
+    /// Orders reads as idle time would, up to `budget`, for a test that says itself when they are done.
+    #[cfg(test)]
+    pub(crate) fn dedup_by_hand(
+        &mut self,
+        budget: u32,
+        flash: &mut Flash,
+        ops: &mut Vec<FlashOp>,
+        pages: &mut Vec<Candidate>,
+    ) -> Result<(), FtlError> {
+        let Some(late) = &mut self.late else { return Ok(()) };
+        late.by_hand(budget, &self.tables.map, flash, ops, pages)
+    }
+
+    /// Copies lie on different chips, are owned by their content and hold it.
+    fn audit_copies(&self, flash: &Flash) -> Result<(), String> {
+        let map = &self.tables.map;
+        for (vpn, _) in map.replicas.live() {
+            let mut chips: Vec<u32> = Vec::new();
+            for ppn in map.copies(vpn) {
+                let chip = flash.blocks.chip_of_page(ppn);
+                if chips.contains(&chip) {
+                    return Err(format!("VPN {vpn} has two copies on chip {chip}"));
+                }
+                chips.push(chip);
+                if flash.blocks.owner(ppn) != Some(vpn) {
+                    return Err(format!("a copy of VPN {vpn} is owned by {:?}", flash.blocks.owner(ppn)));
+                }
+                let stored = flash.checker.as_ref().map(|checker| checker.stored(ppn));
+                if stored.is_some_and(|value| value != Some(u64::from(map.content(vpn)))) {
+                    let content = map.content(vpn);
+                    return Err(format!("a copy of VPN {vpn} holds {stored:?}, not content {content}"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn invalidate_all(released: Option<Released>, flash: &mut Flash) {
+    if let Some(Released { home, replicas }) = released {
+        flash.blocks.invalidate(home);
+        for ppn in replicas {
+            flash.blocks.invalidate(ppn);
+        }
+    }
+}
+
+impl Owners for ContentSide {
+    #[inline]
+    fn moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
+        self.tables.moved(page, flash)
+    }
+
+    fn victim_done(&mut self, plane: u32) {
+        self.tables.victim_done(plane);
+    }
+}
+
+impl Side for ContentSide {
+    #[inline]
+    fn pages_in_use(&self) -> u64 {
+        self.tables.map.pages_in_use()
+    }
+
+    #[inline]
+    fn replica_pages(&self) -> u64 {
+        self.tables.map.replicas.pages()
+    }
+
+    fn budget_pages(&self) -> Option<u64> {
+        self.replicator.as_ref().map(Replicator::budget_pages)
+    }
+
+    fn limit_budget(&mut self, capacity_pages: u64) {
+        if let Some(replicator) = &mut self.replicator {
+            replicator.limit_budget(capacity_pages);
+        }
+    }
+
+    #[inline]
+    fn prefetch_far(&self, lpn: u32, content: u32, _write: bool) {
+        self.tables.map.prefetch_far(lpn, content);
+    }
+
+    #[inline]
+    fn prefetch_near(&self, lpn: u32, content: u32, _write: bool, _flash: &Flash) {
+        self.tables.map.prefetch_near(lpn, content);
+    }
+
+    #[inline]
+    fn prefetch_next(&self, lpn: u32, content: u32, flash: &Flash) {
+        if let Some(home) = self.tables.map.prefetch_next(lpn, content) {
+            flash.blocks.prefetch(home);
+        }
+    }
+
+    #[inline]
+    fn prefetch_last(&self, lpn: u32) {
+        self.tables.map.prefetch_last(lpn);
+    }
+
+    #[inline]
+    fn places_of(&self, lpn: u32) -> (Ppn, &[Ppn]) {
+        let map = &self.tables.map;
+        match map.vpn_of(lpn) {
+            NO_VPN => (NO_PPN, &[]),
+            vpn => (map.home(vpn), map.replica_ppns(vpn)),
+        }
+    }
+
+    #[inline]
+    fn look_up_read(&mut self, lpn: u32, flash: &mut Flash) -> Result<(), FtlError> {
+        self.tables.look_up_read(lpn, flash)
+    }
+
+    #[inline]
+    fn look_up_write(&mut self, lpn: u32, partial: bool, flash: &mut Flash) -> Result<(), FtlError> {
+        self.tables.look_up_write(lpn, partial, flash)
+    }
+
+    fn look_up_fingerprint(&mut self, content: u32, flash: &mut Flash) -> Result<(), FtlError> {
+        self.tables.look_up_fingerprint(content, flash)
+    }
+
+    fn take_lookups(&mut self, lookups: &mut Vec<Lookup>) {
+        self.tables.take_lookups(lookups);
+    }
+
+    fn pages_tables(&self) -> bool {
+        self.tables.may_be_missing()
+    }
+
+    fn pages_fingerprints(&self) -> bool {
+        self.tables.fingerprints_may_be_missing()
+    }
+
+    fn paging_sizes(&self, flash: &Flash) -> Option<PagingSizes> {
+        self.tables.paging_sizes(flash)
+    }
+
+    fn checkpoint(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        self.tables.checkpoint(flash, ops)
+    }
+
+    #[inline]
+    fn note_read(&mut self, lpn: u32, flash: &mut Flash) -> (bool, bool) {
+        let map = &mut self.tables.map;
+        let vpn = map.vpn_of(lpn);
+        if vpn == NO_VPN {
+            return (false, false);
+        }
+        let replicated = !map.replica_ppns(vpn).is_empty();
+        let first = match &mut self.replicator {
+            Some(replicator) => replicator.read(vpn, map, flash),
+            None => map.count_read(vpn),
+        };
+        (first, replicated)
+    }
+
+    #[inline]
+    fn read_served(&mut self, ppn: Ppn) {
+        if let Some(replicator) = &mut self.replicator {
+            replicator.serve(ppn);
+        }
+    }
+
+    #[inline]
+    fn write(
+        &mut self,
+        page: Host,
+        fingerprinted: bool,
+        flash: &mut Flash,
+        loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<Option<(Ppn, Cause)>, FtlError> {
+        let before = self.tables.before_write(page.lpn);
+        let program = self.write_content(page, fingerprinted, flash, loads, ops)?;
+        self.tables.after_write((page.lpn, program.is_some()), before, flash, ops)?;
+        Ok(program)
+    }
+
+    fn trim(&mut self, lpn: u32, flash: &mut Flash) {
+        self.tables.touch_lpn(lpn);
+        self.point(lpn, NO_VPN, flash);
+        self.tables.touch_fingerprints();
+    }
+
+    #[inline]
+    fn begin_jobs(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        self.tables.settle(flash, ops)?;
+        match &mut self.replicator {
+            Some(replicator) => replicator.begin_copies(&self.tables.map, &mut self.jobs, flash, ops),
+            None => Ok(()),
+        }
+    }
+
+    fn job_done(
+        &mut self,
+        job: u32,
+        flash: &mut Flash,
+        loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        match self.jobs.op_done(job) {
+            Some(Background::Copy(copy)) => {
+                if let Some(replicator) = &mut self.replicator {
+                    replicator.finish_copy(copy, &mut self.tables, &mut self.jobs, (flash, loads), ops)?;
+                }
+            }
+            Some(Background::Fingerprint(page)) => {
+                self.fingerprint_read(page, flash);
+                if let Some(late) = &mut self.late {
+                    late.step(&self.tables.map, &mut self.jobs, flash, ops)?;
+                }
+            }
+            Some(Background::Copied) | None => {}
+        }
+        self.tables.settle(flash, ops)
+    }
+
+    /// Makes the copies that popularity has earned, then zeroes the counters.
+    fn end_period(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        if let Some(replicator) = &mut self.replicator {
+            replicator.end_period(&mut self.tables, flash, ops)?;
+        }
+        self.tables.map.reset_popularity();
+        self.tables.settle(flash, ops)
+    }
+
+    fn rewrite(
+        &mut self,
+        lpn: u32,
+        address: u64,
+        flash: &mut Flash,
+        loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<Ppn, FtlError> {
+        let vpn = self.tables.map.vpn_of(lpn);
+        let plane = flash.pick_plane(address, loads)?;
+        let (stream, partition) = flash.aged_stream(lpn);
+        let to = flash.take_page((plane, stream), vpn, &mut self.tables, ops)?;
+        // Making room may have moved the page, so it is looked up only now.
+        let from = self.tables.map.home(vpn);
+        flash.check_rewrite(from, to, partition)?;
+        if !self.tables.map.relocate(vpn, from, to) {
+            return Err(flash.strayed(vpn, from));
+        }
+        self.tables.touch_vpn(vpn);
+        flash.rewritten(from, plane, &mut self.tables, ops)?;
+        self.tables.settle(flash, ops)?;
+        Ok(to)
+    }
+
+    fn end_preload(&mut self) {
+        self.tables.map.reset_popularity();
+    }
+
+    fn unhashed_pages(&self) -> u64 {
+        self.late.as_ref().map_or(0, |late| late.waiting(&self.tables.map))
+    }
+
+    fn table_sizes(&self, flash: &Flash) -> TableSizes {
+        let map = &self.tables.map;
+        let (listed_pages, list_bytes) = self.replicator.as_ref().map_or((0, 0), Replicator::lists);
+        let late_bytes = self.late.as_ref().map_or(0, OutOfLine::bytes);
+        TableSizes {
+            mapped_lpns: map.mapped(),
+            vpns: map.live_vpns(),
+            fingerprints: map.fingerprints.entries(),
+            replicas: map.replicas.pages(),
+            replicated_contents: map.replicas.len(),
+            page_table_bytes: flash.blocks.bytes_in_use() + map.page_bytes(),
+            listed_pages,
+            content_table_bytes: map.content_bytes() + late_bytes + list_bytes,
+            ..TableSizes::default()
+        }
+    }
+
+    fn copies(&self) -> Vec<u64> {
+        let map = &self.tables.map;
+        let mut contents = Vec::new();
+        for vpn in (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
+            let copies = map.pages_of(vpn) as usize;
+            if contents.len() <= copies {
+                contents.resize(copies + 1, 0);
+            }
+            contents[copies] += 1;
+        }
+        contents
+    }
+
+    fn replica_ppns(&self) -> Vec<Ppn> {
+        let map = &self.tables.map;
+        map.replicas.live().into_iter().flat_map(|(vpn, _)| map.replica_ppns(vpn)).copied().collect()
+    }
+
+    fn contents_on_flash(&self, _flash: &Flash) -> Option<Vec<(Ppn, u32)>> {
+        let map = &self.tables.map;
+        let live = (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn));
+        Some(live.flat_map(|vpn| map.copies(vpn).map(move |ppn| (ppn, map.content(vpn)))).collect())
+    }
+
+    fn audit(&self, flash: &Flash) -> Result<(), FtlError> {
+        let map = &self.tables.map;
+        self.tables.audit(flash).map_err(FtlError::Broken)?;
+        map.audit().map_err(FtlError::Broken)?;
+        let pages = (0..map.lpns()).map(|lpn| (lpn, map.vpn_of(lpn)));
+        let mapped = pages.filter(|&(_, vpn)| vpn != NO_VPN);
+        audit_pages(flash, mapped.map(|(lpn, vpn)| (lpn, vpn, map.home(vpn))))?;
+        self.audit_copies(flash).map_err(FtlError::Broken)?;
+        match &self.replicator {
+            Some(replicator) => replicator.audit(map, flash).map_err(FtlError::Broken),
+            None => Ok(()),
+        }
+    }
+}

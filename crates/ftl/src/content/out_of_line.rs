@@ -1,0 +1,156 @@
+//! Deduplication after the write: pages that were written without a fingerprint are read in idle
+//! time, fingerprinted, and merged with the page that is known to hold the same.
+//!
+//! Source: CAFTL (Chen et al., FAST 2011). A page without a fingerprint belongs to one logical
+//! page (nothing else can have found it), which its spare area names: merging needs no search.
+
+use std::collections::VecDeque;
+
+use flashtwin_nand::{NO_PPN, Ppn};
+
+use super::background::Background;
+use super::map::ContentMap;
+use crate::error::FtlError;
+use crate::flash::Flash;
+use crate::jobs::Jobs;
+#[cfg(test)]
+use crate::op::NO_VPN;
+use crate::op::{Cause, FlashOp, OpKind};
+
+/// A page that was written without a fingerprint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    pub(super) lpn: u32,
+    pub(crate) vpn: u32,
+    /// Which of the writes that ever gave this VPN to a page it was.
+    ticket: u32,
+    /// Where it is read.
+    pub(crate) ppn: Ppn,
+}
+
+/// No ticket: the page has a fingerprint.
+const NONE: u32 = 0;
+
+/// Pages without a fingerprint. 4 bytes a VPN, 16 a page that waits.
+#[derive(Default)]
+pub(crate) struct OutOfLine {
+    waiting: VecDeque<Candidate>,
+    /// By VPN; tells a page from an earlier one of the same number.
+    tickets: Vec<u32>,
+    last_ticket: u32,
+    /// At this length, those that died meanwhile are taken out.
+    prune_at: usize,
+}
+
+impl OutOfLine {
+    fn is_waiting(&self, map: &ContentMap, page: &Candidate) -> bool {
+        map.vpn_of(page.lpn) == page.vpn && self.tickets[page.vpn as usize] == page.ticket
+    }
+
+    /// `lpn` has been written to a page of its own, `vpn`.
+    pub(crate) fn written(&mut self, map: &ContentMap, lpn: u32, vpn: u32, fingerprinted: bool) {
+        if self.tickets.len() <= vpn as usize {
+            self.tickets.resize(vpn as usize + 1, NONE);
+        }
+        self.tickets[vpn as usize] = NONE;
+        if fingerprinted {
+            return;
+        }
+        self.last_ticket = self.last_ticket.wrapping_add(1).max(1);
+        self.tickets[vpn as usize] = self.last_ticket;
+        self.waiting.push_back(Candidate { lpn, vpn, ticket: self.last_ticket, ppn: NO_PPN });
+        // Pages overwritten while they wait must not pile up: at each pass half of them are gone
+        // or the queue may grow to twice its length.
+        if self.waiting.len() >= self.prune_at {
+            let mut waiting = std::mem::take(&mut self.waiting);
+            waiting.retain(|page| self.is_waiting(map, page));
+            self.prune_at = 2 * waiting.len() + 64;
+            self.waiting = waiting;
+        }
+    }
+
+    /// The page that has waited longest, of those that are still what they were.
+    fn next(&mut self, map: &ContentMap) -> Option<Candidate> {
+        std::iter::from_fn(|| self.waiting.pop_front())
+            .find(|page| map.vpn_of(page.lpn) == page.vpn && self.tickets[page.vpn as usize] == page.ticket)
+    }
+
+    /// Pages that wait to be read.
+    pub(crate) fn waiting(&self, map: &ContentMap) -> u64 {
+        self.waiting.iter().filter(|page| self.is_waiting(map, page)).count() as u64
+    }
+
+    /// Begins a background job for the page that has waited longest for its fingerprint: its read.
+    pub(crate) fn step(
+        &mut self,
+        map: &ContentMap,
+        jobs: &mut Jobs<Background>,
+        flash: &mut Flash,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        let Some(next) = self.next(map) else { return Ok(()) };
+        let ppn = map.home(next.vpn);
+        match jobs.begin(Background::Fingerprint(Candidate { ppn, ..next }), 1) {
+            Some(job) => flash.order(read(ppn, job), ops),
+            None => {
+                self.waiting.push_front(next);
+                Ok(())
+            }
+        }
+    }
+
+    /// A page has been read: whether it is still what it was, so that its fingerprint counts. Nothing happens if it
+    /// died meanwhile; one that was moved waits again, since what was read may have been erased before.
+    pub(crate) fn read_in_time(&mut self, map: &mut ContentMap, page: Candidate) -> bool {
+        if !self.is_waiting(map, &page) {
+            #[cfg(test)]
+            plant_late_merge(map, page);
+            return false;
+        }
+        if map.home(page.vpn) != page.ppn {
+            self.waiting.push_back(page);
+            return false;
+        }
+        self.tickets[page.vpn as usize] = NONE;
+        true
+    }
+
+    /// Orders reads as [`OutOfLine::step`] does, up to `budget`, for a test that says itself when they
+    /// are done.
+    #[cfg(test)]
+    pub(crate) fn by_hand(
+        &mut self,
+        budget: u32,
+        map: &ContentMap,
+        flash: &mut Flash,
+        ops: &mut Vec<FlashOp>,
+        pages: &mut Vec<Candidate>,
+    ) -> Result<(), FtlError> {
+        for _ in 0..budget {
+            let Some(next) = self.next(map) else { return Ok(()) };
+            let ppn = map.home(next.vpn);
+            flash.order(read(ppn, crate::op::NO_JOB), ops)?;
+            pages.push(Candidate { ppn, ..next });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.tickets.len() as u64 * 4 + (self.waiting.len() * size_of::<Candidate>()) as u64
+    }
+}
+
+/// What forgetting to look whether the page died meanwhile would do.
+#[cfg(test)]
+fn plant_late_merge(map: &mut ContentMap, page: Candidate) {
+    let known = map.fingerprints.peek(map.content(page.vpn));
+    let harms = known != NO_VPN && map.vpn_of(page.lpn) != known;
+    if harms && crate::tests::planted(crate::tests::Bug::LateMerge) {
+        map.point(page.lpn, known);
+    }
+}
+
+fn read(ppn: Ppn, job: u32) -> FlashOp {
+    let (kind, cause) = (OpKind::Read, Cause::Fingerprint);
+    FlashOp { kind, ppn, source: NO_PPN, cause, urgent: false, job }
+}

@@ -1,0 +1,180 @@
+//! The further copies of replicated contents, in order of popularity.
+
+use flashtwin_nand::Ppn;
+use smallvec::{SmallVec, smallvec};
+
+use flashtwin_bits::{Slab, prefetch};
+
+const NONE: u32 = u32::MAX;
+
+/// Replicas that a set holds in place: most contents have fewer, and those are a cache line with the rest.
+const FEW: usize = 8;
+
+#[repr(align(64))]
+struct Set {
+    vpn: u32,
+    level: u8,
+    previous: u32,
+    next: u32,
+    ppns: SmallVec<[Ppn; FEW]>,
+}
+
+const _: () = assert!(size_of::<Set>() == 64, "a set is a cache line");
+
+/// One set of replicas a replicated content, listed by the popularity it had when its
+/// copies were last decided, so that the least popular can be dropped at once.
+pub(crate) struct ReplicaSets {
+    sets: Slab<Set>,
+    heads: [u32; 256],
+    tails: [u32; 256],
+    pages: u64,
+}
+
+impl ReplicaSets {
+    /// Handle of "no replicas".
+    pub(crate) const NO_SET: u32 = NONE;
+
+    pub(crate) fn new() -> Self {
+        Self { sets: Slab::new(), heads: [NONE; 256], tails: [NONE; 256], pages: 0 }
+    }
+
+    /// Replicas on flash.
+    pub(crate) fn pages(&self) -> u64 {
+        self.pages
+    }
+
+    /// Contents that have replicas.
+    pub(crate) fn len(&self) -> u64 {
+        u64::from(self.sets.taken())
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        let more = |set: &Set| if set.ppns.spilled() { set.ppns.capacity() * 4 } else { 0 };
+        let lists: usize = self.sets.iter().map(|set| size_of::<Set>() + more(set)).sum();
+        (lists + self.sets.free_capacity() * 4) as u64
+    }
+
+    /// The replicas of a set; none for [`ReplicaSets::NO_SET`].
+    #[inline]
+    pub(crate) fn ppns(&self, set: u32) -> &[Ppn] {
+        if set == NONE {
+            return &[];
+        }
+        &self.sets[set as usize].ppns
+    }
+
+    /// Asks for a set.
+    #[inline]
+    pub(crate) fn prefetch(&self, set: u32) {
+        prefetch(&self.sets, set as usize);
+    }
+
+    /// Asks for the replicas of a set that do not lie in it.
+    #[inline]
+    pub(crate) fn prefetch_list(&self, set: u32) {
+        if let Some(set) = self.sets.get(set as usize).filter(|set| set.ppns.spilled()) {
+            prefetch(&set.ppns, 0);
+        }
+    }
+
+    fn link(&mut self, set: u32, level: u8) {
+        let tail = self.tails[level as usize];
+        let entry = &mut self.sets[set as usize];
+        entry.level = level;
+        entry.previous = tail;
+        entry.next = NONE;
+        match tail {
+            NONE => self.heads[level as usize] = set,
+            tail => self.sets[tail as usize].next = set,
+        }
+        self.tails[level as usize] = set;
+    }
+
+    fn unlink(&mut self, set: u32) {
+        let Set { level, previous, next, .. } = self.sets[set as usize];
+        match previous {
+            NONE => self.heads[level as usize] = next,
+            previous => self.sets[previous as usize].next = next,
+        }
+        match next {
+            NONE => self.tails[level as usize] = previous,
+            next => self.sets[next as usize].previous = previous,
+        }
+    }
+
+    /// Adds a replica to a content's set, which is made if it has none; returns the set.
+    pub(crate) fn add(&mut self, set: u32, vpn: u32, level: u8, ppn: Ppn) -> u32 {
+        self.pages += 1;
+        if set != NONE {
+            self.sets[set as usize].ppns.push(ppn);
+            return set;
+        }
+        let set = self.sets.insert(Set { vpn, level, previous: NONE, next: NONE, ppns: smallvec![ppn] });
+        self.link(set, level);
+        set
+    }
+
+    /// Takes the last replica off a set; returns it and whether the set is gone with it.
+    pub(crate) fn pop(&mut self, set: u32) -> Option<(Ppn, bool)> {
+        let ppn = self.sets[set as usize].ppns.pop()?;
+        self.pages -= 1;
+        let empty = self.sets[set as usize].ppns.is_empty();
+        if empty {
+            self.unlink(set);
+            self.sets.free(set);
+        }
+        Some((ppn, empty))
+    }
+
+    /// Garbage collection moved a replica. Returns whether it was one of the set's.
+    pub(crate) fn relocate(&mut self, set: u32, from: Ppn, to: Ppn) -> bool {
+        #[cfg(test)]
+        if crate::tests::planted(crate::tests::Bug::ForgottenMove) {
+            return true;
+        }
+        match self.sets[set as usize].ppns.iter_mut().find(|ppn| **ppn == from) {
+            Some(ppn) => {
+                *ppn = to;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The least popular set below `level`: its VPN and handle; the longest there first.
+    pub(crate) fn least_popular(&self, below: u16) -> Option<(u32, u32)> {
+        let set = self.heads[..below as usize].iter().copied().find(|&head| head != NONE)?;
+        Some((self.sets[set as usize].vpn, set))
+    }
+
+    /// The popularity under which a set is listed.
+    pub(crate) fn level(&self, set: u32) -> u8 {
+        self.sets[set as usize].level
+    }
+
+    /// Lists a set as the latest of another popularity, or of the same.
+    pub(crate) fn relist(&mut self, set: u32, level: u8) {
+        self.unlink(set);
+        self.link(set, level);
+    }
+
+    /// Lists every set anew under the popularity that `level_of` gives its VPN.
+    pub(crate) fn relevel(&mut self, level_of: impl Fn(u32) -> u8) {
+        let live: Vec<u32> =
+            (0..self.sets.len() as u32).filter(|&set| !self.sets[set as usize].ppns.is_empty()).collect();
+        self.heads = [NONE; 256];
+        self.tails = [NONE; 256];
+        for set in live {
+            let level = level_of(self.sets[set as usize].vpn);
+            self.link(set, level);
+        }
+    }
+
+    /// VPN and handle of every set.
+    pub(crate) fn live(&self) -> Vec<(u32, u32)> {
+        (0..self.sets.len() as u32)
+            .filter(|&set| !self.sets[set as usize].ppns.is_empty())
+            .map(|set| (self.sets[set as usize].vpn, set))
+            .collect()
+    }
+}

@@ -1,0 +1,111 @@
+//! The chips as a placement sees them, and the popularity stored on them.
+
+use super::placement::{ChipView, ScorePopularity};
+use crate::content::map::ContentMap;
+use crate::flash::blocks::Blocks;
+use crate::loads::LoadView;
+
+/// One view a chip. What changes from copy to copy or from read to read is kept current by the owner.
+pub(super) struct Chips {
+    views: Vec<ChipView>,
+    counted: ScorePopularity,
+}
+
+/// The chips without any popularity or load.
+fn empty_views(blocks: &Blocks) -> impl Iterator<Item = ChipView> {
+    let geometry = &blocks.geometry;
+    let limit = blocks.plane_limit() * u64::from(geometry.planes_per_chip());
+    (0..geometry.chips() as usize).map(move |chip| ChipView {
+        free_pages: limit.saturating_sub(blocks.chip_valid()[chip]),
+        stored_pages: blocks.chip_valid()[chip],
+        erases: blocks.chip_erases()[chip],
+        blocks: u64::from(geometry.planes_per_chip()) * u64::from(geometry.blocks_per_plane),
+        popularity: 0,
+        load: 0,
+    })
+}
+
+impl Chips {
+    /// Chips on which no popularity is stored; the rest is filled in by [`Chips::fill_in`].
+    pub(super) fn new(chips: u32, counted: ScorePopularity) -> Self {
+        Self { views: vec![ChipView::default(); chips as usize], counted }
+    }
+
+    /// The chips as they are now.
+    pub(super) fn of(map: &ContentMap, blocks: &Blocks, counted: ScorePopularity) -> Self {
+        let mut chips = Self { views: empty_views(blocks).collect(), counted };
+        for vpn in (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn) && map.popularity(vpn) > 0) {
+            chips.add(map, blocks, vpn);
+        }
+        chips
+    }
+
+    /// Everything but the stored popularity, as it is now.
+    pub(super) fn fill_in(&mut self, blocks: &Blocks, loads: &LoadView<'_>) {
+        for (chip, (view, now)) in self.views.iter_mut().zip(empty_views(blocks)).enumerate() {
+            *view = ChipView { popularity: view.popularity, load: loads.chip[chip], ..now };
+        }
+    }
+
+    pub(super) fn views(&self) -> &[ChipView] {
+        &self.views
+    }
+
+    /// Popularity stored on each chip, in 1/65536 of a read.
+    pub(super) fn stored_popularity(&self) -> impl Iterator<Item = u64> {
+        self.views.iter().map(|chip| chip.popularity)
+    }
+
+    /// No content has been read.
+    pub(super) fn forget_popularity(&mut self) {
+        self.views.iter_mut().for_each(|chip| chip.popularity = 0);
+    }
+
+    /// The copies of a content store its popularity from now on.
+    #[inline]
+    pub(super) fn add(&mut self, map: &ContentMap, blocks: &Blocks, vpn: u32) {
+        let each = self.counted.of_copy(map.popularity(vpn), map.copies(vpn).count());
+        for ppn in map.copies(vpn) {
+            self.views[blocks.chip_of_page(ppn) as usize].popularity += each;
+        }
+    }
+
+    /// They do no longer.
+    #[inline]
+    pub(super) fn take(&mut self, map: &ContentMap, blocks: &Blocks, vpn: u32) {
+        let each = self.counted.of_copy(map.popularity(vpn), map.copies(vpn).count());
+        for ppn in map.copies(vpn) {
+            self.views[blocks.chip_of_page(ppn) as usize].popularity -= each;
+        }
+    }
+
+    /// A page was written to a chip.
+    pub(super) fn fill_page(&mut self, chip: u32) {
+        let view = &mut self.views[chip as usize];
+        view.free_pages -= 1;
+        view.stored_pages += 1;
+    }
+
+    /// A content is about to lose the replica that was made last.
+    pub(super) fn lose_last(&mut self, map: &ContentMap, blocks: &Blocks, vpn: u32) {
+        let Some(&last) = map.replica_ppns(vpn).last() else { return };
+        self.take(map, blocks, vpn);
+        let view = &mut self.views[blocks.chip_of_page(last) as usize];
+        view.free_pages += 1;
+        view.stored_pages -= 1;
+        let others = map.copies(vpn).count() - 1;
+        let each = self.counted.of_copy(map.popularity(vpn), others);
+        for ppn in map.copies(vpn).take(others) {
+            self.views[blocks.chip_of_page(ppn) as usize].popularity += each;
+        }
+    }
+
+    /// The views, to be put back by [`Chips::restore`].
+    pub(super) fn save(&self) -> Vec<ChipView> {
+        self.views.clone()
+    }
+
+    pub(super) fn restore(&mut self, views: Vec<ChipView>) {
+        self.views = views;
+    }
+}

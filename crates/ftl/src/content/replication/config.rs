@@ -1,0 +1,94 @@
+//! Keys of replication.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::ReplicationPolicy;
+use super::degree::DegreePolicy;
+use super::placement::{PlacementPolicy, ScorePopularity};
+use crate::error::RangeError;
+
+/// Copies of popular contents.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReplicationConfig {
+    /// When copies are made.
+    pub policy: ReplicationPolicy,
+    /// Space for replicas beyond the trace's non-deduplicated footprint, as a share of it
+    /// (RR-SSD paper: alpha; 0 is its ISO-capacity analysis: only what deduplication saved).
+    pub alpha: f64,
+    /// How many copies a content earns.
+    pub degree: DegreePolicy,
+    /// For `degree = "few-of-many"`: copies of every content that was read, the first included.
+    pub few_copies: u32,
+    /// For `degree = "popularity"`: copies that a read earns, in whole copies rounded down: with 0.25 every
+    /// fourth read earns one. Above 0, up to 256. The RR-SSD paper gives no number ("the more popular, the more
+    /// copies", II.D); with 1 a counter of log2(chips) bits is exactly as wide as it has to be.
+    pub copies_per_read: f64,
+    /// Most copies of a content, the first included, whatever the degree; 1 to 256. There is never more than
+    /// one on a chip.
+    pub most_copies: u32,
+    /// Contents read less often than this in a period get no copies, whatever the degree; at least 1, and at
+    /// most what a counter can reach, the number of chips less one.
+    pub least_popularity: u32,
+    /// Which chip receives a copy.
+    pub placement: PlacementPolicy,
+    /// For `placement = "score"`: the popularity of a chip, Pop.
+    pub score_popularity: ScorePopularity,
+    /// Replicas beyond what their content's popularity earns are dropped at every so many
+    /// period ends (RR-SSD paper III.B: less often than replication; weekly for daily periods).
+    pub adjust_every: u32,
+    /// For `policy = "priority-lru"`: pages of a class. The least recent page of a full class falls to the
+    /// class of half its number of reads. Not given in the paper.
+    pub class_pages: u32,
+}
+
+impl Default for ReplicationConfig {
+    fn default() -> Self {
+        Self {
+            policy: ReplicationPolicy::None,
+            alpha: 0.0,
+            degree: DegreePolicy::Popularity,
+            few_copies: 2,
+            copies_per_read: 1.0,
+            most_copies: 256,
+            least_popularity: 1,
+            placement: PlacementPolicy::Score,
+            score_popularity: ScorePopularity::Mean,
+            adjust_every: 7,
+            class_pages: 4096,
+        }
+    }
+}
+
+impl ReplicationConfig {
+    /// Checks numbers.
+    pub(crate) fn check(&self, chips: u32) -> Result<(), RangeError> {
+        for (key, count) in [
+            ("replication.adjust_every", self.adjust_every),
+            ("replication.class_pages", self.class_pages),
+            ("replication.few_copies", self.few_copies),
+        ] {
+            if count == 0 {
+                return Err((key, "0".into(), "at least 1"));
+            }
+        }
+        if !(self.alpha.is_finite() && self.alpha >= 0.0) {
+            let expected = "a share of the footprint, 0 or more";
+            return Err(("replication.alpha", self.alpha.to_string(), expected));
+        }
+        let Self { copies_per_read, most_copies, least_popularity, .. } = *self;
+        if !(copies_per_read > 0.0 && copies_per_read <= 256.0) {
+            let expected = "a number of copies above 0, up to 256";
+            return Err(("replication.copies_per_read", copies_per_read.to_string(), expected));
+        }
+        if !(1..=256).contains(&most_copies) {
+            return Err(("replication.most_copies", most_copies.to_string(), "1 to 256 copies"));
+        }
+        if least_popularity == 0 || self.policy.counts_popularity() && least_popularity > chips.max(2) - 1 {
+            let expected = "at least 1, and at most the chips less one, where the counters of reads end";
+            return Err(("replication.least_popularity", least_popularity.to_string(), expected));
+        }
+        Ok(())
+    }
+}

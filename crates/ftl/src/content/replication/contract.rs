@@ -1,0 +1,168 @@
+//! What a policy of replication decides, and what it works with.
+
+use flashtwin_nand::Ppn;
+
+use super::placement::ChipSet;
+use super::wanted::{CopyJob, End, Wanted};
+use crate::content::map::{ContentMap, ContentTables};
+use crate::error::FtlError;
+use crate::flash::Flash;
+use crate::flash::blocks::{Blocks, Stream};
+use crate::loads::LoadView;
+use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
+
+/// When copies are made, of what, and which give way.
+///
+/// A policy is told of every read and of every content that is about to die. It makes copies at the end of a period,
+/// or says of a content that it has earned one ([`Wanted::earn`]): then a page of it is read in idle time, and the
+/// policy is asked where the copy goes. Defaults are those of a policy that does the former.
+pub(crate) trait Replication {
+    /// Whether copies are earned by the popularity of contents, whose counters take RAM.
+    const COUNTS_POPULARITY: bool;
+
+    /// Whether copies are made at the ends of periods, in a phase of their own.
+    const COPIES_AT_PERIOD_ENDS: bool;
+
+    /// A content was read: counts that ([`ContentMap::count_read`]) and what it earns; whether it was its first read.
+    fn read(&mut self, vpn: u32, map: &mut ContentMap, blocks: &Blocks, wanted: &mut Wanted) -> bool;
+
+    /// The last logical page is about to leave a content.
+    fn dies(&mut self, _vpn: u32, _map: &ContentMap, _blocks: &Blocks) {}
+
+    /// A period ends, whose popularity is forgotten after this.
+    fn end_period(&mut self, making: &mut Making<'_>) -> Result<(), FtlError>;
+
+    /// Whether there is room for a copy of a content that lives, by itself or in place of a replica that matters less.
+    fn may_fit(&self, _vpn: u32, _map: &ContentMap, _budget_pages: u64) -> bool {
+        false
+    }
+
+    /// There is no room for what a content has earned, and no page of it is read.
+    fn found_no_room(&mut self, _vpn: u32) {}
+
+    /// A page has been read to be copied: places the copy, if it is still earned and fits; what it takes to program it.
+    fn place(
+        &mut self,
+        _copy: CopyJob,
+        _making: &mut Making<'_>,
+        _loads: &LoadView<'_>,
+    ) -> Result<Option<NewPage>, FtlError> {
+        Ok(None)
+    }
+
+    /// No copy of a content is under way any more: whether it has earned the next one already. `held` is how many pages
+    /// of it there are; `None` if it has died.
+    fn earns_again(&mut self, _vpn: u32, _end: End, _map: &ContentMap, _held: Option<u32>) -> bool {
+        false
+    }
+
+    /// The least popular replica gives way to the host's pages: takes it off its content.
+    fn gives_way(&mut self, vpn: u32, map: &mut ContentMap, _blocks: &Blocks) -> Option<Ppn> {
+        map.drop_replica(vpn)
+    }
+
+    /// Compares what the policy keeps with the contents.
+    fn audit(&self, _map: &ContentMap, _blocks: &Blocks) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Pages in lists of the policy's own, for RAM figures.
+    fn listed_pages(&self) -> u64 {
+        0
+    }
+
+    /// Bytes of these lists here.
+    fn bytes(&self) -> u64 {
+        0
+    }
+}
+
+/// A copy to be made.
+#[derive(Clone, Copy)]
+pub(crate) struct NewCopy {
+    pub(super) vpn: u32,
+    /// Which of its content's copies is read for it, in their order; 0 is the home copy.
+    pub(super) source: usize,
+    pub(super) chip: u32,
+    /// The popularity under which the replicas are listed.
+    pub(super) level: u8,
+}
+
+/// The page of a copy that has been entered into the tables, and its program.
+pub(crate) struct NewPage {
+    pub(super) plane: u32,
+    pub(super) program: FlashOp,
+}
+
+/// Where replicas may go.
+pub(crate) struct Room {
+    /// Pages that first copies and replicas may occupy together.
+    pub(super) budget_pages: u64,
+    /// Turns taken among the planes of each chip.
+    pub(super) next_plane: Vec<u32>,
+}
+
+/// What it takes to make copies and to drop them.
+pub(crate) struct Making<'a> {
+    pub(super) tables: &'a mut ContentTables,
+    pub(super) flash: &'a mut Flash,
+    pub(super) room: &'a mut Room,
+    pub(super) ops: &'a mut Vec<FlashOp>,
+}
+
+/// Chips that hold a copy of a content.
+pub(super) fn chips_in_use(map: &ContentMap, blocks: &Blocks, vpn: u32) -> ChipSet {
+    let mut holds = ChipSet::default();
+    for ppn in map.copies(vpn) {
+        holds.insert(blocks.chip_of_page(ppn));
+    }
+    holds
+}
+
+/// The room for a copy that is listed under `level`: free, or that of a replica of the content returned, the
+/// least popular below `level`; `None` when there is neither.
+pub(super) fn replica_room(map: &ContentMap, level: u8, budget_pages: u64) -> Option<Option<u32>> {
+    if map.pages_in_use() < budget_pages {
+        return Some(None);
+    }
+    map.replicas.least_popular(u16::from(level)).map(|(victim, _)| Some(victim))
+}
+
+impl Making<'_> {
+    /// Drops one replica of a content. A policy that keeps what chips store sees to that itself.
+    pub(super) fn drop_replica(&mut self, vpn: u32) {
+        if let Some(ppn) = self.tables.map.drop_replica(vpn) {
+            replica_gone(vpn, ppn, self.tables, self.flash);
+        }
+    }
+
+    /// Enters a copy into the tables, on the planes of its chip in turn.
+    pub(super) fn add(&mut self, copy: NewCopy) -> Result<NewPage, FtlError> {
+        let NewCopy { vpn, source, chip, level } = copy;
+        let planes = self.flash.geometry().planes_per_chip();
+        let turn = &mut self.room.next_plane[chip as usize];
+        let plane = (0..planes)
+            .map(|step| chip * planes + (*turn + step) % planes)
+            .find(|&plane| self.flash.blocks.has_room(plane));
+        let Some(plane) = plane else { return Err(self.flash.full(chip * planes)) };
+        *turn = (plane + 1) % planes;
+        let to = self.flash.take_page((plane, Stream::REPLICA), vpn, self.tables, self.ops)?;
+        let map = &mut self.tables.map;
+        // Making room may have moved it, but not changed which of the copies it is.
+        let from = map.copies(vpn).nth(source).unwrap_or(map.home(vpn));
+        map.add_replica(vpn, level, to);
+        self.flash.counters.replicas_made += 1;
+        self.flash.note_peak(map.pages_in_use(), map.replicas.pages());
+        self.tables.touch_vpn(vpn);
+        let (kind, cause) = (OpKind::Program, Cause::Replica);
+        let program = FlashOp { kind, ppn: to, source: from, cause, urgent: false, job: NO_JOB };
+        Ok(NewPage { plane, program })
+    }
+}
+
+/// A replica was taken off its content.
+pub(super) fn replica_gone(vpn: u32, ppn: Ppn, tables: &mut ContentTables, flash: &mut Flash) {
+    flash.blocks.invalidate(ppn);
+    flash.counters.replicas_dropped += 1;
+    tables.touch_vpn(vpn);
+}

@@ -1,0 +1,231 @@
+//! The policy of replication at work: told of reads and deaths, asked at the ends of periods, and for policies that do
+//! not wait for those, copies made one by one as background jobs.
+//!
+//! Such a copy takes two jobs: its content is read in idle time; then the policy places it, and it is
+//! programmed in idle time of the unit that receives it. Between the two it is in controller RAM. At most one
+//! copy of a content is under way at a time; when it is placed, the content is looked at again, as it may have
+//! earned more meanwhile.
+//!
+//! The paper reads what is copied "from one of the previously-copied places" (RR-SSD III.B). Here it is the one
+//! that the read which earned the copy was served from: the redirection found it the least loaded. What was
+//! earned meanwhile is read where a read would be served when its turn comes.
+
+use flashtwin_nand::{Geometry, NO_PPN, Ppn};
+
+use super::{CopyJob, End, Making, Parts, Policy, ReplicationConfig, Room, Wanted, replica_gone};
+use crate::content::background::Background;
+use crate::content::map::{ContentMap, ContentTables};
+use crate::decimal::times;
+use crate::error::FtlError;
+use crate::flash::Flash;
+use crate::jobs::Jobs;
+use crate::loads::LoadView;
+use crate::op::{Cause, FlashOp, NO_JOB, NO_VPN, OpKind};
+
+/// The policy, and what all policies share.
+pub(crate) struct Replicator {
+    policy: Policy,
+    room: Room,
+    wanted: Wanted,
+}
+
+impl Replicator {
+    /// `None` where no copies are made. Copies and first copies share `alpha` of the footprint more than it has pages,
+    /// and no more than the `capacity_pages` of the device.
+    pub(crate) fn new(
+        rules: &ReplicationConfig,
+        geometry: &Geometry,
+        footprint_pages: u32,
+        capacity_pages: u64,
+        seed: u64,
+    ) -> Option<Self> {
+        let policy = rules.policy.build(&Parts { rules, geometry, seed })?;
+        let footprint = u64::from(footprint_pages);
+        // Rounded down: with alpha = 0 never a page more than without deduplication. Nor more
+        // than the device holds: the host writes before the copies that give way are dropped.
+        let budget_pages = footprint.saturating_add(times(footprint, rules.alpha)).min(capacity_pages);
+        let room = Room { budget_pages, next_plane: vec![0; geometry.chips() as usize] };
+        Some(Self { policy, room, wanted: Wanted::default() })
+    }
+
+    /// Pages that first copies and replicas may occupy together.
+    pub(crate) fn budget_pages(&self) -> u64 {
+        self.room.budget_pages
+    }
+
+    /// The device holds no more than so many pages.
+    pub(crate) fn limit_budget(&mut self, capacity_pages: u64) {
+        self.room.budget_pages = self.room.budget_pages.min(capacity_pages);
+    }
+
+    /// Pages in lists of the policy, and their bytes here.
+    pub(crate) fn lists(&self) -> (u64, u64) {
+        (self.policy.listed_pages(), self.policy.bytes())
+    }
+
+    /// Counts a read of a content; returns whether it is its first.
+    #[inline]
+    pub(crate) fn read(&mut self, vpn: u32, map: &mut ContentMap, flash: &Flash) -> bool {
+        self.policy.read(vpn, map, &flash.blocks, &mut self.wanted)
+    }
+
+    /// The read just counted is served from a page.
+    #[inline]
+    pub(crate) fn serve(&mut self, ppn: Ppn) {
+        self.wanted.serve(ppn);
+    }
+
+    /// A logical page is about to leave its content, which may die of it.
+    #[inline]
+    pub(crate) fn before_leaving(&mut self, lpn: u32, map: &ContentMap, flash: &Flash) {
+        let vpn = map.vpn_of(lpn);
+        if vpn != NO_VPN && map.references(vpn) <= 1 {
+            self.policy.dies(vpn, map, &flash.blocks);
+        }
+    }
+
+    /// Drops replicas, the least popular first, until first copies and replicas fit the space they share.
+    #[inline]
+    pub(crate) fn keep_within_budget(&mut self, tables: &mut ContentTables, flash: &mut Flash) {
+        while tables.map.replicas.pages() > 0 && tables.map.pages_in_use() > self.room.budget_pages {
+            let Some((vpn, _)) = tables.map.replicas.least_popular(256) else { return };
+            if let Some(ppn) = self.policy.gives_way(vpn, &mut tables.map, &flash.blocks) {
+                replica_gone(vpn, ppn, tables, flash);
+            }
+        }
+    }
+
+    /// A period ends, whose popularity is about to be forgotten. What copies set off is counted as that.
+    pub(crate) fn end_period(
+        &mut self,
+        tables: &mut ContentTables,
+        flash: &mut Flash,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        let before = flash.counters;
+        let mut making = Making { tables, flash, room: &mut self.room, ops };
+        let outcome = self.policy.end_period(&mut making);
+        flash.counters.attribute_to_copies(&before);
+        outcome
+    }
+
+    /// Begins jobs for what the reads so far have earned: reads of the pages to be copied.
+    #[inline]
+    pub(crate) fn begin_copies(
+        &mut self,
+        map: &ContentMap,
+        jobs: &mut Jobs<Background>,
+        flash: &mut Flash,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        if self.wanted.is_empty() { Ok(()) } else { self.begin_wanted(map, jobs, flash, ops) }
+    }
+
+    fn begin_wanted(
+        &mut self,
+        map: &ContentMap,
+        jobs: &mut Jobs<Background>,
+        flash: &mut Flash,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        while let Some((vpn, from)) = self.wanted.take() {
+            // Nothing is read that has no place to go.
+            if !(map.is_live(vpn) && self.policy.may_fit(vpn, map, self.room.budget_pages)) {
+                self.wanted.done(vpn);
+                self.policy.found_no_room(vpn);
+                continue;
+            }
+            // Collection may have moved the page since.
+            let ppn = map.copies(vpn).find(|&ppn| ppn == from).unwrap_or(map.home(vpn));
+            let work = Background::Copy(CopyJob { vpn, content: map.content(vpn), ppn });
+            let Some(job) = jobs.begin(work, 1) else {
+                self.wanted.done(vpn);
+                flash.counters.jobs_dropped += 1;
+                continue;
+            };
+            let (kind, cause) = (OpKind::Read, Cause::Replica);
+            flash.order(FlashOp { kind, ppn, source: NO_PPN, cause, urgent: false, job }, ops)?;
+        }
+        Ok(())
+    }
+
+    /// A page has been read to be copied: places the copy, if it is still earned and fits, and begins the next
+    /// if that has been earned meanwhile.
+    pub(crate) fn finish_copy(
+        &mut self,
+        copy: CopyJob,
+        tables: &mut ContentTables,
+        jobs: &mut Jobs<Background>,
+        (flash, loads): (&mut Flash, &LoadView<'_>),
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        self.wanted.done(copy.vpn);
+        let next = served_from(copy.vpn, &tables.map, flash, loads);
+        let before = flash.counters;
+        let end = match read_in_vain(copy, &tables.map) {
+            Some(end) => Ok(end),
+            None => self.place(copy, tables, jobs, (flash, loads), ops),
+        };
+        flash.counters.attribute_to_copies(&before);
+        if self.earn_again(copy.vpn, end?, &tables.map) {
+            self.wanted.serve(next);
+        }
+        self.begin_wanted(&tables.map, jobs, flash, ops)
+    }
+
+    /// Places a copy and orders its program.
+    fn place(
+        &mut self,
+        copy: CopyJob,
+        tables: &mut ContentTables,
+        jobs: &mut Jobs<Background>,
+        (flash, loads): (&mut Flash, &LoadView<'_>),
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<End, FtlError> {
+        let mut making = Making { tables, flash, room: &mut self.room, ops };
+        let Some(page) = self.policy.place(copy, &mut making, loads)? else { return Ok(End::Refused) };
+        // The job of its read is over, so that there is room for another.
+        let job = jobs.begin(Background::Copied, 1).unwrap_or(NO_JOB);
+        flash.order(FlashOp { job, ..page.program }, ops)?;
+        flash.collect_behind(page.plane, tables, ops)?;
+        Ok(End::Placed)
+    }
+
+    /// No copy of a content is under way any more: the next one is, if it has been earned. Returns whether it is.
+    fn earn_again(&mut self, vpn: u32, end: End, map: &ContentMap) -> bool {
+        let held = map.is_live(vpn).then(|| map.pages_of(vpn));
+        self.policy.earns_again(vpn, end, map, held) && !self.wanted.earn(vpn)
+    }
+
+    /// The classes of priority-LRU, where that is the policy.
+    #[cfg(test)]
+    pub(crate) fn recency(&self) -> Option<&super::PriorityLru> {
+        match &self.policy {
+            Policy::PriorityLru(policy) => Some(policy),
+            _ => None,
+        }
+    }
+
+    /// Compares what the policy keeps with the contents.
+    pub(crate) fn audit(&self, map: &ContentMap, flash: &Flash) -> Result<(), String> {
+        self.policy.audit(map, &flash.blocks)
+    }
+}
+
+/// The page of a content that a read would be served from now.
+fn served_from(vpn: u32, map: &ContentMap, flash: &Flash, loads: &LoadView<'_>) -> Ppn {
+    match map.is_live(vpn) {
+        true => flash.serve(map.home(vpn), map.replica_ppns(vpn), loads).ppn,
+        false => NO_PPN,
+    }
+}
+
+/// Whether a page was read for nothing, and why: one that collection moved meanwhile may have been erased
+/// before its turn came.
+fn read_in_vain(CopyJob { vpn, content, ppn }: CopyJob, map: &ContentMap) -> Option<End> {
+    if !map.is_live(vpn) || map.content(vpn) != content {
+        return Some(End::Gone);
+    }
+    let there = map.copies(vpn).any(|copy| copy == ppn);
+    (!there).then_some(End::Moved)
+}

@@ -1,0 +1,88 @@
+//! Copies that contents earn by the popularity of a period: how many, on which chip, and what is dropped again.
+
+use super::chips::Chips;
+use super::contract::{Making, NewCopy, NewPage, chips_in_use};
+use super::degree::Degrees;
+use super::placement::{Placement, ScorePopularity};
+use crate::content::map::ContentMap;
+use crate::error::FtlError;
+use crate::flash::blocks::Blocks;
+
+/// How many copies a content earns and which chip receives each.
+pub(super) struct Earning {
+    degrees: Degrees,
+    placement: Box<dyn Placement>,
+    pub(super) score_popularity: ScorePopularity,
+    adjust_every: u32,
+    periods: u32,
+}
+
+impl Earning {
+    pub(super) fn new(
+        degrees: Degrees,
+        placement: Box<dyn Placement>,
+        score_popularity: ScorePopularity,
+        adjust_every: u32,
+    ) -> Self {
+        Self { degrees, placement, score_popularity, adjust_every, periods: 0 }
+    }
+
+    /// Whether a content has earned more copies than it holds.
+    #[inline]
+    pub(super) fn earns_more(&self, popularity: u8, held: u32) -> bool {
+        self.degrees.copies(popularity) > held
+    }
+
+    /// A period ends: replicas are listed by its popularity, and from time to time those dropped that it does not
+    /// earn.
+    pub(super) fn end_period(&mut self, making: &mut Making<'_>) {
+        self.periods += 1;
+        let map = &mut making.tables.map;
+        let levels: Vec<u8> = (0..map.vpn_slots()).map(|vpn| map.popularity(vpn)).collect();
+        map.replicas.relevel(|vpn| levels[vpn as usize]);
+        if self.periods.is_multiple_of(self.adjust_every) {
+            for (vpn, _) in making.tables.map.replicas.live() {
+                let earned = self.degrees.copies(levels[vpn as usize]);
+                for _ in earned..making.tables.map.pages_of(vpn) {
+                    making.drop_replica(vpn);
+                }
+            }
+        }
+    }
+
+    /// The chip of a content's next copy, and the chips as they are when a replica of `gives_way` is gone; they
+    /// stay as they were where no chip is found.
+    pub(super) fn choose_chip(
+        &mut self,
+        vpn: u32,
+        gives_way: Option<u32>,
+        (map, blocks): (&ContentMap, &Blocks),
+        chips: &mut Chips,
+    ) -> Option<u32> {
+        let before = gives_way.map(|victim| {
+            let before = chips.save();
+            chips.lose_last(map, blocks, victim);
+            before
+        });
+        let home = blocks.chip_of_page(map.home(vpn));
+        let holds = chips_in_use(map, blocks, vpn);
+        let chip = self.placement.choose(home, chips.views(), &holds);
+        if let (None, Some(before)) = (chip, before) {
+            chips.restore(before);
+        }
+        chip
+    }
+}
+
+/// Enters a copy into the tables and into what the chips store.
+pub(super) fn add_shared_copy(
+    copy: NewCopy,
+    making: &mut Making<'_>,
+    chips: &mut Chips,
+) -> Result<NewPage, FtlError> {
+    chips.take(&making.tables.map, &making.flash.blocks, copy.vpn);
+    let page = making.add(copy)?;
+    chips.add(&making.tables.map, &making.flash.blocks, copy.vpn);
+    chips.fill_page(copy.chip);
+    Ok(page)
+}

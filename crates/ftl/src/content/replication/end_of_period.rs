@@ -1,0 +1,93 @@
+//! Copies made at the end of each period, from the most popular content down.
+//!
+//! Source: RR-SSD paper II.D and III.B ("Replication"): one pass from the highest popularity
+//! counter down to 1; each content gets copies on the best chips until its degree is reached
+//! or the space is used up.
+
+use flashtwin_nand::NO_PPN;
+
+use super::chips::Chips;
+use super::contract::{Making, NewCopy, Replication, replica_room};
+use super::earning::{Earning, add_shared_copy};
+use super::wanted::Wanted;
+use crate::content::map::ContentMap;
+use crate::error::FtlError;
+use crate::flash::blocks::Blocks;
+use crate::op::{FlashOp, OpKind};
+
+pub(super) struct EndOfPeriod {
+    earning: Earning,
+}
+
+/// Contents that were read in this period, the most popular first, equals by VPN.
+fn by_popularity(map: &ContentMap) -> Vec<u32> {
+    let mut levels: Vec<Vec<u32>> = vec![Vec::new(); 256];
+    for vpn in (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
+        levels[map.popularity(vpn) as usize].push(vpn);
+    }
+    levels[1..].iter().rev().flatten().copied().collect()
+}
+
+impl EndOfPeriod {
+    pub(super) fn new(earning: Earning) -> Self {
+        Self { earning }
+    }
+
+    /// Copies one content until its degree is reached; `false` when the space is used up. What is copied is
+    /// read in turn from the places that held it before (RR-SSD paper III.B: "one of the previously-copied
+    /// places").
+    fn copy_to_degree(
+        &mut self,
+        vpn: u32,
+        chips: &mut Chips,
+        making: &mut Making<'_>,
+    ) -> Result<bool, FtlError> {
+        let level = making.tables.map.popularity(vpn);
+        let places = making.tables.map.copies(vpn).count();
+        let mut source = 0;
+        while self.earning.earns_more(level, making.tables.map.pages_of(vpn)) {
+            let map = &making.tables.map;
+            let Some(gives_way) = replica_room(map, level, making.room.budget_pages) else {
+                return Ok(false);
+            };
+            let Some(chip) = self.earning.choose_chip(vpn, gives_way, (map, &making.flash.blocks), chips)
+            else {
+                break;
+            };
+            gives_way.into_iter().for_each(|victim| making.drop_replica(victim));
+            let page = add_shared_copy(NewCopy { vpn, source, chip, level }, making, chips)?;
+            let read =
+                FlashOp { kind: OpKind::Read, ppn: page.program.source, source: NO_PPN, ..page.program };
+            making.flash.order(read, making.ops)?;
+            making.flash.order(page.program, making.ops)?;
+            making.flash.collect_behind(page.plane, making.tables, making.ops)?;
+            source = if source + 1 == places { 0 } else { source + 1 };
+        }
+        Ok(true)
+    }
+}
+
+impl Replication for EndOfPeriod {
+    const COUNTS_POPULARITY: bool = true;
+    const COPIES_AT_PERIOD_ENDS: bool = true;
+
+    #[inline]
+    fn read(&mut self, vpn: u32, map: &mut ContentMap, _blocks: &Blocks, _wanted: &mut Wanted) -> bool {
+        map.count_read(vpn)
+    }
+
+    /// The operations are those of the replication phase, in which the host is served elsewhere (RR-SSD paper III.B:
+    /// by the mirror).
+    fn end_period(&mut self, making: &mut Making<'_>) -> Result<(), FtlError> {
+        let order = by_popularity(&making.tables.map);
+        self.earning.end_period(making);
+        let counted = self.earning.score_popularity;
+        let mut chips = Chips::of(&making.tables.map, &making.flash.blocks, counted);
+        for vpn in order {
+            if !self.copy_to_degree(vpn, &mut chips, making)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,170 @@
+//! Copies of popular contents. One policy a file; one row of the table below registers it.
+
+mod chips;
+mod config;
+mod contract;
+mod copying;
+pub mod degree;
+mod earning;
+mod end_of_period;
+mod on_line;
+pub mod placement;
+mod priority_lru;
+mod wanted;
+
+use flashtwin_nand::{Geometry, Ppn};
+
+pub use config::ReplicationConfig;
+use contract::{Making, NewPage, Replication, Room, replica_gone};
+pub(crate) use copying::Replicator;
+use degree::Degrees;
+use earning::Earning;
+#[cfg(test)]
+pub(crate) use priority_lru::PriorityLru;
+pub(crate) use wanted::CopyJob;
+use wanted::{End, Wanted};
+
+use super::map::ContentMap;
+use crate::error::FtlError;
+use crate::flash::blocks::Blocks;
+use crate::loads::LoadView;
+use crate::rng::Rng;
+
+/// What a policy is built from.
+struct Parts<'a> {
+    rules: &'a ReplicationConfig,
+    geometry: &'a Geometry,
+    seed: u64,
+}
+
+impl Parts<'_> {
+    fn earning(&self) -> Earning {
+        let rules = self.rules;
+        let degree = rules.degree.build(rules.copies_per_read, rules.few_copies);
+        let chips = self.geometry.chips();
+        let degrees = Degrees::new(&*degree, chips, rules.least_popularity, rules.most_copies);
+        let placement =
+            rules.placement.build(rules.score_popularity, Rng::stream(self.seed, "replica placement"));
+        Earning::new(degrees, placement, rules.score_popularity, rules.adjust_every)
+    }
+}
+
+/// From the table of policies: the names in configurations, and the policy of a controller. That is an enum and no box
+/// of the trait, as it is asked at each read of the host.
+macro_rules! replications {
+    ($parts:ident; $($(#[$doc:meta])* $Name:ident: $Policy:ty => $build:expr;)+) => {
+        crate::policies::policies! {
+            /// When copies are made.
+            pub enum ReplicationPolicy;
+
+            /// Never.
+            #[default]
+            None;
+            $($(#[$doc])* $Name;)+
+        }
+
+        impl ReplicationPolicy {
+            /// Whether copies are earned by the popularity of contents.
+            pub fn counts_popularity(self) -> bool {
+                match self {
+                    Self::None => false,
+                    $(Self::$Name => <$Policy>::COUNTS_POPULARITY,)+
+                }
+            }
+
+            /// Whether copies are made at the ends of periods, in a phase of their own.
+            pub fn copies_at_period_ends(self) -> bool {
+                match self {
+                    Self::None => false,
+                    $(Self::$Name => <$Policy>::COPIES_AT_PERIOD_ENDS,)+
+                }
+            }
+
+            fn build(self, $parts: &Parts<'_>) -> Option<Policy> {
+                match self {
+                    Self::None => None,
+                    $(Self::$Name => Some(Policy::$Name($build)),)+
+                }
+            }
+        }
+
+        /// The policy of one controller.
+        enum Policy {
+            $($Name($Policy),)+
+        }
+
+        /// The same call, whichever policy it is.
+        macro_rules! ask {
+            ($policy:expr, $it:ident => $call:expr) => {
+                match $policy {
+                    $(Policy::$Name($it) => $call,)+
+                }
+            };
+        }
+    };
+}
+
+replications! { parts;
+    /// At the end of each period, from the most popular content down (RR-SSD paper III.B).
+    EndOfPeriod: end_of_period::EndOfPeriod => end_of_period::EndOfPeriod::new(parts.earning());
+    /// As soon as a read earns one, in idle time (RR-SSD paper IV.B.4). Period ends still zero the
+    /// counters and drop what is no longer earned.
+    OnLine: on_line::OnLine => on_line::OnLine::new(parts.earning(), parts.geometry.chips());
+    /// As soon as a page has been read often and recently enough, in idle time: priority-LRU over
+    /// physical pages (PBLRU, as in RR-SSD paper IV.B.3). It knows no periods, degrees or placements.
+    PriorityLru: priority_lru::PriorityLru =>
+        priority_lru::PriorityLru::new(parts.geometry.chips(), parts.rules.class_pages);
+}
+
+impl Policy {
+    #[inline]
+    fn read(&mut self, vpn: u32, map: &mut ContentMap, blocks: &Blocks, wanted: &mut Wanted) -> bool {
+        ask!(self, policy => policy.read(vpn, map, blocks, wanted))
+    }
+
+    #[inline]
+    fn dies(&mut self, vpn: u32, map: &ContentMap, blocks: &Blocks) {
+        ask!(self, policy => policy.dies(vpn, map, blocks));
+    }
+
+    fn end_period(&mut self, making: &mut Making<'_>) -> Result<(), FtlError> {
+        ask!(self, policy => policy.end_period(making))
+    }
+
+    fn may_fit(&self, vpn: u32, map: &ContentMap, budget_pages: u64) -> bool {
+        ask!(self, policy => policy.may_fit(vpn, map, budget_pages))
+    }
+
+    fn found_no_room(&mut self, vpn: u32) {
+        ask!(self, policy => policy.found_no_room(vpn));
+    }
+
+    fn place(
+        &mut self,
+        copy: CopyJob,
+        making: &mut Making<'_>,
+        loads: &LoadView<'_>,
+    ) -> Result<Option<NewPage>, FtlError> {
+        ask!(self, policy => policy.place(copy, making, loads))
+    }
+
+    fn earns_again(&mut self, vpn: u32, end: End, map: &ContentMap, held: Option<u32>) -> bool {
+        ask!(self, policy => policy.earns_again(vpn, end, map, held))
+    }
+
+    fn gives_way(&mut self, vpn: u32, map: &mut ContentMap, blocks: &Blocks) -> Option<Ppn> {
+        ask!(self, policy => policy.gives_way(vpn, map, blocks))
+    }
+
+    fn audit(&self, map: &ContentMap, blocks: &Blocks) -> Result<(), String> {
+        ask!(self, policy => policy.audit(map, blocks))
+    }
+
+    fn listed_pages(&self) -> u64 {
+        ask!(self, policy => policy.listed_pages())
+    }
+
+    fn bytes(&self) -> u64 {
+        ask!(self, policy => policy.bytes())
+    }
+}

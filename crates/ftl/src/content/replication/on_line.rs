@@ -1,0 +1,135 @@
+//! Copies made as soon as they are earned, in idle time.
+//!
+//! Source: RR-SSD paper IV.B.4 ("On-line Replication"): a content's next copy is made when its counter
+//! earns it, on the chip with the largest S / (E x Pop x QL), QL being the chip's load + 1. The copy
+//! competes with the host for the flash: it is read and programmed when the units have nothing else to do.
+//!
+//! Replicas that may have to give way are listed by popularity as it is now, or as it was at the end of
+//! the last period if that was higher: listed by what it was when the first copy was made, which is always
+//! little, the most popular would go as early as any.
+
+use flashtwin_nand::Ppn;
+
+use super::chips::Chips;
+use super::contract::{Making, NewCopy, NewPage, Replication, replica_room};
+use super::earning::{Earning, add_shared_copy};
+use super::wanted::{CopyJob, End, Wanted};
+use crate::content::map::ContentMap;
+use crate::error::FtlError;
+use crate::flash::blocks::Blocks;
+use crate::loads::LoadView;
+
+pub(super) struct OnLine {
+    earning: Earning,
+    /// The chips with the popularity stored on them; the rest is filled in when it is asked for.
+    chips: Chips,
+}
+
+impl OnLine {
+    pub(super) fn new(earning: Earning, chips: u32) -> Self {
+        Self { chips: Chips::new(chips, earning.score_popularity), earning }
+    }
+
+    /// Changes the copies of a content, and what they make the chips store.
+    #[inline]
+    fn around<T>(
+        &mut self,
+        map: &mut ContentMap,
+        blocks: &Blocks,
+        vpn: u32,
+        change: impl FnOnce(&mut ContentMap) -> T,
+    ) -> T {
+        self.chips.take(map, blocks, vpn);
+        let outcome = change(map);
+        self.chips.add(map, blocks, vpn);
+        outcome
+    }
+}
+
+impl Replication for OnLine {
+    const COUNTS_POPULARITY: bool = true;
+    const COPIES_AT_PERIOD_ENDS: bool = false;
+
+    #[inline]
+    fn read(&mut self, vpn: u32, map: &mut ContentMap, blocks: &Blocks, wanted: &mut Wanted) -> bool {
+        let first = self.around(map, blocks, vpn, |map| map.count_read(vpn));
+        let popularity = map.popularity(vpn);
+        map.raise_replicas(vpn, popularity);
+        if self.earning.earns_more(popularity, map.pages_of(vpn)) {
+            wanted.earn(vpn);
+        }
+        first
+    }
+
+    /// Its popularity is no longer stored anywhere.
+    #[inline]
+    fn dies(&mut self, vpn: u32, map: &ContentMap, blocks: &Blocks) {
+        #[cfg(test)]
+        if map.popularity(vpn) > 0 && crate::tests::planted(crate::tests::Bug::KeptShare) {
+            return;
+        }
+        self.chips.take(map, blocks, vpn);
+    }
+
+    /// Copies were made as they were earned.
+    fn end_period(&mut self, making: &mut Making<'_>) -> Result<(), FtlError> {
+        self.earning.end_period(making);
+        self.chips.forget_popularity();
+        Ok(())
+    }
+
+    fn may_fit(&self, vpn: u32, map: &ContentMap, budget_pages: u64) -> bool {
+        replica_room(map, map.popularity(vpn), budget_pages).is_some()
+    }
+
+    /// On the best chip, if the content still earns one and there is room.
+    fn place(
+        &mut self,
+        CopyJob { vpn, ppn, .. }: CopyJob,
+        making: &mut Making<'_>,
+        loads: &LoadView<'_>,
+    ) -> Result<Option<NewPage>, FtlError> {
+        let map = &making.tables.map;
+        let level = map.popularity(vpn);
+        if !self.earning.earns_more(level, map.pages_of(vpn)) {
+            return Ok(None);
+        }
+        let Some(gives_way) = replica_room(map, level, making.room.budget_pages) else { return Ok(None) };
+        let blocks = &making.flash.blocks;
+        self.chips.fill_in(blocks, loads);
+        let Some(chip) = self.earning.choose_chip(vpn, gives_way, (map, blocks), &mut self.chips) else {
+            return Ok(None);
+        };
+        let source = map.copies(vpn).position(|copy| copy == ppn).unwrap_or(0);
+        gives_way.into_iter().for_each(|victim| making.drop_replica(victim));
+        add_shared_copy(NewCopy { vpn, source, chip, level }, making, &mut self.chips).map(Some)
+    }
+
+    /// What found no room waits for the next read.
+    fn earns_again(&mut self, vpn: u32, end: End, map: &ContentMap, held: Option<u32>) -> bool {
+        end != End::Refused && held.is_some_and(|held| self.earning.earns_more(map.popularity(vpn), held))
+    }
+
+    fn gives_way(&mut self, vpn: u32, map: &mut ContentMap, blocks: &Blocks) -> Option<Ppn> {
+        self.around(map, blocks, vpn, |map| map.drop_replica(vpn))
+    }
+
+    /// Compares the popularity kept from read to read with that of all contents.
+    fn audit(&self, map: &ContentMap, blocks: &Blocks) -> Result<(), String> {
+        let chips = Chips::of(map, blocks, self.earning.score_popularity);
+        let found: Vec<u64> = chips.stored_popularity().collect();
+        let kept: Vec<u64> = self.chips.stored_popularity().collect();
+        if found != kept {
+            return Err(format!("stored popularity is {kept:?}, contents make it {found:?}"));
+        }
+        for (vpn, set) in map.replicas.live() {
+            let (level, popularity) = (map.replicas.level(set), map.popularity(vpn));
+            if level < popularity {
+                return Err(format!(
+                    "VPN {vpn} was read {popularity} times, its replicas are listed under {level}"
+                ));
+            }
+        }
+        Ok(())
+    }
+}

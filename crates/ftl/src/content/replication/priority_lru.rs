@@ -1,0 +1,296 @@
+//! Priority-LRU: copies of pages that were read recently and often.
+//!
+//! Source: PBLRU (He et al.) as the RR-SSD paper compares itself with it (IV.B.3, Figure 11): physical pages of
+//! a content-addressed SSD are replicated by the recency and frequency of their reads, within the same space as
+//! RR-SSD's copies. Neither paper's text that was at hand gives the rules, so those here are ours:
+//!
+//! * Pages lie in classes 1 to N (N chips), each in order of recency. A read moves its page to the recent
+//!   end of the next higher class; in the highest, to its recent end.
+//! * A class holds `class_pages` pages. The least recent one falls off and enters the class of half the number,
+//!   at its recent end; from the first it leaves the classes.
+//! * A page that a read brings into a class above the first gets one more copy, up to one on each chip, on the
+//!   least loaded chip. Copies of a page are made one after another; those earned while one is under way follow.
+//!   Room is made by the least recent replica of the lowest class, no higher than its own.
+//! * A page that nobody points to any more is gone from the classes, and its copies with it.
+
+use super::contract::{Making, NewCopy, NewPage, Replication, chips_in_use};
+use super::placement::ChipSet;
+use super::wanted::{CopyJob, End, Wanted};
+use crate::content::map::ContentMap;
+use crate::error::FtlError;
+use crate::flash::blocks::Blocks;
+use crate::loads::LoadView;
+
+const NONE: u32 = u32::MAX;
+
+/// Where a page stands. 12 bytes.
+#[derive(Clone, Copy)]
+struct Place {
+    /// 0: in none.
+    class: u8,
+    /// Copies earned while another was under way.
+    owed: u8,
+    previous: u32,
+    next: u32,
+}
+
+/// The place of a page that was never read.
+const NOWHERE: Place = Place { class: 0, owed: 0, previous: NONE, next: NONE };
+
+/// Pages (VPNs) in their classes: a list each, the least recent first.
+pub(crate) struct PriorityLru {
+    places: Vec<Place>,
+    /// By class; 0 unused.
+    heads: Vec<u32>,
+    tails: Vec<u32>,
+    lengths: Vec<u32>,
+    class_pages: u32,
+    chips: u32,
+}
+
+impl PriorityLru {
+    pub(super) fn new(chips: u32, class_pages: u32) -> Self {
+        let classes = 1 + chips.min(255) as usize;
+        Self {
+            places: Vec::new(),
+            heads: vec![NONE; classes],
+            tails: vec![NONE; classes],
+            lengths: vec![0; classes],
+            class_pages,
+            chips,
+        }
+    }
+
+    /// The class of a page; 0 for none.
+    #[inline]
+    pub(crate) fn class(&self, vpn: u32) -> u8 {
+        self.places.get(vpn as usize).map_or(0, |place| place.class)
+    }
+
+    fn unlink(&mut self, vpn: u32) {
+        let Place { class, previous, next, .. } = self.places[vpn as usize];
+        let class = class as usize;
+        match previous {
+            NONE => self.heads[class] = next,
+            previous => self.places[previous as usize].next = next,
+        }
+        match next {
+            NONE => self.tails[class] = previous,
+            next => self.places[next as usize].previous = previous,
+        }
+        self.lengths[class] -= 1;
+        self.places[vpn as usize].class = 0;
+    }
+
+    fn link(&mut self, vpn: u32, class: u8) {
+        let tail = std::mem::replace(&mut self.tails[class as usize], vpn);
+        let owed = self.places[vpn as usize].owed;
+        self.places[vpn as usize] = Place { class, owed, previous: tail, next: NONE };
+        match tail {
+            NONE => self.heads[class as usize] = vpn,
+            tail => self.places[tail as usize].next = vpn,
+        }
+        self.lengths[class as usize] += 1;
+    }
+
+    /// A page was read. `moved` is told of every page that thereby entered a class, and which (0:
+    /// none any more), in order; the first is the page itself.
+    #[inline]
+    fn note_read(&mut self, vpn: u32, mut moved: impl FnMut(u32, u8)) {
+        if vpn as usize >= self.places.len() {
+            self.places.resize(vpn as usize + 1, NOWHERE);
+        }
+        let highest = self.heads.len() - 1;
+        let old = self.places[vpn as usize].class;
+        let class = (old as usize + 1).min(highest) as u8;
+        if old > 0 {
+            self.unlink(vpn);
+        }
+        self.link(vpn, class);
+        moved(vpn, class);
+        // Where a page falls to, another may fall off in turn.
+        let mut full = class;
+        while full > 0 && self.lengths[full as usize] > self.class_pages {
+            let least_recent = self.heads[full as usize];
+            self.unlink(least_recent);
+            full /= 2;
+            if full > 0 {
+                self.link(least_recent, full);
+            }
+            moved(least_recent, full);
+        }
+    }
+
+    /// A page is no more.
+    #[inline]
+    fn forget(&mut self, vpn: u32) {
+        if self.class(vpn) > 0 {
+            self.unlink(vpn);
+        }
+        self.forget_owed(vpn);
+    }
+
+    /// Copies that a page has earned are not made.
+    fn forget_owed(&mut self, vpn: u32) {
+        if let Some(place) = self.places.get_mut(vpn as usize) {
+            place.owed = 0;
+        }
+    }
+
+    /// A page has earned a copy while another of it is under way.
+    fn owe(&mut self, vpn: u32) {
+        let owed = &mut self.places[vpn as usize].owed;
+        *owed = owed.saturating_add(1);
+    }
+
+    /// A copy is no longer under way: whether another is to be begun, where there is a chip left for it
+    /// (`open`). One that was refused is forgotten with all that are owed.
+    fn take_owed(&mut self, vpn: u32, end: End, open: bool) -> bool {
+        let Some(place) = self.places.get_mut(vpn as usize) else { return false };
+        let owed = match end {
+            _ if !open => 0,
+            End::Refused => 0,
+            End::Moved => place.owed.saturating_add(1),
+            End::Placed | End::Gone => place.owed,
+        };
+        place.owed = owed.saturating_sub(1);
+        owed > 0
+    }
+
+    /// Pages in the classes.
+    fn pages(&self) -> u64 {
+        self.lengths.iter().map(|&length| u64::from(length)).sum()
+    }
+
+    /// The pages of a class, the least recent first.
+    pub(crate) fn pages_of(&self, class: u8) -> impl Iterator<Item = u32> {
+        let first = self.heads[class as usize];
+        let next = |&vpn: &u32| Some(self.places[vpn as usize].next).filter(|&next| next != NONE);
+        std::iter::successors(Some(first).filter(|&vpn| vpn != NONE), next)
+    }
+
+    /// Compares the classes with the pages that live and the replicas that they have.
+    fn audit_classes(&self, map: &ContentMap) -> Result<(), String> {
+        let mut listed = 0;
+        for class in 1..self.heads.len() {
+            let mut length = 0;
+            for vpn in self.pages_of(class as u8) {
+                length += 1;
+                if usize::from(self.class(vpn)) != class || !map.is_live(vpn) {
+                    return Err(format!("VPN {vpn} is listed in class {class} of priority-LRU"));
+                }
+            }
+            if length != self.lengths[class] || length > self.class_pages {
+                let (counted, most) = (self.lengths[class], self.class_pages);
+                return Err(format!("class {class} has {length} pages, counts {counted}, may have {most}"));
+            }
+            listed += u64::from(length);
+        }
+        let placed = self.places.iter().filter(|place| place.class > 0).count() as u64;
+        if placed != listed {
+            return Err(format!("{listed} pages are listed in classes, {placed} have one"));
+        }
+        for (vpn, set) in map.replicas.live() {
+            if map.replicas.level(set) != self.class(vpn) {
+                let level = map.replicas.level(set);
+                let class = self.class(vpn);
+                return Err(format!("VPN {vpn} is in class {class}, its replicas are listed under {level}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Replication for PriorityLru {
+    const COUNTS_POPULARITY: bool = false;
+    const COPIES_AT_PERIOD_ENDS: bool = false;
+
+    /// Moves the page and those that fall, with their replicas; what it has earned is noted.
+    #[inline]
+    fn read(&mut self, vpn: u32, map: &mut ContentMap, blocks: &Blocks, wanted: &mut Wanted) -> bool {
+        let first = map.count_read(vpn);
+        self.note_read(vpn, |moved, class| {
+            #[cfg(test)]
+            if map.replica_level(moved).is_some_and(|level| level != class)
+                && crate::tests::planted(crate::tests::Bug::KeptClass)
+            {
+                return;
+            }
+            map.relist_replicas(moved, class);
+        });
+        let held = map.pages_of(vpn);
+        if self.class(vpn) > 1 && held < blocks.geometry.chips() && wanted.earn(vpn) {
+            self.owe(vpn);
+        }
+        first
+    }
+
+    #[inline]
+    fn dies(&mut self, vpn: u32, _map: &ContentMap, _blocks: &Blocks) {
+        self.forget(vpn);
+    }
+
+    /// It knows no periods.
+    fn end_period(&mut self, _making: &mut Making<'_>) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    fn may_fit(&self, vpn: u32, map: &ContentMap, budget_pages: u64) -> bool {
+        let victim = map.replicas.least_popular(u16::from(self.class(vpn)) + 1);
+        map.pages_in_use() < budget_pages || victim.is_some_and(|(victim, _)| victim != vpn)
+    }
+
+    fn found_no_room(&mut self, vpn: u32) {
+        self.forget_owed(vpn);
+    }
+
+    /// On the least loaded chip without one, among equals the first after the home chip, if there is room.
+    fn place(
+        &mut self,
+        CopyJob { vpn, ppn, .. }: CopyJob,
+        making: &mut Making<'_>,
+        loads: &LoadView<'_>,
+    ) -> Result<Option<NewPage>, FtlError> {
+        let class = self.class(vpn);
+        if class < 2 {
+            return Ok(None);
+        }
+        let (map, blocks) = (&making.tables.map, &making.flash.blocks);
+        let holds = chips_in_use(map, blocks, vpn);
+        let home = blocks.chip_of_page(map.home(vpn));
+        let Some(chip) = least_loaded_without(&holds, home, blocks, loads) else { return Ok(None) };
+        if map.pages_in_use() >= making.room.budget_pages {
+            match map.replicas.least_popular(u16::from(class) + 1) {
+                Some((victim, _)) if victim != vpn => making.drop_replica(victim),
+                _ => return Ok(None),
+            }
+        }
+        let source = making.tables.map.copies(vpn).position(|copy| copy == ppn).unwrap_or(0);
+        making.add(NewCopy { vpn, source, chip, level: class }).map(Some)
+    }
+
+    fn earns_again(&mut self, vpn: u32, end: End, _map: &ContentMap, held: Option<u32>) -> bool {
+        let open = held.is_some_and(|held| held < self.chips);
+        self.take_owed(vpn, end, open)
+    }
+
+    fn audit(&self, map: &ContentMap, _blocks: &Blocks) -> Result<(), String> {
+        self.audit_classes(map)
+    }
+
+    fn listed_pages(&self) -> u64 {
+        self.pages()
+    }
+
+    fn bytes(&self) -> u64 {
+        (self.places.capacity() * size_of::<Place>() + self.heads.len() * 12) as u64
+    }
+}
+
+fn least_loaded_without(holds: &ChipSet, home: u32, blocks: &Blocks, loads: &LoadView<'_>) -> Option<u32> {
+    let chips = blocks.geometry.chips();
+    (1..chips)
+        .map(|step| (home + step) % chips)
+        .filter(|&chip| !holds.contains(chip) && blocks.chip_has_room(chip))
+        .min_by_key(|&chip| loads.chip[chip as usize])
+}

@@ -1,0 +1,76 @@
+//! Copies that are wanted or under way, one by one.
+
+use flashtwin_nand::{NO_PPN, Ppn};
+
+/// Copies that are wanted or under way.
+#[derive(Default)]
+pub(crate) struct Wanted {
+    /// Contents that have earned a copy since jobs were last begun, and the page to be read for it.
+    earned: Vec<(u32, Ppn)>,
+    /// By VPN: a copy is wanted or under way.
+    copying: Vec<bool>,
+}
+
+/// A content of which a page is read to be copied. Its VPN may have become another content's
+/// meanwhile.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CopyJob {
+    pub(super) vpn: u32,
+    pub(super) content: u32,
+    pub(super) ppn: Ppn,
+}
+
+/// What became of a copy whose page has been read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Placed,
+    /// There is no room for it, or its content no longer earns it.
+    Refused,
+    /// The page was moved before it was read: it is to be read again.
+    Moved,
+    /// The content has died.
+    Gone,
+}
+
+impl Wanted {
+    fn copying(&mut self, vpn: u32) -> &mut bool {
+        if vpn as usize >= self.copying.len() {
+            self.copying.resize(vpn as usize + 1, false);
+        }
+        &mut self.copying[vpn as usize]
+    }
+
+    /// A content has earned a copy. Returns whether one is under way already, after which the content is looked
+    /// at again. [`Wanted::serve`] says which of its pages is read.
+    pub(super) fn earn(&mut self, vpn: u32) -> bool {
+        let under_way = std::mem::replace(self.copying(vpn), true);
+        if !under_way {
+            self.earned.push((vpn, NO_PPN));
+        }
+        under_way
+    }
+
+    /// No copy of a content is wanted or under way any more.
+    pub(super) fn done(&mut self, vpn: u32) {
+        *self.copying(vpn) = false;
+    }
+
+    /// The read that may just have earned a copy is served from a page.
+    #[inline]
+    pub(super) fn serve(&mut self, ppn: Ppn) {
+        if let Some((_, from)) = self.earned.last_mut().filter(|(_, from)| *from == NO_PPN) {
+            *from = ppn;
+        }
+    }
+
+    /// Whether nothing was earned since jobs were last begun.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.earned.is_empty()
+    }
+
+    /// What was earned last, and the page to be read for it.
+    pub(super) fn take(&mut self) -> Option<(u32, Ppn)> {
+        self.earned.pop()
+    }
+}

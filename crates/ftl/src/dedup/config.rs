@@ -1,0 +1,128 @@
+//! Keys of deduplication.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::EvictionPolicy;
+use crate::error::RangeError;
+
+/// Capacity of the fingerprint store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Entries {
+    /// At most this many; `eviction` says which one goes.
+    Limited(u32),
+    /// Every content on flash is known: written `"unlimited"`.
+    #[default]
+    #[serde(with = "unlimited")]
+    #[schemars(with = "String")]
+    Unlimited,
+}
+
+pub(crate) mod unlimited {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(crate) fn serialize<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("unlimited")
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text == "unlimited" {
+            return Ok(());
+        }
+        Err(D::Error::custom("expected a whole number or \"unlimited\""))
+    }
+}
+
+/// The tables of a content-addressed SSD. Both forms cause the same flash traffic.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TableForm {
+    /// LPN -> VPN -> PPN with reference counts, content -> VPN (CAFTL; RR-SSD paper III.B).
+    #[default]
+    TwoLevel,
+    /// LPN -> PPN, content -> PPN, and the inverse of both (CA-SSD paper 4.1: LPT, iLPT, HPT,
+    /// iHPT).
+    Inverted,
+}
+
+/// What is deduplicated after it was written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutOfLinePolicy {
+    /// Nothing.
+    #[default]
+    None,
+    /// Pages that were written without a fingerprint, the oldest first, in idle time (CAFTL).
+    Unhashed,
+}
+
+/// Deduplication.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DedupConfig {
+    /// Form of the tables: `two-level` (LPN -> VPN -> PPN with reference counts) or `inverted`
+    /// (LPN -> PPN, content -> PPN and the inverse of both; CA-SSD paper 4.1). The flash traffic is
+    /// the same; what they need of RAM and change per page moved differs.
+    pub tables: TableForm,
+    /// Entries of the fingerprint store: a number, or `"unlimited"`. Evicted entries are
+    /// dropped, so that a later duplicate is written again (CA-SSD paper 5.2: 16384,
+    /// 131072, 262144).
+    pub fingerprint_entries: Entries,
+    /// Which entry of a full fingerprint store goes.
+    pub eviction: EvictionPolicy,
+    /// Pages of a write that share a sample: the write is cut into runs of so many pages, of each
+    /// run one page is fingerprinted first, and the others only if its content is on flash; else
+    /// they are written without a fingerprint (CAFTL). 1: every page is fingerprinted.
+    pub sampling_pages: u32,
+    /// Which pages are deduplicated after they were written, in idle time.
+    pub out_of_line: OutOfLinePolicy,
+}
+
+impl Default for DedupConfig {
+    fn default() -> Self {
+        Self {
+            tables: TableForm::default(),
+            fingerprint_entries: Entries::default(),
+            eviction: EvictionPolicy::default(),
+            sampling_pages: 1,
+            out_of_line: OutOfLinePolicy::default(),
+        }
+    }
+}
+
+impl DedupConfig {
+    /// Whether every content on flash is found when it is written again.
+    pub(crate) fn knows_all(&self) -> bool {
+        self.fingerprint_entries == Entries::Unlimited && self.sampling_pages == 1
+    }
+
+    /// Checks numbers and relations between keys, for a content-addressed system.
+    pub(crate) fn check(&self, replicates: bool) -> Result<(), RangeError> {
+        if self.fingerprint_entries == Entries::Limited(0) {
+            return Err(("dedup.fingerprint_entries", "0".into(), "at least 1, or \"unlimited\""));
+        }
+        if self.sampling_pages == 0 {
+            return Err(("dedup.sampling_pages", "0".into(), "at least 1, which is without sampling"));
+        }
+        if self.tables == TableForm::TwoLevel {
+            return Ok(());
+        }
+        let needs = |cure| Err(("dedup.tables", "inverted".into(), cure));
+        if replicates {
+            return needs(
+                "\"two-level\", or ftl.replication.policy = \"none\" (inverted tables hold one page a content)",
+            );
+        }
+        if self.eviction == EvictionPolicy::ReferenceCount {
+            return needs(
+                "\"two-level\", or ftl.dedup.eviction = \"lru-writes\" (inverted tables keep no reference counts)",
+            );
+        }
+        if self.out_of_line != OutOfLinePolicy::None {
+            return needs("\"two-level\", or ftl.dedup.out_of_line = \"none\"");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,53 @@
+//! Dynamic allocation: every page written goes to the next plane in turn, whatever its address.
+//!
+//! Source: Tavakkol et al., SIGMETRICS 2014 (the orders); DS-FTL paper, section 2.2 (round robin).
+
+use flashtwin_nand::Geometry;
+
+use super::Allocation;
+use super::static_order::{Order, planes_in};
+use crate::loads::LoadView;
+
+pub(super) struct Dynamic {
+    /// All planes in the order of their turns.
+    planes: Vec<u32>,
+    next: usize,
+}
+
+impl Dynamic {
+    pub(super) fn new(order: Order, geometry: &Geometry) -> Self {
+        Self { planes: planes_in(order, geometry), next: 0 }
+    }
+}
+
+impl Allocation for Dynamic {
+    fn plane(&mut self, _address: u64, _loads: &LoadView<'_>) -> u32 {
+        let plane = self.planes[self.next];
+        self.next = if self.next + 1 == self.planes.len() { 0 } else { self.next + 1 };
+        plane
+    }
+
+    fn wants_address(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flashtwin_nand::{NandDevice, device_toml};
+
+    #[test]
+    fn turns_go_round_all_planes_in_the_order_asked_for() {
+        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let loads = LoadView::new(&[9; 16], &[9; 32]);
+        let mut dynamic = Dynamic::new(Order::try_from("PCWD".to_owned()).unwrap(), &g);
+        // The same address every time.
+        let planes: Vec<u32> = (0..65).map(|_| dynamic.plane(7, &loads)).collect();
+        assert_eq!(planes[..3], [g.plane_at(0, 0, 0, 0), g.plane_at(0, 0, 0, 1), g.plane_at(1, 0, 0, 0)]);
+        assert_eq!(planes[64], planes[0]);
+        let mut sorted = planes[..64].to_vec();
+        sorted.sort_unstable();
+        assert!(sorted.iter().copied().eq(0..64));
+    }
+}

@@ -1,0 +1,108 @@
+//! Where host pages are written. One policy a file; one row registers its name.
+
+mod dynamic;
+mod hipa;
+mod least_loaded;
+mod static_order;
+
+use flashtwin_nand::Geometry;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use static_order::Order;
+pub(crate) use static_order::planes_in;
+
+use crate::error::RangeError;
+use crate::loads::LoadView;
+use crate::policies::policies;
+
+/// Proposes the plane of a host page.
+///
+/// The proposal stands unless the plane has no room; then the next plane that has takes
+/// the page. A policy may keep state of its own; it sees nothing of the mapping.
+pub trait Allocation: Send {
+    /// The plane for the logical page at `address` (page number in the host's address
+    /// space), given the chips' loads at this moment.
+    fn plane(&mut self, address: u64, loads: &LoadView<'_>) -> u32;
+
+    /// Whether `address` is looked at; otherwise it need not be given.
+    fn wants_address(&self) -> bool;
+
+    /// The plane that `address` will probably go to, where that can be told before its turn comes. Only what is
+    /// asked of memory ahead depends on it.
+    fn foresee(&self, _address: u64) -> Option<u32> {
+        None
+    }
+}
+
+policies! {
+    /// Which plane a host page goes to.
+    pub enum AllocationPolicy;
+    fn build(config: &AllocationConfig, geometry: &Geometry) -> Box<dyn Allocation>;
+
+    /// A fixed function of the LPN: the levels in `ftl.allocation.order`.
+    #[default]
+    Static => Box::new(static_order::StaticOrder::new(config.order, geometry));
+    /// Round robin over all planes in the order of `ftl.allocation.order`, whatever the LPN.
+    Dynamic => Box::new(dynamic::Dynamic::new(config.order, geometry));
+    /// `static` while the predicted load is even; when that of the target die exceeds
+    /// `ftl.allocation.hipa_threshold` times the mean, the least loaded die (named by the DS-FTL paper).
+    Hipa => Box::new(hipa::Hipa::new(config, geometry));
+    /// The chip with the lowest load when the page is placed, round robin among equals.
+    LeastLoaded => Box::new(least_loaded::LeastLoaded::new(geometry));
+}
+
+/// Where host pages are written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AllocationConfig {
+    /// Which plane a host page goes to.
+    pub policy: AllocationPolicy,
+    /// For `static`, `dynamic` and `hipa`: the levels from the fastest changing to the slowest: C(hannel),
+    /// W(ay, a chip of the channel), D(ie), P(lane) in any order.
+    pub order: Order,
+    /// For `hipa`: a die is avoided when its predicted load exceeds the mean so many times.
+    pub hipa_threshold: f64,
+    /// For `hipa`: weight of the newest look at the loads in the prediction, an exponentially weighted mean;
+    /// above 0, up to 1. Not given in the papers.
+    pub hipa_weight: f64,
+    /// For `hipa`: time from one look at the loads to the next, in microseconds; from 0.001 to 1e9. Not given in
+    /// the papers; four looks, which the default weight makes most of a prediction, are about a page program.
+    pub hipa_sample_us: f64,
+}
+
+impl Default for AllocationConfig {
+    fn default() -> Self {
+        Self {
+            policy: AllocationPolicy::default(),
+            order: Order::default(),
+            hipa_threshold: 1.5,
+            hipa_weight: 0.25,
+            hipa_sample_us: 100.0,
+        }
+    }
+}
+
+impl AllocationConfig {
+    /// Checks numbers.
+    pub(crate) fn check(&self) -> Result<(), RangeError> {
+        let threshold = self.hipa_threshold;
+        if !(1.0..=1000.0).contains(&threshold) {
+            return Err(("allocation.hipa_threshold", threshold.to_string(), "a factor from 1 to 1000"));
+        }
+        let weight = self.hipa_weight;
+        if !(weight > 0.0 && weight <= 1.0) {
+            return Err(("allocation.hipa_weight", weight.to_string(), "a weight above 0, up to 1"));
+        }
+        let sample = self.hipa_sample_us;
+        if !(0.001..=1e9).contains(&sample) {
+            return Err(("allocation.hipa_sample_us", sample.to_string(), "0.001 to 1e9 microseconds"));
+        }
+        Ok(())
+    }
+
+    /// Builds the policy for a device.
+    pub fn build(&self, geometry: &Geometry) -> Box<dyn Allocation> {
+        self.policy.build(self, geometry)
+    }
+}

@@ -1,0 +1,144 @@
+//! Static allocation: the plane is a fixed function of the logical page number.
+//!
+//! Source: Hu et al., ICS 2011; Jung and Kandemir, HotStorage 2012; Tavakkol et al.,
+//! SIGMETRICS 2014: all 24 orders of the four levels.
+
+use flashtwin_nand::Geometry;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Allocation;
+use crate::loads::LoadView;
+
+/// The four levels, fastest changing first, for example `CWDP`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct Order([u8; 4]);
+
+impl Default for Order {
+    fn default() -> Self {
+        Self(*b"CWDP")
+    }
+}
+
+impl TryFrom<String> for Order {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let letters: [u8; 4] = text.to_uppercase().bytes().collect::<Vec<_>>().try_into().unwrap_or([0; 4]);
+        let mut sorted = letters;
+        sorted.sort_unstable();
+        if sorted == *b"CDPW" {
+            return Ok(Self(letters));
+        }
+        Err(format!("'{text}' is not an order of the letters C, W, D and P, such as CWDP"))
+    }
+}
+
+impl From<Order> for String {
+    fn from(order: Order) -> Self {
+        order.0.iter().map(|&letter| letter as char).collect()
+    }
+}
+
+pub(super) struct StaticOrder {
+    /// Plane of each residue of the page number modulo the number of planes.
+    planes: Vec<u32>,
+}
+
+impl StaticOrder {
+    pub(super) fn new(order: Order, geometry: &Geometry) -> Self {
+        Self { planes: planes_in(order, geometry) }
+    }
+
+    #[inline]
+    fn of(&self, address: u64) -> u32 {
+        let count = self.planes.len() as u64;
+        // Divisions are not free, and most devices have a power of two of planes.
+        let index = if count.is_power_of_two() { address & (count - 1) } else { address % count };
+        self.planes[index as usize]
+    }
+}
+
+/// All planes in an order.
+pub(crate) fn planes_in(order: Order, geometry: &Geometry) -> Vec<u32> {
+    (0..geometry.planes()).map(|index| plane_of(order, geometry, index)).collect()
+}
+
+fn plane_of(order: Order, geometry: &Geometry, index: u32) -> u32 {
+    let mut rest = index;
+    let [mut channel, mut way, mut die, mut plane] = [0; 4];
+    for letter in order.0 {
+        let (coordinate, count) = match letter {
+            b'C' => (&mut channel, geometry.channels),
+            b'W' => (&mut way, geometry.chips_per_channel),
+            b'D' => (&mut die, geometry.dies_per_chip),
+            _ => (&mut plane, geometry.planes_per_die),
+        };
+        *coordinate = rest % count;
+        rest /= count;
+    }
+    geometry.plane_at(channel, way, die, plane)
+}
+
+impl Allocation for StaticOrder {
+    fn plane(&mut self, address: u64, _loads: &LoadView<'_>) -> u32 {
+        self.of(address)
+    }
+
+    fn wants_address(&self) -> bool {
+        true
+    }
+
+    fn foresee(&self, address: u64) -> Option<u32> {
+        Some(self.of(address))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flashtwin_nand::{NandDevice, device_toml};
+
+    fn order(text: &str) -> Order {
+        Order::try_from(text.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn cwdp_walks_the_channels_first_and_pdwc_the_planes() {
+        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let loads = LoadView::new(&[0; 16], &[0; 32]);
+        let mut cwdp = StaticOrder::new(order("CWDP"), &g);
+        let channel = |plane| g.channel_of_chip(g.chip_of_plane(plane));
+        let walked: Vec<u32> = (0..9).map(|lpn| channel(cwdp.plane(lpn, &loads))).collect();
+        assert_eq!(walked, [0, 1, 2, 3, 4, 5, 6, 7, 0]);
+        assert_eq!(cwdp.plane(8, &loads), g.plane_at(0, 1, 0, 0));
+        let mut pdwc = StaticOrder::new(order("PDWC"), &g);
+        assert_eq!(pdwc.plane(1, &loads), g.plane_at(0, 0, 0, 1));
+        assert_eq!(pdwc.plane(2, &loads), g.plane_at(0, 0, 1, 0));
+        assert_eq!(pdwc.plane(8, &loads), g.plane_at(1, 0, 0, 0));
+    }
+
+    const ALL_24: [&str; 24] = [
+        "CWDP", "CWPD", "CDWP", "CDPW", "CPWD", "CPDW", "WCDP", "WCPD", "WDCP", "WDPC", "WPCD", "WPDC",
+        "DCWP", "DCPW", "DWCP", "DWPC", "DPCW", "DPWC", "PCWD", "PCDW", "PWCD", "PWDC", "PDCW", "PDWC",
+    ];
+
+    #[test]
+    fn every_order_uses_every_plane_once() {
+        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        for text in ALL_24 {
+            let mut planes = StaticOrder::new(order(text), &g).planes;
+            planes.sort_unstable();
+            assert!(planes.iter().copied().eq(0..g.planes()), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_letters_are_refused() {
+        for text in ["", "CWD", "CWDD", "CWDPX", "ABCD"] {
+            assert!(Order::try_from(text.to_owned()).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,588 @@
+//! Physical pages and blocks: who owns them, where the next page of a stream goes.
+
+use flashtwin_nand::{Geometry, Ppn};
+
+use super::victim::VictimSelection;
+use super::wear::{FreeBlocks, Levelling, WearConfig, WearPolicy};
+use flashtwin_bits::{HugeSlice, prefetch};
+
+/// Data that share an active block of a plane. Different kinds do not: their programs reach the
+/// flash in different queues, and the pages of a block must be programmed in order. Nor do the
+/// partitions of the host's data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stream(u8);
+
+impl Stream {
+    /// Copies made on purpose.
+    pub(crate) const REPLICA: Self = Self(0);
+    /// Streams that there are whatever the number of partitions.
+    const COMMON: u32 = 1;
+
+    /// Pages of a partition that the host writes.
+    pub(crate) const fn host(partition: u8) -> Self {
+        Self(Self::COMMON as u8 + 2 * partition)
+    }
+
+    /// Pages of a partition that garbage collection moves.
+    pub(crate) const fn gc(partition: u8) -> Self {
+        Self(Self::COMMON as u8 + 2 * partition + 1)
+    }
+
+    /// Pages of a partition that wear levelling moves; the last streams of a controller that keeps so
+    /// many partitions.
+    pub(crate) const fn levelled(partition: u8, partitions: u32) -> Self {
+        Self(Self::count(partitions, false) as u8 + partition)
+    }
+
+    /// Streams of a controller that keeps so many partitions, and that may level wear by moving data.
+    pub(crate) const fn count(partitions: u32, levels: bool) -> u32 {
+        Self::COMMON + 2 * partitions + if levels { partitions } else { 0 }
+    }
+
+    /// Whether these are pages that wear levelling moves.
+    fn levels(self, partitions: u32) -> bool {
+        u32::from(self.0) >= Self::count(partitions, false)
+    }
+
+    /// The partition whose block garbage collection moves the stream's pages to. Copies, which the
+    /// host does not update, go with the coldest.
+    pub(crate) fn partition(self, partitions: u32) -> u8 {
+        match u32::from(self.0).checked_sub(Self::COMMON) {
+            Some(place) if place >= 2 * partitions => (place - 2 * partitions) as u8,
+            Some(place) => (place / 2) as u8,
+            None => (partitions - 1) as u8,
+        }
+    }
+}
+
+/// A block's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Erased.
+    Free,
+    /// Taking the pages of a stream.
+    Open,
+    /// Programmed to its last page.
+    Closed,
+    /// Chosen as victim, not yet erased.
+    Collecting,
+}
+
+const NO_BLOCK: u32 = u32::MAX;
+
+/// Where a word's partition begins, and its erase count.
+const PARTITION_AT: u32 = 34;
+const ERASES_AT: u32 = 40;
+
+/// Stands for a partition where the pages of a block are not data.
+pub(crate) const APART: u8 = 63;
+
+/// One block packed into a word of zeroed memory: valid pages (16 bits), written pages (16), state (2),
+/// partition (6) and erase count (24), so that touching a block costs one cache line and an untouched
+/// block costs no memory.
+#[derive(Clone, Copy)]
+struct Word(u64);
+
+impl Word {
+    fn valid(self) -> u32 {
+        (self.0 & 0xffff) as u32
+    }
+
+    fn written(self) -> u32 {
+        (self.0 >> 16 & 0xffff) as u32
+    }
+
+    fn state(self) -> State {
+        match self.0 >> 32 & 3 {
+            0 => State::Free,
+            1 => State::Open,
+            2 => State::Closed,
+            _ => State::Collecting,
+        }
+    }
+
+    fn partition(self) -> u8 {
+        (self.0 >> PARTITION_AT & 63) as u8
+    }
+
+    fn erases(self) -> u32 {
+        (self.0 >> ERASES_AT) as u32
+    }
+
+    fn with_state(self, state: State) -> Self {
+        Self(self.0 & !(3 << 32) | (state as u64) << 32)
+    }
+}
+
+/// Every block's counts; indexed by [`Geometry::block_index`].
+pub struct BlockTable {
+    words: HugeSlice<u64>,
+}
+
+impl BlockTable {
+    fn word(&self, block: u32) -> Word {
+        Word(self.words[block as usize])
+    }
+
+    /// Valid pages.
+    pub fn valid(&self, block: u32) -> u32 {
+        self.word(block).valid()
+    }
+
+    /// Pages programmed since the last erase.
+    pub fn written(&self, block: u32) -> u32 {
+        self.word(block).written()
+    }
+
+    /// Where the block is in its life.
+    pub fn state(&self, block: u32) -> State {
+        self.word(block).state()
+    }
+
+    /// How often it was erased.
+    pub fn erases(&self, block: u32) -> u32 {
+        self.word(block).erases()
+    }
+
+    /// The partition to which the block's pages belong.
+    pub fn partition(&self, block: u32) -> u8 {
+        self.word(block).partition()
+    }
+
+    fn set_state(&mut self, block: u32, state: State) {
+        self.words[block as usize] = self.word(block).with_state(state).0;
+    }
+
+    /// An erased block begins to take pages of a partition.
+    fn open(&mut self, block: u32, partition: u8) {
+        self.words[block as usize] =
+            self.word(block).with_state(State::Open).0 | u64::from(partition) << PARTITION_AT;
+    }
+}
+
+struct Plane {
+    /// Blocks from this one on were never used.
+    fresh: u32,
+    /// Erased blocks.
+    recycled: FreeBlocks,
+    valid_pages: u32,
+}
+
+/// The physical side of the tables.
+pub(crate) struct Blocks {
+    pub(crate) geometry: Geometry,
+    pub(crate) table: BlockTable,
+    /// Owner of each page plus one (an LPN, a VPN or a content, by the mapping form); 0: not valid.
+    owner: HugeSlice<u32>,
+    planes: Vec<Plane>,
+    /// The open block of each stream of each plane; a power of two of places a plane.
+    active: Vec<u32>,
+    active_shift: u32,
+    partitions: u32,
+    victims: Box<dyn VictimSelection>,
+    wear: WearPolicy,
+    /// Erases so far: the order of erased blocks where wear does not count.
+    turn: u32,
+    levelling: Option<Levelling>,
+    chip_valid: Vec<u64>,
+    chip_erases: Vec<u64>,
+    chip_of_plane: Vec<u32>,
+    /// Valid pages beyond which a plane takes no host page: what remains lets collection
+    /// always find an invalid page.
+    plane_limit: u64,
+    /// Valid pages of each plane that are not data: they are in neither its count nor its chip's. Empty
+    /// where there are none.
+    apart: Vec<u32>,
+}
+
+impl Blocks {
+    /// Blocks of a device whose controller keeps so many partitions.
+    pub(crate) fn new(
+        geometry: &Geometry,
+        partitions: u32,
+        wear: &WearConfig,
+        victims: Box<dyn VictimSelection>,
+    ) -> Self {
+        let streams = Stream::count(partitions, wear.levels());
+        let planes = (0..geometry.planes())
+            .map(|_| Plane { fresh: 0, recycled: FreeBlocks::default(), valid_pages: 0 })
+            .collect();
+        let active_shift = streams.next_power_of_two().ilog2();
+        Self {
+            table: BlockTable { words: HugeSlice::zeroed(geometry.block_index_len()) },
+            owner: HugeSlice::zeroed(geometry.page_index_len()),
+            planes,
+            active: vec![NO_BLOCK; (geometry.planes() as usize) << active_shift],
+            active_shift,
+            partitions,
+            victims,
+            wear: wear.policy,
+            turn: 0,
+            levelling: wear.levels().then(|| Levelling::new(wear, geometry)),
+            chip_valid: vec![0; geometry.chips() as usize],
+            chip_erases: vec![0; geometry.chips() as usize],
+            chip_of_plane: (0..geometry.planes()).map(|p| geometry.chip_of_plane(p)).collect(),
+            plane_limit: Self::plane_limit_of(geometry, streams),
+            apart: Vec::new(),
+            geometry: geometry.clone(),
+        }
+    }
+
+    /// Pages of valid data that one plane can hold: it keeps back one active block a stream, and one
+    /// free block for garbage collection to start with.
+    pub(crate) fn plane_limit_of(geometry: &Geometry, streams: u32) -> u64 {
+        u64::from(geometry.blocks_per_plane.saturating_sub(streams + 1)) * u64::from(geometry.pages_per_block)
+    }
+
+    /// Keeps blocks back for pages that are not data: another limit for the pages of valid data that
+    /// one plane takes.
+    pub(crate) fn keep_apart(&mut self, plane_limit: u64) {
+        self.plane_limit = plane_limit;
+        self.apart = vec![0; self.planes.len()];
+    }
+
+    /// Pages of valid data that one plane of this device can hold.
+    pub(crate) fn plane_limit(&self) -> u64 {
+        self.plane_limit
+    }
+
+    pub(crate) fn has_room(&self, plane: u32) -> bool {
+        self.valid_pages(plane) < self.plane_limit
+    }
+
+    /// Whether some plane of a chip has room.
+    pub(crate) fn chip_has_room(&self, chip: u32) -> bool {
+        let per_chip = self.geometry.planes_per_chip();
+        (chip * per_chip..(chip + 1) * per_chip).any(|plane| self.has_room(plane))
+    }
+
+    pub(crate) fn valid_pages(&self, plane: u32) -> u64 {
+        u64::from(self.planes[plane as usize].valid_pages)
+    }
+
+    /// Partitions of the host's data.
+    pub(crate) fn partitions(&self) -> u32 {
+        self.partitions
+    }
+
+    #[inline]
+    fn active_at(&self, plane: u32, stream: Stream) -> usize {
+        (plane as usize) << self.active_shift | stream.0 as usize
+    }
+
+    pub(crate) fn free_blocks(&self, plane: u32) -> u32 {
+        let plane = &self.planes[plane as usize];
+        self.geometry.blocks_per_plane - plane.fresh + plane.recycled.len()
+    }
+
+    #[inline]
+    pub(crate) fn chip_of(&self, plane: u32) -> u32 {
+        self.chip_of_plane[plane as usize]
+    }
+
+    #[inline]
+    pub(crate) fn chip_of_page(&self, ppn: Ppn) -> u32 {
+        self.chip_of(self.geometry.plane(ppn))
+    }
+
+    pub(crate) fn chip_valid(&self) -> &[u64] {
+        &self.chip_valid
+    }
+
+    pub(crate) fn chip_erases(&self) -> &[u64] {
+        &self.chip_erases
+    }
+
+    /// Asks for the tables of a page.
+    #[inline]
+    pub(crate) fn prefetch(&self, ppn: Ppn) {
+        prefetch(&self.owner, ppn as usize);
+        prefetch(&self.table.words, self.geometry.block_index(ppn) as usize);
+    }
+
+    /// Asks for the tables of the next page of `stream` in `plane`; returns it, if its block is open.
+    #[inline]
+    pub(crate) fn prefetch_next(&self, plane: u32, stream: Stream) -> Option<Ppn> {
+        prefetch(&self.planes, plane as usize);
+        let block = self.active[self.active_at(plane, stream)];
+        if block == NO_BLOCK {
+            return None;
+        }
+        let written = self.table.written(block);
+        let ppn = self.geometry.page_of_block(block, written);
+        prefetch(&self.owner, ppn as usize);
+        Some(ppn)
+    }
+
+    /// Whether the next page of `stream` needs no free block.
+    #[inline]
+    pub(crate) fn has_open_block(&self, plane: u32, stream: Stream) -> bool {
+        self.active[self.active_at(plane, stream)] != NO_BLOCK
+    }
+
+    /// Owner of a valid page; `None` for a page that holds nothing valid.
+    #[inline]
+    pub(crate) fn owner(&self, ppn: Ppn) -> Option<u32> {
+        self.owner[ppn as usize].checked_sub(1)
+    }
+
+    /// A free block of a plane, the next one or the most `worn` one; [`NO_BLOCK`] if there is none.
+    fn take_free(&mut self, plane: u32, worn: bool) -> u32 {
+        let state = &mut self.planes[plane as usize];
+        let worn = if worn { state.recycled.take_last() } else { None };
+        // A fresh block was erased less often than any recycled one.
+        let block = match worn {
+            Some(block) => block,
+            None if state.fresh < self.geometry.blocks_per_plane => {
+                state.fresh += 1;
+                state.fresh - 1
+            }
+            None => match state.recycled.take_first() {
+                Some(block) => block,
+                None => return NO_BLOCK,
+            },
+        };
+        self.geometry.block_index_of(plane, block)
+    }
+
+    fn open(&mut self, plane: u32, stream: Stream) -> u32 {
+        // Cold data are to lie still where wear is highest.
+        let index = self.take_free(plane, stream.levels(self.partitions));
+        if index == NO_BLOCK {
+            return NO_BLOCK;
+        }
+        let at = self.active_at(plane, stream);
+        self.active[at] = index;
+        self.table.open(index, stream.partition(self.partitions));
+        index
+    }
+
+    /// The next page of `stream` in `plane`, now owned by `owner`; `None` when a free
+    /// block is needed and there is none.
+    #[inline]
+    pub(crate) fn program(&mut self, plane: u32, stream: Stream, owner: u32) -> Option<Ppn> {
+        let at = self.active_at(plane, stream);
+        let mut block = self.active[at];
+        if block == NO_BLOCK {
+            block = self.open(plane, stream);
+            if block == NO_BLOCK {
+                return None;
+            }
+        }
+        let written = self.table.written(block);
+        let ppn = self.geometry.page_of_block(block, written);
+        self.owner[ppn as usize] = owner + 1;
+        // Valid and written both grow by one.
+        self.table.words[block as usize] += 1 | 1 << 16;
+        self.planes[plane as usize].valid_pages += 1;
+        self.chip_valid[self.chip_of_plane[plane as usize] as usize] += 1;
+        if written + 1 == self.geometry.pages_per_block {
+            self.table.set_state(block, State::Closed);
+            self.active[at] = NO_BLOCK;
+            self.victims.closed(block, self.table.valid(block));
+            if let Some(levelling) = &mut self.levelling {
+                levelling.closed(plane, block);
+            }
+        }
+        Some(ppn)
+    }
+
+    /// The page no longer holds anything that anyone points to.
+    #[inline]
+    pub(crate) fn invalidate(&mut self, ppn: Ppn) {
+        #[cfg(test)]
+        if crate::tests::planted(crate::tests::Bug::SkippedInvalidate) {
+            return;
+        }
+        debug_assert!(self.owner[ppn as usize] != 0, "invalidated twice: {ppn}");
+        self.owner[ppn as usize] = 0;
+        let block = self.geometry.block_index(ppn);
+        self.table.words[block as usize] -= 1;
+        let plane = self.geometry.plane(ppn);
+        self.planes[plane as usize].valid_pages -= 1;
+        self.chip_valid[self.chip_of_plane[plane as usize] as usize] -= 1;
+        let word = self.table.word(block);
+        if word.state() == State::Closed {
+            self.victims.invalidated(block, word.valid());
+        }
+    }
+
+    /// Takes the block of a plane whose data wear levelling moves now. Not without two free blocks, as a
+    /// collection that gains something may need the last one.
+    pub(crate) fn choose_cold(&mut self, plane: u32) -> Option<u32> {
+        let levelling = self.levelling.as_ref().filter(|_| self.free_blocks(plane) >= 2)?;
+        let block = levelling.due(plane, &self.table, &self.geometry)?;
+        self.victims.withdrawn(block, self.table.valid(block));
+        self.table.set_state(block, State::Collecting);
+        Some(block)
+    }
+
+    /// Opens a block for pages that are not data. It belongs to no stream and stays open to its
+    /// end: no victim selection ever sees it.
+    pub(crate) fn open_apart(&mut self, plane: u32) -> Option<u32> {
+        let block = self.take_free(plane, false);
+        if block == NO_BLOCK {
+            return None;
+        }
+        self.table.open(block, APART);
+        Some(block)
+    }
+
+    /// The next page of a block opened apart, now owned by `owner`, and whether it was the last one.
+    pub(crate) fn program_apart(&mut self, block: u32, owner: u32) -> (Ppn, bool) {
+        let written = self.table.written(block);
+        let ppn = self.geometry.page_of_block(block, written);
+        self.owner[ppn as usize] = owner + 1;
+        self.table.words[block as usize] += 1 | 1 << 16;
+        self.apart[self.geometry.plane(ppn) as usize] += 1;
+        (ppn, written + 1 == self.geometry.pages_per_block)
+    }
+
+    /// A page of a block opened apart is outdated.
+    pub(crate) fn invalidate_apart(&mut self, ppn: Ppn) {
+        debug_assert!(self.owner[ppn as usize] != 0, "invalidated twice: {ppn}");
+        self.owner[ppn as usize] = 0;
+        self.table.words[self.geometry.block_index(ppn) as usize] -= 1;
+        self.apart[self.geometry.plane(ppn) as usize] -= 1;
+    }
+
+    /// Valid pages that are not data.
+    pub(crate) fn pages_apart(&self) -> u64 {
+        self.apart.iter().map(|&pages| u64::from(pages)).sum()
+    }
+
+    /// Takes the next victim of a plane.
+    pub(crate) fn choose_victim(&mut self, plane: u32) -> Option<u32> {
+        let block = self.victims.choose(plane, &self.table)?;
+        debug_assert_eq!(self.table.state(block), State::Closed, "victim {block}");
+        self.table.set_state(block, State::Collecting);
+        Some(block)
+    }
+
+    /// Puts a victim back among the closed blocks.
+    pub(crate) fn return_victim(&mut self, block: u32) {
+        self.table.set_state(block, State::Closed);
+        self.victims.closed(block, self.table.valid(block));
+    }
+
+    /// The block, which must hold nothing valid, is erased and free again; it was moved on account of
+    /// wear (`levelled`) or collected.
+    pub(crate) fn erase(&mut self, block: u32, levelled: bool) {
+        debug_assert_eq!(self.table.valid(block), 0);
+        let plane = self.geometry.plane_of_block(block);
+        match &mut self.levelling {
+            Some(levelling) if levelled => levelling.moved(plane),
+            Some(levelling) => levelling.collected(plane),
+            None => {}
+        }
+        self.free(block, plane);
+    }
+
+    /// The same for a block that was opened apart.
+    pub(crate) fn erase_apart(&mut self, block: u32) {
+        debug_assert_eq!(self.table.valid(block), 0);
+        self.free(block, self.geometry.plane_of_block(block));
+    }
+
+    fn free(&mut self, block: u32, plane: u32) {
+        let erases = self.table.erases(block) + 1;
+        self.table.words[block as usize] = u64::from(erases) << ERASES_AT;
+        let number = self.geometry.block_in_plane(block);
+        self.turn = self.turn.wrapping_add(1);
+        let rank = if self.wear == WearPolicy::None { self.turn } else { erases };
+        self.planes[plane as usize].recycled.push(rank, number);
+        self.chip_erases[self.chip_of_plane[plane as usize] as usize] += 1;
+    }
+
+    /// Forgets the wear so far: what preloading did is not in the counts.
+    pub(crate) fn reset_wear(&mut self) {
+        for word in self.table.words.iter_mut().filter(|word| **word != 0) {
+            *word &= (1 << ERASES_AT) - 1;
+        }
+        if self.wear != WearPolicy::None {
+            self.planes.iter_mut().for_each(|plane| plane.recycled.level());
+        }
+        self.chip_erases.fill(0);
+    }
+
+    /// Erase counts of every block of the device: (count, blocks with it), ascending.
+    pub(crate) fn wear(&self) -> Vec<(u32, u64)> {
+        let mut counts = std::collections::BTreeMap::new();
+        let mut touched = 0;
+        for &word in self.table.words.iter().filter(|word| **word != 0) {
+            *counts.entry(Word(word).erases()).or_insert(0) += 1;
+            touched += 1;
+        }
+        *counts.entry(0).or_insert(0) += self.geometry.blocks() - touched;
+        counts.into_iter().filter(|&(_, blocks)| blocks > 0).collect()
+    }
+
+    /// Partition and valid pages of every block that holds pages.
+    pub(crate) fn held(&self) -> impl Iterator<Item = (u8, u32)> {
+        let words = self.table.words.iter().map(|&word| Word(word));
+        words
+            .filter(|word| word.written() > 0 && word.partition() != APART)
+            .map(|word| (word.partition(), word.valid()))
+    }
+
+    /// Compares every count with the owners it summarises.
+    pub(crate) fn audit(&self) -> Result<(), String> {
+        let g = &self.geometry;
+        for plane in 0..g.planes() {
+            let (mut plane_valid, mut free) = (0u32, 0u32);
+            for block in 0..g.blocks_per_plane {
+                let index = g.block_index_of(plane, block);
+                free += u32::from(self.table.state(index) == State::Free);
+                if self.table.words[index as usize] == 0 {
+                    // Never opened; a device may have a thousand times more of these.
+                    continue;
+                }
+                let first = g.page_of_block(index, 0);
+                let page = |page| g.page_of_block(index, page) as usize;
+                let owners: Vec<u32> = (0..g.pages_per_block).map(|at| self.owner[page(at)]).collect();
+                let valid = owners.iter().filter(|&&owner| owner != 0).count() as u32;
+                let written = self.table.written(index);
+                if valid != self.table.valid(index) {
+                    return Err(format!(
+                        "{} counts {} valid pages, {valid} have owners",
+                        g.describe(first),
+                        self.table.valid(index)
+                    ));
+                }
+                if owners[written as usize..].iter().any(|&owner| owner != 0) {
+                    return Err(format!(
+                        "{}: a page beyond the write pointer {written} is owned",
+                        g.describe(first)
+                    ));
+                }
+                plane_valid += valid;
+            }
+            if free != self.free_blocks(plane) {
+                let listed = self.free_blocks(plane);
+                return Err(format!("plane {plane} lists {listed} free blocks, {free} are erased"));
+            }
+            let apart = self.apart.get(plane as usize).copied().unwrap_or(0);
+            let counted = self.planes[plane as usize].valid_pages + apart;
+            if plane_valid != counted {
+                return Err(format!("plane {plane} counts {counted} valid pages, {plane_valid} have owners"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Pages of blocks that were ever opened.
+    pub(crate) fn pages_opened(&self) -> u64 {
+        let opened: u64 = self.planes.iter().map(|plane| u64::from(plane.fresh)).sum();
+        opened * u64::from(self.geometry.pages_per_block)
+    }
+
+    /// Bytes of these tables that are in use (untouched zeroed memory not counted).
+    pub(crate) fn bytes_in_use(&self) -> u64 {
+        let opened: u64 = self.planes.iter().map(|plane| u64::from(plane.fresh)).sum();
+        let pages = opened * u64::from(self.geometry.pages_per_block);
+        // A word a block, an owner a page, two list links a block once armed.
+        let planes = self.planes.len() * size_of::<Plane>() + self.active.len() * 4;
+        let levelling = self.levelling.as_ref().map_or(0, |levelling| levelling.bytes(opened));
+        opened * (8 + 8) + pages * 4 + planes as u64 + levelling
+    }
+}

@@ -1,0 +1,148 @@
+//! The plain truth beside the tables: what each logical page was last given, and what each
+//! flash page holds, learnt from the operations alone.
+
+use std::collections::HashMap;
+
+use flashtwin_nand::{FlashArray, Geometry, Ppn};
+
+use crate::error::FtlError;
+use crate::op::{Cause, FlashOp, OpKind};
+
+/// A model so simple that it is right by inspection: two plain maps and the rules of the
+/// medium. It knows nothing of the tables that it checks.
+pub(crate) struct Checker {
+    geometry: Geometry,
+    flash: FlashArray,
+    /// Value last written to each logical page.
+    truth: HashMap<u32, u64>,
+    /// Value that each programmed page holds.
+    stored: HashMap<Ppn, u64>,
+    /// Partition of the pages that each block holds.
+    partitions: HashMap<u32, u8>,
+    /// The partition of copies that nobody updates.
+    coldest: u8,
+    versions: u64,
+    /// Writes of each logical page that have arrived and are not decided.
+    undecided: HashMap<u32, u32>,
+}
+
+fn broken(text: String) -> FtlError {
+    FtlError::Broken(text)
+}
+
+impl Checker {
+    pub(crate) fn new(geometry: &Geometry, partitions: u32) -> Self {
+        Self {
+            geometry: geometry.clone(),
+            partitions: HashMap::new(),
+            coldest: (partitions - 1) as u8,
+            flash: FlashArray::new(geometry),
+            truth: HashMap::new(),
+            stored: HashMap::new(),
+            versions: 0,
+            undecided: HashMap::new(),
+        }
+    }
+
+    /// A page write has arrived; until it is decided, controller RAM has the page's newest data.
+    pub(crate) fn arrived(&mut self, lpn: u32) {
+        *self.undecided.entry(lpn).or_insert(0) += 1;
+    }
+
+    /// A value that was never written before, for systems that do not look at contents.
+    pub(crate) fn next_version(&mut self) -> u64 {
+        self.versions += 1;
+        1 << 32 | self.versions
+    }
+
+    pub(crate) fn write(&mut self, lpn: u32, value: u64) {
+        if let Some(count) = self.undecided.get_mut(&lpn) {
+            *count = count.saturating_sub(1);
+        }
+        self.truth.insert(lpn, value);
+    }
+
+    pub(crate) fn trim(&mut self, lpn: u32) {
+        self.truth.remove(&lpn);
+    }
+
+    /// Content last written to a logical page.
+    pub(crate) fn content(&self, lpn: u32) -> Option<u32> {
+        self.truth.get(&lpn).map(|&value| value as u32)
+    }
+
+    /// The partition of each block that holds pages.
+    pub(crate) fn partitions(&self) -> impl Iterator<Item = (u32, u8)> {
+        self.partitions.iter().map(|(&block, &partition)| (block, partition))
+    }
+
+    /// What a page holds.
+    pub(crate) fn stored(&self, ppn: Ppn) -> Option<u64> {
+        self.stored.get(&ppn).copied()
+    }
+
+    /// A page of a partition is programmed: its block must hold pages of no other.
+    pub(crate) fn program(&mut self, ppn: Ppn, partition: u8, value: u64) -> Result<(), FtlError> {
+        self.flash.program(&self.geometry, ppn).map_err(|rule| broken(rule.to_string()))?;
+        let held = *self.partitions.entry(self.geometry.block_index(ppn)).or_insert(partition);
+        if held != partition {
+            let place = self.geometry.describe(ppn);
+            return Err(broken(format!("{place}: a page of partition {partition} in a block of {held}")));
+        }
+        self.stored.insert(ppn, value);
+        Ok(())
+    }
+
+    /// A page is copied to one of a partition.
+    pub(crate) fn copy(&mut self, from: Ppn, to: Ppn, partition: u8) -> Result<(), FtlError> {
+        match self.stored.get(&from) {
+            Some(&value) => self.program(to, partition, value),
+            None => Err(broken(format!("copy of {}, which holds nothing", self.geometry.describe(from)))),
+        }
+    }
+
+    pub(crate) fn carry_out(&mut self, op: &FlashOp) -> Result<(), FtlError> {
+        match op.kind {
+            OpKind::Read => self.flash.read(&self.geometry, op.ppn).map_err(|rule| broken(rule.to_string())),
+            OpKind::Program => self.copy(op.source, op.ppn, self.partition_after(op)),
+            OpKind::Erase => {
+                let block = self.geometry.block_index(op.ppn);
+                for page in 0..self.geometry.pages_per_block {
+                    self.stored.remove(&self.geometry.page_of_block(block, page));
+                }
+                self.partitions.remove(&block);
+                self.flash.erase(block);
+                Ok(())
+            }
+        }
+    }
+
+    /// The partition of what the controller programs on its own account: copies are of the coldest,
+    /// everything else stays where it is.
+    fn partition_after(&self, op: &FlashOp) -> u8 {
+        let source = self.partitions.get(&self.geometry.block_index(op.source));
+        match (op.cause, source) {
+            (Cause::Replica, _) | (_, None) => self.coldest,
+            (_, Some(&partition)) => partition,
+        }
+    }
+
+    /// The host reads a logical page from flash, for itself or to complete a part of a page.
+    pub(crate) fn host_read(&self, lpn: u32, ppn: Ppn) -> Result<(), FtlError> {
+        if self.undecided.get(&lpn).is_some_and(|&count| count > 0) {
+            let place = self.geometry.describe(ppn);
+            let text = "while a newer write of it is not decided";
+            return Err(broken(format!("LPN {lpn} is read from flash, at {place}, {text}")));
+        }
+        self.read(lpn, ppn)
+    }
+
+    pub(crate) fn read(&self, lpn: u32, ppn: Ppn) -> Result<(), FtlError> {
+        let (wanted, found) = (self.truth.get(&lpn), self.stored.get(&ppn));
+        if wanted.is_some() && wanted == found {
+            return Ok(());
+        }
+        let place = self.geometry.describe(ppn);
+        Err(broken(format!("a read of LPN {lpn} at {place} finds {found:?}, last written was {wanted:?}")))
+    }
+}

@@ -1,0 +1,220 @@
+//! Garbage collection: a plane at a time, in bounded steps.
+
+use flashtwin_nand::{Geometry, NO_PPN, Ppn};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Flash;
+use super::blocks::Stream;
+use super::victim::VictimPolicy;
+use crate::error::{FtlError, RangeError};
+use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
+
+/// Garbage collection, plane by plane.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GcConfig {
+    /// Which closed block is collected next.
+    pub victim: VictimPolicy,
+    /// For `victim = "d-choices"`: how many blocks are drawn.
+    pub choices: u32,
+    /// A plane starts collecting when its free blocks fall to this share of its blocks
+    /// (never fewer than `urgent` + 1 blocks).
+    pub start: f64,
+    /// It stops when its free blocks reach this share (never fewer than one block above
+    /// where it starts).
+    pub stop: f64,
+    /// With this many free blocks or fewer, collection goes ahead of the host. At least 1.
+    pub urgent: u32,
+    /// Valid pages moved per host page written while a plane collects: work proceeds in
+    /// bounded steps.
+    pub step_pages: u32,
+}
+
+impl Default for GcConfig {
+    fn default() -> Self {
+        Self { victim: VictimPolicy::Greedy, choices: 10, start: 0.05, stop: 0.05, urgent: 1, step_pages: 8 }
+    }
+}
+
+impl GcConfig {
+    /// Checks numbers.
+    pub(crate) fn check(&self) -> Result<(), RangeError> {
+        for (key, share) in [("gc.start", self.start), ("gc.stop", self.stop)] {
+            if !(0.0..1.0).contains(&share) {
+                return Err((key, share.to_string(), "a share from 0 up to but not including 1"));
+            }
+        }
+        for (key, count) in
+            [("gc.urgent", self.urgent), ("gc.step_pages", self.step_pages), ("gc.choices", self.choices)]
+        {
+            if count == 0 {
+                return Err((key, "0".into(), "at least 1"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A page that was copied within its plane; the old one is about to go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moved {
+    pub(crate) owner: u32,
+    pub(crate) from: Ppn,
+    pub(crate) to: Ppn,
+    pub(crate) plane: u32,
+}
+
+/// Whoever's pages collection moves: the tables of a system.
+pub(crate) trait Owners {
+    /// Collection moved a page. Says whether the page was its owner's.
+    fn moved(&mut self, page: Moved, flash: &mut Flash) -> bool;
+
+    /// The victim of a plane has no page left and is being erased.
+    fn victim_done(&mut self, _plane: u32) {}
+}
+
+/// A victim and how far its pages have been moved.
+#[derive(Clone, Copy)]
+struct Victim {
+    block: u32,
+    next_page: u32,
+    /// Whether it is moved on account of wear, not for what it gains.
+    levelled: bool,
+}
+
+/// What every plane is collecting.
+pub(crate) struct Collector {
+    start_blocks: u32,
+    stop_blocks: u32,
+    urgent_blocks: u32,
+    step_pages: u32,
+    victims: Vec<Option<Victim>>,
+    collecting: Vec<bool>,
+    /// Victims by number of valid pages when chosen.
+    pub(crate) victim_pages: Vec<u64>,
+}
+
+impl Collector {
+    pub(crate) fn new(config: &GcConfig, geometry: &Geometry) -> Self {
+        let share = |share: f64| (share * f64::from(geometry.blocks_per_plane)).ceil() as u32;
+        let start_blocks = share(config.start).max(config.urgent + 1);
+        Self {
+            start_blocks,
+            stop_blocks: share(config.stop).max(start_blocks + 1),
+            urgent_blocks: config.urgent,
+            step_pages: config.step_pages,
+            victims: vec![None; geometry.planes() as usize],
+            collecting: vec![false; geometry.planes() as usize],
+            victim_pages: vec![0; geometry.pages_per_block as usize + 1],
+        }
+    }
+}
+
+impl Flash {
+    /// After a page went to `plane`: one bounded step, if the plane is collecting.
+    #[inline]
+    pub(crate) fn collect_behind(
+        &mut self,
+        plane: u32,
+        owners: &mut impl Owners,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        let free = self.blocks.free_blocks(plane);
+        if free > self.collector.start_blocks && !self.collector.collecting[plane as usize] {
+            return Ok(());
+        }
+        self.collector.collecting[plane as usize] = true;
+        self.collect(plane, self.collector.step_pages, owners, ops)?;
+        let free = self.blocks.free_blocks(plane);
+        self.collector.collecting[plane as usize] = free < self.collector.stop_blocks;
+        Ok(())
+    }
+
+    /// Collects whole blocks until one free block beyond the reserve is there.
+    pub(crate) fn make_room(
+        &mut self,
+        plane: u32,
+        owners: &mut impl Owners,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        // Every block tried twice without gain: nothing is invalid anywhere.
+        let geometry = &self.blocks.geometry;
+        // What is gained may be spread over the open blocks of all partitions first.
+        let spread = u64::from((self.blocks.partitions() - 1) * geometry.pages_per_block);
+        let mut tries = (2 * u64::from(geometry.blocks_per_plane) + 2) * (1 + spread);
+        while self.blocks.free_blocks(plane) <= 1 {
+            if tries == 0 {
+                return Err(self.full(plane));
+            }
+            tries -= 1;
+            self.collect(plane, u32::MAX, owners, ops)?;
+        }
+        Ok(())
+    }
+
+    fn victim(&mut self, plane: u32) -> Option<Victim> {
+        if let Some(victim) = self.collector.victims[plane as usize] {
+            return Some(victim);
+        }
+        if let Some(block) = self.blocks.choose_cold(plane) {
+            self.counters.blocks_levelled += 1;
+            return Some(Victim { block, next_page: 0, levelled: true });
+        }
+        let block = self.blocks.choose_victim(plane)?;
+        let valid = self.blocks.table.valid(block);
+        if valid == self.blocks.geometry.pages_per_block {
+            // Moving a block that is wholly valid gains nothing.
+            self.blocks.return_victim(block);
+            return None;
+        }
+        self.collector.victim_pages[valid as usize] += 1;
+        Some(Victim { block, next_page: 0, levelled: false })
+    }
+
+    /// Moves up to `budget` valid pages of the plane's victim; erases it when it is empty.
+    fn collect(
+        &mut self,
+        plane: u32,
+        mut budget: u32,
+        owners: &mut impl Owners,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        let Some(mut victim) = self.victim(plane) else { return Ok(()) };
+        let urgent = self.blocks.free_blocks(plane) <= self.collector.urgent_blocks;
+        let first = self.blocks.geometry.page_of_block(victim.block, 0);
+        // Pages stay in their partition.
+        let partition = self.blocks.table.partition(victim.block);
+        let (stream, cause) = match victim.levelled {
+            true => (Stream::levelled(partition, self.blocks.partitions()), Cause::WearLevelling),
+            false => (Stream::gc(partition), Cause::Gc),
+        };
+        let op = |kind, ppn, source| FlashOp { kind, ppn, source, cause, urgent, job: NO_JOB };
+        while self.blocks.table.valid(victim.block) > 0 {
+            if budget == 0 {
+                self.collector.victims[plane as usize] = Some(victim);
+                return Ok(());
+            }
+            let from = self.blocks.geometry.page_of_block(victim.block, victim.next_page);
+            victim.next_page += 1;
+            let Some(owner) = self.blocks.owner(from) else { continue };
+            budget -= 1;
+            #[cfg(test)]
+            let stream = crate::tests::mislaid(stream, self.blocks.partitions());
+            let to = match self.blocks.program(plane, stream, owner) {
+                Some(to) => to,
+                None => return Err(self.full(plane)),
+            };
+            self.order(op(OpKind::Read, from, NO_PPN), ops)?;
+            self.order(op(OpKind::Program, to, from), ops)?;
+            if !owners.moved(Moved { owner, from, to, plane }, self) {
+                return Err(self.strayed(owner, from));
+            }
+            self.blocks.invalidate(from);
+        }
+        self.collector.victims[plane as usize] = None;
+        self.blocks.erase(victim.block, victim.levelled);
+        owners.victim_done(plane);
+        self.order(op(OpKind::Erase, first, NO_PPN), ops)
+    }
+}

@@ -1,0 +1,264 @@
+//! The flash and what every system does with it, whatever its tables are: which page is programmed next, what is
+//! collected, which blocks wear, what is counted and checked.
+//!
+//! Nothing here knows a map. Where collection moves a page, whoever owns the page is told through [`Owners`].
+
+pub mod allocation;
+pub(crate) mod blocks;
+pub(crate) mod checker;
+mod collection;
+pub(crate) mod counters;
+pub mod partition;
+pub mod victim;
+pub mod wear;
+
+use flashtwin_nand::{Geometry, Ppn};
+
+use crate::error::FtlError;
+use crate::loads::LoadView;
+use crate::op::{Cause, FlashOp, OpKind, ReadTarget};
+use crate::redirection::{Redirection, RedirectionConfig};
+use allocation::{Allocation, AllocationConfig};
+use blocks::{Blocks, Stream};
+use checker::Checker;
+use collection::Collector;
+pub use collection::GcConfig;
+pub(crate) use collection::{Moved, Owners};
+use counters::{Counters, Peak};
+use partition::{PartitionConfig, Partitions};
+use wear::WearConfig;
+
+/// The keys that decide what the flash does.
+pub(crate) struct FlashKeys<'a> {
+    pub(crate) allocation: &'a AllocationConfig,
+    pub(crate) gc: &'a GcConfig,
+    pub(crate) partition: &'a PartitionConfig,
+    pub(crate) redirection: &'a RedirectionConfig,
+    pub(crate) wear: &'a WearConfig,
+}
+
+/// The flash of one device and the decisions about it.
+pub(crate) struct Flash {
+    pub(crate) blocks: Blocks,
+    collector: Collector,
+    allocation: Box<dyn Allocation>,
+    redirection: Box<dyn Redirection>,
+    pub(crate) partitions: Partitions,
+    pub(crate) counters: Counters,
+    pub(crate) checker: Option<Box<Checker>>,
+    /// Most pages that were in use at once, and most replicas.
+    pub(crate) peak: Peak,
+}
+
+impl Flash {
+    /// An erased device.
+    pub(crate) fn new(keys: &FlashKeys<'_>, geometry: &Geometry, footprint_pages: u32, seed: u64) -> Self {
+        let victims = keys.gc.victim.build(keys.gc.choices, geometry, seed);
+        Self {
+            blocks: Blocks::new(geometry, keys.partition.count(), keys.wear, victims),
+            collector: Collector::new(keys.gc, geometry),
+            allocation: keys.allocation.build(geometry),
+            redirection: keys.redirection.policy.build(),
+            partitions: Partitions::new(keys.partition, footprint_pages),
+            counters: Counters::default(),
+            checker: None,
+            peak: Peak::default(),
+        }
+    }
+
+    pub(crate) fn geometry(&self) -> &Geometry {
+        &self.blocks.geometry
+    }
+
+    /// Keeps the plain truth beside the tables from now on.
+    pub(crate) fn verify(&mut self) {
+        self.checker = Some(Box::new(Checker::new(&self.blocks.geometry, self.blocks.partitions())));
+    }
+
+    /// Logical pages that the device can hold: one page of the room is kept for the write that replaces another.
+    pub(crate) fn capacity_pages(&self) -> u64 {
+        capacity_pages(self.blocks.plane_limit(), self.geometry())
+    }
+
+    /// Valid pages that victims held when they were chosen: victims by number of pages.
+    pub(crate) fn victim_pages(&self) -> &[u64] {
+        &self.collector.victim_pages
+    }
+
+    /// So many pages are in use now, so many replicas among them.
+    #[inline]
+    pub(crate) fn note_peak(&mut self, pages_in_use: u64, replica_pages: u64) {
+        self.peak.pages_in_use = self.peak.pages_in_use.max(pages_in_use);
+        self.peak.replica_pages = self.peak.replica_pages.max(replica_pages);
+    }
+
+    /// Everything counted so far, wear included, is forgotten.
+    pub(crate) fn end_preload(&mut self) {
+        self.counters = Counters::default();
+        self.peak = Peak::default();
+        self.collector.victim_pages.fill(0);
+        self.partitions.forget();
+        self.blocks.reset_wear();
+    }
+
+    /// Whether the allocation looks at host addresses.
+    pub(crate) fn wants_address(&self) -> bool {
+        self.allocation.wants_address()
+    }
+
+    /// Asks for the tables of the page that a write to `address` will probably get; returns that page.
+    #[inline]
+    pub(crate) fn prefetch_place(&self, address: u64) -> Option<Ppn> {
+        let plane = self.allocation.foresee(address)?;
+        self.blocks.prefetch_next(plane, Stream::host(0))
+    }
+
+    /// Where a read is served whose content lies in these pages.
+    #[inline]
+    pub(crate) fn serve(&self, home: Ppn, replicas: &[Ppn], loads: &LoadView<'_>) -> ReadTarget {
+        self.redirection.choose(home, replicas, loads, self.geometry())
+    }
+
+    /// The same if only the pages counted that are `there`; `None` if none is that the redirection may choose.
+    pub(crate) fn serve_among(
+        &self,
+        (home, replicas): (Ppn, &[Ppn]),
+        loads: &LoadView<'_>,
+        there: &dyn Fn(Ppn) -> bool,
+    ) -> Option<ReadTarget> {
+        let replicas: Vec<Ppn> = replicas.iter().copied().filter(|&ppn| there(ppn)).collect();
+        let target = match replicas.split_first() {
+            Some((&first, others)) if !there(home) && self.redirection.reads_replicas() => {
+                ReadTarget { redirected: true, ..self.serve(first, others, loads) }
+            }
+            _ => self.serve(home, &replicas, loads),
+        };
+        Some(target).filter(|target| there(target.ppn))
+    }
+
+    /// The stream of a page that the host writes.
+    #[inline]
+    pub(crate) fn host_stream(&mut self, lpn: u32) -> Stream {
+        Stream::host(self.partitions.written(lpn))
+    }
+
+    /// The plane that the allocation proposes, or the next one that has room.
+    #[inline]
+    pub(crate) fn pick_plane(&mut self, address: u64, loads: &LoadView<'_>) -> Result<u32, FtlError> {
+        let proposal = self.allocation.plane(address, loads);
+        if self.blocks.has_room(proposal) {
+            return Ok(proposal);
+        }
+        let planes = self.geometry().planes();
+        let next =
+            (1..planes).map(|step| (proposal + step) % planes).find(|&plane| self.blocks.has_room(plane));
+        self.counters.allocation_fallbacks += u64::from(next.is_some());
+        next.ok_or_else(|| self.full(proposal))
+    }
+
+    pub(crate) fn full(&self, plane: u32) -> FtlError {
+        FtlError::DeviceFull {
+            plane,
+            valid_pages: self.blocks.valid_pages(plane),
+            pages: self.geometry().pages_per_plane(),
+        }
+    }
+
+    /// A page is not one of its owner's.
+    pub(crate) fn strayed(&self, owner: u32, ppn: Ppn) -> FtlError {
+        FtlError::Broken(format!("{} is not a page of its owner {owner}", self.geometry().describe(ppn)))
+    }
+
+    /// The next page of a stream, now `owner`'s, after whatever collection it takes to have one.
+    #[inline]
+    pub(crate) fn take_page(
+        &mut self,
+        (plane, stream): (u32, Stream),
+        owner: u32,
+        owners: &mut impl Owners,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<Ppn, FtlError> {
+        if !self.blocks.has_open_block(plane, stream) {
+            self.make_room(plane, owners, ops)?;
+        }
+        match self.blocks.program(plane, stream, owner) {
+            Some(ppn) => Ok(ppn),
+            None => Err(self.full(plane)),
+        }
+    }
+
+    /// The checker learns that the host's page of a stream holds `value`.
+    #[inline]
+    pub(crate) fn check_program(&mut self, ppn: Ppn, stream: Stream, value: u64) -> Result<(), FtlError> {
+        match &mut self.checker {
+            Some(checker) => checker.program(ppn, stream.partition(self.blocks.partitions()), value),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts an operation of the controller's own on the list, counted and checked.
+    pub(crate) fn order(&mut self, op: FlashOp, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        self.count_order(&op)?;
+        ops.push(op);
+        Ok(())
+    }
+
+    /// Counts and checks an operation that has been put on the list.
+    pub(crate) fn count_order(&mut self, op: &FlashOp) -> Result<(), FtlError> {
+        match op.kind {
+            OpKind::Read => self.counters.reads[op.cause as usize] += 1,
+            OpKind::Program => self.counters.programs[op.cause as usize] += 1,
+            OpKind::Erase => self.counters.erases += 1,
+        }
+        if let Some(checker) = &mut self.checker {
+            checker.carry_out(op)?;
+        }
+        Ok(())
+    }
+
+    /// The stream of a page that ageing writes to another place, and its partition.
+    pub(crate) fn aged_stream(&self, lpn: u32) -> (Stream, u8) {
+        let partition = self.partitions.of(lpn);
+        (Stream::host(partition), partition)
+    }
+
+    /// The checker learns that ageing copied a page.
+    pub(crate) fn check_rewrite(&mut self, from: Ppn, to: Ppn, partition: u8) -> Result<(), FtlError> {
+        match &mut self.checker {
+            Some(checker) => checker.copy(from, to, partition),
+            None => Ok(()),
+        }
+    }
+
+    /// Ageing wrote what lay in `from` to a page of `plane`.
+    pub(crate) fn rewritten(
+        &mut self,
+        from: Ppn,
+        plane: u32,
+        owners: &mut impl Owners,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        self.blocks.invalidate(from);
+        self.counters.host_pages_written += 1;
+        self.counters.programs[Cause::Host as usize] += 1;
+        self.collect_behind(plane, owners, ops)
+    }
+
+    /// Every block belongs to the partition of the pages that were programmed in it.
+    pub(crate) fn audit_partitions(&self) -> Result<(), String> {
+        let Some(checker) = &self.checker else { return Ok(()) };
+        for (block, held) in checker.partitions() {
+            let partition = self.blocks.table.partition(block);
+            if partition != held {
+                let place = self.geometry().describe(self.geometry().page_of_block(block, 0));
+                return Err(format!("{place} is of partition {partition}, its pages are of {held}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Logical pages that a device can hold whose planes take so many pages each.
+pub(crate) fn capacity_pages(plane_limit: u64, geometry: &Geometry) -> u64 {
+    (plane_limit * u64::from(geometry.planes())).saturating_sub(1)
+}

@@ -1,0 +1,162 @@
+//! Which pages of the host share blocks: partitions of similar temperature, each with active blocks of
+//! its own. One policy a file.
+//!
+//! Pages that are updated about as often as one another die together, so that collection finds blocks
+//! with little left in them (SWC paper, sections 3.1 and 3.2). Collection moves a page within its
+//! partition; blocks go from one partition to another only when they are erased, to whichever needs the
+//! next one.
+
+mod bloom_filters;
+mod offline;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::RangeError;
+use crate::policies::policies;
+
+/// Most partitions that a block can name.
+const MOST: u32 = 32;
+
+/// Says to which partition a page of the host goes. 0 is the hottest.
+pub trait PartitionAssignment: Send {
+    /// The host writes a page: its partition, below the number of partitions.
+    fn written(&mut self, lpn: u32) -> u8;
+
+    /// The partition of a page that is written again without the host's doing; teaches nothing.
+    fn partition(&self, lpn: u32) -> u8;
+
+    /// What was learnt so far is forgotten, as preloading ends.
+    fn forget(&mut self);
+
+    /// Bytes that it takes in a controller's RAM.
+    fn ram_bytes(&self) -> u64;
+
+    /// Bytes that it takes in the simulator.
+    fn bytes(&self) -> u64;
+}
+
+policies! {
+    /// How pages are told apart by temperature.
+    pub enum PartitionPolicy;
+    fn build(config: &PartitionConfig, footprint_pages: u32) -> Option<Box<dyn PartitionAssignment>>;
+
+    /// Not at all: all pages are in one partition.
+    #[default]
+    None => None;
+    /// By how often the whole trace writes each page, known before it begins: the lowest ratio of
+    /// update frequencies within a partition that so many partitions allow (SWC paper 3.1). No
+    /// controller knows that; it is the bound for those that have to find out.
+    Offline => Some(offline(config.partitions, Vec::new()));
+    /// As the pages are written, hot from cold, by several Bloom filters (Park and Du, MSST 2011).
+    BloomFilters => Some(Box::new(bloom_filters::BloomFilters::new(footprint_pages, config.window, config.filter_bits)));
+}
+
+/// Partitions of the host's data by temperature.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PartitionConfig {
+    /// How pages are told apart by temperature.
+    pub policy: PartitionPolicy,
+    /// Partitions, from 1 to 32; 2 for `policy = "bloom-filters"`. Each keeps two active blocks in
+    /// every plane, one for the host and one for collection.
+    pub partitions: u32,
+    /// For `policy = "bloom-filters"`: of the four filters, the oldest is emptied each time the host has
+    /// written this share of the logical pages.
+    pub window: f64,
+    /// For `policy = "bloom-filters"`: bits of one filter for each write of a window (8 in the paper's
+    /// setting, 4,096 bits and 512 writes).
+    pub filter_bits: u32,
+}
+
+impl Default for PartitionConfig {
+    fn default() -> Self {
+        Self { policy: PartitionPolicy::None, partitions: 2, window: 0.25, filter_bits: 8 }
+    }
+}
+
+impl PartitionConfig {
+    /// Partitions that there really are.
+    pub(crate) fn count(&self) -> u32 {
+        if self.policy == PartitionPolicy::None { 1 } else { self.partitions }
+    }
+
+    /// Checks numbers and relations between keys.
+    pub(crate) fn check(&self) -> Result<(), RangeError> {
+        let partitions = self.partitions.to_string();
+        if !(1..=MOST).contains(&self.partitions) {
+            return Err(("partition.partitions", partitions, "from 1 to 32"));
+        }
+        if self.policy == PartitionPolicy::BloomFilters && self.partitions != 2 {
+            let expected = "2, as ftl.partition.policy = \"bloom-filters\" tells hot pages from cold ones";
+            return Err(("partition.partitions", partitions, expected));
+        }
+        if !(self.window > 0.0 && self.window <= 100.0) {
+            let expected = "a share of the logical pages, above 0 and up to 100";
+            return Err(("partition.window", self.window.to_string(), expected));
+        }
+        if !(1..=64).contains(&self.filter_bits) {
+            return Err(("partition.filter_bits", self.filter_bits.to_string(), "from 1 to 64"));
+        }
+        Ok(())
+    }
+}
+
+/// [`PartitionPolicy::Offline`] with the partition of each logical page; pages beyond are in the coldest.
+fn offline(partitions: u32, of_page: Vec<u8>) -> Box<dyn PartitionAssignment> {
+    Box::new(offline::Offline::new(partitions, of_page))
+}
+
+/// The partitions of the host's data, and what went to each.
+pub(crate) struct Partitions {
+    /// Tells the host's pages apart; `None` with one partition for all.
+    assignment: Option<Box<dyn PartitionAssignment>>,
+    /// Page writes of the host by partition; empty with one for all.
+    writes: Vec<u64>,
+}
+
+impl Partitions {
+    pub(crate) fn new(config: &PartitionConfig, footprint_pages: u32) -> Self {
+        let told_apart = if config.count() > 1 { config.count() as usize } else { 0 };
+        Self { assignment: config.policy.build(config, footprint_pages), writes: vec![0; told_apart] }
+    }
+
+    /// Gives [`PartitionPolicy::Offline`] what it knows beforehand.
+    pub(crate) fn assign(&mut self, partitions: u32, of_page: Vec<u8>) {
+        self.assignment = Some(offline(partitions, of_page));
+    }
+
+    /// The partition of a page that the host writes.
+    #[inline]
+    pub(crate) fn written(&mut self, lpn: u32) -> u8 {
+        let Some(assignment) = &mut self.assignment else { return 0 };
+        let partition = assignment.written(lpn);
+        if let Some(writes) = self.writes.get_mut(usize::from(partition)) {
+            *writes += 1;
+        }
+        partition
+    }
+
+    /// The partition of a page that is written again without the host's doing.
+    pub(crate) fn of(&self, lpn: u32) -> u8 {
+        self.assignment.as_ref().map_or(0, |assignment| assignment.partition(lpn))
+    }
+
+    /// Page writes of the host by partition; empty with one for all.
+    pub(crate) fn writes(&self) -> &[u64] {
+        &self.writes
+    }
+
+    /// What was learnt and counted so far is forgotten.
+    pub(crate) fn forget(&mut self) {
+        self.writes.fill(0);
+        if let Some(assignment) = &mut self.assignment {
+            assignment.forget();
+        }
+    }
+
+    /// Bytes in a controller's RAM, and in the simulator.
+    pub(crate) fn bytes(&self) -> (u64, u64) {
+        self.assignment.as_ref().map_or((0, 0), |assignment| (assignment.ram_bytes(), assignment.bytes()))
+    }
+}

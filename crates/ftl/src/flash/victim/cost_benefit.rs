@@ -1,0 +1,78 @@
+//! Space gained times how long it is likely to stay gained, over what the cleaning costs.
+//!
+//! M. Rosenblum, J. Ousterhout, "The design and implementation of a log-structured file system", ACM TOCS
+//! 1992, section 3.5; for flash with two transfers a valid page: A. Kawaguchi et al., USENIX 1995:
+//! benefit / cost = age x (1 - u) / (2 u), u being the share of valid pages.
+
+use std::cmp::Ordering;
+
+use flashtwin_nand::Geometry;
+
+use super::VictimSelection;
+use super::closed_set::ClosedSet;
+use crate::flash::blocks::BlockTable;
+
+/// Age is counted in blocks that the plane has closed since this one changed: the controller has no
+/// clock, and what matters is how much was written meanwhile.
+pub(super) struct CostBenefit {
+    geometry: Geometry,
+    closed: ClosedSet,
+    /// Blocks closed so far, a plane.
+    now: Vec<u64>,
+    /// When each block was closed or lost a page last.
+    changed: Vec<u64>,
+}
+
+impl CostBenefit {
+    pub(super) fn new(geometry: &Geometry) -> Self {
+        Self {
+            closed: ClosedSet::new(geometry),
+            now: vec![0; geometry.planes() as usize],
+            changed: vec![0; geometry.block_index_len()],
+            geometry: geometry.clone(),
+        }
+    }
+
+    fn now(&mut self, block: u32) -> &mut u64 {
+        &mut self.now[self.geometry.plane_of_block(block) as usize]
+    }
+}
+
+impl VictimSelection for CostBenefit {
+    fn closed(&mut self, block: u32, _valid: u32) {
+        *self.now(block) += 1;
+        self.changed[block as usize] = *self.now(block);
+        self.closed.add(block);
+    }
+
+    fn invalidated(&mut self, block: u32, _valid: u32) {
+        self.changed[block as usize] = *self.now(block);
+    }
+
+    fn withdrawn(&mut self, block: u32, _valid: u32) {
+        self.closed.take(block);
+    }
+
+    /// Walks through the plane's closed blocks. Of equals the one that changed first.
+    fn choose(&mut self, plane: u32, blocks: &BlockTable) -> Option<u32> {
+        let pages = u128::from(self.geometry.pages_per_block);
+        let now = self.now[plane as usize];
+        let candidate = |&block: &u32| {
+            let valid = u128::from(blocks.valid(block));
+            // + 1: also the block that was closed last has an age.
+            let age = u128::from(now - self.changed[block as usize] + 1);
+            (age * (pages - valid), valid, self.changed[block as usize], block)
+        };
+        // a / (2 u) < b / (2 v) without a division: cross-multiplied. No valid page: free of cost.
+        let better = |a: &(u128, u128, u64, u32), b: &(u128, u128, u64, u32)| {
+            let benefit = match (a.1, b.1) {
+                (0, 0) => Ordering::Equal,
+                _ => (a.0 * b.1).cmp(&(b.0 * a.1)),
+            };
+            benefit.then(b.2.cmp(&a.2)).then(b.3.cmp(&a.3))
+        };
+        let victim = self.closed.of(plane).iter().map(candidate).max_by(better)?.3;
+        self.closed.take(victim);
+        Some(victim)
+    }
+}

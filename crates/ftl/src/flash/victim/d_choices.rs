@@ -1,0 +1,62 @@
+//! Some blocks are drawn at random; of these the one with the fewest valid pages is collected.
+//!
+//! B. Van Houdt, "A mean field model for a class of garbage collection algorithms in flash-based solid
+//! state drives", SIGMETRICS 2013: ten choices come close to greedy without keeping any order. One choice
+//! is random collection.
+
+use flashtwin_nand::Geometry;
+
+use super::VictimSelection;
+use super::closed_set::ClosedSet;
+use crate::flash::blocks::BlockTable;
+use crate::rng::Rng;
+
+pub(super) struct DChoices {
+    closed: ClosedSet,
+    choices: u32,
+    pages_per_block: u32,
+    rng: Rng,
+}
+
+impl DChoices {
+    pub(super) fn new(geometry: &Geometry, choices: u32, seed: u64) -> Self {
+        Self {
+            closed: ClosedSet::new(geometry),
+            choices,
+            pages_per_block: geometry.pages_per_block,
+            rng: Rng::stream(seed, "victim"),
+        }
+    }
+}
+
+impl VictimSelection for DChoices {
+    fn closed(&mut self, block: u32, _valid: u32) {
+        self.closed.add(block);
+    }
+
+    fn invalidated(&mut self, _block: u32, _valid: u32) {}
+
+    fn withdrawn(&mut self, block: u32, _valid: u32) {
+        self.closed.take(block);
+    }
+
+    /// Draws with replacement, as the model does; of equals the one drawn first. Wholly valid blocks gain
+    /// nothing and are no choice: when only such were drawn it is tried again, and after as many tries as
+    /// there are blocks the best of all is taken.
+    fn choose(&mut self, plane: u32, blocks: &BlockTable) -> Option<u32> {
+        let closed = self.closed.of(plane);
+        let drawn = |rng: &mut Rng| closed[rng.below(closed.len() as u32) as usize];
+        let tries = (0..closed.len()).find_map(|_| {
+            let mut choices = (0..self.choices).map(|_| drawn(&mut self.rng));
+            let best = fewest_valid(&mut choices, blocks)?;
+            (blocks.valid(best) < self.pages_per_block).then_some(best)
+        });
+        let victim = tries.or_else(|| fewest_valid(&mut closed.iter().copied(), blocks))?;
+        self.closed.take(victim);
+        Some(victim)
+    }
+}
+
+fn fewest_valid(candidates: &mut dyn Iterator<Item = u32>, blocks: &BlockTable) -> Option<u32> {
+    candidates.min_by_key(|&block| blocks.valid(block))
+}

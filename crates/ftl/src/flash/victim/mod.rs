@@ -1,0 +1,55 @@
+//! Which closed block is collected next. One policy a file; one row registers its name.
+
+mod closed_set;
+mod cost_benefit;
+mod d_choices;
+mod fifo;
+mod greedy;
+
+use flashtwin_nand::Geometry;
+
+use crate::flash::blocks::BlockTable;
+use crate::policies::policies;
+
+/// Chooses the block that garbage collection takes next.
+///
+/// The owner reports every block that closes and every page of a closed block that
+/// becomes invalid; the policy keeps whatever order it needs. Blocks are named by their
+/// device-wide index.
+pub trait VictimSelection: Send {
+    /// `block` has been programmed to its last page and holds `valid` valid pages; or it was
+    /// chosen, found wholly valid, and put back.
+    fn closed(&mut self, block: u32, valid: u32);
+
+    /// A page of closed `block` became invalid; `valid` remain.
+    fn invalidated(&mut self, block: u32, valid: u32);
+
+    /// Closed `block` with `valid` valid pages is taken out of consideration without having been chosen:
+    /// wear levelling moves it.
+    fn withdrawn(&mut self, block: u32, valid: u32);
+
+    /// Takes the next victim of `plane` out of consideration and returns it; `None` when
+    /// no block of the plane is closed.
+    fn choose(&mut self, plane: u32, blocks: &BlockTable) -> Option<u32>;
+}
+
+policies! {
+    /// Which closed block is collected next.
+    pub enum VictimPolicy;
+    pub fn build(choices: u32, geometry: &Geometry, seed: u64) -> Box<dyn VictimSelection>;
+
+    /// The block with the fewest valid pages; among equals the one that has had that
+    /// count for longest (among those closed before the plane first collected, the lowest
+    /// number).
+    #[default]
+    Greedy => Box::new(greedy::Greedy::new(geometry));
+    /// The block that was closed first.
+    Fifo => Box::new(fifo::Fifo::new(geometry));
+    /// The block with the largest age x (1 - u) / (2 u), u being its share of valid pages and its age
+    /// the number of blocks the plane has closed since it changed (Rosenblum and Ousterhout, 1992).
+    CostBenefit => Box::new(cost_benefit::CostBenefit::new(geometry));
+    /// Of `gc.choices` blocks drawn at random the one with the fewest valid pages (Van Houdt, 2013).
+    DChoices => Box::new(d_choices::DChoices::new(geometry, choices, seed));
+    /// A block drawn at random, unless it is wholly valid.
+    Random => Box::new(d_choices::DChoices::new(geometry, 1, seed));
+}

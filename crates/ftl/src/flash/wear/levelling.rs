@@ -1,0 +1,78 @@
+//! Static wear levelling: data that nobody updates are moved off a block that hardly wears.
+//!
+//! After L.-P. Chang, "On efficient wear leveling for large-scale flash-memory storage systems", SAC 2007: when
+//! the erase counts of two blocks differ by more than a threshold, the data of the one that is hardly worn
+//! go to the most worn one. There pools remember which blocks hold cold data; here the time does for which a
+//! block has stayed closed. The rate is bounded by counting the collections in between.
+
+use flashtwin_nand::Geometry;
+
+use super::WearConfig;
+use crate::flash::blocks::{BlockTable, State};
+
+pub(crate) struct Levelling {
+    threshold: u32,
+    every: u32,
+    /// Blocks collected since the last one that was moved, a plane.
+    collected: Vec<u32>,
+    /// Blocks closed so far, a plane.
+    closes: Vec<u32>,
+    /// How many its plane had closed when each block was closed.
+    closed_at: Vec<u32>,
+}
+
+impl Levelling {
+    pub(crate) fn new(config: &WearConfig, geometry: &Geometry) -> Self {
+        let planes = geometry.planes() as usize;
+        Self {
+            threshold: config.threshold,
+            every: config.every,
+            collected: vec![0; planes],
+            closes: vec![0; planes],
+            closed_at: vec![0; geometry.block_index_len()],
+        }
+    }
+
+    /// A block has been programmed to its last page.
+    pub(crate) fn closed(&mut self, plane: u32, block: u32) {
+        let closes = &mut self.closes[plane as usize];
+        *closes = closes.wrapping_add(1);
+        self.closed_at[block as usize] = *closes;
+    }
+
+    /// A block was collected.
+    pub(crate) fn collected(&mut self, plane: u32) {
+        self.collected[plane as usize] += 1;
+    }
+
+    /// A block was moved.
+    pub(crate) fn moved(&mut self, plane: u32) {
+        self.collected[plane as usize] = 0;
+    }
+
+    /// The block of a plane whose data are to be moved now.
+    ///
+    /// It was erased more than `threshold` times less often than the most worn one, and its data are cold:
+    /// since it was closed the plane has closed as many blocks as it has, so that collection would have taken
+    /// it had it lost its pages. (The block last moved off is the least worn one, too, but what the host
+    /// writes to it next is not cold.) Of several it is the one that was closed first. A pass over the
+    /// plane, once in `every` collections.
+    pub(crate) fn due(&self, plane: u32, table: &BlockTable, geometry: &Geometry) -> Option<u32> {
+        if self.collected[plane as usize] < self.every {
+            return None;
+        }
+        let blocks = || (0..geometry.blocks_per_plane).map(|block| geometry.block_index_of(plane, block));
+        let most = blocks().map(|block| table.erases(block)).max()?;
+        let age = |block: u32| self.closes[plane as usize].wrapping_sub(self.closed_at[block as usize]);
+        blocks()
+            .filter(|&block| table.state(block) == State::Closed)
+            .filter(|&block| most - table.erases(block) > self.threshold)
+            .filter(|&block| age(block) >= geometry.blocks_per_plane)
+            .max_by_key(|&block| (age(block), std::cmp::Reverse(block)))
+    }
+
+    /// Bytes of these tables (of blocks that were ever closed).
+    pub(crate) fn bytes(&self, opened: u64) -> u64 {
+        8 * self.closes.len() as u64 + 4 * opened
+    }
+}

@@ -1,0 +1,229 @@
+//! LPN -> PPN, content -> PPN, and the inverse of both: the tables of CA-SSD.
+//!
+//! Source: CA-SSD paper 4.1 (LPT, iLPT, HPT, iHPT) and its Figure 5.
+
+use flashtwin_nand::{NO_PPN, Ppn};
+
+use crate::dedup::{FingerprintStore, History};
+use crate::op::NO_VPN;
+use flashtwin_bits::{HugeSlice, prefetch};
+
+/// A stored link, plus one; 0: none.
+const NONE: u32 = 0;
+
+/// The inverted side of one physical page: the first LPN of its list (iLPT) and the content
+/// under which the HPT knows it (iHPT), each plus one.
+type Page = [u32; 2];
+const FIRST: usize = 0;
+const ENTRY: usize = 1;
+
+/// The next and the previous LPN in the list of a page, each plus one.
+type Links = [u32; 2];
+const NEXT: usize = 0;
+const PREVIOUS: usize = 1;
+
+/// The four tables. 12 bytes a logical page, 8 a physical page that was ever used, and for a
+/// content 4 (12 with a limited store) for the HPT, 1 (5) for its history. Contents are dense ids,
+/// so an id is the address of its HPT entry.
+pub(crate) struct InvertedMap {
+    /// LPT: LPN -> PPN.
+    ppns: Vec<Ppn>,
+    /// The lists of the iLPT run through the LPNs themselves.
+    links: Vec<Links>,
+    /// iLPT and iHPT.
+    pages: HugeSlice<Page>,
+    /// HPT: content -> PPN.
+    pub(crate) hashes: FingerprintStore,
+    pub(crate) history: History,
+    mapped: u64,
+    live: u64,
+}
+
+impl InvertedMap {
+    /// Tables for `footprint_pages` logical pages on a device of `page_index_len` physical ones.
+    pub(crate) fn new(
+        footprint_pages: u32,
+        page_index_len: usize,
+        hashes: FingerprintStore,
+        history: History,
+    ) -> Self {
+        Self {
+            ppns: vec![NO_PPN; footprint_pages as usize],
+            links: vec![[NONE; 2]; footprint_pages as usize],
+            pages: HugeSlice::zeroed(page_index_len),
+            hashes,
+            history,
+            mapped: 0,
+            live: 0,
+        }
+    }
+
+    /// Where a logical page lies; [`NO_PPN`] when nowhere.
+    #[inline]
+    pub(crate) fn get(&self, lpn: u32) -> Ppn {
+        self.ppns[lpn as usize]
+    }
+
+    /// Logical pages that the map covers.
+    pub(crate) fn lpns(&self) -> u32 {
+        self.ppns.len() as u32
+    }
+
+    pub(crate) fn mapped(&self) -> u64 {
+        self.mapped
+    }
+
+    /// Physical pages whose list of LPNs is not empty.
+    pub(crate) fn live(&self) -> u64 {
+        self.live
+    }
+
+    /// Asks for the first tables that an operation on this page will look into.
+    #[inline]
+    pub(crate) fn prefetch_far(&self, lpn: u32, content: u32) {
+        prefetch(&self.ppns, lpn as usize);
+        prefetch(&self.links, lpn as usize);
+        self.history.prefetch(content);
+        self.hashes.prefetch(content);
+    }
+
+    /// Asks for what those tables point to.
+    #[inline]
+    pub(crate) fn prefetch_near(&self, lpn: u32, content: u32) {
+        prefetch(&self.pages, self.get(lpn) as usize);
+        prefetch(&self.pages, self.hashes.foresee(content) as usize);
+    }
+
+    /// Enters a page just written in HPT and iHPT; the entry that gives way is dropped from both.
+    #[inline]
+    pub(crate) fn enter(&mut self, content: u32, ppn: Ppn) {
+        self.pages[ppn as usize][ENTRY] = content + 1;
+        if let Some((_, forgotten)) = self.hashes.insert(content, ppn, 1) {
+            self.pages[forgotten as usize][ENTRY] = NONE;
+        }
+    }
+
+    /// Points a logical page at `ppn` (or at nothing) in LPT and iLPT; returns the page that
+    /// thereby lost its last LPN, which HPT and iHPT forget.
+    #[inline]
+    pub(crate) fn point(&mut self, lpn: u32, ppn: Ppn) -> Option<Ppn> {
+        let old = std::mem::replace(&mut self.ppns[lpn as usize], ppn);
+        self.mapped += u64::from(ppn != NO_PPN);
+        self.mapped -= u64::from(old != NO_PPN);
+        if old != NO_PPN {
+            self.unlink(lpn, old);
+        }
+        if ppn != NO_PPN {
+            self.live += u64::from(self.pages[ppn as usize][FIRST] == NONE);
+            self.link(lpn, ppn);
+        }
+        if old == NO_PPN || self.pages[old as usize][FIRST] != NONE {
+            return None;
+        }
+        self.live -= 1;
+        let entry = std::mem::replace(&mut self.pages[old as usize][ENTRY], NONE);
+        if entry != NONE {
+            self.hashes.remove(entry - 1);
+        }
+        Some(old)
+    }
+
+    fn link(&mut self, lpn: u32, ppn: Ppn) {
+        let first = std::mem::replace(&mut self.pages[ppn as usize][FIRST], lpn + 1);
+        self.links[lpn as usize] = [first, NONE];
+        if first != NONE {
+            self.links[first as usize - 1][PREVIOUS] = lpn + 1;
+        }
+    }
+
+    fn unlink(&mut self, lpn: u32, ppn: Ppn) {
+        let [next, previous] = self.links[lpn as usize];
+        match previous {
+            NONE => self.pages[ppn as usize][FIRST] = next,
+            previous => self.links[previous as usize - 1][NEXT] = next,
+        }
+        if next != NONE {
+            self.links[next as usize - 1][PREVIOUS] = previous;
+        }
+    }
+
+    /// The LPNs of a page, the latest first.
+    pub(crate) fn lpns_of(&self, ppn: Ppn) -> impl Iterator<Item = u32> + '_ {
+        let first = self.pages[ppn as usize][FIRST];
+        std::iter::successors(first.checked_sub(1), |&lpn| self.links[lpn as usize][NEXT].checked_sub(1))
+    }
+
+    /// Whether the HPT knows a page.
+    pub(crate) fn is_known(&self, ppn: Ppn) -> bool {
+        self.pages[ppn as usize][ENTRY] != NONE
+    }
+
+    /// Garbage collection moved a page: each of its LPNs is told. Returns whether it has any.
+    pub(crate) fn relocate(&mut self, from: Ppn, to: Ppn) -> bool {
+        let page = std::mem::replace(&mut self.pages[from as usize], [NONE; 2]);
+        self.pages[to as usize] = page;
+        #[cfg(test)]
+        let forgets = crate::tests::planted(crate::tests::Bug::ForgottenLpn);
+        #[cfg(not(test))]
+        let forgets = false;
+        let mut next = page[FIRST];
+        if forgets && next != NONE {
+            next = self.links[next as usize - 1][NEXT];
+        }
+        while next != NONE {
+            let lpn = next as usize - 1;
+            self.ppns[lpn] = to;
+            next = self.links[lpn][NEXT];
+        }
+        if page[ENTRY] != NONE {
+            self.hashes.renew(page[ENTRY] - 1, to);
+        }
+        page[FIRST] != NONE
+    }
+
+    /// Bytes of the tables of logical pages and, for `used` physical pages, of their lists.
+    pub(crate) fn page_bytes(&self, used: u64) -> u64 {
+        (self.ppns.len() * (4 + size_of::<Links>())) as u64 + used * size_of::<Page>() as u64
+    }
+
+    /// Bytes of the tables of contents.
+    pub(crate) fn content_bytes(&self) -> u64 {
+        self.hashes.bytes() + self.history.bytes()
+    }
+
+    /// Compares each table with its inverse; `owner` tells the content of a valid page.
+    pub(crate) fn audit(&self, owner: impl Fn(Ppn) -> Option<u32>) -> Result<(), String> {
+        let mut pages: Vec<Ppn> = self.ppns.iter().copied().filter(|&ppn| ppn != NO_PPN).collect();
+        pages.sort_unstable();
+        let pointed =
+            |ppn| pages.partition_point(|&page| page <= ppn) - pages.partition_point(|&page| page < ppn);
+        let mut known = 0;
+        let mut distinct = pages.clone();
+        distinct.dedup();
+        for &ppn in &distinct {
+            // A list that closes on itself must not be followed for ever.
+            let listed = self.lpns_of(ppn).take(pages.len() + 1);
+            let (right, wrong): (Vec<u32>, Vec<u32>) = listed.partition(|&lpn| self.get(lpn) == ppn);
+            if let Some(lpn) = wrong.first() {
+                return Err(format!("page {ppn} lists LPN {lpn}, which lies at {}", self.get(*lpn)));
+            }
+            if right.len() != pointed(ppn) {
+                return Err(format!("page {ppn} lists {} LPNs, {} point to it", right.len(), pointed(ppn)));
+            }
+            let Some(content) = self.pages[ppn as usize][ENTRY].checked_sub(1) else { continue };
+            known += 1;
+            if self.hashes.peek(content) != ppn || owner(ppn) != Some(content) {
+                let (found, held) = (self.hashes.peek(content), owner(ppn));
+                return Err(format!(
+                    "page {ppn} is entered under content {content}, whose entry names {found}; it holds {held:?}"
+                ));
+            }
+        }
+        let entered = (0..self.history.contents()).filter(|&content| self.hashes.peek(content) != NO_VPN);
+        let entered = entered.count() as u64;
+        if entered != known || self.hashes.entries() != known || self.live != distinct.len() as u64 {
+            return Err(format!("{entered} contents are entered, {known} pages know their entry"));
+        }
+        Ok(())
+    }
+}

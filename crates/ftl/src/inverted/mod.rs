@@ -1,0 +1,181 @@
+//! The four tables of CA-SSD: LPN -> PPN, content -> PPN, and the inverse of both. They stay in RAM
+//! ([`crate::FtlConfig::check`] refuses a cache for them) and hold one page of a content.
+
+mod map;
+
+use flashtwin_nand::{NO_PPN, Ppn};
+
+use crate::error::FtlError;
+use crate::flash::counters::TableSizes;
+use crate::flash::{Flash, Moved, Owners};
+use crate::loads::LoadView;
+use crate::op::{Cause, FlashOp, Host, is_page};
+use crate::side::{Side, audit_pages};
+pub(crate) use map::InvertedMap;
+
+/// The tables; a page is owned by its content, whichever of its LPNs is looked at.
+pub(crate) struct InvertedSide {
+    pub(crate) map: InvertedMap,
+}
+
+impl InvertedSide {
+    /// Points a logical page at another physical one (or none). A page without an LPN on its list is dead.
+    #[inline]
+    fn point(&mut self, lpn: u32, ppn: Ppn, flash: &mut Flash) {
+        let Some(dead) = self.map.point(lpn, ppn).filter(|&ppn| is_page(ppn)) else { return };
+        if let Some(content) = flash.blocks.owner(dead) {
+            self.map.history.died(content);
+        }
+        flash.blocks.invalidate(dead);
+    }
+
+    /// Looks a written content up and, where it is known, points the page at it.
+    #[inline]
+    fn share(&mut self, page: Host, flash: &mut Flash) -> bool {
+        let known = self.map.hashes.lookup(page.content);
+        if known != NO_PPN && self.map.get(page.lpn) != known {
+            self.point(page.lpn, known, flash);
+        }
+        known != NO_PPN
+    }
+}
+
+impl Owners for InvertedSide {
+    /// What changes: the PPN of each LPN, the page's entry in the iLPT and, where its fingerprint is known, those
+    /// in HPT and iHPT.
+    #[inline]
+    fn moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
+        let changed =
+            self.map.lpns_of(page.from).count() as u64 + 1 + 2 * u64::from(self.map.is_known(page.from));
+        flash.counters.gc_updates_two_level += 1;
+        flash.counters.gc_updates_inverted += changed;
+        self.map.relocate(page.from, page.to)
+    }
+}
+
+impl Side for InvertedSide {
+    #[inline]
+    fn pages_in_use(&self) -> u64 {
+        self.map.live()
+    }
+
+    #[inline]
+    fn prefetch_far(&self, lpn: u32, content: u32, _write: bool) {
+        self.map.prefetch_far(lpn, content);
+    }
+
+    #[inline]
+    fn prefetch_near(&self, lpn: u32, content: u32, _write: bool, _flash: &Flash) {
+        self.map.prefetch_near(lpn, content);
+    }
+
+    #[inline]
+    fn places_of(&self, lpn: u32) -> (Ppn, &[Ppn]) {
+        (self.map.get(lpn), &[])
+    }
+
+    #[inline]
+    fn note_read(&mut self, lpn: u32, flash: &mut Flash) -> (bool, bool) {
+        let ppn = self.map.get(lpn);
+        let content = is_page(ppn).then(|| flash.blocks.owner(ppn)).flatten();
+        (content.is_some_and(|content| self.map.history.read(content)), false)
+    }
+
+    #[inline]
+    fn write(
+        &mut self,
+        page: Host,
+        fingerprinted: bool,
+        flash: &mut Flash,
+        loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<Option<(Ppn, Cause)>, FtlError> {
+        let stream = flash.host_stream(page.lpn);
+        if let Some(checker) = &mut flash.checker {
+            checker.write(page.lpn, u64::from(page.content));
+        }
+        flash.counters.hashes += u64::from(fingerprinted);
+        if fingerprinted && self.share(page, flash) {
+            flash.counters.duplicate_writes += 1;
+            return Ok(None);
+        }
+        let cause = self.map.history.cause(page.content);
+        let plane = flash.pick_plane(page.address, loads)?;
+        // What the page's spare area names (CA-SSD paper, Figure 1): its hash.
+        let ppn = flash.take_page((plane, stream), page.content, self, ops)?;
+        flash.check_program(ppn, stream, u64::from(page.content))?;
+        self.map.history.born(page.content);
+        if fingerprinted {
+            self.map.enter(page.content, ppn);
+        }
+        self.point(page.lpn, ppn, flash);
+        flash.counters.programs[cause as usize] += 1;
+        flash.note_peak(self.pages_in_use(), 0);
+        flash.collect_behind(plane, self, ops)?;
+        Ok(Some((ppn, cause)))
+    }
+
+    fn trim(&mut self, lpn: u32, flash: &mut Flash) {
+        self.point(lpn, NO_PPN, flash);
+    }
+
+    fn rewrite(
+        &mut self,
+        lpn: u32,
+        address: u64,
+        flash: &mut Flash,
+        loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<Ppn, FtlError> {
+        let Some(content) = flash.blocks.owner(self.map.get(lpn)) else {
+            return Err(FtlError::Broken(format!("LPN {lpn} lies in a page that nobody owns")));
+        };
+        let plane = flash.pick_plane(address, loads)?;
+        let (stream, partition) = flash.aged_stream(lpn);
+        let to = flash.take_page((plane, stream), content, self, ops)?;
+        // Making room may have moved the page, so it is looked up only now.
+        let from = self.map.get(lpn);
+        flash.check_rewrite(from, to, partition)?;
+        if !self.map.relocate(from, to) {
+            return Err(flash.strayed(content, from));
+        }
+        flash.rewritten(from, plane, self, ops)?;
+        Ok(to)
+    }
+
+    fn table_sizes(&self, flash: &Flash) -> TableSizes {
+        let map = &self.map;
+        TableSizes {
+            mapped_lpns: map.mapped(),
+            vpns: map.live(),
+            fingerprints: map.hashes.entries(),
+            page_table_bytes: flash.blocks.bytes_in_use() + map.page_bytes(flash.blocks.pages_opened()),
+            content_table_bytes: map.content_bytes(),
+            ..TableSizes::default()
+        }
+    }
+
+    fn copies(&self) -> Vec<u64> {
+        if self.map.live() > 0 { vec![0, self.map.live()] } else { Vec::new() }
+    }
+
+    fn contents_on_flash(&self, flash: &Flash) -> Option<Vec<(Ppn, u32)>> {
+        let mut pages: Vec<Ppn> =
+            (0..self.map.lpns()).map(|lpn| self.map.get(lpn)).filter(|&ppn| is_page(ppn)).collect();
+        pages.sort_unstable();
+        pages.dedup();
+        Some(pages.into_iter().filter_map(|ppn| Some((ppn, flash.blocks.owner(ppn)?))).collect())
+    }
+
+    fn audit(&self, flash: &Flash) -> Result<(), FtlError> {
+        self.map.audit(|ppn| flash.blocks.owner(ppn)).map_err(FtlError::Broken)?;
+        let written = |lpn| flash.checker.as_ref().and_then(|checker| checker.content(lpn));
+        let pages = (0..self.map.lpns()).map(|lpn| (lpn, self.map.get(lpn)));
+        let mapped = pages.filter(|&(_, ppn)| is_page(ppn));
+        let owned = mapped.filter_map(|(lpn, ppn)| {
+            let owner = written(lpn).or_else(|| flash.blocks.owner(ppn))?;
+            Some((lpn, owner, ppn))
+        });
+        audit_pages(flash, owned)
+    }
+}

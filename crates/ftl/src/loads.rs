@@ -1,0 +1,72 @@
+//! The chips' loads as the controller sees them when it decides, and how places are compared by them.
+
+use flashtwin_nand::Geometry;
+
+/// Loads of chips and of the units within them.
+#[derive(Debug, Clone, Copy)]
+pub struct LoadView<'a> {
+    /// Load of each chip.
+    pub chip: &'a [u32],
+    /// Load of each unit that works on its own (chip, die or plane, by the engine's
+    /// concurrency). The units of one chip are neighbours.
+    pub unit: &'a [u32],
+    /// Whether the unit's load decides between places, and not the chip's.
+    pub units_decide: bool,
+    /// When the loads are so, from any beginning, never earlier than in a view before: what is predicted from
+    /// loads forgets with time. The controller itself has no clock; who has none either leaves it at 0.
+    pub now_ns: u64,
+}
+
+impl<'a> LoadView<'a> {
+    /// Loads of chips, which decide, and of their units, which decide among equals.
+    pub fn new(chip: &'a [u32], unit: &'a [u32]) -> Self {
+        Self { chip, unit, units_decide: false, now_ns: 0 }
+    }
+
+    /// The same loads, seen at a time.
+    #[inline]
+    #[must_use]
+    pub fn at(self, now_ns: u64) -> Self {
+        Self { now_ns, ..self }
+    }
+
+    /// Units in a chip.
+    #[inline]
+    pub fn units_per_chip(&self) -> usize {
+        self.unit.len() / self.chip.len()
+    }
+
+    /// Loads of the chip and of the unit that would serve a page of `plane`, the one that decides first.
+    #[inline]
+    pub(crate) fn of_plane(&self, plane: u32, geometry: &Geometry) -> (u32, u32) {
+        let chip = self.chip[(plane / geometry.planes_per_chip()) as usize];
+        let unit = self.of_unit(plane, geometry);
+        if self.units_decide { (unit, chip) } else { (chip, unit) }
+    }
+
+    /// Load of the unit that would serve a page of `plane`.
+    #[inline]
+    pub(crate) fn of_unit(&self, plane: u32, geometry: &Geometry) -> u32 {
+        let planes_per_unit = geometry.planes_per_chip() as usize / self.units_per_chip();
+        self.unit[plane as usize / planes_per_unit]
+    }
+}
+
+/// Index of the smallest value, the first one at or after `start` (cyclically) among equals.
+/// Nothing is below 0, so an idle one ends the search: on a device that is not overloaded
+/// the first look is the last.
+#[inline]
+pub(crate) fn lowest_from(values: &[u32], start: usize) -> usize {
+    let mut best = start;
+    let mut lowest = values[start];
+    for at in (start + 1..values.len()).chain(0..start) {
+        if lowest == 0 {
+            break;
+        }
+        if values[at] < lowest {
+            lowest = values[at];
+            best = at;
+        }
+    }
+    best
+}

@@ -1,0 +1,355 @@
+//! A conventional SSD: LPN -> PPN, every write programs a page; duplicates may be spread over channels.
+
+mod map;
+pub mod spread;
+
+use flashtwin_nand::{NO_PPN, Ppn};
+
+use crate::error::FtlError;
+use crate::flash::counters::TableSizes;
+use crate::flash::{Flash, Moved, Owners};
+use crate::loads::LoadView;
+use crate::op::{Cause, FlashOp, Host, Lookup, NO_CONTENT, PagingSizes, is_page};
+use crate::paging::{Entries, Layout, Map, Paging, Tables};
+use crate::side::{Side, audit_pages};
+pub(crate) use map::PageMap;
+use spread::Spreader;
+
+/// The page map and what spreading knows of its pages: both hear of every page that moves.
+pub(crate) struct Pages {
+    pub(crate) map: PageMap,
+    pub(crate) spreader: Option<Box<Spreader>>,
+}
+
+impl Pages {
+    /// A page lies elsewhere now. Says whether it was its logical page's.
+    #[inline]
+    fn relocate(&mut self, lpn: u32, from: Ppn, to: Ppn, flash: &mut Flash) -> bool {
+        let known = self.map.set(lpn, to) == from;
+        if let Some(spreader) = &mut self.spreader {
+            spreader.page_moved((lpn, self.map.content(lpn)), from, to, flash);
+        }
+        known
+    }
+
+    /// Points a logical page at another physical one (or none) and what that holds. Where it held
+    /// the same before, the channel of its old page.
+    #[inline]
+    fn point(&mut self, lpn: u32, ppn: Ppn, content: u32, flash: &mut Flash) -> Option<u32> {
+        let (old, held) = (self.map.set(lpn, ppn), self.map.hold(lpn, content));
+        if let Some(spreader) = &mut self.spreader {
+            spreader.forget_page((lpn, held), old, flash);
+        }
+        if is_page(old) {
+            flash.blocks.invalidate(old);
+        }
+        let spreader = self.spreader.as_mut()?;
+        if is_page(ppn) {
+            spreader.note_page((lpn, content), ppn, flash);
+        }
+        let same = is_page(old) && held == content && held != NO_CONTENT;
+        same.then(|| spreader.channel_of(old, flash.geometry()))
+    }
+}
+
+impl Map for Pages {
+    #[inline]
+    fn page_moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
+        self.relocate(page.owner, page.from, page.to, flash)
+    }
+
+    #[inline]
+    fn entry_of(&self, owner: u32, layout: &Layout) -> u32 {
+        layout.of_lpn(owner)
+    }
+
+    fn each_entry(&self, layout: &Layout, page: u32, take: &mut dyn FnMut(u32)) {
+        if let Entries::Lpns(lpns) = layout.entries(page) {
+            lpns.for_each(|lpn| take(self.map.get(lpn)));
+        }
+    }
+
+    fn has_entries(&self, layout: &Layout, page: u32) -> bool {
+        match layout.entries(page) {
+            Entries::Lpns(mut lpns) => lpns.any(|lpn| is_page(self.map.get(lpn))),
+            Entries::Vpns(_) | Entries::Fingerprints => false,
+        }
+    }
+}
+
+/// The tables of a conventional SSD.
+pub(crate) struct PageSide {
+    pub(crate) tables: Tables<Pages>,
+}
+
+impl PageSide {
+    pub(crate) fn new(map: PageMap, spreader: Option<Box<Spreader>>) -> Self {
+        Self { tables: Tables::new(Pages { map, spreader }) }
+    }
+
+    pub(crate) fn put_on_flash(&mut self, paging: Paging) {
+        self.tables.put_on_flash(paging);
+    }
+
+    #[inline]
+    pub(crate) fn map(&self) -> &PageMap {
+        &self.tables.map.map
+    }
+
+    #[inline]
+    pub(crate) fn spreader(&self) -> Option<&Spreader> {
+        self.tables.map.spreader.as_deref()
+    }
+
+    /// The checker learns what the host gave a page.
+    fn check_write(&self, page: Host, content: u32, flash: &mut Flash) -> Option<u64> {
+        let spreads = self.spreader().is_some();
+        let checker = flash.checker.as_mut()?;
+        // Twins are equal in what they hold, not in when it was written.
+        let version = match spreads && content != NO_CONTENT {
+            true => u64::from(content),
+            false => checker.next_version(),
+        };
+        checker.write(page.lpn, version);
+        Some(version)
+    }
+
+    #[inline]
+    fn program(
+        &mut self,
+        page: Host,
+        flash: &mut Flash,
+        loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<Ppn, FtlError> {
+        let stream = flash.host_stream(page.lpn);
+        let content = self.map().known(page.content);
+        let mut plane = flash.pick_plane(page.address, loads)?;
+        let Pages { map, spreader } = &mut self.tables.map;
+        if let Some(spreader) = spreader {
+            plane = spreader.place_write(plane, (page.lpn, content), map, flash, loads);
+        }
+        let ppn = flash.take_page((plane, stream), page.lpn, &mut self.tables, ops)?;
+        if let Some(version) = self.check_write(page, content, flash) {
+            flash.check_program(ppn, stream, version)?;
+        }
+        let rewritten = self.tables.map.point(page.lpn, ppn, content, flash);
+        flash.counters.programs[Cause::Host as usize] += 1;
+        flash.note_peak(self.pages_in_use(), 0);
+        flash.collect_behind(plane, &mut self.tables, ops)?;
+        let Pages { map, spreader } = &mut self.tables.map;
+        if let Some(spreader) = spreader {
+            spreader.compare_later((page.lpn, content), rewritten, map, flash, ops)?;
+        }
+        Ok(ppn)
+    }
+}
+
+impl Owners for PageSide {
+    #[inline]
+    fn moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
+        self.tables.moved(page, flash)
+    }
+
+    fn victim_done(&mut self, plane: u32) {
+        self.tables.victim_done(plane);
+    }
+}
+
+impl Side for PageSide {
+    #[inline]
+    fn pages_in_use(&self) -> u64 {
+        self.map().mapped()
+    }
+
+    fn wants_kind(&self) -> bool {
+        self.spreader().is_some()
+    }
+
+    #[inline]
+    fn prefetch_far(&self, lpn: u32, content: u32, write: bool) {
+        self.map().prefetch(lpn);
+        if let Some(spreader) = self.spreader() {
+            spreader.prefetch_far(lpn, if write { self.map().known(content) } else { NO_CONTENT });
+        }
+    }
+
+    #[inline]
+    fn prefetch_near(&self, lpn: u32, content: u32, write: bool, flash: &Flash) {
+        let map = self.map();
+        flash.blocks.prefetch(map.get(lpn));
+        if let Some(spreader) = self.spreader() {
+            match write {
+                true => spreader.prefetch_near(lpn, map.content(lpn), map.known(content), map),
+                false => spreader.prefetch_near_read(lpn),
+            }
+        }
+    }
+
+    #[inline]
+    fn prefetch_next(&self, lpn: u32, content: u32, _flash: &Flash) {
+        if let Some(spreader) = self.spreader() {
+            spreader.prefetch_next(lpn, self.map().known(content));
+        }
+    }
+
+    #[inline]
+    fn places_of(&self, lpn: u32) -> (Ppn, &[Ppn]) {
+        (self.map().get(lpn), self.spreader().map_or(&[], |spreader| spreader.choices(lpn)))
+    }
+
+    /// Twins are known to be equal.
+    #[inline]
+    fn data_name(&self, lpn: u32, ppn: Ppn) -> u64 {
+        match self.spreader().and_then(|spreader| spreader.serial(lpn)) {
+            Some(serial) => 1 << 32 | serial << 33,
+            None => u64::from(ppn),
+        }
+    }
+
+    #[inline]
+    fn look_up_read(&mut self, lpn: u32, flash: &mut Flash) -> Result<(), FtlError> {
+        self.tables.look_up_read(lpn, flash)
+    }
+
+    #[inline]
+    fn look_up_write(&mut self, lpn: u32, partial: bool, flash: &mut Flash) -> Result<(), FtlError> {
+        self.tables.look_up_write(lpn, partial, flash)
+    }
+
+    fn look_up_fingerprint(&mut self, content: u32, flash: &mut Flash) -> Result<(), FtlError> {
+        self.tables.look_up_fingerprint(content, flash)
+    }
+
+    fn take_lookups(&mut self, lookups: &mut Vec<Lookup>) {
+        self.tables.take_lookups(lookups);
+    }
+
+    fn pages_tables(&self) -> bool {
+        self.tables.may_be_missing()
+    }
+
+    fn paging_sizes(&self, flash: &Flash) -> Option<PagingSizes> {
+        self.tables.paging_sizes(flash)
+    }
+
+    fn checkpoint(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        self.tables.checkpoint(flash, ops)
+    }
+
+    #[inline]
+    fn note_read(&mut self, lpn: u32, _flash: &mut Flash) -> (bool, bool) {
+        (false, self.spreader().is_some_and(|spreader| !spreader.choices(lpn).is_empty()))
+    }
+
+    #[inline]
+    fn write(
+        &mut self,
+        page: Host,
+        _fingerprinted: bool,
+        flash: &mut Flash,
+        loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<Option<(Ppn, Cause)>, FtlError> {
+        let before = self.tables.before_write(page.lpn);
+        let ppn = self.program(page, flash, loads, ops)?;
+        self.tables.after_write((page.lpn, true), before, flash, ops)?;
+        Ok(Some((ppn, Cause::Host)))
+    }
+
+    fn trim(&mut self, lpn: u32, flash: &mut Flash) {
+        self.tables.touch_lpn(lpn);
+        self.tables.map.point(lpn, NO_PPN, NO_CONTENT, flash);
+    }
+
+    #[inline]
+    fn begin_jobs(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        self.tables.settle(flash, ops)
+    }
+
+    fn job_done(
+        &mut self,
+        job: u32,
+        flash: &mut Flash,
+        _loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        let Pages { map, spreader } = &mut self.tables.map;
+        if let Some(spreader) = spreader {
+            spreader.job_done(job, map, flash);
+        }
+        self.tables.settle(flash, ops)
+    }
+
+    fn end_period(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        self.tables.settle(flash, ops)
+    }
+
+    fn rewrite(
+        &mut self,
+        lpn: u32,
+        address: u64,
+        flash: &mut Flash,
+        loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<Ppn, FtlError> {
+        let mut plane = flash.pick_plane(address, loads)?;
+        let content = self.map().content(lpn);
+        if let Some(spreader) = &mut self.tables.map.spreader {
+            plane = spreader.place_aged(plane, (lpn, content), flash, loads);
+        }
+        let (stream, partition) = flash.aged_stream(lpn);
+        let to = flash.take_page((plane, stream), lpn, &mut self.tables, ops)?;
+        // Making room may have moved the page, so it is looked up only now.
+        let from = self.map().get(lpn);
+        flash.check_rewrite(from, to, partition)?;
+        if !self.tables.map.relocate(lpn, from, to, flash) {
+            return Err(flash.strayed(lpn, from));
+        }
+        self.tables.touch_lpn(lpn);
+        flash.rewritten(from, plane, &mut self.tables, ops)?;
+        self.tables.settle(flash, ops)?;
+        Ok(to)
+    }
+
+    /// Entries of places that ageing moved pages away from are forgotten.
+    fn end_preload(&mut self) {
+        if let Some(spreader) = &mut self.tables.map.spreader {
+            spreader.forget_dead();
+        }
+    }
+
+    fn table_sizes(&self, flash: &Flash) -> TableSizes {
+        let sizes = TableSizes {
+            mapped_lpns: self.map().mapped(),
+            page_table_bytes: flash.blocks.bytes_in_use() + self.map().bytes(),
+            ..TableSizes::default()
+        };
+        match self.spreader() {
+            None => sizes,
+            Some(spreader) => TableSizes {
+                twin_lists: spreader.twin_lists(),
+                twin_pages: spreader.twin_pages(),
+                filter_bytes: spreader.filter_bytes(),
+                content_table_bytes: spreader.bytes(),
+                ..sizes
+            },
+        }
+    }
+
+    fn contents_on_flash(&self, _flash: &Flash) -> Option<Vec<(Ppn, u32)>> {
+        let map = self.map();
+        let known = (0..map.len()).filter(|&lpn| map.content(lpn) != NO_CONTENT);
+        (map.contents() > 0).then(|| known.map(|lpn| (map.get(lpn), map.content(lpn))).collect())
+    }
+
+    fn audit(&self, flash: &Flash) -> Result<(), FtlError> {
+        self.tables.audit(flash).map_err(FtlError::Broken)?;
+        let map = self.map();
+        audit_pages(flash, (0..map.len()).map(|lpn| (lpn, lpn, map.get(lpn))))?;
+        match self.spreader() {
+            Some(spreader) => spreader.audit(map, flash).map_err(FtlError::Broken),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Keys of spreading.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::PlacePolicy;
+
+/// What becomes of pages with equal contents.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpreadPolicy {
+    /// Nothing: they lie where the allocation puts them, and nobody knows that they are equal.
+    #[default]
+    None,
+    /// A page whose content its channel may hold already goes to the next channel that does not,
+    /// round robin; verified duplicates are read wherever the load is lowest (DS-FTL paper).
+    Duplicates,
+}
+
+/// Duplicates on different channels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SpreadConfig {
+    /// What becomes of pages with equal contents; used by `mapping = "page"`.
+    pub policy: SpreadPolicy,
+    /// Where on the other channel such a page goes.
+    pub place: PlacePolicy,
+    /// Bits of a channel's Bloom filter for each physical page of the channel.
+    pub bloom_bits_per_page: u32,
+    /// Bits that an entry sets in the filter; 1 to 16.
+    pub bloom_hashes: u32,
+    /// A filter is made anew when more than this share of its entries is of contents that the
+    /// channel no longer holds (entries cannot be deleted); above 0, up to 1, which is never.
+    pub bloom_rebuild: f64,
+    /// Whether a positive answer is verified by reading both pages in idle time. Otherwise equal
+    /// contents are known to be equal at once, at no cost.
+    pub verify: bool,
+    /// Most pages that one read may choose from.
+    pub candidates: u32,
+    /// Whether a page that is written with the content it holds already counts as holding it, and so moves
+    /// to another channel. By the DS-FTL paper it does: the fingerprint table is asked before the map changes
+    /// (4.2.1), and duplicates of one LPN are what it spreads in its webmail trace (5.2.3). Ageing
+    /// (`replay.preload = "footprint"`) never counts it.
+    pub own_copy_counts: bool,
+}
+
+impl Default for SpreadConfig {
+    fn default() -> Self {
+        Self {
+            policy: SpreadPolicy::None,
+            place: PlacePolicy::RoundRobin,
+            bloom_bits_per_page: 10,
+            bloom_hashes: 7,
+            bloom_rebuild: 0.5,
+            verify: true,
+            candidates: 16,
+            own_copy_counts: true,
+        }
+    }
+}
+
+impl SpreadConfig {
+    /// Checks numbers.
+    pub(crate) fn check(&self) -> Result<(), crate::error::RangeError> {
+        if !(1..=64).contains(&self.bloom_bits_per_page) {
+            return Err(("spread.bloom_bits_per_page", self.bloom_bits_per_page.to_string(), "1 to 64 bits"));
+        }
+        if !(1..=16).contains(&self.bloom_hashes) {
+            return Err(("spread.bloom_hashes", self.bloom_hashes.to_string(), "1 to 16 hashes"));
+        }
+        if !(self.bloom_rebuild > 0.0 && self.bloom_rebuild <= 1.0) {
+            let expected = "a share above 0, up to 1";
+            return Err(("spread.bloom_rebuild", self.bloom_rebuild.to_string(), expected));
+        }
+        match self.candidates {
+            0 => Err(("spread.candidates", "0".into(), "at least 1")),
+            _ => Ok(()),
+        }
+    }
+}

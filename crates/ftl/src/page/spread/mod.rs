@@ -1,0 +1,513 @@
+//! Spreading of duplicates: pages with equal contents go to different channels, and a read takes
+//! whichever of them is least busy.
+//!
+//! Source: DS-FTL paper, section 4 (content-aware page allocation, multi-path read). Duplicates
+//! are not removed. A Bloom filter for each channel says whether the channel may hold a content;
+//! what it says is verified by reading and comparing the pages in idle time, and only then do the
+//! pages become twins.
+
+mod bloom;
+mod config;
+mod filters;
+mod pages;
+mod place;
+mod residents;
+mod twins;
+
+pub use config::{SpreadConfig, SpreadPolicy};
+use flashtwin_nand::{NO_PPN, Ppn};
+use smallvec::{SmallVec, smallvec};
+
+use super::map::PageMap;
+use crate::error::FtlError;
+use crate::flash::Flash;
+use crate::flash::allocation::Order;
+use crate::jobs::Jobs;
+use crate::loads::LoadView;
+use crate::op::{Cause, FlashOp, NO_CONTENT, NO_JOB, OpKind, is_page};
+use filters::Filters;
+use flashtwin_bits::prefetch;
+use flashtwin_nand::Geometry;
+use pages::Pages;
+pub use place::PlacePolicy;
+use place::Places;
+use residents::Residents;
+use twins::Twins;
+
+/// What a comparison in the background is about.
+#[derive(Debug)]
+struct Comparison {
+    content: u32,
+    pages: Compared,
+}
+
+/// The page just written, then those it may equal: whose they were, and where they lay. Most contents have few
+/// twins, and thousands of comparisons wait for idle time: it is better not to have to look elsewhere for them.
+type Compared = SmallVec<[(u32, Ppn); 4]>;
+
+const _: () = assert!(size_of::<Comparison>() <= 56, "with what is left to do, a job is a cache line");
+
+/// What spreading keeps.
+pub(crate) struct Spreader {
+    jobs: Jobs<Comparison>,
+    filters: Filters,
+    residents: Residents,
+    twins: Twins,
+    pages: Pages,
+    channels: u32,
+    /// The channel of each plane: divisions are not free.
+    channel_of_plane: Vec<u32>,
+    places: Places,
+    verify: bool,
+    own_copy_counts: bool,
+    /// The channels that were asked for the write under way and may hold its content, and which of
+    /// all was asked first.
+    positive: u64,
+    first: u32,
+    /// The page that the host wrote last to each channel.
+    last_page: Vec<Ppn>,
+    /// Room for what one write gathers, used again and again.
+    lists: Vec<u32>,
+    others: Vec<Ppn>,
+}
+
+impl Spreader {
+    pub(crate) fn new(
+        config: &SpreadConfig,
+        order: Order,
+        geometry: &Geometry,
+        (footprint_pages, contents): (u32, u32),
+        jobs: u32,
+    ) -> Self {
+        let channels = geometry.channels;
+        Self {
+            jobs: Jobs::new(jobs),
+            filters: Filters::new(channels, contents, geometry.pages() / u64::from(channels), config),
+            residents: Residents::new(contents, channels, footprint_pages),
+            twins: Twins::new(config.candidates),
+            pages: pages::fresh(footprint_pages),
+            channels,
+            channel_of_plane: (0..geometry.planes())
+                .map(|plane| geometry.channel_of_chip(geometry.chip_of_plane(plane)))
+                .collect(),
+            places: Places::new(config.place, order, geometry),
+            verify: config.verify,
+            own_copy_counts: config.own_copy_counts,
+            positive: 0,
+            first: 0,
+            last_page: vec![NO_PPN; channels as usize],
+            lists: Vec::new(),
+            others: Vec::new(),
+        }
+    }
+
+    /// The page written and those that it may equal, one from each channel that said so; and those
+    /// that are read in vain.
+    fn candidates(
+        &mut self,
+        new: (u32, Ppn),
+        content: u32,
+        own_channel: Option<u32>,
+        map: &PageMap,
+    ) -> (Compared, Vec<Ppn>) {
+        let positive = std::mem::take(&mut self.positive);
+        let mut pages = smallvec![new];
+        let mut others = std::mem::take(&mut self.others);
+        others.clear();
+        self.lists.clear();
+        // In the order in which they were asked: contents that lie everywhere are then read everywhere.
+        let below = (1u64 << self.first) - 1;
+        for channel in channels_in(positive & !below).chain(channels_in(positive & below)) {
+            if let Some(other) = self.residents.other_than(new.0, content, channel, &self.pages) {
+                // One page of a list stands for all of it.
+                let list = self.pages[other as usize].list();
+                if list.is_none_or(|list| !self.lists.contains(&list)) {
+                    self.lists.extend(list);
+                    self.twins.prefetch_list(&self.pages[other as usize]);
+                    pages.push((other, map.get(other)));
+                }
+            } else if own_channel != Some(channel) && !self.residents.has_entry(content, channel) {
+                // Nothing there is equal; a page whose bits are in the filter is read in vain. The
+                // page behind a dead entry is known to be dead: nothing is read.
+                others.push(self.last_page[channel as usize]);
+            }
+        }
+        (pages, others)
+    }
+
+    /// Asks for the first tables that an operation on this page will look into.
+    #[inline]
+    pub(crate) fn prefetch_far(&self, lpn: u32, content: u32) {
+        prefetch(&self.pages, lpn as usize);
+        if content != NO_CONTENT {
+            self.filters.prefetch(content);
+            self.residents.prefetch(content);
+        }
+    }
+
+    /// Asks for what those tables point to, where the page is read.
+    #[inline]
+    pub(crate) fn prefetch_near_read(&self, lpn: u32) {
+        self.twins.prefetch_list(&self.pages[lpn as usize]);
+    }
+
+    /// Asks for what those tables point to, where the page is written; `held` is what it holds now, `content` what it
+    /// may be given.
+    #[inline]
+    pub(crate) fn prefetch_near(&self, lpn: u32, held: u32, content: u32, map: &PageMap) {
+        pages::prefetch_neighbours(&self.pages, lpn);
+        self.twins.prefetch_list(&self.pages[lpn as usize]);
+        if content != NO_CONTENT {
+            for other in self.residents.latest(content) {
+                prefetch(&self.pages, other as usize);
+                map.prefetch(other);
+            }
+        }
+        if held != NO_CONTENT {
+            self.residents.prefetch(held);
+        }
+    }
+
+    /// Asks for what a read or an overwrite will look at last.
+    #[inline]
+    pub(crate) fn prefetch_next(&self, lpn: u32, content: u32) {
+        self.twins.prefetch_pages(&self.pages[lpn as usize]);
+        if content != NO_CONTENT && !self.verify {
+            self.residents
+                .latest(content)
+                .for_each(|other| self.twins.prefetch_list(&self.pages[other as usize]));
+        }
+    }
+
+    /// Pages that a read of `lpn` may choose from, its own among them; none when it has no twin.
+    #[inline]
+    pub(crate) fn choices(&self, lpn: u32) -> &[Ppn] {
+        self.twins.choices(&self.pages[lpn as usize])
+    }
+
+    /// A number that all twins of a logical page share, and no other page ever has.
+    #[inline]
+    pub(crate) fn serial(&self, lpn: u32) -> Option<u64> {
+        self.twins.serial(&self.pages[lpn as usize])
+    }
+
+    /// Lists of twins.
+    pub(crate) fn twin_lists(&self) -> u64 {
+        self.twins.sets()
+    }
+
+    /// Pages in lists of twins.
+    pub(crate) fn twin_pages(&self) -> u64 {
+        self.twins.pages()
+    }
+
+    /// The channel of a page.
+    #[inline]
+    pub(crate) fn channel_of(&self, ppn: Ppn, geometry: &Geometry) -> u32 {
+        self.channel_of_plane[geometry.plane(ppn) as usize]
+    }
+
+    /// The channel that holds a content in the page of one logical page and in no other, as a bit.
+    fn held_alone(&self, lpn: u32, content: u32, map: &PageMap, geometry: &Geometry) -> u64 {
+        let ppn = map.get(lpn);
+        if !is_page(ppn) || map.content(lpn) != content {
+            return 0;
+        }
+        let channel = self.channel_of(ppn, geometry);
+        let alone = self.residents.other_than(lpn, content, channel, &self.pages).is_none();
+        u64::from(alone) << channel
+    }
+
+    /// The channels of a mask without those whose entry of a content stands for pages of one logical page
+    /// alone, alive or dead.
+    fn without_own(&self, holders: u64, lpn: u32, content: u32) -> u64 {
+        channels_in(holders).fold(holders, |rest, channel| {
+            let other = self.residents.other_than(lpn, content, channel, &self.pages);
+            let own = other.is_none() && self.residents.has_entry(content, channel);
+            rest & !(u64::from(own) << channel)
+        })
+    }
+
+    /// The filters forget what is dead.
+    pub(crate) fn forget_dead(&mut self) {
+        (0..self.channels).for_each(|channel| self.filters.rebuild(channel, &mut self.residents));
+    }
+
+    /// Pages of a comparison are being read, so many are still to come: asks for what it will look at when they
+    /// have been. Earlier than that, it would be gone again.
+    #[inline]
+    fn prefetch_comparison(&self, comparison: &Comparison, to_come: u32, map: &PageMap) {
+        for &(lpn, _) in comparison.pages.iter().filter(|_| to_come <= 2) {
+            match to_come {
+                1 => {
+                    map.prefetch(lpn);
+                    self.twins.prefetch_end(&self.pages[lpn as usize]);
+                }
+                _ => prefetch(&self.pages, lpn as usize),
+            }
+        }
+    }
+
+    /// A page with a content came to a channel.
+    fn came(&mut self, lpn: u32, content: u32, channel: u32) {
+        if self.residents.add(lpn, content, channel, &mut self.pages) {
+            self.filters.appeared(content, channel, &mut self.residents);
+        }
+    }
+
+    /// A page with a content is no longer in a channel. Returns whether that made a filter be rebuilt.
+    fn left(&mut self, lpn: u32, content: u32, channel: u32) -> bool {
+        self.residents.remove(lpn, content, channel, &mut self.pages)
+            && self.filters.died(channel, &mut self.residents)
+    }
+
+    /// Bytes of the Bloom filters in a controller.
+    pub(crate) fn filter_bytes(&self) -> u64 {
+        self.filters.filter_bytes()
+    }
+
+    /// Bytes of the tables here.
+    pub(crate) fn bytes(&self) -> u64 {
+        let pages = std::mem::size_of_val::<[_]>(&self.pages) as u64;
+        self.filters.bytes() + self.residents.bytes() + self.twins.bytes() + pages
+    }
+}
+
+/// The channels of a mask, ascending.
+fn channels_in(mask: u64) -> impl Iterator<Item = u32> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let channel = rest.trailing_zeros();
+        rest &= rest.wrapping_sub(1);
+        (channel < 64).then_some(channel)
+    })
+}
+
+impl Spreader {
+    /// Where the host's write of `content` to a logical page goes, given the plane that the allocation
+    /// proposes: there, or to the first channel after it that does not hold the content (DS-FTL paper,
+    /// section 4.2.1), on the plane that `ftl.spread.place` says. If every channel may hold it, the proposal
+    /// stands.
+    pub(crate) fn place_write(
+        &mut self,
+        proposal: u32,
+        (lpn, content): (u32, u32),
+        map: &PageMap,
+        flash: &mut Flash,
+        loads: &LoadView<'_>,
+    ) -> u32 {
+        self.positive = 0;
+        if content == NO_CONTENT {
+            return proposal;
+        }
+        let mut holders = self.filters.query(content, &self.residents);
+        if !self.own_copy_counts {
+            holders &= !self.held_alone(lpn, content, map, flash.geometry());
+        }
+        self.place_apart(proposal, content, holders, flash, loads)
+    }
+
+    /// The same for a page that ageing moves. Its own copies, the present one and those that moves before
+    /// left behind, do not count: else a page whose content nothing else holds would move to another channel
+    /// with every move.
+    pub(crate) fn place_aged(
+        &mut self,
+        proposal: u32,
+        (lpn, content): (u32, u32),
+        flash: &mut Flash,
+        loads: &LoadView<'_>,
+    ) -> u32 {
+        self.positive = 0;
+        if content == NO_CONTENT {
+            return proposal;
+        }
+        let holders = self.filters.query(content, &self.residents);
+        let holders = self.without_own(holders, lpn, content);
+        self.place_apart(proposal, content, holders, flash, loads)
+    }
+
+    /// The plane of a page whose content the channels `holders` may hold, bit c for channel c.
+    fn place_apart(
+        &mut self,
+        proposal: u32,
+        content: u32,
+        holders: u64,
+        flash: &mut Flash,
+        loads: &LoadView<'_>,
+    ) -> u32 {
+        let first = self.channel_of_plane[proposal as usize];
+        let others = (first + 1..self.channels).chain(0..first);
+        (self.positive, self.first) = (holders & 1 << first, first);
+        if self.positive == 0 {
+            return proposal;
+        }
+        let mut plane = proposal;
+        for channel in others {
+            let Some(place) = self.places.find(channel, proposal, &flash.blocks, loads) else { continue };
+            if holders >> channel & 1 == 0 {
+                self.places.taken(channel, place);
+                plane = place;
+                break;
+            }
+            self.positive |= 1 << channel;
+        }
+        self.count_answers(content, flash);
+        flash.counters.redirected_writes += u64::from(plane != proposal);
+        plane
+    }
+
+    fn count_answers(&self, content: u32, flash: &mut Flash) {
+        for channel in channels_in(self.positive) {
+            flash.counters.filter_positives += 1;
+            if !self.residents.holds(content, channel) {
+                match self.residents.has_entry(content, channel) {
+                    true => flash.counters.filter_stale_positives += 1,
+                    false => flash.counters.filter_false_positives += 1,
+                }
+            }
+        }
+    }
+
+    /// A logical page is about to lose what it holds (and its page `old` with it).
+    pub(crate) fn forget_page(&mut self, (lpn, held): (u32, u32), old: Ppn, flash: &mut Flash) {
+        #[cfg(test)]
+        let kept = !self.choices(lpn).is_empty() && crate::tests::planted(crate::tests::Bug::KeptTwin);
+        #[cfg(not(test))]
+        let kept = false;
+        if !kept {
+            self.twins.leave(lpn, &mut self.pages);
+        }
+        if held == NO_CONTENT || !is_page(old) {
+            return;
+        }
+        let channel = self.channel_of(old, flash.geometry());
+        flash.counters.filter_rebuilds += u64::from(self.left(lpn, held, channel));
+    }
+
+    /// A logical page now holds `content` in its page `ppn`.
+    pub(crate) fn note_page(&mut self, (lpn, content): (u32, u32), ppn: Ppn, flash: &Flash) {
+        let channel = self.channel_of(ppn, flash.geometry());
+        if content != NO_CONTENT {
+            self.came(lpn, content, channel);
+        }
+    }
+
+    /// The page of a logical page moved, on its channel or to another.
+    pub(crate) fn page_moved(&mut self, (lpn, content): (u32, u32), from: Ppn, to: Ppn, flash: &mut Flash) {
+        self.twins.moved(&self.pages[lpn as usize], to);
+        let (left, came) = (self.channel_of(from, flash.geometry()), self.channel_of(to, flash.geometry()));
+        if content == NO_CONTENT || left == came {
+            return;
+        }
+        flash.counters.filter_rebuilds += u64::from(self.left(lpn, content, left));
+        self.came(lpn, content, came);
+    }
+
+    /// After a write whose content the filters of some channels may hold: reads in idle time
+    /// tell whether they do (DS-FTL paper, section 4.2.2, second phase). `own_channel` is where the
+    /// page that was just overwritten held the same content.
+    pub(crate) fn compare_later(
+        &mut self,
+        (lpn, content): (u32, u32),
+        own_channel: Option<u32>,
+        map: &PageMap,
+        flash: &mut Flash,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        // Collection may have moved the page already.
+        let new = map.get(lpn);
+        let asked = self.positive != 0;
+        let (pages, mut others) = match asked {
+            true => self.candidates((lpn, new), content, own_channel, map),
+            false => Default::default(),
+        };
+        let channel = self.channel_of(new, flash.geometry());
+        self.last_page[channel as usize] = new;
+        if !asked {
+            return Ok(());
+        }
+        others.retain(|&ppn| is_page(ppn) && ppn != new && flash.blocks.owner(ppn).is_some());
+        let comparison = Comparison { content, pages };
+        let outcome = if !self.verify || comparison.pages.len() + others.len() == 1 {
+            self.compare(comparison, map, flash);
+            Ok(())
+        } else {
+            self.begin_comparison(comparison, &others, flash, ops)
+        };
+        self.others = others;
+        outcome
+    }
+
+    /// Orders the reads of a comparison, and of other pages that it takes, unless too many jobs wait.
+    fn begin_comparison(
+        &mut self,
+        comparison: Comparison,
+        others: &[Ppn],
+        flash: &mut Flash,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        let first = ops.len();
+        let read = |ppn| FlashOp {
+            kind: OpKind::Read,
+            ppn,
+            source: NO_PPN,
+            cause: Cause::Verify,
+            urgent: false,
+            job: NO_JOB,
+        };
+        let reads: u32 = (comparison.pages.len() + others.len()) as u32;
+        ops.extend(comparison.pages.iter().map(|page| page.1).chain(others.iter().copied()).map(read));
+        let Some(job) = self.jobs.begin(comparison, reads) else {
+            ops.truncate(first);
+            flash.counters.jobs_dropped += 1;
+            return Ok(());
+        };
+        flash.counters.comparisons += 1;
+        ops[first..].iter_mut().for_each(|op| op.job = job);
+        (first..ops.len()).try_for_each(|at| flash.count_order(&ops[at]))
+    }
+
+    /// A page of a comparison has been read: with the last one the comparison is made; before that, what it will
+    /// look at is asked for.
+    pub(crate) fn job_done(&mut self, job: u32, map: &PageMap, flash: &mut Flash) {
+        match self.jobs.op_done(job) {
+            Some(comparison) => self.compare(comparison, map, flash),
+            None => {
+                if let Some((comparison, to_come)) = self.jobs.under_way(job) {
+                    self.prefetch_comparison(comparison, to_come, map);
+                }
+            }
+        }
+    }
+
+    /// The pages of a comparison have been read: those that still lie there and hold the content
+    /// are twins.
+    fn compare(&mut self, Comparison { content, pages }: Comparison, map: &PageMap, flash: &mut Flash) {
+        let holds = |&(lpn, ppn): &(u32, Ppn)| map.get(lpn) == ppn && map.content(lpn) == content;
+        if let Some((&first, others)) = pages.split_first() {
+            let void = others.iter().filter(|page| !holds(&first) || !holds(page)).count();
+            flash.counters.comparisons_void += void as u64;
+            for &other in others.iter().filter(|page| holds(&first) && holds(page)) {
+                flash.counters.twins_found += u64::from(self.twins.join(first, other, &mut self.pages));
+            }
+        }
+    }
+
+    /// Comparisons under way.
+    #[cfg(test)]
+    pub(crate) fn jobs_under_way(&self) -> u32 {
+        self.jobs.len()
+    }
+
+    /// Compares the tables of spreading with the map.
+    pub(crate) fn audit(&self, map: &PageMap, flash: &Flash) -> Result<(), String> {
+        self.twins.audit(&flash.blocks, &self.pages, |lpn| (map.get(lpn), map.content(lpn)))?;
+        let geometry = flash.geometry();
+        self.residents.audit(&self.pages, |lpn| {
+            let (ppn, content) = (map.get(lpn), map.content(lpn));
+            let known = is_page(ppn) && content != NO_CONTENT;
+            known.then(|| (content, geometry.channel_of_chip(flash.blocks.chip_of_page(ppn))))
+        })?;
+        self.filters.audit(&self.residents)
+    }
+}

@@ -1,0 +1,46 @@
+//! What spreading keeps of each logical page.
+
+use flashtwin_bits::{HugeSlice, prefetch};
+
+/// One logical page: its neighbours among those of the same content and channel ([`super::residents`]), and
+/// its place among its twins ([`super::twins`]). Together, as whoever looks at the one soon looks at
+/// the other.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(16))]
+pub(super) struct Page {
+    /// The one before and the one after, as page numbers plus one; 0: none.
+    pub(super) before: u32,
+    pub(super) after: u32,
+    /// The list of twins; [`NO_SET`]: none.
+    pub(super) set: u32,
+    /// Where in it.
+    pub(super) at: u32,
+}
+
+impl Page {
+    /// The list of twins that it is in.
+    #[inline]
+    pub(super) fn list(&self) -> Option<u32> {
+        (self.set != NO_SET).then_some(self.set)
+    }
+}
+
+/// No list of twins.
+pub(super) const NO_SET: u32 = u32::MAX;
+
+/// All of them, by number. 16 bytes each.
+pub(super) type Pages = HugeSlice<Page>;
+
+/// Pages that hold nothing yet.
+pub(super) fn fresh(footprint_pages: u32) -> Pages {
+    HugeSlice::filled(Page { before: 0, after: 0, set: NO_SET, at: 0 }, footprint_pages as usize)
+}
+
+/// Asks for a page and those that it names.
+#[inline]
+pub(super) fn prefetch_neighbours(pages: &[Page], lpn: u32) {
+    if let Some(page) = pages.get(lpn as usize) {
+        prefetch(pages, (page.before as usize).wrapping_sub(1));
+        prefetch(pages, (page.after as usize).wrapping_sub(1));
+    }
+}

@@ -1,0 +1,151 @@
+//! Where on another channel a duplicate goes. What a duplicate avoids is the channel; the DS-FTL paper sends it
+//! "round robin" to "the next channel or chip" (4.2.1) and does not say to which of its dies and planes.
+
+use crate::policies::policies;
+use flashtwin_nand::Geometry;
+
+use crate::flash::allocation::{Order, planes_in};
+use crate::flash::blocks::Blocks;
+use crate::loads::LoadView;
+
+policies! {
+    /// Where on another channel a duplicate goes.
+    pub enum PlacePolicy;
+
+    /// To the planes of the channel in turn, in the order of `ftl.allocation.order`: with `CWDP` chip by
+    /// chip, then die, then plane (DS-FTL paper 4.2.1: round robin).
+    #[default]
+    RoundRobin;
+    /// To the plane whose chip has the lowest load, and in it whose unit has; equals in turn.
+    LeastLoaded;
+    /// To the chip, die and plane that the allocation proposed on its own channel. Under `static` with `CWDP`
+    /// that is the plane of the page that follows on the address, which a request of several pages writes and
+    /// reads at the same time.
+    SamePlace;
+}
+
+/// The planes of each channel and whose turn it is.
+pub(super) struct Places {
+    policy: PlacePolicy,
+    /// Channel by channel, in the order of their turns.
+    planes: Vec<u32>,
+    per_channel: usize,
+    /// By channel: the place in its list that comes next.
+    next: Vec<usize>,
+}
+
+impl Places {
+    pub(super) fn new(policy: PlacePolicy, order: Order, geometry: &Geometry) -> Self {
+        let channel = |&plane: &u32| geometry.channel_of_chip(geometry.chip_of_plane(plane));
+        let mut planes = planes_in(order, geometry);
+        // Stable: the order within a channel is that of all planes.
+        planes.sort_by_key(channel);
+        let per_channel = planes.len() / geometry.channels as usize;
+        Self { policy, planes, per_channel, next: vec![0; geometry.channels as usize] }
+    }
+
+    /// The planes of a channel with room for a page, the one whose turn it is first.
+    fn open<'a>(&'a self, channel: u32, blocks: &'a Blocks) -> impl Iterator<Item = u32> + 'a {
+        let planes = &self.planes[channel as usize * self.per_channel..][..self.per_channel];
+        let (before, after) = planes.split_at(self.next[channel as usize]);
+        after.iter().chain(before).copied().filter(|&plane| blocks.has_room(plane))
+    }
+
+    /// The plane of `channel` for a page that was proposed for the plane `proposal` of another channel; `None`
+    /// if there is no room for it.
+    #[inline]
+    pub(super) fn find(
+        &self,
+        channel: u32,
+        proposal: u32,
+        blocks: &Blocks,
+        loads: &LoadView<'_>,
+    ) -> Option<u32> {
+        match self.policy {
+            PlacePolicy::RoundRobin => self.open(channel, blocks).next(),
+            PlacePolicy::LeastLoaded => {
+                self.open(channel, blocks).min_by_key(|&plane| loads.of_plane(plane, &blocks.geometry))
+            }
+            PlacePolicy::SamePlace => {
+                let plane = same_place(channel, proposal, &blocks.geometry);
+                blocks.has_room(plane).then_some(plane)
+            }
+        }
+    }
+
+    /// A page goes to a plane that [`Places::find`] gave for `channel`: the turn is the next one's.
+    #[inline]
+    pub(super) fn taken(&mut self, channel: u32, plane: u32) {
+        let first = channel as usize * self.per_channel;
+        let planes = &self.planes[first..first + self.per_channel];
+        if let Some(at) = planes.iter().position(|&other| other == plane) {
+            self.next[channel as usize] = if at + 1 == self.per_channel { 0 } else { at + 1 };
+        }
+    }
+}
+
+/// The chip, die and plane of `plane` on another channel. Neighbouring channels' planes are a chip's planes apart.
+fn same_place(channel: u32, plane: u32, geometry: &Geometry) -> u32 {
+    let (chip, per_chip) = (geometry.chip_of_plane(plane), geometry.planes_per_chip());
+    (chip - chip % geometry.channels + channel) * per_chip + plane % per_chip
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::FtlConfig;
+    use flashtwin_nand::{NandDevice, device_toml};
+
+    fn scene(policy: PlacePolicy, order: &str) -> (Geometry, Blocks, Places) {
+        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let config = FtlConfig::default();
+        let blocks = Blocks::new(&g, 1, &config.wear, config.gc.victim.build(1, &g, 0));
+        let places = Places::new(policy, Order::try_from(order.to_owned()).unwrap(), &g);
+        (g, blocks, places)
+    }
+
+    #[test]
+    fn turns_go_round_the_planes_of_a_channel_in_the_order_of_the_allocation() {
+        let idle = LoadView::new(&[0; 16], &[0; 32]);
+        for (order, second, third) in [("CWDP", [1, 0, 0], [0, 1, 0]), ("PDWC", [0, 0, 1], [0, 1, 0])] {
+            let (g, blocks, mut places) = scene(PlacePolicy::RoundRobin, order);
+            let mut went = Vec::new();
+            for turn in 0..9 {
+                // Turns of other channels do not matter.
+                let other = places.find(turn % 3, 63, &blocks, &idle).unwrap();
+                places.taken(turn % 3, other);
+                let plane = places.find(5, 0, &blocks, &idle).unwrap();
+                places.taken(5, plane);
+                went.push(plane);
+            }
+            let at = |[chip, die, plane]: [u32; 3]| g.plane_at(5, chip, die, plane);
+            assert_eq!(went[..3], [at([0, 0, 0]), at(second), at(third)], "{order}");
+            assert_eq!(went[8], went[0]);
+            went.sort_unstable();
+            went.dedup();
+            assert_eq!(went.len(), 8, "each plane of the channel once");
+        }
+    }
+
+    #[test]
+    fn the_least_loaded_chip_of_the_channel_and_its_least_loaded_die_win() {
+        let (g, blocks, places) = scene(PlacePolicy::LeastLoaded, "CWDP");
+        let (mut chip, mut unit) = ([4; 16], [2; 32]);
+        // Chip 3 is on channel 3 and idle: another channel's. Of chips 5 and 13 on channel 5, the second.
+        (chip[3], chip[13]) = (0, 3);
+        unit[27] = 1;
+        let plane = places.find(5, 0, &blocks, &LoadView::new(&chip, &unit)).unwrap();
+        assert_eq!(plane, g.plane_at(5, 1, 1, 0));
+        let by_unit = LoadView { units_decide: true, ..LoadView::new(&[0; 16], &unit) };
+        assert_eq!(places.find(5, 0, &blocks, &by_unit), Some(plane));
+    }
+
+    #[test]
+    fn the_same_place_is_that_of_the_proposal() {
+        let (g, blocks, places) = scene(PlacePolicy::SamePlace, "CWDP");
+        let idle = LoadView::new(&[0; 16], &[0; 32]);
+        let proposal = g.plane_at(2, 1, 0, 1);
+        assert_eq!(places.find(7, proposal, &blocks, &idle), Some(g.plane_at(7, 1, 0, 1)));
+        assert_eq!(places.find(0, proposal, &blocks, &idle), Some(g.plane_at(0, 1, 0, 1)));
+    }
+}

@@ -1,0 +1,168 @@
+//! Which logical pages hold which content, channel by channel.
+
+use super::pages::Page;
+use flashtwin_bits::{HugeSlice, prefetch};
+
+/// Of a word: whether the channel's filter has an entry of the content. The rest is the head of the list.
+const ENTERED: u32 = 1 << 31;
+
+/// Lists of logical pages, one for each content and channel, the latest written first. Links are
+/// page numbers plus one; 0: none. 4 bytes a content and channel.
+///
+/// It stands for what a controller finds with the fingerprints that it keeps; the simulator
+/// compares contents by their numbers. Beside each head lies what the filters keep of the content
+/// ([`super::filters`]): all channels of a content are then in one cache line, if there are no more than 16.
+pub(super) struct Residents {
+    words: HugeSlice<u32>,
+    channels: usize,
+    /// Words from one content to the next are 2 to this power.
+    shift: u32,
+}
+
+impl Residents {
+    pub(super) fn new(contents: u32, channels: u32, footprint_pages: u32) -> Self {
+        assert!(
+            footprint_pages < ENTERED,
+            "a page number takes 31 bits: {footprint_pages} pages are too many"
+        );
+        let shift = channels.next_power_of_two().ilog2();
+        Self { words: HugeSlice::zeroed((contents as usize) << shift), channels: channels as usize, shift }
+    }
+
+    #[inline]
+    fn slot(&self, content: u32, channel: u32) -> usize {
+        (content as usize) << self.shift | channel as usize
+    }
+
+    /// The words of a content.
+    #[inline]
+    fn of(&self, content: u32) -> &[u32] {
+        &self.words[self.slot(content, 0)..][..self.channels]
+    }
+
+    #[inline]
+    fn head(&self, content: u32, channel: u32) -> u32 {
+        self.words[self.slot(content, channel)] & !ENTERED
+    }
+
+    #[inline]
+    pub(super) fn prefetch(&self, content: u32) {
+        prefetch(&self.words, self.slot(content, 0));
+    }
+
+    /// Contents that there may be.
+    pub(super) fn contents(&self) -> u32 {
+        (self.words.len() >> self.shift) as u32
+    }
+
+    /// The page last written with a content on each channel that holds it.
+    #[inline]
+    pub(super) fn latest(&self, content: u32) -> impl Iterator<Item = u32> {
+        self.of(content).iter().filter_map(|word| (word & !ENTERED).checked_sub(1))
+    }
+
+    /// Whether a channel holds a content.
+    #[inline]
+    pub(super) fn holds(&self, content: u32, channel: u32) -> bool {
+        self.head(content, channel) != 0
+    }
+
+    /// The channels whose filters have an entry of a content, dead or alive: bit c for channel c.
+    #[inline]
+    pub(super) fn entered(&self, content: u32) -> u64 {
+        let bits = self.of(content).iter().enumerate();
+        bits.fold(0, |mask, (channel, word)| mask | u64::from(word / ENTERED) << channel)
+    }
+
+    /// Whether the filter of a channel has an entry of a content, dead or alive: otherwise a
+    /// positive answer is a coincidence of other entries' bits.
+    #[inline]
+    pub(super) fn has_entry(&self, content: u32, channel: u32) -> bool {
+        self.words[self.slot(content, channel)] & ENTERED != 0
+    }
+
+    /// The filter of a channel has an entry of a content from now on, or none. Returns whether it had.
+    #[inline]
+    pub(super) fn set_entry(&mut self, content: u32, channel: u32, entered: bool) -> bool {
+        let slot = self.slot(content, channel);
+        let word = self.words[slot];
+        self.words[slot] = word & !ENTERED | if entered { ENTERED } else { 0 };
+        word & ENTERED != 0
+    }
+
+    /// The page that was last written with a content to a channel, other than `lpn`.
+    #[inline]
+    pub(super) fn other_than(&self, lpn: u32, content: u32, channel: u32, pages: &[Page]) -> Option<u32> {
+        let mut link = self.head(content, channel);
+        if link == lpn + 1 {
+            link = pages[lpn as usize].after;
+        }
+        link.checked_sub(1)
+    }
+
+    /// A page now holds a content in a channel; returns whether it is the first to.
+    #[inline]
+    pub(super) fn add(&mut self, lpn: u32, content: u32, channel: u32, pages: &mut [Page]) -> bool {
+        let slot = self.slot(content, channel);
+        let word = self.words[slot];
+        self.words[slot] = word & ENTERED | (lpn + 1);
+        let page = &mut pages[lpn as usize];
+        (page.before, page.after) = (0, word & !ENTERED);
+        if let Some(after) = page.after.checked_sub(1) {
+            pages[after as usize].before = lpn + 1;
+            return false;
+        }
+        true
+    }
+
+    /// A page no longer holds a content in a channel; returns whether it was the last to.
+    #[inline]
+    pub(super) fn remove(&mut self, lpn: u32, content: u32, channel: u32, pages: &mut [Page]) -> bool {
+        let Page { before, after, .. } = pages[lpn as usize];
+        if let Some(after) = after.checked_sub(1) {
+            pages[after as usize].before = before;
+        }
+        match before.checked_sub(1) {
+            Some(before) => {
+                pages[before as usize].after = after;
+                false
+            }
+            None => {
+                let slot = self.slot(content, channel);
+                self.words[slot] = self.words[slot] & ENTERED | after;
+                after == 0
+            }
+        }
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        (self.words.len() * 4) as u64
+    }
+
+    /// Compares the lists with the content and channel of every page that has them.
+    pub(super) fn audit(
+        &self,
+        pages: &[Page],
+        place_of: impl Fn(u32) -> Option<(u32, u32)>,
+    ) -> Result<(), String> {
+        let mut listed = 0;
+        let places = (0..self.contents())
+            .flat_map(|content| (0..self.channels as u32).map(move |channel| (content, channel)));
+        for place in places {
+            let (mut before, mut link) = (0, self.head(place.0, place.1));
+            while let Some(lpn) = link.checked_sub(1) {
+                let page = pages[lpn as usize];
+                if place_of(lpn) != Some(place) || page.before != before {
+                    return Err(format!("LPN {lpn} is listed under content and channel {place:?}"));
+                }
+                listed += 1;
+                (before, link) = (link, page.after);
+            }
+        }
+        let known = (0..pages.len() as u32).filter(|&lpn| place_of(lpn).is_some()).count();
+        if listed == known {
+            return Ok(());
+        }
+        Err(format!("{listed} pages are listed under their contents, {known} have one"))
+    }
+}

@@ -1,0 +1,192 @@
+//! When pages of the tables are used, and what follows: reads, write-backs, checkpoints.
+
+use super::tables::{Map, OnFlash, Read, digest};
+use super::{Paging, translation};
+use crate::error::FtlError;
+use crate::flash::Flash;
+use crate::op::{FlashOp, Lookup, NO_VPN, is_page};
+
+impl Paging {
+    /// Uses a page of the tables; where it must be read from, if at all.
+    fn use_page(&mut self, page: u32, changes: bool, flash: &mut Flash) -> Read {
+        let read = self.access(page);
+        #[cfg(test)]
+        let changes =
+            changes && (self.lru.is_dirty(page) || !crate::tests::planted(crate::tests::Bug::CleanPage));
+        if changes {
+            self.lru.set_dirty(page, true);
+        }
+        match read {
+            Some(_) => flash.counters.mapping.misses += 1,
+            None => flash.counters.mapping.hits += 1,
+        }
+        read
+    }
+
+    /// Uses a page of the tables for a page operation of the host.
+    fn look_up(&mut self, page: u32, changes: bool, delays: bool, flash: &mut Flash) -> Result<(), FtlError> {
+        let read = self.use_page(page, changes, flash);
+        if let Some(ppn) = read {
+            flash.count_order(&translation::read(ppn))?;
+        }
+        if self.limited && (delays || read.is_some()) {
+            self.lookups.push(Lookup { page, read, delays });
+        }
+        Ok(())
+    }
+
+    /// The entry of a VPN changes in the background.
+    #[inline]
+    pub(super) fn touch_vpn(&mut self, vpn: u32) {
+        if vpn != NO_VPN {
+            let page = self.layout.of_vpn(vpn);
+            if self.touched.back() != Some(&page) {
+                self.touched.push_back(page);
+            }
+        }
+    }
+
+    /// An entry changes of a page that was looked up for this change. It may have given way meanwhile.
+    fn change_entry(&mut self, page: u32, flash: &mut Flash) -> Result<(), FtlError> {
+        if !self.lru.is_cached(page) {
+            return self.look_up(page, true, false, flash);
+        }
+        #[cfg(test)]
+        if !self.lru.is_dirty(page) && crate::tests::planted(crate::tests::Bug::CleanPage) {
+            return Ok(());
+        }
+        self.lru.set_dirty(page, true);
+        Ok(())
+    }
+
+    /// Compares the pages of the tables on flash with the tables: what is neither in RAM nor about to
+    /// be written must be there as it is. The contents are compared only where verification is on.
+    pub(super) fn audit(&self, map: &impl Map, flash: &Flash) -> Result<(), String> {
+        self.audit_directory(flash)?;
+        let Some(checker) = &flash.checker else { return Ok(()) };
+        for page in (0..self.layout.pages()).filter(|&page| !self.is_behind(page)) {
+            let ppn = self.directory[page as usize];
+            if !is_page(ppn) {
+                if map.has_entries(&self.layout, page) {
+                    return Err(format!("page {page} of the tables has entries and was never written"));
+                }
+                continue;
+            }
+            if checker.stored(ppn) != Some(digest(map, &self.layout, page)) {
+                let place = flash.geometry().describe(ppn);
+                return Err(format!("page {page} of the tables at {place} is not what the tables say"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<M: Map> OnFlash<'_, M> {
+    /// The page of the primary table that an operation looks into.
+    pub(super) fn look_up_primary(&mut self, lpn: u32, flash: &mut Flash) -> Result<(), FtlError> {
+        self.paging.lookups.clear();
+        let primary = self.paging.layout.of_lpn(lpn);
+        self.paging.look_up(primary, false, true, flash)
+    }
+
+    /// The pages of the tables that a page read looks into.
+    pub(super) fn look_up_read(&mut self, lpn: u32, flash: &mut Flash) -> Result<(), FtlError> {
+        self.look_up_primary(lpn, flash)?;
+        match self.map.vpn_of(lpn) {
+            NO_VPN => Ok(()),
+            vpn => self.paging.look_up(self.paging.layout.of_vpn(vpn), false, true, flash),
+        }
+    }
+
+    /// The page of the fingerprint store in which a written content would be found, where that is on flash.
+    pub(super) fn look_up_fingerprint(&mut self, content: u32, flash: &mut Flash) -> Result<(), FtlError> {
+        self.paging.lookups.clear();
+        match self.paging.layout.of_fingerprint(content) {
+            Some(page) => self.paging.look_up(page, false, true, flash),
+            None => Ok(()),
+        }
+    }
+
+    /// The entries change that a page write changes; `held` is the VPN that the page held before.
+    pub(super) fn after_write(
+        &mut self,
+        (lpn, programmed): (u32, bool),
+        held: u32,
+        flash: &mut Flash,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        let holds = self.map.vpn_of(lpn);
+        if programmed || held != holds {
+            self.paging.change_entry(self.paging.layout.of_lpn(lpn), flash)?;
+        }
+        if held != holds {
+            for vpn in [held, holds].into_iter().filter(|&vpn| vpn != NO_VPN) {
+                self.paging.look_up(self.paging.layout.of_vpn(vpn), true, false, flash)?;
+            }
+        }
+        self.settle(flash, ops)
+    }
+
+    /// Entries of the fingerprint store that changed: their pages are to be changed, too.
+    #[inline]
+    pub(super) fn touch_fingerprints(&mut self) {
+        for content in self.map.take_changed_fingerprints() {
+            self.paging.touched.extend(self.paging.layout.of_fingerprint(content));
+        }
+    }
+
+    /// Does what page operations left to do about the tables.
+    #[inline]
+    pub(super) fn settle(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        self.touch_fingerprints();
+        if self.paging.has_work() { self.work(flash, ops) } else { Ok(()) }
+    }
+
+    fn work(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        loop {
+            // What gave way goes first: its RAM is in use until it is written.
+            if let Some(page) = self.paging.write_outs.pop_front() {
+                flash.counters.mapping.written_back += 1;
+                self.write(page, flash, ops)?;
+            } else if let Some(page) = self.paging.touched.pop_front() {
+                if let Some(ppn) = self.paging.use_page(page, true, flash) {
+                    flash.order(translation::read(ppn), ops)?;
+                }
+            } else if let Some(page) = self.paging.ready.pop_front() {
+                self.write_moved(page, flash, ops)?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Collection changed entries of a page that was not in RAM: it is read, changed and written,
+    /// beside the cache (DFTL: updates of a victim's pages in one batch).
+    fn write_moved(&mut self, page: u32, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        if self.paging.lru.is_cached(page) {
+            self.paging.lru.set_dirty(page, true);
+            return Ok(());
+        }
+        let ppn = self.paging.directory[page as usize];
+        if is_page(ppn) {
+            flash.order(translation::read(ppn), ops)?;
+        }
+        flash.counters.mapping.gc_updates += 1;
+        self.write(page, flash, ops)
+    }
+
+    /// Writes every page of the mapping tables that was changed since it was last written.
+    pub(super) fn checkpoint(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        self.settle(flash, ops)?;
+        let before = flash.counters.mapping.checkpointed;
+        for page in 0..self.paging.layout.pages() {
+            if self.paging.lru.is_dirty(page) {
+                self.paging.lru.set_dirty(page, false);
+                flash.counters.mapping.checkpointed += 1;
+                self.write(page, flash, ops)?;
+            }
+        }
+        flash.counters.mapping.checkpoints += u64::from(flash.counters.mapping.checkpointed > before);
+        self.settle(flash, ops)
+    }
+}

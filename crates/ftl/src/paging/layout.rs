@@ -1,0 +1,197 @@
+//! Which page of the tables an entry is in.
+
+use flashtwin_nand::Geometry;
+
+use crate::dedup::Entries as Capacity;
+use flashtwin_bits::mix;
+
+/// Bytes of an entry: a page number; in the secondary table also a reference count. The RAM figures
+/// count the same.
+const PRIMARY_BYTES: u32 = 4;
+const SECONDARY_BYTES: u32 = 6;
+/// A fingerprint (SHA-1) and the VPN that it leads to.
+const FINGERPRINT_BYTES: u32 = 24;
+
+/// Which tables there are to be cut into pages, beside the primary one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    /// Whether LPNs lead to PPNs over VPNs: there is a secondary table.
+    pub(crate) two_levels: bool,
+    /// Entries of the fingerprint store, where that is on flash as well.
+    pub(crate) fingerprints: Option<Capacity>,
+}
+
+impl Shape {
+    /// Blocks of each plane that translation pages may take, at most.
+    pub(crate) fn most_blocks(self, geometry: &Geometry) -> u32 {
+        PlanePool::blocks(Layout::most_pages(self, geometry), geometry)
+    }
+}
+
+/// The tables cut into pages: first the primary one, LPN -> PPN or VPN, then the secondary one,
+/// VPN -> PPNs. An LPN's page follows from its address in the host's address space, as in DFTL; pages
+/// in which no LPN of the footprint has an entry do not exist. The PPNs of replicas lie with the entry
+/// of their VPN as if they took no room. Last, where it is on flash as well, the fingerprint store: a
+/// fingerprint's page follows from the fingerprint, so that neighbours in time are no neighbours there.
+pub(crate) struct Layout {
+    of_lpn: Vec<u32>,
+    primary_pages: u32,
+    vpns_per_page: u32,
+    secondary_pages: u32,
+    fingerprint_pages: u32,
+}
+
+impl Layout {
+    /// Tables for a footprint whose LPNs have these addresses, ascending.
+    pub(crate) fn new(
+        shape: Shape,
+        geometry: &Geometry,
+        addresses: impl ExactSizeIterator<Item = u64>,
+    ) -> Self {
+        let per_page = u64::from((geometry.page_bytes / PRIMARY_BYTES).max(1));
+        let vpns_per_page = (geometry.page_bytes / SECONDARY_BYTES).max(1);
+        // One VPN more than there are LPNs: a content comes before that which it replaces goes.
+        let vpns = addresses.len() as u32 + 1;
+        let (mut of_lpn, mut pages, mut last) = (Vec::with_capacity(addresses.len()), 0u32, None);
+        for address in addresses {
+            if last != Some(address / per_page) {
+                (last, pages) = (Some(address / per_page), pages + 1);
+            }
+            of_lpn.push(pages - 1);
+        }
+        let secondary_pages = if shape.two_levels { vpns.div_ceil(vpns_per_page) } else { 0 };
+        let fingerprint_pages = Self::fingerprint_pages(shape, geometry, u64::from(vpns)) as u32;
+        Self { of_lpn, primary_pages: pages, vpns_per_page, secondary_pages, fingerprint_pages }
+    }
+
+    /// Pages of the fingerprint store, with an entry for each of so many contents or as many as it may have.
+    fn fingerprint_pages(shape: Shape, geometry: &Geometry, contents: u64) -> u64 {
+        let entries = match shape.fingerprints {
+            None => return 0,
+            Some(Capacity::Unlimited) => contents,
+            Some(Capacity::Limited(few)) => contents.min(u64::from(few)),
+        };
+        entries.div_ceil(u64::from((geometry.page_bytes / FINGERPRINT_BYTES).max(1)))
+    }
+
+    /// Pages of the tables of a device that is full, at most, where addresses have no gaps.
+    pub(crate) fn most_pages(shape: Shape, geometry: &Geometry) -> u64 {
+        let entries = geometry.pages() + 1;
+        let pages = |bytes: u32| entries.div_ceil(u64::from((geometry.page_bytes / bytes).max(1)));
+        let secondary = if shape.two_levels { pages(SECONDARY_BYTES) } else { 0 };
+        pages(PRIMARY_BYTES) + secondary + Self::fingerprint_pages(shape, geometry, entries)
+    }
+
+    pub(crate) fn pages(&self) -> u32 {
+        self.primary_pages + self.secondary_pages + self.fingerprint_pages
+    }
+
+    #[inline]
+    pub(crate) fn of_lpn(&self, lpn: u32) -> u32 {
+        self.of_lpn[lpn as usize]
+    }
+
+    #[inline]
+    pub(crate) fn of_vpn(&self, vpn: u32) -> u32 {
+        self.primary_pages + vpn / self.vpns_per_page
+    }
+
+    /// The page of a content's fingerprint; `None` where the store is in RAM.
+    #[inline]
+    pub(crate) fn of_fingerprint(&self, content: u32) -> Option<u32> {
+        let pages = u64::from(self.fingerprint_pages);
+        let place = || (u128::from(mix(u64::from(content) + 1)) * u128::from(pages)) >> 64;
+        (pages > 0).then(|| self.primary_pages + self.secondary_pages + place() as u32)
+    }
+
+    /// The entries of a page: LPNs, VPNs, or fingerprints.
+    pub(crate) fn entries(&self, page: u32) -> Entries {
+        match page.checked_sub(self.primary_pages) {
+            Some(page) if page >= self.secondary_pages => Entries::Fingerprints,
+            Some(page) => Entries::Vpns(page * self.vpns_per_page..(page + 1) * self.vpns_per_page),
+            None => {
+                let from = |page: u32| self.of_lpn.partition_point(|&other| other < page) as u32;
+                Entries::Lpns(from(page)..from(page + 1))
+            }
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.of_lpn.len() as u64 * 4
+    }
+}
+
+/// What a page of the tables has entries for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Entries {
+    Lpns(std::ops::Range<u32>),
+    Vpns(std::ops::Range<u32>),
+    /// Those of the contents whose page it is ([`Layout::of_fingerprint`]).
+    Fingerprints,
+}
+
+/// Blocks of a plane that hold translation pages.
+#[derive(Debug, Default)]
+pub(crate) struct PlanePool {
+    pub(super) open: Option<u32>,
+    /// Filled blocks, the oldest first.
+    pub(super) full: Vec<u32>,
+}
+
+impl PlanePool {
+    /// Blocks of each plane for so many pages of the tables: twice what they fill, and one to
+    /// collect with.
+    pub(crate) fn blocks(pages: u64, geometry: &Geometry) -> u32 {
+        let a_plane = pages.div_ceil(u64::from(geometry.planes()));
+        let blocks = a_plane.div_ceil(u64::from(geometry.pages_per_block));
+        u32::try_from(2 * blocks + 1).unwrap_or(u32::MAX / 4)
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = u32> {
+        self.full.iter().copied().chain(self.open)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::geometry;
+
+    #[test]
+    fn an_lpn_lies_in_the_page_of_its_address_and_a_vpn_in_that_of_its_number() {
+        // Pages of 64 bytes: 16 LPNs, or 10 VPNs.
+        let geometry = geometry([1, 1, 1, 1, 4, 4]);
+        let addresses = [0, 1, 15, 16, 160, 175, 176];
+        let primary = Shape { two_levels: false, fingerprints: None };
+        let both = Shape { two_levels: true, ..primary };
+        let layout = Layout::new(both, &geometry, addresses.into_iter());
+        assert_eq!((0..7).map(|lpn| layout.of_lpn(lpn)).collect::<Vec<_>>(), [0, 0, 0, 1, 2, 2, 3]);
+        assert_eq!([0, 9, 10].map(|vpn| layout.of_vpn(vpn)), [4, 4, 5]);
+        assert_eq!(layout.pages(), 5);
+        assert_eq!(layout.entries(2), Entries::Lpns(4..6));
+        assert_eq!(layout.entries(4), Entries::Vpns(0..10));
+        let page_map = Layout::new(primary, &geometry, addresses.into_iter());
+        assert_eq!(page_map.pages(), 4);
+        // A device of 16 pages: two pages for LPNs, the second for the page kept back; two for VPNs.
+        assert_eq!(Layout::most_pages(primary, &geometry), 2);
+        assert_eq!(Layout::most_pages(both, &geometry), 4);
+        assert_eq!(layout.of_fingerprint(3), None);
+    }
+
+    #[test]
+    fn fingerprints_lie_anywhere_behind_the_other_tables() {
+        // Two fingerprints of 24 bytes a page of 64; 401 contents at most, so 201 pages.
+        let geometry = geometry([1, 1, 1, 1, 40, 16]);
+        let all = Shape { two_levels: true, fingerprints: Some(Capacity::Unlimited) };
+        let layout = Layout::new(all, &geometry, (0..400u32).map(u64::from));
+        let first = 400u32.div_ceil(16) + 401u32.div_ceil(10);
+        assert_eq!(layout.pages(), first + 201);
+        let pages: Vec<u32> = (0..4_000).map(|content| layout.of_fingerprint(content).unwrap()).collect();
+        assert!(pages.iter().all(|page| (first..first + 201).contains(page)));
+        let of_first = pages.iter().filter(|&&page| page == first).count();
+        assert!((5..45).contains(&of_first), "{of_first} of 4,000 in one of 201 pages");
+        assert_eq!(layout.entries(first), Entries::Fingerprints);
+        let few = Shape { fingerprints: Some(Capacity::Limited(10)), ..all };
+        assert_eq!(Layout::new(few, &geometry, (0..400u32).map(u64::from)).pages(), first + 5);
+    }
+}

@@ -1,0 +1,199 @@
+//! Mapping tables that live on flash, with a cache of their pages in RAM, and their checkpoints.
+//!
+//! Source: RR-SSD paper III.B ("Storing Mapping Unit in RR-SSD": an LRU cache of the primary and the
+//! secondary table, periodic checkpoints), after DFTL (Gupta et al., ASPLOS 2009): tables are cut into
+//! translation pages; a directory in RAM says where each lies; an update is made to the page in RAM,
+//! which is written back, to another place, when it gives way.
+
+mod access;
+mod layout;
+mod lru;
+mod tables;
+mod translation;
+
+use std::collections::VecDeque;
+
+use flashtwin_nand::{Geometry, NO_PPN, Ppn};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::RangeError;
+use crate::op::{Lookup, is_page};
+use layout::PlanePool;
+pub(crate) use layout::{Entries, Layout, Shape};
+use lru::Lru;
+pub(crate) use tables::{Map, Tables};
+
+/// RAM for mapping tables.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CacheBytes {
+    /// So many bytes, in whole pages of the device.
+    Limited(u64),
+    /// All tables are in RAM: written `"unlimited"`.
+    #[default]
+    #[serde(with = "crate::dedup::unlimited")]
+    #[schemars(with = "String")]
+    Unlimited,
+}
+
+/// Mapping tables on flash. Lists of twins and filters stay in RAM.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MappingCacheConfig {
+    /// RAM for pages of the mapping tables (LPN -> PPN; LPN -> VPN and VPN -> PPNs): a number of
+    /// bytes, or `"unlimited"`. What is not in RAM is read from flash before the host's page
+    /// operation goes on, the least recently used page gives way and is written back if it was
+    /// changed (RR-SSD paper III.B: 268435456; DFTL). Tables in two levels only.
+    pub bytes: CacheBytes,
+    /// Seconds of simulated time after which all changed pages of the mapping tables are written to
+    /// flash, again and again. 0: never.
+    pub checkpoint_s: f64,
+    /// Whether the fingerprint store is on flash and in the same cache as well (RR-SSD paper III.B: the
+    /// mapping unit's tables, the store among them), so that looking a written content up may wait for a page of
+    /// it. Otherwise it is in RAM, and what does not fit there is dropped (`dedup.fingerprint_entries`; CA-SSD
+    /// paper 4.1).
+    pub fingerprints: bool,
+}
+
+impl MappingCacheConfig {
+    /// Whether anything of the tables is ever on flash.
+    pub(crate) fn is_on(&self) -> bool {
+        self.bytes != CacheBytes::Unlimited || self.checkpoint_s > 0.0
+    }
+
+    /// Checks numbers.
+    pub(crate) fn check(&self, geometry: &Geometry) -> Result<(), RangeError> {
+        // Up to a century, so that it is a number of nanoseconds.
+        if !(0.0..=3.2e9).contains(&self.checkpoint_s) {
+            return Err((
+                "mapping_cache.checkpoint_s",
+                self.checkpoint_s.to_string(),
+                "0 (never) or a number of seconds up to 3.2e9",
+            ));
+        }
+        match self.bytes {
+            CacheBytes::Limited(few) if few < u64::from(geometry.page_bytes) => Err((
+                "mapping_cache.bytes",
+                few.to_string(),
+                "at least one page of the device (nand.page_bytes), or \"unlimited\"",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Pages of the tables that fit in RAM.
+    fn capacity(&self, geometry: &Geometry) -> u32 {
+        match self.bytes {
+            CacheBytes::Unlimited => u32::MAX,
+            CacheBytes::Limited(bytes) => {
+                (bytes / u64::from(geometry.page_bytes)).clamp(1, u64::from(u32::MAX)) as u32
+            }
+        }
+    }
+}
+
+/// The pages of the tables: which are in RAM, where the others lie, what is to be done about them.
+pub(crate) struct Paging {
+    layout: Layout,
+    lru: Lru,
+    limited: bool,
+    /// Where each page of the tables lies; [`NO_PPN`] for one that was never written.
+    directory: Vec<Ppn>,
+    /// Blocks of the translation pages, by plane.
+    pools: Vec<PlanePool>,
+    pool_blocks: u32,
+    /// What the last page operation of the host looked into.
+    lookups: Vec<Lookup>,
+    /// Pages with entries that were changed in the background, not looked up yet.
+    touched: VecDeque<u32>,
+    /// Pages that gave way and are to be written.
+    write_outs: VecDeque<u32>,
+    /// By plane: pages not in RAM with entries that collection of the victim under way changed.
+    moved: Vec<Vec<u32>>,
+    /// The same of victims that are done.
+    ready: VecDeque<u32>,
+}
+
+impl Paging {
+    /// The tables of a device that was never written to.
+    pub(crate) fn new(cache: &MappingCacheConfig, geometry: &Geometry, layout: Layout) -> Self {
+        let pages = layout.pages();
+        Self {
+            lru: Lru::new(pages, cache.capacity(geometry)),
+            limited: cache.bytes != CacheBytes::Unlimited,
+            directory: vec![NO_PPN; pages as usize],
+            pools: (0..geometry.planes()).map(|_| PlanePool::default()).collect(),
+            pool_blocks: PlanePool::blocks(u64::from(pages), geometry),
+            lookups: Vec::new(),
+            touched: VecDeque::new(),
+            write_outs: VecDeque::new(),
+            moved: vec![Vec::new(); geometry.planes() as usize],
+            ready: VecDeque::new(),
+            layout,
+        }
+    }
+
+    /// Blocks of each plane that these tables may take.
+    pub(crate) fn pool_blocks(&self) -> u32 {
+        self.pool_blocks
+    }
+
+    /// Whether the fingerprint store is on flash.
+    pub(crate) fn has_fingerprints(&self) -> bool {
+        self.layout.of_fingerprint(0).is_some()
+    }
+
+    /// Whether anything is to be done about pages of the tables.
+    fn has_work(&self) -> bool {
+        !(self.touched.is_empty() && self.write_outs.is_empty() && self.ready.is_empty())
+    }
+
+    /// Uses a page of the tables, taking it into RAM; where it must be read from, if at all.
+    fn access(&mut self, page: u32) -> Option<Ppn> {
+        if self.lru.touch(page) {
+            return None;
+        }
+        let evicted = self.lru.insert(page);
+        let reclaimed = self.write_outs.iter().position(|&other| other == page);
+        if let Some((last, true)) = evicted {
+            self.write_outs.push_back(last);
+        }
+        if let Some(at) = reclaimed {
+            // It gave way a moment ago and is still there.
+            self.write_outs.remove(at);
+            self.lru.set_dirty(page, true);
+            return None;
+        }
+        Some(self.directory[page as usize]).filter(|&ppn| is_page(ppn))
+    }
+
+    /// Collection of a plane's victim moved a page with an entry in `page`.
+    fn note_moved(&mut self, page: u32, plane: u32) {
+        if self.lru.is_cached(page) {
+            self.lru.set_dirty(page, true);
+        } else if !self.write_outs.contains(&page) {
+            self.moved[plane as usize].push(page);
+        }
+    }
+
+    /// A victim is erased: the changes it made to pages not in RAM are written, each page once.
+    fn victim_done(&mut self, plane: u32) {
+        let mut pages = std::mem::take(&mut self.moved[plane as usize]);
+        pages.sort_unstable();
+        pages.dedup();
+        self.ready.extend(pages.drain(..));
+        self.moved[plane as usize] = pages;
+    }
+
+    /// Whether changes to a page are in RAM only.
+    fn is_behind(&self, page: u32) -> bool {
+        self.lru.is_dirty(page)
+            || [&self.touched, &self.write_outs, &self.ready].iter().any(|list| list.contains(&page))
+            || self.moved.iter().any(|list| list.contains(&page))
+    }
+
+    fn bytes(&self) -> u64 {
+        self.lru.bytes() + self.layout.bytes() + self.directory.len() as u64 * 4
+    }
+}

@@ -1,0 +1,250 @@
+//! The tables of a map, in RAM or with their pages on flash.
+
+use flashtwin_nand::Ppn;
+
+use super::{Layout, Paging};
+use crate::error::FtlError;
+use crate::flash::{Flash, Moved, Owners};
+use crate::op::{FlashOp, Lookup, NO_VPN, PagingSizes};
+
+/// A map whose tables may be on flash.
+pub(crate) trait Map {
+    /// Collection moved a page; counts the entries that change. Says whether the page was its owner's.
+    fn page_moved(&mut self, page: Moved, flash: &mut Flash) -> bool;
+
+    /// The page of the tables with the entry of a page's owner.
+    fn entry_of(&self, owner: u32, layout: &Layout) -> u32;
+
+    /// The VPN of a logical page; [`NO_VPN`] for one without, and of a map that has none.
+    #[inline]
+    fn vpn_of(&self, _lpn: u32) -> u32 {
+        NO_VPN
+    }
+
+    /// Contents whose fingerprints' entries changed since this was last asked.
+    #[inline]
+    fn take_changed_fingerprints(&mut self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// What a page of the tables says, number by number, for verification.
+    fn each_entry(&self, layout: &Layout, page: u32, take: &mut dyn FnMut(u32));
+
+    /// Whether a page of the tables says anything.
+    fn has_entries(&self, layout: &Layout, page: u32) -> bool;
+}
+
+/// A map and, where its tables are on flash, their pages.
+pub(crate) struct Tables<M> {
+    pub(crate) map: M,
+    paging: Option<Box<Paging>>,
+}
+
+/// A map whose tables are on flash, and their pages: what there is to do where the others have nothing to do.
+pub(super) struct OnFlash<'a, M> {
+    pub(super) map: &'a mut M,
+    pub(super) paging: &'a mut Paging,
+}
+
+impl<M: Map> Owners for Tables<M> {
+    #[inline]
+    fn moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
+        let known = self.map.page_moved(page, flash);
+        if let Some(paging) = &mut self.paging {
+            paging.entry_moved(&self.map, page);
+        }
+        known
+    }
+
+    #[inline]
+    fn victim_done(&mut self, plane: u32) {
+        if let Some(paging) = &mut self.paging {
+            paging.victim_done(plane);
+        }
+    }
+}
+
+impl<M: Map> Owners for OnFlash<'_, M> {
+    fn moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
+        let known = self.map.page_moved(page, flash);
+        self.paging.entry_moved(self.map, page);
+        known
+    }
+
+    fn victim_done(&mut self, plane: u32) {
+        self.paging.victim_done(plane);
+    }
+}
+
+impl Paging {
+    fn entry_moved(&mut self, map: &impl Map, page: Moved) {
+        self.note_moved(map.entry_of(page.owner, &self.layout), page.plane);
+    }
+}
+
+impl<M: Map> Tables<M> {
+    /// Tables in RAM.
+    pub(crate) fn new(map: M) -> Self {
+        Self { map, paging: None }
+    }
+
+    /// Puts the tables on flash, before the first write.
+    pub(crate) fn put_on_flash(&mut self, paging: Paging) {
+        self.paging = Some(Box::new(paging));
+    }
+
+    #[inline]
+    fn on_flash(&mut self) -> Option<OnFlash<'_, M>> {
+        let paging = self.paging.as_deref_mut()?;
+        Some(OnFlash { map: &mut self.map, paging })
+    }
+
+    /// Does something about the tables where they are on flash.
+    #[inline]
+    fn where_on_flash(
+        &mut self,
+        what: impl FnOnce(&mut OnFlash<'_, M>) -> Result<(), FtlError>,
+    ) -> Result<(), FtlError> {
+        match &mut self.on_flash() {
+            Some(tables) => what(tables),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether pages of the tables may be missing in RAM.
+    pub(crate) fn may_be_missing(&self) -> bool {
+        self.paging.as_ref().is_some_and(|paging| paging.limited)
+    }
+
+    /// Whether pages of the fingerprint store may be.
+    pub(crate) fn fingerprints_may_be_missing(&self) -> bool {
+        self.paging.as_ref().is_some_and(|paging| paging.limited && paging.has_fingerprints())
+    }
+
+    /// Moves what the last page operation looked into to the end of `lookups`.
+    pub(crate) fn take_lookups(&mut self, lookups: &mut Vec<Lookup>) {
+        if let Some(paging) = &mut self.paging {
+            lookups.append(&mut paging.lookups);
+        }
+    }
+
+    /// What there is of pages; `None` where all tables are in RAM and never written.
+    pub(crate) fn paging_sizes(&self, flash: &Flash) -> Option<PagingSizes> {
+        let paging = self.paging.as_ref()?;
+        let pages = 0..paging.layout.pages();
+        Some(PagingSizes {
+            pages: u64::from(paging.layout.pages()),
+            pages_on_flash: flash.blocks.pages_apart(),
+            pages_cached: u64::from(paging.lru.len()),
+            pages_dirty: pages.filter(|&page| paging.lru.is_dirty(page)).count() as u64,
+            simulator_bytes: paging.bytes(),
+        })
+    }
+
+    /// The pages of the tables that a page read looks into.
+    #[inline]
+    pub(crate) fn look_up_read(&mut self, lpn: u32, flash: &mut Flash) -> Result<(), FtlError> {
+        self.where_on_flash(|tables| tables.look_up_read(lpn, flash))
+    }
+
+    /// The pages of the tables that a page write waits for: that of its LPN and, for a part of a page,
+    /// that of the content it is a part of.
+    #[inline]
+    pub(crate) fn look_up_write(
+        &mut self,
+        lpn: u32,
+        partial: bool,
+        flash: &mut Flash,
+    ) -> Result<(), FtlError> {
+        self.where_on_flash(|tables| match partial {
+            true => tables.look_up_read(lpn, flash),
+            false => tables.look_up_primary(lpn, flash),
+        })
+    }
+
+    /// The page of the fingerprint store in which a written content would be found.
+    pub(crate) fn look_up_fingerprint(&mut self, content: u32, flash: &mut Flash) -> Result<(), FtlError> {
+        self.where_on_flash(|tables| tables.look_up_fingerprint(content, flash))
+    }
+
+    /// A page write begins whose lookups are done ([`Tables::look_up_write`]). Returns the VPN that the page held
+    /// so far, where the tables are on flash: [`Tables::after_write`] wants to know.
+    #[inline]
+    pub(crate) fn before_write(&mut self, lpn: u32) -> Option<u32> {
+        let paging = self.paging.as_mut()?;
+        paging.lookups.clear();
+        Some(self.map.vpn_of(lpn))
+    }
+
+    /// A page write has been decided; counting references in the secondary table keeps nobody waiting.
+    #[inline]
+    pub(crate) fn after_write(
+        &mut self,
+        (lpn, programmed): (u32, bool),
+        held: Option<u32>,
+        flash: &mut Flash,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        match (held, self.on_flash()) {
+            (Some(held), Some(mut tables)) => tables.after_write((lpn, programmed), held, flash, ops),
+            _ => Ok(()),
+        }
+    }
+
+    /// The entries of an LPN and of the content it holds change in the background.
+    #[inline]
+    pub(crate) fn touch_lpn(&mut self, lpn: u32) {
+        if let Some(paging) = &mut self.paging {
+            let page = paging.layout.of_lpn(lpn);
+            paging.touched.push_back(page);
+            paging.touch_vpn(self.map.vpn_of(lpn));
+        }
+    }
+
+    /// The entry of a VPN changes in the background.
+    #[inline]
+    pub(crate) fn touch_vpn(&mut self, vpn: u32) {
+        if let Some(paging) = &mut self.paging {
+            paging.touch_vpn(vpn);
+        }
+    }
+
+    /// Entries of the fingerprint store that changed: their pages are to be changed, too.
+    #[inline]
+    pub(crate) fn touch_fingerprints(&mut self) {
+        if let Some(mut tables) = self.on_flash() {
+            tables.touch_fingerprints();
+        }
+    }
+
+    /// Does what page operations left to do about the tables.
+    #[inline]
+    pub(crate) fn settle(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        self.where_on_flash(|tables| tables.settle(flash, ops))
+    }
+
+    /// Writes every page of the tables that was changed since it was last written.
+    pub(crate) fn checkpoint(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        self.where_on_flash(|tables| tables.checkpoint(flash, ops))
+    }
+
+    /// Compares the pages of the tables on flash with the tables.
+    pub(crate) fn audit(&self, flash: &Flash) -> Result<(), String> {
+        match &self.paging {
+            Some(paging) => paging.audit(&self.map, flash),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Stands for what a page of the tables says now, for verification.
+pub(super) fn digest(map: &impl Map, layout: &Layout, page: u32) -> u64 {
+    let mut digest = 0xcbf2_9ce4_8422_2325_u64;
+    map.each_entry(layout, page, &mut |value| {
+        digest = (digest ^ u64::from(value)).wrapping_mul(0x0100_0000_01b3);
+    });
+    digest
+}
+
+/// Stands for no page where a lookup need not read one.
+pub(super) type Read = Option<Ppn>;

@@ -1,0 +1,46 @@
+//! The table of a family of policies: one row a policy, from which the rest follows.
+
+/// Declares the policies of a family. A row is the comment that the manual prints, the name (in configurations the same
+/// in kebab case), and how the policy is built; a family whose owner reads the name itself has rows of names alone.
+macro_rules! policies {
+    (
+        $(#[$about:meta])*
+        $shown:vis enum $Family:ident;
+        $built:vis fn build($($part:ident: $Part:ty),* $(,)?) -> $Built:ty;
+        $($(#[$said:meta])* $Name:ident => $build:expr;)+
+    ) => {
+        $crate::policies::policies! {
+            $(#[$about])*
+            $shown enum $Family;
+            $($(#[$said])* $Name;)+
+        }
+
+        impl $Family {
+            /// Builds the policy.
+            $built fn build(self, $($part: $Part),*) -> $Built {
+                match self {
+                    $(Self::$Name => $build,)+
+                }
+            }
+        }
+    };
+    (
+        $(#[$about:meta])*
+        $shown:vis enum $Family:ident;
+        $($(#[$said:meta])* $Name:ident;)+
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        $shown enum $Family {
+            $($(#[$said])* $Name,)+
+        }
+
+        impl $Family {
+            /// All of them, in the order of the table.
+            pub const ALL: [Self; [$(stringify!($Name)),+].len()] = [$(Self::$Name),+];
+        }
+    };
+}
+
+pub(crate) use policies;

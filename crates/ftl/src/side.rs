@@ -1,0 +1,195 @@
+//! What the controller asks of the tables that it keeps, whichever they are: `page/`, `content/` or `inverted/`.
+
+use flashtwin_nand::Ppn;
+
+use crate::error::FtlError;
+use crate::flash::counters::TableSizes;
+use crate::flash::{Flash, Owners};
+use crate::loads::LoadView;
+use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes};
+
+/// The tables of a system and what it does on their account. What only some systems do has a default that says what the
+/// others answer.
+pub(crate) trait Side: Owners {
+    /// Physical pages that hold valid data.
+    fn pages_in_use(&self) -> u64;
+
+    /// Replicas among them.
+    fn replica_pages(&self) -> u64 {
+        0
+    }
+
+    /// Pages that first copies and replicas may occupy together; `None` without replication.
+    fn budget_pages(&self) -> Option<u64> {
+        None
+    }
+
+    /// The device can hold so many logical pages.
+    fn limit_budget(&mut self, _capacity_pages: u64) {}
+
+    /// Whether what is asked for ahead differs between reads and writes.
+    fn wants_kind(&self) -> bool {
+        false
+    }
+
+    /// Asks for the tables that an operation some way ahead will look into first.
+    fn prefetch_far(&self, lpn: u32, content: u32, write: bool);
+
+    /// Asks for what those tables point to; the operation is nearer now.
+    fn prefetch_near(&self, lpn: u32, content: u32, write: bool, flash: &Flash);
+
+    /// Asks for what is looked at last; the operation is about to come.
+    fn prefetch_next(&self, _lpn: u32, _content: u32, _flash: &Flash) {}
+
+    /// Asks for what those tables point to in turn.
+    fn prefetch_last(&self, _lpn: u32) {}
+
+    /// The first copy of a logical page and its further ones.
+    fn places_of(&self, lpn: u32) -> (Ppn, &[Ppn]);
+
+    /// Names what a read of a page yields. A controller knows at least that a page is equal to itself.
+    #[inline]
+    fn data_name(&self, _lpn: u32, ppn: Ppn) -> u64 {
+        u64::from(ppn)
+    }
+
+    /// Looks up what a read of a logical page needs of tables on flash.
+    #[inline]
+    fn look_up_read(&mut self, _lpn: u32, _flash: &mut Flash) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    /// Looks up what a page write waits for of tables on flash.
+    #[inline]
+    fn look_up_write(&mut self, _lpn: u32, _partial: bool, _flash: &mut Flash) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    /// Looks up the page of the fingerprint store in which a written content would be found.
+    fn look_up_fingerprint(&mut self, _content: u32, _flash: &mut Flash) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    /// Moves what the last page operation looked into to the end of `lookups`.
+    fn take_lookups(&mut self, _lookups: &mut Vec<Lookup>) {}
+
+    /// Whether pages of the mapping tables may be missing in RAM.
+    fn pages_tables(&self) -> bool {
+        false
+    }
+
+    /// Whether looking a content up may have to wait for a page of the fingerprint store.
+    fn pages_fingerprints(&self) -> bool {
+        false
+    }
+
+    /// What there is of pages of the mapping tables; `None` where all tables are in RAM and never written.
+    fn paging_sizes(&self, _flash: &Flash) -> Option<PagingSizes> {
+        None
+    }
+
+    /// Writes every page of the mapping tables that was changed since it was last written.
+    fn checkpoint(&mut self, _flash: &mut Flash, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    /// Counts a read towards what a page holds: whether that was read for the first time, and whether
+    /// it has further copies.
+    fn note_read(&mut self, lpn: u32, flash: &mut Flash) -> (bool, bool);
+
+    /// The read just counted is served from this page.
+    #[inline]
+    fn read_served(&mut self, _ppn: Ppn) {}
+
+    /// Serves a page write: the page to program and why; `None` where the content was found on flash.
+    fn write(
+        &mut self,
+        page: Host,
+        fingerprinted: bool,
+        flash: &mut Flash,
+        loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<Option<(Ppn, Cause)>, FtlError>;
+
+    /// Forgets a logical page.
+    fn trim(&mut self, lpn: u32, flash: &mut Flash);
+
+    /// Begins the background jobs that the reads so far have earned.
+    #[inline]
+    fn begin_jobs(&mut self, _flash: &mut Flash, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    /// An operation of a background job is done.
+    fn job_done(
+        &mut self,
+        _job: u32,
+        _flash: &mut Flash,
+        _loads: &LoadView<'_>,
+        _ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    /// Ends a profiling period.
+    fn end_period(&mut self, _flash: &mut Flash, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    /// Writes what a mapped logical page holds to another place, as ageing does; returns that.
+    fn rewrite(
+        &mut self,
+        lpn: u32,
+        address: u64,
+        flash: &mut Flash,
+        loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<Ppn, FtlError>;
+
+    /// Preloading has ended.
+    fn end_preload(&mut self) {}
+
+    /// Pages written without a fingerprint that wait to be read.
+    fn unhashed_pages(&self) -> u64 {
+        0
+    }
+
+    /// Entries in each table; `blocks` bytes are those of the flash.
+    fn table_sizes(&self, flash: &Flash) -> TableSizes;
+
+    /// Contents on flash by number of physical copies: index = copies (0 unused).
+    fn copies(&self) -> Vec<u64> {
+        Vec::new()
+    }
+
+    /// Pages of replicas.
+    fn replica_ppns(&self) -> Vec<Ppn> {
+        Vec::new()
+    }
+
+    /// Each valid page and the content in it; `None` where contents are not known.
+    fn contents_on_flash(&self, flash: &Flash) -> Option<Vec<(Ppn, u32)>>;
+
+    /// Compares all tables with one another and, where verification is on, with the truth.
+    fn audit(&self, flash: &Flash) -> Result<(), FtlError>;
+}
+
+/// Compares logical pages, each with the owner and the place that a map gives it, with the owners of pages and with
+/// the truth.
+pub(crate) fn audit_pages(
+    flash: &Flash,
+    pages: impl Iterator<Item = (u32, u32, Ppn)>,
+) -> Result<(), FtlError> {
+    for (lpn, owner, ppn) in pages.filter(|&(_, _, ppn)| crate::op::is_page(ppn)) {
+        if flash.blocks.owner(ppn) != Some(owner) {
+            let place = flash.geometry().describe(ppn);
+            let found = flash.blocks.owner(ppn);
+            let text = format!("LPN {lpn} lies at {place}, whose owner is {found:?}, not {owner}");
+            return Err(FtlError::Broken(text));
+        }
+        if let Some(checker) = &flash.checker {
+            checker.read(lpn, ppn)?;
+        }
+    }
+    Ok(())
+}
