@@ -287,6 +287,6 @@ impl<'a> Replay<'a> {
             replication_passes: if replicates { passes } else { 0 },
             hash_queue: (0.0, 0),
         };
-        crate::result::collect(finished)
+        Ok(crate::result::collect(finished))
     }
 }
