@@ -11,6 +11,7 @@ mod blocks;
 mod checker;
 mod config;
 mod counters;
+mod counts;
 mod decimal;
 pub mod dedup;
 mod error;
@@ -40,6 +41,7 @@ pub use config::{
     MappingForm, RangeError, RedirectionConfig, ReplicationConfig, ReplicationPolicy, SpreadConfig,
 };
 pub use counters::{CopyingCounts, Counters, MappingCounts, TableSizes};
+pub use counts::Count;
 pub use error::FtlError;
 pub use figures::{PartitionSize, PlaneContents};
 pub use ftl::{Ftl, Peak};

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use flashtwin_ftl::{Cause, FlashOp, FtlError, Host, LoadView, ReadOutcome, ReadTarget, Rng, WriteOutcome};
 use flashtwin_nand::{FlashArray, Geometry};
-use flashtwin_sim::engine::{Controller, Engine, Observer, Workload};
+use flashtwin_sim::engine::{Arrivals, Controller, Engine, Observer};
 use flashtwin_sim::{resolve, run, system_names};
 use flashtwin_trace::{ContentSource, Op, PageTrace, TraceBuilder};
 
@@ -101,10 +101,10 @@ fn bare_loop(trace: &PageTrace) -> Result<f64, Box<dyn std::error::Error>> {
     };
     let mut engine =
         Engine::new(controller, NoMetrics, &resolved.device, &resolved.config.engine, flash, false);
-    let workload = Workload { trace, queue_depth: 0, speed: 1.0, read_modify_write: true };
+    let arrivals = Arrivals { trace, queue_depth: 0, speed: 1.0, read_modify_write: true };
     let begin = Clock::start();
     for index in 0..trace.requests() {
-        engine.serve(&workload, index)?;
+        engine.serve(&arrivals, index)?;
     }
     engine.drain()?;
     Ok(begin.seconds())
