@@ -18,10 +18,14 @@ DEMO_OUT ?= demo-out
 # clock makes queues build up on 64 chips.
 DEMO_ARGS ?= --period 120s --speed 100
 
+# Tests of Python that are over in seconds: they look at results that are made up, or at the sources.
+QUICK := tests/test_imports.py tests/test_advice.py tests/report/test_findings.py tests/report/test_reasons.py \
+	tests/report/test_collection.py tests/report/test_schema.py
+
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find $(wildcard crates devices systems workloads) \
 	-type f \( -name '*.rs' -o -name '*.toml' \) -not -path '*/tests/*' -not -path '*/benches/*')
 
-.PHONY: help build demo test test-slow bench evidence lint format docs lock clean tools
+.PHONY: help build demo check test test-slow mutants bench evidence lint format docs lock clean tools
 
 help: ## this list
 	@echo "flashtwin: replay real block traces on SSDs that deduplicate, replicate and redirect"
@@ -69,6 +73,22 @@ test-slow: build $(VENV)/.dev ## the tests that take minutes as well
 	cargo test --locked --quiet --workspace --exclude flashtwin-python -- --include-ignored
 	$(BIN)/python -m pytest -q -n auto --dist loadfile -m 'slow or not slow'
 
+check: $(VENV)/.dev ## the inner loop: compiles, unit tests of ftl and sim, linters, the quick tests of Python
+	cargo fmt --all --check
+	cargo check --locked --quiet --workspace --all-targets
+	cargo test --locked --quiet -p flashtwin-ftl -p flashtwin-sim --lib -- --skip paging --skip write_amplification
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	@ls python/flashtwin/_core*.so >/dev/null 2>&1 || $(MAKE) build
+	$(BIN)/python -m pytest -q -n auto --dist loadfile $(QUICK)
+
+# Of ftl and sim, or of FILES: make mutants FILES="crates/ftl/src/victim/*.rs"
+mutants: tools ## change the core on purpose, one place at a time, and list the changes that no test notices; hours. FILES=GLOB for some
+	@command -v cargo-mutants >/dev/null || { \
+		echo "flashtwin: cargo-mutants not found; install it: cargo install --locked cargo-mutants" >&2; exit 1; }
+	cargo mutants --package flashtwin-ftl --package flashtwin-sim $(foreach file,$(FILES),--file '$(file)')
+
 bench: build ## what is fast, and how we know
 	cargo bench --locked -p flashtwin-trace --bench ingest
 	cargo bench --locked -p flashtwin-trace --bench synthesize
@@ -107,4 +127,4 @@ lock: ## resolve the lock files again (needs uv)
 		--custom-compile-command "make lock" --extra build --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean: ## remove everything that was made (target/, .venv/, demo-out/, site/)
-	rm -rf target $(VENV) $(DEMO_OUT) site .pytest_cache .ruff_cache .mypy_cache python/flashtwin/_core*.so
+	rm -rf target $(VENV) $(DEMO_OUT) site mutants.out* .pytest_cache .ruff_cache .mypy_cache python/flashtwin/_core*.so

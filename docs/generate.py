@@ -1,5 +1,6 @@
 """Writes the generated pages of the manual: docs/cli.md from the verbs, docs/configuration.md from the schema,
-docs/compositions.md from the presets, docs/images/crates.svg from the crates.
+docs/compositions.md from the presets, docs/images/crates.svg from the crates; and the generated parts of
+docs/results.md and docs/characterization.md, from the types of what is written.
 
 python docs/generate.py            write them
 python docs/generate.py --check    say which are stale, exit 1 if any is
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import schema_pages
 from picture import picture
 
 import flashtwin as ft
@@ -264,6 +266,8 @@ PAGES = {
     "cli.md": cli_page,
     "configuration.md": configuration_page,
     "compositions.md": compositions_page,
+    "results.md": lambda: schema_pages.page(DOCS / "results.md"),
+    "characterization.md": lambda: schema_pages.page(DOCS / "characterization.md"),
     "images/crates.svg": lambda: picture(DOCS.parent),
 }
 

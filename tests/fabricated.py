@@ -15,6 +15,8 @@ import pyarrow as pa
 
 from flashtwin.characterization import Characterization
 
+from . import schema
+
 PERIODS = 7
 SIZES = tuple(512 * 2**power for power in range(8))
 RATIOS = (1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 8.0)
@@ -125,18 +127,16 @@ def tables(seed: int = 7, *, content: bool = True) -> dict[str, pa.Table]:
             "space": _space(),
             "duplicates_by_plane": _duplicates_by_plane(random),
         }
-    return {name: _table(rows) for name, rows in found.items()}
+    return {name: _table(name, rows) for name, rows in found.items()}
 
 
 Rows = list[dict[str, Any]]
 
 
-def _table(rows: Rows) -> pa.Table:
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    # A column of nothing but missing values is one of floats, as the core writes it.
-    return pa.table(
-        {name: pa.array(v, pa.float64() if all(one is None for one in v) else None) for name, v in columns.items()}
-    )
+def _table(name: str, rows: Rows) -> pa.Table:
+    """A table with the types that the core would give it."""
+    columns = {column: [row[column] for row in rows] for column in rows[0]}
+    return schema.made(name, columns, schema.SCHEMA["characterization"]["tables"])
 
 
 def _periods(random: np.random.Generator) -> Rows:

@@ -26,6 +26,7 @@ __all__ = [
     "requests_by_volume",
     "resolve",
     "resolve_options",
+    "results_schema",
     "run",
     "synthesize",
     "synthesize_parquet",
@@ -152,6 +153,10 @@ def system_toml(name: str) -> str: ...
 def devices() -> list[str]: ...
 def device_toml(name: str) -> str: ...
 def config_schema() -> str: ...
+def results_schema() -> str:
+    """JSON schema of everything that is written, as text: of a `run` and of a `characterization` the summary and a row
+    of each table, of a `trace` its `info` and a row of each table."""
+
 def resolve(system: str, sets: Sequence[tuple[str, str]] = ...) -> Resolved: ...
 def run(
     trace: Trace,

@@ -19,6 +19,14 @@ def four(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of four systems of the same names, all figures of which differ from those of `four`."""
+    return synthetic.write_study(
+        tmp_path_factory.mktemp("other"), synthetic.OTHER_FOUR, requests=90_000, read_share=0.7, periods=5, seed=8
+    )
+
+
+@pytest.fixture(scope="session")
 def built(four: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the report of `four`."""
     return report.build(four, out=tmp_path_factory.mktemp("built")).parent

@@ -8,16 +8,15 @@ programmed, the split sums to the mean, histograms count the requests).
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import synthetic_times as times
 from synthetic_times import Parts, deduplicated, reads, writes
-from tests import fabricated
+from tests import fabricated, schema
 
 PERIODS = 7
 PERIOD_NS = 120_000_000_000
@@ -52,6 +51,22 @@ CA_SSD = System("ca-ssd", reads(131), deduplicated(520), 0.62, gc_share=0.06, qu
 RR_SSD = System("rr-ssd", reads(74), deduplicated(512), 0.62, 0.07, 0.09, 0.51, 0.34, 1.6, 0.7, redirection="replicas")
 ORACLE = System("oracle", reads(41), deduplicated(508), 0.62, 0.06, 0.0, 0.0, 0.8, 1.3, 0.95, redirection="any-chip")
 FOUR = {"conventional": CONVENTIONAL, "ca-ssd": CA_SSD, "rr-ssd": RR_SSD, "oracle": ORACLE}
+#: The same systems on a day when everything takes other times and shares.
+OTHER_FOUR = {
+    name: replace(
+        system,
+        read_us={part: 1.7 * time for part, time in system.read_us.items()},
+        write_us={part: 0.6 * time for part, time in system.write_us.items()},
+        duplicate_share=0.5 * system.duplicate_share,
+        gc_share=0.4 * system.gc_share,
+        replica_share=2.0 * system.replica_share,
+        replicated_reads=0.5 * system.replicated_reads,
+        redirected_reads=0.5 * system.redirected_reads,
+        queue=2.5 * system.queue,
+        evenness=0.5 * system.evenness,
+    )
+    for name, system in FOUR.items()
+}
 
 
 def write_study(
@@ -407,8 +422,10 @@ def _json(path: Path, value: Any) -> None:
 
 
 def _parquet(path: Path, columns: dict[str, Any]) -> None:
+    """Writes a table of a run, or of the trace; with the types that the core would give it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table({name: pa.array(list(values)) for name, values in columns.items()}), path)
+    tables = schema.SCHEMA["trace" if path.parent.name == "workload" else "run"]["tables"]
+    pq.write_table(schema.made(path.stem, {name: list(values) for name, values in columns.items()}, tables), path)
 
 
 def edit_summary(folder: Path, run: str, change: Any) -> None:

@@ -37,13 +37,22 @@ def rows(drawing: Drawing) -> list[dict[str, str]]:
 def test_draws_says_and_gives_data(name: str, four: Path) -> None:
     drawing = draw(name, four)
     assert isinstance(drawing.figure, Figure)
-    assert 1 <= len(drawing.sees) <= 4
+    assert drawing.sees
+    assert len(set(drawing.sees)) == len(drawing.sees)
     assert rows(drawing)
     for sentence in [*drawing.sees, *drawing.absent]:
         assert sentence.endswith("."), sentence
         assert "nan" not in sentence.lower().split(), sentence
         assert "None" not in sentence, sentence
     assert "nan" not in drawing.data.csv()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_seen_is_computed_from_the_data(name: str, four: Path, other: Path) -> None:
+    """Other data, other sentences; the same data (some are made up alike for both studies), the same sentences."""
+    drawings = draw(name, four), draw(name, other)
+    data, sees = ({str(get(drawing)) for drawing in drawings} for get in (lambda d: d.data.csv(), lambda d: d.sees))
+    assert len(sees) == len(data)
 
 
 def test_chart_gives_a_figure_that_needs_no_pyplot(four: Path) -> None:

@@ -1,98 +1,124 @@
-"""One schema of results: what the core writes, what docs/results.md says, and what these tests make up."""
+"""One schema of results: what the core writes is what its types say, and so is what these tests make up."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests import fabricated
+from tests.schema import SCHEMA, faults, leaves, table_faults
 
 import flashtwin as ft
 from flashtwin.report import facts, ledger, style
-from flashtwin.report.results import Run, leaves, read_json
+from flashtwin.report import results as read
+from flashtwin.report.results import Run, read_json
 
-MANUAL = (Path(__file__).parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
-#: Words of the manual in backquotes, `.write` for a field of the table before it.
-WORDS = {word.lstrip(".") for word in re.findall(r"`([^`\n]+)`", MANUAL)}
+RUN, CHARACTERIZATION, TRACE = SCHEMA["run"], SCHEMA["characterization"], SCHEMA["trace"]
+#: Of which no chart and no sentence of the report is made, so that nobody makes them up.
+NOT_MADE_UP = {"run": {"planes", "blocks"}, "characterization": {"volumes"}}
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A comparison of systems that together write every table and every field."""
-    folder = tmp_path_factory.mktemp("written")
-    trace = folder / "small.fiu"
+def trace(tmp_path_factory: pytest.TempPathFactory) -> ft.Trace:
+    path = tmp_path_factory.mktemp("traces") / "small.fiu"
     lines = [f"{n * 50_000} 1 p {n % 40 * 8} 8 {'RW'[n % 3 > 0]} 8 0 {n % 7:032x}" for n in range(400)]
-    trace.write_text("\n".join(lines) + "\n", encoding="ascii")
+    path.write_text("\n".join(lines) + "\n", encoding="ascii")
+    return ft.open(path)
+
+
+@pytest.fixture(scope="module")
+def written(trace: ft.Trace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A comparison of systems that together write every table and every field."""
+    folder = tmp_path_factory.mktemp("written") / "out"
     systems = {"conventional": "conventional", "rr-ssd": "rr-ssd", "hot-cold": "hot-cold"}
-    ft.compare(ft.open(trace), systems, threads=1, period_s=0.005).save(folder / "out")
-    return folder / "out"
+    ft.compare(trace, systems, threads=1, period_s=0.005).save(folder)
+    return folder
 
 
-def fields(summary: Any) -> Iterator[str]:
-    """Dotted paths of a summary but for the configuration, which has a page of its own; lists by their entries."""
-    for path, value in leaves(summary):
-        if path.startswith("config."):
-            continue
-        if isinstance(value, list):
-            yield from {f"{path}.{key}" for entry in value for key in entry}
-        else:
-            yield path
+def summaries(folder: Path) -> list[dict[str, Any]]:
+    return [read_json(file) for file in sorted(folder.glob("runs/*/summary.json"))]
 
 
-def all_fields(folder: Path) -> set[str]:
-    return {path for file in folder.glob("runs/*/summary.json") for path in fields(read_json(file))}
+def run_tables(folder: Path) -> dict[Path, pa.Schema]:
+    return {file: pq.read_schema(file) for file in sorted(folder.glob("runs/*/*.parquet"))}
 
 
-def columns(folder: Path) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for file in folder.glob("runs/*/*.parquet"):
-        found.setdefault(file.stem, set()).update(pq.read_schema(file).names)
-    return found
+def test_runs_are_written_by_the_schema(written: Path) -> None:
+    """All fields in its order, and all columns of all tables in theirs."""
+    for summary in summaries(written):
+        assert faults(summary, RUN["summary"]) == []
+        assert list(summary) == list(RUN["summary"]["properties"])
+    for file, found in run_tables(written).items():
+        assert table_faults(file.stem, found, RUN["tables"]) == []
+        assert found.names == list(RUN["tables"][file.stem]["properties"])
+    assert {file.stem for file in run_tables(written)} == set(RUN["tables"])
 
 
-def described(path: str) -> bool:
-    """Whether the manual names a field, alone or with its table, or all fields of a kind."""
-    table, _, name = path.rpartition(".")
-    return bool({path, name, f"{table.rpartition('.')[2]}.{name}"} & WORDS) or (
-        table == "ram" and "ram.*_bytes" in WORDS
-    )
+def test_characterizations_and_traces_are_written_by_the_schema(trace: ft.Trace) -> None:
+    found = ft.characterize(trace, period_s=0.005)
+    assert faults(found.summary, CHARACTERIZATION["summary"]) == []
+    assert set(CHARACTERIZATION["summary"]["properties"]) - set(found.summary) == {"standard_errors"}
+    tables = {name: pa.table(found.table(name)).schema for name in found.table_names}
+    assert set(tables) == set(CHARACTERIZATION["tables"])
+    for name, table in tables.items():
+        assert table_faults(name, table, CHARACTERIZATION["tables"]) == []
+        assert table.names == list(CHARACTERIZATION["tables"][name]["properties"])
+    assert faults(trace.info, TRACE["info"]) == []
 
 
-def test_the_manual_describes_every_field_of_a_summary(written: Path) -> None:
-    assert sorted(path for path in all_fields(written) if not described(path)) == []
+def test_what_the_schema_does_not_know_is_a_fault(written: Path) -> None:
+    """As a column that was renamed in the core is."""
+    summary = summaries(written)[0]
+    summary["erases"]["totals"] = summary["erases"].pop("total")
+    summary["page_ops"]["read"] = "many"
+    assert faults(summary, RUN["summary"]) == ["page_ops.read: 'many' is not integer", "erases.totals: unknown"]
+    renamed = pa.schema({"chip": pa.int64(), "use": pa.float64(), "queue_max": pa.string()})
+    assert table_faults("chips", renamed, RUN["tables"]) == [
+        "chips.use: unknown",
+        "chips.queue_max: string is not integer",
+    ]
 
 
-def test_the_manual_describes_every_table_and_column(written: Path) -> None:
-    for table, names in columns(written).items():
-        assert table in WORDS
-        assert sorted(name for name in names if name not in WORDS) == [], table
+def test_runs_made_up_keep_to_the_schema(four: Path) -> None:
+    for summary in summaries(four):
+        assert faults(summary, RUN["summary"]) == []
+    for file, found in run_tables(four).items():
+        assert table_faults(file.stem, found, RUN["tables"]) == [], file
+    study = read_json(four / "study.json")
+    assert faults(study["trace"], TRACE["info"]) == []
+    workload = {**CHARACTERIZATION["tables"], **TRACE["tables"]}
+    for file in (four / "workload").glob("*.parquet"):
+        assert table_faults(file.stem, pq.read_schema(file), workload) == []
 
 
-def test_what_these_tests_make_up_is_what_the_core_writes(written: Path, four: Path) -> None:
-    """A column renamed in the core would otherwise be absent from charts whose tests pass."""
-    assert sorted(all_fields(four) - all_fields(written)) == []
-    real = columns(written)
-    for table, names in columns(four).items():
-        assert sorted(names - real[table]) == [], table
+def test_characterizations_made_up_keep_to_the_schema() -> None:
+    for content in (True, False):
+        assert faults(fabricated.summary("made-up", content=content), CHARACTERIZATION["summary"]) == []
+        for name, table in fabricated.tables(content=content).items():
+            assert table_faults(name, table.schema, CHARACTERIZATION["tables"]) == []
+
+
+def test_every_table_is_made_up(four: Path) -> None:
+    assert set(RUN["tables"]) - {file.stem for file in run_tables(four)} == NOT_MADE_UP["run"]
+    assert set(CHARACTERIZATION["tables"]) - set(fabricated.tables()) == NOT_MADE_UP["characterization"]
 
 
 def test_configurations_made_up_have_keys_of_the_core(written: Path, four: Path) -> None:
     def keys(folder: Path) -> set[str]:
-        configs = (read_json(file)["config"] for file in folder.glob("runs/*/summary.json"))
-        return {path for config in configs for path, _ in leaves(config)}
+        return {path for summary in summaries(folder) for path, _ in read.leaves(summary["config"])}
 
     assert sorted(keys(four) - keys(written)) == []
 
 
 def test_the_parts_of_a_response_time_are_the_core_s(written: Path) -> None:
+    parts = {path.rpartition(".")[2] for path in leaves(RUN["summary"]) if path.startswith("response.read.split.")}
+    assert parts == {f"{key}_ns" for key, _ in facts.PARTS}
     summary = read_json(written / "runs" / "rr-ssd" / "summary.json")
     for kind in ("read", "write", "all"):
         split = summary["response"][kind]["split"]
-        assert set(split) == {f"{key}_ns" for key, _ in facts.PARTS}
         assert sum(split.values()) == pytest.approx(summary["response"][kind]["mean_ns"])
 
 
@@ -106,16 +132,3 @@ def test_every_charge_of_the_core_has_words_and_a_colour(written: Path) -> None:
         assert found is not None
         assert found.total_ns == pytest.approx(run.number(f"response.{kind}.mean_ns"))
         assert found.count == run.number(f"response.{kind}.count")
-
-
-def test_made_up_results_are_written_with_the_core_s_types(written: Path, four: Path) -> None:
-    for file in (four / "runs" / "rr-ssd").glob("*.parquet"):
-        real = pq.read_schema(written / "runs" / "rr-ssd" / file.name)
-        for field in pq.read_schema(file):
-            both = (field.type, real.field(field.name).type)
-            assert len({pyarrow.types.is_string(one) for one in both}) == 1, f"{file.name}: {field.name}"
-
-
-def test_synthetic_makes_every_table_of_the_core(written: Path, four: Path) -> None:
-    drawn = {"planes", "blocks"}  # which no chart draws
-    assert set(columns(written)) - set(columns(four)) == drawn

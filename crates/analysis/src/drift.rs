@@ -1,18 +1,17 @@
 //! Whether what is popular stays popular: temporal value popularity.
 
-use std::sync::Arc;
-
-use arrow_array::{Float64Array, RecordBatch, UInt32Array, UInt64Array};
+use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests, Trace};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::page_ops::{at, known};
 use crate::periods::Clock;
 use crate::popularity::ranks;
+use crate::rows::batch_of;
 use crate::sample::{GROUPS, Sample};
-use crate::table::table;
 use crate::value_counts::percent;
-use crate::{Accumulator, error};
+use crate::{Accumulator, error, rows};
 
 /// Most periods whose curves are kept: more would not be told apart in a chart.
 const CURVES_MAX: usize = 31;
@@ -23,7 +22,7 @@ const POPULAR_ONE_IN: usize = 10;
 
 /// Temporal value popularity (RR-SSD paper, section II and Fig. 5, 6): do contents that are read much
 /// in one period receive the reads of the next?
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Drift {
     /// Periods of the trace.
     pub periods: u64,
@@ -37,19 +36,48 @@ pub struct Drift {
     pub first_read_percent: Option<f64>,
     /// Most contents that appeared for the first time in a period after the first.
     pub new_contents_max: Option<u64>,
-    /// One row a period. `page_reads`; of these in percent, missing without reads or (the first
-    /// three) in the first period: `popular_before_percent` (of the tenth of contents most read in the
-    /// period before, at least one), `read_before_percent` (read in the period before),
-    /// `seen_before_percent` (read or written in the period before), `first_read_percent` (never read
-    /// before); and `new_contents`, those neither read nor written in any period before.
+    /// The table of `StabilityRow`.
     #[serde(skip)]
     pub stability: RecordBatch,
-    /// `period`, `value_fraction`, `access_fraction`: contents in order of their reads in the first
-    /// period that has any; the share of each period's page reads that the first of them receive. The
-    /// curve of a later period ends below 1 where it reads other contents. At most 31 periods of at
-    /// most 200 points.
+    /// The table of `PeriodCurveRow`.
     #[serde(skip)]
     pub curves: RecordBatch,
+}
+
+rows! {
+    /// One row a period: of its page reads, how many go to contents that were popular, read, or seen before.
+    ///
+    /// Shares are missing without page reads; those of the period before also in the first period.
+    pub(crate) struct StabilityRow in "popularity_stability" {
+        /// Number, from 0.
+        period: u32,
+        /// Page reads.
+        page_reads: u64,
+        /// Of `page_reads`, those of the tenth of contents most read in the period before, at least one.
+        popular_before_percent: Option<f64>,
+        /// Of `page_reads`, those of contents read in the period before.
+        read_before_percent: Option<f64>,
+        /// Of `page_reads`, those of contents read or written in the period before.
+        seen_before_percent: Option<f64>,
+        /// Of `page_reads`, those of contents never read before.
+        first_read_percent: Option<f64>,
+        /// Contents neither read nor written in any period before.
+        new_contents: u64,
+    }
+}
+
+rows! {
+    /// Popularity in each period, contents in order of their reads in the first period that has any.
+    ///
+    /// The curve of a later period ends below 1 where it reads other contents. At most 31 periods of at most 200 points.
+    pub(crate) struct PeriodCurveRow in "popularity_by_period" {
+        /// Number, from 0.
+        period: u32,
+        /// Share of the contents of that first period, 0 to 1.
+        value_fraction: f64,
+        /// Share of the period's page reads that they receive, 0 to 1.
+        access_fraction: f64,
+    }
 }
 
 /// Computes [`Drift`] of a trace with periods of `period_ns`; `None` when no read or write carries a
@@ -266,26 +294,28 @@ fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
 }
 
 fn stability(rows: &[Row], estimate: impl Fn(u64) -> u64) -> RecordBatch {
-    let counts = |of: fn(&Row) -> u64| {
-        Arc::new(UInt64Array::from_iter_values(rows.iter().map(|row| estimate(of(row)))))
+    let mut shares = (
+        before(rows, |row| row.popular_before),
+        before(rows, |row| row.read_before),
+        before(rows, |row| row.seen_before),
+    );
+    let row = |(period, row): (u32, &Row)| StabilityRow {
+        period,
+        page_reads: estimate(row.reads),
+        popular_before_percent: shares.0.next().flatten(),
+        read_before_percent: shares.1.next().flatten(),
+        seen_before_percent: shares.2.next().flatten(),
+        first_read_percent: percent(row.first_read, row.reads),
+        new_contents: estimate(row.new_contents),
     };
-    let first_read: Float64Array = rows.iter().map(|row| percent(row.first_read, row.reads)).collect();
-    let share = |part: fn(&Row) -> u64| Arc::new(before(rows, part).collect::<Float64Array>());
-    table(vec![
-        ("period", Arc::new(UInt32Array::from_iter_values(0..rows.len() as u32))),
-        ("page_reads", counts(|row| row.reads)),
-        ("popular_before_percent", share(|row| row.popular_before)),
-        ("read_before_percent", share(|row| row.read_before)),
-        ("seen_before_percent", share(|row| row.seen_before)),
-        ("first_read_percent", Arc::new(first_read)),
-        ("new_contents", counts(|row| row.new_contents)),
-    ])
+    batch_of(&(0..).zip(rows).map(row).collect::<Vec<_>>())
 }
 
 fn curves(points: &[(u32, f64, f64)]) -> RecordBatch {
-    table(vec![
-        ("period", Arc::new(UInt32Array::from_iter_values(points.iter().map(|point| point.0)))),
-        ("value_fraction", Arc::new(Float64Array::from_iter_values(points.iter().map(|point| point.1)))),
-        ("access_fraction", Arc::new(Float64Array::from_iter_values(points.iter().map(|point| point.2)))),
-    ])
+    let row = |&(period, value_fraction, access_fraction)| PeriodCurveRow {
+        period,
+        value_fraction,
+        access_fraction,
+    };
+    batch_of(&points.iter().map(row).collect::<Vec<_>>())
 }

@@ -1,16 +1,15 @@
 //! Duplicates by place: how many a plane would hold.
 
-use std::sync::Arc;
-
-use arrow_array::{Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use arrow_array::RecordBatch;
 use flashtwin_trace::{NO_CONTENT, Op, Requests, Trace};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::page_ops::page_ops;
+use crate::rows::batch_of;
 use crate::sample::{GROUPS, Sample};
-use crate::table::table;
 use crate::value_counts::percent;
-use crate::{Accumulator, error};
+use crate::{Accumulator, error, rows};
 
 /// Planes of one word of marks.
 const WORD: u32 = u64::BITS;
@@ -19,7 +18,7 @@ const WORD: u32 = u64::BITS;
 ///
 /// A page write is a duplicate on a plane when its content was written to that plane before: two
 /// copies on one plane cannot be read at the same time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Duplication {
     /// Page writes with known content.
     pub page_writes: u64,
@@ -29,15 +28,32 @@ pub struct Duplication {
     pub static_percent: Option<f64>,
     /// Mean over planes when writes go round all planes, likewise.
     pub round_robin_percent: Option<f64>,
-    /// One row a plane: `allocation`, `planes`, `plane`, `pages` (written), `contents` (distinct
-    /// among them), `duplicate_percent`.
-    ///
-    /// `static`: page number on its volume modulo planes. All static orders of channel, chip, die and
-    /// plane spread consecutive pages over all planes before any gets a second one, so each gives the
-    /// same groups of pages under other plane numbers. `round-robin`: each page written goes to the
-    /// next plane, as dynamic allocation does on an idle device.
+    /// The table of `PlaneDuplicatesRow`.
     #[serde(skip)]
     pub by_plane: RecordBatch,
+}
+
+rows! {
+    /// One row an allocation, a number of planes and a plane.
+    ///
+    /// Under `static` allocation a page goes to its number on its volume modulo planes. All static orders of channel,
+    /// chip, die and plane spread consecutive pages over all planes before any gets a second one, so each gives the
+    /// same groups of pages under other plane numbers. Under `round-robin` each page written goes to the next plane, as
+    /// dynamic allocation does on an idle device.
+    pub(crate) struct PlaneDuplicatesRow in "duplicates_by_plane" {
+        /// `static`, `round-robin`.
+        allocation: &'static str,
+        /// How many planes there are.
+        planes: u32,
+        /// Number of the plane, from 0.
+        plane: u32,
+        /// Pages written to it.
+        pages: u64,
+        /// Distinct contents among the pages written to it.
+        contents: u64,
+        /// Share of the pages whose content the plane had been written before.
+        duplicate_percent: Option<f64>,
+    }
 }
 
 /// Computes [`Duplication`] over numbers of planes; `None` when no write carries a known content. Exact.
@@ -161,21 +177,14 @@ impl Accumulator for DuplicationCounter {
 }
 
 fn by_plane(all: &[Places]) -> RecordBatch {
-    let rows = || all.iter().flat_map(|places| (0..places.pages.len()).map(move |plane| (places, plane)));
-    let allocation: StringArray = rows().map(|(places, _)| Some(places.allocation)).collect();
-    let share: Float64Array = rows().map(|(places, plane)| places.duplicate_percent(plane)).collect();
-    let number = |of: fn(&Places, usize) -> u32| {
-        Arc::new(UInt32Array::from_iter_values(rows().map(|(places, plane)| of(places, plane))))
+    let places = all.iter().flat_map(|places| (0..places.pages.len()).map(move |plane| (places, plane)));
+    let row = |(places, plane): (&Places, usize)| PlaneDuplicatesRow {
+        allocation: places.allocation,
+        planes: places.planes,
+        plane: plane as u32,
+        pages: places.pages[plane],
+        contents: places.contents[plane],
+        duplicate_percent: places.duplicate_percent(plane),
     };
-    let count = |of: fn(&Places, usize) -> u64| {
-        Arc::new(UInt64Array::from_iter_values(rows().map(|(places, plane)| of(places, plane))))
-    };
-    table(vec![
-        ("allocation", Arc::new(allocation)),
-        ("planes", number(|places, _| places.planes)),
-        ("plane", number(|_, plane| plane as u32)),
-        ("pages", count(|places, plane| places.pages[plane])),
-        ("contents", count(|places, plane| places.contents[plane])),
-        ("duplicate_percent", Arc::new(share)),
-    ])
+    batch_of(&places.map(row).collect::<Vec<_>>())
 }

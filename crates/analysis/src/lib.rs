@@ -21,9 +21,9 @@ mod periods;
 mod popularity;
 mod read_amplification;
 mod read_cost;
+mod rows;
 mod sample;
 mod space;
-mod table;
 mod temperature;
 mod value_counts;
 mod value_locality;
@@ -35,7 +35,7 @@ use flashtwin_trace::{Requests, Trace};
 pub use basics::{
     Basics, Rate, RequestBytes, SizesOfKinds, TraceInfo, Trains, basics, trace_info, trace_info_until,
 };
-pub use characterize::{Characterization, characterize, characterize_trace};
+pub use characterize::{Characterization, characterization_schema, characterize, characterize_trace};
 pub use drift::{Drift, drift};
 pub use duplication::{Duplication, duplication};
 pub use input::{About, Asked, InMemory, Input, Streamed};
@@ -46,6 +46,7 @@ pub use options::{Options, Window};
 pub use popularity::{Concentration, Popularity, popularity};
 pub use read_amplification::{ReadAmplification, read_amplification};
 pub use read_cost::{ReadCost, read_cost};
+pub use rows::{Cell, Column, Nullable, Row, schema_of, table};
 pub use sample::{GROUPS, Sample};
 pub use space::{Space, space};
 pub use temperature::{
@@ -57,6 +58,9 @@ pub use wa::{
     Stop, WaBlockRole, WaCell, WaCounts, WaDevice, WaError, WaOptions, WaSimulator, WriteAmplification,
     physical_blocks, simulate, write_amplification,
 };
+
+use periods::WorkloadPeriodRow;
+use popularity::PopularityRow;
 
 /// A metric in the making: it is shown a trace run by run, in order, and finished by its own method.
 pub(crate) trait Accumulator: Send {
@@ -70,11 +74,17 @@ pub fn info(trace: &Trace) -> serde_json::Value {
     serde_json::to_value(trace_info(trace)).unwrap_or_default()
 }
 
+/// The JSON schema of [`info`], under `info`, and of a row of each of [`tables`] by name.
+pub fn trace_schema() -> serde_json::Value {
+    let tables = serde_json::Map::from_iter([WorkloadPeriodRow::schema(), PopularityRow::schema()]);
+    serde_json::json!({ "info": schema_of::<TraceInfo>(), "tables": tables })
+}
+
 /// All tables about a trace by name, with periods of `period_s` seconds (one period when that is not
 /// a positive number).
 pub fn tables(trace: &Trace, period_s: f64) -> Vec<(String, RecordBatch)> {
     let (basics, popularity) = basics(trace, (period_s * 1e9) as i64);
-    let mut tables = vec![("periods".to_owned(), basics.periods)];
-    tables.extend(popularity.map(|popularity| ("popularity".to_owned(), popularity.table)));
+    let mut tables = vec![(WorkloadPeriodRow::TABLE.to_owned(), basics.periods)];
+    tables.extend(popularity.map(|found| (PopularityRow::TABLE.to_owned(), found.table)));
     tables
 }

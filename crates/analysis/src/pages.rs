@@ -47,7 +47,7 @@ pub(crate) struct PageTable {
 
 /// A page as the table knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Page {
+pub(crate) struct NumberedPage {
     pub(crate) id: u32,
     /// Whether this is its first appearance.
     pub(crate) new: bool,
@@ -102,7 +102,7 @@ impl PageTable {
     ///
     /// At most 2^32 - 2 pages can be numbered; those beyond are passed over, see [`PageTable::is_full`].
     #[inline]
-    pub(crate) fn run(&mut self, volume: u32, pages: Range<u64>, mut visit: impl FnMut(Page)) {
+    pub(crate) fn run(&mut self, volume: u32, pages: Range<u64>, mut visit: impl FnMut(NumberedPage)) {
         self.each(volume, pages, |page| {
             if let Some(page) = page {
                 visit(page);
@@ -111,7 +111,7 @@ impl PageTable {
     }
 
     #[inline]
-    fn each(&mut self, volume: u32, pages: Range<u64>, mut visit: impl FnMut(Option<Page>)) {
+    fn each(&mut self, volume: u32, pages: Range<u64>, mut visit: impl FnMut(Option<NumberedPage>)) {
         if !self.sample.is_all() {
             // Only what the sample keeps gets a slot, or long requests would take as much as without it.
             for page in pages {
@@ -132,11 +132,11 @@ impl PageTable {
             for page in page..end {
                 let id = &mut self.slots[slot].ids[(page - first) as usize];
                 if *id != NO_PAGE {
-                    visit(Some(Page { id: *id, new: false }));
+                    visit(Some(NumberedPage { id: *id, new: false }));
                 } else if self.pages < NO_PAGE - 1 {
                     *id = self.pages;
                     self.pages += 1;
-                    visit(Some(Page { id: *id, new: true }));
+                    visit(Some(NumberedPage { id: *id, new: true }));
                 } else {
                     visit(None);
                 }
@@ -147,7 +147,7 @@ impl PageTable {
 
     /// The number of one page; if it has none, a new one when `create` says so. Whether the sample keeps
     /// the page is not asked.
-    pub(crate) fn page(&mut self, volume: u32, page: u64, create: bool) -> Option<Page> {
+    pub(crate) fn page(&mut self, volume: u32, page: u64, create: bool) -> Option<NumberedPage> {
         let chunk = page / CHUNK_PAGES;
         let slot = if create {
             self.slot(volume, chunk)
@@ -161,14 +161,14 @@ impl PageTable {
         };
         let id = &mut self.slots[slot].ids[(page % CHUNK_PAGES) as usize];
         if *id != NO_PAGE {
-            return Some(Page { id: *id, new: false });
+            return Some(NumberedPage { id: *id, new: false });
         }
         if !create || self.pages >= NO_PAGE - 1 {
             return None;
         }
         *id = self.pages;
         self.pages += 1;
-        Some(Page { id: *id, new: true })
+        Some(NumberedPage { id: *id, new: true })
     }
 
     /// How many of the numbered pages are not `taken`.
@@ -280,7 +280,7 @@ mod tests {
                 assert_eq!(table.page(volume, page, true).map(|page| page.id), Some(expected));
             } else {
                 table.run(volume, page..page + 1, |page| {
-                    assert_eq!(page, Page { id: expected, new: expected == next });
+                    assert_eq!(page, NumberedPage { id: expected, new: expected == next });
                 });
             }
         }

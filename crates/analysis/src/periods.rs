@@ -1,14 +1,13 @@
 //! The workload period by period.
 
-use std::sync::Arc;
-
-use arrow_array::{Int64Array, RecordBatch, UInt32Array, UInt64Array};
+use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests};
 
 use crate::Accumulator;
 use crate::page_ops::{at, known, soon};
+use crate::rows;
+use crate::rows::batch_of;
 use crate::sample::Sample;
-use crate::table::table;
 use flashtwin_bits::prefetch_if_there as prefetch;
 
 /// More periods than this are not a table to look at; periods are made longer instead.
@@ -56,87 +55,106 @@ impl Clock {
     }
 }
 
-/// Columns of the table of periods.
-#[derive(Default)]
-struct Columns {
-    start_ns: Vec<i64>,
-    end_ns: Vec<i64>,
-    requests: [Vec<u64>; 3],
-    bytes: [Vec<u64>; 3],
-    pages: [Vec<u64>; 3],
-    distinct: [Vec<u64>; 3],
-    new_read: Vec<u64>,
-    new: Vec<u64>,
+rows! {
+    /// One row a period.
+    pub(crate) struct WorkloadPeriodRow in "periods" {
+        /// Number, from 0.
+        period: u32,
+        /// Begin, on the trace's clock.
+        start_ns: i64,
+        /// End, on the trace's clock.
+        end_ns: i64,
+        /// Read requests that arrive.
+        reads: u64,
+        /// Write requests that arrive.
+        writes: u64,
+        /// Trim requests that arrive.
+        trims: u64,
+        /// Bytes asked for by reads.
+        read_bytes: u64,
+        /// Bytes brought by writes.
+        write_bytes: u64,
+        /// Contents read: one for every 4 KB whose content is known; 0 in a trace without contents.
+        page_reads: u64,
+        /// Contents written, likewise.
+        page_writes: u64,
+        /// Distinct ones among the contents read, within the period.
+        distinct_contents_read: u64,
+        /// Distinct ones among the contents written, within the period.
+        distinct_contents_written: u64,
+        /// Distinct contents never read before.
+        new_contents_read: u64,
+        /// Distinct contents never seen before.
+        new_contents: u64,
+    }
+}
+
+/// What is counted in a period; by kind of request where there are three.
+#[derive(Clone, Copy)]
+struct Counts {
+    start_ns: i64,
+    end_ns: i64,
+    requests: [u64; 3],
+    bytes: [u64; 3],
+    pages: [u64; 3],
+    distinct: [u64; 3],
+    new_read: u64,
+    new: u64,
 }
 
 /// Counts requests and contents of each period. 8 bytes a content.
 pub(crate) struct Periods {
     sample: Sample,
     clock: Clock,
-    columns: Columns,
+    counts: Vec<Counts>,
     /// Last period (from 1; 0 = never) in which a content was read and written.
     last: Vec<[u32; 2]>,
 }
 
 impl Periods {
     pub(crate) fn new(clock: Clock, sample: Sample) -> Periods {
-        Periods { sample, clock, columns: Columns::default(), last: Vec::new() }
+        Periods { sample, clock, counts: Vec::new(), last: Vec::new() }
     }
 
     fn begin(&mut self) {
-        let columns = &mut self.columns;
-        columns.start_ns.push(self.clock.start_ns());
-        columns.end_ns.push(self.clock.end_ns());
-        for column in [&mut columns.requests, &mut columns.bytes, &mut columns.pages, &mut columns.distinct] {
-            column.iter_mut().for_each(|kind| kind.push(0));
-        }
-        columns.new_read.push(0);
-        columns.new.push(0);
+        let (start_ns, end_ns) = (self.clock.start_ns(), self.clock.end_ns());
+        let [requests, bytes, pages, distinct] = [[0; 3]; 4];
+        self.counts.push(Counts { start_ns, end_ns, requests, bytes, pages, distinct, new_read: 0, new: 0 });
     }
 
     fn content(&mut self, row: usize, op: Op, content: u32) {
         let number = self.clock.period() + 1;
         let [read, written] = at(&mut self.last, content, [0, 0]);
-        let columns = &mut self.columns;
-        columns.pages[op as usize][row] += 1;
-        columns.new[row] += u64::from(*read == 0 && *written == 0);
-        columns.new_read[row] += u64::from(*read == 0 && op == Op::Read);
+        let counts = &mut self.counts[row];
+        counts.pages[op as usize] += 1;
+        counts.new += u64::from(*read == 0 && *written == 0);
+        counts.new_read += u64::from(*read == 0 && op == Op::Read);
         let last = if op == Op::Read { read } else { written };
-        columns.distinct[op as usize][row] += u64::from(*last != number);
+        counts.distinct[op as usize] += u64::from(*last != number);
         *last = number;
     }
 
-    /// The table `periods`, see [`crate::Basics::periods`]; page and content counts are estimates when
-    /// sampled.
+    /// The table of periods; page and content counts are estimates when sampled.
     pub(crate) fn finish(self) -> RecordBatch {
-        let columns = self.columns;
-        let rows = columns.start_ns.len() as u32;
         let rate = self.sample.rate;
-        let exact = |values: Vec<u64>| Arc::new(UInt64Array::from(values)) as _;
-        let scaled = |values: Vec<u64>| {
-            let estimate = |count: u64| (count as f64 / rate).round() as u64;
-            Arc::new(UInt64Array::from_iter_values(values.into_iter().map(estimate))) as _
+        let estimate = |count: u64| (count as f64 / rate).round() as u64;
+        let row = |(period, counts): (u32, &Counts)| WorkloadPeriodRow {
+            period,
+            start_ns: counts.start_ns,
+            end_ns: counts.end_ns,
+            reads: counts.requests[Op::Read as usize],
+            writes: counts.requests[Op::Write as usize],
+            trims: counts.requests[Op::Trim as usize],
+            read_bytes: counts.bytes[Op::Read as usize],
+            write_bytes: counts.bytes[Op::Write as usize],
+            page_reads: estimate(counts.pages[Op::Read as usize]),
+            page_writes: estimate(counts.pages[Op::Write as usize]),
+            distinct_contents_read: estimate(counts.distinct[Op::Read as usize]),
+            distinct_contents_written: estimate(counts.distinct[Op::Write as usize]),
+            new_contents_read: estimate(counts.new_read),
+            new_contents: estimate(counts.new),
         };
-        let [reads, writes, trims] = columns.requests;
-        let [read_bytes, write_bytes, _] = columns.bytes;
-        let [page_reads, page_writes, _] = columns.pages;
-        let [distinct_read, distinct_written, _] = columns.distinct;
-        table(vec![
-            ("period", Arc::new(UInt32Array::from_iter_values(0..rows))),
-            ("start_ns", Arc::new(Int64Array::from(columns.start_ns))),
-            ("end_ns", Arc::new(Int64Array::from(columns.end_ns))),
-            ("reads", exact(reads)),
-            ("writes", exact(writes)),
-            ("trims", exact(trims)),
-            ("read_bytes", exact(read_bytes)),
-            ("write_bytes", exact(write_bytes)),
-            ("page_reads", scaled(page_reads)),
-            ("page_writes", scaled(page_writes)),
-            ("distinct_contents_read", scaled(distinct_read)),
-            ("distinct_contents_written", scaled(distinct_written)),
-            ("new_contents_read", scaled(columns.new_read)),
-            ("new_contents", scaled(columns.new)),
-        ])
+        batch_of(&(0..).zip(&self.counts).map(row).collect::<Vec<_>>())
     }
 }
 
@@ -144,7 +162,7 @@ impl Accumulator for Periods {
     fn add(&mut self, requests: &Requests<'_>) {
         let sample = self.sample;
         for index in 0..requests.len() {
-            if self.columns.start_ns.is_empty() {
+            if self.counts.is_empty() {
                 self.begin();
             }
             while self.clock.is_over(requests.time_ns[index]) {
@@ -153,8 +171,8 @@ impl Accumulator for Periods {
             }
             let row = self.clock.period() as usize;
             let op = requests.op[index];
-            self.columns.requests[op as usize][row] += 1;
-            self.columns.bytes[op as usize][row] += u64::from(requests.length_bytes[index]);
+            self.counts[row].requests[op as usize] += 1;
+            self.counts[row].bytes[op as usize] += u64::from(requests.length_bytes[index]);
             if op == Op::Trim {
                 continue;
             }

@@ -1,15 +1,15 @@
 //! How unevenly contents are used.
 
-use std::sync::Arc;
-
-use arrow_array::{Float64Array, RecordBatch, StringArray};
+use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Trace};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error;
 use crate::input::whole;
+use crate::rows;
+use crate::rows::batch_of;
 use crate::sample::Sample;
-use crate::table::table;
 use crate::value_counts::ValueCounts;
 
 /// Most points of a curve in the table.
@@ -17,30 +17,34 @@ const POINTS_MAX: u64 = 1000;
 
 /// Value popularity (CA-SSD paper, Fig. 2; RR-SSD paper, Fig. 4): how page reads and page writes
 /// are spread over contents.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Popularity {
     /// Of reads, over the contents that are read; missing without any.
     pub read: Option<Concentration>,
     /// Of writes, over the contents that are written; missing without any.
     pub write: Option<Concentration>,
-    /// The curves: `kind`, `value_fraction`, `access_fraction` (both 0 to 1, ascending): the share of
-    /// accesses that the most popular share of contents receives. At most 1,000 points a kind, denser
-    /// where contents are most popular.
-    ///
-    /// | kind | accesses | contents | sorted by |
-    /// | --- | --- | --- | --- |
-    /// | `read` | page reads | those read | reads |
-    /// | `write` | page writes | those written | writes |
-    /// | `read_by_read_order` | page reads | all | reads |
-    /// | `write_by_read_order` | page writes | all | reads |
-    ///
-    /// Contents of equal popularity stay in order of first appearance.
+    /// The table of `PopularityRow`.
     #[serde(skip)]
     pub table: RecordBatch,
 }
 
+rows! {
+    /// Curves of at most 1,000 points, denser where contents are most popular; absent without contents.
+    ///
+    /// Contents of equal popularity stay in order of first appearance.
+    pub(crate) struct PopularityRow in "popularity" {
+        /// `read`: page reads, over the contents read, by reads; `write`: page writes, over those written, by writes;
+        /// `read_by_read_order`, `write_by_read_order`: page reads and page writes, over all contents, by reads.
+        kind: &'static str,
+        /// Share of the contents, the most popular first, 0 to 1.
+        value_fraction: f64,
+        /// Share of the accesses that they receive, 0 to 1.
+        access_fraction: f64,
+    }
+}
+
 /// How concentrated accesses are.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Concentration {
     /// Contents accessed.
     pub contents: u64,
@@ -77,7 +81,7 @@ pub(crate) fn of_counts(values: &ValueCounts) -> Option<Popularity> {
     Some(Popularity {
         read: concentration(&own_reads),
         write: concentration(&own_writes),
-        table: curves.table(),
+        table: batch_of(&curves.0),
     })
 }
 
@@ -129,11 +133,7 @@ fn concentration(counts: &[u32]) -> Option<Concentration> {
 
 /// Points of all curves, one kind behind another.
 #[derive(Default)]
-struct Curves {
-    kind: Vec<&'static str>,
-    value_fraction: Vec<f64>,
-    access_fraction: Vec<f64>,
-}
+struct Curves(Vec<PopularityRow>);
 
 impl Curves {
     /// Adds the curve of `counts` in their order; nothing when there are no accesses.
@@ -153,17 +153,11 @@ impl Curves {
             }
             sum += counts[taken..rank].iter().map(|&count| u64::from(count)).sum::<u64>();
             taken = rank;
-            self.kind.push(kind);
-            self.value_fraction.push(rank as f64 / contents as f64);
-            self.access_fraction.push(sum as f64 / accesses as f64);
+            self.0.push(PopularityRow {
+                kind,
+                value_fraction: rank as f64 / contents as f64,
+                access_fraction: sum as f64 / accesses as f64,
+            });
         }
-    }
-
-    fn table(self) -> RecordBatch {
-        table(vec![
-            ("kind", Arc::new(StringArray::from(self.kind))),
-            ("value_fraction", Arc::new(Float64Array::from(self.value_fraction))),
-            ("access_fraction", Arc::new(Float64Array::from(self.access_fraction))),
-        ])
     }
 }

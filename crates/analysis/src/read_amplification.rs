@@ -1,14 +1,14 @@
 //! What larger pages cost reads: `read-simulator`.
 
-use std::sync::Arc;
-
-use arrow_array::{Float64Array, RecordBatch, UInt32Array, UInt64Array};
+use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests, Trace};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Accumulator;
 use crate::logical_locality::LogicalLocality;
-use crate::table::table;
+use crate::rows;
+use crate::rows::batch_of;
 
 /// A sector as SWC counts them from section 4.2 on, whatever the trace's granularity.
 pub(crate) const SECTOR_BYTES: u32 = 512;
@@ -28,7 +28,7 @@ const READS_MIN: u64 = 5_000;
 /// Sectors are of 512 bytes, whatever the trace's granularity, and one that is touched in part counts.
 /// Requests are aligned to pages; the pages of a request go in ascending order through an LRU cache, and all
 /// sectors of those that miss are read. Pages of writes enter the cache and are not counted; trims do nothing.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ReadAmplification {
     /// Bytes of a sector: 512.
     pub sector_bytes: u32,
@@ -45,17 +45,34 @@ pub struct ReadAmplification {
     pub highest_percent_of_page: Option<f64>,
     /// Whether that is at most 50, as in all workloads of the paper.
     pub within_half_page: Option<bool>,
-    /// One row a page size (1, 2, 4, ... 128 sectors) and cache size (0, 1, 2, 4, 8, 16 pages; 1 is the
-    /// one-page buffer of section 4.3): `page_bytes`, `cache_pages`, `sectors_asked`, `sectors_missed`
-    /// (read from flash), `read_amplification` (missed / asked), `normalised` (by that of one-sector pages
-    /// with the same cache: section 5.2), `estimated`, `locality_discount`.
-    ///
-    /// `estimated` is RA_estimated = (requests smaller than a page x page + sectors of the others) /
-    /// sectors asked; `locality_discount` = RA_estimated x P(D, T) of [`LogicalLocality`] of reads with D
-    /// the page size in sectors and T the cache size, which is 0 without a cache. Where locality was
-    /// measured on pages of 4 KB, to which the trace keeps, D in such pages says the same.
+    /// The table of `ReadAmplificationRow`.
     #[serde(skip)]
     pub table: RecordBatch,
+}
+
+rows! {
+    /// One row a page size (1, 2, 4, ... 128 sectors) and cache size (0, 1, 2, 4, 8, 16 pages; 1 is the one-page buffer
+    /// of SWC 4.3).
+    pub(crate) struct ReadAmplificationRow in "read_amplification" {
+        /// Size of a page.
+        page_bytes: u32,
+        /// Size of the cache.
+        cache_pages: u32,
+        /// Sectors that reads ask for.
+        sectors_asked: u64,
+        /// Sectors read from flash.
+        sectors_missed: u64,
+        /// `sectors_missed` / `sectors_asked`.
+        read_amplification: Option<f64>,
+        /// Relative to one-sector pages with the same cache (SWC 5.2).
+        normalised: Option<f64>,
+        /// RA_estimated = (requests smaller than a page x page + sectors of the others) / sectors asked.
+        estimated: Option<f64>,
+        /// RA_estimated x P(D, T) of logical locality of reads with D the page size in sectors and T the cache size,
+        /// which is 0 without a cache. Where locality was measured on pages of 4 KB, to which the trace keeps, D in
+        /// such pages says the same.
+        locality_discount: Option<f64>,
+    }
 }
 
 /// Computes [`ReadAmplification`]; `locality` is that of the same trace. Exact; one pass.
@@ -97,40 +114,26 @@ impl ReadSimulator {
     }
 
     fn table(&self, locality: &LogicalLocality, ratio: impl Fn(u64) -> Option<f64>) -> RecordBatch {
-        let rows = || {
-            let sizes = self.page_sizes.iter();
-            sizes.flat_map(|size| CACHE_PAGES.into_iter().map(move |cache| (size, cache)))
-        };
-        let rows_u32 = |value: &dyn Fn(&PageSize, usize) -> u32| {
-            Arc::new(UInt32Array::from_iter_values(rows().map(|(size, cache)| value(size, cache))))
-        };
-        let floats = |value: &dyn Fn(&PageSize, usize) -> Option<f64>| {
-            Arc::new(rows().map(|(size, cache)| value(size, cache)).collect::<Float64Array>())
-        };
-        let missed = |size: &PageSize, cache: usize| size.sectors_missed(cache);
-        let estimated = |size: &PageSize| ratio(size.sectors_estimated);
-        let normalised = |size: &PageSize, cache: usize| {
-            let of_sectors = missed(self.page_sizes.first()?, cache);
-            (of_sectors > 0).then(|| missed(size, cache) as f64 / of_sectors as f64)
-        };
-        let discount = |size: &PageSize, cache: usize| {
+        let sizes = self.page_sizes.iter();
+        let cells = sizes.flat_map(|size| CACHE_PAGES.into_iter().map(move |cache| (size, cache)));
+        let row = |(size, cache): (&PageSize, usize)| {
+            let (missed, estimated) = (size.sectors_missed(cache), ratio(size.sectors_estimated));
+            let of_sectors = self.page_sizes.first().map_or(0, |sectors| sectors.sectors_missed(cache));
             // Between pages of 4 KB, 1 to 8 sectors of distance lead to the same neighbours, and so on.
             let distance = size.bytes().div_ceil(locality.options.sector_bytes);
-            Some(estimated(size)? * locality.read.probability(distance, cache as u32)?)
+            let near = || locality.read.probability(distance, cache as u32);
+            ReadAmplificationRow {
+                page_bytes: size.bytes(),
+                cache_pages: cache as u32,
+                sectors_asked: self.sectors_asked,
+                sectors_missed: missed,
+                read_amplification: ratio(missed),
+                normalised: (of_sectors > 0).then(|| missed as f64 / of_sectors as f64),
+                estimated,
+                locality_discount: estimated.and_then(|estimated| Some(estimated * near()?)),
+            }
         };
-        table(vec![
-            ("page_bytes", rows_u32(&|size, _| size.bytes())),
-            ("cache_pages", rows_u32(&|_, cache| cache as u32)),
-            ("sectors_asked", Arc::new(UInt64Array::from_iter_values(rows().map(|_| self.sectors_asked)))),
-            (
-                "sectors_missed",
-                Arc::new(UInt64Array::from_iter_values(rows().map(|(size, cache)| missed(size, cache)))),
-            ),
-            ("read_amplification", floats(&|size, cache| ratio(missed(size, cache)))),
-            ("normalised", floats(&normalised)),
-            ("estimated", floats(&|size, _| estimated(size))),
-            ("locality_discount", floats(&discount)),
-        ])
+        batch_of(&cells.map(row).collect::<Vec<_>>())
     }
 }
 

@@ -1,14 +1,14 @@
 //! What reads cost in flash time, by page size, with full and with partial reads.
 
-use std::sync::Arc;
-
-use arrow_array::{RecordBatch, StringArray, UInt32Array, UInt64Array};
+use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests, Trace};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Accumulator;
 use crate::read_amplification::{SECTOR_BYTES, page_sizes};
-use crate::table::table;
+use crate::rows;
+use crate::rows::batch_of;
 
 /// The page size of the TLC chip whose parameters are known.
 const TLC_PAGE_BYTES: u32 = 32 * SECTOR_BYTES;
@@ -46,7 +46,7 @@ const TLC: Chip = Chip { sense_ns: 91_000, sector_ns: sector_ns(15, 20_000) };
 ///   A segment is served from it when all its sectors are there, otherwise all of them are read. (In the
 ///   paper, requests of 4 KB that follow each other within one page cost as much as if they did not,
 ///   so that nothing but the sectors asked for can be in the buffer.)
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ReadCost {
     /// Read requests.
     pub reads: u64,
@@ -58,9 +58,7 @@ pub struct ReadCost {
     pub partial_cost_percent_16_kb: Option<f64>,
     /// The same on the TLC chip.
     pub partial_cost_percent_16_kb_tlc: Option<f64>,
-    /// One row a chip and page size: `chip` (`slc-mlc`, or `tlc`, of which the parameters are known for
-    /// 16 KB only), `page_bytes`, `full_reads` (flash reads), `full_ns` (their time), `partial_ns`,
-    /// `partial_reads` (flash reads where partial ones are possible, those of whole pages included).
+    /// The table of `CostRow`.
     #[serde(skip)]
     pub table: RecordBatch,
 }
@@ -88,7 +86,7 @@ impl ReadCostMeter {
             let row = of(chip, TLC_PAGE_BYTES).filter(|row| row.full_ns > 0)?;
             Some(row.partial_ns as f64 / row.full_ns as f64 * 100.0)
         };
-        let cheapest = |cost: fn(&Row) -> u64| {
+        let cheapest = |cost: fn(&CostRow) -> u64| {
             let slc_mlc = rows.iter().filter(|row| row.chip == "slc-mlc" && self.reads > 0);
             slc_mlc.min_by_key(|row| cost(row)).map(|row| row.page_bytes)
         };
@@ -98,11 +96,11 @@ impl ReadCostMeter {
             cheapest_partial_page_bytes: cheapest(|row| row.partial_ns),
             partial_cost_percent_16_kb: partial("slc-mlc"),
             partial_cost_percent_16_kb_tlc: partial("tlc"),
-            table: cost_table(&rows),
+            table: batch_of(&rows),
         }
     }
 
-    fn rows(&self) -> Vec<Row> {
+    fn rows(&self) -> Vec<CostRow> {
         let slc_mlc = self.page_sizes.iter().map(|size| {
             let large = size.sectors >= 16;
             size.row("slc-mlc", if large { LARGE_PAGES } else { SMALL_PAGES })
@@ -202,9 +200,9 @@ impl PageSize {
         self.buffer = Some(Segment { first, ..request });
     }
 
-    fn row(&self, chip: &'static str, of: Chip) -> Row {
+    fn row(&self, chip: &'static str, of: Chip) -> CostRow {
         let time = |reads: u64, sectors: u64| reads * of.sense_ns + sectors * of.sector_ns;
-        Row {
+        CostRow {
             chip,
             page_bytes: self.bytes(),
             full_reads: self.full_reads,
@@ -215,23 +213,20 @@ impl PageSize {
     }
 }
 
-struct Row {
-    chip: &'static str,
-    page_bytes: u32,
-    full_reads: u64,
-    full_ns: u64,
-    partial_ns: u64,
-    partial_reads: u64,
-}
-
-fn cost_table(rows: &[Row]) -> RecordBatch {
-    let column = |value: fn(&Row) -> u64| Arc::new(UInt64Array::from_iter_values(rows.iter().map(value)));
-    table(vec![
-        ("chip", Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.chip)))),
-        ("page_bytes", Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.page_bytes)))),
-        ("full_reads", column(|row| row.full_reads)),
-        ("full_ns", column(|row| row.full_ns)),
-        ("partial_ns", column(|row| row.partial_ns)),
-        ("partial_reads", column(|row| row.partial_reads)),
-    ])
+rows! {
+    /// One row a chip and page size.
+    pub(crate) struct CostRow in "read_cost" {
+        /// `slc-mlc`, or `tlc`, of which the parameters are known for 16 KB only.
+        chip: &'static str,
+        /// Size of a page.
+        page_bytes: u32,
+        /// Flash reads where every page is read whole.
+        full_reads: u64,
+        /// Time of `full_reads`.
+        full_ns: u64,
+        /// Time of the flash reads where partial ones are possible.
+        partial_ns: u64,
+        /// Flash reads where partial ones are possible, those of whole pages included.
+        partial_reads: u64,
+    }
 }

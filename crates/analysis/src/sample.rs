@@ -4,10 +4,11 @@
 //! histories of few items and not holes in many. C. Waldspurger et al., "Efficient MRC Construction
 //! with SHARDS", FAST '15.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Which items are looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Sample {
     /// Share of items kept, above 0 up to 1.
     pub rate: f64,

@@ -1,9 +1,8 @@
 //! What a store would hold that keeps every content once: duplicates and space over time.
 
-use std::sync::Arc;
-
-use arrow_array::{Float64Array, Int64Array, RecordBatch, UInt32Array, UInt64Array};
+use arrow_array::RecordBatch;
 use flashtwin_trace::{NO_CONTENT, Op, PageQuality, Requests, Trace};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::before::{AHEAD, Footprint, NAMELESS, NOT_KEPT, NOTHING, PagesBefore, keeps};
@@ -11,14 +10,15 @@ use crate::input::whole;
 use crate::page_ops::{PAGE_BYTES, PageOp, at, page_ops, soon};
 use crate::pages::{NO_PAGE, PageTable};
 use crate::periods::Clock;
+use crate::rows;
+use crate::rows::batch_of;
 use crate::sample::{GROUPS, Sample};
-use crate::table::table;
 use crate::value_counts::percent;
 use crate::{Accumulator, error};
 use flashtwin_bits::prefetch_if_there as prefetch;
 
 /// Duplicates among writes, and the space of a content-addressed store.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Space {
     /// Page writes of a content that some page holds at that moment, as far as the trace tells (pages
     /// first read held what was read from the beginning) / page writes; percent. It is the share of
@@ -29,10 +29,25 @@ pub struct Space {
     /// Distinct contents held / pages that hold data, at the end; percent: what a store that keeps
     /// every content once needs of the space of one that does not.
     pub contents_of_pages_held_percent: Option<f64>,
-    /// One row a period: `period`, `end_ns`, and at its end `pages_held`, `contents_held`,
-    /// `share_percent` (their ratio). Counts are estimates when sampled.
+    /// The table of `SpaceRow`.
     #[serde(skip)]
     pub table: RecordBatch,
+}
+
+rows! {
+    /// One row a period, at its end. Counts are estimates when sampled.
+    pub(crate) struct SpaceRow in "space" {
+        /// Number, from 0.
+        period: u32,
+        /// End, on the trace's clock.
+        end_ns: i64,
+        /// Pages that hold data.
+        pages_held: u64,
+        /// Distinct contents that those pages hold.
+        contents_held: u64,
+        /// `contents_held` / `pages_held`.
+        share_percent: Option<f64>,
+    }
 }
 
 /// Computes [`Space`] (missing without contents) and what was noticed about 4 KB pages, with periods of
@@ -272,14 +287,12 @@ impl Accumulator for SpaceFollower {
 }
 
 fn space_table(rows: &[(u32, i64, u64, u64)]) -> RecordBatch {
-    let pages: UInt64Array = rows.iter().map(|row| row.2).collect();
-    let contents: UInt64Array = rows.iter().map(|row| row.3).collect();
-    let share: Float64Array = rows.iter().map(|row| percent(row.3, row.2)).collect();
-    table(vec![
-        ("period", Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.0)))),
-        ("end_ns", Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.1)))),
-        ("pages_held", Arc::new(pages)),
-        ("contents_held", Arc::new(contents)),
-        ("share_percent", Arc::new(share)),
-    ])
+    let row = |&(period, end_ns, pages_held, contents_held): &(u32, i64, u64, u64)| SpaceRow {
+        period,
+        end_ns,
+        pages_held,
+        contents_held,
+        share_percent: percent(contents_held, pages_held),
+    };
+    batch_of(&rows.iter().map(row).collect::<Vec<_>>())
 }

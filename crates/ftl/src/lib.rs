@@ -9,6 +9,7 @@
 mod config;
 mod content;
 mod controller;
+mod counts;
 mod decimal;
 pub mod dedup;
 mod error;
@@ -33,6 +34,7 @@ pub use config::{FtlConfig, MappingForm};
 pub use content::replication;
 pub use content::replication::{ReplicationConfig, ReplicationPolicy};
 pub use controller::Controller;
+pub use counts::Count;
 pub use dedup::{DedupConfig, Entries};
 pub use error::{FtlError, RangeError};
 pub use flash::allocation::AllocationConfig;

@@ -36,6 +36,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(systems::devices, module)?)?;
     module.add_function(wrap_pyfunction!(systems::device_toml, module)?)?;
     module.add_function(wrap_pyfunction!(systems::config_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(systems::results_schema, module)?)?;
     module.add_function(wrap_pyfunction!(systems::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(replay::run, module)?)?;
     module.add_function(wrap_pyfunction!(workloads::workloads, module)?)?;

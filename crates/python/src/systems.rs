@@ -37,6 +37,18 @@ pub(crate) fn config_schema() -> String {
     flashtwin_sim::schema().to_string()
 }
 
+/// JSON schema of everything that is written, as text: of a `run` and of a `characterization` the summary and a row of
+/// each table, of a `trace` its `info` and a row of each table.
+#[pyfunction]
+pub(crate) fn results_schema() -> String {
+    let schema = serde_json::json!({
+        "run": flashtwin_sim::results_schema(),
+        "characterization": flashtwin_analysis::characterization_schema(),
+        "trace": flashtwin_analysis::trace_schema(),
+    });
+    schema.to_string()
+}
+
 /// Resolves a system (a name or the path of a TOML file) with some of its keys set otherwise.
 #[pyfunction]
 #[pyo3(signature = (system, sets=Vec::new()))]

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use flashtwin_ftl::{Cause, FlashOp, FtlError, Host, LoadView, ReadOutcome, ReadTarget, Rng, WriteOutcome};
 use flashtwin_nand::{FlashArray, Geometry};
-use flashtwin_sim::engine::{Controller, Engine, Observer, Workload};
+use flashtwin_sim::engine::{Arrivals, Controller, Engine, Observer};
 use flashtwin_sim::{Resolved, resolve, run, system_names};
 use flashtwin_trace::{ContentSource, Op, PageTrace, TraceBuilder};
 
@@ -103,10 +103,10 @@ fn bare_loop(trace: &PageTrace, resolved: &Resolved) -> Result<f64, Box<dyn std:
     };
     let mut engine =
         Engine::new(controller, NoMetrics, &resolved.device, &resolved.config.engine, flash, false);
-    let workload = Workload { trace, queue_depth: 0, speed: 1.0, read_modify_write: true };
+    let arrivals = Arrivals { trace, queue_depth: 0, speed: 1.0, read_modify_write: true };
     let begin = Clock::start();
     for index in 0..trace.requests() {
-        engine.serve(&workload, index)?;
+        engine.serve(&arrivals, index)?;
     }
     engine.drain()?;
     Ok(begin.seconds())

@@ -39,7 +39,4 @@ pub enum SimError {
         /// Why.
         cause: String,
     },
-    /// A result could not be put into a table: a bug.
-    #[error("result table: {0}. This is a bug in flashtwin: please report it")]
-    Table(String),
 }

@@ -25,7 +25,7 @@ pub use config::{
 pub use error::{ConfigError, SimError};
 pub use registry::{system_names, system_toml};
 pub use resolve::{Resolved, device_file, resolve, schema};
-pub use result::RunResult;
+pub use result::{RunResult, results_schema};
 pub use run::{Progress, run};
 pub use temperature::offline_partitions;
 

@@ -5,7 +5,7 @@ use flashtwin_nand::FlashArray;
 use flashtwin_trace::PageTrace;
 
 use crate::config::{PartialWrite, Preload};
-use crate::engine::{Engine, EngineCounts, Workload};
+use crate::engine::{Arrivals, Engine, EngineCounts};
 use crate::error::{ConfigError, SimError};
 use crate::memory;
 use crate::metrics::{Metrics, PeriodResponse};
@@ -208,7 +208,7 @@ impl<'a> Replay<'a> {
 
     fn serve_all(&mut self, progress: &dyn Progress) -> Result<(), SimError> {
         let replay = &self.resolved.config.replay;
-        let workload = Workload {
+        let arrivals = Arrivals {
             trace: self.trace,
             queue_depth: replay.queue_depth,
             speed: replay.speed,
@@ -225,7 +225,7 @@ impl<'a> Replay<'a> {
             }
             while self.trace.time_ns[index] >= boundary {
                 if replay.queue_depth == 0 {
-                    self.engine.advance(workload.simulated_ns(boundary));
+                    self.engine.advance(arrivals.simulated_ns(boundary));
                 }
                 self.end_period(boundary, true)?;
                 if progress.cancelled() {
@@ -233,7 +233,7 @@ impl<'a> Replay<'a> {
                 }
                 boundary = boundary.saturating_add(self.period_ns);
             }
-            self.engine.serve(&workload, index)?;
+            self.engine.serve(&arrivals, index)?;
         }
         self.engine.drain()?;
         let completed: u64 = self.engine.counts.requests.iter().sum();
@@ -287,6 +287,6 @@ impl<'a> Replay<'a> {
             replication_passes: if replicates { passes } else { 0 },
             hash_queue: (0.0, 0),
         };
-        crate::result::collect(finished)
+        Ok(crate::result::collect(finished))
     }
 }

@@ -1,19 +1,20 @@
 //! What was noticed while a trace was read. Nothing that is odd is dropped in silence.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How many skipped lines are listed in full; the rest is counted.
 pub const BAD_LINES_LISTED: usize = 10;
 
 /// Counters of everything that was unusual in a trace.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Quality {
     /// Lines (text) or rows (Parquet) read, blank ones and headers included.
     pub lines: u64,
     /// Lines that could not be understood and were skipped (`on_bad_line = skip`).
     pub bad_lines_skipped: u64,
-    /// The first [`BAD_LINES_LISTED`] of them, each as its error message.
+    /// The first ten of them, each as its error message.
     pub bad_lines: Vec<String>,
     /// Lines that say something else than a request and were passed over: other events of a recorder,
     /// its summaries, files opened and closed.

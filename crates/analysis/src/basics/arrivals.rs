@@ -1,5 +1,6 @@
 //! When requests come.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::busiest::Busiest;
@@ -9,7 +10,7 @@ const NS_PER_SECOND: i64 = 1_000_000_000;
 const NS_PER_MS: i64 = 1_000_000;
 
 /// How fast requests come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Rate {
     /// Requests / duration; missing when all come at once.
     pub mean: Option<f64>,

@@ -6,14 +6,13 @@ mod requested;
 mod sizes;
 mod trains;
 
-use std::sync::Arc;
-
-use arrow_array::{Float64Array, RecordBatch, StringArray, UInt64Array};
+use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, PageQuality, Progress, Quality, Trace, TraceError};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use arrivals::Rate;
-pub(crate) use requested::Requested;
+pub(crate) use requested::{Requested, VolumeRow};
 pub use sizes::RequestBytes;
 pub use trains::Trains;
 
@@ -23,19 +22,20 @@ use crate::input::{About, InMemory, Input, pass};
 use crate::memory;
 use crate::periods::{Clock, Periods};
 use crate::popularity::{self, Popularity};
+use crate::rows;
+use crate::rows::batch_of;
 use crate::sample::Sample;
 use crate::space::{Space, SpaceFollower};
-use crate::table::table;
 use crate::value_counts::{ValueCounts, percent};
 
 /// The workload in numbers. Percentages are 0 to 100; what is undefined is missing.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TraceInfo {
     /// Name of the trace.
     pub name: String,
     /// Format it was read from.
     pub format: String,
-    /// Hash over all its columns, see [`Trace::digest`].
+    /// Hash over all its columns, which does not depend on format or compression.
     pub digest: String,
     /// Requests of all kinds.
     pub requests: u64,
@@ -85,11 +85,13 @@ pub struct TraceInfo {
 }
 
 /// Request sizes by kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-#[allow(missing_docs)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct SizesOfKinds {
+    /// Of reads.
     pub read: RequestBytes,
+    /// Of writes.
     pub write: RequestBytes,
+    /// Of trims.
     pub trim: RequestBytes,
 }
 
@@ -98,10 +100,7 @@ pub struct SizesOfKinds {
 pub struct Basics {
     /// Over the whole trace.
     pub info: TraceInfo,
-    /// One row a period: `period`, `start_ns`, `end_ns`, `reads`, `writes`, `trims` (requests),
-    /// `read_bytes`, `write_bytes`, and of pages with known content: `page_reads`, `page_writes`,
-    /// `distinct_contents_read`, `distinct_contents_written` (within the period),
-    /// `new_contents_read` (contents never read before), `new_contents` (never seen before).
+    /// The table of `WorkloadPeriodRow`.
     pub periods: RecordBatch,
 }
 
@@ -283,10 +282,20 @@ impl TraceInfo {
 /// Most points of the curve of sizes of one kind.
 const SIZES_MAX: usize = 1000;
 
-/// The table `request_sizes`: `kind` (`read`, `write`), `bytes`, `fraction` (0 to 1): the share of the
-/// requests of that kind that are at most so large.
+rows! {
+    /// How large requests are: one row a kind and size, at most 1,000 sizes a kind.
+    pub(crate) struct RequestSizeRow in "request_sizes" {
+        /// `read`, `write`.
+        kind: &'static str,
+        /// Size.
+        bytes: u64,
+        /// Share of the requests of that kind that are at most so large, 0 to 1.
+        fraction: f64,
+    }
+}
+
 pub(crate) fn request_sizes(requested: &mut Requested) -> RecordBatch {
-    let (mut kinds, mut bytes, mut fractions) = (Vec::new(), Vec::new(), Vec::new());
+    let mut rows = Vec::new();
     for op in [Op::Read, Op::Write] {
         let sizes = requested.sizes[op as usize].ascending();
         let all = requested.of(op) as f64;
@@ -295,25 +304,26 @@ pub(crate) fn request_sizes(requested: &mut Requested) -> RecordBatch {
         for (nth, &(size, count)) in sizes.iter().enumerate() {
             below += count;
             if (nth + 1) % step == 0 || nth + 1 == sizes.len() {
-                kinds.push(op.name());
-                bytes.push(u64::from(size));
-                fractions.push(below as f64 / all);
+                let (kind, fraction) = (op.name(), below as f64 / all);
+                rows.push(RequestSizeRow { kind, bytes: u64::from(size), fraction });
             }
         }
     }
-    table(vec![
-        ("kind", Arc::new(StringArray::from(kinds))),
-        ("bytes", Arc::new(UInt64Array::from(bytes))),
-        ("fraction", Arc::new(Float64Array::from(fractions))),
-    ])
+    batch_of(&rows)
 }
 
-/// The table `interarrival`: `interval_ns`, `fraction` (0 to 1): the share of the times between a request
-/// and the next that are at most so long. Times are rounded up to at most 3 %.
+rows! {
+    /// How closely requests follow one another.
+    pub(crate) struct IntervalRow in "interarrival" {
+        /// Time between a request and the next, rounded up by at most 3 %.
+        interval_ns: u64,
+        /// Share of these times that are at most so long, 0 to 1.
+        fraction: f64,
+    }
+}
+
 pub(crate) fn interarrival(requested: &Requested) -> RecordBatch {
-    let (times, fractions): (Vec<u64>, Vec<f64>) = requested.arrivals.intervals().unzip();
-    table(vec![
-        ("interval_ns", Arc::new(UInt64Array::from(times))),
-        ("fraction", Arc::new(Float64Array::from(fractions))),
-    ])
+    let intervals = requested.arrivals.intervals();
+    let rows = intervals.map(|(interval_ns, fraction)| IntervalRow { interval_ns, fraction });
+    batch_of(&rows.collect::<Vec<_>>())
 }

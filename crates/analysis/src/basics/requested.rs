@@ -1,8 +1,6 @@
 //! What is asked for, whatever it holds.
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
+use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, PageQuality, Requests};
 
 use super::arrivals::Arrivals;
@@ -10,7 +8,8 @@ use super::sizes::Sizes;
 use super::trains::TrainCounts;
 use crate::Accumulator;
 use crate::page_ops::PAGE_BYTES;
-use crate::table::table;
+use crate::rows;
+use crate::rows::batch_of;
 
 /// Counts requests, bytes and places.
 #[derive(Clone, Debug, Default)]
@@ -105,26 +104,41 @@ impl Requested {
         self.count[op as usize]
     }
 
-    /// The table `volumes`, in order of their names: `volume`, `reads`, `writes`, `trims` (requests),
-    /// `read_bytes`, `write_bytes`, `span_bytes` (from its beginning to the end of its furthest request).
+    /// The table of volumes.
     pub(crate) fn by_volume(&self, names: &[String]) -> RecordBatch {
-        let mut rows: Vec<(&str, Volume)> = names
-            .iter()
-            .enumerate()
-            .map(|(number, name)| (name.as_str(), self.volumes.get(number).copied().unwrap_or_default()))
-            .collect();
-        rows.sort_unstable();
-        let column = |of: fn(&Volume) -> u64| -> ArrayRef {
-            Arc::new(UInt64Array::from_iter_values(rows.iter().map(|(_, volume)| of(volume))))
+        let volume = |number: usize| self.volumes.get(number).copied().unwrap_or_default();
+        let mut volumes: Vec<(&str, Volume)> =
+            names.iter().enumerate().map(|(number, name)| (name.as_str(), volume(number))).collect();
+        volumes.sort_unstable();
+        let row = |&(name, Volume { count, bytes, furthest_end, .. }): &(&str, Volume)| VolumeRow {
+            volume: name.to_owned(),
+            reads: count[Op::Read as usize],
+            writes: count[Op::Write as usize],
+            trims: count[Op::Trim as usize],
+            read_bytes: bytes[Op::Read as usize],
+            write_bytes: bytes[Op::Write as usize],
+            span_bytes: furthest_end,
         };
-        table(vec![
-            ("volume", Arc::new(StringArray::from_iter_values(rows.iter().map(|(name, _)| name)))),
-            ("reads", column(|volume| volume.count[Op::Read as usize])),
-            ("writes", column(|volume| volume.count[Op::Write as usize])),
-            ("trims", column(|volume| volume.count[Op::Trim as usize])),
-            ("read_bytes", column(|volume| volume.bytes[Op::Read as usize])),
-            ("write_bytes", column(|volume| volume.bytes[Op::Write as usize])),
-            ("span_bytes", column(|volume| volume.furthest_end)),
-        ])
+        batch_of(&volumes.iter().map(row).collect::<Vec<_>>())
+    }
+}
+
+rows! {
+    /// One row a volume, in order of their names.
+    pub(crate) struct VolumeRow in "volumes" {
+        /// Name of the volume.
+        volume: String,
+        /// Read requests.
+        reads: u64,
+        /// Write requests.
+        writes: u64,
+        /// Trim requests.
+        trims: u64,
+        /// Bytes asked for by reads.
+        read_bytes: u64,
+        /// Bytes brought by writes.
+        write_bytes: u64,
+        /// From the volume's beginning to the end of its furthest request.
+        span_bytes: u64,
     }
 }

@@ -1,10 +1,11 @@
 //! How large requests are.
 
 use hashbrown::HashMap;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Sizes of the requests of one kind, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct RequestBytes {
     /// Arithmetic mean.
     pub mean: Option<f64>,

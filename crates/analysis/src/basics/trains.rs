@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use flashtwin_trace::Op;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::histogram::LogHistogram;
@@ -16,7 +17,7 @@ const SHORT_NS: i64 = 10_000_000;
 const LONG: u64 = 16;
 
 /// How requests come in trains: a train goes on as long as the next request comes within 1 ms.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Trains {
     /// Trains of the trace.
     pub trains: u64,

@@ -4,54 +4,68 @@ mod second_pass;
 
 use arrow_array::RecordBatch;
 use flashtwin_trace::{Progress, Trace, TraceError};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::basics::Survey;
 use crate::input::{InMemory, Input, pass};
 use crate::memory;
 use crate::options::Options;
+use crate::rows::{Row, schema_of};
 use crate::sample::Sample;
-use crate::temperature::{CountWrites, TemperatureBuilder, page_sizes};
-use crate::wa::{WaBuilder, WaOptions};
-use second_pass::SecondPass;
+use crate::temperature::{
+    CountWrites, FMinRow, FrequencyRow, PartitionsRow, Temperature, TemperatureBuilder, page_sizes,
+};
+use crate::wa::{WaBuilder, WaCell, WaOptions, WriteAmplification};
+use second_pass::{Followed, SecondPass};
 
 /// A trace, characterized.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Characterization {
-    /// All figures: an object a metric, and the options. What is undefined is null. When sampled,
-    /// `standard_errors` has the estimated standard error of each figure that one can be given for, by
-    /// its path, such as `space.duplicate_write_percent`; those of miss ratios stand in their table.
+    /// All figures, by the schema of [`characterization_schema`]. What is undefined is null.
     pub summary: Value,
     /// All tables, by name.
     pub tables: Vec<(String, RecordBatch)>,
 }
 
-impl Characterization {
-    /// Adds a metric's figures and its tables; null and none when it is missing.
-    fn metric<T: Serialize, const N: usize>(
-        &mut self,
-        name: &str,
-        found: Option<T>,
-        tables: impl FnOnce(T) -> [(&'static str, RecordBatch); N],
-    ) {
-        // Plain structures of numbers and strings always have a JSON form.
-        self.summary[name] = serde_json::to_value(&found).unwrap_or_default();
-        if let Some(found) = found {
-            self.tables(tables(found));
-        }
-    }
+/// All figures of a trace: an object a metric.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Figures {
+    #[serde(flatten)]
+    followed: Followed,
+    /// Temperature ranges.
+    temperature: Temperature,
+    /// Write amplification.
+    write_amplification: WriteAmplification,
+    /// How it was computed.
+    options: OptionsUsed,
+}
 
-    /// Notes standard errors of a metric's figures.
-    fn errors<const N: usize>(&mut self, metric: &str, figures: [&str; N], errors: [Option<f64>; N]) {
-        for (figure, error) in figures.into_iter().zip(errors) {
-            self.summary["standard_errors"][format!("{metric}.{figure}")] = error.into();
-        }
-    }
+/// Every option with its value, and what follows from the trace and the options.
+#[derive(Debug, Serialize, JsonSchema)]
+struct OptionsUsed {
+    #[serde(flatten)]
+    options: Options,
+    /// The granularity of the trace.
+    sector_bytes: u32,
+    /// Whether only a sample was looked at.
+    sampled: bool,
+}
 
-    fn tables<const N: usize>(&mut self, tables: [(&str, RecordBatch); N]) {
-        self.tables.extend(tables.map(|(name, table)| (name.to_owned(), table)));
-    }
+/// The tables of a characterization, by name; those that need contents are missing where there are none.
+type Tables = Vec<(String, RecordBatch)>;
+
+/// A table under its name.
+fn named<R: Row>(table: &RecordBatch) -> (String, RecordBatch) {
+    (R::TABLE.to_owned(), table.clone())
+}
+
+/// The JSON schema of a characterization: its `summary`, and a row of each of its `tables` by name.
+pub fn characterization_schema() -> Value {
+    let mut tables = second_pass::schemas();
+    tables.extend([FrequencyRow::schema(), PartitionsRow::schema(), FMinRow::schema(), WaCell::schema()]);
+    json!({ "summary": schema_of::<Figures>(), "tables": Map::from_iter(tables) })
 }
 
 /// Characterizes a trace: every metric of this crate, exactly, or for a sample of pages and contents.
@@ -88,7 +102,6 @@ struct Work<'a> {
     options: &'a Options,
     progress: Passes<'a>,
     sample: Sample,
-    result: Characterization,
 }
 
 impl<'a> Work<'a> {
@@ -101,7 +114,6 @@ impl<'a> Work<'a> {
             options,
             progress: Passes { outer: progress, done: 0, passes },
             sample: Sample::new(options.sample_rate, options.sample_seed),
-            result: Characterization { summary: Value::Object(Map::new()), tables: Vec::new() },
         }
     }
 
@@ -111,13 +123,22 @@ impl<'a> Work<'a> {
         let mut second = SecondPass::new(survey, self.options, self.sample);
         pass(self.input, &self.progress, &mut second.accumulators())?;
         self.progress.done += 1;
-        second.finish(&mut self.result);
-        self.temperatures()?;
-        let mut options = serde_json::to_value(self.options).unwrap_or_default();
-        options["sector_bytes"] = self.input.about().sector_bytes.into();
-        options["sampled"] = (!self.sample.is_all()).into();
-        self.result.summary["options"] = options;
-        Ok(self.result)
+        let (followed, mut tables) = second.finish();
+        let (temperature, write_amplification) = self.temperatures()?;
+        tables.extend([
+            named::<FrequencyRow>(&temperature.frequencies),
+            named::<PartitionsRow>(&temperature.partitions),
+            named::<FMinRow>(&temperature.f_min),
+            named::<WaCell>(&write_amplification.table),
+        ]);
+        let options = OptionsUsed {
+            options: self.options.clone(),
+            sector_bytes: self.input.about().sector_bytes,
+            sampled: !self.sample.is_all(),
+        };
+        let figures = Figures { followed, temperature, write_amplification, options };
+        // Plain structures of numbers and strings always have a JSON form.
+        Ok(Characterization { summary: serde_json::to_value(figures).unwrap_or_default(), tables })
     }
 
     /// What later metrics need to know of the whole trace.
@@ -130,7 +151,7 @@ impl<'a> Work<'a> {
 
     /// Temperature ranges and write amplification, page size by page size: in memory one after the
     /// other, because each takes room; otherwise all in one pass over the file.
-    fn temperatures(&mut self) -> Result<(), TraceError> {
+    fn temperatures(&mut self) -> Result<(Temperature, WriteAmplification), TraceError> {
         let about = self.input.about().clone();
         let of_temperature = page_sizes(about.sector_bytes);
         let of_wa = self.options.wa.page_sizes(about.sector_bytes);
@@ -159,12 +180,7 @@ impl<'a> Work<'a> {
                 }
             }
         }
-        self.result.metric("temperature", Some(temperature.finish()), |found| {
-            [("temperature", found.frequencies), ("partitions", found.partitions), ("f_min", found.f_min)]
-        });
-        self.result
-            .metric("write_amplification", Some(wa.finish()), |found| [("write_amplification", found.table)]);
-        Ok(())
+        Ok((temperature.finish(), wa.finish()))
     }
 }
 

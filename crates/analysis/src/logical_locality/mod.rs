@@ -6,6 +6,8 @@ mod pages;
 mod recency;
 mod tables;
 
+pub(crate) use tables::{GainRow, LocalityRow};
+
 use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests, Trace};
 use schemars::JsonSchema;
@@ -33,7 +35,7 @@ pub enum Direction {
 }
 
 /// What to look at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LogicalLocalityOptions {
     /// Bytes of a page: the granularity of the trace.
     pub sector_bytes: u32,
@@ -74,7 +76,7 @@ impl LogicalLocalityOptions {
 /// next one is at time 1. Pages of one request never hit each other. P(D, T) is the share of all requests
 /// of the kind that hit one within D and T; requests at the end of the trace (at its beginning when
 /// looking backward) have fewer others to hit and still count.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LogicalLocality {
     /// How it was computed.
     pub options: LogicalLocalityOptions,
@@ -82,22 +84,16 @@ pub struct LogicalLocality {
     pub read: LocalityOfKind,
     /// Writes hitting writes.
     pub write: LocalityOfKind,
-    /// P(D, T) on a grid that is denser where small: `kind` (`read`, `write`), `distance_pages`,
-    /// `time_requests`, `probability`. No rows for a kind without requests.
+    /// The table of `LocalityRow`.
     #[serde(skip)]
     pub table: RecordBatch,
-    /// What more patience or a wider view gains (SWC Fig. 15 and 16): `kind`, `along`, `at`, `gain`.
-    ///
-    /// | along | at | gain |
-    /// | --- | --- | --- |
-    /// | `time` | a distance D | delta P_D = P(D, T max) - P(D, 1): what waiting can add |
-    /// | `distance` | a time T | delta P_T = P(D max, T) - P(0, T): what looking further away can add |
+    /// The table of `GainRow`.
     #[serde(skip)]
     pub gain: RecordBatch,
 }
 
 /// Logical locality of the requests of one kind.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LocalityOfKind {
     /// Requests of the kind.
     pub requests: u64,

@@ -1,11 +1,10 @@
 //! Logical locality as tables.
 
-use std::sync::Arc;
-
-use arrow_array::{Float64Array, RecordBatch, StringArray, UInt32Array};
+use arrow_array::RecordBatch;
 
 use super::{LocalityOfKind, LogicalLocalityOptions};
-use crate::table::table;
+use crate::rows;
+use crate::rows::batch_of;
 
 /// Distances at which the gain of waiting is given; those of SWC Fig. 15 and some more.
 const GAIN_DISTANCES: [u32; 6] = [0, 1, 16, 64, 256, 1024];
@@ -21,46 +20,67 @@ fn grid(first: u32, last: u32) -> Vec<u32> {
     grid
 }
 
-pub(super) fn locality(options: LogicalLocalityOptions, kinds: &[(&str, &LocalityOfKind); 2]) -> RecordBatch {
-    let (mut names, mut distances, mut times) = (Vec::new(), Vec::new(), Vec::new());
-    let mut probabilities = Vec::new();
-    for &(name, kind) in kinds {
-        for &distance in &grid(0, options.distance_pages_max) {
-            for &time in &grid(1, options.time_requests_max) {
-                let Some(probability) = kind.probability(distance, time) else { continue };
-                names.push(name);
-                distances.push(distance);
-                times.push(time);
-                probabilities.push(probability);
+rows! {
+    /// P(D, T) on a grid that is denser where small. No rows for a kind without requests.
+    pub(crate) struct LocalityRow in "logical_locality" {
+        /// `read`, `write`.
+        kind: &'static str,
+        /// D, the distance.
+        distance_pages: u32,
+        /// T, the time.
+        time_requests: u32,
+        /// P(D, T), 0 to 1.
+        probability: f64,
+    }
+}
+
+pub(super) fn locality(
+    options: LogicalLocalityOptions,
+    kinds: &[(&'static str, &LocalityOfKind); 2],
+) -> RecordBatch {
+    let mut rows = Vec::new();
+    for &(kind, locality) in kinds {
+        for &distance_pages in &grid(0, options.distance_pages_max) {
+            for &time_requests in &grid(1, options.time_requests_max) {
+                let Some(probability) = locality.probability(distance_pages, time_requests) else { continue };
+                rows.push(LocalityRow { kind, distance_pages, time_requests, probability });
             }
         }
     }
-    table(vec![
-        ("kind", Arc::new(StringArray::from(names))),
-        ("distance_pages", Arc::new(UInt32Array::from(distances))),
-        ("time_requests", Arc::new(UInt32Array::from(times))),
-        ("probability", Arc::new(Float64Array::from(probabilities))),
-    ])
+    batch_of(&rows)
 }
 
-pub(super) fn gain(options: LogicalLocalityOptions, kinds: &[(&str, &LocalityOfKind); 2]) -> RecordBatch {
+rows! {
+    /// What more patience or a wider view gains (SWC Fig. 15 and 16).
+    pub(crate) struct GainRow in "locality_gain" {
+        /// `read`, `write`.
+        kind: &'static str,
+        /// `time`: what waiting can add; `distance`: what looking further away can add.
+        along: &'static str,
+        /// Along `time` a distance D, along `distance` a time T.
+        at: u32,
+        /// Along `time` P(D, T max) - P(D, 1), along `distance` P(D max, T) - P(0, T).
+        gain: Option<f64>,
+    }
+}
+
+pub(super) fn gain(
+    options: LogicalLocalityOptions,
+    kinds: &[(&'static str, &LocalityOfKind); 2],
+) -> RecordBatch {
     let (distance_max, time_max) = (options.distance_pages_max, options.time_requests_max);
     let mut rows = Vec::new();
-    for &(name, kind) in kinds {
+    let mut add = |kind, along, at, most: Option<f64>, least: Option<f64>| {
+        // What lies outside the window, and what is of a kind without requests, is undefined.
+        rows.extend(most.map(|most| GainRow { kind, along, at, gain: least.map(|least| most - least) }));
+    };
+    for &(kind, locality) in kinds {
         for at in GAIN_DISTANCES {
-            rows.push((name, "time", at, kind.probability(at, time_max), kind.probability(at, 1)));
+            add(kind, "time", at, locality.probability(at, time_max), locality.probability(at, 1));
         }
         for at in GAIN_TIMES {
-            rows.push((name, "distance", at, kind.probability(distance_max, at), kind.probability(0, at)));
+            add(kind, "distance", at, locality.probability(distance_max, at), locality.probability(0, at));
         }
     }
-    // Those outside the window, and of kinds without requests, are undefined.
-    rows.retain(|row| row.3.is_some());
-    let gains: Float64Array = rows.iter().map(|row| Some(row.3? - row.4?)).collect();
-    table(vec![
-        ("kind", Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.0)))),
-        ("along", Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.1)))),
-        ("at", Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.2)))),
-        ("gain", Arc::new(gains)),
-    ])
+    batch_of(&rows)
 }

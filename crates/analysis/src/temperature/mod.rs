@@ -6,10 +6,9 @@ mod frequencies;
 mod order;
 mod writes;
 
-use std::sync::Arc;
-
-use arrow_array::{Float64Array, RecordBatch, UInt32Array, UInt64Array};
+use arrow_array::RecordBatch;
 use flashtwin_trace::Trace;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use frequencies::{Frequencies, Partitioning, Ratio};
@@ -18,8 +17,9 @@ pub(crate) use writes::CountWrites;
 pub use writes::PageWrites;
 
 use crate::Accumulator;
+use crate::rows;
+use crate::rows::batch_of;
 use crate::sample::Sample;
-use crate::table::table;
 
 /// Limits of the update frequency ratio for which partitions are always counted (SWC paper, Fig. 1 and
 /// section 4.2). Binary fractions, so each is exact.
@@ -37,7 +37,7 @@ pub(crate) fn page_sizes(sector_bytes: u32) -> Vec<u32> {
 
 /// Temperature ranges of a workload (SWC paper, sections 3.1 and 4.1). The figures are those of one-sector
 /// pages, the tables have all page sizes. Exact.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Temperature {
     /// Size of the smallest pages looked at, in bytes.
     pub sector_bytes: u32,
@@ -61,17 +61,51 @@ pub struct Temperature {
     pub f_min_4: Option<f64>,
     /// Lowest ratio that eight partitions can keep; missing beyond 1,000.
     pub f_min_8: Option<f64>,
-    /// `page_bytes`, `writes_per_page`, `pages`: how many pages are written how often.
+    /// The table of `FrequencyRow`.
     #[serde(skip)]
     pub frequencies: RecordBatch,
-    /// `page_bytes`, `frequency_ratio`, `partitions`: greedy partitions needed for f_r <= 1.5, 2, 2.5, 3
-    /// and 5, and for further limits asked for.
+    /// The table of `PartitionsRow`.
     #[serde(skip)]
     pub partitions: RecordBatch,
-    /// `page_bytes`, `partitions`, `f_min`: the lowest ratio for which 2 to 32 partitions suffice;
-    /// missing beyond 1,000 and when nothing is written.
+    /// The table of `FMinRow`.
     #[serde(skip)]
     pub f_min: RecordBatch,
+}
+
+rows! {
+    /// How many pages are written how often.
+    pub(crate) struct FrequencyRow in "temperature" {
+        /// Size of a page.
+        page_bytes: u32,
+        /// Writes of a page.
+        writes_per_page: u32,
+        /// Pages that are written so often.
+        pages: u64,
+    }
+}
+
+rows! {
+    /// Greedy partitions needed for f_r <= 1.5, 2, 2.5, 3 and 5, and for further limits asked for.
+    pub(crate) struct PartitionsRow in "partitions" {
+        /// Size of a page.
+        page_bytes: u32,
+        /// The limit of f_r.
+        frequency_ratio: f64,
+        /// Partitions needed.
+        partitions: u64,
+    }
+}
+
+rows! {
+    /// The lowest f_r for which 2 to 32 partitions suffice.
+    pub(crate) struct FMinRow in "f_min" {
+        /// Size of a page.
+        page_bytes: u32,
+        /// How many partitions.
+        partitions: u32,
+        /// The lowest f_r; missing beyond 1,000 and when nothing is written.
+        f_min: Option<f64>,
+    }
 }
 
 /// Computes [`Temperature`] with sectors of `sector_bytes`. One pass over the requests a page size.
@@ -95,9 +129,9 @@ pub(crate) struct TemperatureBuilder {
     /// Limits of the update frequency ratio, ascending.
     ratios: Vec<f64>,
     result: Temperature,
-    frequencies: (Vec<u32>, Vec<u32>, Vec<u64>),
-    partitions: (Vec<u32>, Vec<f64>, Vec<u64>),
-    f_min: (Vec<u32>, Vec<u32>, Vec<Option<f64>>),
+    frequencies: Vec<FrequencyRow>,
+    partitions: Vec<PartitionsRow>,
+    f_min: Vec<FMinRow>,
 }
 
 impl TemperatureBuilder {
@@ -106,7 +140,6 @@ impl TemperatureBuilder {
         let mut ratios = [&RATIOS, further].concat();
         ratios.sort_by(f64::total_cmp);
         ratios.dedup();
-        let none = || RecordBatch::new_empty(Arc::new(arrow_schema::Schema::empty()));
         let result = Temperature {
             sector_bytes,
             sectors_written: 0,
@@ -119,11 +152,11 @@ impl TemperatureBuilder {
             f_min_2: None,
             f_min_4: None,
             f_min_8: None,
-            frequencies: none(),
-            partitions: none(),
-            f_min: none(),
+            frequencies: batch_of::<FrequencyRow>(&[]),
+            partitions: batch_of::<PartitionsRow>(&[]),
+            f_min: batch_of::<FMinRow>(&[]),
         };
-        let (frequencies, partitions, f_min) = Default::default();
+        let (frequencies, partitions, f_min) = (Vec::new(), Vec::new(), Vec::new());
         TemperatureBuilder { ratios, result, frequencies, partitions, f_min }
     }
 
@@ -132,20 +165,15 @@ impl TemperatureBuilder {
         let page_bytes = writes.page_bytes;
         let frequencies = Frequencies::of(&writes.writes);
         for &(frequency, pages) in frequencies.levels().iter().rev() {
-            self.frequencies.0.push(page_bytes);
-            self.frequencies.1.push(frequency);
-            self.frequencies.2.push(pages);
+            self.frequencies.push(FrequencyRow { page_bytes, writes_per_page: frequency, pages });
         }
         let needed = |ratio| Ratio::new(ratio).map_or(0, |ratio| frequencies.partitions(ratio).len() as u64);
-        for &ratio in &self.ratios {
-            self.partitions.0.push(page_bytes);
-            self.partitions.1.push(ratio);
-            self.partitions.2.push(needed(ratio));
+        for &frequency_ratio in &self.ratios {
+            let partitions = needed(frequency_ratio);
+            self.partitions.push(PartitionsRow { page_bytes, frequency_ratio, partitions });
         }
         for partitions in PARTITIONS {
-            self.f_min.0.push(page_bytes);
-            self.f_min.1.push(partitions);
-            self.f_min.2.push(frequencies.f_min(partitions));
+            self.f_min.push(FMinRow { page_bytes, partitions, f_min: frequencies.f_min(partitions) });
         }
         if page_bytes == self.result.sector_bytes {
             let result = &mut self.result;
@@ -160,23 +188,11 @@ impl TemperatureBuilder {
     }
 
     pub(crate) fn finish(self) -> Temperature {
-        let page_bytes = |column: Vec<u32>| ("page_bytes", Arc::new(UInt32Array::from(column)) as _);
-        let mut result = self.result;
-        result.frequencies = table(vec![
-            page_bytes(self.frequencies.0),
-            ("writes_per_page", Arc::new(UInt32Array::from(self.frequencies.1))),
-            ("pages", Arc::new(UInt64Array::from(self.frequencies.2))),
-        ]);
-        result.partitions = table(vec![
-            page_bytes(self.partitions.0),
-            ("frequency_ratio", Arc::new(Float64Array::from(self.partitions.1))),
-            ("partitions", Arc::new(UInt64Array::from(self.partitions.2))),
-        ]);
-        result.f_min = table(vec![
-            page_bytes(self.f_min.0),
-            ("partitions", Arc::new(UInt32Array::from(self.f_min.1))),
-            ("f_min", Arc::new(Float64Array::from(self.f_min.2))),
-        ]);
-        result
+        Temperature {
+            frequencies: batch_of(&self.frequencies),
+            partitions: batch_of(&self.partitions),
+            f_min: batch_of(&self.f_min),
+            ..self.result
+        }
     }
 }

@@ -5,18 +5,18 @@ mod popular;
 mod stack;
 mod stream;
 
-use std::sync::Arc;
-
-use arrow_array::{Float64Array, RecordBatch, StringArray, UInt64Array};
+use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests, Trace};
 use hashbrown::HashMap;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Accumulator;
 use crate::page_ops::{PAGE_BYTES, known};
 use crate::pages::{NO_PAGE, PageTable};
+use crate::rows;
+use crate::rows::batch_of;
 use crate::sample::Sample;
-use crate::table::table;
 use crate::value_counts::ValueCounts;
 pub use curve::MissRatioCurve;
 pub(crate) use popular::PopularContents;
@@ -33,7 +33,7 @@ const CA_SSD_ENTRIES: u64 = 64 * 1024;
 /// Four streams of 4 KB page accesses: reads and writes, by content (where it is known) and by address
 /// (where any part of a page counts); trims access nothing. Each goes through an LRU list of its own. All
 /// cache sizes are in items: one content or one page.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ValueLocality {
     /// What was looked at.
     pub sample: Sample,
@@ -41,28 +41,55 @@ pub struct ValueLocality {
     pub read: ReuseOfKind,
     /// Page writes.
     pub write: ReuseOfKind,
-    /// LRU caches of all small sizes, then in steps of 1 %, up to the largest that gains anything: `kind`
-    /// (`read`, `write`), `of` (`content`, `address`), `entries`, `miss_fraction`, and its standard error
-    /// `miss_fraction_error`, which is missing unless sampled. First accesses are misses. Sampled, the
-    /// smallest size is 16 / rate.
+    /// The table of `MissRatioRow`.
     #[serde(skip)]
     pub miss_ratio: RecordBatch,
-    /// The same for accesses to popular contents, in caches that all contents pass through: `kind`,
-    /// `entries`, `miss_fraction`.
+    /// The table of `PopularMissRatioRow`.
     #[serde(skip)]
     pub popular_miss_ratio: RecordBatch,
 }
 
+rows! {
+    /// LRU caches of all small sizes, then in steps of 1 %, up to the largest that gains anything.
+    ///
+    /// First accesses are misses. Sampled, the smallest size is 16 / rate.
+    pub(crate) struct MissRatioRow in "miss_ratio" {
+        /// `read`, `write`.
+        kind: &'static str,
+        /// What is cached: `content`, `address`.
+        of: &'static str,
+        /// Entries of the cache.
+        entries: u64,
+        /// Share of the accesses that miss, 0 to 1.
+        miss_fraction: f64,
+        /// Standard error of `miss_fraction`; missing unless sampled.
+        miss_fraction_error: Option<f64>,
+    }
+}
+
+rows! {
+    /// The same as `miss_ratio` for accesses to popular contents, in caches that all contents pass through.
+    pub(crate) struct PopularMissRatioRow in "popular_miss_ratio" {
+        /// `read`, `write`.
+        kind: &'static str,
+        /// Entries of the cache.
+        entries: u64,
+        /// Share of the accesses that miss, 0 to 1.
+        miss_fraction: f64,
+    }
+}
+
 /// Reuse among the accesses of one kind; missing without any.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ReuseOfKind {
+    /// Of contents.
     pub content: Option<Reuse>,
+    /// Of addresses.
     pub address: Option<Reuse>,
 }
 
 /// How soon items are accessed again. Counts but `accesses` are estimates where sampled.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Reuse {
     /// Page accesses.
     pub accesses: u64,
@@ -238,42 +265,31 @@ impl Accumulator for ValueLocalityMeter {
 const KIND_NAMES: [&str; KINDS] = ["read", "write"];
 
 fn miss_ratio(content: &[Option<Curves>; KINDS], address: &[Option<Curves>; KINDS]) -> RecordBatch {
-    let (mut kinds, mut of, mut entries) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut fractions, mut errors) = (Vec::new(), Vec::new());
-    for (kind, name) in KIND_NAMES.into_iter().enumerate() {
-        for (what, curves) in [("content", &content[kind]), ("address", &address[kind])] {
+    let mut rows = Vec::new();
+    for (index, kind) in KIND_NAMES.into_iter().enumerate() {
+        for (of, curves) in [("content", &content[index]), ("address", &address[index])] {
             let Some(curves) = curves else { continue };
-            for size in curves.all.grid() {
-                kinds.push(name);
-                of.push(what);
-                entries.push(size);
-                fractions.push(curves.all.miss_fraction(size));
-                errors.push(curves.error(size));
-            }
+            rows.extend(curves.all.grid().map(|entries| MissRatioRow {
+                kind,
+                of,
+                entries,
+                miss_fraction: curves.all.miss_fraction(entries),
+                miss_fraction_error: curves.error(entries),
+            }));
         }
     }
-    table(vec![
-        ("kind", Arc::new(StringArray::from(kinds))),
-        ("of", Arc::new(StringArray::from(of))),
-        ("entries", Arc::new(UInt64Array::from(entries))),
-        ("miss_fraction", Arc::new(Float64Array::from(fractions))),
-        ("miss_fraction_error", Arc::new(Float64Array::from(errors))),
-    ])
+    batch_of(&rows)
 }
 
 fn popular_miss_ratio(content: &[Option<Curves>; KINDS]) -> RecordBatch {
-    let (mut kinds, mut entries, mut fractions) = (Vec::new(), Vec::new(), Vec::new());
-    for (name, curves) in KIND_NAMES.into_iter().zip(content) {
+    let mut rows = Vec::new();
+    for (kind, curves) in KIND_NAMES.into_iter().zip(content) {
         let Some(popular) = curves.as_ref().and_then(|curves| curves.popular.as_ref()) else { continue };
-        for size in popular.grid() {
-            kinds.push(name);
-            entries.push(size);
-            fractions.push(popular.miss_fraction(size));
-        }
+        rows.extend(popular.grid().map(|entries| PopularMissRatioRow {
+            kind,
+            entries,
+            miss_fraction: popular.miss_fraction(entries),
+        }));
     }
-    table(vec![
-        ("kind", Arc::new(StringArray::from(kinds))),
-        ("entries", Arc::new(UInt64Array::from(entries))),
-        ("miss_fraction", Arc::new(Float64Array::from(fractions))),
-    ])
+    batch_of(&rows)
 }

@@ -8,44 +8,47 @@ use rayon::prelude::*;
 
 use super::WaOptions;
 use super::simulator::{WaCounts, WaDevice, WaError, WaSimulator};
+use crate::rows;
 use crate::temperature::{Frequencies, OrderError, PageWrites, Partitioning, Ratio, WriteOrder};
 
 /// Page writes between two looks at whether to give up.
 const WRITES_TO_LOOK: u64 = 1 << 20;
 
-/// One simulated SSD and what came of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WaCell {
-    /// Page size.
-    pub page_bytes: u32,
-    /// Pages of a block.
-    pub block_pages: u32,
-    /// Over-provisioning.
-    pub over_provisioning_percent: u32,
-    /// Partitions asked for; with a limit of f_r those needed for it.
-    pub partitions_asked: u32,
-    /// `grid`, or the limit of f_r that chose the partitions: `f_r<=2`.
-    pub purpose: String,
-    /// Largest ratio of update frequencies in one partition; missing when nothing is written.
-    pub frequency_ratio: Option<f64>,
-    /// Partitions used: fewer than asked for when there are fewer temperatures.
-    pub partitions: u32,
-    /// Blocks of the SSD, see [`physical_blocks`].
-    pub physical_blocks: u64,
-    /// Those beyond the logical capacity of 1 + floor(pages written / block size) blocks.
-    pub over_provisioned_blocks: u64,
-    /// (Partitions + 1) / over-provisioned blocks (SWC paper, section 4.2); missing without any.
-    pub partitioning_overhead: Option<f64>,
-    /// Pages that the host wrote, until the end or until the simulation could not go on.
-    pub page_writes: u64,
-    /// Pages programmed for them and by garbage collection.
-    pub pages_programmed: u64,
-    /// Blocks erased.
-    pub erases: u64,
-    /// Pages programmed / pages written.
-    pub write_amplification: Option<f64>,
-    /// Why there is no write amplification.
-    pub why_missing: Option<String>,
+rows! {
+    /// One simulated SSD and what came of it.
+    #[derive(PartialEq)]
+    pub struct WaCell in "write_amplification" {
+        /// Page size.
+        page_bytes: u32,
+        /// Pages of a block.
+        block_pages: u32,
+        /// Over-provisioning.
+        over_provisioning_percent: u32,
+        /// Partitions asked for; with a limit of f_r those needed for it.
+        partitions_asked: u32,
+        /// `grid`, or the limit of f_r that chose the partitions: `f_r<=2`.
+        purpose: String,
+        /// Largest ratio of update frequencies in one partition; missing when nothing is written.
+        frequency_ratio: Option<f64>,
+        /// Partitions used: fewer than asked for when there are fewer temperatures.
+        partitions: u32,
+        /// Blocks of the SSD: floor((1 + floor(pages written / block size)) x (1 + over-provisioning)).
+        physical_blocks: u64,
+        /// Blocks beyond the logical capacity of 1 + floor(pages written / block size) blocks.
+        over_provisioned_blocks: u64,
+        /// (Partitions + 1) / over-provisioned blocks (SWC paper, section 4.2); missing without any.
+        partitioning_overhead: Option<f64>,
+        /// Pages that the host wrote, until the end or until the simulation could not go on.
+        page_writes: u64,
+        /// Pages programmed for them and by garbage collection.
+        pages_programmed: u64,
+        /// Blocks erased.
+        erases: u64,
+        /// Pages programmed / pages written.
+        write_amplification: Option<f64>,
+        /// Why there is no write amplification.
+        why_missing: Option<String>,
+    }
 }
 
 /// Logical capacity in blocks: 1 + floor(pages / block size) (SWC paper, section 3.2).

@@ -9,17 +9,16 @@ mod options;
 mod simulator;
 mod victims;
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use arrow_array::RecordBatch;
 use flashtwin_trace::{Progress, Trace};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use grid::{Stop, WaCell, physical_blocks, simulate};
 pub use options::WaOptions;
 pub use simulator::{WaBlockRole, WaCounts, WaDevice, WaError, WaSimulator};
 
-use crate::table::table;
+use crate::rows::batch_of;
 use crate::temperature::{PageWrites, page_writes};
 
 /// Fewest page writes of a workload that enters cross-workload statistics (SWC paper, section 3.2).
@@ -29,7 +28,7 @@ const STATISTICS_WRITES_PER_SECTOR: u64 = 4;
 
 /// Write amplification of a workload (SWC paper, sections 3.3 and 4.2). Figures at the page size of the
 /// whole grid, the first over-provisioning and the first block size; all others are in the table.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WriteAmplification {
     /// Page size of these figures, in bytes.
     pub page_bytes: u32,
@@ -54,7 +53,7 @@ pub struct WriteAmplification {
     /// Every simulated SSD, by page size, block size, over-provisioning and partitions.
     #[serde(skip)]
     pub cells: Vec<WaCell>,
-    /// The same as a table, with the fields of [`WaCell`] as columns.
+    /// The same as a table.
     #[serde(skip)]
     pub table: RecordBatch,
 }
@@ -98,7 +97,7 @@ impl<'a> WaBuilder<'a> {
             write_amplification_for_ratio_2: None,
             write_amplification_for_ratio_3: None,
             cells: Vec::new(),
-            table: table_of(&[]),
+            table: batch_of::<WaCell>(&[]),
         };
         WaBuilder { options, enough_sector_writes: false, result }
     }
@@ -135,39 +134,7 @@ impl<'a> WaBuilder<'a> {
     pub(crate) fn finish(self) -> WriteAmplification {
         let mut result = self.result;
         result.enters_statistics = self.enough_sector_writes && result.page_writes >= STATISTICS_PAGE_WRITES;
-        result.table = table_of(&result.cells);
+        result.table = batch_of(&result.cells);
         result
     }
-}
-
-fn table_of(cells: &[WaCell]) -> RecordBatch {
-    let u32s = |field: fn(&WaCell) -> u32| -> ArrayRef {
-        Arc::new(UInt32Array::from_iter_values(cells.iter().map(field)))
-    };
-    let u64s = |field: fn(&WaCell) -> u64| -> ArrayRef {
-        Arc::new(UInt64Array::from_iter_values(cells.iter().map(field)))
-    };
-    let f64s = |field: fn(&WaCell) -> Option<f64>| -> ArrayRef {
-        Arc::new(Float64Array::from_iter(cells.iter().map(field)))
-    };
-    table(vec![
-        ("page_bytes", u32s(|cell| cell.page_bytes)),
-        ("block_pages", u32s(|cell| cell.block_pages)),
-        ("over_provisioning_percent", u32s(|cell| cell.over_provisioning_percent)),
-        ("partitions_asked", u32s(|cell| cell.partitions_asked)),
-        ("purpose", Arc::new(StringArray::from_iter_values(cells.iter().map(|cell| &cell.purpose)))),
-        ("frequency_ratio", f64s(|cell| cell.frequency_ratio)),
-        ("partitions", u32s(|cell| cell.partitions)),
-        ("physical_blocks", u64s(|cell| cell.physical_blocks)),
-        ("over_provisioned_blocks", u64s(|cell| cell.over_provisioned_blocks)),
-        ("partitioning_overhead", f64s(|cell| cell.partitioning_overhead)),
-        ("page_writes", u64s(|cell| cell.page_writes)),
-        ("pages_programmed", u64s(|cell| cell.pages_programmed)),
-        ("erases", u64s(|cell| cell.erases)),
-        ("write_amplification", f64s(|cell| cell.write_amplification)),
-        (
-            "why_missing",
-            Arc::new(cells.iter().map(|cell| cell.why_missing.as_deref()).collect::<StringArray>()),
-        ),
-    ])
 }

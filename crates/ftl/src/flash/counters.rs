@@ -1,134 +1,114 @@
 //! What the controller counts. Plain fields; ratios are methods that may be undefined.
 
+use crate::counts;
 use crate::op::Cause;
 
-/// Operations decided since the counters were last reset (after preloading).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Pages programmed, by [`Cause`].
-    pub programs: [u64; Cause::COUNT],
-    /// Pages read from flash, by [`Cause`].
-    pub reads: [u64; Cause::COUNT],
-    /// Blocks erased.
-    pub erases: u64,
-    /// Page writes of the host.
-    pub host_pages_written: u64,
-    /// Page writes of the host whose content was found on flash.
-    pub duplicate_writes: u64,
-    /// Page reads of the host of pages never written.
-    pub unmapped_reads: u64,
-    /// Page reads served by another chip than the home copy's.
-    pub redirected_reads: u64,
-    /// Page reads of a content that had not been read before.
-    pub new_value_reads: u64,
-    /// Page reads of a content that had replicas at that moment.
-    pub replicated_value_reads: u64,
-    /// Host pages that went to another plane than the allocation proposed, for want of room.
-    pub allocation_fallbacks: u64,
-    /// Replicas made.
-    pub replicas_made: u64,
-    /// Replicas invalidated while their content lived.
-    pub replicas_dropped: u64,
-    /// Host pages that went to another channel than the allocation proposed, which may have held
-    /// their content.
-    pub redirected_writes: u64,
-    /// Filters that were asked about a page written and said that their channel may hold it.
-    pub filter_positives: u64,
-    /// Of these, filters without an entry of the content: other entries' bits.
-    pub filter_false_positives: u64,
-    /// Of these, filters whose entry of the content had died.
-    pub filter_stale_positives: u64,
-    /// Filters made anew.
-    pub filter_rebuilds: u64,
-    /// Comparisons of pages that were begun.
-    pub comparisons: u64,
-    /// Pages that no longer held the content when they had been compared.
-    pub comparisons_void: u64,
-    /// Comparisons of two pages that added to the twins known.
-    pub twins_found: u64,
-    /// Background jobs that were not begun because too many waited.
-    pub jobs_dropped: u64,
-    /// Page writes of the host that were fingerprinted.
-    pub hashes: u64,
-    /// Pages that were read and fingerprinted after they were written.
-    pub hashes_out_of_line: u64,
-    /// Of these, pages whose content was found on another page, with which they were merged.
-    pub duplicates_out_of_line: u64,
-    /// Blocks whose data were moved on account of wear.
-    pub blocks_levelled: u64,
-    /// Table entries that collection and wear levelling change as they move pages, with tables in two levels.
-    pub gc_updates_two_level: u64,
-    /// The same with inverted tables; replicas aside, which they cannot hold.
-    pub gc_updates_inverted: u64,
-    /// What pages of the mapping tables on flash cost.
-    pub mapping: MappingCounts,
-    /// What of the collection and wear levelling above programs of copies set off.
-    pub copying: CopyingCounts,
-}
-
-/// Collection and wear levelling that programs of copies set off: the steps behind them, and blocks emptied
-/// before them to make room. Of copies made at the end of a period that is all there is in the replication phase;
-/// of copies made on-line, what followed from the program of a copy at once. What copies make necessary later, as
-/// they take room, is counted with whatever sets it off then and cannot be told apart.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CopyingCounts {
-    /// Pages read by collection.
-    pub gc_reads: u64,
-    /// Pages programmed by collection.
-    pub gc_programs: u64,
-    /// Pages programmed by wear levelling; as many are read.
-    pub wear_levelling_programs: u64,
-    /// Blocks erased by either.
-    pub erases: u64,
-}
-
-impl CopyingCounts {
-    fn since(&self, before: &Self) -> Self {
-        Self {
-            gc_reads: self.gc_reads - before.gc_reads,
-            gc_programs: self.gc_programs - before.gc_programs,
-            wear_levelling_programs: self.wear_levelling_programs - before.wear_levelling_programs,
-            erases: self.erases - before.erases,
-        }
+counts! {
+    /// Operations decided since the counters were last reset (after preloading).
+    pub struct Counters {
+        /// Pages programmed, by [`Cause`].
+        pub programs: [u64; Cause::COUNT],
+        /// Pages read from flash, by [`Cause`].
+        pub reads: [u64; Cause::COUNT],
+        /// Blocks erased.
+        pub erases: u64,
+        /// Page writes of the host.
+        pub host_pages_written: u64,
+        /// Page writes of the host whose content was found on flash.
+        pub duplicate_writes: u64,
+        /// Page reads of the host of pages never written.
+        pub unmapped_reads: u64,
+        /// Page reads served by another chip than the home copy's.
+        pub redirected_reads: u64,
+        /// Page reads of a content that had not been read before.
+        pub new_value_reads: u64,
+        /// Page reads of a content that had replicas at that moment.
+        pub replicated_value_reads: u64,
+        /// Host pages that went to another plane than the allocation proposed, for want of room.
+        pub allocation_fallbacks: u64,
+        /// Replicas made.
+        pub replicas_made: u64,
+        /// Replicas invalidated while their content lived.
+        pub replicas_dropped: u64,
+        /// Host pages that went to another channel than the allocation proposed, which may have held
+        /// their content.
+        pub redirected_writes: u64,
+        /// Filters that were asked about a page written and said that their channel may hold it.
+        pub filter_positives: u64,
+        /// Of these, filters without an entry of the content: other entries' bits.
+        pub filter_false_positives: u64,
+        /// Of these, filters whose entry of the content had died.
+        pub filter_stale_positives: u64,
+        /// Filters made anew.
+        pub filter_rebuilds: u64,
+        /// Comparisons of pages that were begun.
+        pub comparisons: u64,
+        /// Pages that no longer held the content when they had been compared.
+        pub comparisons_void: u64,
+        /// Comparisons of two pages that added to the twins known.
+        pub twins_found: u64,
+        /// Background jobs that were not begun because too many waited.
+        pub jobs_dropped: u64,
+        /// Page writes of the host that were fingerprinted.
+        pub hashes: u64,
+        /// Pages that were read and fingerprinted after they were written.
+        pub hashes_out_of_line: u64,
+        /// Of these, pages whose content was found on another page, with which they were merged.
+        pub duplicates_out_of_line: u64,
+        /// Blocks whose data were moved on account of wear.
+        pub blocks_levelled: u64,
+        /// Table entries that collection and wear levelling change as they move pages, with tables in two levels.
+        pub gc_updates_two_level: u64,
+        /// The same with inverted tables; replicas aside, which they cannot hold.
+        pub gc_updates_inverted: u64,
+        /// What pages of the mapping tables on flash cost.
+        pub mapping: MappingCounts,
+        /// What of the collection and wear levelling above programs of copies set off.
+        pub copying: CopyingCounts,
     }
 }
 
-/// Uses of pages of the mapping tables, and their traffic between flash and RAM; zeros where all
-/// tables are in RAM and never written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct MappingCounts {
-    /// Uses of pages that were in RAM, or that nothing was ever written to.
-    pub hits: u64,
-    /// Uses of pages that had to be read.
-    pub misses: u64,
-    /// Changed pages written because they gave way to others.
-    pub written_back: u64,
-    /// Pages read, changed and written because collection had moved pages that they point to.
-    pub gc_updates: u64,
-    /// Pages written by checkpoints.
-    pub checkpointed: u64,
-    /// Checkpoints that wrote something.
-    pub checkpoints: u64,
-    /// Translation pages moved by collection of their own blocks.
-    pub moved: u64,
-    /// Blocks of translation pages erased.
-    pub erases: u64,
+counts! {
+    /// Collection and wear levelling that programs of copies set off: the steps behind them, and blocks emptied
+    /// before them to make room. Of copies made at the end of a period that is all there is in the replication phase;
+    /// of copies made on-line, what followed from the program of a copy at once. What copies make necessary later, as
+    /// they take room, is counted with whatever sets it off then and cannot be told apart.
+    pub struct CopyingCounts {
+        /// Pages read by collection.
+        pub gc_reads: u64,
+        /// Pages programmed by collection.
+        pub gc_programs: u64,
+        /// Pages programmed by wear levelling; as many are read.
+        pub wear_levelling_programs: u64,
+        /// Blocks erased by either.
+        pub erases: u64,
+    }
+}
+
+counts! {
+    /// Uses of pages of the mapping tables, and their traffic between flash and RAM; zeros where all
+    /// tables are in RAM and never written.
+    pub struct MappingCounts {
+        /// Uses of pages that were in RAM, or that nothing was ever written to.
+        pub hits: u64,
+        /// Uses of pages that had to be read.
+        pub misses: u64,
+        /// Changed pages written because they gave way to others.
+        pub written_back: u64,
+        /// Pages read, changed and written because collection had moved pages that they point to.
+        pub gc_updates: u64,
+        /// Pages written by checkpoints.
+        pub checkpointed: u64,
+        /// Checkpoints that wrote something.
+        pub checkpoints: u64,
+        /// Translation pages moved by collection of their own blocks.
+        pub moved: u64,
+        /// Blocks of translation pages erased.
+        pub erases: u64,
+    }
 }
 
 impl MappingCounts {
-    fn since(&self, before: &Self) -> Self {
-        Self {
-            hits: self.hits - before.hits,
-            misses: self.misses - before.misses,
-            written_back: self.written_back - before.written_back,
-            gc_updates: self.gc_updates - before.gc_updates,
-            checkpointed: self.checkpointed - before.checkpointed,
-            checkpoints: self.checkpoints - before.checkpoints,
-            moved: self.moved - before.moved,
-            erases: self.erases - before.erases,
-        }
-    }
-
     /// Uses of pages in RAM / uses; `None` when there were none.
     pub fn hit_ratio(&self) -> Option<f64> {
         let uses = self.hits + self.misses;
@@ -137,43 +117,6 @@ impl MappingCounts {
 }
 
 impl Counters {
-    /// What was counted since `before`.
-    pub fn since(&self, before: &Self) -> Self {
-        let minus =
-            |a: [u64; Cause::COUNT], b: [u64; Cause::COUNT]| std::array::from_fn(|cause| a[cause] - b[cause]);
-        Self {
-            programs: minus(self.programs, before.programs),
-            reads: minus(self.reads, before.reads),
-            erases: self.erases - before.erases,
-            host_pages_written: self.host_pages_written - before.host_pages_written,
-            duplicate_writes: self.duplicate_writes - before.duplicate_writes,
-            unmapped_reads: self.unmapped_reads - before.unmapped_reads,
-            redirected_reads: self.redirected_reads - before.redirected_reads,
-            new_value_reads: self.new_value_reads - before.new_value_reads,
-            replicated_value_reads: self.replicated_value_reads - before.replicated_value_reads,
-            allocation_fallbacks: self.allocation_fallbacks - before.allocation_fallbacks,
-            replicas_made: self.replicas_made - before.replicas_made,
-            replicas_dropped: self.replicas_dropped - before.replicas_dropped,
-            redirected_writes: self.redirected_writes - before.redirected_writes,
-            filter_positives: self.filter_positives - before.filter_positives,
-            filter_false_positives: self.filter_false_positives - before.filter_false_positives,
-            filter_stale_positives: self.filter_stale_positives - before.filter_stale_positives,
-            filter_rebuilds: self.filter_rebuilds - before.filter_rebuilds,
-            comparisons: self.comparisons - before.comparisons,
-            comparisons_void: self.comparisons_void - before.comparisons_void,
-            twins_found: self.twins_found - before.twins_found,
-            jobs_dropped: self.jobs_dropped - before.jobs_dropped,
-            hashes: self.hashes - before.hashes,
-            hashes_out_of_line: self.hashes_out_of_line - before.hashes_out_of_line,
-            duplicates_out_of_line: self.duplicates_out_of_line - before.duplicates_out_of_line,
-            blocks_levelled: self.blocks_levelled - before.blocks_levelled,
-            gc_updates_two_level: self.gc_updates_two_level - before.gc_updates_two_level,
-            gc_updates_inverted: self.gc_updates_inverted - before.gc_updates_inverted,
-            mapping: self.mapping.since(&before.mapping),
-            copying: self.copying.since(&before.copying),
-        }
-    }
-
     /// Counts what was done since `before` as set off by copies.
     pub(crate) fn attribute_to_copies(&mut self, before: &Self) {
         let done = self.since(before);

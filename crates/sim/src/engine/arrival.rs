@@ -12,19 +12,21 @@ use super::unit::Queue;
 use super::{Controller, Engine, FOREVER, Observer};
 use crate::error::SimError;
 
-/// Page operations ahead at which the first tables are asked for, and what they point to.
+/// How many page operations ahead memory is asked for the controller's tables. A table's entry says where in the next
+/// table to look, so that there are several distances, each for the table after: [`Controller::prefetch_far`],
+/// `prefetch_near`, `prefetch_next`, `prefetch_last`. A few operations are about as long as memory takes to answer.
 pub(super) const FAR: usize = 16;
 pub(super) const NEAR: usize = 8;
 const NEXT: usize = 4;
 const LAST: usize = 2;
-/// Page operations and requests ahead at which the columns of the trace are asked for, and how many of one
-/// share a cache line.
+/// How many page operations or requests ahead memory is asked for the columns of the trace.
 const COLUMN: usize = 64;
+/// Entries of a column of 32-bit numbers that share a cache line: one request for memory serves them all.
 const LINE: usize = 16;
 
 /// How the trace's requests become arrivals.
 #[derive(Debug, Clone, Copy)]
-pub struct Workload<'a> {
+pub struct Arrivals<'a> {
     /// The trace.
     pub trace: &'a PageTrace,
     /// Requests under way at any time; 0: by the trace's clock.
@@ -35,9 +37,9 @@ pub struct Workload<'a> {
     pub read_modify_write: bool,
 }
 
-impl Workload<'_> {
-    /// Asks for what the requests to come say: so many columns are read side by side that a processor does
-    /// not see that each is read in order.
+impl Arrivals<'_> {
+    /// Asks the memory for the columns of requests to come. Each column is read in order, but there are more
+    /// of them side by side than a processor's own prefetching follows.
     #[inline]
     fn look_ahead(&self, index: usize) {
         if index.is_multiple_of(LINE / 2) {
@@ -71,12 +73,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// # Errors
     /// What the controller reports, or a rule of the medium that was broken.
     #[inline]
-    pub fn serve(&mut self, workload: &Workload<'_>, index: usize) -> Result<(), SimError> {
-        workload.look_ahead(index);
-        let arrival = if workload.queue_depth == 0 {
-            workload.arrival_ns(index)
+    pub fn serve(&mut self, arrivals: &Arrivals<'_>, index: usize) -> Result<(), SimError> {
+        arrivals.look_ahead(index);
+        let arrival = if arrivals.queue_depth == 0 {
+            arrivals.arrival_ns(index)
         } else {
-            self.next_place(workload.queue_depth)
+            self.next_place(arrivals.queue_depth)
         };
         let taken_in = arrival + self.controller_ns;
         if taken_in >= self.checkpoint_ns {
@@ -85,14 +87,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         while self.step(taken_in) {}
         self.now_ns = taken_in;
         let held = self.hold();
-        self.take_in(workload, index, arrival)?;
+        self.take_in(arrivals, index, arrival)?;
         self.release(held);
         self.tell_jobs_done();
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// Closed loop: a request takes each of `depth` places at 0, and from then on the next one
-    /// takes a place the moment it is given up.
+    /// Closed loop: when the next request arrives. The first `depth` requests take a place each at time 0; every
+    /// later one takes the place of a request that is complete, the moment that this one leaves it.
     fn next_place(&mut self, depth: u32) -> u64 {
         if self.places < depth {
             self.places += 1;
@@ -112,8 +114,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     #[inline]
-    fn take_in(&mut self, workload: &Workload<'_>, index: usize, arrival_ns: u64) -> Result<(), SimError> {
-        let trace = workload.trace;
+    fn take_in(&mut self, arrivals: &Arrivals<'_>, index: usize, arrival_ns: u64) -> Result<(), SimError> {
+        let trace = arrivals.trace;
         let kind = trace.op[index];
         let pages = trace.first_page_op[index] as usize..trace.first_page_op[index + 1] as usize;
         self.counts.page_ops[kind as usize] += pages.len() as u64;
@@ -148,9 +150,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             return Ok(());
         }
         if self.write_cache.is_some() {
-            return self.cache_pages(workload, index, pages, request);
+            return self.cache_pages(arrivals, index, pages, request);
         }
-        self.write_pages(workload, index, &pages, request)
+        self.write_pages(arrivals, index, &pages, request)
     }
 
     /// What a page operation writes.
@@ -221,7 +223,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.read_decided(lpn, request, None)
     }
 
-    /// Serves a read of a page all of whose writes are decided; `charged` is what it waited before.
+    /// Serves a read of a page all of whose writes are decided; `charged` has what the read waited for before.
     #[inline]
     pub(super) fn read_decided(
         &mut self,
@@ -258,8 +260,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         Ok(())
     }
 
-    /// Whether the flash holds what the tables say of a page; otherwise the page is still on
-    /// its way there and controller RAM has it.
+    /// Whether the flash holds what the controller's tables say that this page holds. Otherwise the data are
+    /// still on their way to the flash, and controller RAM has them.
     #[inline]
     pub(super) fn holds(&self, ppn: u32) -> bool {
         self.flash.is_programmed(&self.geometry, ppn)
@@ -385,7 +387,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// A page write needs no flash before the host hears of it: it is complete when it is decided.
+    /// Completes a page write, just decided, that needs nothing from the flash: a duplicate, or one that is
+    /// complete as soon as controller RAM has it.
     #[inline]
     pub(super) fn complete_in_ram(&mut self, request: u32, hashed: bool, charged: Option<Box<Ledger>>) {
         self.page_done(request, |engine, ledger| match charged {
@@ -414,7 +417,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
         let ordered = std::mem::take(&mut self.own_ops);
         let held = self.hold();
-        // They may be on blocks all over the device.
+        // The orders may concern blocks all over the device, none of them in the processor's cache.
         for order in &ordered {
             self.blocks.prefetch(self.geometry.block_index(order.ppn));
         }
@@ -429,7 +432,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             }
             let unit = self.unit_of_plane[self.geometry.plane(order.ppn) as usize];
             let FlashOp { urgent, cause, job, .. } = *order;
-            // Decided for the block as the tables have it now.
+            // The controller decided for the block's life as its tables have it now, erases under way included.
             let life = self.blocks.decided_life(self.geometry.block_index(order.ppn));
             let op =
                 Op { urgent, offline, cause, job, life, ready_ns: self.now_ns, ..Op::new(order.ppn, work) };

@@ -1,4 +1,5 @@
-//! Background jobs of the controller: told when their operations are done.
+//! Background jobs of the controller: when a unit has time for them, and how the controller hears that an
+//! operation of a job has ended.
 
 use flashtwin_ftl::NO_JOB;
 
@@ -7,9 +8,10 @@ use super::unit::Queue;
 use super::{Controller, Engine, Observer};
 
 impl<C: Controller, O: Observer> Engine<C, O> {
-    /// Whether a unit that has nothing else to do has been so for as long as jobs are to wait (a fixed
-    /// timer: Golding et al., USENIX 1995); if not, it is looked at again when it has. Once they have
-    /// begun, jobs follow one another until other work comes.
+    /// Whether a unit with nothing else to do has been idle for long enough that work of background jobs
+    /// may begin (a fixed timer: Golding et al., USENIX 1995). If not, an event is set for the moment when
+    /// it will have been. Work of jobs does not end the idle time, so that once begun it goes on until
+    /// other work comes.
     #[inline]
     pub(super) fn idle_long_enough(&mut self, unit: u32) -> bool {
         self.idle_ns == 0 || self.idle_time_is_up(unit)
@@ -17,7 +19,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     fn idle_time_is_up(&mut self, unit: u32) -> bool {
         let state = &self.units[unit as usize];
-        // An erase may wait for a job's program: then the job is what the unit has to do.
+        // An erase in the queue before may wait for this very program: then there is no point in waiting.
         if state.head(Queue::Background) != NONE {
             return true;
         }
@@ -31,8 +33,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         false
     }
 
-    /// Notes that an operation of a job is done. The controller is told once the event that ended it
-    /// is over: what it orders then finds all queues in order.
+    /// Notes that an operation of a job has ended. The controller is told when the event in hand is over, so
+    /// that the queues are consistent when the controller orders something.
     #[inline]
     pub(super) fn note_job_done(&mut self, op: &Op) {
         if op.job != NO_JOB {
@@ -40,8 +42,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// Tells the controller of operations that are done, and queues what it orders; some of that may
-    /// take no time and be done at once.
+    /// Tells the controller of the operations of jobs that have ended, and queues what it orders next. Some
+    /// of those orders take no time and end at once: they are told in the same call.
     #[inline]
     pub(super) fn tell_jobs_done(&mut self) {
         if !self.jobs_done.is_empty() {
@@ -51,7 +53,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     #[cold]
     fn go_on_with_jobs(&mut self) {
-        // In the order in which they were done; what comes meanwhile is appended.
+        // In the order in which they ended; what ends meanwhile is appended to the list.
         let mut at = 0;
         while at < self.jobs_done.len() {
             let job = self.jobs_done[at];

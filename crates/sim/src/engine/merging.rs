@@ -1,6 +1,7 @@
 //! Reads that wait for the same data at the same chip: one is served, all are complete.
 //!
-//! Sources: SSDsim (Hu et al., ICS 2011) for reads of one page, DS-FTL paper, section 4.3.2, for twins. What is in service already is not joined.
+//! Sources: SSDsim (Hu et al., ICS 2011) for reads of one page, DS-FTL paper, section 4.3.2, for twins.
+//! Only a read that still waits can be joined: one in service has begun too early for whoever comes now.
 
 use flashtwin_bits::Slab;
 use flashtwin_nand::Ppn;
@@ -15,28 +16,31 @@ use crate::config::MergeReads;
 #[derive(Debug, Clone)]
 struct Joined {
     request: u32,
-    /// What was charged to it before it joined, where that is anything.
+    /// What was charged to its request before it joined; `None` for nothing.
     charged: Option<Box<Ledger>>,
+    /// When it joined.
     came_ns: u64,
-    /// How long the unit had been held when it joined; from the beginning of the read, how long it was
-    /// held between the two.
+    /// While the party waits: by holder, how long the unit had been held in all when this read joined.
+    /// Once the party's read begins: by holder, how long the unit was held from then until the beginning.
     held: HoldTimes,
 }
 
-/// A read that waits, what it is known by, and who has joined it.
+/// A read that waits in a unit's queue, and the reads that have joined it.
 #[derive(Debug)]
 struct Party {
+    /// Its chip and the name of its data: see [`Merging::key`].
     key: (u32, u64),
-    /// Where it waits.
+    /// The unit in whose queue the read waits.
     unit: u32,
     joined: Vec<Joined>,
 }
 
-/// Reads that wait, by chip and the name of their data. A party's number is kept in its operation.
+/// The reads that may be joined. The operation of such a read has the number of its party in `other`.
 #[derive(Debug)]
 pub(super) struct Merging {
-    /// Whether twins are the same.
+    /// Whether reads of twins (pages of equal content) are merged, not only reads of one page.
     twins: bool,
+    /// The number of the party that waits, by its key.
     waiting: HashMap<(u32, u64), u32>,
     parties: Slab<Party>,
 }
@@ -48,7 +52,8 @@ impl Merging {
         merges.then(|| Self { twins, waiting: HashMap::new(), parties: Slab::new() })
     }
 
-    /// By what a read is known that asks for a page whose data the controller calls `data`.
+    /// What a read of the page `ppn` has in common with those that it may be merged with: the chip, and either
+    /// the page or, where twins count, the name `data` that the controller gave to its content.
     fn key(&self, chip: u32, ppn: Ppn, data: u64) -> (u32, u64) {
         (chip, if self.twins { data } else { u64::from(ppn) })
     }
@@ -59,7 +64,7 @@ impl Merging {
         self.parties.get_mut(party as usize)
     }
 
-    /// A read waits at a unit under this key from now on.
+    /// Makes the party of a read that has begun to wait at a unit; returns its number.
     fn wait(&mut self, key: (u32, u64), unit: u32) -> u32 {
         let party = self.parties.insert_with(
             || Party { key, unit, joined: Vec::new() },
@@ -71,8 +76,8 @@ impl Merging {
 }
 
 impl<C: Controller, O: Observer> Engine<C, O> {
-    /// Lets a host read share in one that waits at its chip for the same data; `charged` is what was
-    /// charged to it before. Gives that back if there is none.
+    /// Lets a host read join one that waits at its chip for the same data. `charged` is what was charged
+    /// to its request before; where no such read waits, `Err` gives it back.
     pub(super) fn join_read(
         &mut self,
         chip: u32,
@@ -92,7 +97,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         Ok(())
     }
 
-    /// A host read has been queued: while it waits, others may join it.
+    /// A host read has been queued. Unless it was taken up at once, later reads may join it.
     pub(super) fn may_be_joined(&mut self, unit: u32, slot: u32, data: u64) {
         let state = &self.units[unit as usize];
         if !self.is_idle(unit) && state.current == slot {
@@ -104,7 +109,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// A host read begins: it is too late to join it.
+    /// A host read begins: from now on nobody can join it, and the waits of those that did are over.
     #[inline]
     pub(super) fn close_party(&mut self, unit: u32, party: u32) {
         let Some(merging) = self.merging.as_mut().filter(|_| party != NONE) else { return };
@@ -116,7 +121,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// A host read is complete, and with it those that joined it, in the order in which they came.
+    /// A host read is complete, and with it the reads that joined it, in the order in which they came.
     #[inline]
     pub(super) fn complete_party(&mut self, op: &Op) {
         if op.other != NONE {

@@ -1,10 +1,10 @@
-//! When things happen: arrivals, queues, buses, dies. It decides nothing but the order in
-//! which waiting operations are served; what they are, the controller decides.
+//! When things happen: arrivals, queues, buses, dies. The engine decides nothing but the order in
+//! which waiting operations are served; what the operations are, the controller decides.
 //!
-//! One event list holds at most one event a unit (the end of the stage it is in); arrivals
-//! come from the trace and results of the hashing unit from a queue of their own, both in
-//! order already. A page write is decided when it has its hash, a read when it arrives. A bus serves transfers first come, first served, so a transfer's time is
-//! known when it is asked for and needs no event.
+//! One event list holds at most one event a unit (the end of the stage that the unit is in); arrivals
+//! come from the trace and results of the hash unit from a queue of their own, both in order already.
+//! A page write is decided when its hash is known, a page read when it arrives. A bus serves transfers
+//! first come, first served, so the end of a transfer is known when it is asked for and needs no event.
 
 mod arrival;
 mod awaited;
@@ -25,7 +25,7 @@ mod unit;
 mod write_cache;
 
 pub use flashtwin_ftl::Controller;
-use flashtwin_ftl::{Cause, FlashOp, LoadView};
+use flashtwin_ftl::{Cause, FlashOp, LoadView, counts};
 use flashtwin_nand::{FlashArray, Geometry, NandDevice, Timing};
 use flashtwin_trace::Op as HostOp;
 
@@ -47,7 +47,7 @@ use undecided::Undecided;
 use unit::{Stage, Unit};
 use write_cache::WriteCache;
 
-pub use arrival::Workload;
+pub use arrival::Arrivals;
 pub use ledger::{Charge, Ledger};
 
 /// What an engine reports while it runs. The default does nothing.
@@ -66,85 +66,57 @@ pub trait Observer {
     fn redirected(&mut self, _chip: u32) {}
 }
 
-/// Counts that only the engine knows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct EngineCounts {
-    /// Requests completed: reads, writes, trims.
-    pub requests: [u64; 3],
-    /// Page operations: reads, writes, trims.
-    pub page_ops: [u64; 3],
-    /// Page writes that cover only part of their page.
-    pub partial_writes: u64,
-    /// Page reads served from controller RAM: their program had not finished.
-    pub buffer_reads: u64,
-    /// Of these, reads of pages whose newest write was not decided yet.
-    pub undecided_reads: u64,
-    /// Page reads of such pages that had been trimmed since: answered without flash.
-    pub undecided_unmapped_reads: u64,
-    /// Page reads, those of old pages included, that waited for the program of their page.
-    pub awaited_reads: u64,
-    /// Page reads that another chip served than the home copy's.
-    pub redirected_reads: u64,
-    /// Old pages of partial writes that were still in controller RAM.
-    pub old_page_buffer_reads: u64,
-    /// Reads of the controller's own (not the host's), by cause, that were likewise served from RAM,
-    /// and those of background jobs whose block was erased before their turn came.
-    pub own_buffer_reads: [u64; Cause::COUNT],
-    /// Page reads that were served by another read that waited at the same chip.
-    pub merged_reads: u64,
-    /// What the flash carried out, on whosever account: reads, programs, erases.
-    pub flash_ops: [u64; 3],
-    /// Times that a program or an erase was stopped for reads.
-    pub suspensions: u64,
-    /// Commands that worked on several planes.
-    pub multi_plane_commands: u64,
-    /// Operations that those commands carried out.
-    pub multi_plane_ops: u64,
-    /// Page reads served by the write cache.
-    pub cache_reads: u64,
-    /// Page writes that never left the write cache: their page was written again or trimmed before.
-    pub absorbed_writes: u64,
-    /// Page operations that waited for pages of the mapping tables.
-    pub table_waits: u64,
-    /// How long they all did.
-    pub table_wait_ns: u64,
-}
-
-impl EngineCounts {
-    /// What was counted since `before`.
-    pub fn since(&self, before: &Self) -> Self {
-        let minus = |a: [u64; 3], b: [u64; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
-        Self {
-            requests: minus(self.requests, before.requests),
-            page_ops: minus(self.page_ops, before.page_ops),
-            partial_writes: self.partial_writes - before.partial_writes,
-            buffer_reads: self.buffer_reads - before.buffer_reads,
-            undecided_reads: self.undecided_reads - before.undecided_reads,
-            undecided_unmapped_reads: self.undecided_unmapped_reads - before.undecided_unmapped_reads,
-            awaited_reads: self.awaited_reads - before.awaited_reads,
-            redirected_reads: self.redirected_reads - before.redirected_reads,
-            old_page_buffer_reads: self.old_page_buffer_reads - before.old_page_buffer_reads,
-            own_buffer_reads: std::array::from_fn(|cause| {
-                self.own_buffer_reads[cause] - before.own_buffer_reads[cause]
-            }),
-            merged_reads: self.merged_reads - before.merged_reads,
-            flash_ops: minus(self.flash_ops, before.flash_ops),
-            suspensions: self.suspensions - before.suspensions,
-            multi_plane_commands: self.multi_plane_commands - before.multi_plane_commands,
-            multi_plane_ops: self.multi_plane_ops - before.multi_plane_ops,
-            cache_reads: self.cache_reads - before.cache_reads,
-            absorbed_writes: self.absorbed_writes - before.absorbed_writes,
-            table_waits: self.table_waits - before.table_waits,
-            table_wait_ns: self.table_wait_ns - before.table_wait_ns,
-        }
+counts! {
+    /// Counts that only the engine knows.
+    pub struct EngineCounts {
+        /// Requests completed: reads, writes, trims.
+        pub requests: [u64; 3],
+        /// Page operations: reads, writes, trims.
+        pub page_ops: [u64; 3],
+        /// Page writes that cover only part of their page.
+        pub partial_writes: u64,
+        /// Page reads served from controller RAM: their program had not finished.
+        pub buffer_reads: u64,
+        /// Of `buffer_reads`, those of pages whose newest write was not decided yet.
+        pub undecided_reads: u64,
+        /// Page reads of pages whose newest write was not decided yet but had been trimmed already: answered
+        /// without flash.
+        pub undecided_unmapped_reads: u64,
+        /// Page reads, those of old pages included, that waited for the program of their page.
+        pub awaited_reads: u64,
+        /// Page reads that another chip served than the home copy's.
+        pub redirected_reads: u64,
+        /// Old pages of partial writes that were still in controller RAM.
+        pub old_page_buffer_reads: u64,
+        /// Reads on the controller's own account, by cause, that never reached the flash: served from
+        /// controller RAM, or of a background job whose block was erased before the read's turn came.
+        pub own_buffer_reads: [u64; Cause::COUNT],
+        /// Page reads that were served by another read that waited at the same chip.
+        pub merged_reads: u64,
+        /// What the flash carried out, on whosever account: reads, programs, erases.
+        pub flash_ops: [u64; 3],
+        /// Times that a program or an erase was stopped for reads.
+        pub suspensions: u64,
+        /// Commands that worked on several planes.
+        pub multi_plane_commands: u64,
+        /// Operations that those commands carried out.
+        pub multi_plane_ops: u64,
+        /// Page reads served by the write cache.
+        pub cache_reads: u64,
+        /// Page writes that never left the write cache: their page was written again or trimmed before.
+        pub absorbed_writes: u64,
+        /// Page operations that waited for pages of the mapping tables.
+        pub table_waits: u64,
+        /// How long those page operations waited, summed.
+        pub table_wait_ns: u64,
     }
 }
 
 /// The event engine of one device.
 pub struct Engine<C, O> {
-    /// The deciding part.
+    /// Decides what the flash has to do.
     pub controller: C,
-    /// What is told about it.
+    /// Is told what happened, and when.
     pub observer: O,
     geometry: Geometry,
     timing: Timing,
@@ -154,8 +126,9 @@ pub struct Engine<C, O> {
     unit_of_plane: Vec<u32>,
     ops: Pool<Op>,
     requests: Pool<Request>,
-    /// Closed loop: places that requests have taken, and since when those given up are free.
+    /// Closed loop: how many of the queue's places were taken for the first time; 0 in an open loop.
     places: u32,
+    /// Closed loop: when each place was freed that no later request has taken yet, first freed first.
     places_freed_ns: std::collections::VecDeque<u64>,
     buses: Vec<Bus>,
     hash: Option<HashUnit>,
@@ -169,34 +142,37 @@ pub struct Engine<C, O> {
     write_cache: Option<WriteCache>,
     /// Reads that wait for the program of their page; none where controller RAM serves them.
     awaited: Option<Box<Awaited>>,
-    /// Where pages of the mapping tables may have to be read first.
+    /// Page operations that wait for pages of the mapping tables; none where all tables are in RAM.
     tables: Option<Box<Tables>>,
-    /// When the mapping tables are written next, and how often.
+    /// When the changed mapping tables are written next.
     checkpoint_ns: u64,
+    /// Time from one checkpoint to the next.
     checkpoint_every_ns: u64,
     controller_ns: u64,
     /// How long a unit must have been idle before work of background jobs begins.
     idle_ns: u64,
     wants_address: bool,
     wants_kind: bool,
-    /// The requests of the page operations that are looked at ahead.
+    /// The requests to which the page operations [`arrival::FAR`] and [`arrival::NEAR`] ahead belong.
     ahead: [usize; 2],
-    /// Pages of a write that share a sample.
+    /// Most pages of a write that share a sample, which alone is hashed unless it is a duplicate.
     sampling_pages: usize,
     /// Whether a page write that has its hash may wait for a page of the fingerprint store.
     pages_fingerprints: bool,
+    /// What the controller has just ordered on its own account, not yet queued.
     own_ops: Vec<FlashOp>,
-    /// Jobs of which an operation is done, not yet told to the controller.
+    /// Background jobs of which an operation has ended since the controller was last told.
     jobs_done: Vec<u32>,
     /// Reads that wait and may be joined; none where reads are not merged.
     merging: Option<Merging>,
     /// Page writes that are not decided yet.
     undecided: Undecided,
-    /// By operation: what was charged to it before it came to its unit, where that is more than the hash
-    /// unit.
+    /// By operation: what its request waited for before the operation came to its unit, where that was
+    /// anything else than the hash unit.
     charged: hashbrown::HashMap<u32, Box<Ledger>>,
     /// By whom units were held while operations waited for them.
     waits: Waits,
+    /// The first error met in an event, which [`Engine::serve`] or [`Engine::drain`] returns.
     failed: Option<SimError>,
     /// Counts so far.
     pub counts: EngineCounts,
@@ -340,12 +316,13 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if flash.min(hashed) > limit_ns || flash.min(hashed) == u64::MAX {
             return false;
         }
-        // A program that is ready now counts as load before anything that ends now is looked at.
+        // Of a hash and a stage that end at the same time, the hash goes first: the program that it
+        // makes ready then counts as load for whatever the end of the stage lets be decided.
         if flash < hashed {
             self.units[unit as usize].event_ns = NO_EVENT;
             self.now_ns = flash;
             self.end_stage(unit);
-            // Most often a stage follows the one that ended: then its end has taken the place already.
+            // Most often the unit has begun another stage, whose end has replaced the event already.
             if self.units[unit as usize].event_ns == NO_EVENT {
                 self.events.set(unit, NO_EVENT);
             }
@@ -354,7 +331,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             let held = self.hold();
             self.hashed(write);
             if held.holds() {
-                // What is hashed at the same time may go to the flash as one command.
+                // Pages hashed at the same time may go to the flash as one multi-plane command.
                 while let Some(write) = self.hash.as_mut().and_then(|hash| hash.pop_at(time_ns)) {
                     self.hashed(write);
                 }
@@ -366,8 +343,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         true
     }
 
-    /// Asks for what the next event will look at: of operations that waited for idle time, nothing is in the
-    /// cache any more.
+    /// Asks the memory for what the next event will look at. It pays for operations that waited for idle
+    /// time: they were queued so long ago that the processor's cache has dropped them.
     #[inline]
     fn prefetch_event(&self) {
         let state = &self.units[self.events.next().1 as usize];
@@ -381,8 +358,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.events.next().0.min(hashed) != u64::MAX
     }
 
-    /// One page of a request is complete. `ledger` charges its time, but for the controller's own; it is
-    /// asked for the last page only.
+    /// One page of a request is complete. `charge` enters the page's time into a ledger that has the
+    /// controller's own already. It is called for the last page of the request only, whose time is the
+    /// request's.
     #[inline]
     fn page_done(&mut self, request: u32, charge: impl FnOnce(&Self, &mut Ledger)) {
         let entry = &mut self.requests[request];
@@ -408,7 +386,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 /// The due time of a unit without a pending event.
 const NO_EVENT: u64 = u64::MAX;
 
-/// Time of a device that serves what is asked of it forever is 584 years.
+/// A time that no event has: 584 years. Serving up to here is serving all that is pending.
 pub(crate) const FOREVER: u64 = u64::MAX - 1;
 
 impl<C: Controller, O: Observer> Engine<C, O> {

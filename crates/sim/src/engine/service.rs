@@ -11,10 +11,10 @@ use crate::config::WriteCompletes;
 impl<C: Controller, O: Observer> Engine<C, O> {
     /// Starts the next operation of an idle unit, if one may start.
     ///
-    /// Reads go first (RR-SSD paper, section I), then writes, then the controller's own
-    /// work, and last that of its background jobs; urgent work of its own goes before all. An operation that must wait for
-    /// another (a program for its block's erase, an erase for the block's last readers)
-    /// lets the next queue go on. The operation decided first never waits for a later one,
+    /// Host reads go first (RR-SSD paper, section I), then host writes, then the controller's own work,
+    /// and last the work of background jobs; urgent work of the controller goes before all. An operation
+    /// that must wait for another (a program for the erase of its block, an erase for the last reads of
+    /// its block) lets the next queue go on. An operation never waits for one that was decided after it,
     /// so some queue can always go on.
     #[inline]
     pub(super) fn dispatch(&mut self, unit: u32) {
@@ -94,7 +94,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn start(&mut self, unit: u32, queue: Queue, slot: u32) -> bool {
         let now = self.now_ns;
         self.ops[slot].next = NONE;
-        // Not all of it is copied: some has been written a moment ago.
+        // Only these fields are copied: reading the whole operation back so soon after its fields were
+        // written one by one would stall the processor.
         let Op { offline, work, cause, .. } = self.ops[slot];
         if offline || (work == Work::OwnRead && !self.flash_has(slot)) {
             self.carry_out_at_once(slot);
@@ -125,7 +126,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         };
         state.stage = stage;
         state.reading = work.host_waits_to_read();
-        // What follows the stage that begins now: data out of the register, or the array's part.
+        // Behind the stage that begins now comes, for a read, the transfer of the data to the controller; for
+        // a program whose data come first, the array's part.
         state.busy_until_ns = until
             + match stage {
                 Stage::Sensing => planes * transfer,
@@ -149,7 +151,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.waits.end(slot, &self.units[unit as usize].held);
         }
         if work as u8 >= Work::OwnRead as u8 {
-            // The controller's own work is load while it is in service, not while it waits.
+            // The controller's own work counts as load only while it is in service: queued, it gives way.
             self.load_up(unit, false);
         }
         if work == Work::HostRead {
@@ -157,8 +159,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// Whether the page that an own read asks for is in the flash. It may still be in controller RAM;
-    /// the page of a job that waited may as well be gone, and then nobody wants it any more.
+    /// Whether the page is on flash that a read on the controller's own account asks for. Otherwise the
+    /// page is still in controller RAM; or the read is of a background job that waited so long that the
+    /// page's block was erased, and then its data are wanted no more.
     #[inline]
     pub(super) fn flash_has(&self, slot: u32) -> bool {
         let op = &self.ops[slot];
@@ -166,8 +169,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             && (op.job == NO_JOB || self.blocks.life(self.geometry.block_index(op.ppn)) == op.life)
     }
 
-    /// Carries out an operation of the replication phase, whatever the unit does at this moment, unless it
-    /// must follow another that has not happened yet. Returns whether it did.
+    /// Carries out an operation of the replication phase in no time, whatever its unit does at this
+    /// moment. Returns `false`, having done nothing, where the operation must follow another that has not
+    /// happened yet.
     pub(super) fn carry_out_offline(&mut self, unit: u32, op: Op) -> bool {
         if self.units[unit as usize].head(Queue::Background) != NONE {
             return false;
@@ -181,7 +185,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         may_start
     }
 
-    /// The operations of the replication phase, and reads of pages still in controller RAM.
+    /// Carries out in no time what needs none: operations of the replication phase, and reads of pages that
+    /// are still in controller RAM.
     fn carry_out_at_once(&mut self, slot: u32) {
         let op = self.ops[slot];
         match op.work {
@@ -239,7 +244,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             }
             Stage::DataOut | Stage::Busy => self.finish(unit),
             Stage::Suspending => self.suspended(unit),
-            // Idle for as long as background jobs ask for.
+            // The unit has been idle for as long as background jobs must wait.
             Stage::Idle => self.dispatch(unit),
         }
     }
@@ -276,7 +281,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             Work::HostProgram => {
                 self.observer.served(chip, true);
                 self.program(op.ppn);
-                // Otherwise the request completed earlier and its slot may serve another.
+                // With the other rules the request completed earlier, and its slot may be another's by now.
                 if self.write_completes == WriteCompletes::Programmed {
                     let lost_ns = self.units[unit as usize].lost_ns;
                     self.host_op_done(slot, self.timing.program_ns, lost_ns);
@@ -315,13 +320,13 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         });
     }
 
-    /// When an operation came to its unit.
+    /// When an operation came to its unit: one that did not wait began at that moment.
     #[inline]
     fn came_ns(&self, op: &Op) -> u64 {
         if op.waits { op.came_ns } else { op.start_ns }
     }
 
-    /// Charges what became of an operation from when it came to its unit until now.
+    /// Charges the time of an operation since it came to its unit: its wait for the unit, then its command.
     #[inline]
     fn charge_service(&self, ledger: &mut Ledger, slot: u32, array_ns: u64, lost_ns: u64) {
         let op = &self.ops[slot];
@@ -331,9 +336,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.charge_command(ledger, op.start_ns, array_ns, lost_ns);
     }
 
-    /// Charges a command that began at `start_ns`, of whose time the array took `array_ns`, and the
-    /// array stood still for `lost_ns`. What its own command and data did not take of the rest, the channel
-    /// carried for others.
+    /// Charges a command that began at `start_ns` and ends now. The array worked for `array_ns` of it and
+    /// stood still for `lost_ns`; command cycles and data took their fixed time on the channel. In what is
+    /// left, the command waited for the channel, which carried something else.
     #[inline]
     pub(super) fn charge_command(&self, ledger: &mut Ledger, start_ns: u64, array_ns: u64, lost_ns: u64) {
         let transfer_ns = self.timing.command_ns + self.timing.transfer_ns;

@@ -1,8 +1,9 @@
 //! Page operations of the host that wait for pages of the mapping tables.
 //!
-//! What the controller looked up and did not find in RAM is read before the operation goes on, page
-//! after page: where the second one lies is in the first. Its tables run ahead of the flash, so a page
-//! that it takes for present may still be on its way; the operation waits for that as well.
+//! Pages of the tables that the controller looked up and did not find in RAM are read one after the
+//! other before the page operation goes on, because the first page says where the second one lies. The
+//! controller's tables run ahead of the flash: a page that the controller takes to be in RAM may still
+//! be on its way there, and the operation waits for that page as well.
 
 use flashtwin_bits::Slab;
 use flashtwin_ftl::{Cause, Lookup, ReadTarget};
@@ -17,34 +18,39 @@ use super::{Controller, Engine, Observer};
 /// What a page operation does when it has its tables.
 #[derive(Debug, Clone)]
 pub(super) enum Then {
-    /// A read: its page and the name of the data, if it needs the flash, and what was charged to it
-    /// before.
+    /// A read for this request: the page to read and the name of its data, unless the read needs no
+    /// flash; and what was charged to the request before the wait.
     Read { target: Option<(ReadTarget, u64)>, request: u32, charged: Option<Box<Ledger>> },
-    /// A write that is not decided yet, and the old page that it reads first.
+    /// The write of this number among the undecided ones, and the old page that it must read first.
     Write { write: u32, old: Option<ReadTarget> },
-    /// A read, of a host's or of an old page, that waits for the program of its page as well.
+    /// The read of this number among those that wait for the program of their page as well.
     Awaited(u32),
 }
 
-/// Stands where nothing waits.
+/// What an errand holds while its page operation has not said yet what it wants the tables for, and
+/// after that was taken out: a read of nothing for nobody.
 const NOTHING: Then = Then::Read { target: None, request: NONE, charged: None };
 
-/// A page operation that waits.
+/// A page operation that waits for pages of the tables.
 #[derive(Debug)]
 struct Errand {
-    /// Pages to wait for, in order; those behind the last one that delays are read all the same. A
-    /// page without a place is one that another operation reads.
+    /// The pages, in the order in which they are needed. The operation goes on after the last page that
+    /// delays it; pages behind that one are read all the same. A page without a place on flash is being
+    /// read for another operation.
     steps: Vec<Lookup>,
+    /// The step under way.
     at: usize,
+    /// When the operation began to wait.
     since_ns: u64,
     then: Then,
 }
 
-/// Pages of the tables on their way to RAM, and who waits for them.
+/// Pages of the tables on their way to RAM, and the page operations that wait for them.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
+    /// Lookups of the page operation in hand; empty between two of them, kept for its memory.
     looked_up: Vec<Lookup>,
-    /// By page: the errands that wait for it, the one that reads it aside.
+    /// By page: the errands that wait for it, except the one for which the page is read.
     arriving: HashMap<u32, Vec<u32>>,
     errands: Slab<Errand>,
 }
@@ -78,13 +84,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             let arriving = tables.arriving.contains_key(&page);
             let step = match read {
                 Some(ppn) if !arriving && self.holds(ppn) => {
-                    // It must still be there when its turn comes.
+                    // The block must not be erased before the read has its turn.
                     self.blocks.read_begins(self.geometry.block_index(ppn));
                     tables.arriving.insert(page, Vec::new());
                     Some(lookup)
                 }
                 Some(_) => {
-                    // It gave way a moment ago: on its way to the flash, or not even here yet.
+                    // The page was evicted a moment ago: it is still on its way to the flash, or even still on
+                    // its way to RAM. Either way controller RAM has it or will have it without another read.
                     self.counts.own_buffer_reads[Cause::Metadata as usize] += 1;
                     (arriving && delays).then_some(Lookup { read: None, ..lookup })
                 }
@@ -105,7 +112,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         NONE
     }
 
-    /// Reads pages of the tables for which nobody waits.
+    /// Reads pages of the tables that were looked up but delay nobody: they only take the flash's time.
     fn read_behind(&mut self, lookups: Vec<Lookup>) {
         for Lookup { page, read, .. } in lookups {
             if let Some(ppn) = read {
@@ -114,7 +121,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// A page that an operation will read when it has its tables must not be erased before.
+    /// Pins the page that an operation will read once it has its tables: its block must not be erased before.
     pub(super) fn keep(&mut self, target: &ReadTarget) {
         if self.geometry.plane(target.ppn) == target.plane {
             self.blocks.read_begins(self.geometry.block_index(target.ppn));
@@ -134,7 +141,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.walk(errand);
     }
 
-    /// Goes from page to page until one must be waited for; then the operation goes on.
+    /// Goes on from step to step. Returns at a page that must be waited for; after the last one, lets the
+    /// page operation go on.
     fn walk(&mut self, errand: u32) {
         loop {
             let Some(tables) = &mut self.tables else { return };
@@ -174,12 +182,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.enqueue(unit, Queue::Reads, op);
     }
 
-    /// A page of the tables is in RAM: who waited for it goes on, who read it first.
+    /// A page of the tables is in RAM: the errands that waited for it go on, first the one that it was read for.
     pub(super) fn table_page_read(&mut self, page: u32, errand: u32) {
         let Some(tables) = &mut self.tables else { return };
         let waiting = tables.arriving.remove(&page).unwrap_or_default();
         let reader = Some(errand).filter(|&errand| errand != NONE);
-        // What goes on now may go on together.
+        // Operations that go on at the same moment may share a multi-plane command.
         let held = self.hold();
         for errand in reader.into_iter().chain(waiting) {
             if let Some(tables) = &mut self.tables {
@@ -190,7 +198,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.release(held);
     }
 
-    /// A page operation goes on that waited for its tables as `waited` says.
+    /// A page operation has its tables and goes on; `waited` charges the wait.
     fn go_on(&mut self, then: Then, mut waited: Box<Ledger>) {
         match then {
             Then::Read { target: Some((target, data)), request, charged } => {
@@ -235,7 +243,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             let nothing_changes = self.own_ops.is_empty() && !self.step_is_pending();
             self.queue_own(false);
             self.tell_jobs_done();
-            // Checkpoints of a device at rest are all alike.
+            // A device at rest changes no table: later checkpoints up to `until_ns` would write nothing either.
             let skipped = if nothing_changes { (until_ns - due_ns) / self.checkpoint_every_ns } else { 0 };
             self.checkpoint_ns =
                 due_ns.saturating_add((skipped + 1).saturating_mul(self.checkpoint_every_ns));

@@ -16,74 +16,79 @@ use hashbrown::HashMap;
 use super::ledger::{Charge, Ledger};
 use super::pool::{NONE, Pool, Work};
 use super::tables::Then;
-use super::{Controller, Engine, Observer, Workload};
+use super::{Arrivals, Controller, Engine, Observer};
 use crate::config::WriteCompletes;
 use crate::error::SimError;
 
-/// Whether a page write is fingerprinted.
+/// Whether a page write goes through the hash unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fingerprint {
     /// The system does not look at contents, or the sample of the page's run was not found.
     No,
-    /// Yes; of a run, the sample and what follows one that was found.
+    /// Yes. Of pages that share a sample, these are the sample, and all of them once the sample is found.
     Yes,
-    /// The sample of its run will tell.
+    /// As soon as it is known whether the content of its sample was found: then yes, else no.
     AsSample,
 }
 
-/// How far a page write has come that is fingerprinted; any other stays where it begins.
+/// How far a page write has come. One that does not go through the hash unit stays in `Needs` until it is
+/// decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// It waits for what it needs, or for an earlier write of its page.
     Needs,
-    /// It is with the hash unit, whose order is that of its coming.
+    /// It waits for the hash unit or is in it; the unit serves page writes in the order in which they come.
     Hashing,
     /// Its hash is known. It waits for a page of the fingerprint store, or for an earlier write that does.
     Known,
 }
 
-/// A page write that waits.
+/// A page write that the controller has not decided yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageWrite {
     pub(super) page: Host,
     pub(super) request: u32,
-    /// The write of the same page before it, and the one behind it, that are not decided either.
+    /// The undecided write of the same page that came just before this one, which must be decided first.
     before: u32,
+    /// The undecided write of the same page that came just after this one.
     behind: u32,
     /// Next free slot.
     pub(super) next: u32,
-    /// Tables, old page or sample that it still waits for.
+    /// How many of these it still waits for: its tables, its old page, its sample.
     needs: u8,
     fingerprint: Fingerprint,
     stage: Stage,
-    /// It waited for nothing but the hash unit.
+    /// It has waited for nothing but the hash unit, so that its wait can be worked out from its request.
     pub(super) plain: bool,
-    /// Others wait for what becomes of it: [`Undecided::followers`].
+    /// It is the sample of other pages, which wait for it: [`Undecided::followers`].
     is_sample: bool,
-    /// It is among those to be looked at.
+    /// It is in [`Undecided::due`].
     due: bool,
     /// The page is trimmed as soon as it is written.
     trimmed: bool,
-    /// Reads that it served.
+    /// Reads that it served from controller RAM: the controller is told of them once the content is known.
     reads: u32,
-    /// When it had come to the hash unit.
+    /// When it came to the hash unit.
     entered_ns: u64,
 }
 
-/// All of them.
+/// All page writes that are not decided yet.
 #[derive(Debug)]
 pub(super) struct Undecided {
     pub(super) writes: Pool<PageWrite>,
-    /// The newest of each logical page.
+    /// By logical page, its newest undecided write.
     newest: HashMap<u32, u32>,
-    /// By sample: the other pages of its run.
+    /// By the write that is a sample: the writes that share it.
     followers: HashMap<u32, Vec<u32>>,
-    /// What was charged so far to those that waited for more than the hash unit.
+    /// By write: what it was charged so far, where it waited for more than the hash unit.
     charged: HashMap<u32, Ledger>,
-    /// Reads that wait for a write, where controller RAM serves none, and since when.
+    /// By write: the requests that read its page and wait for it, and since when; only where controller RAM
+    /// serves no reads.
     readers: HashMap<u32, Vec<(u32, u64)>>,
-    /// Writes to be looked at, one after the other: what becomes of one may let others go on.
+    /// Writes that may have all they need, to be looked at one after the other: deciding one may let others
+    /// go on, which are appended here rather than decided within its decision.
     due: VecDeque<u32>,
+    /// Whether somebody is working through `due`.
     looking: bool,
 }
 
@@ -106,7 +111,7 @@ impl Undecided {
         if self.newest.is_empty() { None } else { self.newest.get(&lpn).copied() }
     }
 
-    /// Charges part of what a write waited, if anybody is told.
+    /// Charges part of the wait of a page write, unless its request is complete and nobody asks.
     pub(super) fn charge(&mut self, write: u32, ledger: &Ledger) {
         if self.writes[write].request == NONE {
             return;
@@ -158,7 +163,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// Takes in the pages of a request to write, in runs that share a sample.
     pub(super) fn write_pages(
         &mut self,
-        workload: &Workload<'_>,
+        arrivals: &Arrivals<'_>,
         index: usize,
         pages: &Range<usize>,
         request: u32,
@@ -168,16 +173,16 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             let run = first..pages.end.min(first + self.sampling_pages);
             if run.len() == 1 {
                 let fingerprint = if self.hash.is_some() { Fingerprint::Yes } else { Fingerprint::No };
-                self.write_page_of(workload, index, first, request, fingerprint)?;
+                self.write_page_of(arrivals, index, first, request, fingerprint)?;
             } else {
-                self.write_run(workload, index, run, request)?;
+                self.write_run(arrivals, index, run, request)?;
             }
         }
         Ok(())
     }
 
-    /// Where writes are complete as soon as controller RAM has them, this request is: nobody waits for
-    /// what its pages still need. Returns who is told when they are written.
+    /// Completes the request where writes are complete as soon as controller RAM has them, whatever its
+    /// pages still need. Returns the request to tell when a page is written; [`NONE`] where it was told now.
     fn tell_of_pages(&mut self, request: u32, pages: usize) -> u32 {
         if self.write_completes != WriteCompletes::Buffered {
             return request;
@@ -186,21 +191,21 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         NONE
     }
 
-    /// Takes in one of the pages of a request; its number among those that are not decided.
+    /// Takes in one page of a request; returns its number among the undecided writes, `None` if it is decided.
     #[inline]
     fn write_page_of(
         &mut self,
-        workload: &Workload<'_>,
+        arrivals: &Arrivals<'_>,
         index: usize,
         at: usize,
         request: u32,
         fingerprint: Fingerprint,
     ) -> Result<Option<u32>, SimError> {
-        self.look_ahead(workload.trace, at);
-        let partial = workload.trace.is_partial(index, at);
+        self.look_ahead(arrivals.trace, at);
+        let partial = arrivals.trace.is_partial(index, at);
         self.counts.partial_writes += u64::from(partial);
-        let page = self.host_page(workload.trace, at);
-        self.write_page(page, partial && workload.read_modify_write, request, fingerprint)
+        let page = self.host_page(arrivals.trace, at);
+        self.write_page(page, partial && arrivals.read_modify_write, request, fingerprint)
     }
 
     /// Takes in pages that share a sample: the sample goes to the hash unit first, the others wait for
@@ -208,12 +213,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// no sample if another page can be.
     fn write_run(
         &mut self,
-        workload: &Workload<'_>,
+        arrivals: &Arrivals<'_>,
         index: usize,
         run: Range<usize>,
         request: u32,
     ) -> Result<(), SimError> {
-        let trace = workload.trace;
+        let trace = arrivals.trace;
         let whole: Range<usize> = run.start + usize::from(trace.is_partial(index, run.start))
             ..run.end - usize::from(trace.is_partial(index, run.end - 1));
         let among = if whole.is_empty() { run.clone() } else { whole };
@@ -225,11 +230,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let slot = self.undecided.insert(page, request, Fingerprint::Yes);
         // It may be decided as soon as all of its run wait for it.
         (self.undecided.writes[slot].is_sample, self.undecided.writes[slot].needs) = (true, 1);
-        self.prepare_page(slot, partial && workload.read_modify_write)?;
+        self.prepare_page(slot, partial && arrivals.read_modify_write)?;
         let mut followers = Vec::with_capacity(run.len() - 1);
         for at in run.filter(|&at| at != sample) {
             let fingerprint = Fingerprint::AsSample;
-            followers.extend(self.write_page_of(workload, index, at, request, fingerprint)?);
+            followers.extend(self.write_page_of(arrivals, index, at, request, fingerprint)?);
         }
         self.undecided.followers.insert(slot, followers);
         self.undecided.writes[slot].needs -= 1;

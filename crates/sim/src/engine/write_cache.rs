@@ -13,13 +13,13 @@ use flashtwin_ftl::Host;
 use super::ledger::Charge;
 use super::pool::{NONE, Request};
 use super::undecided::Fingerprint;
-use super::{Controller, Engine, Observer, Workload};
+use super::{Arrivals, Controller, Engine, Observer};
 use crate::config::EngineConfig;
 use crate::error::SimError;
 
 /// A page in the cache.
 #[derive(Debug, Clone, Copy)]
-struct Page {
+struct CachedPage {
     host: Host,
     /// Neighbours in the list that it is on.
     before: u32,
@@ -61,7 +61,7 @@ pub(super) struct WriteCache {
     most_dirty: u32,
     /// Place of each logical page, [`NONE`] for those that are not here.
     place: Vec<u32>,
-    pages: Slab<Page>,
+    pages: Slab<CachedPage>,
     dirty: List,
     dirty_pages: u32,
     clean: List,
@@ -104,7 +104,7 @@ impl WriteCache {
     }
 
     fn unlink(&mut self, dirty: bool, at: u32) {
-        let Page { before, after, .. } = self.pages[at as usize];
+        let CachedPage { before, after, .. } = self.pages[at as usize];
         let list = if dirty { &mut self.dirty } else { &mut self.clean };
         match before {
             NONE => list.oldest = after,
@@ -147,7 +147,8 @@ impl WriteCache {
             self.pages.free(at);
         }
         let waits = self.held() >= self.capacity;
-        let page = Page { host, before: NONE, after: NONE, flights: 0, dirty: true, partial, gone: false };
+        let page =
+            CachedPage { host, before: NONE, after: NONE, flights: 0, dirty: true, partial, gone: false };
         let at = self.pages.insert(page);
         if self.place.len() <= host.lpn as usize {
             self.place.resize((host.lpn as usize + 1).next_power_of_two(), NONE);
@@ -199,7 +200,7 @@ impl WriteCache {
             return None;
         }
         if !page.gone {
-            // Its rest was read on the way.
+            // The rest of a partly written page was read on its way out: all of it is in the cache now.
             page.partial = false;
             if self.waiting.is_empty() {
                 self.push(false, at);
@@ -216,18 +217,18 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// Pages of a host's write find a place in the cache, one by one.
     pub(super) fn cache_pages(
         &mut self,
-        workload: &Workload<'_>,
+        arrivals: &Arrivals<'_>,
         index: usize,
         pages: Range<usize>,
         request: u32,
     ) -> Result<(), SimError> {
         for at in pages {
-            self.look_ahead(workload.trace, at);
-            let partial = workload.trace.is_partial(index, at);
+            self.look_ahead(arrivals.trace, at);
+            let partial = arrivals.trace.is_partial(index, at);
             self.counts.partial_writes += u64::from(partial);
-            let page = self.host_page(workload.trace, at);
+            let page = self.host_page(arrivals.trace, at);
             let Some(cache) = &mut self.write_cache else { continue };
-            let taken = cache.write(page, partial && workload.read_modify_write);
+            let taken = cache.write(page, partial && arrivals.read_modify_write);
             self.counts.absorbed_writes += u64::from(taken.absorbed);
             if taken.waits {
                 cache.waiting.push_back(request);

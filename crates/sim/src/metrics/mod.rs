@@ -5,7 +5,7 @@ mod queues;
 mod response;
 
 pub(crate) use ledgers::{Ledgers, Share};
-pub(crate) use queues::{Bin, QueueSeries};
+pub(crate) use queues::QueueSeries;
 pub(crate) use response::{PeriodResponse, Response, Tally};
 
 use crate::engine::{Ledger, Observer};

@@ -1,7 +1,6 @@
 //! What a run leaves behind: one JSON summary and Arrow tables. Nothing is printed that is
 //! not in them.
 
-mod ram;
 mod summary;
 mod tables;
 
@@ -13,27 +12,36 @@ use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use self::summary::Summary;
 use crate::error::SimError;
 use crate::run::Finished;
 
 /// The results of one run.
 #[derive(Debug, Clone)]
 pub struct RunResult {
-    /// Figures of the whole run with the full configuration.
+    /// Figures of the whole run with the full configuration, by the schema of [`results_schema`].
     pub summary: Value,
     /// Tables by name.
     pub tables: Vec<(String, RecordBatch)>,
 }
 
-pub(crate) fn collect(mut finished: Finished<'_>) -> Result<RunResult, SimError> {
-    let tables = tables::tables(&mut finished)?;
+/// The JSON schema of what a run leaves behind: its `summary`, and a row of each of its `tables` by name.
+pub fn results_schema() -> Value {
+    let tables: serde_json::Map<String, Value> = tables::schemas().into_iter().collect();
+    json!({ "summary": flashtwin_analysis::schema_of::<Summary>(), "tables": tables })
+}
+
+pub(crate) fn collect(mut finished: Finished<'_>) -> RunResult {
+    let tables = tables::tables(&mut finished);
     let end_ns = finished.engine.now_ns();
     let bins = finished.engine.observer.hash_queue.finish(end_ns);
     let area = bins.iter().flatten().map(|bin| bin.area as f64).sum();
     finished.hash_queue = (area, bins.iter().flatten().map(|bin| bin.max).max().unwrap_or(0));
-    Ok(RunResult { summary: summary::summary(&finished), tables })
+    // Plain structures of numbers and strings always have a JSON form.
+    let summary = serde_json::to_value(Summary::of(&finished)).unwrap_or_default();
+    RunResult { summary, tables }
 }
 
 impl RunResult {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use flashtwin_ftl::{FlashOp, Ftl, FtlConfig, Host, LoadView, MappingForm, NO_JOB, OpKind, Rng};
 use flashtwin_nand::{FlashArray, NandConfig, NandDevice};
-use flashtwin_sim::engine::{Charge, Engine, EngineCounts, Ledger, Observer, Workload};
+use flashtwin_sim::engine::{Arrivals, Charge, Engine, EngineCounts, Ledger, Observer};
 use flashtwin_sim::{EngineConfig, Resolved, RunResult, resolve, run};
 use flashtwin_trace::{ContentSource, FirstAccess, NO_CONTENT, Op, PageQuality, PageTrace, Trace};
 
@@ -319,9 +319,9 @@ impl Bench {
         if self.ftl.mapping_cache.checkpoint_s > 0.0 {
             engine.checkpoint_every((self.ftl.mapping_cache.checkpoint_s * 1e9) as u64);
         }
-        let workload = Workload { trace, queue_depth: self.queue_depth, speed: 1.0, read_modify_write: true };
+        let arrivals = Arrivals { trace, queue_depth: self.queue_depth, speed: 1.0, read_modify_write: true };
         for index in 0..trace.requests() {
-            engine.serve(&workload, index).unwrap();
+            engine.serve(&arrivals, index).unwrap();
         }
         engine.drain().unwrap();
         engine

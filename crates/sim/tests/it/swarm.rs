@@ -29,6 +29,9 @@ pub(crate) fn random_trace(rng: &mut Rng) -> Trace {
     spaced_trace(rng, 1)
 }
 
+/// Distances between the pages of a trace: neighbours mostly, now and then more than a page of the mapping table apart.
+const SPACINGS: [u64; 3] = [1, 1, 700];
+
 /// The same with gaps between the pages, so that few entries share a page of the mapping tables.
 fn spaced_trace(rng: &mut Rng, spacing: u64) -> Trace {
     let requests = pick(rng, &[1, 40, 400, 400]);
@@ -349,52 +352,64 @@ fn check_repeats(trace: &PageTrace, resolved: &Resolved, first: &RunResult) {
     assert!(first.tables == second.tables);
 }
 
+/// Figures that are above 0 only where a mechanism was at work. A swarm that never spreads, compares or merges would
+/// prove nothing.
+const MECHANISMS: [&str; 21] = [
+    "page_ops.redirected_writes",
+    "page_ops.redirected_reads",
+    "page_ops.merged_reads",
+    "page_ops.buffer_reads",
+    "page_ops.awaited_reads",
+    "flash_reads.verify",
+    "spread.filter_false_positives",
+    "spread.filter_rebuilds",
+    "spread.twins_found",
+    "spread.comparisons_void",
+    "spread.jobs_dropped",
+    "page_ops.multi_plane_commands",
+    "page_ops.cache_reads",
+    "page_ops.absorbed_writes",
+    "flash_writes.wear_levelling",
+    "mapping_cache.misses",
+    "mapping_cache.waits",
+    "mapping_cache.written_back",
+    "mapping_cache.gc_updates",
+    "mapping_cache.checkpointed",
+    "mapping_cache.moved",
+];
+
+/// How often the swarm must reach a mechanism, over all its seeds, before its checks can be said to have tried it.
+const OFTEN: u64 = 50;
+
+/// Systems, devices, engines and traces that are drawn.
+const SEEDS: u64 = 500;
+
+/// One in so many of them is run twice.
+const RUN_TWICE_ONE_IN: u64 = 5;
+
 #[test]
 fn any_system_completes_and_accounts_for_any_trace() {
-    // A swarm that never spreads, compares or merges would prove nothing.
-    let mechanisms = [
-        "page_ops.redirected_writes",
-        "page_ops.redirected_reads",
-        "page_ops.merged_reads",
-        "page_ops.buffer_reads",
-        "page_ops.awaited_reads",
-        "flash_reads.verify",
-        "spread.filter_false_positives",
-        "spread.filter_rebuilds",
-        "spread.twins_found",
-        "spread.comparisons_void",
-        "spread.jobs_dropped",
-        "page_ops.multi_plane_commands",
-        "page_ops.cache_reads",
-        "page_ops.absorbed_writes",
-        "flash_writes.wear_levelling",
-        "mapping_cache.misses",
-        "mapping_cache.waits",
-        "mapping_cache.written_back",
-        "mapping_cache.gc_updates",
-        "mapping_cache.checkpointed",
-        "mapping_cache.moved",
-    ];
-    let mut reached = [0; 21];
-    for seed in 0..500 {
+    let mut reached = MECHANISMS.map(|mechanism| (mechanism, 0));
+    for seed in 0..SEEDS {
         let mut rng = Rng::stream(seed, "sim swarm");
-        let spacing = pick(&mut rng, &[1, 1, 700]);
+        let spacing = pick(&mut rng, &SPACINGS);
         let trace = spaced_trace(&mut rng, spacing);
         let (pages, resolved) = random_system(&mut rng, &trace);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let result = run(&pages, &resolved, &()).unwrap();
             check(&pages, &resolved, &result);
-            if seed % 5 == 0 {
+            if seed.is_multiple_of(RUN_TWICE_ONE_IN) {
                 check_repeats(&pages, &resolved, &result);
             }
-            mechanisms.map(|path| number_or_none(&result.summary, path))
+            MECHANISMS.map(|path| number_or_none(&result.summary, path))
         }));
         let Ok(counts) = outcome else {
             panic!("seed {seed} failed: {} {:?}", resolved.json(), pages.content_source)
         };
-        reached.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        reached.iter_mut().zip(counts).for_each(|((_, sum), count)| *sum += count);
     }
-    assert!(reached.iter().all(|&count| count > 50), "{reached:?}");
+    let seldom: Vec<_> = reached.iter().filter(|(_, times)| *times <= OFTEN).collect();
+    assert!(seldom.is_empty(), "reached at most {OFTEN} times: {seldom:?}");
 }
 
 /// Copies and fingerprints that wait for idle time depend on when there is some.
@@ -429,7 +444,7 @@ fn traffic(result: &RunResult) -> (String, String, Vec<u64>) {
 fn when_things_happen_does_not_change_what_a_load_blind_system_does() {
     for seed in 0..60 {
         let mut rng = Rng::stream(seed, "timed and untimed");
-        let spacing = pick(&mut rng, &[1, 1, 700]);
+        let spacing = pick(&mut rng, &SPACINGS);
         let trace = spaced_trace(&mut rng, spacing);
         let (pages, mut resolved) = random_system(&mut rng, &trace);
         resolved.config.ftl.allocation.policy = AllocationPolicy::Static;
@@ -559,7 +574,7 @@ fn programs_and_erases(result: &RunResult) -> [u64; 9] {
 fn a_run_counts_what_the_controller_decides_without_a_clock() {
     for seed in 0..60 {
         let mut rng = Rng::stream(seed, "without a clock");
-        let spacing = pick(&mut rng, &[1, 1, 700]);
+        let spacing = pick(&mut rng, &SPACINGS);
         let trace = spaced_trace(&mut rng, spacing);
         let (pages, mut resolved) = random_system(&mut rng, &trace);
         resolved.config.ftl.allocation.policy = AllocationPolicy::Static;

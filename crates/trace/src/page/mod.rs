@@ -6,6 +6,7 @@ mod made;
 mod source;
 mod zipf;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use source::ContentSource;
@@ -32,7 +33,7 @@ pub enum FirstAccess {
 }
 
 /// What was noticed while pages and their contents were followed through a trace.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PageQuality {
     /// Page reads whose recorded content differs from what is known to be in the page. The known
     /// content wins.

@@ -46,14 +46,19 @@ enum Pages {
     Drawn(Box<Drawn>),
 }
 
-/// Requests each of which begins where the one before ended, and how far they are given out.
+/// Requests each of which begins where the one before ended, and how far they have been handed out.
 #[derive(Debug, Default)]
 struct Run {
     write: bool,
+    /// First page of the next request.
     page: u64,
+    /// Pages of each request.
     sizes: Vec<u32>,
+    /// The next request.
     next: usize,
+    /// The value of each page of the run; empty where the trace has none.
     values: Vec<u32>,
+    /// The next request's first place in `values`.
     next_value: usize,
 }
 

@@ -17,7 +17,7 @@ mod kinds;
 mod library;
 mod locality;
 mod order;
-mod orders;
+mod order_plan;
 mod places;
 mod plan;
 mod pool;

@@ -1,37 +1,43 @@
 //! One kind's accesses in order: things that last, mixed with those of each day.
 
-use super::orders::OrderPlan;
+use super::order_plan::OrderPlan;
 use super::pool::{Closeness, Entries, Extent, NONE, Occurrence, Pool};
 use super::popularity::Multiplicities;
 use crate::random::Random;
 
-/// Accesses to come.
+/// The accesses of one kind that are still to come. A *thing* is what is accessed: a value where writes are
+/// ordered, an extent of values where reads are.
 #[derive(Debug)]
 pub(super) struct Order {
+    /// Things that may be accessed on any day.
     lasting: Pool,
-    /// Where the lasting things are accessed again each day as they were on the first one.
+    /// The first day's accesses to lasting things, where every later day repeats them.
     recurring: Option<Recurring>,
-    /// Of the day that it is, and of the days to come, the next one last.
+    /// Things that are accessed on the day in hand only.
     today: Option<Pool>,
+    /// How often the things of each later day are accessed; the next day last.
     days: Vec<Multiplicities>,
     closeness: Closeness,
+    /// Accesses in all, and so far.
     accesses: u64,
     done: u64,
+    /// The number of accesses at which the day in hand ends.
     day_ends: u64,
     days_in_all: u64,
     things_of_later_days: u64,
-    /// Unseen lasting things that are needed elsewhere.
+    /// Lasting things not accessed yet that the caller needs for something else: they are not handed out.
     pub(super) reserved: u64,
     pub(super) entries: Entries,
 }
 
-/// A day's accesses that come again.
+/// Accesses that every day repeats.
 #[derive(Debug, Default)]
 struct Recurring {
-    /// Those of the first day, in their order, and how many have come again today.
+    /// The first day's accesses to lasting things, in their order.
     of_first_day: Vec<Extent>,
+    /// How many of them the day in hand has repeated.
     again: usize,
-    /// Whether the last access was one of them, on the first day.
+    /// Whether the last access is on the first day and to a lasting thing, so that it is to be repeated.
     settles: bool,
 }
 

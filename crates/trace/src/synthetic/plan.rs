@@ -3,7 +3,7 @@
 use super::course::{READ, WRITE};
 use super::keys::Keys;
 use super::kinds::{KindPlan, kinds};
-use super::orders::{Order, OrderPlan};
+use super::order_plan::{OrderPlan, OrderRecipe};
 use super::recipe::{ReadsRecipe, Recipe, Within, ZipfRecipe};
 use super::trains::TrainsPlan;
 use crate::error::TraceError;
@@ -162,7 +162,7 @@ fn values(
         }
         None => None,
     };
-    let of_writes = Order {
+    let of_writes = OrderRecipe {
         section: "writes",
         accesses: kinds[WRITE].pages,
         unique: keys.share("writes.unique_percent", unique)?,
@@ -182,7 +182,7 @@ fn values(
             cure,
         ));
     }
-    let of_reads = Order {
+    let of_reads = OrderRecipe {
         section: "reads",
         accesses: read_kind.runs,
         unique: unique_reads,

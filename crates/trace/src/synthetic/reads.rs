@@ -17,33 +17,37 @@ pub(super) struct Reads {
     requests: u64,
     runs: u64,
     sizes: Sizes,
-    /// Pages that lay there and have not been read; they come from the end downwards.
+    /// Pages that lay on the device before the trace and have not been read yet.
     there: u64,
+    /// The end of those that are read next: that part of the address space is read downwards.
     there_next: u64,
-    /// Pages that the trace writes and that have not been read.
+    /// Pages that the trace writes to be read and that have not been read yet.
     kept: u64,
-    /// Pages that were there and are to be read in place of others with the same values; and page reads
-    /// of values read before, about, of which they are to be some.
+    /// Pages that lay on the device before the trace and are still to be read in place of other pages with the
+    /// same values.
     copies: u64,
+    /// About how many page reads of values read before are still to come; `copies` of them are spread over these.
     repeats: u64,
-    /// Pages of the mean run of writes that is read whole, or in parts.
+    /// Pages of the mean extent among those that the trace writes: a whole run of writes, or a part of one.
     kept_pages: f64,
-    /// Pages of the mean run, and how many more the extents chosen so far bring than such runs would.
+    /// Pages of the mean run of reads.
     run_pages: f64,
+    /// How many pages more than mean runs the extents chosen so far bring, all their reads counted.
     surplus: f64,
-    /// The same of extents that are read every day.
+    /// The same as `surplus` for extents that every day reads again.
     surplus_every_day: f64,
-    /// Whether no request follows the one before.
+    /// Whether every run of reads is a single request, so that none follows the one before.
     single: bool,
     /// Extents read last, of which some are read once more where runs turn out shorter than planned.
     recent: Vec<Extent>,
     random: Random,
 }
 
-/// Pages of requests, by shares.
+/// How many pages a request has, drawn by the recipe's shares.
 #[derive(Debug)]
 struct Sizes {
-    /// Ascending bounds of 2^64, and pages.
+    /// A number of pages for each range of random numbers: the range's last number, ascending up to 2^64 - 1, and the
+    /// pages.
     bounds: Vec<(u64, u32)>,
     mean: f64,
 }
@@ -59,7 +63,7 @@ impl Sizes {
         Sizes { bounds: bounds.collect(), mean: plan.pages as f64 / plan.requests.max(1) as f64 }
     }
 
-    /// Whether there are several.
+    /// Whether requests have different sizes.
     fn differ(&self) -> bool {
         self.bounds.len() > 1
     }
@@ -75,15 +79,15 @@ impl Sizes {
     }
 }
 
-/// Extents that are read this often make up for what others are too long or too short; those that are
-/// read once vary in length.
+/// From so many reads on, the length of an extent is chosen so that it makes up for extents that were too long or too
+/// short; extents that are read once take the length that comes.
 const OFTEN: u64 = 2;
 const TRIES: u64 = 8;
 /// Extents after which pages that were too many or too few, of those read every day, are made up for.
 const MADE_UP_AFTER: f64 = 8.0;
 /// Extents that count as recent.
 const RECENT: usize = 1024;
-/// What was written in a run so many times as long as the mean run of reads is read in parts.
+/// A run of writes that is longer than so many mean runs of reads is read in parts.
 const LONG: f64 = 4.0;
 
 impl Reads {

@@ -1,4 +1,4 @@
-//! Page writes: where they go and what they bring.
+//! Page writes of a synthetic workload: to which pages they go and which values they bring.
 
 use std::collections::VecDeque;
 
@@ -24,39 +24,55 @@ struct Held {
 pub(super) struct Writes {
     order: Order,
     pub(super) runs: Runs,
-    /// Pages that may be overwritten: what those written hold, the first written first.
+    /// What each page holds that may be overwritten and has been written, in the order of the first writes
+    /// ([`Places::index`]).
     held: Vec<Held>,
+    /// Which of the pages that may be overwritten is written next.
     places: Places,
-    /// Pages that are to be kept, and where the next ones end.
+    /// How many pages are still to be written once and then kept to be read.
     to_keep: u64,
-    /// Pages that were to be kept, but for which there is no run; until somebody asks.
+    /// How many pages were to be kept and could not be, because no run of writes fitted: whoever plans the
+    /// reads takes this number and sets it to 0.
     pub(super) not_kept: u64,
+    /// The end of the pages that are written to be kept next: that part of the address space fills downwards.
     keep_next: u64,
+    /// How many page writes of the whole workload are to bring what their page holds already.
     same_content: u64,
+    /// Page writes of the whole workload.
     pages: u64,
+    /// Page writes so far.
     pages_done: u64,
+    /// Of `same_content`, those so far.
     same_done: u64,
-    /// Pages that may be written with a value that no page holds any more, where that is asked for; and those that were.
+    /// How many page writes of the whole workload may bring back a value that no page holds any more; `None`
+    /// where that is left to chance.
     reborn: Option<u64>,
+    /// Of `reborn`, those so far.
     reborn_done: u64,
+    /// With this probability, 0 to 1, a value that is to be read is drawn by its popularity among writes.
     agreement: f64,
-    /// Where the last runs of overwrites began.
+    /// First pages of the last runs of overwrites.
     recent: [u64; RECENT],
+    /// How many runs of overwrites there were: the next one's place in `recent`, modulo its length.
     next_recent: usize,
+    /// Pages of each request of the run in hand.
     sizes: Vec<u32>,
     random: Random,
-    /// Runs that were kept and have not been read.
+    /// Runs that were written to be kept and have not been read yet.
     pub(super) kept: VecDeque<Extent>,
 }
 
-/// Pages to be kept are written this much faster than evenly, so that there is time to read the last.
+/// Pages to be kept are written this many times faster than evenly over the workload, so that enough of it is
+/// left to read the last of them.
 const KEPT_EARLIER: f64 = 1.15;
 
-/// Places looked at for one that holds few values that are nowhere else and will be written again.
+/// How many places are looked at to find one whose overwriting loses few values that no other page holds and that
+/// will be written again.
 const TRIES: u32 = 16;
 
 /// Runs that count as recent.
 const RECENT: usize = 64;
+/// Stands in `recent` for a run that has not been yet.
 const NOWHERE: u64 = u64::MAX;
 
 impl Writes {
@@ -87,8 +103,8 @@ impl Writes {
         }
     }
 
-    /// The next run: its first page, the sizes of its requests, and the value of each page into `values`.
-    /// `next_value` numbers values that are new; there is `room` for so many requests.
+    /// Makes the next run of at most `room` requests; returns its first page and the pages of each request, and
+    /// puts the value of each page into `values`. New values are numbered from `next_value`, which goes up.
     pub(super) fn next(&mut self, room: u64, next_value: &mut u32, values: &mut Vec<u32>) -> (u64, &[u32]) {
         let left = self.runs.pages;
         self.runs.next(self.places.top, room, &mut self.sizes, &mut self.random);
@@ -102,7 +118,7 @@ impl Writes {
         (start, &self.sizes)
     }
 
-    /// Whether the run is one that is kept and read.
+    /// Whether the run in hand, of so many pages, is written to be kept; `left` page writes are still to come.
     fn keeps(&mut self, pages: u64, left: u64) -> bool {
         if self.to_keep == 0 {
             return false;
@@ -116,7 +132,7 @@ impl Writes {
         self.random.unit() <= share
     }
 
-    /// Values that are new, on pages that are new.
+    /// Writes the run to pages that are new, with values that are new.
     fn keep(&mut self, pages: u64, next_value: &mut u32, values: &mut Vec<u32>) -> u64 {
         self.places.forget();
         self.to_keep -= pages;
@@ -137,10 +153,10 @@ impl Writes {
     }
 
     fn overwrite(&mut self, pages: u64, left: u64, next_value: &mut u32, values: &mut Vec<u32>) -> u64 {
-        // The pages that are left to keep take their part of the writes left.
+        // Of the page writes left, some will be of pages to be kept; the others are overwrites.
         let left = left.saturating_sub(self.to_keep);
-        // Pages written lately hold values that will be written again: where too few writes bring what
-        // the page holds, such pages are written again.
+        // A value written lately will probably be written again. So where too few writes have brought what
+        // their page holds, pages written lately are overwritten, in the hope of meeting their value.
         let behind = self.same_due() && self.recent.iter().any(|&start| start != NOWHERE);
         let wanted = if behind {
             Some(self.recent[self.random.below(RECENT as u64) as usize]).filter(|&start| start != NOWHERE)
@@ -214,7 +230,8 @@ impl Writes {
         }
     }
 
-    /// What is written to a page that holds `old`.
+    /// Chooses what is written to a page that holds `old`: the same again where that is due, else what the order
+    /// of writes says.
     #[inline]
     fn page(&mut self, old: Held, next_value: &mut u32) -> Held {
         self.pages_done += 1;

@@ -23,14 +23,14 @@ impl OrderPlan {
         self.whole.things() + self.of_days.iter().map(Multiplicities::things).sum::<u64>()
     }
 
-    /// Of those that recur: the things of one day.
+    /// Things accessed on the first day: the lasting ones where they recur, and those of that day.
     pub(super) fn things_of_first_day(&self) -> u64 {
         self.whole.things() + self.of_days.first().map_or(0, Multiplicities::things)
     }
 }
 
 /// One kind's accesses to values, as the recipe says it.
-pub(super) struct Order<'a> {
+pub(super) struct OrderRecipe<'a> {
     pub(super) section: &'static str,
     pub(super) accesses: u64,
     pub(super) unique: f64,
@@ -43,7 +43,7 @@ pub(super) struct Order<'a> {
     pub(super) same_content: f64,
 }
 
-impl Order<'_> {
+impl OrderRecipe<'_> {
     pub(super) fn plan(&self, keys: &Keys<'_>, days: usize, scale: f64) -> Result<OrderPlan, TraceError> {
         let key = |name: &str| format!("{}.{name}", self.section);
         let things =

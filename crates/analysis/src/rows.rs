@@ -1,0 +1,203 @@
+//! Tables from typed rows: a row's fields are the columns, and their comments the manual's text.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use arrow_schema::{Field, Schema};
+use serde_json::Value;
+
+/// Declares the row of a table: a struct whose fields are the columns, in order. The comments of the struct
+/// and of its fields are the schema's descriptions, from which the manual is made.
+///
+/// ```ignore
+/// rows! {
+///     /// One row a channel.
+///     pub(crate) struct ChannelRow in "channels" {
+///         /// Number, from 0.
+///         channel: u32,
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! rows {
+    (
+        $(#[$about:meta])*
+        $visible:vis struct $row:ident $(<$life:lifetime>)? in $table:literal {
+            $($(#[$meaning:meta])* $column:ident: $cell:ty,)+
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, ::schemars::JsonSchema)]
+        $visible struct $row $(<$life>)? {
+            $($(#[$meaning])* $visible $column: $cell,)+
+        }
+
+        impl $(<$life>)? $crate::Row for $row $(<$life>)? {
+            const TABLE: &'static str = $table;
+
+            fn columns(rows: &[Self]) -> Vec<$crate::Column> {
+                vec![$($crate::Column::new(stringify!($column), rows.iter().map(|row| &row.$column))),+]
+            }
+        }
+    };
+}
+
+/// A row of a table; [`rows!`] makes them.
+pub trait Row: Sized + schemars::JsonSchema {
+    /// The table's name.
+    const TABLE: &'static str;
+
+    /// The columns of these rows.
+    fn columns(rows: &[Self]) -> Vec<Column>;
+
+    /// The table's name with the JSON schema of a row.
+    fn schema() -> (String, Value) {
+        (Self::TABLE.to_owned(), schema_of::<Self>())
+    }
+}
+
+/// The JSON schema of a part of the results; its descriptions are the manual's text.
+pub fn schema_of<T: schemars::JsonSchema>() -> Value {
+    let schema = schemars::generate::SchemaSettings::default().into_generator().into_root_schema_for::<T>();
+    // A plain structure always has a JSON form.
+    serde_json::to_value(schema).unwrap_or_default()
+}
+
+/// A column of a table.
+pub struct Column {
+    name: &'static str,
+    values: ArrayRef,
+    /// Whether values of this type may be missing.
+    may_miss: bool,
+}
+
+impl Column {
+    /// A column of these values.
+    pub fn new<'a, C: Cell + 'a>(name: &'static str, values: impl Iterator<Item = &'a C>) -> Column {
+        Column { name, values: C::array(values), may_miss: C::MAY_MISS }
+    }
+}
+
+/// Which columns of a table are declared to possibly miss values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nullable {
+    /// All, whatever they hold.
+    All,
+    /// Those whose type says so.
+    ByType,
+}
+
+/// The table of these rows, under its name.
+pub fn table<R: Row>(rows: &[R], nullable: Nullable) -> (String, RecordBatch) {
+    (R::TABLE.to_owned(), batch(rows, nullable))
+}
+
+/// The table of these rows, columns that may miss values as their types say.
+pub(crate) fn batch_of<R: Row>(rows: &[R]) -> RecordBatch {
+    batch(rows, Nullable::ByType)
+}
+
+fn batch<R: Row>(rows: &[R], nullable: Nullable) -> RecordBatch {
+    let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = R::columns(rows)
+        .into_iter()
+        .map(|Column { name, values, may_miss }| {
+            let nullable = may_miss || nullable == Nullable::All;
+            (Field::new(name, values.data_type().clone(), nullable), values)
+        })
+        .unzip();
+    let schema = Arc::new(Schema::new(fields));
+    // Every row has a value for every column, so all columns are of one length.
+    let batch = RecordBatch::try_new(Arc::clone(&schema), arrays);
+    batch.unwrap_or_else(|_| RecordBatch::new_empty(schema))
+}
+
+/// What a table can hold.
+pub trait Cell: Sized {
+    /// Whether a column of these may miss values.
+    const MAY_MISS: bool;
+
+    /// A column of these.
+    fn array<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef
+    where
+        Self: 'a;
+}
+
+/// A type, whether it may be missing, and the array that its values are put into.
+macro_rules! cells {
+    ($($cell:ty, $may_miss:literal, $array:ident::$make:ident;)+) => {
+        $(impl Cell for $cell {
+            const MAY_MISS: bool = $may_miss;
+
+            fn array<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef {
+                Arc::new($array::$make(values.copied()))
+            }
+        })+
+    };
+}
+
+cells! {
+    u32, false, UInt32Array::from_iter_values;
+    u64, false, UInt64Array::from_iter_values;
+    i64, false, Int64Array::from_iter_values;
+    f64, true, Float64Array::from_iter_values;
+    Option<u64>, true, UInt64Array::from_iter;
+    Option<f64>, true, Float64Array::from_iter;
+}
+
+impl Cell for &str {
+    const MAY_MISS: bool = true;
+
+    fn array<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef
+    where
+        Self: 'a,
+    {
+        Arc::new(StringArray::from_iter_values(values))
+    }
+}
+
+impl Cell for String {
+    const MAY_MISS: bool = true;
+
+    fn array<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(values))
+    }
+}
+
+impl Cell for Option<String> {
+    const MAY_MISS: bool = true;
+
+    fn array<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef {
+        Arc::new(values.map(Option::as_deref).collect::<StringArray>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    rows! {
+        /// One row a thing.
+        struct Thing<'a> in "things" {
+            /// What it is called.
+            name: &'a str,
+            /// How many; missing where nobody counted.
+            count: Option<u64>,
+        }
+    }
+
+    #[test]
+    fn a_table_and_its_schema_have_the_row_s_fields_in_order() {
+        let rows = [Thing { name: "a", count: None }, Thing { name: "b", count: Some(3) }];
+        let (name, batch) = table(&rows, Nullable::ByType);
+        let columns: Vec<_> = batch.schema().fields().iter().map(|field| field.name().clone()).collect();
+        assert_eq!((name.as_str(), batch.num_rows()), ("things", 2));
+        assert_eq!(columns, ["name", "count"]);
+        assert_eq!((batch.column(1).null_count(), batch.schema().field(1).is_nullable()), (1, true));
+
+        let (name, schema) = Thing::schema();
+        let described: Vec<_> = schema["properties"].as_object().unwrap().keys().cloned().collect();
+        assert_eq!((name, described), ("things".to_owned(), columns));
+        assert_eq!(schema["description"], "One row a thing.");
+        assert_eq!(schema["properties"]["count"]["format"], "uint64");
+    }
+}

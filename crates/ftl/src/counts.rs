@@ -1,0 +1,80 @@
+//! Counts that only grow, and what was counted between two looks at them.
+
+/// A count that only grows, or several of them.
+pub trait Count {
+    /// What was counted since `before`, an earlier copy of this one.
+    fn since(&self, before: &Self) -> Self;
+}
+
+impl Count for u64 {
+    #[inline]
+    fn since(&self, before: &Self) -> Self {
+        self - before
+    }
+}
+
+impl<T: Count, const N: usize> Count for [T; N] {
+    #[inline]
+    fn since(&self, before: &Self) -> Self {
+        std::array::from_fn(|index| self[index].since(&before[index]))
+    }
+}
+
+/// Declares a struct of counts with `since`, so that no field can be forgotten there.
+#[macro_export]
+macro_rules! counts {
+    (
+        $(#[$about:meta])*
+        $visible:vis struct $name:ident {
+            $($(#[$meaning:meta])* pub $count:ident: $type:ty,)+
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        $visible struct $name {
+            $($(#[$meaning])* pub $count: $type,)+
+        }
+
+        impl $name {
+            /// What was counted since `before`, an earlier copy of these counts.
+            $visible fn since(&self, before: &Self) -> Self {
+                Self { $($count: $crate::Count::since(&self.$count, &before.$count),)+ }
+            }
+        }
+
+        impl $crate::Count for $name {
+            fn since(&self, before: &Self) -> Self {
+                $name::since(self, before)
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    counts! {
+        /// Two sorts of fruit.
+        struct Fruit {
+            /// Apples, green and red.
+            pub apples: [u64; 2],
+            /// Pears.
+            pub pears: u64,
+        }
+    }
+
+    counts! {
+        /// A shop.
+        struct Shop {
+            /// Sold.
+            pub sold: Fruit,
+        }
+    }
+
+    #[test]
+    fn what_was_counted_since_is_the_difference_of_every_count() {
+        let before = Shop { sold: Fruit { apples: [1, 20], pears: 300 } };
+        let now = Shop { sold: Fruit { apples: [3, 60], pears: 1100 } };
+        assert_eq!(now.since(&before), Shop { sold: Fruit { apples: [2, 40], pears: 800 } });
+        assert_eq!(now.since(&now), Shop::default());
+    }
+}

@@ -1,0 +1,89 @@
+//! What the controller knew of contents and of temperatures.
+
+use flashtwin_ftl::{Cause, MappingForm, PartitionSize, PlaneContents};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::run::Finished;
+
+/// What deduplication found and what it cost; all `null` for a system that does not look at contents.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Dedup {
+    /// Page writes that were fingerprinted.
+    hashes_inline: Option<u64>,
+    /// Pages fingerprinted after they were written.
+    hashes_out_of_line: Option<u64>,
+    /// Page writes whose content was found (`page_ops.duplicate_writes`).
+    duplicates_inline: Option<u64>,
+    /// Pages merged later with one that holds the same.
+    duplicates_out_of_line: Option<u64>,
+    /// Programs of a content that was on flash, less those merged later.
+    duplicates_missed: Option<u64>,
+    /// Pages without a fingerprint that wait for idle time at the end; 0 without out-of-line deduplication.
+    unhashed_pages: Option<u64>,
+    /// Entries of the two-level tables that collection changes as it moves pages, whichever form of the tables ran.
+    gc_updates_two_level: Option<u64>,
+    /// Entries of the inverted tables that collection changes as it moves pages, whichever form of the tables ran.
+    gc_updates_inverted: Option<u64>,
+}
+
+impl Dedup {
+    pub(super) fn of(run: &Finished<'_>) -> Dedup {
+        let counters = run.engine.controller.counters();
+        let looks = run.resolved.config.ftl.mapping == MappingForm::Content;
+        let some = |value: u64| looks.then_some(value);
+        let missed = counters.programs[Cause::MissedDuplicate as usize];
+        Dedup {
+            hashes_inline: some(counters.hashes),
+            hashes_out_of_line: some(counters.hashes_out_of_line),
+            duplicates_inline: some(counters.duplicate_writes),
+            duplicates_out_of_line: some(counters.duplicates_out_of_line),
+            duplicates_missed: some(missed.saturating_sub(counters.duplicates_out_of_line)),
+            unhashed_pages: some(run.engine.controller.unhashed_pages()),
+            gc_updates_two_level: some(counters.gc_updates_two_level),
+            gc_updates_inverted: some(counters.gc_updates_inverted),
+        }
+    }
+}
+
+/// A list, hottest first; empty where the host's data are not told apart (`ftl.partition.policy = "none"`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Partition {
+    /// Page writes of the host that went to the partition, duplicates included; since the trace began.
+    pages_written: u64,
+    /// Blocks that hold pages of it at the end.
+    blocks: u64,
+    /// Valid pages in those blocks at the end.
+    valid_pages: u64,
+}
+
+impl Partition {
+    pub(super) fn of(size: &PartitionSize) -> Partition {
+        Partition { pages_written: size.pages_written, blocks: size.blocks, valid_pages: size.valid_pages }
+    }
+}
+
+/// Share of a plane's valid pages that hold what another page of it holds ([definition](model.md#definitions)), over
+/// the planes with pages, at the end; `null` where contents are not known.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Redundancy {
+    /// Mean over the planes.
+    plane_mean: Option<f64>,
+    /// Standard deviation over the planes.
+    plane_stddev: Option<f64>,
+}
+
+impl Redundancy {
+    pub(super) fn of(run: &Finished<'_>) -> Redundancy {
+        let shares: Vec<f64> = run.plane_contents.iter().flatten().filter_map(plane_redundancy).collect();
+        let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+        let squares = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>();
+        let some = |value: f64| (!shares.is_empty()).then_some(value);
+        Redundancy { plane_mean: some(mean), plane_stddev: some((squares / shares.len() as f64).sqrt()) }
+    }
+}
+
+/// Share of a plane's pages that hold what another holds, one page of each content not counted.
+pub(in crate::result) fn plane_redundancy(plane: &PlaneContents) -> Option<f64> {
+    (plane.pages > 0).then(|| (plane.pages - plane.contents) as f64 / plane.pages as f64)
+}

@@ -1,0 +1,153 @@
+//! What the flash array did, and how it wore.
+
+use flashtwin_ftl::{Cause, Counters};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::engine::EngineCounts;
+use crate::run::Finished;
+
+/// Operations that the array carried out: counted at the array, not at the controller that ordered them.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct FlashOperations {
+    /// Pages read.
+    reads: u64,
+    /// Pages programmed.
+    programs: u64,
+    /// Blocks erased.
+    erases: u64,
+}
+
+impl FlashOperations {
+    pub(super) fn of(counts: &EngineCounts) -> FlashOperations {
+        let [reads, programs, erases] = counts.flash_ops;
+        FlashOperations { reads, programs, erases }
+    }
+}
+
+/// Pages read, by cause.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct FlashReads {
+    /// Pages that the host read; reads from RAM and merged reads are not counted.
+    host: u64,
+    /// Old pages of partial writes.
+    read_modify_write: u64,
+    /// Pages that collection moved.
+    gc: u64,
+    /// Pages of which copies were made.
+    replica: u64,
+    /// Pages of mapping tables on flash; 0 while all tables are in RAM.
+    metadata: u64,
+    /// Pages that were compared with others.
+    verify: u64,
+    /// Pages that were fingerprinted after they had been written.
+    fingerprint: u64,
+    /// Pages that static wear levelling moved.
+    wear_levelling: u64,
+}
+
+impl FlashReads {
+    pub(super) fn of(counters: &Counters, counts: &EngineCounts) -> FlashReads {
+        let by = |cause: Cause| counters.reads[cause as usize];
+        let from_flash = |cause: Cause| by(cause).saturating_sub(counts.own_buffer_reads[cause as usize]);
+        FlashReads {
+            // Reads of pages that were not decided yet never came to the controller.
+            host: by(Cause::Host) + counts.undecided_reads - counts.buffer_reads - counts.merged_reads,
+            read_modify_write: by(Cause::ReadModifyWrite) - counts.old_page_buffer_reads,
+            gc: from_flash(Cause::Gc),
+            replica: from_flash(Cause::Replica),
+            metadata: from_flash(Cause::Metadata),
+            verify: from_flash(Cause::Verify),
+            fingerprint: from_flash(Cause::Fingerprint),
+            wear_levelling: from_flash(Cause::WearLevelling),
+        }
+    }
+}
+
+/// Pages programmed, by cause.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct FlashWrites {
+    /// Host writes of a system that does not look at contents.
+    host: u64,
+    /// Contents that the device never held before.
+    unique: u64,
+    /// Contents on flash that the fingerprint store had forgotten, or that were not looked up (sampling).
+    missed_duplicate: u64,
+    /// Contents that the device once held.
+    reborn: u64,
+    /// Pages moved by collection.
+    gc: u64,
+    /// Copies made.
+    replica: u64,
+    /// Pages of mapping tables; 0 while they are in RAM and never written.
+    metadata: u64,
+    /// Pages moved by static wear levelling.
+    wear_levelling: u64,
+}
+
+impl FlashWrites {
+    pub(super) fn of(counters: &Counters) -> FlashWrites {
+        let by = |cause: Cause| counters.programs[cause as usize];
+        FlashWrites {
+            host: by(Cause::Host),
+            unique: by(Cause::Unique),
+            missed_duplicate: by(Cause::MissedDuplicate),
+            reborn: by(Cause::Reborn),
+            gc: by(Cause::Gc),
+            replica: by(Cause::Replica),
+            metadata: by(Cause::Metadata),
+            wear_levelling: by(Cause::WearLevelling),
+        }
+    }
+}
+
+/// Since the trace began; preloading is not counted.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Erases {
+    /// Erases.
+    total: u64,
+    /// Blocks of the device, used or not.
+    blocks: u64,
+    /// Mean over all blocks.
+    per_block_mean: f64,
+    /// Standard deviation over all blocks.
+    per_block_stddev: f64,
+    /// Erases of the block that was erased least.
+    per_block_min: u32,
+    /// Erases of the block that was erased most.
+    per_block_max: u32,
+    /// Blocks whose data static wear levelling moved.
+    blocks_levelled: u64,
+    /// Cycles that a block endures.
+    pe_cycles: u32,
+    /// `per_block_mean`, of `pe_cycles`.
+    life_used_percent: f64,
+    /// `per_block_max`, of `pe_cycles`.
+    life_used_worst_percent: f64,
+}
+
+impl Erases {
+    pub(super) fn of(run: &Finished<'_>) -> Erases {
+        let wear = run.engine.controller.wear();
+        let pe_cycles = run.resolved.device.pe_cycles;
+        let cycles = f64::from(pe_cycles);
+        let blocks: u64 = wear.iter().map(|&(_, blocks)| blocks).sum();
+        let total: u64 = wear.iter().map(|&(erases, blocks)| u64::from(erases) * blocks).sum();
+        let mean = total as f64 / blocks as f64;
+        let square = |erases: u32| (f64::from(erases) - mean).powi(2);
+        let squares = wear.iter().map(|&(erases, blocks)| square(erases) * blocks as f64).sum::<f64>();
+        let (least, most) = (wear.first().map_or(0, |w| w.0), wear.last().map_or(0, |w| w.0));
+        Erases {
+            total,
+            blocks,
+            per_block_mean: mean,
+            per_block_stddev: (squares / blocks as f64).sqrt(),
+            per_block_min: least,
+            per_block_max: most,
+            blocks_levelled: run.engine.controller.counters().blocks_levelled,
+            pe_cycles,
+            life_used_percent: mean / cycles * 100.0,
+            life_used_worst_percent: f64::from(most) / cycles * 100.0,
+        }
+    }
+}

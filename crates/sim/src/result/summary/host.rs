@@ -1,0 +1,224 @@
+//! What the host asked for, and how long it waited.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::engine::{Charge, EngineCounts};
+use crate::metrics::{Ledgers, Metrics, Share, Tally};
+use crate::run::Finished;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct RequestCounts {
+    /// Read requests completed.
+    read: u64,
+    /// Write requests completed.
+    write: u64,
+    /// Trim requests completed.
+    trim: u64,
+    /// Requests completed, of all kinds; equals `trace.requests`.
+    completed: u64,
+}
+
+impl RequestCounts {
+    pub(super) fn of(counts: &EngineCounts) -> RequestCounts {
+        let [read, write, trim] = counts.requests;
+        RequestCounts { read, write, trim, completed: read + write + trim }
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Responses {
+    /// Of read requests.
+    read: Response,
+    /// Of write requests.
+    write: Response,
+    /// Of reads and writes. Trims have none.
+    all: Response,
+}
+
+impl Responses {
+    pub(super) fn of(metrics: &Metrics) -> Responses {
+        let (reads, writes) = (metrics.reads.whole(), metrics.writes.whole());
+        let mut all = reads.clone();
+        all.add(writes);
+        Responses {
+            read: Response::of(reads, &metrics.reads.ledgers().whole()),
+            write: Response::of(writes, &metrics.writes.ledgers().whole()),
+            all: Response::of(&all, &all_ledgers(metrics).whole()),
+        }
+    }
+}
+
+/// The ledgers of reads and writes together.
+pub(in crate::result) fn all_ledgers(metrics: &Metrics) -> Ledgers {
+    let mut all = Ledgers::default();
+    all.add(metrics.reads.ledgers());
+    all.add(metrics.writes.ledgers());
+    all
+}
+
+/// Response times of one kind of requests. Mean, deviation, least and greatest are exact; percentiles are at most
+/// 0.1 % above the exact ones.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Response {
+    /// Requests.
+    count: u64,
+    /// Mean.
+    mean_ns: Option<f64>,
+    /// Standard deviation of the population.
+    stddev_ns: Option<f64>,
+    /// Least.
+    min_ns: Option<u64>,
+    /// Greatest.
+    max_ns: Option<u64>,
+    /// Median.
+    p50_ns: Option<u64>,
+    /// 90th percentile.
+    p90_ns: Option<u64>,
+    /// 95th percentile.
+    p95_ns: Option<u64>,
+    /// 99th percentile.
+    p99_ns: Option<u64>,
+    /// 99.9th percentile.
+    p99_9_ns: Option<u64>,
+    /// 99.99th percentile.
+    p99_99_ns: Option<u64>,
+    /// The mean in parts.
+    split: Split,
+}
+
+impl Response {
+    fn of(tally: &Tally, ledger: &Share) -> Response {
+        let some = |value: u64| (tally.count > 0).then_some(value);
+        Response {
+            count: tally.count,
+            mean_ns: tally.mean_ns(),
+            stddev_ns: tally.stddev_ns(),
+            min_ns: some(tally.min_ns),
+            max_ns: some(tally.max_ns),
+            p50_ns: tally.percentile_ns(50.0),
+            p90_ns: tally.percentile_ns(90.0),
+            p95_ns: tally.percentile_ns(95.0),
+            p99_ns: tally.percentile_ns(99.0),
+            p99_9_ns: tally.percentile_ns(99.9),
+            p99_99_ns: tally.percentile_ns(99.99),
+            split: Split::of(ledger),
+        }
+    }
+}
+
+/// Means of the parts, waiting and service apart; the eight sum to `mean_ns`. Of a request with several pages, the
+/// page that was complete last counts. What holds the unit while a request waits is in the table `wait_ledger`.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Split {
+    /// Waiting for the unit (chip, die or plane, by `engine.concurrency`).
+    queueing_ns: Option<f64>,
+    /// Waiting for the channel while it carried something else.
+    channel_wait_ns: Option<f64>,
+    /// Waiting for the hash unit.
+    hash_wait_ns: Option<f64>,
+    /// Waiting for pages of the mapping tables, for the page's own program, or for a place in the write cache.
+    other_wait_ns: Option<f64>,
+    /// Service: hashing.
+    hash_ns: Option<f64>,
+    /// Service: command and data on the channel.
+    transfer_ns: Option<f64>,
+    /// Service: tR or tPROG; 0 for a write that completes earlier.
+    flash_ns: Option<f64>,
+    /// Service: `engine.controller_us`.
+    controller_ns: Option<f64>,
+}
+
+impl Split {
+    fn of(share: &Share) -> Split {
+        let mean = |charges: &[Charge]| {
+            let sum: u128 = charges.iter().map(|&charge| share.charges_ns[charge as usize]).sum();
+            (share.count > 0).then(|| sum as f64 / share.count as f64)
+        };
+        let unit: Vec<Charge> = Charge::ALL.into_iter().filter(|charge| charge.part() == "unit").collect();
+        Split {
+            queueing_ns: mean(&unit),
+            channel_wait_ns: mean(&[Charge::Channel]),
+            hash_wait_ns: mean(&[Charge::HashQueue]),
+            other_wait_ns: mean(&[Charge::Tables, Charge::PageProgram, Charge::CachePlace]),
+            hash_ns: mean(&[Charge::Hash]),
+            transfer_ns: mean(&[Charge::Transfer]),
+            flash_ns: mean(&[Charge::Flash]),
+            controller_ns: mean(&[Charge::Controller]),
+        }
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct PageOps {
+    /// Page reads of the host.
+    read: u64,
+    /// Page writes of the host.
+    write: u64,
+    /// Page trims of the host.
+    trim: u64,
+    /// Page reads answered from controller RAM: the page was still on its way to the flash.
+    buffer_reads: u64,
+    /// Page reads, those of the old pages of partial writes included, that waited for the program of their page
+    /// (`engine.buffer_reads = false`).
+    awaited_reads: u64,
+    /// Page reads of pages that nothing was written to, or that were trimmed.
+    unmapped_reads: u64,
+    /// Page reads sent to another chip than the home copy's, or to a less loaded twin (not those from RAM).
+    redirected_reads: u64,
+    /// Page writes sent to another channel than proposed, which might have held their content.
+    redirected_writes: u64,
+    /// Page reads that joined another one waiting at the same chip.
+    merged_reads: u64,
+    /// Page reads served by the write cache.
+    cache_reads: u64,
+    /// Page writes whose page was written again or trimmed before it left the write cache.
+    absorbed_writes: u64,
+    /// Times that a program or an erase was stopped for reads.
+    suspensions: u64,
+    /// Commands that worked on several planes.
+    multi_plane_commands: u64,
+    /// Operations that those commands carried out.
+    multi_plane_ops: u64,
+    /// Page writes whose content the device held and recognised.
+    duplicate_writes: u64,
+    /// Page writes of part of a page.
+    partial_writes: u64,
+    /// Page reads of contents not read before in this run; 0 under a page map, which does not look.
+    new_value_reads: u64,
+    /// Page reads of contents that had replicas at that moment.
+    replicated_value_reads: u64,
+    /// Pages that went through the hash unit.
+    pages_hashed: u64,
+    /// Host pages written to another plane than proposed, which was full.
+    allocation_fallbacks: u64,
+}
+
+impl PageOps {
+    pub(super) fn of(run: &Finished<'_>) -> PageOps {
+        let (counts, counters) = (&run.engine.counts, run.engine.controller.counters());
+        let [read, write, trim] = counts.page_ops;
+        PageOps {
+            read,
+            write,
+            trim,
+            buffer_reads: counts.buffer_reads,
+            awaited_reads: counts.awaited_reads,
+            unmapped_reads: counters.unmapped_reads + counts.undecided_unmapped_reads,
+            redirected_reads: counts.redirected_reads,
+            redirected_writes: counters.redirected_writes,
+            merged_reads: counts.merged_reads,
+            cache_reads: counts.cache_reads,
+            absorbed_writes: counts.absorbed_writes,
+            suspensions: counts.suspensions,
+            multi_plane_commands: counts.multi_plane_commands,
+            multi_plane_ops: counts.multi_plane_ops,
+            duplicate_writes: counters.duplicate_writes,
+            partial_writes: counts.partial_writes,
+            new_value_reads: counters.new_value_reads,
+            replicated_value_reads: counters.replicated_value_reads,
+            pages_hashed: run.engine.pages_hashed(),
+            allocation_fallbacks: counters.allocation_fallbacks,
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! The summary of a run. The structs of this folder are its one schema: their fields are what is written, in
+//! this order, and their comments are the text of `docs/results.md`.
+
+mod contents;
+mod flash;
+mod host;
+mod mapping_cache;
+mod ram;
+mod replication;
+mod units;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use self::contents::{Dedup, Partition, Redundancy};
+use self::flash::{Erases, FlashOperations, FlashReads, FlashWrites};
+use self::host::{PageOps, RequestCounts, Responses};
+use self::mapping_cache::MappingCache;
+use self::ram::Ram;
+use self::replication::{Replication, Spread};
+use self::units::{HashUnit, Utilisation};
+use crate::run::Finished;
+
+pub(super) use self::contents::plane_redundancy;
+pub(super) use self::host::all_ledgers;
+
+/// All figures of one run.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Summary {
+    /// Version that made it.
+    flashtwin: &'static str,
+    /// Name of the system, from the configuration.
+    system: String,
+    /// Seed of the system, from the configuration.
+    seed: u64,
+    /// What was replayed.
+    trace: TraceOfRun,
+    /// Every key of the configuration, nested as in TOML ([configuration](configuration.md)).
+    config: Value,
+    /// Time of the last request, trace's clock.
+    duration_ns: i64,
+    /// Simulated time when the last operation ended, garbage collection included.
+    completed_ns: u64,
+    /// Requests completed.
+    requests: RequestCounts,
+    /// Response times.
+    response: Responses,
+    /// Page operations.
+    page_ops: PageOps,
+    /// Operations of the flash array.
+    flash_operations: FlashOperations,
+    /// Pages read from flash.
+    flash_reads: FlashReads,
+    /// Pages programmed.
+    flash_writes: FlashWrites,
+    /// The sum of `flash_writes`.
+    pages_programmed: u64,
+    /// Page writes of the host, duplicates and those absorbed by the write cache included.
+    host_pages_written: u64,
+    /// `pages_programmed` / `host_pages_written`.
+    write_amplification: Option<f64>,
+    /// Wear.
+    erases: Erases,
+    /// Deduplication.
+    dedup: Dedup,
+    /// Mapping tables on flash.
+    mapping_cache: MappingCache,
+    /// Replication.
+    replication: Replication,
+    /// Spreading of duplicates.
+    spread: Spread,
+    /// Partitions.
+    partitions: Vec<Partition>,
+    /// Duplicates within planes.
+    redundancy: Redundancy,
+    /// Utilisation.
+    utilisation: Utilisation,
+    /// The hash unit.
+    hash_unit: HashUnit,
+    /// Flash space.
+    space: Space,
+    /// Controller RAM.
+    ram: Ram,
+    /// The simulator's own memory.
+    simulator: Simulator,
+}
+
+impl Summary {
+    pub(super) fn of(run: &Finished<'_>) -> Summary {
+        let (config, trace) = (&run.resolved.config, run.trace);
+        let counters = run.engine.controller.counters();
+        // What the write cache kept from the controller, the host wrote all the same.
+        let host_pages_written = counters.host_pages_written + run.engine.counts.absorbed_writes;
+        Summary {
+            flashtwin: env!("CARGO_PKG_VERSION"),
+            system: config.name.clone(),
+            seed: config.seed,
+            trace: TraceOfRun::of(run),
+            config: run.resolved.json(),
+            duration_ns: trace.time_ns.last().copied().unwrap_or(0),
+            completed_ns: run.engine.now_ns(),
+            requests: RequestCounts::of(&run.engine.counts),
+            response: Responses::of(&run.engine.observer),
+            page_ops: PageOps::of(run),
+            flash_operations: FlashOperations::of(&run.engine.counts),
+            flash_reads: FlashReads::of(counters, &run.engine.counts),
+            flash_writes: FlashWrites::of(counters),
+            pages_programmed: counters.pages_programmed(),
+            host_pages_written,
+            write_amplification: counters.write_amplification_of(host_pages_written),
+            erases: Erases::of(run),
+            dedup: Dedup::of(run),
+            mapping_cache: MappingCache::of(run),
+            replication: Replication::of(run),
+            spread: Spread::of(run),
+            partitions: run.engine.controller.partition_sizes().iter().map(Partition::of).collect(),
+            redundancy: Redundancy::of(run),
+            utilisation: Utilisation::of(run),
+            hash_unit: HashUnit::of(run),
+            space: Space::of(run),
+            ram: Ram::of(
+                run.resolved,
+                &run.engine.controller.table_sizes(),
+                run.engine.controller.paging_sizes().as_ref(),
+            ),
+            simulator: Simulator::of(run),
+        }
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct TraceOfRun {
+    /// Name of the trace.
+    name: String,
+    /// Hash of the trace, which does not depend on format or compression.
+    digest: String,
+    /// Requests.
+    requests: u64,
+    /// Pages that the requests touch: page operations.
+    page_ops: u64,
+    /// Distinct logical pages.
+    footprint_pages: u64,
+    /// Distinct contents.
+    contents: u32,
+    /// `recorded`; `unique` (each page write brings its own); `zipf(EXPONENT,VALUES,SEED)` (values drawn by
+    /// popularity); `same-as-address` (each page has one content of its own); `none` (a trace without contents on
+    /// a system that does not look at them).
+    content_source: String,
+    /// What was noticed when pages were followed.
+    quality: Quality,
+}
+
+impl TraceOfRun {
+    fn of(run: &Finished<'_>) -> TraceOfRun {
+        let (trace, quality) = (run.trace, &run.trace.quality);
+        TraceOfRun {
+            name: trace.name.clone(),
+            digest: trace.digest.clone(),
+            requests: trace.requests() as u64,
+            page_ops: trace.page_ops() as u64,
+            footprint_pages: u64::from(trace.footprint_pages()),
+            contents: trace.content_count,
+            content_source: trace.content_source.to_string(),
+            quality: Quality {
+                read_mismatches: quality.read_mismatches,
+                unknown_content_reads: quality.unknown_content_reads,
+                reads_after_trim: quality.reads_after_trim,
+                unaligned_content_requests: quality.unaligned_content_requests,
+                partial_writes: quality.partial_writes,
+                partial_trims: quality.partial_trims,
+            },
+        }
+    }
+}
+
+/// In page operations, but for `unaligned_content_requests`.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Quality {
+    /// Reads whose recorded content is not what the page holds; what the page holds counts.
+    read_mismatches: u64,
+    /// Reads of a page whose content nobody knows.
+    unknown_content_reads: u64,
+    /// Reads of a page that was trimmed.
+    reads_after_trim: u64,
+    /// Requests that were moved down to the grid of contents.
+    unaligned_content_requests: u64,
+    /// Writes of part of a page only.
+    partial_writes: u64,
+    /// Trims of part of a page only.
+    partial_trims: u64,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Space {
+    /// Flash pages with valid data at the end.
+    pages_in_use: u64,
+    /// Most flash pages with valid data at any moment.
+    pages_in_use_peak: u64,
+    /// `trace.footprint_pages`, to compare with.
+    footprint_pages: u64,
+    /// VPNs in use at the end (pages, with inverted tables): distinct contents, unless the fingerprint store is
+    /// limited or writes are sampled (then a content may have several); 0 for page maps.
+    contents_on_flash: u64,
+}
+
+impl Space {
+    fn of(run: &Finished<'_>) -> Space {
+        let ftl = &run.engine.controller;
+        Space {
+            pages_in_use: ftl.pages_in_use(),
+            pages_in_use_peak: ftl.peak().pages_in_use,
+            footprint_pages: u64::from(run.trace.footprint_pages()),
+            contents_on_flash: ftl.table_sizes().vpns,
+        }
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Simulator {
+    /// Bytes of the simulator's own tables.
+    table_bytes: u64,
+    /// Of `table_bytes`, the tables of logical and physical pages and blocks, for each page of the footprint.
+    bytes_per_footprint_page: Option<f64>,
+    /// Of `table_bytes`, the tables of contents and replicas, for each content of the trace; `null` for a page map.
+    bytes_per_content: Option<f64>,
+}
+
+impl Simulator {
+    fn of(run: &Finished<'_>) -> Simulator {
+        let (sizes, paging) = (run.engine.controller.table_sizes(), run.engine.controller.paging_sizes());
+        let paging_bytes = paging.map_or(0, |paging| paging.simulator_bytes);
+        let per = |bytes: u64, count: u32| (count > 0 && bytes > 0).then(|| bytes as f64 / f64::from(count));
+        Simulator {
+            table_bytes: sizes.page_table_bytes + sizes.content_table_bytes + paging_bytes,
+            bytes_per_footprint_page: per(sizes.page_table_bytes, run.trace.footprint_pages()),
+            bytes_per_content: per(sizes.content_table_bytes, run.trace.content_count),
+        }
+    }
+}

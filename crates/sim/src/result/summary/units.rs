@@ -1,0 +1,67 @@
+//! How busy channels, chips and the hash unit were.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::run::Finished;
+
+/// Busy share of the run, from 0 to 1; `null` when the run takes no time.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Utilisation {
+    /// Mean over channels.
+    channel_mean: Option<f64>,
+    /// Standard deviation over channels.
+    channel_stddev: Option<f64>,
+    /// Mean over chips.
+    chip_mean: Option<f64>,
+    /// Standard deviation over chips.
+    chip_stddev: Option<f64>,
+}
+
+impl Utilisation {
+    pub(super) fn of(run: &Finished<'_>) -> Utilisation {
+        let end = run.engine.now_ns() as f64;
+        let spread = |busy: Vec<u64>| {
+            if end == 0.0 {
+                return (None, None);
+            }
+            let shares: Vec<f64> = busy.iter().map(|&busy| busy as f64 / end).collect();
+            let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+            let squares = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>();
+            (Some(mean), Some((squares / shares.len() as f64).sqrt()))
+        };
+        let (channel_mean, channel_stddev) = spread(run.engine.channel_busy_ns());
+        let (chip_mean, chip_stddev) = spread(run.engine.chip_busy_ns());
+        Utilisation { channel_mean, channel_stddev, chip_mean, chip_stddev }
+    }
+}
+
+/// All `null` for a system that does not hash.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct HashUnit {
+    /// Pages hashed at the same time.
+    lanes: Option<u64>,
+    /// Pages that went through the unit.
+    pages: Option<u64>,
+    /// Busy share of the run, mean over the lanes.
+    utilisation: Option<f64>,
+    /// Pages waiting and being hashed: mean over time.
+    queue_mean: Option<f64>,
+    /// Pages waiting and being hashed: maximum.
+    queue_max: Option<u32>,
+}
+
+impl HashUnit {
+    pub(super) fn of(run: &Finished<'_>) -> HashUnit {
+        let busy = run.engine.hash_unit_busy();
+        let end_ns = run.engine.now_ns() as f64;
+        let share = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
+        HashUnit {
+            lanes: busy.map(|(lanes, _)| lanes),
+            pages: busy.map(|_| run.engine.pages_hashed()),
+            utilisation: busy.and_then(|(lanes, busy_ns)| share(busy_ns as f64, lanes as f64 * end_ns)),
+            queue_mean: busy.and_then(|_| share(run.hash_queue.0, end_ns)),
+            queue_max: busy.map(|_| run.hash_queue.1),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The flash array at the end of the run: chips, channels, planes, blocks.
+
+use flashtwin_analysis::rows;
+
+use crate::result::summary::plane_redundancy;
+use crate::run::Finished;
+
+rows! {
+    /// One row a chip.
+    pub(super) struct ChipRow in "chips" {
+        /// Number, from 0; neighbouring chips are on different channels.
+        chip: u32,
+        /// The chip's channel.
+        channel: u32,
+        /// Flash reads served for the host.
+        reads: u64,
+        /// Reads sent to this chip although the home copy is on another; reads for partial writes and reads from RAM
+        /// are not among them.
+        redirected_reads: u64,
+        /// Programs served for the host.
+        programs: u64,
+        /// Blocks erased.
+        erases: u64,
+        /// Mean busy time of the chip's units.
+        busy_ns: u64,
+        /// `busy_ns` / `completed_ns`.
+        utilisation: Option<f64>,
+        /// Operations waiting and in service: mean over time.
+        queue_mean: Option<f64>,
+        /// Operations waiting and in service: maximum.
+        queue_max: u32,
+        /// Pages with valid data at the end.
+        valid_pages: u64,
+        /// Replicas at the end.
+        replica_pages: u64,
+    }
+}
+
+impl ChipRow {
+    pub(super) fn all(run: &mut Finished<'_>) -> Vec<ChipRow> {
+        let end_ns = run.engine.now_ns();
+        let queues = run.engine.observer.queues.finish(end_ns);
+        let (engine, geometry) = (&run.engine, &run.resolved.device.geometry);
+        let (ftl, metrics) = (&engine.controller, &engine.observer);
+        let replicas = ftl.chip_replica_pages();
+        let share = |part: f64| (end_ns > 0).then(|| part / end_ns as f64);
+        let row = |(chip, busy_ns): (u32, u64)| {
+            let (at, bins) = (chip as usize, &queues[chip as usize]);
+            ChipRow {
+                chip,
+                channel: geometry.channel_of_chip(chip),
+                reads: metrics.chip_reads[at],
+                redirected_reads: metrics.chip_redirected[at],
+                programs: metrics.chip_programs[at],
+                erases: ftl.chip_erases()[at],
+                busy_ns,
+                utilisation: share(busy_ns as f64),
+                queue_mean: share(bins.iter().map(|bin| bin.area as f64).sum()),
+                queue_max: bins.iter().map(|bin| bin.max).max().unwrap_or(0),
+                valid_pages: ftl.chip_valid_pages()[at],
+                replica_pages: replicas[at],
+            }
+        };
+        (0..).zip(engine.chip_busy_ns()).map(row).collect()
+    }
+}
+
+rows! {
+    /// One row a channel.
+    pub(super) struct ChannelRow in "channels" {
+        /// Number, from 0.
+        channel: u32,
+        /// Time with a command or data on the bus.
+        busy_ns: u64,
+        /// `busy_ns` / `completed_ns`.
+        utilisation: Option<f64>,
+    }
+}
+
+impl ChannelRow {
+    pub(super) fn all(run: &Finished<'_>) -> Vec<ChannelRow> {
+        let end_ns = run.engine.now_ns();
+        let row = |(channel, busy_ns)| ChannelRow {
+            channel,
+            busy_ns,
+            utilisation: (end_ns > 0).then(|| busy_ns as f64 / end_ns as f64),
+        };
+        (0..).zip(run.engine.channel_busy_ns()).map(row).collect()
+    }
+}
+
+rows! {
+    /// One row a plane.
+    pub(super) struct PlaneRow in "planes" {
+        /// Number, from 0.
+        plane: u32,
+        /// The plane's chip.
+        chip: u32,
+        /// The plane's channel.
+        channel: u32,
+        /// Pages with valid data at the end.
+        valid_pages: u64,
+        /// Distinct contents in the valid pages; missing where contents are not known.
+        contents: Option<u64>,
+        /// 1 - `contents` / pages with a known content; missing without such pages.
+        redundancy: Option<f64>,
+    }
+}
+
+impl PlaneRow {
+    pub(super) fn all(run: &Finished<'_>) -> Vec<PlaneRow> {
+        let geometry = &run.resolved.device.geometry;
+        let row = |(plane, valid_pages): (u32, u64)| {
+            let known = run.plane_contents.as_ref().map(|planes| planes[plane as usize]);
+            let chip = geometry.chip_of_plane(plane);
+            PlaneRow {
+                plane,
+                chip,
+                channel: geometry.channel_of_chip(chip),
+                valid_pages,
+                contents: known.map(|known| known.contents),
+                redundancy: known.and_then(|known| plane_redundancy(&known)),
+            }
+        };
+        (0..).zip(run.engine.controller.plane_valid_pages()).map(row).collect()
+    }
+}
+
+rows! {
+    /// Blocks collected, by the valid pages that they held when they were chosen.
+    pub(super) struct VictimRow in "gc_victims" {
+        /// Valid pages.
+        valid_pages: u32,
+        /// Blocks.
+        victims: u64,
+    }
+}
+
+impl VictimRow {
+    pub(super) fn all(run: &Finished<'_>) -> Vec<VictimRow> {
+        let row = |(valid_pages, victims)| VictimRow { valid_pages, victims };
+        seen(run.engine.controller.victim_pages()).map(row).collect()
+    }
+}
+
+rows! {
+    /// Contents on flash at the end (as VPNs), by number of physical copies; empty for page maps.
+    pub(super) struct CopiesRow in "copies" {
+        /// Physical copies.
+        copies: u32,
+        /// Contents.
+        contents: u64,
+    }
+}
+
+impl CopiesRow {
+    pub(super) fn all(run: &Finished<'_>) -> Vec<CopiesRow> {
+        seen(&run.engine.controller.copies())
+            .map(|(copies, contents)| CopiesRow { copies, contents })
+            .collect()
+    }
+}
+
+/// The places of a histogram that are not empty, with their counts.
+fn seen(histogram: &[u64]) -> impl Iterator<Item = (u32, u64)> {
+    (0..).zip(histogram.iter().copied()).filter(|&(_, count)| count > 0)
+}
+
+rows! {
+    /// Blocks of the device, by number of erases.
+    pub(super) struct BlockRow in "blocks" {
+        /// Erases.
+        erase_count: u32,
+        /// Blocks.
+        blocks: u64,
+    }
+}
+
+impl BlockRow {
+    pub(super) fn all(run: &Finished<'_>) -> Vec<BlockRow> {
+        let wear = run.engine.controller.wear();
+        wear.iter().map(|&(erase_count, blocks)| BlockRow { erase_count, blocks }).collect()
+    }
+}

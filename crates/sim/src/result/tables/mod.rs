@@ -1,0 +1,56 @@
+//! The tables of a run. The rows of this folder are their one schema: a row's fields are the columns, and their
+//! comments the text of `docs/results.md`.
+
+mod array;
+mod periods;
+mod queues;
+mod responses;
+
+use arrow_array::RecordBatch;
+use flashtwin_analysis::{Nullable, Row, table};
+use serde_json::Value;
+
+use self::array::{BlockRow, ChannelRow, ChipRow, CopiesRow, PlaneRow, VictimRow};
+use self::periods::PeriodColumns;
+use self::queues::{HashQueueRow, QueueRow};
+use self::responses::{LatencyRow, LedgerRow};
+use crate::run::Finished;
+
+/// All tables of a run, by name.
+pub(super) fn tables(run: &mut Finished<'_>) -> Vec<(String, RecordBatch)> {
+    vec![
+        of(&PeriodColumns::all(&run.periods)),
+        of(&ChipRow::all(run)),
+        of(&ChannelRow::all(run)),
+        of(&PlaneRow::all(run)),
+        of(&QueueRow::all(run)),
+        of(&HashQueueRow::all(run)),
+        of(&LedgerRow::all(run)),
+        of(&LatencyRow::all(run)),
+        of(&VictimRow::all(run)),
+        of(&CopiesRow::all(run)),
+        of(&BlockRow::all(run)),
+    ]
+}
+
+/// The schema of a row of each table, by its name.
+pub(super) fn schemas() -> Vec<(String, Value)> {
+    vec![
+        PeriodColumns::schema(),
+        ChipRow::schema(),
+        ChannelRow::schema(),
+        PlaneRow::schema(),
+        QueueRow::schema(),
+        HashQueueRow::schema(),
+        LedgerRow::schema(),
+        LatencyRow::schema(),
+        VictimRow::schema(),
+        CopiesRow::schema(),
+        BlockRow::schema(),
+    ]
+}
+
+/// Columns may miss values whatever the data, so that the tables of all runs have one schema.
+fn of<R: Row>(rows: &[R]) -> (String, RecordBatch) {
+    table(rows, Nullable::All)
+}

@@ -1,0 +1,87 @@
+//! Queues over time.
+
+use flashtwin_analysis::rows;
+
+use crate::metrics::QueueSeries;
+use crate::run::Finished;
+
+rows! {
+    /// One row a time bin and chip.
+    ///
+    /// At most 512 bins of equal width, a power of two of nanoseconds; the last is as long as what is left. Simulated
+    /// time. Ordered by bin, then chip.
+    pub(super) struct QueueRow in "queue_over_time" {
+        /// Begin of the bin.
+        start_ns: i64,
+        /// Length of the bin.
+        width_ns: i64,
+        /// The chip.
+        chip: u32,
+        /// Operations waiting and in service: mean within the bin.
+        queue_mean: Option<f64>,
+        /// Operations waiting and in service: maximum within the bin.
+        queue_max: u32,
+    }
+}
+
+impl QueueRow {
+    pub(super) fn all(run: &mut Finished<'_>) -> Vec<QueueRow> {
+        let end_ns = run.engine.now_ns();
+        QueueRow::of(&mut run.engine.observer.queues, end_ns)
+    }
+
+    fn of(queues: &mut QueueSeries, end_ns: u64) -> Vec<QueueRow> {
+        let chips = queues.finish(end_ns);
+        let width = queues.width_ns();
+        let bins = chips.first().map_or(0, Vec::len);
+        let cells = (0..bins).flat_map(|bin| (0..chips.len()).map(move |chip| (bin, chip)));
+        let row = |(bin, chip): (usize, usize)| {
+            let (start, cell) = (bin as u64 * width, chips[chip][bin]);
+            // The last bin is only as long as the run.
+            let length = width.min(end_ns - start);
+            QueueRow {
+                start_ns: start as i64,
+                width_ns: length as i64,
+                chip: chip as u32,
+                queue_mean: (length > 0).then(|| cell.area as f64 / length as f64),
+                queue_max: cell.max,
+            }
+        };
+        cells.map(row).collect()
+    }
+}
+
+rows! {
+    /// One row a time bin.
+    ///
+    /// Bins as in `queue_over_time`. No rows for a system that does not hash.
+    pub(super) struct HashQueueRow in "hash_queue_over_time" {
+        /// Begin of the bin.
+        start_ns: i64,
+        /// Length of the bin.
+        width_ns: i64,
+        /// Pages waiting for the hash unit and in it: mean within the bin.
+        queue_mean: Option<f64>,
+        /// Pages waiting for the hash unit and in it: maximum within the bin.
+        queue_max: u32,
+    }
+}
+
+impl HashQueueRow {
+    pub(super) fn all(run: &mut Finished<'_>) -> Vec<HashQueueRow> {
+        if run.engine.hash_unit_busy().is_none() {
+            return Vec::new();
+        }
+        let end_ns = run.engine.now_ns();
+        // The unit's queue is followed as that of a single chip.
+        let rows = QueueRow::of(&mut run.engine.observer.hash_queue, end_ns);
+        rows.into_iter()
+            .map(|QueueRow { start_ns, width_ns, queue_mean, queue_max, .. }| HashQueueRow {
+                start_ns,
+                width_ns,
+                queue_mean,
+                queue_max,
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,100 @@
+//! Where the time of requests went, and how long they took.
+
+use flashtwin_analysis::rows;
+
+use crate::engine::Charge;
+use crate::metrics::Share;
+use crate::result::summary::all_ledgers;
+use crate::run::Finished;
+
+rows! {
+    /// One row a kind of request, a part of the requests and a charge.
+    ///
+    /// Where the time of requests went, to the nanosecond: each is charged once, to what held the thing that the request
+    /// waited for, or to service. A request is complete when its last page operation is, whose time is the request's; the
+    /// charges of all rows of a `kind` and a part of the `requests` sum to their mean response time, without remainder.
+    pub(super) struct LedgerRow in "wait_ledger" {
+        /// `read`, `write`, `all`.
+        kind: &'static str,
+        /// `all`; `slowest_1_percent`; `slowest_0_1_percent`: the slowest hundredth and thousandth, rounded up.
+        requests: &'static str,
+        /// How many requests these are.
+        count: u64,
+        /// The fastest of these requests took no less than this (to 3 %).
+        from_ns: u64,
+        /// What was waited for: `unit`, `channel`, `hash unit`, `tables`, `page`, `write cache`; or `service`.
+        part: &'static str,
+        /// What it is charged to, see below.
+        charge: &'static str,
+        /// Mean over the requests; missing without any.
+        mean_ns: Option<f64>,
+        /// Share of the response time of these requests.
+        percent: Option<f64>,
+    }
+}
+
+impl LedgerRow {
+    pub(super) fn all(run: &Finished<'_>) -> Vec<LedgerRow> {
+        let metrics = &run.engine.observer;
+        let all = all_ledgers(metrics);
+        let mut rows = Vec::new();
+        for (kind, ledgers) in
+            [("read", metrics.reads.ledgers()), ("write", metrics.writes.ledgers()), ("all", &all)]
+        {
+            let requests = ledgers.whole().count;
+            let of = |part: u64| requests.div_ceil(part);
+            for (slice, count) in
+                [("all", requests), ("slowest_1_percent", of(100)), ("slowest_0_1_percent", of(1000))]
+            {
+                let share = ledgers.slowest(count);
+                rows.extend(Charge::ALL.map(|charge| LedgerRow::of(kind, slice, charge, &share)));
+            }
+        }
+        rows
+    }
+
+    fn of(kind: &'static str, requests: &'static str, charge: Charge, share: &Share) -> LedgerRow {
+        let (charged_ns, total_ns) = (share.charges_ns[charge as usize] as f64, share.total_ns());
+        LedgerRow {
+            kind,
+            requests,
+            count: share.count,
+            from_ns: share.from_ns,
+            part: charge.part(),
+            charge: charge.name(),
+            mean_ns: (share.count > 0).then(|| charged_ns / share.count as f64),
+            percent: (total_ns > 0).then(|| charged_ns / total_ns as f64 * 100.0),
+        }
+    }
+}
+
+rows! {
+    /// One row a kind and bucket with requests.
+    pub(super) struct LatencyRow in "latency_histogram" {
+        /// `read`, `write`, `all`.
+        kind: &'static str,
+        /// Highest response time of the bucket, ascending within a kind; buckets are at most 0.1 % wide.
+        upper_ns: u64,
+        /// Requests in the bucket.
+        count: u64,
+    }
+}
+
+impl LatencyRow {
+    pub(super) fn all(run: &Finished<'_>) -> Vec<LatencyRow> {
+        let metrics = &run.engine.observer;
+        let (reads, writes) = (metrics.reads.whole(), metrics.writes.whole());
+        let mut all = reads.clone();
+        all.add(writes);
+        let mut rows = Vec::new();
+        for (kind, tally) in [("read", reads), ("write", writes), ("all", &all)] {
+            let buckets = tally.histogram.iter_recorded();
+            rows.extend(buckets.map(|bucket| LatencyRow {
+                kind,
+                upper_ns: bucket.value_iterated_to(),
+                count: bucket.count_at_value(),
+            }));
+        }
+        rows
+    }
+}
