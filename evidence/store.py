@@ -12,8 +12,9 @@ from typing import Any
 
 import flashtwin as ft
 from evidence import sources
-from flashtwin import _core, folder
-from flashtwin.presets import System
+from flashtwin import _core
+from flashtwin.replays.presets import System
+from flashtwin.results import folder
 
 #: Replays given to the core at one time: what they leave behind is in memory until the last is done.
 BATCH = 24

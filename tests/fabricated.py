@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from flashtwin.characterization import Characterization
+from flashtwin.characterization.measuring import Characterization
 
 PERIODS = 7
 SIZES = tuple(512 * 2**power for power in range(8))

@@ -15,7 +15,8 @@ import polars
 import pytest
 
 import flashtwin as ft
-from flashtwin import across, batch, folder
+from flashtwin.results import folder
+from flashtwin.sweeps import across, batch
 
 from .conftest import PROGRAM, Cli, Outcome, clean_environment, fiu_trace
 from .test_bad_input import complains
@@ -386,7 +387,7 @@ def test_a_worker_that_dies_takes_one_trace_with_it(
     many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     die = (
-        "import os\nfrom flashtwin import jobs, worker\ndo = jobs.do\n"
+        "import os\nfrom flashtwin.sweeps import jobs, worker\ndo = jobs.do\n"
         "jobs.do = lambda job, *rest: os.kill(os.getpid(), 9) if job.name == 'b' else do(job, *rest)\n"
         "worker.main()"
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import flashtwin as ft
 from evidence.store import Kept
-from flashtwin.presets import System, Value
+from flashtwin.replays.presets import System, Value
 
 #: Blocks a plane, such that a trace's footprint leaves 28 % of spare pages.
 BLOCKS_PER_PLANE = {"webvm": 502, "mail": 309, "homes": 231, "trans": 95}

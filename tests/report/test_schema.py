@@ -13,7 +13,7 @@ import pytest
 
 import flashtwin as ft
 from flashtwin.report import facts, ledger, style
-from flashtwin.report.results import Run, leaves, read_json
+from flashtwin.results.reading import Run, leaves, read_json
 
 MANUAL = (Path(__file__).parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
 #: Words of the manual in backquotes, `.write` for a field of the table before it.

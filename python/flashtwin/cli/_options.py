@@ -11,10 +11,10 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from flashtwin.folder import file_name
-from flashtwin.presets import System, resolve_text
-from flashtwin.trace import BlkparseAction, OnBadLine, Trace
-from flashtwin.trace import open as open_trace
+from flashtwin.replays.presets import System, resolve_text
+from flashtwin.results.folder import file_name
+from flashtwin.traces.trace import BlkparseAction, OnBadLine, Trace
+from flashtwin.traces.trace import open as open_trace
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

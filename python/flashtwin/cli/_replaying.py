@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flashtwin import folder, ground
 from flashtwin.cli._options import Reading, Running
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say, table
-from flashtwin.presets import System
-from flashtwin.replays import compare, name_systems
-from flashtwin.studies import replay_into
+from flashtwin.replays.presets import System
+from flashtwin.replays.running import compare, name_systems
+from flashtwin.replays.studies import replay_into
+from flashtwin.results import folder, ground
 
 Summary = Mapping[str, Any]
 

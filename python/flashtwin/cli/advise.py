@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from flashtwin.characterization import Characterization, measure
+from flashtwin.characterization.measuring import Characterization, measure
 from flashtwin.cli._characterizing import Measuring, measuring_options
 from flashtwin.cli._options import json_option
 from flashtwin.cli._progress import Bars

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from flashtwin import batch, jobs
-from flashtwin.characterization import Characterization
+from flashtwin.characterization.measuring import Characterization
 from flashtwin.cli._characterizing import Measuring, measuring_options, show, show_batch
 from flashtwin.cli._options import json_option, out_option
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import say
+from flashtwin.sweeps import batch, jobs
 
 
 @click.command(short_help="Measure what traces are like to an SSD.")

@@ -9,14 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from flashtwin import folder
-from flashtwin.characterization import Characterization, Reading, measure, options
+from flashtwin.characterization.measuring import Characterization, Reading, measure, options
 from flashtwin.papers.model import Workload
 from flashtwin.papers.search import Found, rate_for
 from flashtwin.papers.sources import Source
-from flashtwin.presets import System, Value, system, systems
-from flashtwin.replays import compare
-from flashtwin.trace import Trace
+from flashtwin.replays.presets import System, Value, system, systems
+from flashtwin.replays.running import compare
+from flashtwin.results import folder
+from flashtwin.traces.trace import Trace
 
 #: How much later than the last request a drive that keeps up may end, as a factor and in nanoseconds beside it.
 LATE, SLACK_NS = 1.1, 20e6

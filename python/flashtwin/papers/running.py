@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flashtwin import folder
-from flashtwin.characterization import PERIOD_S
-from flashtwin.folder import FlashtwinError
+from flashtwin.characterization.measuring import PERIOD_S
+from flashtwin.errors import FlashtwinError
 from flashtwin.papers import markdown, sensitivity
 from flashtwin.papers.bench import Stand, Stopped
 from flashtwin.papers.claims import Claim, Judgement, Verdict, judge
 from flashtwin.papers.explanations import why_different
 from flashtwin.papers.model import Facts, Item, Paper, Scale, Workload
 from flashtwin.papers.sources import Source, find
+from flashtwin.results import folder
 
 RESULT = "reproduction.json"
 TABLE = "claims.csv"

@@ -15,11 +15,13 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from flashtwin.errors import ReportError
+from flashtwin.results.reading import Collection, Study, load_any
+
 from . import files, reproduction, style
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, note_figure
 from .findings import Finding, findings
 from .page import page, render
-from .results import Collection, ReportError, Study, load_any
 
 __all__ = ["Finding", "ReportError", "build", "chart", "chart_names", "findings"]
 

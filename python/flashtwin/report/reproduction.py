@@ -9,11 +9,12 @@ from typing import Any
 
 from markupsafe import Markup
 
+from flashtwin.results.reading import read_json
+
 from . import files, style, units
 from .charts import reproduced
 from .charts.base import Chart, Drawing
 from .page import Rendered, figure_of, resource, template
-from .results import read_json
 
 RESULT = "reproduction.json"
 #: Verdicts with the class that paints them.

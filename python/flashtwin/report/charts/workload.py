@@ -8,8 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from flashtwin.results.reading import Floats, Study, Table, Workload
+
 from .. import facts, style, units
-from ..results import Floats, Study, Table, Workload
 from .base import Chart, Data, Drawing, nothing
 
 #: With more periods than this, bars become an area.

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from flashtwin import folder
-from flashtwin.characterization import Characterization, Options, Reading, measure
+from flashtwin.characterization.measuring import Characterization, Options, Reading, measure
+from flashtwin.results import folder
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from flashtwin.ground import dig, leaves
+from flashtwin.errors import ReportError
+from flashtwin.results.ground import dig, leaves
 
 Floats = NDArray[np.float64]
 
@@ -33,10 +34,6 @@ COLLECTION = "traces.json"
 
 #: Systems that no device could be built as, for results that do not hold their configuration.
 IDEAL_SYSTEMS = ("oracle", "ideal")
-
-
-class ReportError(ValueError):
-    """A result folder that cannot be read; the message says what and where, and the cure."""
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from flashtwin import _core, statistics
-from flashtwin.characterization import Characterization, characterize
-from flashtwin.trace import Progress, Trace
+from flashtwin import _core
+from flashtwin.characterization import statistics
+from flashtwin.characterization.measuring import Characterization, characterize
+from flashtwin.errors import TraceError
+from flashtwin.traces.trace import Progress, Trace
 
 Bound = Literal["equal", "at-most"]
 
@@ -26,7 +28,7 @@ CHECK_REQUESTS = 400_000
 class Target:
     """A statistic that a workload must have."""
 
-    #: Which one: a key of `flashtwin.statistics.METRICS`.
+    #: Which one: a key of `flashtwin.characterization.statistics.METRICS`.
     metric: str
     #: What was published, at scale 1.
     value: float
@@ -90,7 +92,7 @@ class Workload:
         try:
             return tomllib.loads(self.toml)
         except tomllib.TOMLDecodeError as error:
-            raise _core.TraceError(f"{self.name}: {error}") from error
+            raise TraceError(f"{self.name}: {error}") from error
 
     @property
     def description(self) -> str:
@@ -155,7 +157,7 @@ def compared(targets: list[Target], found: Any, scale: float) -> list[Achieved]:
         metric = statistics.METRICS.get(target.metric)
         if metric is None:
             known = ", ".join(statistics.METRICS)
-            raise _core.TraceError(f"no statistic is called '{target.metric}'; there are: {known}")
+            raise TraceError(f"no statistic is called '{target.metric}'; there are: {known}")
         wanted = target.value * scale if metric.scales else target.value
         achieved.append(Achieved(target, wanted, metric.measure(found, scale)))
     return achieved
@@ -190,9 +192,9 @@ def workload(name: str | Path) -> Workload:
     try:
         toml = Path(name).read_text(encoding="utf-8")
     except OSError as error:
-        raise _core.TraceError(f"{label}: {error.strerror}; name a recipe or one of `flashtwin workloads`") from error
+        raise TraceError(f"{label}: {error.strerror}; name a recipe or one of `flashtwin workloads`") from error
     except UnicodeDecodeError as error:
-        raise _core.TraceError(f"{label}: not text in UTF-8 ({error.reason} at byte {error.start})") from error
+        raise TraceError(f"{label}: not text in UTF-8 ({error.reason} at byte {error.start})") from error
     _core.check_recipe(toml, label)
     return Workload(label, toml)
 

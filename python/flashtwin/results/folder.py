@@ -30,7 +30,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from flashtwin import _core, locking
+from flashtwin import _core
+from flashtwin.errors import ConfigError, OutputError
+from flashtwin.results import locking
 
 STUDY = "study.json"
 RUNS = "runs"
@@ -50,13 +52,6 @@ CHARACTERIZED_FROM = ".characterized-from.json"
 _PARTIAL = ".partial"
 #: Endings of temporary names: ours, and the report's.
 _TEMPORARY = (_PARTIAL, ".tmp")
-
-
-FlashtwinError = _core.FlashtwinError
-
-
-class OutputError(FlashtwinError):
-    """A folder cannot be written to, or holds something else."""
 
 
 @contextmanager
@@ -106,7 +101,7 @@ def locked(path: Path) -> Iterator[bool]:
 def check_run_name(name: str) -> None:
     """Refuses names that cannot be the name of a folder."""
     if not name or name.startswith(".") or any(sign in name for sign in "/\\\0"):
-        raise _core.ConfigError(f"'{name}' cannot name a run: it must be a file name that does not begin with a dot")
+        raise ConfigError(f"'{name}' cannot name a run: it must be a file name that does not begin with a dot")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flashtwin import _core
+from flashtwin.errors import ConfigError
 
 #: What a key of the configuration may be set to.
 Value = bool | int | float | str
@@ -109,7 +110,7 @@ def as_system(chosen: str | Path | System, sets: Mapping[str, Value]) -> System:
     if not isinstance(chosen, System):
         return system(chosen, **sets)
     if sets:
-        raise _core.ConfigError(f"keys cannot be set on the finished system '{chosen.name}'; set them in `ft.system`")
+        raise ConfigError(f"keys cannot be set on the finished system '{chosen.name}'; set them in `ft.system`")
     return chosen
 
 

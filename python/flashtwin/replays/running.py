@@ -9,9 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from flashtwin import _core, folder, ground
-from flashtwin.presets import System, Value, as_system
-from flashtwin.trace import Trace
+from flashtwin import _core
+from flashtwin.errors import ConfigError
+from flashtwin.replays.presets import System, Value, as_system
+from flashtwin.results import folder, ground
+from flashtwin.traces.trace import Trace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -94,7 +96,7 @@ class Comparison(Mapping[str, Result]):
 
     @property
     def ground(self) -> list[ground.Difference]:
-        """What differs between the systems beyond what defines them; see `flashtwin.ground`."""
+        """What differs between the systems beyond what defines them; see `flashtwin.results.ground`."""
         return ground.ground({name: result.summary["config"] for name, result in self._results.items()})
 
     def chart(self, name: str = "response") -> Figure:
@@ -196,12 +198,12 @@ def name_systems(
         if len(named) < len(chosen):
             names = [system.name for system in chosen]
             twice = next(name for name in names if names.count(name) > 1)
-            raise _core.ConfigError(
+            raise ConfigError(
                 f"system '{twice}' is named twice; name each once, or give them names of their own: "
                 "ft.compare(trace, {'a': ft.system(...), 'b': ft.system(...)})"
             )
     if not named:
-        raise _core.ConfigError("no system is named; name at least one, such as 'conventional'")
+        raise ConfigError("no system is named; name at least one, such as 'conventional'")
     for name in named:
         folder.check_run_name(name)
     if not equal_ground:

@@ -17,14 +17,16 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from flashtwin import folder, jobs, rows, worker
-from flashtwin.characterization import Characterization, Options, Reading, Setting
-from flashtwin.characterization import options as resolved
-from flashtwin.folder import OutputError
-from flashtwin.trace import OnBadLine
+from flashtwin.characterization import rows
+from flashtwin.characterization.measuring import Characterization, Options, Reading, Setting
+from flashtwin.characterization.measuring import options as resolved
+from flashtwin.errors import OutputError
+from flashtwin.results import folder
+from flashtwin.sweeps import jobs, worker
+from flashtwin.traces.trace import OnBadLine
 
 if TYPE_CHECKING:
-    from flashtwin.across import Traced
+    from flashtwin.sweeps.across import Traced
 
 COLLECTION = "traces.json"
 FAILURES = "failures.json"
@@ -304,7 +306,7 @@ class _Worker:
 
 
 #: What a worker runs.
-WORKER = (sys.executable, "-c", "from flashtwin.worker import main; main()")
+WORKER = (sys.executable, "-c", "from flashtwin.sweeps.worker import main; main()")
 
 
 def _start() -> subprocess.Popen[str]:
@@ -322,7 +324,8 @@ def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], fa
     """Writes the statistics over all traces and the report."""
     import pyarrow
 
-    from flashtwin import across, report
+    from flashtwin import report
+    from flashtwin.sweeps import across
 
     traces = [trace for job in good for trace in _traced(job, categories[job.name])]
     who = across.entrants(traces)
@@ -360,7 +363,7 @@ def _traced(job: jobs.Job, category: str) -> list[Traced]:
 def _as_traced(name: str, category: str, found: Characterization) -> Traced:
     import pyarrow
 
-    from flashtwin.across import Traced
+    from flashtwin.sweeps.across import Traced
 
     wanted = {*rows.TABLES, "f_min"} & set(found.table_names)
     tables = {table: pyarrow.table(found.table(table)).to_pylist() for table in sorted(wanted)}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flashtwin.characterization import PERIOD_S
+from flashtwin.characterization.measuring import PERIOD_S
 
 if TYPE_CHECKING:
     from flashtwin.papers.model import Scale

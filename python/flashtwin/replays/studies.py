@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from flashtwin import _core, folder, ground
-from flashtwin.characterization import Characterization, Reading, measure, options
-from flashtwin.presets import System, Value
-from flashtwin.replays import name_systems, what_else_differs
-from flashtwin.trace import Trace
-from flashtwin.trace import open as open_trace
+from flashtwin import _core
+from flashtwin.characterization.measuring import Characterization, Reading, measure, options
+from flashtwin.replays.presets import System, Value
+from flashtwin.replays.running import name_systems, what_else_differs
+from flashtwin.results import folder, ground
+from flashtwin.traces.trace import Trace
+from flashtwin.traces.trace import open as open_trace
 
 #: The systems of a study unless others are asked for; the first is the baseline.
 SYSTEMS = ("conventional", "ca-ssd", "rr-ssd", "oracle")

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from flashtwin import _core, statistics, trains
-from flashtwin.characterization import Characterization, characterize
-from flashtwin.trace import Trace
-from flashtwin.workloads import Achieved, Workload, compared
+from flashtwin.characterization import statistics
+from flashtwin.characterization.measuring import Characterization, characterize
+from flashtwin.errors import TraceError
+from flashtwin.recipes import trains
+from flashtwin.recipes.workloads import Achieved, Workload, compared
+from flashtwin.traces.trace import Trace
 
 #: Shares of the accesses, in percent, at which popularity is taken from the trace.
 POINTS = (5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0)
@@ -88,7 +90,7 @@ def fit(trace: Trace, *, period_s: float = 86_400.0, name: str | None = None) ->
         TraceError: the trace has no contents, or too few requests to imitate.
     """
     if not trace.has_content:
-        raise _core.TraceError(
+        raise TraceError(
             f"{trace.name}: has no contents, which a recipe is about; give it some with "
             "`replay --content 'zipf(...)'`, or write a recipe by hand (docs/workloads.md)"
         )
@@ -113,7 +115,7 @@ def _recipe(trace: Trace, found: Characterization, days: int, day_s: float, name
     column = {key: values[asked] for key, values in column.items()}
     write = column["op"] == 1
     if not write.any() or len(write) < 100:
-        raise _core.TraceError(f"{trace.name}: has too few requests to imitate; a hundred with a write are needed")
+        raise TraceError(f"{trace.name}: has too few requests to imitate; a hundred with a write are needed")
     lists = columns["content"].combine_chunks()
     pages = _pages(lists, np.asarray(columns["op"]), np.asarray(columns["time_ns"]), days, day_s)
     end = column["offset_bytes"] + column["length_bytes"]

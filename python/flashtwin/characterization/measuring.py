@@ -10,10 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
 
-from flashtwin import _core, advice, folder, rows
-from flashtwin.presets import Value, literal
-from flashtwin.trace import BlkparseAction, OnBadLine, Progress, Trace
-from flashtwin.trace import open as open_trace
+from flashtwin import _core
+from flashtwin.characterization import advice, rows
+from flashtwin.errors import FlashtwinError
+from flashtwin.replays.presets import Value, literal
+from flashtwin.results import folder
+from flashtwin.traces.trace import BlkparseAction, OnBadLine, Progress, Trace
+from flashtwin.traces.trace import open as open_trace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -107,7 +110,7 @@ class Characterization:
         """A table such as `"miss_ratio"`, for anything that speaks the Arrow PyCapsule interface."""
         if name not in self._tables:
             known = ", ".join(self._tables)
-            raise _core.FlashtwinError(f"no table is called '{name}'; there are: {known}")
+            raise FlashtwinError(f"no table is called '{name}'; there are: {known}")
         return self._tables[name]()
 
     @cached_property
