@@ -42,6 +42,7 @@ READING = {
     "flashtwin.results.ground",
     "flashtwin.results.names",
     "flashtwin.results.reading",
+    "flashtwin.results.schema",
 }
 
 #: Modules that read and write nothing and know nothing of the core; they import one another at most.
@@ -51,6 +52,7 @@ PURE = {
     "flashtwin.errors",
     "flashtwin.results.ground",
     "flashtwin.results.names",
+    "flashtwin.results.schema",
     "flashtwin.sweeps.across",
 }
 

@@ -14,7 +14,7 @@ from flashtwin import _core
 from flashtwin.characterization import advice, rows
 from flashtwin.errors import FlashtwinError
 from flashtwin.replays.presets import Value, literal
-from flashtwin.results import folder
+from flashtwin.results import folder, names
 from flashtwin.traces.trace import BlkparseAction, OnBadLine, Progress, Trace
 from flashtwin.traces.trace import open as open_trace
 
@@ -91,8 +91,8 @@ class Characterization:
         """
         path = Path(path)
         summary = folder.read_characterization(path)
-        files = sorted((path / folder.WORKLOAD).glob("*.parquet"))
-        tables = {file.stem: lambda file=file: folder.read_table(file) for file in files}
+        files = names.tables(path / names.WORKLOAD)
+        tables = {name: lambda file=file: folder.read_table(file) for name, file in files.items()}
         volumes = {name: cls.read(place) for name, place in folder.volumes(path).items()}
         return cls(summary, tables, volumes, folder.runs_that_hash(path))
 
@@ -115,7 +115,7 @@ class Characterization:
 
     @cached_property
     def row(self) -> dict[str, Any]:
-        """Every scalar under one dotted name, with what advice is made from: one row of `traces.parquet`."""
+        """Every scalar under one dotted name, with what advice is made from: one row of the table of many traces."""
         import pyarrow
 
         tables = {name: pyarrow.table(self.table(name)).to_pylist() for name in rows.TABLES if name in self._tables}
@@ -135,8 +135,8 @@ class Characterization:
             return report.chart(name, scratch)
 
     def write(self, path: str | Path) -> Path:
-        """Writes `characterization.json`, `advice.json` and the tables into a folder, made if need be; returns it."""
-        with folder.prepared(path, holding=folder.CHARACTERIZATION) as ready:
+        """Writes all scalars, the advice and the tables into a folder, made if need be; returns it."""
+        with folder.prepared(path, holding=names.CHARACTERIZATION) as ready:
             self.write_into(ready)
         return ready
 
@@ -145,12 +145,12 @@ class Characterization:
         folder.write_workload(path, {name: self.table(name) for name in self._tables})
         folder.write_volumes(path, {name: volume.write_into for name, volume in self.volumes.items()})
         self.write_advice(path)
-        folder.write_json(path / folder.CHARACTERIZATION, {"flashtwin": _core.__version__, **self.summary})
+        folder.write_json(path / names.CHARACTERIZATION, {"flashtwin": _core.__version__, **self.summary})
 
     def write_advice(self, path: Path) -> None:
-        """Writes `advice.json` alone, which knows of the runs in the folder."""
+        """Writes the advice alone, which knows of the runs in the folder."""
         told = replace(self, hashed=folder.runs_that_hash(path)).advice
-        folder.write_json(path / folder.ADVICE, {"advice": [asdict(entry) for entry in told]})
+        folder.write_json(path / names.ADVICE, {"advice": [asdict(entry) for entry in told]})
 
 
 def characterize(
@@ -226,8 +226,8 @@ def measure(
 
     source = trace if isinstance(trace, Trace) or stream else _opened(trace, reading, progress)
     whole = part(None)
-    names = _volumes(whole) if by_volume else []
-    return replace(whole, volumes={name: part(name) for name in names}) if len(names) > 1 else whole
+    volumes = _volumes(whole) if by_volume else []
+    return replace(whole, volumes={name: part(name) for name in volumes}) if len(volumes) > 1 else whole
 
 
 def _volumes(whole: Characterization) -> list[str]:

@@ -1,6 +1,6 @@
 """One row a trace: every scalar of a characterization flat, and the figures that its tables hold.
 
-Pure. The names below are those of `Characterization.row`, of `traces.parquet` and of the advice.
+Pure. The names below are those of `Characterization.row`, of the table of many traces and of the advice.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import compare, name_systems
 from flashtwin.replays.studies import replay_into
-from flashtwin.results import folder, ground
+from flashtwin.results import folder, ground, names, schema
 
 Summary = Mapping[str, Any]
 
@@ -96,12 +96,10 @@ def _with_ground(summaries: Mapping[str, Summary]) -> dict[str, Summary]:
 
 
 def _summary(path: Path, name: str) -> Summary:
-    summary: Summary = json.loads((path / folder.RUNS / name / "summary.json").read_text(encoding="utf-8"))
+    summary: Summary = json.loads((names.run(path, name) / names.SUMMARY).read_text(encoding="utf-8"))
     return summary
 
 
 def _cell(summary: Summary, path: str, write: Callable[[float], str]) -> str:
-    value: Any = summary
-    for key in path.split("."):
-        value = value.get(key) if isinstance(value, Mapping) else None
+    value = ground.dig(summary, schema.summary_field(path))
     return "-" if value is None else write(value)

@@ -11,6 +11,7 @@ from flashtwin.cli._characterizing import Measuring, measuring_options, show, sh
 from flashtwin.cli._options import json_option, out_option
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import say
+from flashtwin.results import names
 from flashtwin.sweeps import batch, jobs
 
 
@@ -97,6 +98,6 @@ def _one(path: str, measuring: Measuring, out: Path | None, *, reports: bool, by
     else:
         with Bars() as bars:
             found = jobs.do(job, lambda done, total: bars.job("characterizing", done, total, "steps"))
-    show(found, target / "report.html" if reports else None, as_json=as_json)
+    show(found, target / names.REPORT if reports else None, as_json=as_json)
     if not reports:
         say(f"results: {target}")

@@ -42,7 +42,7 @@ def reproduce(
         progress: called with items measured (one a workload) and items in all.
 
     Returns:
-        Where the report is (`report`), what was found (`papers`, as in `reproduction.json`), and how many
+        Where the report is (`report`), what was found (`papers`), and how many
         replays it took (`replayed`).
 
     Raises:

@@ -21,11 +21,8 @@ from flashtwin.papers.claims import Claim, Judgement, Verdict, judge
 from flashtwin.papers.explanations import why_different
 from flashtwin.papers.model import Facts, Item, Paper, Scale, Workload
 from flashtwin.papers.sources import Source, find
-from flashtwin.results import folder
+from flashtwin.results import folder, names
 
-RESULT = "reproduction.json"
-TABLE = "claims.csv"
-PAGE = "reproduction.md"
 WORKLOADS = "workloads"
 CACHE = "traces"
 
@@ -76,7 +73,7 @@ def run(
     chosen: Sequence[tuple[Paper, Sequence[Item]]], out: Path, how: How, *, progress: ItemProgress | None = None,
     notify: Notify | None = None,
 ) -> Reproduction:  # fmt: skip
-    """Measures the items of the papers and writes `reproduction.json`, `claims.csv`, `reproduction.md` and the report.
+    """Measures the items of the papers and writes what was found, every claim as a row, a page and the report.
 
     Every replay is kept as it finishes; done again with the same folder, none is made twice.
 
@@ -85,17 +82,19 @@ def run(
     """
     from flashtwin import report
 
-    with folder.prepared(out, holding=RESULT) as path:
-        folder.write_json(path / folder.MADE_FROM, {})
+    with folder.prepared(out, holding=names.REPRODUCTION) as path:
+        folder.write_json(path / names.MADE_FROM, {})
         (path / CACHE).mkdir(exist_ok=True)
         benches = list(_benches(chosen, how))
         _measure_all(benches, path, how, progress)
         _refuse_nothing(benches)
         papers = [_paper(paper, items, [one for one in benches if one.paper is paper], how) for paper, items in chosen]
         choices = _sensitivity(chosen, benches)
-        folder.write_json(path / RESULT, {"flashtwin": folder.VERSION, "papers": papers, "sensitivity": choices})
-        folder.write_text(path / TABLE, claims_csv(papers))
-        folder.write_text(path / PAGE, markdown.page(papers, choices))
+        folder.write_json(
+            path / names.REPRODUCTION, {"flashtwin": folder.VERSION, "papers": papers, "sensitivity": choices}
+        )
+        folder.write_text(path / names.CLAIMS, claims_csv(papers))
+        folder.write_text(path / names.REPRODUCTION_PAGE, markdown.page(papers, choices))
         replayed = sum(one.replayed for one in benches)
         if notify:
             notify(f"{replayed} replays made" if replayed else "no replay was needed: all were there")

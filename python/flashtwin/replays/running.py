@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from flashtwin import _core
 from flashtwin.errors import ConfigError
 from flashtwin.replays.presets import System, Value, as_system
-from flashtwin.results import folder, ground
+from flashtwin.results import folder, ground, names
 from flashtwin.traces.trace import Trace
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ class Result:
         return _chart({self.name: self}, name)
 
     def save(self, path: str | Path) -> Path:
-        """Writes `summary.json` and the tables into a folder, made if need be; returns the folder."""
-        with folder.prepared(path, holding="summary.json") as ready:
+        """Writes the summary and the tables into a folder, made if need be; returns the folder."""
+        with folder.prepared(path, holding=names.SUMMARY) as ready:
             self._native.write(ready)
         return ready
 
@@ -230,5 +230,5 @@ def _write(path: Path, results: Mapping[str, Result], trace: Mapping[str, Any], 
 
 
 def what_else_differs(configs: Mapping[str, Mapping[str, Any]], *, equal_ground: bool) -> dict[str, Any]:
-    """What `study.json` says of the ground that the systems stand on."""
+    """What a result folder says of the ground that the systems stand on."""
     return {"equal_ground": equal_ground, "ground": [one.as_json() for one in ground.ground(configs)]}

@@ -103,7 +103,7 @@ def replay_into(
     *,
     equal_ground: bool = False,
 ) -> None:
-    """Makes the runs that the folder does not hold yet, writing each as it finishes, then `study.json`."""
+    """Makes the runs that the folder does not hold yet, writing each as it finishes, then what makes them a study."""
     keys = {name: folder.run_key(trace.digest, system.config) for name, system in systems.items()}
     finished = folder.finished_runs(path)
     missing = [name for name, key in keys.items() if finished.get(name) != key]

@@ -39,8 +39,8 @@ TRACES = "traces"
 #: What makes a folder one of many characterized traces.
 COLLECTION = "traces.json"
 FAILURES = "failures.json"
-#: Tables of many traces: a row each, and the distributions over them.
-ACROSS = ("traces", "distributions")
+#: Tables of many traces: a row for each, and the distributions over them.
+TRACE_ROWS, DISTRIBUTIONS = "traces", "distributions"
 
 REPRODUCTION = "reproduction.json"
 CLAIMS = "claims.csv"

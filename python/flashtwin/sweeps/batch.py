@@ -21,15 +21,13 @@ from flashtwin.characterization import rows
 from flashtwin.characterization.measuring import Characterization, Options, Reading, Setting
 from flashtwin.characterization.measuring import options as resolved
 from flashtwin.errors import OutputError
-from flashtwin.results import folder
+from flashtwin.results import folder, names
 from flashtwin.sweeps import jobs, worker
 from flashtwin.traces.trace import OnBadLine
 
 if TYPE_CHECKING:
     from flashtwin.sweeps.across import Traced
 
-COLLECTION = "traces.json"
-FAILURES = "failures.json"
 #: What lies beside traces and is none.
 _NOT_TRACES = (".md", ".digests.parquet", ".json", ".html", ".toml")
 
@@ -77,7 +75,7 @@ def characterize_many(
     """Characterizes many traces and compares them, figure by figure as SWC does.
 
     Done again with the same folder, traces whose file and options are the same are not done again. A
-    trace that cannot be read is noted in `failures` and in `failures.json`.
+    trace that cannot be read is noted in `failures`, in the folder as well.
 
     Args:
         paths: files and folders; a folder gives every file in it, its sub-folders are the categories.
@@ -124,7 +122,7 @@ def run(
     notify: Notify | None = None,
 ) -> Batch:
     """`characterize_many` with its options gathered; for the modules of this package."""
-    with folder.prepared(out, holding=COLLECTION) as ready:
+    with folder.prepared(out, holding=names.COLLECTION) as ready:
         found = find(paths)
         planned = [
             _job(name, path, ready, options, reading, stream=stream, by_volume=by_volume, report=reports)
@@ -198,7 +196,7 @@ def _job(
     key = folder.characterization_key(
         name, status.st_size, status.st_mtime_ns, options.key, asdict(reading), stream, by_volume,
     )  # fmt: skip
-    return jobs.Job(name, str(path), str(out / folder.TRACES / name), options, reading, stream, by_volume, report, key)
+    return jobs.Job(name, str(path), str(out / names.TRACES / name), options, reading, stream, by_volume, report, key)
 
 
 def _workers(wanted: int, work: int) -> int:
@@ -330,7 +328,7 @@ def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], fa
     traces = [trace for job in good for trace in _traced(job, categories[job.name])]
     who = across.entrants(traces)
     flat = [{"trace": trace.name, "category": trace.category, **trace.row} for trace in traces]
-    folder.write_table(path / "traces.parquet", _as_table(flat))
+    folder.write_table(names.table(path, names.TRACE_ROWS), _as_table(flat))
     columns = list(zip(*across.distributions(who), strict=True)) or [()] * len(across.COLUMNS)
     types = [
         pyarrow.string(),
@@ -341,12 +339,13 @@ def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], fa
         pyarrow.string(),
     ]
     arrays = [pyarrow.array(column, kind) for column, kind in zip(columns, types, strict=True)]
-    folder.write_table(path / "distributions.parquet", pyarrow.table(dict(zip(across.COLUMNS, arrays, strict=True))))
+    distributions = pyarrow.table(dict(zip(across.COLUMNS, arrays, strict=True)))
+    folder.write_table(names.table(path, names.DISTRIBUTIONS), distributions)
     failed = [Failure(name, message) for name, message in sorted(failures.items())]
-    folder.write_json(path / FAILURES, {"failures": [{"trace": one.trace, "message": one.message} for one in failed]})
+    folder.write_json(path / names.FAILURES, {"failures": [asdict(one) for one in failed]})
 
     folder.write_json(
-        path / COLLECTION,
+        path / names.COLLECTION,
         {"flashtwin": folder.VERSION, "traces": [trace.name for trace in traces], "counts": who.counts},
     )
     page = report.build(path)
