@@ -505,6 +505,6 @@ def test_progress_counts_traces(many: Path, tmp_path: Path) -> None:
         tmp_path / "all",
         workers=1,
         reports=False,
-        progress=lambda done, total: seen.append((done, total)),
+        progress=lambda _, done, total: seen.append((done, total)),
     )
     assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]

@@ -11,8 +11,9 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from flashtwin.progress import Progress
 from flashtwin.replays.presets import System, resolve_text
-from flashtwin.results.folder import file_name
+from flashtwin.results.names import file_name
 from flashtwin.traces.trace import BlkparseAction, OnBadLine, Trace
 from flashtwin.traces.trace import open as open_trace
 
@@ -80,7 +81,7 @@ class Reading:
         """The trace's name without folder and endings, and the volume's."""
         return stem(self.path, self.volume)
 
-    def open(self, progress: Callable[[int, int], None] | None) -> Trace:
+    def open(self, progress: Progress | None) -> Trace:
         """Reads it."""
         return open_trace(
             self.path,

@@ -57,13 +57,7 @@ def replay_all(
     if out is None:
         with Bars() as bars:
             trace = reading.open(bars.reading())
-            names = list(chosen)
-            results = compare(
-                trace,
-                chosen,
-                threads=running.threads,
-                progress=lambda index, done, total: bars.job(names[index], done, total),
-            )
+            results = compare(trace, chosen, threads=running.threads, progress=bars.job)
         return {name: result.summary for name, result in results.items()}
     with folder.prepared(out) as path:
         with Bars() as bars:

@@ -40,7 +40,7 @@ def advise(path: str, measuring: Measuring, as_json: bool) -> None:
                 measuring.options,
                 measuring.reading,
                 stream=measuring.stream,
-                progress=lambda done, total: bars.job("characterizing", done, total, "steps"),
+                progress=bars.named("characterizing", "steps"),
             )
     if as_json:
         data_json({"trace": found.name, "advice": [asdict(entry) for entry in found.advice]})

@@ -70,7 +70,7 @@ def characterize(
             by_volume=by_volume,
             reports=reports,
             workers=workers,
-            progress=lambda count, total: bars.job("characterizing", count, total, "traces"),
+            progress=bars.named("characterizing", "traces"),
             notify=say,
         )
     show_batch(done, as_json=as_json)
@@ -97,7 +97,7 @@ def _one(path: str, measuring: Measuring, out: Path | None, *, reports: bool, by
         found = Characterization.read(target)
     else:
         with Bars() as bars:
-            found = jobs.do(job, lambda done, total: bars.job("characterizing", done, total, "steps"))
+            found = jobs.do(job, bars.named("characterizing", "steps"))
     show(found, target / names.REPORT if reports else None, as_json=as_json)
     if not reports:
         say(f"results: {target}")

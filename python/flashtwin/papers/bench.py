@@ -13,10 +13,11 @@ from flashtwin.characterization.measuring import Characterization, Reading, meas
 from flashtwin.papers.model import Workload
 from flashtwin.papers.search import Found, rate_for
 from flashtwin.papers.sources import Source
-from flashtwin.replays.presets import System, Value, system, systems
+from flashtwin.replays.presets import System, system, systems
 from flashtwin.replays.running import compare
 from flashtwin.results import folder, names, schema
 from flashtwin.results.ground import dig
+from flashtwin.settings import Value
 from flashtwin.traces.trace import Trace
 
 #: How much later than the last request a drive that keeps up may end, as a factor and in nanoseconds beside it.
@@ -114,7 +115,7 @@ class Stand:
 
     def system(self, name: str, **sets: Value) -> System:
         """A system with this workload's period."""
-        return system(name, **{"replay.period_s": self.period_s, **sets})
+        return system(name, settings={"replay.period_s": self.period_s, **sets})
 
     def run(self, name: str, **sets: Value) -> Run:
         """One replay."""
@@ -124,9 +125,9 @@ class Stand:
         """Replays on several systems, those that are not on disk yet side by side."""
         paths = {name: self._place(one) for name, one in chosen.items()}
         missing = {name: one for name, one in chosen.items() if not (paths[name] / names.SUMMARY).is_file()}
-        names = list(missing)
-        for first in range(0, len(names), max(self.threads, 1)):
-            batch = names[first : first + max(self.threads, 1)]
+        waiting = list(missing)
+        for first in range(0, len(waiting), max(self.threads, 1)):
+            batch = waiting[first : first + max(self.threads, 1)]
             done = compare(
                 self.trace,
                 {name: missing[name] for name in batch},

@@ -21,13 +21,12 @@ from flashtwin.papers.claims import Claim, Judgement, Verdict, judge
 from flashtwin.papers.explanations import why_different
 from flashtwin.papers.model import Facts, Item, Paper, Scale, Workload
 from flashtwin.papers.sources import Source, find
+from flashtwin.progress import Progress
 from flashtwin.results import folder, names
 
 WORKLOADS = "workloads"
 CACHE = "traces"
 
-#: Called with items measured (one a workload) and items in all.
-ItemProgress = Callable[[int, int], None]
 #: Called with one sentence when there is something to say.
 Notify = Callable[[str], None]
 
@@ -70,7 +69,7 @@ class Reproduction:
 
 
 def run(
-    chosen: Sequence[tuple[Paper, Sequence[Item]]], out: Path, how: How, *, progress: ItemProgress | None = None,
+    chosen: Sequence[tuple[Paper, Sequence[Item]]], out: Path, how: How, *, progress: Progress | None = None,
     notify: Notify | None = None,
 ) -> Reproduction:  # fmt: skip
     """Measures the items of the papers and writes what was found, every claim as a row, a page and the report.
@@ -111,7 +110,7 @@ def _benches(chosen: Sequence[tuple[Paper, Sequence[Item]]], how: How) -> Iterat
                 yield Bench(paper, workload, wanted)
 
 
-def _measure_all(benches: Sequence[Bench], path: Path, how: How, progress: ItemProgress | None) -> None:
+def _measure_all(benches: Sequence[Bench], path: Path, how: How, progress: Progress | None) -> None:
     """Measures workloads side by side, each in a thread: the core runs without Python's lock."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     budget = how.workers or cores
@@ -125,10 +124,10 @@ def _measure_all(benches: Sequence[Bench], path: Path, how: How, progress: ItemP
         with lock:
             done += 1
             if progress:
-                progress(done, total)
+                progress("items", done, total)
 
     if progress:
-        progress(0, total)
+        progress("items", 0, total)
     with ThreadPoolExecutor(workers) as pool:
         waiting = {pool.submit(_measure, one, path, how, budget // workers, stop, step) for one in benches}
         try:

@@ -12,7 +12,8 @@ from typing import Any
 
 from flashtwin.errors import FlashtwinError, OutputError
 from flashtwin.papers.model import Workload
-from flashtwin.traces.trace import Progress, Trace
+from flashtwin.progress import Progress
+from flashtwin.traces.trace import Trace
 from flashtwin.traces.trace import open as open_trace
 
 #: Makes a trace from a recipe: name, scale, seed.

@@ -13,7 +13,8 @@ from flashtwin import _core
 from flashtwin.characterization import statistics
 from flashtwin.characterization.measuring import Characterization, characterize
 from flashtwin.errors import TraceError
-from flashtwin.traces.trace import Progress, Trace
+from flashtwin.progress import Progress, named
+from flashtwin.traces.trace import Trace
 
 Bound = Literal["equal", "at-most"]
 
@@ -114,11 +115,11 @@ class Workload:
 
     def synthesize(self, *, scale: float = 1.0, seed: int = 0, progress: Progress | None = None) -> Trace:
         """Makes a trace; see `flashtwin.synthesize`."""
-        return Trace(_core.synthesize(self.toml, self.name, scale, seed, progress))
+        return Trace(_core.synthesize(self.toml, self.name, scale, seed, named(progress, "making")))
 
     def write(self, path: str | Path, *, scale: float = 1.0, seed: int = 0, progress: Progress | None = None) -> int:
         """Makes a trace as a canonical Parquet file, without holding it in memory; its number of requests."""
-        return _core.synthesize_parquet(self.toml, self.name, scale, seed, path, True, progress)
+        return _core.synthesize_parquet(self.toml, self.name, scale, seed, path, True, named(progress, "making"))
 
     def measured(self, *, scale: float | None = None, seed: int = 0) -> Characterization:
         """Makes a trace and characterizes it, day by day.
@@ -206,7 +207,7 @@ def synthesize(recipe: str | Path, scale: float = 1.0, seed: int = 0, *, progres
         recipe: a name among `workloads()`, or the path of a recipe (docs/workloads.md).
         scale: multiplies requests, footprint, values and the length of the days; the rate stays.
         seed: another one makes another trace of the same kind. Same recipe, scale and seed: same trace.
-        progress: called with requests made and requests in all, about 20 times a second.
+        progress: told `"making"`, requests made and requests in all (`flashtwin.progress`).
 
     Raises:
         TraceError: the recipe is not one, or its numbers contradict each other; the message names the key

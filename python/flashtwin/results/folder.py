@@ -9,17 +9,24 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from flashtwin import _core
 from flashtwin.errors import ConfigError, OutputError
 from flashtwin.results import locking, names
+
+
+class Run(Protocol):
+    """A run that can be written: the core's own, or one read from files."""
+
+    def write(self, path: str | Path, /) -> None:
+        """Writes the summary and the tables into a folder that exists."""
+
 
 #: Stands in every result.
 VERSION = _core.__version__
@@ -90,7 +97,7 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def write_run(path: Path, name: str, result: _core.RunResult) -> None:
+def write_run(path: Path, name: str, result: Run) -> None:
     """Writes a run's folder, complete or not at all; one of that name is replaced."""
     final = names.run(path, name)
     with _writing(final) as partial:
@@ -139,15 +146,10 @@ def volumes(path: Path) -> dict[str, Path]:
     return {str(name): path / names.VOLUMES / str(place) for name, place in places.items()}
 
 
-def file_name(name: str) -> str:
-    """A name without what file names had better not hold."""
-    return re.sub(r"[^A-Za-z0-9_.,@+-]", "-", name).lstrip(".") or "volume"
-
-
 def _file_names(wanted: Iterable[str]) -> list[str]:
     """Names as different file names, wherever letters count alike, too."""
     found: list[str] = []
-    for name in map(file_name, wanted):
+    for name in map(names.file_name, wanted):
         taken = {other.lower() for other in [*found, names.VOLUME_NAMES]}
         unique = name
         while unique.lower() in taken:

@@ -23,6 +23,7 @@ The papers, published beside measured:
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 STUDY = "study.json"
@@ -71,3 +72,8 @@ def table(path: Path, name: str) -> Path:
 def tables(path: Path) -> dict[str, Path]:
     """The files of all tables in a folder, by the tables' names, in the order of these."""
     return {file.stem: file for file in sorted(path.glob(f"*{TABLE}")) if not file.name.startswith(".")}
+
+
+def file_name(name: str) -> str:
+    """A name without what file names had better not hold."""
+    return re.sub(r"[^A-Za-z0-9_.,@+-]", "-", name).lstrip(".") or "volume"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from flashtwin.characterization.measuring import Characterization, Options, Reading, measure
+from flashtwin.progress import Progress
 from flashtwin.results import folder, names
 
 
@@ -45,7 +45,7 @@ class Job:
         return folder.characterized_from(out) == self.key and (not self.report or (out / names.REPORT).is_file())
 
 
-def do(job: Job, progress: Callable[[int, int], None] | None = None) -> Characterization:
+def do(job: Job, progress: Progress | None = None) -> Characterization:
     """Characterizes the trace, writes its folder and its report; complete or not at all.
 
     Raises:
