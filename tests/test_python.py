@@ -67,8 +67,9 @@ def test_importing_the_package_loads_nothing_of_it() -> None:
     assert not {"json", "pathlib", "numpy", "pyarrow", "matplotlib", "dataclasses"} & found
 
 
-def test_opening_a_trace_loads_no_libraries_of_tables_and_charts() -> None:
-    found = loaded(f"import flashtwin as ft; ft.open({str(ROOT / 'traces' / 'webvm-small.fiu.zst')!r})")
+def test_replaying_a_trace_loads_no_libraries_of_tables_and_charts() -> None:
+    webvm = str(ROOT / "traces" / "webvm-small.fiu.zst")
+    found = loaded(f"import flashtwin as ft; ft.replay({webvm!r}, 'conventional').summary; ft.study; ft.characterize")
     assert not {"numpy", "pyarrow", "pandas", "polars", "matplotlib"} & found
 
 

@@ -11,6 +11,8 @@ import pyarrow
 import pytest
 
 import flashtwin as ft
+from flashtwin.characterization import advice
+from flashtwin.cli import _characterizing
 from flashtwin.results import names, schema
 from flashtwin.results.ground import leaves
 from flashtwin.results.reading import load
@@ -81,3 +83,27 @@ def test_reading_what_there_cannot_be_is_a_mistake_of_ours(trace: ft.Trace, tmp_
     assert chips is not None
     with pytest.raises(ft.InternalError, match="called 'busy'"):
         chips.get("busy")
+
+
+class Asked(dict[str, Any]):
+    """A row that notes what it is asked for."""
+
+    def __init__(self, row: dict[str, Any]) -> None:
+        super().__init__(row)
+        self.keys_asked: set[str] = set()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.keys_asked.add(key)
+        return super().get(key, default)
+
+    def __getitem__(self, key: str) -> Any:
+        self.keys_asked.add(key)
+        return super().__getitem__(key)
+
+
+def test_advice_and_the_command_line_ask_for_what_a_row_holds(trace: ft.Trace) -> None:
+    row = ft.characterize(trace, period_s=0.005).row
+    asked = Asked(row)
+    advice.advise(asked, ["ca-ssd"])
+    assert len(asked.keys_asked) > 10
+    assert asked.keys_asked | {key for _, key, _, _ in _characterizing._FIGURES} <= row.keys()

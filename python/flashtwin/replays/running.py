@@ -16,7 +16,6 @@ from flashtwin.progress import Progress, numbered
 from flashtwin.replays.presets import System, as_system
 from flashtwin.results import folder, ground, names, schema
 from flashtwin.results.frames import Framed, StoredRun, Table, one_row, shown, stacked, table_of
-from flashtwin.results.reading import load, read_json
 from flashtwin.settings import Value, merged
 from flashtwin.traces.trace import Trace, as_trace
 
@@ -40,6 +39,8 @@ class Result(Framed):
         Raises:
             ReportError: there is no run in the folder, or what stands there cannot be read.
         """
+        from flashtwin.results.reading import read_json
+
         path = Path(path)
         file = path / names.SUMMARY
         if not file.is_file():
@@ -139,6 +140,8 @@ class Comparison(Framed):
         Raises:
             ReportError: there are no runs in the folder, or what stands there cannot be read.
         """
+        from flashtwin.results.reading import load
+
         found = load(path)
         order = [found.baseline, *found.others(found.baseline)]
         results = {run.name: Result.read(run.folder) for run in order}
