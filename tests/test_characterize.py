@@ -490,7 +490,7 @@ def test_from_python(small_trace: Path, tmp_path: Path) -> None:
 
 
 def test_interrupted_in_python(small_trace: Path) -> None:
-    def interrupt(done: int, total: int) -> None:
+    def interrupt(what: str, done: int, total: int) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.01)
 
