@@ -83,7 +83,7 @@ check: $(VENV)/.dev ## the inner loop: compiles, unit tests of ftl and sim, lint
 	@ls python/flashtwin/_core*.so >/dev/null 2>&1 || $(MAKE) build
 	$(BIN)/python -m pytest -q -n auto --dist loadfile $(QUICK)
 
-# Of ftl and sim, or of FILES: make mutants FILES="crates/ftl/src/victim/*.rs"
+# Of ftl and sim, or of FILES: make mutants FILES="crates/ftl/src/flash/victim/*.rs"
 mutants: tools ## change the core on purpose, one place at a time, and list the changes that no test notices; hours. FILES=GLOB for some
 	@command -v cargo-mutants >/dev/null || { \
 		echo "flashtwin: cargo-mutants not found; install it: cargo install --locked cargo-mutants" >&2; exit 1; }

@@ -26,7 +26,10 @@ API = {
     "Systems and devices": ("System", "system", "systems", "system_toml", "devices", "device_toml", "config_schema"),
     "Workloads": ("workloads", "workload", "Workload", "synthesize", "fit", "Fit", "recipe_schema"),
     "Reproduction": ("reproduce",),
-    "Errors": ("FlashtwinError", "ConfigError", "TraceError", "SimError", "InternalError"),
+    "Errors": (
+        "FlashtwinError", "ConfigError", "TraceError", "SimError", "OutputError", "ReportError", "ArgumentError",
+        "InternalError",
+    ),
 }  # fmt: skip
 
 

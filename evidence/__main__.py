@@ -21,7 +21,7 @@ from pathlib import Path
 from evidence import render, stages
 from evidence.confirm import confirm
 from evidence.stage import Lab, MissingTracesError, Stage
-from flashtwin import folder
+from flashtwin.results import folder
 
 #: Of how many replays one is made again to confirm figures.
 ONE_IN = 20

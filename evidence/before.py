@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 from evidence.places import DATA, ROOT
-from flashtwin import folder
+from flashtwin.results import folder
 
 #: The last commit whose pages were made by the old engine.
 COMMIT = "637b8c3"

@@ -17,8 +17,8 @@ import flashtwin as ft
 from evidence.places import SCRATCH
 from evidence.stage import Lab, Stage
 from evidence.store import Kept, Store
-from flashtwin import folder
-from flashtwin.presets import System
+from flashtwin.replays.presets import System
+from flashtwin.results import folder
 
 NOT_MADE = Kept({})
 

@@ -16,7 +16,7 @@ import flashtwin as ft
 from evidence import sources
 from evidence.places import DATA, ROOT, SCRATCH
 from evidence.store import Say, Store
-from flashtwin import folder
+from flashtwin.results import folder
 
 #: The traces that were recorded with all contents, by the names of their files.
 CAPTURED = ("webvm", "mail", "homes", "trans")

@@ -12,8 +12,10 @@ from typing import Any
 
 import flashtwin as ft
 from evidence import sources
-from flashtwin import _core, folder
-from flashtwin.presets import System
+from flashtwin import _core
+from flashtwin.replays.presets import System
+from flashtwin.results import folder, schema
+from flashtwin.results.ground import dig
 
 #: Replays given to the core at one time: what they leave behind is in memory until the last is done.
 BATCH = 24
@@ -30,9 +32,7 @@ class Kept:
 
     def get(self, dotted: str) -> float | None:
         """A number of the summary by its dotted path; None where it is undefined."""
-        value: Any = self.summary
-        for key in dotted.split("."):
-            value = value.get(key) if isinstance(value, Mapping) else None
+        value = dig(self.summary, schema.summary_field(dotted))
         return value if isinstance(value, int | float) else None
 
 

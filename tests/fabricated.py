@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from flashtwin.characterization import Characterization
+from flashtwin.characterization.measuring import Characterization
 
 from . import schema
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flashtwin import across, rows
-from flashtwin.across import Traced
+from flashtwin.characterization import rows
+from flashtwin.sweeps import across
+from flashtwin.sweeps.across import Traced
 
 from . import fabricated
 

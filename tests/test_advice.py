@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from flashtwin import advice
+from flashtwin.characterization import advice
 
 from . import fabricated
 

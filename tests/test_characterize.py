@@ -15,7 +15,8 @@ import polars
 import pytest
 
 import flashtwin as ft
-from flashtwin import across, batch, folder
+from flashtwin.results import folder
+from flashtwin.sweeps import across, batch
 
 from .conftest import PROGRAM, Cli, Outcome, clean_environment, fiu_trace
 from .test_bad_input import complains
@@ -386,7 +387,7 @@ def test_a_worker_that_dies_takes_one_trace_with_it(
     many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     die = (
-        "import os\nfrom flashtwin import jobs, worker\ndo = jobs.do\n"
+        "import os\nfrom flashtwin.sweeps import jobs, worker\ndo = jobs.do\n"
         "jobs.do = lambda job, *rest: os.kill(os.getpid(), 9) if job.name == 'b' else do(job, *rest)\n"
         "worker.main()"
     )
@@ -489,7 +490,7 @@ def test_from_python(small_trace: Path, tmp_path: Path) -> None:
 
 
 def test_interrupted_in_python(small_trace: Path) -> None:
-    def interrupt(done: int, total: int) -> None:
+    def interrupt(what: str, done: int, total: int) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.01)
 
@@ -504,6 +505,6 @@ def test_progress_counts_traces(many: Path, tmp_path: Path) -> None:
         tmp_path / "all",
         workers=1,
         reports=False,
-        progress=lambda done, total: seen.append((done, total)),
+        progress=lambda _, done, total: seen.append((done, total)),
     )
     assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]

@@ -24,14 +24,14 @@ from .conftest import ROOT
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 API_MODULES = (
     "flashtwin",
-    "flashtwin.batch",
-    "flashtwin.characterization",
+    "flashtwin.sweeps.batch",
+    "flashtwin.characterization.measuring",
     "flashtwin.papers.search",
-    "flashtwin.presets",
-    "flashtwin.replays",
-    "flashtwin.studies",
-    "flashtwin.trace",
-    "flashtwin.workloads",
+    "flashtwin.replays.presets",
+    "flashtwin.replays.running",
+    "flashtwin.replays.studies",
+    "flashtwin.traces.trace",
+    "flashtwin.recipes.workloads",
 )
 
 

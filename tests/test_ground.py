@@ -11,8 +11,8 @@ import pyarrow
 import pytest
 
 import flashtwin as ft
-from flashtwin import ground
-from flashtwin.presets import resolve_text
+from flashtwin.replays.presets import resolve_text
+from flashtwin.results import ground
 
 from .conftest import Cli
 

@@ -121,7 +121,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> No
 def test_in_python_it_is_a_keyboard_interrupt(small_trace: Path) -> None:
     trace = ft.open(small_trace)
 
-    def interrupt(run: int, done: int, total: int) -> None:
+    def interrupt(what: str, done: int, total: int) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.01)
 
@@ -133,7 +133,7 @@ def test_in_python_it_is_a_keyboard_interrupt(small_trace: Path) -> None:
 def test_an_error_of_the_callback_stops_the_run(small_trace: Path) -> None:
     trace = ft.open(small_trace)
 
-    def fail(run: int, done: int, total: int) -> None:
+    def fail(what: str, done: int, total: int) -> None:
         raise LookupError("from the callback")
 
     with pytest.raises(LookupError, match="from the callback"):

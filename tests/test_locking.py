@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import flashtwin as ft
-from flashtwin import folder, locking
+from flashtwin.results import folder, locking
 
 from .conftest import PROGRAM, Cli, clean_environment, fiu_trace
 from .test_bad_input import complains

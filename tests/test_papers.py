@@ -474,7 +474,7 @@ def test_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[int, int]] = []
     done = ft.reproduce(
         "rr-ssd", ["fig-4"], out=tmp_path / "out", scale=1.0, workloads=["webvm"], period_s=1.0,
-        progress=lambda count, total: seen.append((count, total)),
+        progress=lambda _, count, total: seen.append((count, total)),
     )  # fmt: skip
     assert done.report.is_file()
     assert [item["id"] for item in done.papers[0]["items"]] == ["fig-4"]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import flashtwin as ft
-from flashtwin.statistics import METRICS
-from flashtwin.workloads import Achieved, Target
+from flashtwin.characterization.statistics import METRICS
+from flashtwin.recipes.workloads import Achieved, Target
 
 from .conftest import ROOT, Cli
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from evidence.stage import CAPTURED, Lab, Stage
 from evidence.stages.drives import AGED, PERIOD_S, drive, figures, named
-from flashtwin.presets import System, Value
+from flashtwin.replays.presets import System
+from flashtwin.settings import Value
 
 #: The drive of the RR-SSD paper, new; ten times as fast as recorded, since it has 64 chips that are nearly empty.
 LARGE: Mapping[str, Value] = {"device": "rr-ssd", "replay.speed": 10.0, "replay.period_s": PERIOD_S}

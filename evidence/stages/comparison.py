@@ -7,7 +7,7 @@ from typing import Any
 
 from evidence.stage import CAPTURED, Lab, Stage
 from evidence.stages.drives import AGED, drive, figures, named
-from flashtwin import ground
+from flashtwin.results import ground
 
 SYSTEMS = (
     "conventional", "static", "dynamic", "hipa", "hot-cold", "modern", "ds-ftl", "ca-ssd", "ca-ssd-inverted", "caftl",

@@ -9,7 +9,7 @@ import flashtwin as ft
 from evidence.places import ROOT
 from evidence.stage import Lab, Stage
 from evidence.stages.drives import figures, named
-from flashtwin.presets import Value
+from flashtwin.settings import Value
 
 TRACE = ROOT / "traces" / "webvm-small.fiu.zst"
 #: As `DEMO_ARGS` in the Makefile has it.

@@ -7,7 +7,8 @@ from typing import Any
 
 import flashtwin as ft
 from evidence.store import Kept
-from flashtwin.presets import System, Value
+from flashtwin.replays.presets import System
+from flashtwin.settings import Value
 
 #: Blocks a plane, such that a trace's footprint leaves 28 % of spare pages.
 BLOCKS_PER_PLANE = {"webvm": 502, "mail": 309, "homes": 231, "trans": 95}
@@ -34,7 +35,7 @@ def named(name: str, preset: str, *sets: Mapping[str, Value]) -> System:
     merged: dict[str, Value] = {}
     for one in sets:
         merged |= one
-    system = ft.system(preset, **merged)
+    system = ft.system(preset, settings=merged)
     return System(name, system._resolved, system._made_from)
 
 

@@ -14,14 +14,16 @@ from evidence.places import ROOT
 from evidence.stage import CAPTURED, Lab, Stage
 from evidence.stages.drives import PERIOD_S
 from evidence.stages.model import hot_writes
-from flashtwin import across, rows, statistics
-from flashtwin.characterization import Characterization
+from flashtwin.characterization import rows, statistics
+from flashtwin.characterization.measuring import Characterization
 from flashtwin.papers import swc
 from flashtwin.papers.model import Facts, Workload
+from flashtwin.sweeps import across
 
 CODE = (
-    *sources.ANALYSIS, *sources.PAPERS, "python/flashtwin/across.py", "python/flashtwin/rows.py",
-    "python/flashtwin/statistics.py", "evidence/stages/model.py",
+    *sources.ANALYSIS, *sources.PAPERS, "python/flashtwin/sweeps/across.py",
+    "python/flashtwin/characterization/rows.py",
+    "python/flashtwin/characterization/statistics.py", "evidence/stages/model.py",
 )  # fmt: skip
 OPTIONS: Mapping[str, Any] = {"period_s": PERIOD_S, **swc.PAPER.options}
 #: Two temperatures: pages, writes a page, share of hot pages, of writes to them, over-provisioning in percent.

@@ -11,7 +11,7 @@ from typing import Any
 
 from evidence.stage import CAPTURED, Lab, Stage
 from evidence.stages.drives import AGED, NEW, drive, figures, named
-from flashtwin.presets import Value
+from flashtwin.settings import Value
 
 #: Under one placement `static`, `dynamic` and `hipa` are `conventional`; `modern` is another array.
 SYSTEMS = ("conventional", "ds-ftl", "ca-ssd", "caftl", "rr-ssd", "rr-ssd-online", "pblru", "oracle")

@@ -12,7 +12,8 @@ from evidence.places import ROOT
 from evidence.stage import Lab, Stage
 from evidence.stages.drives import figures, named
 from evidence.store import Kept
-from flashtwin.presets import System, Value
+from flashtwin.replays.presets import System
+from flashtwin.settings import Value
 
 PAGE = 4096
 #: One plane, so that nothing but the policy decides; blocks and pages follow.

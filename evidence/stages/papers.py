@@ -17,6 +17,7 @@ from evidence.stages.drives import PERIOD_S
 from flashtwin import papers
 from flashtwin.papers import running
 from flashtwin.papers.running import How
+from flashtwin.results import names
 
 CODE = (*sources.REPLAY, *sources.DRIVES, *sources.PAPERS, "workloads", "crates/analysis/src")
 #: The recorded traces under the names of each paper's workloads; RR-SSD's are the same.
@@ -31,8 +32,8 @@ ONE_OF = {"rr-ssd": "trans", "ca-ssd": "homes", "ds-ftl": "online", "swc": ""}
 
 
 def kept(done: running.Reproduction) -> dict[str, Any]:
-    """What `reproduction.json` holds, without charts."""
-    found: dict[str, Any] = json.loads((done.path / running.RESULT).read_text(encoding="utf-8"))
+    """What the file of results holds, without charts."""
+    found: dict[str, Any] = json.loads((done.path / names.REPRODUCTION).read_text(encoding="utf-8"))
     for paper in found["papers"]:
         for item in paper["items"]:
             item.pop("chart", None)

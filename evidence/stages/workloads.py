@@ -9,12 +9,12 @@ import flashtwin as ft
 from evidence import sources
 from evidence.stage import Lab, Stage
 from evidence.stages.drives import PERIOD_S
-from flashtwin.fitting import fit
-from flashtwin.workloads import Achieved
+from flashtwin.recipes.fitting import fit
+from flashtwin.recipes.workloads import Achieved
 
 CODE = (
-    *sources.RECIPES, *sources.ANALYSIS, "python/flashtwin/workloads.py", "python/flashtwin/fitting.py",
-    "python/flashtwin/statistics.py", "python/flashtwin/trains.py",
+    *sources.RECIPES, *sources.ANALYSIS, "python/flashtwin/recipes/workloads.py", "python/flashtwin/recipes/fitting.py",
+    "python/flashtwin/characterization/statistics.py", "python/flashtwin/recipes/trains.py",
 )  # fmt: skip
 #: In the order of the page.
 FITTED = ("mail", "webvm", "homes", "trans")

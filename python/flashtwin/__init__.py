@@ -11,28 +11,62 @@
 on several, `study` writes the whole report; `synthesize` makes a trace from a recipe;
 `characterize_many` compares traces, `reproduce` measures what papers published. Errors are
 `FlashtwinError`s whose message says what is wrong, where, and what to do.
+
+Importing the package loads nothing; each name loads what it needs when it is first asked for.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from flashtwin._core import ConfigError, FlashtwinError, InternalError, SimError, TraceError, __version__
-from flashtwin.advice import Advice
-from flashtwin.batch import Batch, characterize_many
-from flashtwin.characterization import Characterization, characterize, options_schema
-from flashtwin.presets import System, config_schema, device_toml, devices, system, system_toml, systems
-from flashtwin.replays import Comparison, Result, compare, replay
-from flashtwin.reproduction import reproduce
-from flashtwin.studies import Study, study
-from flashtwin.trace import Trace, open  # noqa: A004 - `ft.open` is the name people expect
-from flashtwin.workloads import Workload, recipe_schema, synthesize, workload, workloads
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flashtwin.fitting import Fit, fit
+    from flashtwin._core import __version__
+    from flashtwin.characterization.advice import Advice
+    from flashtwin.characterization.measuring import Characterization, characterize, options_schema
+    from flashtwin.errors import (
+        ArgumentError,
+        ConfigError,
+        FlashtwinError,
+        InternalError,
+        OutputError,
+        ReportError,
+        SimError,
+        TraceError,
+    )
+    from flashtwin.papers.reproduction import reproduce
+    from flashtwin.recipes.fitting import Fit, fit
+    from flashtwin.recipes.workloads import Workload, recipe_schema, synthesize, workload, workloads
+    from flashtwin.replays.presets import System, config_schema, device_toml, devices, system, system_toml, systems
+    from flashtwin.replays.running import Comparison, Result, compare, replay
+    from flashtwin.replays.studies import Study, study
+    from flashtwin.sweeps.batch import Batch, characterize_many
+    from flashtwin.traces.trace import Trace, open  # noqa: A004 - `ft.open` is the name people expect
+
+#: The room that each public name is at home in; no name is that of a room, which it would hide.
+_ROOMS = {
+    "flashtwin._core": ("__version__",),
+    "flashtwin.characterization.advice": ("Advice",),
+    "flashtwin.characterization.measuring": ("Characterization", "characterize", "options_schema"),
+    "flashtwin.errors": (
+        "ArgumentError", "ConfigError", "FlashtwinError", "InternalError", "OutputError", "ReportError", "SimError",
+        "TraceError",
+    ),
+    "flashtwin.papers.reproduction": ("reproduce",),
+    "flashtwin.recipes.fitting": ("Fit", "fit"),
+    "flashtwin.recipes.workloads": ("Workload", "recipe_schema", "synthesize", "workload", "workloads"),
+    "flashtwin.replays.presets": (
+        "System", "config_schema", "device_toml", "devices", "system", "system_toml", "systems",
+    ),
+    "flashtwin.replays.running": ("Comparison", "Result", "compare", "replay"),
+    "flashtwin.replays.studies": ("Study", "study"),
+    "flashtwin.sweeps.batch": ("Batch", "characterize_many"),
+    "flashtwin.traces.trace": ("Trace", "open"),
+}  # fmt: skip
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "Advice",
+    "ArgumentError",
     "Batch",
     "Characterization",
     "Comparison",
@@ -40,6 +74,8 @@ __all__ = [
     "Fit",
     "FlashtwinError",
     "InternalError",
+    "OutputError",
+    "ReportError",
     "Result",
     "SimError",
     "Study",
@@ -70,10 +106,20 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """`fit` and `Fit`, when they are asked for: they need NumPy, for which nobody else need wait."""
-    if name in ("Fit", "fit"):
-        from flashtwin import fitting
+if not TYPE_CHECKING:
 
-        return getattr(fitting, name)
-    raise AttributeError(f"module 'flashtwin' has no attribute '{name}'")
+    def __getattr__(name: str) -> object:
+        """A public name, when it is first asked for."""
+        room = _HOME.get(name)
+        if room is None:
+            raise AttributeError(f"module 'flashtwin' has no attribute '{name}'")
+        from importlib import import_module
+
+        found = getattr(import_module(room), name)
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    """What is public, and nothing else."""
+    return list(__all__)

@@ -6,15 +6,10 @@ from typing import Literal, final
 
 __all__ = [
     "Characterization",
-    "ConfigError",
-    "FlashtwinError",
-    "InternalError",
     "Resolved",
     "RunResult",
-    "SimError",
     "Table",
     "Trace",
-    "TraceError",
     "__version__",
     "characterize_stream",
     "check_recipe",
@@ -37,21 +32,6 @@ __all__ = [
 ]
 
 __version__: str
-
-class FlashtwinError(ValueError):
-    """Bad input, said in one message: what is wrong, where, and what to do. The parent of all others."""
-
-class TraceError(FlashtwinError):
-    """A trace cannot be read, or not in the way asked for."""
-
-class ConfigError(FlashtwinError):
-    """A system, a device or a key of the configuration is wrong."""
-
-class SimError(FlashtwinError):
-    """A system cannot replay this trace, or results cannot be written."""
-
-class InternalError(RuntimeError):
-    """A mistake in flashtwin itself; please report it with the message."""
 
 @final
 class Table:

@@ -19,7 +19,7 @@ from flashtwin import report
 from flashtwin.report import facts, ledger, style, units
 from flashtwin.report.charts import CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.charts.base import Drawing
-from flashtwin.report.results import Study, load
+from flashtwin.results.reading import Study, load
 
 NAMES = [*WORKLOAD_CHARTS, *CHARTS]
 

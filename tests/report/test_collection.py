@@ -12,11 +12,14 @@ from test_page import check
 from tests import fabricated
 from tests.browser import chromium
 
-from flashtwin import across, folder, report, rows
+from flashtwin import report
+from flashtwin.characterization import rows
 from flashtwin.report import style
 from flashtwin.report.charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.charts.base import Drawing
-from flashtwin.report.results import Collection, Study, Workload, load, load_any
+from flashtwin.results import folder
+from flashtwin.results.reading import Collection, Study, Workload, load, load_any
+from flashtwin.sweeps import across
 
 
 def write_collection(path: Path, traces: int) -> Path:

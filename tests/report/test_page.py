@@ -25,7 +25,7 @@ from flashtwin import report
 from flashtwin.report import choices, style
 from flashtwin.report.charts import CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.page import page, systems_table
-from flashtwin.report.results import load
+from flashtwin.results.reading import load
 
 #: What a study's page shows.
 NAMES = [*WORKLOAD_CHARTS, *CHARTS]

@@ -13,8 +13,8 @@ from tests.schema import SCHEMA, faults, leaves, table_faults
 
 import flashtwin as ft
 from flashtwin.report import facts, ledger, style
-from flashtwin.report import results as read
-from flashtwin.report.results import Run, read_json
+from flashtwin.results import ground
+from flashtwin.results.reading import Run, read_json
 
 RUN, CHARACTERIZATION, TRACE = SCHEMA["run"], SCHEMA["characterization"], SCHEMA["trace"]
 #: Of which no chart and no sentence of the report is made, so that nobody makes them up.
@@ -108,7 +108,7 @@ def test_every_table_is_made_up(four: Path) -> None:
 
 def test_configurations_made_up_have_keys_of_the_core(written: Path, four: Path) -> None:
     def keys(folder: Path) -> set[str]:
-        return {path for summary in summaries(folder) for path, _ in read.leaves(summary["config"])}
+        return {path for summary in summaries(folder) for path, _ in ground.leaves(summary["config"])}
 
     assert sorted(keys(four) - keys(written)) == []
 

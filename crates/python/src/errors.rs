@@ -1,49 +1,15 @@
 //! The one place where errors of the core become Python exceptions. Messages pass unchanged: the
-//! crates below already say what is wrong, where, and what to do.
+//! crates below already say what is wrong, where, and what to do. The exceptions themselves are written in
+//! Python, so that they are there without the core, too; see `python/flashtwin/errors.py`.
 
-use pyo3::create_exception;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::import_exception;
 use pyo3::prelude::*;
 
-create_exception!(
-    flashtwin,
-    FlashtwinError,
-    PyValueError,
-    "Bad input, said in one message: what is wrong, where, and what to do. The parent of all others."
-);
-create_exception!(
-    flashtwin,
-    TraceError,
-    FlashtwinError,
-    "A trace cannot be read, or not in the way asked for."
-);
-create_exception!(
-    flashtwin,
-    ConfigError,
-    FlashtwinError,
-    "A system, a device or a key of the configuration is wrong."
-);
-create_exception!(
-    flashtwin,
-    SimError,
-    FlashtwinError,
-    "A system cannot replay this trace, or results cannot be written."
-);
-create_exception!(
-    flashtwin,
-    InternalError,
-    PyRuntimeError,
-    "A mistake in flashtwin itself; please report it with the message."
-);
-
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let py = module.py();
-    module.add("FlashtwinError", py.get_type::<FlashtwinError>())?;
-    module.add("TraceError", py.get_type::<TraceError>())?;
-    module.add("ConfigError", py.get_type::<ConfigError>())?;
-    module.add("SimError", py.get_type::<SimError>())?;
-    module.add("InternalError", py.get_type::<InternalError>())
-}
+import_exception!(flashtwin.errors, FlashtwinError);
+import_exception!(flashtwin.errors, TraceError);
+import_exception!(flashtwin.errors, ConfigError);
+import_exception!(flashtwin.errors, SimError);
+import_exception!(flashtwin.errors, InternalError);
 
 pub(crate) fn trace(error: &flashtwin_trace::TraceError) -> PyErr {
     TraceError::new_err(error.to_string())

@@ -21,7 +21,6 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     enter::quieten_panics();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    errors::register(module)?;
     module.add_class::<arrow::Table>()?;
     module.add_class::<trace::Trace>()?;
     module.add_function(wrap_pyfunction!(trace::requests_by_volume, module)?)?;

@@ -11,12 +11,11 @@ import importlib
 import os
 import sys
 import traceback
-from typing import Any
 
 import click
 
-from flashtwin import FlashtwinError
 from flashtwin.cli._talk import error, say
+from flashtwin.errors import FlashtwinError
 
 #: The verbs in the order of the help; `name` is the function of that name in the module of that name.
 VERBS = (
@@ -125,7 +124,7 @@ def _usage(wrong: click.UsageError) -> int:
 
 
 def _failed(failure: Exception, *, debug: bool) -> int:
-    if _is_bad_input(failure):
+    if isinstance(failure, FlashtwinError):
         error(str(failure))
         return 2
     if debug:
@@ -133,13 +132,6 @@ def _failed(failure: Exception, *, debug: bool) -> int:
     place = "" if debug else "; `flashtwin --debug ...` shows where"
     error(f"internal error: {type(failure).__name__}: {_one_line(failure)}; please report it{place}")
     return 1
-
-
-def _is_bad_input(failure: Exception) -> bool:
-    if isinstance(failure, FlashtwinError):
-        return True
-    report: Any = sys.modules.get("flashtwin.report")
-    return report is not None and isinstance(failure, report.ReportError)
 
 
 def _one_line(failure: Exception) -> str:

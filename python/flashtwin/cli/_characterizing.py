@@ -11,12 +11,12 @@ from typing import Any, cast
 
 import click
 
-from flashtwin import folder
-from flashtwin.advice import ENTRIES
-from flashtwin.batch import Batch
-from flashtwin.characterization import Characterization, Options, Reading, options_from_text
+from flashtwin.characterization.advice import ENTRIES
+from flashtwin.characterization.measuring import Characterization, Options, Reading, options_from_text
 from flashtwin.cli._options import Command, Duration, KeyValue, how_to_read, stem
 from flashtwin.cli._talk import data, data_json, pairs, say, table
+from flashtwin.results import folder
+from flashtwin.sweeps.batch import Batch
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flashtwin.cli._talk import table
-from flashtwin.workloads import Achieved
+from flashtwin.recipes.workloads import Achieved
 
 
 def as_row(one: Achieved) -> dict[str, Any]:

@@ -11,10 +11,11 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from flashtwin.folder import file_name
-from flashtwin.presets import System, resolve_text
-from flashtwin.trace import BlkparseAction, OnBadLine, Trace
-from flashtwin.trace import open as open_trace
+from flashtwin.progress import Progress
+from flashtwin.replays.presets import System, resolve_text
+from flashtwin.results.names import file_name
+from flashtwin.traces.trace import BlkparseAction, OnBadLine, Trace
+from flashtwin.traces.trace import open as open_trace
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -80,7 +81,7 @@ class Reading:
         """The trace's name without folder and endings, and the volume's."""
         return stem(self.path, self.volume)
 
-    def open(self, progress: Callable[[int, int], None] | None) -> Trace:
+    def open(self, progress: Progress | None) -> Trace:
         """Reads it."""
         return open_trace(
             self.path,

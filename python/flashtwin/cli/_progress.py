@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -18,6 +17,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.text import Text
+
+from flashtwin.progress import Progress as Heard
 
 
 class _Rate(ProgressColumn):
@@ -65,13 +66,17 @@ class Bars:
         """Takes the bars off the terminal."""
         self._progress.stop()
 
-    def making(self) -> Callable[[int, int], None]:
-        """The progress callback for making a trace."""
-        return lambda done, total: self.job("making the trace", done, total, "req")
+    def named(self, name: str, unit: str) -> Heard:
+        """A progress callback that draws one bar of this name, whatever the steps are called."""
+        return lambda _, done, total: self.job(name, done, total, unit)
 
-    def reading(self) -> Callable[[int, int], None]:
+    def making(self) -> Heard:
+        """The progress callback for making a trace."""
+        return self.named("making the trace", "req")
+
+    def reading(self) -> Heard:
         """The progress callback for opening a trace."""
-        return lambda done, total: self.job("reading the trace", done, total, "B")
+        return self.named("reading the trace", "B")
 
     def job(self, name: str, done: int, total: int, unit: str = "req") -> None:
         """Draws how far a job is; a total of 0 means that it is not known."""

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flashtwin import folder, ground
 from flashtwin.cli._options import Reading, Running
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say, table
-from flashtwin.presets import System
-from flashtwin.replays import compare, name_systems
-from flashtwin.studies import replay_into
+from flashtwin.replays.presets import System
+from flashtwin.replays.running import compare, name_systems
+from flashtwin.replays.studies import replay_into
+from flashtwin.results import folder, ground, names, schema
 
 Summary = Mapping[str, Any]
 
@@ -57,13 +57,7 @@ def replay_all(
     if out is None:
         with Bars() as bars:
             trace = reading.open(bars.reading())
-            names = list(chosen)
-            results = compare(
-                trace,
-                chosen,
-                threads=running.threads,
-                progress=lambda index, done, total: bars.job(names[index], done, total),
-            )
+            results = compare(trace, chosen, threads=running.threads, progress=bars.job)
         return {name: result.summary for name, result in results.items()}
     with folder.prepared(out) as path:
         with Bars() as bars:
@@ -96,12 +90,10 @@ def _with_ground(summaries: Mapping[str, Summary]) -> dict[str, Summary]:
 
 
 def _summary(path: Path, name: str) -> Summary:
-    summary: Summary = json.loads((path / folder.RUNS / name / "summary.json").read_text(encoding="utf-8"))
+    summary: Summary = json.loads((names.run(path, name) / names.SUMMARY).read_text(encoding="utf-8"))
     return summary
 
 
 def _cell(summary: Summary, path: str, write: Callable[[float], str]) -> str:
-    value: Any = summary
-    for key in path.split("."):
-        value = value.get(key) if isinstance(value, Mapping) else None
+    value = ground.dig(summary, schema.summary_field(path))
     return "-" if value is None else write(value)

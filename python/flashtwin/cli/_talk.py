@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from flashtwin.ground import Difference
+from flashtwin.results.ground import Difference
 
 
 def say(text: str) -> None:

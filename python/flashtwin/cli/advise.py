@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from flashtwin.characterization import Characterization, measure
+from flashtwin.characterization.measuring import Characterization, measure
 from flashtwin.cli._characterizing import Measuring, measuring_options
 from flashtwin.cli._options import json_option
 from flashtwin.cli._progress import Bars
@@ -40,7 +40,7 @@ def advise(path: str, measuring: Measuring, as_json: bool) -> None:
                 measuring.options,
                 measuring.reading,
                 stream=measuring.stream,
-                progress=lambda done, total: bars.job("characterizing", done, total, "steps"),
+                progress=bars.named("characterizing", "steps"),
             )
     if as_json:
         data_json({"trace": found.name, "advice": [asdict(entry) for entry in found.advice]})

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from flashtwin import batch, jobs
-from flashtwin.characterization import Characterization
+from flashtwin.characterization.measuring import Characterization
 from flashtwin.cli._characterizing import Measuring, measuring_options, show, show_batch
 from flashtwin.cli._options import json_option, out_option
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import say
+from flashtwin.results import names
+from flashtwin.sweeps import batch, jobs
 
 
 @click.command(short_help="Measure what traces are like to an SSD.")
@@ -69,7 +70,7 @@ def characterize(
             by_volume=by_volume,
             reports=reports,
             workers=workers,
-            progress=lambda count, total: bars.job("characterizing", count, total, "traces"),
+            progress=bars.named("characterizing", "traces"),
             notify=say,
         )
     show_batch(done, as_json=as_json)
@@ -96,7 +97,7 @@ def _one(path: str, measuring: Measuring, out: Path | None, *, reports: bool, by
         found = Characterization.read(target)
     else:
         with Bars() as bars:
-            found = jobs.do(job, lambda done, total: bars.job("characterizing", done, total, "steps"))
-    show(found, target / "report.html" if reports else None, as_json=as_json)
+            found = jobs.do(job, bars.named("characterizing", "steps"))
+    show(found, target / names.REPORT if reports else None, as_json=as_json)
     if not reports:
         say(f"results: {target}")

@@ -17,7 +17,7 @@ from flashtwin.cli._options import (
     systems_option,
 )
 from flashtwin.cli._replaying import choose, replay_all, show
-from flashtwin.studies import SYSTEMS
+from flashtwin.replays.studies import SYSTEMS
 
 
 @click.command(short_help="Replay a trace on several systems side by side.")

@@ -6,10 +6,10 @@ import tomllib
 
 import click
 
-from flashtwin import presets
 from flashtwin.cli._listing import described
 from flashtwin.cli._options import json_option
 from flashtwin.cli._talk import data, data_json, pairs
+from flashtwin.replays import presets
 
 
 @click.command(short_help="List the NAND devices, or show one.")

@@ -9,7 +9,7 @@ import click
 
 from flashtwin.cli._options import json_option
 from flashtwin.cli._talk import show_report
-from flashtwin.folder import locked
+from flashtwin.results.folder import locked
 
 
 @click.command(short_help="Write the HTML report of results made earlier.")

@@ -79,7 +79,7 @@ def reproduce(
     with Bars() as bars:
         done = run(
             chosen, out or Path("reproduction"), how,
-            progress=lambda count, total: bars.job("measuring", count, total, "items"), notify=say,
+            progress=bars.named("measuring", "items"), notify=say,
         )  # fmt: skip
     if as_json:
         data_json({"report": str(done.report), "papers": done.papers})

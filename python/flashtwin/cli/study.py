@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from flashtwin import folder, ground
 from flashtwin.cli._options import (
     Reading,
     Running,
@@ -21,7 +20,8 @@ from flashtwin.cli._options import (
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._replaying import choose
 from flashtwin.cli._talk import say, show_report
-from flashtwin.studies import SYSTEMS, finish, replay_into, without_contents
+from flashtwin.replays.studies import SYSTEMS, finish, replay_into, without_contents
+from flashtwin.results import folder, ground
 
 
 @click.command(short_help="Characterize a trace, replay it on several systems, write the report.")

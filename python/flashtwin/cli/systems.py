@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from flashtwin import presets
 from flashtwin.cli._listing import described
 from flashtwin.cli._options import KeyValue, json_option
 from flashtwin.cli._talk import data, data_json, pairs
+from flashtwin.replays import presets
 
 
 @click.command(short_help="List the systems, or show one with every key.")

@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 import click
 
-from flashtwin import FlashtwinError
 from flashtwin.cli._comparing import as_row, comparison
 from flashtwin.cli._options import Duration, Reading, json_option, reading_options
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, duration, pairs, say
-from flashtwin.folder import write_text
-from flashtwin.workloads import workload
+from flashtwin.errors import FlashtwinError
+from flashtwin.recipes.workloads import workload
+from flashtwin.results.folder import write_text
 
 
 @click.group(short_help="Look at traces, convert them, thin them out, make them.")
@@ -165,7 +165,7 @@ def fit(reading: Reading, period: float, output: Path | None, force: bool, as_js
     with Bars() as bars:
         opened = reading.open(bars.reading())
     # Only this verb needs what it brings along.
-    from flashtwin.fitting import fit as fitted
+    from flashtwin.recipes.fitting import fit as fitted
 
     found = fitted(opened, period_s=period)
     if output is not None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from flashtwin import statistics
-from flashtwin.characterization import Characterization
+from flashtwin.characterization import statistics
+from flashtwin.characterization.measuring import Characterization
 from flashtwin.cli._comparing import as_row, comparison, number
 from flashtwin.cli._options import json_option
 from flashtwin.cli._talk import data, data_json, pairs, say, table
-from flashtwin.workloads import Achieved, Workload, compared, workload
-from flashtwin.workloads import workloads as names
+from flashtwin.recipes.workloads import Achieved, Workload, compared, workload
+from flashtwin.recipes.workloads import workloads as names
 
 
 @click.command(short_help="List the synthetic workloads, show one, or check it.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from flashtwin.folder import FlashtwinError
+from flashtwin.errors import FlashtwinError
 from flashtwin.papers.model import Item, Paper
 
 

@@ -9,14 +9,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from flashtwin import folder
-from flashtwin.characterization import Characterization, Reading, measure, options
+from flashtwin.characterization.measuring import Characterization, Reading, measure, options
 from flashtwin.papers.model import Workload
 from flashtwin.papers.search import Found, rate_for
 from flashtwin.papers.sources import Source
-from flashtwin.presets import System, Value, system, systems
-from flashtwin.replays import compare
-from flashtwin.trace import Trace
+from flashtwin.replays.presets import System, system, systems
+from flashtwin.replays.running import compare
+from flashtwin.results import folder, names, schema
+from flashtwin.results.ground import dig
+from flashtwin.settings import Value
+from flashtwin.traces.trace import Trace
 
 #: How much later than the last request a drive that keeps up may end, as a factor and in nanoseconds beside it.
 LATE, SLACK_NS = 1.1, 20e6
@@ -36,19 +38,17 @@ class Run:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """All totals (docs/results.md)."""
-        found: dict[str, Any] = json.loads((self.path / "summary.json").read_text(encoding="utf-8"))
+        found: dict[str, Any] = json.loads((self.path / names.SUMMARY).read_text(encoding="utf-8"))
         return found
 
     def get(self, dotted: str) -> float | None:
         """A number of the summary by its dotted path; None where it is undefined."""
-        value: Any = self.summary
-        for key in dotted.split("."):
-            value = value.get(key) if isinstance(value, Mapping) else None
+        value = dig(self.summary, schema.summary_field(dotted))
         return float(value) if isinstance(value, int | float) else None
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """A table as rows."""
-        found: list[dict[str, Any]] = folder.read_table(self.path / f"{table}.parquet").to_pylist()
+        found: list[dict[str, Any]] = folder.read_table(names.table(self.path, schema.run_table(table))).to_pylist()
         return found
 
 
@@ -108,14 +108,14 @@ class Stand:
         """A table of the characterization as rows; none where the trace has nothing for it."""
         import pyarrow
 
-        if name not in self.characterization.table_names:
+        if schema.workload_table(name) not in self.characterization.table_names:
             return []
         rows: list[dict[str, Any]] = pyarrow.table(self.characterization.table(name)).to_pylist()
         return rows
 
     def system(self, name: str, **sets: Value) -> System:
         """A system with this workload's period."""
-        return system(name, **{"replay.period_s": self.period_s, **sets})
+        return system(name, settings={"replay.period_s": self.period_s, **sets})
 
     def run(self, name: str, **sets: Value) -> Run:
         """One replay."""
@@ -124,10 +124,10 @@ class Stand:
     def runs(self, chosen: Mapping[str, System]) -> dict[str, Run]:
         """Replays on several systems, those that are not on disk yet side by side."""
         paths = {name: self._place(one) for name, one in chosen.items()}
-        missing = {name: one for name, one in chosen.items() if not (paths[name] / "summary.json").is_file()}
-        names = list(missing)
-        for first in range(0, len(names), max(self.threads, 1)):
-            batch = names[first : first + max(self.threads, 1)]
+        missing = {name: one for name, one in chosen.items() if not (paths[name] / names.SUMMARY).is_file()}
+        waiting = list(missing)
+        for first in range(0, len(waiting), max(self.threads, 1)):
+            batch = waiting[first : first + max(self.threads, 1)]
             done = compare(
                 self.trace,
                 {name: missing[name] for name in batch},
@@ -144,7 +144,7 @@ class Stand:
     def _place(self, chosen: System) -> Path:
         """Where a replay is kept: named by all that its result depends on."""
         key = folder.run_key(self.source.key, chosen.config)
-        return self.path / folder.RUNS / f"{chosen.name}-{key[:20]}"
+        return self.path / names.RUNS / f"{chosen.name}-{key[:20]}"
 
     def _check(self) -> None:
         if self._stop.is_set():

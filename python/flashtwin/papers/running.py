@@ -13,24 +13,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flashtwin import folder
-from flashtwin.characterization import PERIOD_S
-from flashtwin.folder import FlashtwinError
+from flashtwin.characterization.measuring import PERIOD_S
+from flashtwin.errors import FlashtwinError
 from flashtwin.papers import markdown, sensitivity
 from flashtwin.papers.bench import Stand, Stopped
 from flashtwin.papers.claims import Claim, Judgement, Verdict, judge
 from flashtwin.papers.explanations import why_different
 from flashtwin.papers.model import Facts, Item, Paper, Scale, Workload
 from flashtwin.papers.sources import Source, find
+from flashtwin.progress import Progress
+from flashtwin.results import folder, names
 
-RESULT = "reproduction.json"
-TABLE = "claims.csv"
-PAGE = "reproduction.md"
 WORKLOADS = "workloads"
 CACHE = "traces"
 
-#: Called with items measured (one a workload) and items in all.
-ItemProgress = Callable[[int, int], None]
 #: Called with one sentence when there is something to say.
 Notify = Callable[[str], None]
 
@@ -73,10 +69,10 @@ class Reproduction:
 
 
 def run(
-    chosen: Sequence[tuple[Paper, Sequence[Item]]], out: Path, how: How, *, progress: ItemProgress | None = None,
+    chosen: Sequence[tuple[Paper, Sequence[Item]]], out: Path, how: How, *, progress: Progress | None = None,
     notify: Notify | None = None,
 ) -> Reproduction:  # fmt: skip
-    """Measures the items of the papers and writes `reproduction.json`, `claims.csv`, `reproduction.md` and the report.
+    """Measures the items of the papers and writes what was found, every claim as a row, a page and the report.
 
     Every replay is kept as it finishes; done again with the same folder, none is made twice.
 
@@ -85,17 +81,19 @@ def run(
     """
     from flashtwin import report
 
-    with folder.prepared(out, holding=RESULT) as path:
-        folder.write_json(path / folder.MADE_FROM, {})
+    with folder.prepared(out, holding=names.REPRODUCTION) as path:
+        folder.write_json(path / names.MADE_FROM, {})
         (path / CACHE).mkdir(exist_ok=True)
         benches = list(_benches(chosen, how))
         _measure_all(benches, path, how, progress)
         _refuse_nothing(benches)
         papers = [_paper(paper, items, [one for one in benches if one.paper is paper], how) for paper, items in chosen]
         choices = _sensitivity(chosen, benches)
-        folder.write_json(path / RESULT, {"flashtwin": folder.VERSION, "papers": papers, "sensitivity": choices})
-        folder.write_text(path / TABLE, claims_csv(papers))
-        folder.write_text(path / PAGE, markdown.page(papers, choices))
+        folder.write_json(
+            path / names.REPRODUCTION, {"flashtwin": folder.VERSION, "papers": papers, "sensitivity": choices}
+        )
+        folder.write_text(path / names.CLAIMS, claims_csv(papers))
+        folder.write_text(path / names.REPRODUCTION_PAGE, markdown.page(papers, choices))
         replayed = sum(one.replayed for one in benches)
         if notify:
             notify(f"{replayed} replays made" if replayed else "no replay was needed: all were there")
@@ -112,7 +110,7 @@ def _benches(chosen: Sequence[tuple[Paper, Sequence[Item]]], how: How) -> Iterat
                 yield Bench(paper, workload, wanted)
 
 
-def _measure_all(benches: Sequence[Bench], path: Path, how: How, progress: ItemProgress | None) -> None:
+def _measure_all(benches: Sequence[Bench], path: Path, how: How, progress: Progress | None) -> None:
     """Measures workloads side by side, each in a thread: the core runs without Python's lock."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     budget = how.workers or cores
@@ -126,10 +124,10 @@ def _measure_all(benches: Sequence[Bench], path: Path, how: How, progress: ItemP
         with lock:
             done += 1
             if progress:
-                progress(done, total)
+                progress("items", done, total)
 
     if progress:
-        progress(0, total)
+        progress("items", 0, total)
     with ThreadPoolExecutor(workers) as pool:
         waiting = {pool.submit(_measure, one, path, how, budget // workers, stop, step) for one in benches}
         try:

@@ -14,7 +14,7 @@ from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import EFFECT_POINTS, Claim, number
 from flashtwin.papers.markdown import MARKS
 from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart
-from flashtwin.presets import Value
+from flashtwin.settings import Value
 
 ID = "sensitivity"
 AS_DECIDED = "as decided"

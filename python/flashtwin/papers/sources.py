@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flashtwin.folder import FlashtwinError, OutputError
+from flashtwin.errors import FlashtwinError, OutputError
 from flashtwin.papers.model import Workload
-from flashtwin.trace import Progress, Trace
-from flashtwin.trace import open as open_trace
+from flashtwin.progress import Progress
+from flashtwin.traces.trace import Trace
+from flashtwin.traces.trace import open as open_trace
 
 #: Makes a trace from a recipe: name, scale, seed.
 Synthesize = Callable[..., Any]

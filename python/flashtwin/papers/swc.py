@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from flashtwin import across, rows
-from flashtwin.batch import find
-from flashtwin.folder import FlashtwinError
+from flashtwin.characterization import rows
+from flashtwin.errors import FlashtwinError
 from flashtwin.papers import ca_ssd, ds_ftl, rr_ssd
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.model import Facts, Item, Outcome, Paper, Workload, bars, chart, lines
-from flashtwin.trace import requests_by_volume
+from flashtwin.sweeps import across
+from flashtwin.sweeps.batch import find
+from flashtwin.traces.trace import requests_by_volume
 
 #: Figure 1(a): partitions for f_r <= 2, lowest and highest; 75 % of database traces need so many at most, 75 %
 #: of the mail servers' so many at least.

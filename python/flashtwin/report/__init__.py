@@ -1,7 +1,7 @@
 """The report: charts, findings and one HTML page, made from a result folder.
 
     from flashtwin import report
-    report.build("out")            # out/report.html and out/charts/
+    report.build("out")            # the page, and the charts beside it
     report.findings("out")[0].text
     report.chart("queues", "out")  # a matplotlib Figure
 
@@ -15,17 +15,20 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from flashtwin.errors import ReportError
+from flashtwin.results import names
+from flashtwin.results.reading import Collection, Study, load_any
+
 from . import files, reproduction, style
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, note_figure
 from .findings import Finding, findings
 from .page import page, render
-from .results import Collection, ReportError, Study, load_any
 
 __all__ = ["Finding", "ReportError", "build", "chart", "chart_names", "findings"]
 
 
 def build(folder: Path | str, *, out: Path | str | None = None) -> Path:
-    """Writes `report.html` and `charts/<name>.svg|.png` from a result folder; returns the page's path.
+    """Writes the page, and each chart as SVG and PNG, from a result folder; returns the page's path.
 
     `out` is the folder to write to, the result folder itself when not given.
     Each file appears complete or not at all. Raises `ReportError` when the
@@ -36,17 +39,17 @@ def build(folder: Path | str, *, out: Path | str | None = None) -> Path:
         return reproduction.build(Path(folder), target)
     results = load_any(folder)
     # Drawing takes seconds: a folder that cannot be written is found before.
-    files.make_folder(target / "charts")
+    files.make_folder(target / names.CHARTS)
     rendered = render(results)
     for one in rendered:
         for suffix, content in (("svg", one.svg), ("png", one.png)):
-            path = target / "charts" / f"{one.chart.name}.{suffix}"
+            path = target / names.CHARTS / f"{one.chart.name}.{suffix}"
             if content is not None:
                 files.write(path, content)
             else:
                 # A chart of an earlier build that these results no longer have.
                 path.unlink(missing_ok=True)
-    html = target / "report.html"
+    html = target / names.REPORT
     files.write(html, page(results, rendered))
     return html
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from flashtwin import ground
-from flashtwin.ground import dig, leaves
+from flashtwin.results import ground
+from flashtwin.results.ground import dig, leaves
+from flashtwin.results.reading import Run, Study, Workload, as_number
 
 from . import facts, units
-from .results import Run, Study, Workload, as_number
 
 Words = Callable[[Run], str | None]
 

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flashtwin.ground import dig
-
-from .results import Floats, Run, Study, as_number
+from flashtwin.results.ground import dig
+from flashtwin.results.reading import Floats, Run, Study, as_number
 
 Indices = NDArray[np.signedinteger[Any]]
 

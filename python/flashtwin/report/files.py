@@ -7,7 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from .results import ReportError
+from flashtwin.errors import ReportError
 
 
 def make_folder(path: Path) -> None:

@@ -17,8 +17,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from flashtwin.results.reading import Run, Study, load_any
+
 from . import facts, reasons, units
-from .results import Run, Study, load_any
 
 #: A run that ends this much later than its trace could not keep up.
 LATE_FACTOR = 1.1

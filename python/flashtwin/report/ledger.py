@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .results import Run
+from flashtwin.results.reading import Run
 
 ALL, SLOWEST_PERCENT, SLOWEST_PERMILLE = "all", "slowest_1_percent", "slowest_0_1_percent"
 #: Which requests a ledger may be of, with the words for them.

@@ -19,14 +19,14 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from flashtwin.ground import leaves
+from flashtwin.results.ground import leaves
+from flashtwin.results.reading import Collection, Run, Study, Workload, as_number
 
 from . import choices, facts, style, units
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, Chart, Drawing
 from .charts.workload import CHART as BRIEF
 from .charts.workload import table_of_facts
 from .findings import findings
-from .results import Collection, Run, Study, Workload, as_number
 
 _CHARACTERIZATION = (
     ("contents", "Contents"),

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flashtwin import ground
+from flashtwin.results import ground
+from flashtwin.results.reading import Run
 
 from . import facts, ledger, units
-from .results import Run
 
 PART_WORDS = {
     "queueing": "queueing at the chips",

@@ -1,4 +1,4 @@
-"""The page of `flashtwin reproduce`: every item of a paper, published beside measured, from `reproduction.json`."""
+"""The page of `flashtwin reproduce`: every item of a paper, published beside measured."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 
 from markupsafe import Markup
 
+from flashtwin.results import names
+from flashtwin.results.reading import read_json
+
 from . import files, style, units
 from .charts import reproduced
 from .charts.base import Chart, Drawing
 from .page import Rendered, figure_of, resource, template
-from .results import read_json
 
-RESULT = "reproduction.json"
 #: Verdicts with the class that paints them.
 VERDICTS = {
     "agrees": "good",
@@ -36,13 +37,13 @@ class Section:
 
 def is_reproduction(folder: Path | str) -> bool:
     """Whether `flashtwin reproduce` wrote the folder."""
-    return (Path(folder) / RESULT).is_file()
+    return (Path(folder) / names.REPRODUCTION).is_file()
 
 
 def build(folder: Path, target: Path) -> Path:
-    """Writes `report.html` and the charts; returns the page's path."""
-    results = read_json(folder / RESULT)
-    files.make_folder(target / "charts")
+    """Writes the page and the charts; returns the page's path."""
+    results = read_json(folder / names.REPRODUCTION)
+    files.make_folder(target / names.CHARTS)
     pairs = style.page_pairs(None)
     papers = []
     for paper in results.get("papers", ()):
@@ -51,11 +52,11 @@ def build(folder: Path, target: Path) -> Path:
             rendered = _render(f"{paper['id']}-{item['id']}", item)
             if rendered is not None:
                 for suffix, content in (("svg", rendered.svg), ("png", rendered.png)):
-                    files.write(target / "charts" / f"{rendered.chart.name}.{suffix}", content or "")
+                    files.write(target / names.CHARTS / f"{rendered.chart.name}.{suffix}", content or "")
             figure = figure_of(rendered, pairs) if rendered is not None else None
             sections.append(Section(f"{paper['id']}-{item['id']}", item, figure))
         papers.append({"paper": paper, "sections": sections, "counts": _counts(paper)})
-    html = target / "report.html"
+    html = target / names.REPORT
     page = template("reproduction.html.j2").render(
         papers=papers,
         choices=results.get("sensitivity") or [],

@@ -26,8 +26,9 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from flashtwin.results.reading import Run, Study
+
 from . import units
-from .results import Run, Study
 
 INK = "#1b1f25"
 MUTED = "#5b6571"

@@ -9,7 +9,7 @@ from flashtwin.papers.ca_ssd import published
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.model import Facts, Series
 from flashtwin.papers.text import column
-from flashtwin.presets import Value
+from flashtwin.settings import Value
 
 NAMES, TEN = published.NAMES, published.TEN
 

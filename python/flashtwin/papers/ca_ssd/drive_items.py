@@ -29,7 +29,7 @@ from flashtwin.papers.ca_ssd.common import (
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart
 from flashtwin.papers.text import percent
-from flashtwin.presets import Value
+from flashtwin.settings import Value
 
 #: Spare pages as a share of the footprint, between which the drive is sought, and how often.
 SPARE_MIN, SPARE_MAX, STEPS = 0.03, 6.0, 9

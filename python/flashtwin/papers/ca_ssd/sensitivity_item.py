@@ -10,7 +10,7 @@ from flashtwin.papers.ca_ssd import published
 from flashtwin.papers.ca_ssd.common import NAMES, compared, device, pair
 from flashtwin.papers.model import Facts
 from flashtwin.papers.sensitivity import Headline, Sensitivity
-from flashtwin.presets import Value
+from flashtwin.settings import Value
 
 #: By the names of what is measured: what is cut, and by how much as published.
 CUTS = {

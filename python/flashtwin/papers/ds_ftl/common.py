@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flashtwin.papers.bench import Run, Stand
-from flashtwin.presets import Value
+from flashtwin.settings import Value
 
 SCHEMES = ("static", "dynamic", "hipa", "ds-ftl")
 #: Blocks of a plane of the paper's device (Table 2), and the fewest that a small drive has.

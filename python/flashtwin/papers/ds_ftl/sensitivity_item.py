@@ -11,7 +11,7 @@ from flashtwin.papers.ds_ftl.common import SCHEMES, percent_of, runs_at
 from flashtwin.papers.model import Facts, mean
 from flashtwin.papers.sensitivity import Headline, Sensitivity
 from flashtwin.papers.text import column
-from flashtwin.presets import Value
+from flashtwin.settings import Value
 
 #: Where the engine's choices are made otherwise: whose reads gain most, whose pages are redirected most and least;
 #: at the trace's own clock, and at one at which reads queue and gain.

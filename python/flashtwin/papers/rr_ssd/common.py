@@ -10,7 +10,7 @@ from flashtwin.papers.model import Facts, mean
 from flashtwin.papers.rr_ssd import published
 from flashtwin.papers.search import Found
 from flashtwin.papers.text import column
-from flashtwin.presets import Value
+from flashtwin.settings import Value
 
 #: RR-SSD's published share of what Oracle gains for reads, in percent.
 PUBLISHED_SHARE = {name: 100.0 * published.RR_SSD[name][0] / published.ORACLE[name][0] for name in published.WORKLOADS}

@@ -12,7 +12,7 @@ from flashtwin.papers.rr_ssd import published
 from flashtwin.papers.rr_ssd.common import PUBLISHED_SHARE, at_rate, by_workload, gains, share_of_oracle
 from flashtwin.papers.sensitivity import Headline, Sensitivity
 from flashtwin.papers.text import percent
-from flashtwin.presets import Value
+from flashtwin.settings import Value
 
 NAMES = published.WORKLOADS
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from ..results import Collection, Study, Workload
+from flashtwin.results.reading import Collection, Study, Workload
+
 from . import (
     across_knee,
     across_locality,

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 from matplotlib.axes import Axes
 
+from flashtwin.results.reading import Collection, Floats, Table
+
 from .. import axes as scales
 from .. import style
-from ..results import Collection, Floats, Table
 from .base import Data
 
 HEADER = ("figure", "series", "x", "statistic", "value")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 
+from flashtwin.results.reading import Collection, Table
+
 from .. import style, units
-from ..results import Collection, Table
 from . import across
 from .across_write_amplification import NEEDED
 from .base import Chart, Drawing, nothing

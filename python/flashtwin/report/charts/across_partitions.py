@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
+from flashtwin.results.reading import Collection, Table
+
 from .. import axes as scales
 from .. import style, units
-from ..results import Collection, Table
 from . import across
 from .base import Chart, Drawing, nothing
 

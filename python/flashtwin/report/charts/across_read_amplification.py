@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from flashtwin.results.reading import Collection, Floats, Table
+
 from .. import axes as scales
 from .. import style, units
-from ..results import Collection, Floats, Table
 from . import across
 from .base import Chart, Drawing, nothing
 

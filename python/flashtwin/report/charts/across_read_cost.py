@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from flashtwin.results.reading import Collection, Table
+
 from .. import axes as scales
 from .. import style, units
-from ..results import Collection, Table
 from . import across
 from .across_read_amplification import NEEDED
 from .base import Chart, Drawing, nothing

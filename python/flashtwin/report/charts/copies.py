@@ -5,8 +5,9 @@ from __future__ import annotations
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from flashtwin.results.reading import Floats, Run, Study
+
 from .. import facts, style, units
-from ..results import Floats, Run, Study
 from .base import Chart, Data, Drawing, nothing
 
 

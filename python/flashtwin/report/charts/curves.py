@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..results import Floats, Table
+from flashtwin.results.reading import Floats, Table
 
 
 def curve(table: Table | None, x: str, y: str) -> tuple[Floats, Floats] | None:

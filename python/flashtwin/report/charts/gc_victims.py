@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.lines import Line2D
 
+from flashtwin.results.reading import Floats, Run, Study
+
 from .. import style, units
-from ..results import Floats, Run, Study
 from .base import Chart, Data, Drawing, nothing
 
 

@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
+from flashtwin.results.reading import Floats, Run, Study
+
 from .. import facts, style, units
-from ..results import Floats, Run, Study
 from .base import Chart, Data, Drawing, nothing
 
 #: Points that are enough for a smooth line at the width of the page.

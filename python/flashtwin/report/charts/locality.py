@@ -7,9 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
+from flashtwin.results.reading import Floats, Table, Workload
+
 from .. import axes as scales
 from .. import style, units
-from ..results import Floats, Table, Workload
 from .base import Chart, Data, Drawing, nothing
 
 _AT_TIMES = (1.0, 25.0, 250.0)

@@ -10,8 +10,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from flashtwin.results.reading import Floats, Run, Study
+
 from .. import facts, style, units
-from ..results import Floats, Run, Study
 from .base import Chart, Data, Drawing, nothing
 
 PANELS = (("read_mean_ns", "reads"), ("all_mean_ns", "all requests"))

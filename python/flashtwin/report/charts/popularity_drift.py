@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from flashtwin.results.reading import Floats, Workload
+
 from .. import axes as scales
 from .. import style, units
-from ..results import Floats, Workload
 from .base import Chart, Data, Drawing, nothing
 from .curves import curve
 from .popularity_reads import no_content

@@ -14,8 +14,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from flashtwin.results.reading import Floats, Run, Study
+
 from .. import facts, style, units
-from ..results import Floats, Run, Study
 from .base import Chart, Data, Drawing, nothing
 
 #: More heat maps than this do not fit on a page.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from matplotlib.patches import Patch
 
+from flashtwin.results.reading import Run, Study
+
 from .. import facts, style, units
-from ..results import Run, Study
 from .base import Chart, Data, Drawing, nothing
 
 PARTS = (

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from flashtwin.results.reading import Table, Workload
+
 from .. import axes as scales
 from .. import style, units
-from ..results import Table, Workload
 from .base import Chart, Data, Drawing, nothing
 from .curves import curve
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
+from flashtwin.results.reading import Run, Study
+
 from .. import facts, style, units
-from ..results import Run, Study
 from .base import Chart, Data, Drawing, nothing
 
 #: How strongly each part is painted in its system's colour: waiting, which policies act on, more than service.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from flashtwin.results.reading import Workload
+
 from .. import style, units
-from ..results import Workload
 from .base import Chart, Data, Drawing, nothing
 from .popularity_reads import no_content
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
+from flashtwin.results.reading import Floats, Workload
+
 from .. import axes as scales
 from .. import style, units
-from ..results import Floats, Workload
 from .base import Chart, Data, Drawing, nothing
 from .popularity_reads import no_content
 

@@ -7,9 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from flashtwin.results.reading import Table, Workload
+
 from .. import axes as scales
 from .. import style, units
-from ..results import Table, Workload
 from .base import Chart, Data, Drawing, nothing
 from .curves import curve
 from .wa_partitions import BLOCK_PAGES, absent, why_missing

@@ -7,9 +7,10 @@ from collections.abc import Collection, Sequence
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
+from flashtwin.results.reading import Run, Study
+
 from .. import ledger, style, units
 from ..ledger import Ledger
-from ..results import Run, Study
 from .base import Chart, Data, Drawing, nothing
 
 KINDS = (("read", "Reads"), ("write", "Writes"))

@@ -8,8 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from flashtwin.results.reading import Floats, Study, Table, Workload
+
 from .. import facts, style, units
-from ..results import Floats, Study, Table, Workload
 from .base import Chart, Data, Drawing, nothing
 
 #: With more periods than this, bars become an area.
@@ -172,22 +173,14 @@ def table_of_facts(study: Workload) -> list[tuple[str, str]]:
 
 
 def _rates(study: Workload, add: Callable[..., None]) -> None:
-    rate = study.trace.get("requests_per_second")
-    if isinstance(rate, dict):
-        mean, peak = study.fact("requests_per_second.mean"), study.fact("requests_per_second.peak")
-        more = [f"peak {units.count(peak)} in one second"] if peak is not None else []
-        add("Requests per second", "requests_per_second.mean", f"mean {_rate(mean)}", *more)
-    else:
-        mean = study.fact("requests_per_second_mean")
-        peak = study.fact("requests_per_second_peak")
-        more = [f"peak {units.count(peak)} in one second"] if peak is not None else []
-        add("Requests per second", "requests_per_second_mean", f"mean {_rate(mean)}", *more)
+    mean, peak = study.fact("requests_per_second.mean"), study.fact("requests_per_second.peak")
+    more = [f"peak {units.count(peak)} in one second"] if peak is not None else []
+    add("Requests per second", "requests_per_second.mean", f"mean {_rate(mean)}", *more)
     for kind in ("read", "write"):
-        for path in (f"request_bytes.{kind}.mean", f"request_bytes_mean.{kind}", f"{kind}_request_bytes_mean"):
-            value = study.fact(path)
-            if value is not None:
-                add(f"Mean {kind} request", path, units.size(value))
-                break
+        path = f"request_bytes.{kind}.mean"
+        value = study.fact(path)
+        if value is not None:
+            add(f"Mean {kind} request", path, units.size(value))
 
 
 def _rate(value: float | None) -> str:

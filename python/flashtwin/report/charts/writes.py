@@ -5,8 +5,9 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
+from flashtwin.results.reading import Run, Study
+
 from .. import facts, style, units
-from ..results import Run, Study
 from .base import Chart, Data, Drawing, nothing
 
 

@@ -2,6 +2,10 @@
 
 Work is handed to worker processes; what is finished is not done again; a trace that cannot be read is
 noted and the others go on. Results do not depend on the number of workers.
+
+Not `concurrent.futures`: when a process of its pool is killed (out of memory, mostly) the pool is broken, and every
+trace that waits fails with the one that was read. Here it takes its own trace with it, a new process takes its
+place, and the message names the trace and the cure.
 """
 
 from __future__ import annotations
@@ -11,28 +15,31 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from flashtwin import folder, jobs, rows, worker
-from flashtwin.characterization import Characterization, Options, Reading, Setting
-from flashtwin.characterization import options as resolved
-from flashtwin.folder import OutputError
-from flashtwin.trace import OnBadLine
+from flashtwin.characterization import rows
+from flashtwin.characterization.measuring import Characterization, Options, Reading
+from flashtwin.characterization.measuring import options as resolved
+from flashtwin.errors import OutputError
+from flashtwin.progress import Progress
+from flashtwin.results import folder, names
+from flashtwin.results.frames import Framed, table_of
+from flashtwin.settings import Setting, merged
+from flashtwin.sweeps import jobs, worker
+from flashtwin.traces.trace import OnBadLine
 
 if TYPE_CHECKING:
-    from flashtwin.across import Traced
+    import pyarrow
 
-COLLECTION = "traces.json"
-FAILURES = "failures.json"
+    from flashtwin.sweeps.across import Traced
+
 #: What lies beside traces and is none.
 _NOT_TRACES = (".md", ".digests.parquet", ".json", ".html", ".toml")
 
-#: Called with traces done and traces in all.
-BatchProgress = Callable[[int, int], None]
 Notify = Callable[[str], None]
 
 
@@ -45,8 +52,11 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Batch:
-    """Many characterized traces: where they are, which failed, how many enter which statistic."""
+class Batch(Framed):
+    """Many characterized traces: where they are, which failed, how many enter which statistic.
+
+    As a frame: one row a trace.
+    """
 
     path: Path
     report: Path
@@ -56,11 +66,16 @@ class Batch:
     counts: dict[str, int]
     rows: list[dict[str, Any]] = field(repr=False)
 
+    def to_arrow(self) -> pyarrow.Table:
+        """`rows` as a table of PyArrow; what a trace does not have is missing."""
+        return table_of(self.rows)
+
 
 def characterize_many(
     paths: Sequence[str | Path] | str | Path,
     out: str | Path,
     *,
+    settings: Mapping[str, Setting] | None = None,
     workers: int = 0,
     reports: bool = True,
     sample: float | None = None,
@@ -68,18 +83,19 @@ def characterize_many(
     by_volume: bool = False,
     format: str | None = None,  # noqa: A002 - as in `open`
     on_bad_line: OnBadLine = "fail",
-    progress: BatchProgress | None = None,
+    progress: Progress | None = None,
     notify: Notify | None = None,
     **sets: Setting,
 ) -> Batch:
     """Characterizes many traces and compares them, figure by figure as SWC does.
 
     Done again with the same folder, traces whose file and options are the same are not done again. A
-    trace that cannot be read is noted in `failures` and in `failures.json`.
+    trace that cannot be read is noted in `failures`, in the folder as well.
 
     Args:
         paths: files and folders; a folder gives every file in it, its sub-folders are the categories.
         out: the folder for results; new, empty, or holding results of an earlier call.
+        settings: options to set otherwise, as in `characterize`.
         workers: processes; 0 is one for each core, 1 does all in this process.
         reports: whether each trace gets a page of its own as well; drawing it takes seconds.
         sample: share of pages and contents looked at.
@@ -87,11 +103,11 @@ def characterize_many(
         by_volume: each volume of a file is a workload of its own in the statistics, as in SWC.
         format: the format of all files, where their looks leave doubt.
         on_bad_line: `"fail"` or `"skip"`.
-        progress: called with traces done and traces in all.
+        progress: told `"traces"`, how many are done and how many there are (`flashtwin.progress`).
         notify: called with a sentence when results are reused.
-        **sets: options to set otherwise, as in `characterize`.
+        **sets: the same as keywords.
     """
-    options = resolved({"sample_rate": sample, **sets})
+    options = resolved({"sample_rate": sample, **merged(settings, sets)})
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     reading = Reading(format, on_bad_line)
     return run(
@@ -118,11 +134,11 @@ def run(
     by_volume: bool = False,
     reports: bool = True,
     workers: int = 0,
-    progress: BatchProgress | None = None,
+    progress: Progress | None = None,
     notify: Notify | None = None,
 ) -> Batch:
     """`characterize_many` with its options gathered; for the modules of this package."""
-    with folder.prepared(out, holding=COLLECTION) as ready:
+    with folder.prepared(out, holding=names.COLLECTION) as ready:
         found = find(paths)
         planned = [
             _job(name, path, ready, options, reading, stream=stream, by_volume=by_volume, report=reports)
@@ -196,7 +212,7 @@ def _job(
     key = folder.characterization_key(
         name, status.st_size, status.st_mtime_ns, options.key, asdict(reading), stream, by_volume,
     )  # fmt: skip
-    return jobs.Job(name, str(path), str(out / folder.TRACES / name), options, reading, stream, by_volume, report, key)
+    return jobs.Job(name, str(path), str(out / names.TRACES / name), options, reading, stream, by_volume, report, key)
 
 
 def _workers(wanted: int, work: int) -> int:
@@ -204,17 +220,17 @@ def _workers(wanted: int, work: int) -> int:
     return max(1, min(wanted or cores, work))
 
 
-def _do_all(work: Sequence[jobs.Job], workers: int, progress: BatchProgress | None) -> dict[str, str]:
+def _do_all(work: Sequence[jobs.Job], workers: int, progress: Progress | None) -> dict[str, str]:
     """Does all jobs; returns the messages of those that failed, by name."""
     failures: dict[str, str] = {}
     each = ((job, worker.answer(job)) for job in work) if workers == 1 else _in_processes(work, workers)
     if progress:
-        progress(0, len(work))
+        progress("traces", 0, len(work))
     for done, (job, answer) in enumerate(each, start=1):
         if "error" in answer:
             failures[job.name] = answer["error"]
         if progress:
-            progress(done, len(work))
+            progress("traces", done, len(work))
     return failures
 
 
@@ -304,7 +320,7 @@ class _Worker:
 
 
 #: What a worker runs.
-WORKER = (sys.executable, "-c", "from flashtwin.worker import main; main()")
+WORKER = (sys.executable, "-c", "from flashtwin.sweeps.worker import main; main()")
 
 
 def _start() -> subprocess.Popen[str]:
@@ -322,12 +338,13 @@ def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], fa
     """Writes the statistics over all traces and the report."""
     import pyarrow
 
-    from flashtwin import across, report
+    from flashtwin import report
+    from flashtwin.sweeps import across
 
     traces = [trace for job in good for trace in _traced(job, categories[job.name])]
     who = across.entrants(traces)
     flat = [{"trace": trace.name, "category": trace.category, **trace.row} for trace in traces]
-    folder.write_table(path / "traces.parquet", _as_table(flat))
+    folder.write_table(names.table(path, names.TRACE_ROWS), table_of(flat))
     columns = list(zip(*across.distributions(who), strict=True)) or [()] * len(across.COLUMNS)
     types = [
         pyarrow.string(),
@@ -338,12 +355,13 @@ def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], fa
         pyarrow.string(),
     ]
     arrays = [pyarrow.array(column, kind) for column, kind in zip(columns, types, strict=True)]
-    folder.write_table(path / "distributions.parquet", pyarrow.table(dict(zip(across.COLUMNS, arrays, strict=True))))
+    distributions = pyarrow.table(dict(zip(across.COLUMNS, arrays, strict=True)))
+    folder.write_table(names.table(path, names.DISTRIBUTIONS), distributions)
     failed = [Failure(name, message) for name, message in sorted(failures.items())]
-    folder.write_json(path / FAILURES, {"failures": [{"trace": one.trace, "message": one.message} for one in failed]})
+    folder.write_json(path / names.FAILURES, {"failures": [asdict(one) for one in failed]})
 
     folder.write_json(
-        path / COLLECTION,
+        path / names.COLLECTION,
         {"flashtwin": folder.VERSION, "traces": [trace.name for trace in traces], "counts": who.counts},
     )
     page = report.build(path)
@@ -360,20 +378,8 @@ def _traced(job: jobs.Job, category: str) -> list[Traced]:
 def _as_traced(name: str, category: str, found: Characterization) -> Traced:
     import pyarrow
 
-    from flashtwin.across import Traced
+    from flashtwin.sweeps.across import Traced
 
     wanted = {*rows.TABLES, "f_min"} & set(found.table_names)
     tables = {table: pyarrow.table(found.table(table)).to_pylist() for table in sorted(wanted)}
     return Traced(name, category, found.row, tables)
-
-
-def _as_table(flat: Sequence[dict[str, Any]]) -> Any:
-    """Rows of different keys as one table; what a trace does not have is missing."""
-    import pyarrow
-
-    keys = dict.fromkeys(key for row in flat for key in row)
-    columns = {}
-    for key in keys:
-        array = pyarrow.array([row.get(key) for row in flat])
-        columns[key] = array.cast(pyarrow.float64()) if pyarrow.types.is_null(array.type) else array
-    return pyarrow.table(columns)

@@ -1,6 +1,6 @@
 """A worker process: takes jobs as lines of JSON from standard input, answers with one line each.
 
-Started by `flashtwin.batch`. A process of its own keeps what one trace
+Started by `flashtwin.sweeps.batch`. A process of its own keeps what one trace
 does (memory, a crash) away from the others. It ends when its input does, or when it is told to
 (SIGTERM), and leaves complete files only.
 """
@@ -12,8 +12,8 @@ import signal
 import sys
 from types import FrameType
 
-from flashtwin import jobs
-from flashtwin.folder import FlashtwinError
+from flashtwin.errors import FlashtwinError
+from flashtwin.sweeps import jobs
 
 
 def main() -> None:
@@ -38,9 +38,8 @@ def answer(job: jobs.Job) -> dict[str, str]:
 
 
 def _message(job: jobs.Job, error: Exception) -> str:
-    from flashtwin.report import ReportError
 
-    if isinstance(error, FlashtwinError | ReportError):
+    if isinstance(error, FlashtwinError):
         return str(error)
     return f"{job.path}: internal error: {type(error).__name__}: {' '.join(str(error).split())}; please report it"
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from flashtwin import _core
-
-#: What a key of the configuration may be set to.
-Value = bool | int | float | str
+from flashtwin.errors import ArgumentError, ConfigError
+from flashtwin.settings import Value, merged, texts
 
 
 def systems() -> list[str]:
@@ -71,32 +70,41 @@ class System:
         """Every key with its value, unit, description and source, as TOML that can be edited and read back."""
         return self._resolved.toml
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The core's object stays in its process: the same preset or file and keys make it again.
+        return _again, (self.name, *self._made_from)
+
     def with_sets(self, sets: Mapping[str, Value]) -> System:
         """The same system under the same name with more keys set otherwise; keys are whole dotted ones."""
         if not sets:
             return self
         name, before = self._made_from
-        made = _resolve(name, [*before, *((key, literal(value)) for key, value in sets.items())])
+        made = _resolve(name, [*before, *texts(sets)])
         return replace(made, name=self.name)
 
 
-def system(name: str | Path, /, **sets: Value) -> System:
+def system(name: str | Path, /, *, settings: Mapping[str, Value] | None = None, **sets: Value) -> System:
     """A system, by the name of a preset or the path of a TOML file, with some keys set otherwise.
 
     A key is any dotted ending that names one key of the configuration.
 
     Args:
         name: a name of `systems()`, or a path ending in `.toml`.
-        **sets: keys and values; `**{"replication.alpha": 0.2}` for a dotted one.
+        settings: keys and values, dotted ones as they are: `{"replication.alpha": 0.2}`.
+        **sets: the same as keywords.
 
     Raises:
         ConfigError: the system or a key is not known (the message names the nearest), or a value is wrong.
 
     >>> import flashtwin as ft
-    >>> ft.system("rr-ssd", **{"replication.alpha": 0.2}).name
+    >>> ft.system("rr-ssd", settings={"replication.alpha": 0.2}).name
     'rr-ssd'
     """
-    return _resolve(str(name), [(key, literal(value)) for key, value in sets.items()])
+    if not isinstance(name, str | Path):
+        raise ArgumentError(
+            f"a system is the name of a preset or the path of a TOML file, not of type {type(name).__name__}"
+        )
+    return _resolve(str(name), texts(merged(settings, sets)))
 
 
 def resolve_text(name: str, sets: list[tuple[str, str]]) -> System:
@@ -107,21 +115,16 @@ def resolve_text(name: str, sets: list[tuple[str, str]]) -> System:
 def as_system(chosen: str | Path | System, sets: Mapping[str, Value]) -> System:
     """A system from what callers may pass for one."""
     if not isinstance(chosen, System):
-        return system(chosen, **sets)
+        return system(chosen, settings=sets)
     if sets:
-        raise _core.ConfigError(f"keys cannot be set on the finished system '{chosen.name}'; set them in `ft.system`")
+        raise ConfigError(f"keys cannot be set on the finished system '{chosen.name}'; set them in `ft.system`")
     return chosen
-
-
-def literal(value: Value | Sequence[Value]) -> str:
-    """A value as a TOML literal."""
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return f"[{', '.join(literal(one) for one in value)}]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
 def _resolve(name: str, sets: list[tuple[str, str]]) -> System:
     label = Path(name).stem if name.endswith(".toml") else name
     return System(label, _core.resolve(name, sets), (name, tuple(sets)))
+
+
+def _again(label: str, name: str, sets: tuple[tuple[str, str], ...]) -> System:
+    return replace(_resolve(name, list(sets)), name=label)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flashtwin.characterization import PERIOD_S
+from flashtwin.characterization.measuring import PERIOD_S
+from flashtwin.progress import Progress
 
 if TYPE_CHECKING:
     from flashtwin.papers.model import Scale
@@ -24,7 +25,7 @@ def reproduce(
     period_s: float = PERIOD_S,
     workloads: Sequence[str] = (),
     workers: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Reproduction:
     """Measures the tables and figures of a paper and puts them beside what was published (docs/reproduction.md).
 
@@ -39,10 +40,10 @@ def reproduce(
         period_s: length of a day of the traces in seconds.
         workloads: only these.
         workers: replays at once; 0: one for each core.
-        progress: called with items measured (one a workload) and items in all.
+        progress: told `"items"`, how many are measured (one a workload) and how many there are (`flashtwin.progress`).
 
     Returns:
-        Where the report is (`report`), what was found (`papers`, as in `reproduction.json`), and how many
+        Where the report is (`report`), what was found (`papers`), and how many
         replays it took (`replayed`).
 
     Raises:

@@ -6,18 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from flashtwin import _core, folder, ground
-from flashtwin.characterization import Characterization, Reading, measure, options
-from flashtwin.presets import System, Value
-from flashtwin.replays import name_systems, what_else_differs
-from flashtwin.trace import Trace
-from flashtwin.trace import open as open_trace
+from flashtwin import _core
+from flashtwin.characterization.measuring import Characterization, Reading, measure, options
+from flashtwin.progress import Progress, numbered
+from flashtwin.replays.presets import System
+from flashtwin.replays.running import name_systems, what_else_differs
+from flashtwin.results import folder, ground
+from flashtwin.settings import Value, merged
+from flashtwin.traces.trace import Trace, as_trace
 
 #: The systems of a study unless others are asked for; the first is the baseline.
 SYSTEMS = ("conventional", "ca-ssd", "rr-ssd", "oracle")
-
-#: Called with what is being done, steps done and steps in all, about 20 times a second.
-StageProgress = Callable[[str, int, int], None]
 
 #: Called with one sentence when there is something to say.
 Notify = Callable[[str], None]
@@ -37,8 +36,9 @@ def study(
     out: str | Path,
     systems: Sequence[str | Path | System] | Mapping[str, str | Path | System] = SYSTEMS,
     *,
+    settings: Mapping[str, Value] | None = None,
     threads: int = 0,
-    progress: StageProgress | None = None,
+    progress: Progress | None = None,
     notify: Notify | None = None,
     equal_ground: bool = False,
     **sets: Value,
@@ -53,20 +53,21 @@ def study(
         out: the folder for results; new, empty, or holding a study.
         systems: as in `compare`. Of those that nobody named, a trace without contents leaves out what
             looks at contents.
+        settings: keys to set otherwise in every system given by name, dotted ones as they are.
         threads: how many systems run at once; 0 is one for each core.
-        progress: called with what is being done, steps done and steps in all.
+        progress: told how far reading, each system, the workload and the report are (`flashtwin.progress`).
         notify: called with a sentence when runs are reused or systems left out.
         equal_ground: as in `compare`.
-        **sets: keys to set otherwise in every system given by name.
+        **sets: the same as keywords.
 
     >>> import flashtwin as ft
     >>> done = ft.study("traces/webvm-small.fiu.zst", "out/study", ["conventional", "rr-ssd"], period_s=120)
     >>> done.report.name
     'report.html'
     """
-    chosen = name_systems(systems, sets, equal_ground=equal_ground)
+    chosen = name_systems(systems, merged(settings, sets), equal_ground=equal_ground)
     with folder.prepared(out) as path:
-        opened = trace if isinstance(trace, Trace) else open_trace(trace)
+        opened = as_trace(trace, progress)
         if systems is SYSTEMS:
             chosen = dict(without_contents(opened, chosen, notify))
         replay_into(path, opened, chosen, threads, progress, notify, equal_ground=equal_ground)
@@ -97,12 +98,12 @@ def replay_into(
     trace: Trace,
     systems: Mapping[str, System],
     threads: int = 0,
-    progress: StageProgress | None = None,
+    progress: Progress | None = None,
     notify: Notify | None = None,
     *,
     equal_ground: bool = False,
 ) -> None:
-    """Makes the runs that the folder does not hold yet, writing each as it finishes, then `study.json`."""
+    """Makes the runs that the folder does not hold yet, writing each as it finishes, then what makes them a study."""
     keys = {name: folder.run_key(trace.digest, system.config) for name, system in systems.items()}
     finished = folder.finished_runs(path)
     missing = [name for name, key in keys.items() if finished.get(name) != key]
@@ -116,17 +117,14 @@ def replay_into(
         folder.write_run(path, name, result)
         folder.record_run(path, name, keys[name])
 
-    def report(index: int, done: int, total: int) -> None:
-        if progress:
-            progress(missing[index], done, total)
-
     if missing:
-        _core.run(trace.native, [systems[name]._resolved for name in missing], threads, report, write)
+        resolved = [systems[name]._resolved for name in missing]
+        _core.run(trace.native, resolved, threads, numbered(progress, missing), write)
     configs = {name: system.config for name, system in systems.items()}
     folder.write_study(path, trace.info, list(systems), what_else_differs(configs, equal_ground=equal_ground))
 
 
-def finish(path: Path, trace: Trace, systems: Mapping[str, System], progress: StageProgress | None = None) -> Study:
+def finish(path: Path, trace: Trace, systems: Mapping[str, System], progress: Progress | None = None) -> Study:
     """Characterizes the workload and writes the report of a folder whose runs are complete."""
     from flashtwin import report
 
@@ -137,7 +135,7 @@ def finish(path: Path, trace: Trace, systems: Mapping[str, System], progress: St
     return Study(path, page, [finding.text for finding in report.findings(path)])
 
 
-def _characterize(path: Path, trace: Trace, period_s: float, progress: StageProgress | None) -> None:
+def _characterize(path: Path, trace: Trace, period_s: float, progress: Progress | None) -> None:
     """Writes the characterization of the trace, unless the folder holds it already."""
     chosen = options({"period_s": period_s}, threads=0)
     key = folder.characterization_key(trace.digest, chosen.key)
@@ -145,11 +143,12 @@ def _characterize(path: Path, trace: Trace, period_s: float, progress: StageProg
         Characterization.read(path).write_advice(path)
         return
 
-    def report(done: int, total: int) -> None:
+    def heard(_: str, done: int, total: int) -> None:
+        # All that is found out about the trace is one thing here, whatever the steps are called.
         if progress:
             progress("workload", done, total)
 
-    found = measure(trace, chosen, Reading(), progress=report)
+    found = measure(trace, chosen, Reading(), progress=heard)
     folder.record_characterization(path, "")
     found.write_into(path)
     folder.record_characterization(path, key)

@@ -1,4 +1,4 @@
-"""Reads a result folder: `study.json`, `runs/<name>/`, `characterization.json`, `workload/`.
+"""Reads a result folder: the study, its runs, the characterization, the tables of the workload.
 
 This is the only module of the report that touches files of results, and it
 never writes. Everything in a result folder may be missing except the list of
@@ -22,21 +22,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from flashtwin.ground import dig, leaves
+from flashtwin.errors import ReportError
+from flashtwin.results import names, schema
+from flashtwin.results.ground import dig, leaves
 
 Floats = NDArray[np.float64]
 
-CHARACTERIZATION = "characterization.json"
-ADVICE = "advice.json"
-#: What makes a folder one of many characterized traces.
-COLLECTION = "traces.json"
-
 #: Systems that no device could be built as, for results that do not hold their configuration.
 IDEAL_SYSTEMS = ("oracle", "ideal")
-
-
-class ReportError(ValueError):
-    """A result folder that cannot be read; the message says what and where, and the cure."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +39,12 @@ class Table:
     columns: Mapping[str, Floats]
     texts: Mapping[str, tuple[str, ...]]
     rows: int
+    #: The columns that such a table may have; what else is asked for is a mistake. None where that is open.
+    known: tuple[str, ...] | None = None
 
     def get(self, name: str) -> Floats | None:
         """The column, or None when the file has none of that name or only nulls."""
-        values = self.columns.get(name)
+        values = self.columns.get(self._checked(name))
         if values is None or not np.isfinite(values).any():
             return None
         return values
@@ -57,18 +52,22 @@ class Table:
     def where(self, name: str, value: str | float) -> Table:
         """The rows whose column `name` is `value` (no rows when there is no such column)."""
         keep = np.zeros(self.rows, dtype=bool)
+        self._checked(name)
         if isinstance(value, str) and name in self.texts:
             keep = np.array([text == value for text in self.texts[name]], dtype=bool)
         elif not isinstance(value, str) and name in self.columns:
             keep = self.columns[name] == value
         columns = {key: column[keep] for key, column in self.columns.items()}
         texts = {key: tuple(itertools.compress(column, keep)) for key, column in self.texts.items()}
-        return Table(columns, texts, int(keep.sum()))
+        return Table(columns, texts, int(keep.sum()), self.known)
 
     def values(self, name: str) -> list[float]:
         """The different numbers of a column, ascending; none when there is no such column."""
-        column = self.columns.get(name, np.zeros(0))
+        column = self.columns.get(self._checked(name), np.zeros(0))
         return [float(value) for value in np.unique(column[np.isfinite(column)])]
+
+    def _checked(self, name: str) -> str:
+        return name if self.known is None else schema.column(name, self.known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +97,7 @@ class Run:
 
     def number(self, path: str) -> float | None:
         """A number of the summary by its dotted path; None when missing, null or not finite."""
-        return as_number(dig(self.summary, path))
+        return as_number(dig(self.summary, schema.summary_field(path)))
 
     def count(self, path: str) -> float:
         """Like `number`, with 0 for what is missing: for counters that a system may not have."""
@@ -118,7 +117,8 @@ class Run:
     def table(self, name: str) -> Table | None:
         """One of the run's tables; None when it was not written or has no rows."""
         if name not in self._tables:
-            self._tables[name] = read_table(self.folder / f"{name}.parquet")
+            known = schema.TABLES[schema.run_table(name)]
+            self._tables[name] = read_table(names.table(self.folder, name), known)
         return self._tables[name]
 
 
@@ -139,29 +139,30 @@ class Workload:
 
     def fact(self, path: str) -> float | None:
         """A number of the trace's facts; None when it is missing or null."""
-        return as_number(dig(self.trace, path))
+        return as_number(dig(self.trace, schema.trace_field(path)))
 
     @cached_property
     def characterization(self) -> Mapping[str, Any]:
-        """`characterization.json`; empty when the trace was not characterized."""
-        path = self.folder / CHARACTERIZATION
+        """The characterization; empty when the trace was not characterized."""
+        path = self.folder / names.CHARACTERIZATION
         return read_json(path) if path.is_file() else {}
 
     @cached_property
     def advice(self) -> tuple[Mapping[str, Any], ...]:
-        """The entries of `advice.json`: topic, verdict, sentence, numbers; none when it was not written."""
-        path = self.folder / ADVICE
+        """The entries of the advice: topic, verdict, sentence, numbers; none when it was not written."""
+        path = self.folder / names.ADVICE
         entries = read_json(path).get("advice") if path.is_file() else None
         return tuple(entry for entry in entries if isinstance(entry, Mapping)) if isinstance(entries, list) else ()
 
     def measured(self, path: str) -> float | None:
         """A number of the characterization; None when it is missing or null."""
-        return as_number(dig(self.characterization, path))
+        return as_number(dig(self.characterization, schema.characterization_field(path)))
 
     def workload(self, name: str) -> Table | None:
         """One of the workload's tables; None when it was not written or has no rows."""
         if name not in self._workload:
-            self._workload[name] = read_table(self.folder / "workload" / f"{name}.parquet")
+            known = schema.WORKLOAD_TABLES[schema.workload_table(name)]
+            self._workload[name] = read_table(names.table(self.folder / names.WORKLOAD, name), known)
         return self._workload[name]
 
 
@@ -223,18 +224,18 @@ def load_any(folder: Path | str) -> Workload | Collection:
     folder = Path(folder)
     if not folder.is_dir():
         raise ReportError(f"{folder}: no such folder; give the folder that `flashtwin study --out` wrote")
-    if (folder / "study.json").is_file():
+    if (folder / names.STUDY).is_file():
         return _study(folder)
-    if (folder / CHARACTERIZATION).is_file():
+    if (folder / names.CHARACTERIZATION).is_file():
         return _characterized(folder)
-    if (folder / COLLECTION).is_file():
-        tables = (read_table(folder / f"{name}.parquet") for name in ("traces", "distributions"))
-        failures = read_json(folder / "failures.json") if (folder / "failures.json").is_file() else {}
-        return Collection(folder, {**read_json(folder / COLLECTION), **failures}, *tables)
-    if (folder / "summary.json").is_file():
+    if (folder / names.COLLECTION).is_file():
+        tables = (read_table(names.table(folder, name)) for name in (names.TRACE_ROWS, names.DISTRIBUTIONS))
+        failures = read_json(folder / names.FAILURES) if (folder / names.FAILURES).is_file() else {}
+        return Collection(folder, {**read_json(folder / names.COLLECTION), **failures}, *tables)
+    if (folder / names.SUMMARY).is_file():
         return _single_run(folder)
     raise ReportError(
-        f"{folder}: no study.json in it; expected a folder that `flashtwin study`, `compare` or `characterize` wrote"
+        f"{folder}: no {names.STUDY} in it; expected a folder that `flashtwin study`, `compare` or `characterize` wrote"
     )
 
 
@@ -247,10 +248,12 @@ def load(folder: Path | str) -> Study:
 
 
 def _study(folder: Path) -> Study:
-    info = read_json(folder / "study.json")
+    info = read_json(folder / names.STUDY)
     runs, problems = _read_runs(folder, info)
     if not runs:
-        raise ReportError(f"{folder}: study.json lists no run that can be read ({'; '.join(problems) or 'empty list'})")
+        raise ReportError(
+            f"{folder}: {names.STUDY} lists no run that can be read ({'; '.join(problems) or 'empty list'})"
+        )
     wanted = info.get("baseline")
     baseline = next((run for run in runs if run.name == wanted), runs[0])
     if wanted is not None and baseline.name != wanted:
@@ -259,26 +262,26 @@ def _study(folder: Path) -> Study:
 
 
 def _characterized(folder: Path) -> Workload:
-    summary = read_json(folder / CHARACTERIZATION)
+    summary = read_json(folder / names.CHARACTERIZATION)
     return Workload(folder, {"flashtwin": summary.get("flashtwin"), "trace": summary.get("info")})
 
 
 def _single_run(folder: Path) -> Study:
-    summary = read_json(folder / "summary.json")
+    summary = read_json(folder / names.SUMMARY)
     run = Run(str(summary.get("system") or folder.name), folder, summary)
     return Study(folder, {"flashtwin": summary.get("flashtwin")}, runs=(run,), baseline=run)
 
 
 def _read_runs(folder: Path, info: Mapping[str, Any]) -> tuple[list[Run], list[str]]:
-    names = info.get("runs")
-    if not isinstance(names, list):
-        raise ReportError(f"{folder / 'study.json'}: `runs` must be a list of names")
+    listed = info.get("runs")
+    if not isinstance(listed, list):
+        raise ReportError(f"{folder / names.STUDY}: `runs` must be a list of names")
     runs: list[Run] = []
     problems: list[str] = []
-    for name in dict.fromkeys(str(name) for name in names):
+    for name in dict.fromkeys(str(name) for name in listed):
         if name in ("", ".", "..") or "/" in name or "\\" in name:
-            raise ReportError(f"{folder / 'study.json'}: run name {name!r} is not the name of a folder in runs/")
-        path = folder / "runs" / name / "summary.json"
+            raise ReportError(f"{folder / names.STUDY}: run name {name!r} is not the name of a folder in runs/")
+        path = names.run(folder, name) / names.SUMMARY
         try:
             runs.append(Run(name, path.parent, read_json(path)))
         except ReportError as error:
@@ -301,8 +304,8 @@ def read_json(path: Path) -> Mapping[str, Any]:
     return value
 
 
-def read_table(path: Path) -> Table | None:
-    """A Parquet file as arrays; None when there is no file or no row in it."""
+def read_table(path: Path, known: tuple[str, ...] | None = None) -> Table | None:
+    """A Parquet file as arrays; None when there is no file or no row in it. `known` are the columns it may have."""
     if not path.is_file():
         return None
     try:
@@ -319,7 +322,7 @@ def read_table(path: Path) -> Table | None:
             texts[name] = tuple("" if value is None else str(value) for value in values)
         elif all(value is None or isinstance(value, int | float) for value in values):
             columns[name] = np.array([math.nan if value is None else float(value) for value in values])
-    return Table(columns, texts, table.num_rows)
+    return Table(columns, texts, table.num_rows, known)
 
 
 def as_number(value: Any) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from flashtwin.characterization import Characterization
+from flashtwin.characterization.measuring import Characterization
 
 #: Entries of the fingerprint cache with which CA-SSD states miss rates (section 4.1).
 CA_SSD_ENTRIES = 65_536

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from flashtwin import folder
-from flashtwin.characterization import Characterization, Options, Reading, measure
+from flashtwin.characterization.measuring import Characterization, Options, Reading, measure
+from flashtwin.progress import Progress
+from flashtwin.results import folder, names
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class Job:
     def is_done(self) -> bool:
         """Whether the folder holds the complete result of this very job."""
         out = Path(self.out)
-        return folder.characterized_from(out) == self.key and (not self.report or (out / "report.html").is_file())
+        return folder.characterized_from(out) == self.key and (not self.report or (out / names.REPORT).is_file())
 
 
-def do(job: Job, progress: Callable[[int, int], None] | None = None) -> Characterization:
+def do(job: Job, progress: Progress | None = None) -> Characterization:
     """Characterizes the trace, writes its folder and its report; complete or not at all.
 
     Raises:
@@ -53,7 +53,7 @@ def do(job: Job, progress: Callable[[int, int], None] | None = None) -> Characte
     """
     from flashtwin import report
 
-    with folder.prepared(job.out, holding=folder.CHARACTERIZATION) as path:
+    with folder.prepared(job.out, holding=names.CHARACTERIZATION) as path:
         found = measure(
             job.path, job.options, job.reading, stream=job.stream, by_volume=job.by_volume, progress=progress
         )

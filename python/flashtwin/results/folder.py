@@ -1,17 +1,4 @@
-"""Result folders: what is written where, so that only complete results ever stand under their names.
-
-    OUT/study.json          the trace in numbers, the runs in order, the baseline
-    OUT/runs/NAME/          summary.json and tables of one run
-    OUT/characterization.json, advice.json
-    OUT/workload/           tables about the trace
-    OUT/volumes/NAME/       each volume by itself, where that was asked for; names.json
-    OUT/report.html, charts/
-
-Many characterized traces:
-
-    OUT/traces/NAME/        as above, without runs
-    OUT/traces.parquet, distributions.parquet, traces.json, failures.json
-    OUT/report.html, charts/
+"""Result folders: written so that only complete results ever stand under their names (`names` has these).
 
 Every file is written under another name first and renamed; a run's folder likewise. One process at a time
 writes into a folder (`locking`).
@@ -22,45 +9,34 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from flashtwin import _core, locking
+from flashtwin import _core
+from flashtwin.errors import ConfigError, OutputError
+from flashtwin.results import locking, names
 
-STUDY = "study.json"
-RUNS = "runs"
-WORKLOAD = "workload"
-VOLUMES = "volumes"
-TRACES = "traces"
-#: In the folder of volumes: the folder of each, by its name.
-VOLUME_NAMES = "names.json"
+
+class Run(Protocol):
+    """A run that can be written: the core's own, or one read from files."""
+
+    def write(self, path: str | Path, /) -> None:
+        """Writes the summary and the tables into a folder that exists."""
+
+
 #: Stands in every result.
 VERSION = _core.__version__
-CHARACTERIZATION = "characterization.json"
-ADVICE = "advice.json"
-#: What each finished run was made from, so that the same run need not be made again.
-MADE_FROM = ".made-from.json"
-#: The same for a characterization.
-CHARACTERIZED_FROM = ".characterized-from.json"
 _PARTIAL = ".partial"
 #: Endings of temporary names: ours, and the report's.
 _TEMPORARY = (_PARTIAL, ".tmp")
 
 
-FlashtwinError = _core.FlashtwinError
-
-
-class OutputError(FlashtwinError):
-    """A folder cannot be written to, or holds something else."""
-
-
 @contextmanager
-def prepared(path: str | Path, *, holding: str = STUDY) -> Iterator[Path]:
+def prepared(path: str | Path, *, holding: str = names.STUDY) -> Iterator[Path]:
     """Makes a folder ready for results before any long work; takes it away again if none came.
 
     A folder that is not empty must hold results already (the file `holding`): nothing else is ever
@@ -106,7 +82,7 @@ def locked(path: Path) -> Iterator[bool]:
 def check_run_name(name: str) -> None:
     """Refuses names that cannot be the name of a folder."""
     if not name or name.startswith(".") or any(sign in name for sign in "/\\\0"):
-        raise _core.ConfigError(f"'{name}' cannot name a run: it must be a file name that does not begin with a dot")
+        raise ConfigError(f"'{name}' cannot name a run: it must be a file name that does not begin with a dot")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -121,9 +97,9 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def write_run(path: Path, name: str, result: _core.RunResult) -> None:
+def write_run(path: Path, name: str, result: Run) -> None:
     """Writes a run's folder, complete or not at all; one of that name is replaced."""
-    final = path / RUNS / name
+    final = names.run(path, name)
     with _writing(final) as partial:
         partial.mkdir(parents=True)
         result.write(partial)
@@ -136,26 +112,26 @@ def write_workload(path: Path, tables: Mapping[str, Any]) -> None:
     import pyarrow
     from pyarrow import parquet
 
-    final = path / WORKLOAD
+    final = path / names.WORKLOAD
     with _writing(final) as partial:
         partial.mkdir()
         for name, table in tables.items():
-            parquet.write_table(pyarrow.table(table), partial / f"{name}.parquet", compression="zstd")
+            parquet.write_table(pyarrow.table(table), names.table(partial, name), compression="zstd")
         _remove(final)
         partial.replace(final)
 
 
 def write_volumes(path: Path, volumes: Mapping[str, Callable[[Path], None]]) -> None:
     """Writes the folders of a trace's volumes, all of them or none; takes earlier ones away."""
-    final = path / VOLUMES
+    final = path / names.VOLUMES
     with _writing(final) as partial:
         if volumes:
             partial.mkdir()
-            names = dict(zip(volumes, _file_names(volumes), strict=True))
+            places = dict(zip(volumes, _file_names(volumes), strict=True))
             for name, write in volumes.items():
-                (partial / names[name]).mkdir()
-                write(partial / names[name])
-            write_json(partial / VOLUME_NAMES, names)
+                (partial / places[name]).mkdir()
+                write(partial / places[name])
+            write_json(partial / names.VOLUME_NAMES, places)
         _remove(final)
         if volumes:
             partial.replace(final)
@@ -164,22 +140,17 @@ def write_volumes(path: Path, volumes: Mapping[str, Callable[[Path], None]]) -> 
 def volumes(path: Path) -> dict[str, Path]:
     """The folders of a trace's volumes, by their names; none where there are none."""
     try:
-        names = json.loads((path / VOLUMES / VOLUME_NAMES).read_text(encoding="utf-8"))
+        places = json.loads((path / names.VOLUMES / names.VOLUME_NAMES).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return {str(name): path / VOLUMES / str(place) for name, place in names.items()}
+    return {str(name): path / names.VOLUMES / str(place) for name, place in places.items()}
 
 
-def file_name(name: str) -> str:
-    """A name without what file names had better not hold."""
-    return re.sub(r"[^A-Za-z0-9_.,@+-]", "-", name).lstrip(".") or "volume"
-
-
-def _file_names(names: Iterable[str]) -> list[str]:
+def _file_names(wanted: Iterable[str]) -> list[str]:
     """Names as different file names, wherever letters count alike, too."""
     found: list[str] = []
-    for name in map(file_name, names):
-        taken = {other.lower() for other in [*found, VOLUME_NAMES]}
+    for name in map(names.file_name, wanted):
+        taken = {other.lower() for other in [*found, names.VOLUME_NAMES]}
         unique = name
         while unique.lower() in taken:
             unique += "+"
@@ -207,12 +178,12 @@ def read_table(path: Path) -> Any:
 
 
 def read_characterization(path: Path) -> dict[str, Any]:
-    """The `characterization.json` of a folder, without the version that wrote it."""
-    file = path / CHARACTERIZATION
+    """The characterization of a folder, without the version that wrote it."""
+    file = path / names.CHARACTERIZATION
     try:
         summary = json.loads(file.read_text(encoding="utf-8"))
     except OSError:
-        raise OutputError(f"{path}: no {CHARACTERIZATION} in it; {_what_instead(path)}") from None
+        raise OutputError(f"{path}: no {names.CHARACTERIZATION} in it; {_what_instead(path)}") from None
     except ValueError as error:
         raise OutputError(f"{file}: not JSON ({error})") from None
     if not isinstance(summary, dict) or not isinstance(summary.get("info"), dict):
@@ -223,9 +194,9 @@ def read_characterization(path: Path) -> dict[str, Any]:
 
 def _what_instead(path: Path) -> str:
     """What a folder without a characterization is, and where one is to be had."""
-    if (path / TRACES).is_dir():
-        return f"it holds many traces, each with its own in `{path / TRACES}/NAME`"
-    if (path / RUNS).is_dir() or (path / STUDY).is_file():
+    if (path / names.TRACES).is_dir():
+        return f"it holds many traces, each with its own in `{path / names.TRACES}/NAME`"
+    if (path / names.RUNS).is_dir() or (path / names.STUDY).is_file():
         return (
             "it holds runs of `compare` or `replay`, or of a `study` that has not ended; "
             "characterize the trace, or run the study again"
@@ -236,7 +207,7 @@ def _what_instead(path: Path) -> str:
 def write_study(path: Path, trace: Mapping[str, Any], runs: Sequence[str], more: Mapping[str, Any]) -> None:
     """Writes the file that makes a folder a result folder; `more` is what else it says of the runs together."""
     write_json(
-        path / STUDY,
+        path / names.STUDY,
         {"flashtwin": _core.__version__, "trace": trace, "runs": list(runs), "baseline": runs[0], **more},
     )
 
@@ -249,15 +220,15 @@ def characterization_key(*parts: Any) -> str:
 def characterized_from(path: Path) -> str | None:
     """The key of the complete characterization in a folder; None without one."""
     try:
-        key = json.loads((path / CHARACTERIZED_FROM).read_text(encoding="utf-8"))
+        key = json.loads((path / names.CHARACTERIZED_FROM).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return key if isinstance(key, str) and (path / CHARACTERIZATION).is_file() else None
+    return key if isinstance(key, str) and (path / names.CHARACTERIZATION).is_file() else None
 
 
 def record_characterization(path: Path, key: str) -> None:
     """Notes what a characterization was made from; an empty key says that it is under way."""
-    write_json(path / CHARACTERIZED_FROM, key)
+    write_json(path / names.CHARACTERIZED_FROM, key)
 
 
 def run_key(digest: str, config: Mapping[str, Any]) -> str:
@@ -269,18 +240,18 @@ def run_key(digest: str, config: Mapping[str, Any]) -> str:
 def finished_runs(path: Path) -> dict[str, str]:
     """Keys of the complete runs in a folder, by name; nothing when that cannot be told."""
     try:
-        keys = json.loads((path / MADE_FROM).read_text(encoding="utf-8"))
+        keys = json.loads((path / names.MADE_FROM).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     if not isinstance(keys, dict):
         return {}
-    return {str(name): str(key) for name, key in keys.items() if (path / RUNS / name / "summary.json").is_file()}
+    return {str(name): str(key) for name, key in keys.items() if (names.run(path, name) / names.SUMMARY).is_file()}
 
 
 def runs_that_hash(path: Path) -> list[str]:
     """Names of the complete runs in a folder of systems that hash what is written."""
     found = []
-    for file in sorted((path / RUNS).glob("*/summary.json")):
+    for file in sorted((path / names.RUNS).glob(f"*/{names.SUMMARY}")):
         try:
             config = json.loads(file.read_text(encoding="utf-8"))["config"]
             if config["ftl"]["mapping"] == "content":
@@ -292,14 +263,14 @@ def runs_that_hash(path: Path) -> list[str]:
 
 def record_run(path: Path, name: str, key: str) -> None:
     """Notes what a finished run was made from."""
-    write_json(path / MADE_FROM, dict(sorted({**finished_runs(path), name: key}.items())))
+    write_json(path / names.MADE_FROM, dict(sorted({**finished_runs(path), name: key}.items())))
 
 
 def forget_run(path: Path, name: str) -> None:
     """Takes back the note on a run that is about to be replaced."""
     finished = finished_runs(path)
     if finished.pop(name, None) is not None:
-        write_json(path / MADE_FROM, finished)
+        write_json(path / names.MADE_FROM, finished)
 
 
 @contextmanager
@@ -320,7 +291,7 @@ def _reason(error: OSError) -> str:
 
 
 def _refuse_strangers(path: Path, holding: str) -> None:
-    if any((path / name).is_file() for name in (holding, MADE_FROM, CHARACTERIZED_FROM)):
+    if any((path / name).is_file() for name in (holding, names.MADE_FROM, names.CHARACTERIZED_FROM)):
         return
     stranger = min((entry.name for entry in path.iterdir() if not _is_left_over(entry)), default=None)
     if stranger is not None:
@@ -331,7 +302,7 @@ def _is_left_over(entry: Path) -> bool:
     """Whether a killed process left this: a file or folder under a temporary name, or a folder of nothing else."""
     if entry.name == locking.LOCK or (entry.name.startswith(".") and entry.name.endswith(_TEMPORARY)):
         return True
-    return entry.is_dir() and entry.name in (RUNS, TRACES) and all(map(_is_left_over, entry.iterdir()))
+    return entry.is_dir() and entry.name in (names.RUNS, names.TRACES) and all(map(_is_left_over, entry.iterdir()))
 
 
 def _remove_left_over(path: Path) -> None:

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from flashtwin import _core, advice, folder, rows
-from flashtwin.presets import Value, literal
-from flashtwin.trace import BlkparseAction, OnBadLine, Progress, Trace
-from flashtwin.trace import open as open_trace
+from flashtwin import _core
+from flashtwin.characterization import advice, rows
+from flashtwin.errors import FlashtwinError
+from flashtwin.progress import Progress, named
+from flashtwin.results import folder, names
+from flashtwin.results.frames import ArrowTable, Framed, Table, shown, table_of
+from flashtwin.settings import Setting, merged, texts
+from flashtwin.traces.trace import BlkparseAction, OnBadLine, Trace, refuse_what_is_no_trace
+from flashtwin.traces.trace import open as open_trace
 
 if TYPE_CHECKING:
+    import pyarrow
     from matplotlib.figure import Figure
 
 #: Length of a period unless another is asked for: a day, as in the RR-SSD paper.
 PERIOD_S = 86_400.0
-
-#: What a key of the options may be set to.
-Setting = Value | Sequence[Value]
 
 
 @dataclass(frozen=True)
@@ -45,8 +49,8 @@ def options(sets: Mapping[str, Setting | None], threads: int = 1) -> Options:
     Raises:
         ConfigError: a key is not known (the message names the nearest), or its value is out of range.
     """
-    given = [(key, literal(value)) for key, value in sets.items() if value is not None]
-    return options_from_text(given, threads)
+    given = {key: value for key, value in sets.items() if value is not None}
+    return options_from_text(texts(given), threads)
 
 
 def options_from_text(sets: Sequence[tuple[str, str]], threads: int = 1) -> Options:
@@ -60,16 +64,9 @@ def options_schema() -> dict[str, Any]:
     return schema
 
 
-class ArrowTable(Protocol):
-    """Anything that speaks the Arrow PyCapsule interface."""
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The table as a stream of record batches."""
-
-
 @dataclass(frozen=True)
-class Characterization:
-    """What a workload is like to an SSD. Made by `characterize`, or read back by `read`."""
+class Characterization(Framed):
+    """What a workload is like to an SSD. Made by `characterize`, or read back by `read`. As a frame: `row`."""
 
     #: All scalars, one object a metric; what is undefined is None.
     summary: dict[str, Any] = field(repr=False)
@@ -88,8 +85,8 @@ class Characterization:
         """
         path = Path(path)
         summary = folder.read_characterization(path)
-        files = sorted((path / folder.WORKLOAD).glob("*.parquet"))
-        tables = {file.stem: lambda file=file: folder.read_table(file) for file in files}
+        files = names.tables(path / names.WORKLOAD)
+        tables = {name: lambda file=file: folder.read_table(file) for name, file in files.items()}
         volumes = {name: cls.read(place) for name, place in folder.volumes(path).items()}
         return cls(summary, tables, volumes, folder.runs_that_hash(path))
 
@@ -103,16 +100,28 @@ class Characterization:
         """Names that `table` knows."""
         return list(self._tables)
 
-    def table(self, name: str) -> ArrowTable:
+    def table(self, name: str) -> Table:
         """A table such as `"miss_ratio"`, for anything that speaks the Arrow PyCapsule interface."""
         if name not in self._tables:
             known = ", ".join(self._tables)
-            raise _core.FlashtwinError(f"no table is called '{name}'; there are: {known}")
-        return self._tables[name]()
+            raise FlashtwinError(f"no table is called '{name}'; there are: {known}")
+        return Table(self._tables[name]())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        tables = {name: self.table(name).to_arrow() for name in self._tables}
+        return _restored, (self.summary, tables, dict(self.volumes), list(self.hashed))
+
+    def to_arrow(self) -> pyarrow.Table:
+        """`row` as a table of PyArrow."""
+        return table_of([self.row])
+
+    def _repr_html_(self) -> str:
+        told = [{"topic": one.topic, "verdict": one.verdict, "why": one.sentence} for one in self.advice]
+        return f"<p>{html.escape(self.name)}</p>{shown(table_of(told))}"
 
     @cached_property
     def row(self) -> dict[str, Any]:
-        """Every scalar under one dotted name, with what advice is made from: one row of `traces.parquet`."""
+        """Every scalar under one dotted name, with what advice is made from: one row of the table of many traces."""
         import pyarrow
 
         tables = {name: pyarrow.table(self.table(name)).to_pylist() for name in rows.TABLES if name in self._tables}
@@ -132,8 +141,8 @@ class Characterization:
             return report.chart(name, scratch)
 
     def write(self, path: str | Path) -> Path:
-        """Writes `characterization.json`, `advice.json` and the tables into a folder, made if need be; returns it."""
-        with folder.prepared(path, holding=folder.CHARACTERIZATION) as ready:
+        """Writes all scalars, the advice and the tables into a folder, made if need be; returns it."""
+        with folder.prepared(path, holding=names.CHARACTERIZATION) as ready:
             self.write_into(ready)
         return ready
 
@@ -142,17 +151,28 @@ class Characterization:
         folder.write_workload(path, {name: self.table(name) for name in self._tables})
         folder.write_volumes(path, {name: volume.write_into for name, volume in self.volumes.items()})
         self.write_advice(path)
-        folder.write_json(path / folder.CHARACTERIZATION, {"flashtwin": _core.__version__, **self.summary})
+        folder.write_json(path / names.CHARACTERIZATION, {"flashtwin": _core.__version__, **self.summary})
 
     def write_advice(self, path: Path) -> None:
-        """Writes `advice.json` alone, which knows of the runs in the folder."""
+        """Writes the advice alone, which knows of the runs in the folder."""
         told = replace(self, hashed=folder.runs_that_hash(path)).advice
-        folder.write_json(path / folder.ADVICE, {"advice": [asdict(entry) for entry in told]})
+        folder.write_json(path / names.ADVICE, {"advice": [asdict(entry) for entry in told]})
+
+
+def _restored(
+    summary: dict[str, Any],
+    tables: Mapping[str, pyarrow.Table],
+    volumes: Mapping[str, Characterization],
+    hashed: Sequence[str],
+) -> Characterization:
+    kept = {name: lambda table=table: table for name, table in tables.items()}
+    return Characterization(summary, kept, volumes, hashed)
 
 
 def characterize(
     trace: Trace | str | Path,
     *,
+    settings: Mapping[str, Setting] | None = None,
     sample: float | None = None,
     stream: bool = False,
     by_volume: bool = False,
@@ -166,15 +186,16 @@ def characterize(
 
     Args:
         trace: what `open` returned, or a path.
+        settings: options to set otherwise, dotted ones as they are: `{"wa.frequency_ratios": [2, 2.5, 3, 5]}`.
         sample: look at this share of pages and contents only, chosen by hash; errors are stated.
         stream: read a path several times with bounded memory instead of once into memory.
         by_volume: characterize each volume by itself as well, as SWC does (`volumes` of the result).
         threads: how many the core uses; 0 is one for each core. Results do not depend on it.
         format: the format of a path, where its looks leave doubt.
         on_bad_line: of a path: `"fail"` at a line that cannot be read, or `"skip"` and count it.
-        progress: called with steps done and steps in all about 20 times a second.
-        **sets: options to set otherwise, by any ending of their key that is unique, such as `period_s=120`,
-            `partitions=[1, 2, 4]`, `**{"wa.frequency_ratios": [2, 2.5, 3, 5]}`, `distance_max=256`.
+        progress: told how far reading and characterizing are (`flashtwin.progress`).
+        **sets: the same as keywords, by any ending of their key that is unique: `period_s=120`,
+            `partitions=[1, 2, 4]`, `distance_max=256`.
 
     Raises:
         TraceError: the trace cannot be read.
@@ -187,7 +208,7 @@ def characterize(
     >>> [advice.verdict for advice in found.advice if advice.topic == "deduplication"]
     ['yes']
     """
-    chosen = options({"sample_rate": sample, **sets}, threads)
+    chosen = options({"sample_rate": sample, **merged(settings, sets)}, threads)
     reading = Reading(format, on_bad_line)
     return measure(trace, chosen, reading, stream=stream, by_volume=by_volume, progress=progress)
 
@@ -214,17 +235,19 @@ def measure(
     progress: Progress | None = None,
 ) -> Characterization:
     """`characterize` with its options gathered; for the modules of this package."""
+    heard = named(progress, "characterizing")
 
     def part(volume: str | None) -> Characterization:
         if isinstance(source, Trace):
             chosen = source if volume is None else source.volume(volume)
-            return _wrapped(chosen.native.characterize(options.json(), progress))
-        return _wrapped(_streamed(source, options, replace(reading, volume=volume or reading.volume), progress))
+            return _wrapped(chosen.native.characterize(options.json(), heard))
+        return _wrapped(_streamed(source, options, replace(reading, volume=volume or reading.volume), heard))
 
+    refuse_what_is_no_trace(trace)
     source = trace if isinstance(trace, Trace) or stream else _opened(trace, reading, progress)
     whole = part(None)
-    names = _volumes(whole) if by_volume else []
-    return replace(whole, volumes={name: part(name) for name in names}) if len(names) > 1 else whole
+    volumes = _volumes(whole) if by_volume else []
+    return replace(whole, volumes={name: part(name) for name in volumes}) if len(volumes) > 1 else whole
 
 
 def _volumes(whole: Characterization) -> list[str]:
@@ -254,7 +277,7 @@ def _opened(path: str | Path, reading: Reading, progress: Progress | None) -> Tr
 
 
 def _streamed(
-    path: str | Path, options: Options, reading: Reading, progress: Progress | None
+    path: str | Path, options: Options, reading: Reading, heard: Callable[[int, int], None] | None
 ) -> _core.Characterization:
     return _core.characterize_stream(
         path,
@@ -262,7 +285,7 @@ def _streamed(
         reading.on_bad_line,
         reading.sort_window_ns,
         options.json(),
-        progress,
+        heard,
         reading.blkparse_action,
         reading.volume,
     )

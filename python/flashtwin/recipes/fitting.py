@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from flashtwin import _core, statistics, trains
-from flashtwin.characterization import Characterization, characterize
-from flashtwin.trace import Trace
-from flashtwin.workloads import Achieved, Workload, compared
+from flashtwin.characterization import statistics
+from flashtwin.characterization.measuring import Characterization, characterize
+from flashtwin.errors import TraceError
+from flashtwin.progress import Progress
+from flashtwin.recipes import trains
+from flashtwin.recipes.workloads import Achieved, Workload, compared
+from flashtwin.settings import literal
+from flashtwin.traces.trace import Trace, as_trace
 
 #: Shares of the accesses, in percent, at which popularity is taken from the trace.
 POINTS = (5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0)
@@ -76,31 +80,37 @@ class _Pages:
         return _Pages(self.value[kept], self.write[kept], self.day[kept])
 
 
-def fit(trace: Trace, *, period_s: float = 86_400.0, name: str | None = None) -> Fit:
+def fit(
+    trace: Trace | str | Path, *, period_s: float = 86_400.0, name: str | None = None, progress: Progress | None = None
+) -> Fit:
     """The recipe that imitates a trace, and how well it does.
 
     Args:
-        trace: with contents.
+        trace: with contents; what `open` returned, or a path.
         period_s: length of its days in seconds.
         name: of the workload; by default the trace's.
+        progress: told how far reading, measuring and making the imitation are (`flashtwin.progress`).
 
     Raises:
         TraceError: the trace has no contents, or too few requests to imitate.
     """
+    trace = as_trace(trace, progress)
     if not trace.has_content:
-        raise _core.TraceError(
+        raise TraceError(
             f"{trace.name}: has no contents, which a recipe is about; give it some with "
             "`replay --content 'zipf(...)'`, or write a recipe by hand (docs/workloads.md)"
         )
     duration_s = trace.info["duration_ns"] / 1e9
     days = max(1, round(duration_s / period_s))
     day_s = max(duration_s / days, 1e-3)
-    found = characterize(trace, period_s=day_s)
+    found = characterize(trace, period_s=day_s, progress=progress)
     recipe = _recipe(trace, found, days, day_s, name or trace.name)
     text = _toml(recipe)
     made = Workload(f"{name or trace.name}.toml", text)
     scale = min(1.0, CHECK_REQUESTS / len(trace))
-    imitation = characterize(made.synthesize(scale=scale), period_s=made.period_s(scale))
+    imitation = characterize(
+        made.synthesize(scale=scale, progress=progress), period_s=made.period_s(scale), progress=progress
+    )
     return Fit(made, compared(made.targets, imitation, scale), scale)
 
 
@@ -113,7 +123,7 @@ def _recipe(trace: Trace, found: Characterization, days: int, day_s: float, name
     column = {key: values[asked] for key, values in column.items()}
     write = column["op"] == 1
     if not write.any() or len(write) < 100:
-        raise _core.TraceError(f"{trace.name}: has too few requests to imitate; a hundred with a write are needed")
+        raise TraceError(f"{trace.name}: has too few requests to imitate; a hundred with a write are needed")
     lists = columns["content"].combine_chunks()
     pages = _pages(lists, np.asarray(columns["op"]), np.asarray(columns["time_ns"]), days, day_s)
     end = column["offset_bytes"] + column["length_bytes"]
@@ -317,21 +327,10 @@ def _percent(share: float) -> float:
 
 
 def _toml(recipe: dict[str, Any]) -> str:
-    lines = [f"name = {_value(recipe['name'])}", f"description = {_value(recipe['description'])}"]
+    lines = [f"name = {literal(recipe['name'])}", f"description = {literal(recipe['description'])}"]
     for section in ("requests", "arrivals", "addresses", "writes", "reads"):
         if recipe[section]:
-            lines += ["", f"[{section}]", *(f"{key} = {_value(value)}" for key, value in recipe[section].items())]
+            lines += ["", f"[{section}]", *(f"{key} = {literal(value)}" for key, value in recipe[section].items())]
     for target in recipe["targets"]:
-        lines += ["", "[[targets]]", *(f"{key} = {_value(value)}" for key, value in target.items())]
+        lines += ["", "[[targets]]", *(f"{key} = {literal(value)}" for key, value in target.items())]
     return "\n".join(lines) + "\n"
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_value(part)}" for key, part in value.items()) + " }"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return "[" + ", ".join(_value(part) for part in value) + "]"
-    if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{escaped}"'
-    return repr(int(value) if isinstance(value, int | np.integer) else float(value))

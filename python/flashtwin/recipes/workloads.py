@@ -9,9 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from flashtwin import _core, statistics
-from flashtwin.characterization import Characterization, characterize
-from flashtwin.trace import Progress, Trace
+from flashtwin import _core
+from flashtwin.characterization import statistics
+from flashtwin.characterization.measuring import Characterization, characterize
+from flashtwin.errors import TraceError
+from flashtwin.progress import Progress, named
+from flashtwin.traces.trace import Trace
 
 Bound = Literal["equal", "at-most"]
 
@@ -26,7 +29,7 @@ CHECK_REQUESTS = 400_000
 class Target:
     """A statistic that a workload must have."""
 
-    #: Which one: a key of `flashtwin.statistics.METRICS`.
+    #: Which one: a key of `flashtwin.characterization.statistics.METRICS`.
     metric: str
     #: What was published, at scale 1.
     value: float
@@ -90,7 +93,7 @@ class Workload:
         try:
             return tomllib.loads(self.toml)
         except tomllib.TOMLDecodeError as error:
-            raise _core.TraceError(f"{self.name}: {error}") from error
+            raise TraceError(f"{self.name}: {error}") from error
 
     @property
     def description(self) -> str:
@@ -112,11 +115,11 @@ class Workload:
 
     def synthesize(self, *, scale: float = 1.0, seed: int = 0, progress: Progress | None = None) -> Trace:
         """Makes a trace; see `flashtwin.synthesize`."""
-        return Trace(_core.synthesize(self.toml, self.name, scale, seed, progress))
+        return Trace(_core.synthesize(self.toml, self.name, scale, seed, named(progress, "making")))
 
     def write(self, path: str | Path, *, scale: float = 1.0, seed: int = 0, progress: Progress | None = None) -> int:
         """Makes a trace as a canonical Parquet file, without holding it in memory; its number of requests."""
-        return _core.synthesize_parquet(self.toml, self.name, scale, seed, path, True, progress)
+        return _core.synthesize_parquet(self.toml, self.name, scale, seed, path, True, named(progress, "making"))
 
     def measured(self, *, scale: float | None = None, seed: int = 0) -> Characterization:
         """Makes a trace and characterizes it, day by day.
@@ -155,7 +158,7 @@ def compared(targets: list[Target], found: Any, scale: float) -> list[Achieved]:
         metric = statistics.METRICS.get(target.metric)
         if metric is None:
             known = ", ".join(statistics.METRICS)
-            raise _core.TraceError(f"no statistic is called '{target.metric}'; there are: {known}")
+            raise TraceError(f"no statistic is called '{target.metric}'; there are: {known}")
         wanted = target.value * scale if metric.scales else target.value
         achieved.append(Achieved(target, wanted, metric.measure(found, scale)))
     return achieved
@@ -190,9 +193,9 @@ def workload(name: str | Path) -> Workload:
     try:
         toml = Path(name).read_text(encoding="utf-8")
     except OSError as error:
-        raise _core.TraceError(f"{label}: {error.strerror}; name a recipe or one of `flashtwin workloads`") from error
+        raise TraceError(f"{label}: {error.strerror}; name a recipe or one of `flashtwin workloads`") from error
     except UnicodeDecodeError as error:
-        raise _core.TraceError(f"{label}: not text in UTF-8 ({error.reason} at byte {error.start})") from error
+        raise TraceError(f"{label}: not text in UTF-8 ({error.reason} at byte {error.start})") from error
     _core.check_recipe(toml, label)
     return Workload(label, toml)
 
@@ -204,7 +207,7 @@ def synthesize(recipe: str | Path, scale: float = 1.0, seed: int = 0, *, progres
         recipe: a name among `workloads()`, or the path of a recipe (docs/workloads.md).
         scale: multiplies requests, footprint, values and the length of the days; the rate stays.
         seed: another one makes another trace of the same kind. Same recipe, scale and seed: same trace.
-        progress: called with requests made and requests in all, about 20 times a second.
+        progress: told `"making"`, requests made and requests in all (`flashtwin.progress`).
 
     Raises:
         TraceError: the recipe is not one, or its numbers contradict each other; the message names the key

@@ -1,12 +1,14 @@
 """One row a trace: every scalar of a characterization flat, and the figures that its tables hold.
 
-Pure. The names below are those of `Characterization.row`, of `traces.parquet` and of the advice.
+Pure. The names below are those of `Characterization.row`, of the table of many traces and of the advice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from flashtwin.results.ground import leaves
 
 Scalar = bool | int | float | str | None
 Rows = Sequence[Mapping[str, Any]]
@@ -26,18 +28,10 @@ PAGE_BYTES = 4_096
 
 def flat(summary: Mapping[str, Any], tables: Mapping[str, Rows]) -> dict[str, Scalar]:
     """The row: scalars of the summary under dotted names, then what follows from the tables."""
-    row = dict(_leaves(summary))
+    row: dict[str, Scalar] = {key: value for key, value in leaves(summary) if not isinstance(value, list)}
     for part in (_partitions, _reading, _locality):
         row.update(part(tables))
     return row
-
-
-def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Scalar]]:
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, f"{prefix}{key}.")
-        elif value is None or isinstance(value, bool | int | float | str):
-            yield f"{prefix}{key}", value
 
 
 def _partitions(tables: Mapping[str, Rows]) -> dict[str, Scalar]:

@@ -3,6 +3,10 @@
 SWC is G. Yadgar et al., "SSD-based Workload Characteristics and Their Performance Implications", ACM
 TOS 17(1), 2021; figures bear its numbers. Pure: rows and tables in, rows out; nothing is read or
 written here. A trace that is too short for a statistic does not enter it (SWC 2.2, 3.2, 4.3).
+
+Groups are lists in a dict. All figures of 500 traces take 0.35 s so, of which characterizing takes hours; the same by
+PyArrow is no faster (0.26 s for one of the 15 figures) and has no exact percentiles of groups, and Polars would be one
+more dependency of everybody.
 """
 
 from __future__ import annotations

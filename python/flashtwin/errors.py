@@ -1,0 +1,44 @@
+"""The one family of errors. Written in Python, raised by Python and by the core alike.
+
+Whoever reads results only (`flashtwin.report`) raises errors of the family without loading the core.
+"""
+
+from __future__ import annotations
+
+
+class FlashtwinError(ValueError):
+    """Bad input, said in one message: what is wrong, where, and what to do. The parent of all others."""
+
+
+class TraceError(FlashtwinError):
+    """A trace cannot be read, or not in the way asked for."""
+
+
+class ConfigError(FlashtwinError):
+    """A system, a device or a key of the configuration is wrong."""
+
+
+class SimError(FlashtwinError):
+    """A system cannot replay this trace, or results cannot be written."""
+
+
+class OutputError(FlashtwinError):
+    """A folder cannot be written to or read from, or holds something else."""
+
+
+class ReportError(FlashtwinError):
+    """Results cannot be reported on; the message says what and where, and the cure."""
+
+
+class ArgumentError(FlashtwinError, TypeError):
+    """An argument of a function is of the wrong kind; the message says what is expected."""
+
+
+class InternalError(RuntimeError):
+    """A mistake in flashtwin itself; please report it with the message."""
+
+
+# Tracebacks and pickles name an error as people import it, whichever file it is written in.
+for _error in (FlashtwinError, TraceError, ConfigError, SimError, OutputError, ReportError, ArgumentError):
+    _error.__module__ = "flashtwin"
+InternalError.__module__ = "flashtwin"

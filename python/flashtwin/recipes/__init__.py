@@ -1,0 +1,1 @@
+"""Recipes: synthetic workloads, and the recipe that imitates a trace."""

@@ -1,0 +1,375 @@
+"""Replays: one trace on one system, or on several side by side."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
+from functools import cached_property, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from flashtwin import _core
+from flashtwin.errors import ArgumentError, ConfigError, ReportError
+from flashtwin.progress import Progress, numbered
+from flashtwin.replays.presets import System, as_system
+from flashtwin.results import folder, ground, names, schema
+from flashtwin.results.frames import Framed, StoredRun, Table, one_row, shown, stacked, table_of
+from flashtwin.settings import Value, merged
+from flashtwin.traces.trace import Trace, as_trace
+
+if TYPE_CHECKING:
+    import pyarrow
+    from matplotlib.figure import Figure
+
+
+class Result(Framed):
+    """What one system did with one trace. As a frame: one row, every number of the summary under its dotted name."""
+
+    def __init__(self, name: str, native: _core.RunResult | StoredRun) -> None:
+        """Wraps the core's result, or a stored one; use `flashtwin.replay` or `Result.read`."""
+        self.name = name
+        self._native = native
+
+    @classmethod
+    def read(cls, path: str | Path) -> Result:
+        """Reads the folder of one run: that of `save`, or one below `runs` in a result folder.
+
+        Raises:
+            ReportError: there is no run in the folder, or what stands there cannot be read.
+        """
+        from flashtwin.results.reading import read_json
+
+        path = Path(path)
+        file = path / names.SUMMARY
+        if not file.is_file():
+            several = (path / names.STUDY).is_file()
+            more = "; of several, as here, `Comparison.read` reads all" if several else ""
+            raise ReportError(f"{path}: no {names.SUMMARY} in it; expected the folder of one run{more}")
+        read_json(file)
+        files = names.tables(path)
+        tables = {name: partial(folder.read_table, file) for name, file in files.items()}
+        return cls(path.name, StoredRun(file.read_text(encoding="utf-8"), tables))
+
+    def __repr__(self) -> str:
+        return f"<flashtwin.Result {self.name!r} of {self.summary['trace']['name']!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        tables = {name: self.table(name).to_arrow() for name in self.table_names}
+        return _restored, (self.name, self._native.summary_json, tables)
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """All totals, with the whole configuration; units are in the names, undefined ratios are None."""
+        summary: dict[str, Any] = json.loads(self._native.summary_json)
+        return summary
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """Every number of the summary, the configuration included, under its dotted name."""
+        return one_row(self.summary)
+
+    @property
+    def table_names(self) -> list[str]:
+        """Names that `table` knows."""
+        return self._native.table_names
+
+    def table(self, name: str) -> Table:
+        """A table such as `"periods"` or `"chips"`, for anything that speaks the Arrow PyCapsule interface.
+
+        `polars.DataFrame(result.table("chips"))`, `pyarrow.table(result.table("chips"))`, ...
+        """
+        return Table(self._native.table(name))
+
+    def to_arrow(self) -> pyarrow.Table:
+        """`row` as a table of PyArrow."""
+        return table_of([self.row])
+
+    def _repr_html_(self) -> str:
+        return _html([self], repr(self))
+
+    def chart(self, name: str = "response") -> Figure:
+        """One of the report's charts, of this run alone, as a Matplotlib figure."""
+        return _chart({self.name: self}, name)
+
+    def save(self, path: str | Path) -> Path:
+        """Writes the summary and the tables into a folder, made if need be; returns the folder."""
+        with folder.prepared(path, holding=names.SUMMARY) as ready:
+            self._native.write(ready)
+        return ready
+
+    @property
+    def native(self) -> _core.RunResult | StoredRun:
+        """The core's own object, or the stored one; for the modules of this package."""
+        return self._native
+
+
+def _restored(name: str, summary_json: str, tables: Mapping[str, pyarrow.Table]) -> Result:
+    return Result(name, StoredRun(summary_json, {key: partial(_same, table) for key, table in tables.items()}))
+
+
+def _same(table: pyarrow.Table) -> pyarrow.Table:
+    return table
+
+
+class Comparison(Framed):
+    """What several systems did with one trace, by name; the first is the baseline.
+
+    It is used as a mapping of names to results. As a frame: one row a run, every number of the summaries under its
+    dotted name. (It is no `collections.abc.Mapping`: of such, Polars would take the names alone. So would pandas, which
+    goes by rows: `to_pandas()`.)
+    """
+
+    def __init__(
+        self, trace: Trace | Mapping[str, Any], results: Mapping[str, Result], *, equal_ground: bool = False
+    ) -> None:
+        """Use `flashtwin.compare` or `Comparison.read`."""
+        #: The trace; None when the comparison was read from files or came from another process.
+        self.trace = trace if isinstance(trace, Trace) else None
+        #: The trace in numbers, as `Trace.info`.
+        self.info: Mapping[str, Any] = trace.info if isinstance(trace, Trace) else trace
+        #: Whether all systems were given the baseline's ground.
+        self.equal_ground = equal_ground
+        self._results = dict(results)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Comparison:
+        """Reads a result folder that `save`, `flashtwin study` or `flashtwin compare` wrote.
+
+        Raises:
+            ReportError: there are no runs in the folder, or what stands there cannot be read.
+        """
+        from flashtwin.results.reading import load
+
+        found = load(path)
+        order = [found.baseline, *found.others(found.baseline)]
+        results = {run.name: Result.read(run.folder) for run in order}
+        return cls(found.trace, results, equal_ground=bool(found.info.get("equal_ground")))
+
+    def __getitem__(self, name: str) -> Result:
+        return self._results[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._results)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._results
+
+    def keys(self) -> KeysView[str]:
+        """The names, in the order asked for."""
+        return self._results.keys()
+
+    def values(self) -> ValuesView[Result]:
+        """The results, in the order asked for."""
+        return self._results.values()
+
+    def items(self) -> ItemsView[str, Result]:
+        """Names and results, in the order asked for."""
+        return self._results.items()
+
+    def get(self, name: str) -> Result | None:
+        """The result of that name; None where there is none."""
+        return self._results.get(name)
+
+    def __repr__(self) -> str:
+        return f"<flashtwin.Comparison of {self.info.get('name', '')!r}: {', '.join(self)}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The trace stays: it may be a thousand times as large as what became of it.
+        return _compared, (dict(self.info), self._results, self.equal_ground)
+
+    @property
+    def baseline(self) -> Result:
+        """The first system's result, which the others are measured against."""
+        return next(iter(self._results.values()))
+
+    @property
+    def ground(self) -> list[ground.Difference]:
+        """What differs between the systems beyond what defines them; see `flashtwin.results.ground`."""
+        return ground.ground({name: result.summary["config"] for name, result in self._results.items()})
+
+    def table(self, name: str) -> Table:
+        """A table of all runs, one below the other, with the run's name in the first column, `run`."""
+        return Table(stacked({run: result.table(name) for run, result in self._results.items()}, "run"))
+
+    def to_arrow(self) -> pyarrow.Table:
+        """One row a run: its name in `run`, then `Result.row`; what a run does not have is missing."""
+        return table_of([{"run": name, **result.row} for name, result in self._results.items()])
+
+    def _repr_html_(self) -> str:
+        return _html(list(self._results.values()), repr(self))
+
+    def chart(self, name: str = "response") -> Figure:
+        """One of the report's charts, of all systems, as a Matplotlib figure."""
+        return _chart(self._results, name)
+
+    def save(self, path: str | Path) -> Path:
+        """Writes the result folder that `flashtwin report` reads; returns it."""
+        with folder.prepared(path) as ready:
+            _write(ready, self._results, self.info, equal_ground=self.equal_ground)
+        return ready
+
+
+def _compared(info: Mapping[str, Any], results: Mapping[str, Result], equal_ground: bool) -> Comparison:
+    return Comparison(info, results, equal_ground=equal_ground)
+
+
+#: What a notebook shows of runs: the figure, where it stands in the summary.
+_SHOWN = (
+    ("mean read, ns", "response.read.mean_ns"),
+    ("p99 of reads, ns", "response.read.p99_ns"),
+    ("mean write, ns", "response.write.mean_ns"),
+    ("p99 of writes, ns", "response.write.p99_ns"),
+    ("pages programmed", "pages_programmed"),
+    ("write amplification", "write_amplification"),
+    ("erases", "erases.total"),
+)
+
+
+def _html(results: Sequence[Result], title: str) -> str:
+    rows = [
+        {"run": one.name, **{label: ground.dig(one.summary, schema.summary_field(path)) for label, path in _SHOWN}}
+        for one in results
+    ]
+    return f"<p>{html.escape(title)}</p>{shown(table_of(rows))}"
+
+
+def replay(
+    trace: Trace | str | Path,
+    system: str | Path | System,
+    *,
+    settings: Mapping[str, Value] | None = None,
+    progress: Progress | None = None,
+    **sets: Value,
+) -> Result:
+    """Replays a trace on one system.
+
+    Args:
+        trace: what `open` returned, or a path.
+        system: a name of `systems()`, a path of a TOML file, or what `system` returned.
+        settings: keys of the configuration to set otherwise, dotted ones as they are: `{"replication.alpha": 0.2}`.
+        progress: told how far reading and replaying are (`flashtwin.progress`).
+        **sets: the same as keywords; `content="unique"` gives a trace without
+            contents one of its own for every page write, `content="zipf(0.8,100000)"` values drawn by
+            popularity.
+
+    Raises:
+        ArgumentError: an argument is of the wrong kind.
+        ConfigError: the system or one of the keys is wrong.
+        TraceError: the trace lacks the contents that the system needs.
+        SimError: the system cannot replay the trace (it does not fit on the device, say).
+
+    >>> import flashtwin as ft
+    >>> trace = ft.open("traces/webvm-small.fiu.zst")
+    >>> result = ft.replay(trace, "rr-ssd", settings={"replication.alpha": 0.2})
+    >>> result.summary["requests"]["completed"] == len(trace)
+    True
+    >>> len(result.table("chips"))
+    64
+    """
+    chosen = as_system(system, merged(settings, sets))
+    opened = as_trace(trace, progress)
+    native = _core.run(opened.native, [chosen._resolved], 1, numbered(progress, [chosen.name]))
+    return Result(chosen.name, native[0])
+
+
+def compare(
+    trace: Trace | str | Path,
+    systems: Sequence[str | Path | System] | Mapping[str, str | Path | System],
+    *,
+    settings: Mapping[str, Value] | None = None,
+    threads: int = 0,
+    progress: Progress | None = None,
+    equal_ground: bool = False,
+    **sets: Value,
+) -> Comparison:
+    """Replays one trace on several systems, on all cores, over one copy of the trace.
+
+    Args:
+        trace: what `open` returned, or a path.
+        systems: the systems, first the baseline, or a single one; a mapping gives them names of its own, so that one
+            system can stand beside itself with other keys.
+        settings: keys to set otherwise in every system given by name, dotted ones as they are.
+        threads: how many run at once; 0 is one for each core. Results do not depend on it.
+        progress: told how far reading and each system are (`flashtwin.progress`).
+        equal_ground: whether every system gets the baseline's device, engine, allocation, collection and
+            replay keys, so that nothing differs but what the systems are about. Without it, see
+            `Comparison.ground` for what else differs.
+        **sets: the same as keywords.
+
+    Raises:
+        ArgumentError: an argument is of the wrong kind.
+        ConfigError: a system or one of the keys is wrong, or two systems have one name.
+
+    >>> import flashtwin as ft
+    >>> trace = ft.open("traces/webvm-small.fiu.zst")
+    >>> both = ft.compare(trace, ["conventional", "ca-ssd"])
+    >>> both["ca-ssd"].summary["pages_programmed"] < both.baseline.summary["pages_programmed"]
+    True
+    """
+    chosen = name_systems(systems, merged(settings, sets), equal_ground=equal_ground)
+    opened = as_trace(trace, progress)
+    resolved = [system._resolved for system in chosen.values()]
+    native = _core.run(opened.native, resolved, threads, numbered(progress, list(chosen)))
+    results = {name: Result(name, result) for name, result in zip(chosen, native, strict=True)}
+    return Comparison(opened, results, equal_ground=equal_ground)
+
+
+def name_systems(
+    systems: Sequence[str | Path | System] | Mapping[str, str | Path | System],
+    sets: Mapping[str, Value],
+    *,
+    equal_ground: bool = False,
+) -> dict[str, System]:
+    """The systems by the names under which their results will be kept; on the first one's ground if asked for."""
+    if isinstance(systems, str | Path | System):
+        # One may be given without a list around it; a string is a sequence of letters, too.
+        systems = [systems]
+    if not isinstance(systems, Iterable):
+        raise ArgumentError(f"systems are a list, or a mapping that names them, not of type {type(systems).__name__}")
+    if isinstance(systems, Mapping):
+        named = {name: as_system(system, sets) for name, system in systems.items()}
+    else:
+        chosen = [as_system(system, sets if not isinstance(system, System) else {}) for system in systems]
+        named = {system.name: system for system in chosen}
+        if len(named) < len(chosen):
+            called = [system.name for system in chosen]
+            twice = next(name for name in called if called.count(name) > 1)
+            raise ConfigError(
+                f"system '{twice}' is named twice; name each once, or give them names of their own: "
+                "ft.compare(trace, {'a': ft.system(...), 'b': ft.system(...)})"
+            )
+    if not named:
+        raise ConfigError("no system is named; name at least one, such as 'conventional'")
+    for name in named:
+        folder.check_run_name(name)
+    if not equal_ground:
+        return named
+    more = ground.equal({name: system.config for name, system in named.items()})
+    return {name: system.with_sets(more[name]) for name, system in named.items()}
+
+
+def _chart(results: Mapping[str, Result], name: str) -> Figure:
+    """Draws through a result folder, as the report does, so that both show the same."""
+    from flashtwin import report
+
+    with TemporaryDirectory(prefix="flashtwin-") as scratch:
+        path = Path(scratch)
+        _write(path, results, next(iter(results.values())).summary["trace"])
+        return report.chart(name, path)
+
+
+def _write(path: Path, results: Mapping[str, Result], trace: Mapping[str, Any], *, equal_ground: bool = False) -> None:
+    for name, result in results.items():
+        folder.write_run(path, name, result.native)
+    configs = {name: result.summary["config"] for name, result in results.items()}
+    folder.write_study(path, trace, list(results), what_else_differs(configs, equal_ground=equal_ground))
+
+
+def what_else_differs(configs: Mapping[str, Mapping[str, Any]], *, equal_ground: bool) -> dict[str, Any]:
+    """What a result folder says of the ground that the systems stand on."""
+    return {"equal_ground": equal_ground, "ground": [one.as_json() for one in ground.ground(configs)]}

@@ -1,0 +1,79 @@
+"""The files of results: how they are called, and where in a result folder they lie.
+
+No other module of the package knows a file's name; a test looks.
+
+    OUT/study.json          the trace in numbers, the runs in order, the baseline
+    OUT/runs/NAME/          summary.json and tables of one run
+    OUT/characterization.json, advice.json
+    OUT/workload/           tables about the trace
+    OUT/volumes/NAME/       each volume by itself, where that was asked for; names.json
+    OUT/report.html, charts/
+
+Many characterized traces:
+
+    OUT/traces/NAME/        as above, without runs
+    OUT/traces.parquet, distributions.parquet, traces.json, failures.json
+    OUT/report.html, charts/
+
+The papers, published beside measured:
+
+    OUT/reproduction.json, reproduction.md, claims.csv
+    OUT/report.html, charts/
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+STUDY = "study.json"
+RUNS = "runs"
+SUMMARY = "summary.json"
+CHARACTERIZATION = "characterization.json"
+ADVICE = "advice.json"
+WORKLOAD = "workload"
+VOLUMES = "volumes"
+#: In the folder of volumes: the folder of each, by its name.
+VOLUME_NAMES = "names.json"
+
+TRACES = "traces"
+#: What makes a folder one of many characterized traces.
+COLLECTION = "traces.json"
+FAILURES = "failures.json"
+#: Tables of many traces: a row for each, and the distributions over them.
+TRACE_ROWS, DISTRIBUTIONS = "traces", "distributions"
+
+REPRODUCTION = "reproduction.json"
+CLAIMS = "claims.csv"
+REPRODUCTION_PAGE = "reproduction.md"
+
+REPORT = "report.html"
+CHARTS = "charts"
+
+#: What each finished run was made from, so that the same run need not be made again.
+MADE_FROM = ".made-from.json"
+#: The same for a characterization.
+CHARACTERIZED_FROM = ".characterized-from.json"
+
+#: How tables are stored.
+TABLE = ".parquet"
+
+
+def run(path: Path, name: str) -> Path:
+    """The folder of a run of a result folder."""
+    return path / RUNS / name
+
+
+def table(path: Path, name: str) -> Path:
+    """The file of a table in the folder of a run, of a workload, or of many traces."""
+    return path / f"{name}{TABLE}"
+
+
+def tables(path: Path) -> dict[str, Path]:
+    """The files of all tables in a folder, by the tables' names, in the order of these."""
+    return {file.stem: file for file in sorted(path.glob(f"*{TABLE}")) if not file.name.startswith(".")}
+
+
+def file_name(name: str) -> str:
+    """A name without what file names had better not hold."""
+    return re.sub(r"[^A-Za-z0-9_.,@+-]", "-", name).lstrip(".") or "volume"

@@ -1,0 +1,78 @@
+"""Keys and values as people give them: as keywords, as a mapping, or both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flashtwin.errors import ArgumentError
+
+#: What a key of the configuration may be set to.
+Value = bool | int | float | str
+#: What a key of the options of a characterization may be set to.
+Setting = Value | Sequence[Value]
+
+#: Characters that JSON leaves as they are in a string and TOML does not.
+_ESCAPED = {0x7F: "\\u007f"}
+
+
+def merged(settings: Mapping[str, Any] | None, keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """All keys to set otherwise, from `settings={...}` and from keywords.
+
+    Raises:
+        ArgumentError: `settings` is no mapping of keys to values, or a key stands in both.
+    """
+    if settings is None:
+        return dict(keywords)
+    if not isinstance(settings, Mapping) or not all(isinstance(key, str) for key in settings):
+        raise ArgumentError(
+            f"settings is {_kind(settings)}; a mapping of keys to values is expected: "
+            "settings={'replication.alpha': 0.2}"
+        )
+    twice = sorted(settings.keys() & keywords.keys())
+    if twice:
+        raise ArgumentError(f"'{twice[0]}' stands in `settings` and is a keyword as well; give it once")
+    return {**settings, **keywords}
+
+
+def texts(sets: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Keys and values as the core takes them.
+
+    Raises:
+        ArgumentError: a value is none that a key can have; the message names the key.
+    """
+    found = []
+    for key, value in sets.items():
+        try:
+            found.append((key, literal(value)))
+        except ArgumentError as error:
+            raise ArgumentError(f"{key}: {error}") from None
+    return found
+
+
+def literal(value: Any) -> str:
+    """A value as TOML writes it on one line: numbers, text, lists and tables of these.
+
+    Raises:
+        ArgumentError: it is none of these.
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).translate(_ESCAPED)
+    if isinstance(value, int | float):
+        # NumPy's floats are floats, too, and show themselves otherwise.
+        return repr(int(value) if isinstance(value, int) else float(value))
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {literal(one)}" for key, one in value.items()) + " }"
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return f"[{', '.join(literal(one) for one in value)}]"
+    if hasattr(value, "item"):
+        # One number of NumPy's, as whoever loops over an array holds it.
+        return literal(value.item())
+    raise ArgumentError(f"{value!r} is {_kind(value)}; a value is a number, a text, true or false, or a list of these")
+
+
+def _kind(value: object) -> str:
+    return f"of type {type(value).__name__}"

@@ -1,0 +1,1 @@
+"""Traces: what the host asked for, read, made from frames and columns, looked at as a table."""

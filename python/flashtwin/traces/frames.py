@@ -1,0 +1,224 @@
+"""Traces from tables: frames, and CSV files whose columns have names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from flashtwin.errors import ArgumentError, TraceError
+from flashtwin.results import names
+from flashtwin.traces.trace import TimeUnit, Trace
+from flashtwin.traces.trace import open as open_trace
+
+if TYPE_CHECKING:
+    import pyarrow
+
+#: What a request consists of, with the canonical column of each (docs/trace-formats.md).
+CANONICAL = {
+    "time": "time_ns",
+    "op": "op",
+    "offset": "offset_bytes",
+    "length": "length_bytes",
+    "volume": "volume",
+    "content": "content",
+}
+OPTIONAL = ("volume", "content")
+
+NS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+#: Kinds of requests by the first letter of their name.
+KINDS = {"r": 0, "w": 1, "t": 2, "d": 2, "u": 2}
+#: Bytes of the pages that have contents of their own, and most that the canonical form takes of a request.
+CONTENT_BYTES, LENGTH_MAX = 4_096, 2**32 - 1
+#: A content that nobody knows.
+UNKNOWN = 2**32 - 1
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns hold what, and in which units."""
+
+    columns: Mapping[str, str] | None = None
+    time_unit: TimeUnit = "ns"
+    #: Bytes of one unit.
+    offset_unit: int = 1
+    length_unit: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuses what cannot be meant."""
+        if self.columns is not None and not isinstance(self.columns, Mapping):
+            raise ArgumentError("columns is a mapping of what a request consists of to names: {'time': 'Timestamp'}")
+        unknown = sorted(set(self.columns or ()) - set(CANONICAL))
+        if unknown:
+            raise ArgumentError(f"columns: a request has no '{unknown[0]}'; it has {', '.join(CANONICAL)}")
+        if self.time_unit not in NS:
+            raise ArgumentError(f"time_unit is {self.time_unit!r}; expected one of {', '.join(map(repr, NS))}")
+        if self.offset_unit < 1 or self.length_unit < 1:
+            raise ArgumentError("offset_unit and length_unit are bytes, 1 or more (512 for sectors)")
+
+
+def from_frame(frame: Any, name: str, how: Columns) -> Trace:
+    """The trace of a frame; see `Trace.from_frame`."""
+    import pyarrow
+
+    try:
+        table = pyarrow.table(frame)
+    except (TypeError, ValueError, pyarrow.ArrowException) as error:
+        raise ArgumentError(
+            f"a frame is expected (Polars, pandas, PyArrow, a mapping of columns), not {type(frame).__name__}: {error}"
+        ) from None
+    return _trace(table, name, name, how)
+
+
+def from_csv(path: Path, how: Columns, delimiter: str) -> Trace:
+    """The trace of a CSV file; see `Trace.from_csv`."""
+    import pyarrow
+    from pyarrow import csv
+
+    wanted = {**CANONICAL, **(how.columns or {})}
+    # A digest of digits only is no number: what is a content is only ever compared.
+    types = {wanted["content"]: pyarrow.string(), wanted["op"]: pyarrow.string()}
+    try:
+        table = csv.read_csv(
+            path,
+            parse_options=csv.ParseOptions(delimiter=delimiter),
+            convert_options=csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True),
+        )
+    except (OSError, pyarrow.ArrowException) as error:
+        raise TraceError(f"{path}: cannot be read as CSV with a line of names at its head ({error})") from None
+    return _trace(table, path.name.split(".")[0], str(path), how)
+
+
+def _trace(table: pyarrow.Table, name: str, place: str, how: Columns) -> Trace:
+    """Goes by way of the canonical Parquet file, which the core checks as it does any other."""
+    from pyarrow import parquet
+
+    requests = _canonical(table, place, how)
+    with TemporaryDirectory(prefix="flashtwin-") as scratch:
+        path = names.table(Path(scratch), names.file_name(name))
+        parquet.write_table(requests, path)
+        try:
+            return open_trace(path)
+        except TraceError as error:
+            raise TraceError(str(error).replace(str(path), place)) from None
+
+
+def _canonical(table: pyarrow.Table, place: str, how: Columns) -> pyarrow.Table:
+    """The canonical columns, in order of time."""
+    import pyarrow
+    from pyarrow import compute
+
+    found = {}
+    for part, canonical in CANONICAL.items():
+        name = (how.columns or {}).get(part, canonical)
+        if name in table.column_names:
+            found[part] = table[name].combine_chunks()
+        elif part not in OPTIONAL or part in (how.columns or {}):
+            raise TraceError(
+                f"{place}: no column is called '{name}', which is to hold the {part} of requests; "
+                f"there are: {', '.join(table.column_names)}"
+            )
+    for part, column in found.items():
+        if part != "content" and column.null_count:
+            row = compute.index(compute.is_null(column), True).as_py()
+            raise TraceError(f"{place}: the {part} of a request is missing in row {row + 1:,}")
+    columns = {
+        "time_ns": _times(found["time"], NS[how.time_unit], place),
+        "op": _kinds(found["op"], place),
+        "offset_bytes": _bytes(found["offset"], how.offset_unit, "offset", 2**63 - 1, place),
+        "length_bytes": _bytes(found["length"], how.length_unit, "length", LENGTH_MAX, place),
+    }
+    if "volume" in found:
+        columns["volume"] = compute.dictionary_encode(found["volume"]).indices.cast(pyarrow.uint32())
+    else:
+        columns["volume"] = pyarrow.array([0] * table.num_rows, pyarrow.uint32())
+    if "content" in found:
+        columns["content"] = _contents(found["content"], columns["length_bytes"], place)
+    made = pyarrow.table({name: columns[name] for name in CANONICAL.values() if name in columns})
+    # Stable: requests of one time stay in the order of their rows.
+    return made.take(compute.sort_indices(made["time_ns"].combine_chunks()))
+
+
+def _times(column: Any, unit_ns: int, place: str) -> Any:
+    """Times in nanoseconds; dates and times bring their own unit."""
+    import pyarrow
+
+    try:
+        if pyarrow.types.is_timestamp(column.type):
+            return column.cast(pyarrow.timestamp("ns", column.type.tz)).cast(pyarrow.int64())
+        if pyarrow.types.is_duration(column.type):
+            return column.cast(pyarrow.duration("ns")).cast(pyarrow.int64())
+        return _scaled(column, unit_ns)
+    except (pyarrow.ArrowException, OverflowError) as error:
+        raise TraceError(f"{place}: the time of a request is no number of the unit ({error})") from None
+
+
+def _bytes(column: Any, unit: int, part: str, most: int, place: str) -> Any:
+    """Offsets and lengths in bytes."""
+    import pyarrow
+    from pyarrow import compute
+
+    try:
+        found = _scaled(column, unit)
+    except (pyarrow.ArrowException, OverflowError) as error:
+        raise TraceError(f"{place}: the {part} of a request is no number of bytes ({error})") from None
+    wrong = compute.or_(compute.less(found, 0), compute.greater(found, most))
+    if compute.any(wrong).as_py():
+        row = compute.index(wrong, True).as_py()
+        raise TraceError(f"{place}: the {part} in row {row + 1:,} is {found[row]} bytes; expected 0 to {most:,}")
+    return found.cast(pyarrow.uint64() if part == "offset" else pyarrow.uint32())
+
+
+def _scaled(column: Any, unit: int) -> Any:
+    """Numbers times a whole unit, as whole numbers; whole ones without going through floats."""
+    import pyarrow
+    from pyarrow import compute
+
+    if pyarrow.types.is_integer(column.type):
+        return compute.multiply_checked(column.cast(pyarrow.int64()), pyarrow.scalar(unit, pyarrow.int64()))
+    scaled = compute.multiply(column.cast(pyarrow.float64()), pyarrow.scalar(float(unit)))
+    return compute.round(scaled).cast(pyarrow.int64())
+
+
+def _kinds(column: Any, place: str) -> Any:
+    """Reads, writes and trims as 0, 1 and 2."""
+    import pyarrow
+    from pyarrow import compute
+
+    encoded = compute.dictionary_encode(column.cast(pyarrow.string()))
+    codes = []
+    for word in encoded.dictionary.to_pylist():
+        text = word.strip().lower()
+        code = int(text) if text in ("0", "1", "2") else KINDS.get(text[:1])
+        if code is None:
+            raise TraceError(
+                f"{place}: the op of a request is '{word}'; expected read, write, trim, R, W, T, 0, 1 or 2"
+            )
+        codes.append(code)
+    return compute.take(pyarrow.array(codes, pyarrow.uint8()), encoded.indices)
+
+
+def _contents(column: Any, length_bytes: Any, place: str) -> Any:
+    """Contents as lists of numbers, equal for equal values, one for every 4,096 bytes that a request begins."""
+    import pyarrow
+    from pyarrow import compute
+
+    listed = pyarrow.types.is_list(column.type) or pyarrow.types.is_large_list(column.type)
+    per_page = compute.divide(compute.add(length_bytes.cast(pyarrow.int64()), CONTENT_BYTES - 1), CONTENT_BYTES)
+    one = pyarrow.scalar(1, pyarrow.int64())
+    has = compute.fill_null(compute.list_value_length(column).cast(pyarrow.int64()), 0) if listed else one
+    wrong = compute.and_(compute.is_valid(column), compute.not_equal(per_page, has))
+    if compute.any(wrong).as_py():
+        row = compute.index(wrong, True).as_py()
+        raise TraceError(
+            f"{place}: the content in row {row + 1:,} is {'a list of another length' if listed else 'one value'}; "
+            f"a request of {length_bytes[row]} bytes has {per_page[row]}, one for every 4,096 bytes"
+        )
+    values = compute.list_flatten(column) if listed else compute.drop_null(column)
+    numbers = compute.fill_null(compute.dictionary_encode(values).indices.cast(pyarrow.uint32()), UNKNOWN)
+    lengths = compute.if_else(compute.is_valid(column), has, 0)
+    ends = compute.cumulative_sum(lengths).cast(pyarrow.int32())
+    offsets = pyarrow.concat_arrays([pyarrow.array([0], pyarrow.int32()), ends])
+    return pyarrow.ListArray.from_arrays(offsets, numbers, mask=compute.is_null(column))

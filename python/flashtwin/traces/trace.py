@@ -1,0 +1,277 @@
+"""Traces: what the host asked for."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Literal
+
+from flashtwin import _core
+from flashtwin.errors import ArgumentError
+from flashtwin.progress import Progress, named
+from flashtwin.results import names
+from flashtwin.results.frames import Rows, Table, shown
+
+if TYPE_CHECKING:
+    import pyarrow
+
+#: What to do with a line that cannot be read.
+OnBadLine = Literal["fail", "skip"]
+
+#: Which event of blkparse text is the request: queued, issued to the driver, completed.
+BlkparseAction = Literal["Q", "D", "C"]
+
+#: What times of a frame or a CSV file are in.
+TimeUnit = Literal["s", "ms", "us", "ns"]
+
+#: What a sample of a trace is drawn by.
+SampleBy = Literal["address", "content"]
+
+
+class Trace(Rows):
+    """A trace in memory: requests sorted by time, contents where the trace carries them. Made by `open`.
+
+    It never changes, and any number of replays may share it.
+    """
+
+    def __init__(self, native: _core.Trace) -> None:
+        """Wraps the core's trace; use `flashtwin.open`."""
+        self._native = native
+
+    def __len__(self) -> int:
+        """Number of requests."""
+        return len(self._native)
+
+    def __repr__(self) -> str:
+        return f"<flashtwin.Trace {self.name!r}: {len(self):,} requests, {self.format}>"
+
+    @property
+    def name(self) -> str:
+        """What the trace is called: the file's name without endings."""
+        return self._native.name
+
+    @property
+    def format(self) -> str:
+        """The format it was read as."""
+        return self._native.format
+
+    @property
+    def digest(self) -> str:
+        """A digest of all columns; the same whatever format or compression the trace was read from."""
+        return self._native.digest
+
+    @property
+    def has_content(self) -> bool:
+        """Whether pages carry contents, which content-addressed systems need."""
+        return self._native.has_content
+
+    @property
+    def volumes(self) -> list[str]:
+        """Names of its volumes (disks, ASUs, devices)."""
+        return self._native.volumes
+
+    def volume(self, name: str) -> Trace:
+        """The requests of one volume as a trace of its own, which begins with its first request.
+
+        Raises:
+            TraceError: no volume has this name; the message lists those that there are.
+        """
+        return Trace(self._native.volume(name))
+
+    @cached_property
+    def info(self) -> dict[str, Any]:
+        """The workload in numbers: counts, bytes, footprint, duplicates, quality of the trace.
+
+        Percentages are of 100; what is undefined (a mean of no requests, say) is None.
+        """
+        info: dict[str, Any] = json.loads(self._native.info_json())
+        return info
+
+    def tables(self, period_s: float) -> dict[str, Table]:
+        """The workload's tables (`periods`, `popularity`, ...), with periods of the given length in seconds."""
+        return {name: Table(table) for name, table in self._native.workload(period_s).items()}
+
+    def sample(self, rate: float, *, seed: int = 0, by: SampleBy = "address") -> Trace:
+        """A thinner trace: the given share of 4 KB pages, or of contents, with all that happens to them.
+
+        Items are chosen by hash, so histories stay whole, and the same seed chooses the same items in any
+        trace. Requests are cut where pages between are left out.
+
+        Args:
+            rate: share kept, above 0 up to 1.
+            seed: another one keeps other items.
+            by: what is chosen, `"address"` (pages) or `"content"`.
+        """
+        return Trace(self._native.sample(rate, seed, by))
+
+    def write_parquet(self, path: str | Path) -> None:
+        """Writes the canonical Parquet file (docs/trace-formats.md); complete or not at all."""
+        self._native.write_parquet(path)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The canonical columns for PyArrow, Polars, pandas or DuckDB, e.g. `polars.DataFrame(trace)`."""
+        return self._native.__arrow_c_stream__(requested_schema)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The canonical columns, a row a request, as a table of PyArrow."""
+        import pyarrow
+
+        return pyarrow.table(self._native)
+
+    def _repr_html_(self) -> str:
+        import pyarrow
+
+        # The trace may be large: only its first batch becomes columns.
+        first = next(iter(pyarrow.RecordBatchReader.from_stream(self._native)), None)
+        head = shown(pyarrow.Table.from_batches([first])) if first is not None else ""
+        return f"<p>{html.escape(repr(self))}</p>{head.rpartition('<p>')[0]}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        with TemporaryDirectory(prefix="flashtwin-") as scratch:
+            path = names.table(Path(scratch), names.file_name(self.name))
+            self.write_parquet(path)
+            return _unpickled, (path.name, path.read_bytes())
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, name: str = "frame", **how: Any) -> Trace:
+        """A trace from a frame of Polars or pandas, a table of PyArrow, or anything else that speaks PyCapsule.
+
+        Args:
+            frame: a row a request, in any order of time.
+            name: what the trace is called.
+            **how: which columns hold what, and in which units, as in `from_csv`. By default they are the canonical
+                ones of docs/trace-formats.md.
+
+        Raises:
+            TraceError: a column is missing, or holds what cannot be a request; the message names both.
+
+        >>> import flashtwin as ft
+        >>> asked = {"t": [0.0, 0.5], "op": ["R", "W"], "sector": [0, 8], "sectors": [8, 8]}
+        >>> columns = {"time": "t", "offset": "sector", "length": "sectors"}
+        >>> len(ft.Trace.from_frame(asked, columns=columns, time_unit="s", offset_unit=512, length_unit=512))
+        2
+        """
+        from flashtwin.traces import frames
+
+        return frames.from_frame(frame, name, frames.Columns(**how))
+
+    @classmethod
+    def from_csv(
+        cls,
+        path: str | Path,
+        columns: Mapping[str, str] | None = None,
+        *,
+        time_unit: TimeUnit = "ns",
+        offset_unit: int = 1,
+        length_unit: int = 1,
+        delimiter: str = ",",
+    ) -> Trace:
+        """A trace from a CSV file with a line of names at its head, whichever they are.
+
+        Args:
+            path: the file, plain or compressed (`.gz`, `.bz2`, `.zst`).
+            columns: which column holds what: `time`, `op`, `offset`, `length`, and where there are any `volume` and
+                `content`. Those not named are looked for under the canonical names: `time_ns`, `op`, `offset_bytes`,
+                `length_bytes`, `volume`, `content`. `op` is `R`, `W`, `T` or words that begin so (`D` for discard,
+                `U` for unmap are trims), or 0, 1, 2; `content` is one value a request, equal for equal contents, or
+                in frames a list of one for every 4,096 bytes.
+            time_unit: what times are in: `"s"`, `"ms"`, `"us"` or `"ns"`; dates and times bring their own.
+            offset_unit: bytes of one unit of the offsets; 512 for sectors.
+            length_unit: the same of the lengths.
+            delimiter: what parts the fields.
+
+        Raises:
+            TraceError: the file cannot be read, a column is missing, or holds what cannot be a request.
+        """
+        from flashtwin.traces import frames
+
+        how = frames.Columns(columns, time_unit, offset_unit, length_unit)
+        return frames.from_csv(Path(path), how, delimiter)
+
+    @property
+    def native(self) -> _core.Trace:
+        """The core's own object; for the modules of this package."""
+        return self._native
+
+
+def open(  # noqa: A001 - `ft.open` is the name people expect
+    path: str | Path,
+    format: str | None = None,  # noqa: A002 - so is `format=`
+    *,
+    on_bad_line: OnBadLine = "fail",
+    sort_window_ns: int = 1_000_000_000,
+    blkparse_action: BlkparseAction = "D",
+    volume: str | None = None,
+    progress: Progress | None = None,
+) -> Trace:
+    """Reads a trace: any of the formats of docs/trace-formats.md, plain or compressed; `-` is standard input.
+
+    Args:
+        path: the file.
+        format: its format; by default it is told by the content.
+        on_bad_line: `"fail"` at a line that cannot be read, or `"skip"` and count it.
+        sort_window_ns: requests up to this much earlier than one before them are sorted into place and
+            counted; anything earlier is an error.
+        blkparse_action: in blkparse text, the event that counts as the request: `"Q"` queued, `"D"` issued
+            to the driver, `"C"` completed.
+        volume: only the requests of the volume of this name, as a trace of its own.
+        progress: told `"reading"`, bytes read and bytes in all (`flashtwin.progress`).
+
+    Raises:
+        TraceError: the message names file, line and field, and what was expected.
+
+    >>> import flashtwin as ft
+    >>> trace = ft.open("traces/webvm-small.fiu.zst")
+    >>> trace.format
+    'fiu'
+    """
+    if not isinstance(path, str | Path):
+        raise ArgumentError(
+            f"a path is expected, not of type {type(path).__name__}; `ft.Trace.from_frame` makes a trace of a table"
+        )
+    heard = named(progress, "reading")
+    return Trace(_core.Trace.open(path, format, on_bad_line, sort_window_ns, heard, blkparse_action, volume))
+
+
+def as_trace(given: Trace | str | Path, progress: Progress | None = None) -> Trace:
+    """A trace from what callers may pass for one: itself, or the path of its file.
+
+    Raises:
+        ArgumentError: it is neither.
+        TraceError: the file cannot be read.
+    """
+    refuse_what_is_no_trace(given)
+    return given if isinstance(given, Trace) else open(given, progress=progress)
+
+
+def refuse_what_is_no_trace(given: object) -> None:
+    """Says what is expected in the place of a trace.
+
+    Raises:
+        ArgumentError: it is neither a trace nor a path.
+    """
+    if not isinstance(given, Trace | str | Path):
+        raise ArgumentError(
+            f"a trace is what `ft.open` returned, or a path, not of type {type(given).__name__}; "
+            "`ft.Trace.from_frame` makes one of a table"
+        )
+
+
+def _unpickled(name: str, parquet: bytes) -> Trace:
+    with TemporaryDirectory(prefix="flashtwin-") as scratch:
+        path = Path(scratch) / name
+        path.write_bytes(parquet)
+        return open(path)
+
+
+def requests_by_volume(path: str | Path) -> dict[str, int]:
+    """Requests to each volume of the trace in a file, by name; the file is read once, and not held.
+
+    Raises:
+        TraceError: the file cannot be read as a trace.
+    """
+    return dict(sorted(_core.requests_by_volume(path)))

@@ -1,0 +1,228 @@
+"""Results, comparisons, characterizations and traces as frames, in pickles, and read back; traces from tables."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pandas
+import polars
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import flashtwin as ft
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> ft.Trace:
+    path = tmp_path_factory.mktemp("frames") / "small.fiu"
+    lines = [f"{n * 50_000} 1 p {n % 40 * 8} 8 {'RW'[n % 3 > 0]} 8 {n % 2} {n % 7:032x}" for n in range(400)]
+    path.write_text("\n".join(lines) + "\n", encoding="ascii")
+    return ft.open(path)
+
+
+@pytest.fixture(scope="module")
+def both(trace: ft.Trace) -> ft.Comparison:
+    return ft.compare(trace, ["conventional", "rr-ssd"], period_s=0.005)
+
+
+@pytest.fixture(scope="module")
+def saved(both: ft.Comparison, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return both.save(tmp_path_factory.mktemp("saved") / "out")
+
+
+class TestFrames:
+    def test_a_table_is_the_same_in_every_library(self, both: ft.Comparison, saved: Path) -> None:
+        stored = pq.read_table(saved / "runs" / "rr-ssd" / "chips.parquet")
+        table = both["rr-ssd"].table("chips")
+        assert pa.table(table).equals(stored)
+        assert table.to_arrow().equals(stored)
+        assert polars.DataFrame(table).equals(polars.from_arrow(stored))
+        assert table.to_polars().equals(polars.DataFrame(table))
+        assert table.to_pandas().equals(stored.to_pandas())
+        assert pandas.DataFrame(table).to_dict("list") == stored.to_pydict()
+
+    def test_a_trace_is_its_columns(self, trace: ft.Trace, tmp_path: Path) -> None:
+        trace.write_parquet(tmp_path / "t.parquet")
+        names = ["time_ns", "volume", "op", "offset_bytes", "length_bytes", "content"]
+        stored = pq.read_table(tmp_path / "t.parquet").select(names)
+        assert trace.to_arrow().equals(stored)
+        assert polars.DataFrame(trace).columns == names
+        assert pandas.DataFrame(trace).to_dict("list") == stored.to_pydict()
+        assert trace.to_pandas()["offset_bytes"].tolist() == stored["offset_bytes"].to_pylist()
+
+    def test_rows_know_their_columns(self, both: ft.Comparison) -> None:
+        first = next(iter(both["rr-ssd"].table("chips")))
+        assert first.chip == first[0] == 0
+        with pytest.raises(AttributeError, match="no column 'chips'; there are: chip, channel"):
+            _ = first.chips
+
+    def test_one_frame_holds_all_runs(self, both: ft.Comparison, saved: Path) -> None:
+        frame = polars.DataFrame(both)
+        assert frame.equals(both.to_polars())
+        assert frame["run"].to_list() == ["conventional", "rr-ssd"] == both.to_pandas()["run"].tolist()
+        for run in both:
+            summary = json.loads((saved / "runs" / run / "summary.json").read_text(encoding="utf-8"))
+            (row,) = frame.filter(polars.col("run") == run).to_dicts()
+            assert row["response.read.mean_ns"] == summary["response"]["read"]["mean_ns"]
+            assert row["config.replay.period_s"] == 0.005
+            assert row["requests.completed"] == summary["requests"]["completed"] == 400
+
+    def test_one_table_of_all_runs(self, both: ft.Comparison, saved: Path) -> None:
+        whole = both.table("periods").to_arrow()
+        for run in both:
+            part = whole.filter(pa.compute.equal(whole["run"], run)).drop_columns("run")
+            assert part.equals(pq.read_table(saved / "runs" / run / "periods.parquet"))
+
+    def test_a_result_and_a_characterization_are_a_row(self, trace: ft.Trace, both: ft.Comparison) -> None:
+        (row,) = both["rr-ssd"].to_arrow().to_pylist()
+        assert row == both["rr-ssd"].row
+        found = ft.characterize(trace, period_s=0.005)
+        (row,) = found.to_polars().to_dicts()
+        assert {key: value for key, value in row.items() if value is not None} == {
+            key: value for key, value in found.row.items() if value is not None
+        }
+
+    def test_many_traces_are_a_frame(self, trace: ft.Trace, tmp_path: Path) -> None:
+        trace.write_parquet(tmp_path / "one.parquet")
+        done = ft.characterize_many(tmp_path / "one.parquet", tmp_path / "out", workers=1, reports=False)
+        assert done.to_arrow().equals(pq.read_table(tmp_path / "out" / "traces.parquet"))
+
+    def test_notebooks_show_tables(self, trace: ft.Trace, both: ft.Comparison) -> None:
+        found = ft.characterize(trace, period_s=0.005)
+        for shown in (trace, both, both.baseline, both.baseline.table("chips"), found):
+            text = shown._repr_html_()
+            assert text.count("<tr>") == text.count("</tr>") > 1
+        assert "<td>rr-ssd</td>" in both._repr_html_()
+
+    def test_what_is_shown_cannot_be_markup(self, trace: ft.Trace) -> None:
+        named = ft.compare(trace, {"<b>": ft.system("conventional")})
+        assert "<b>" not in named._repr_html_()
+
+
+class TestReadingBack:
+    def test_a_comparison_is_read_as_it_was(self, both: ft.Comparison, saved: Path) -> None:
+        again = ft.Comparison.read(saved)
+        assert list(again) == list(both)
+        assert again.to_arrow().equals(both.to_arrow())
+        assert again.info == both.info
+        assert again.trace is None
+        for name, result in both.items():
+            assert again[name].summary == result.summary
+            assert sorted(again[name].table_names) == sorted(result.table_names)
+            for table in result.table_names:
+                assert again[name].table(table).to_arrow().equals(result.table(table).to_arrow())
+
+    def test_what_was_read_can_be_saved(self, saved: Path, tmp_path: Path) -> None:
+        ft.Comparison.read(saved).save(tmp_path / "again")
+        assert ft.Comparison.read(tmp_path / "again").to_arrow().equals(ft.Comparison.read(saved).to_arrow())
+
+    def test_a_result_is_read_as_it_was(self, both: ft.Comparison, tmp_path: Path) -> None:
+        again = ft.Result.read(both["rr-ssd"].save(tmp_path / "mine"))
+        assert (again.name, again.summary) == ("mine", both["rr-ssd"].summary)
+
+    def test_what_is_no_result_is_said_to_be_none(self, saved: Path, tmp_path: Path) -> None:
+        with pytest.raises(ft.ReportError, match=r"`Comparison\.read` reads all"):
+            ft.Result.read(saved)
+        with pytest.raises(ft.ReportError, match="no such folder"):
+            ft.Comparison.read(tmp_path / "none")
+        (tmp_path / "summary.json").write_text("{")
+        with pytest.raises(ft.FlashtwinError, match=r"summary\.json:1:2: not JSON"):
+            ft.Result.read(tmp_path)
+
+    def test_a_table_that_is_not_there_is_named(self, saved: Path) -> None:
+        with pytest.raises(ft.FlashtwinError, match=r"no table is called 'chip'; there are: .*chips"):
+            ft.Comparison.read(saved)["rr-ssd"].table("chip")
+
+
+def again(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))
+
+
+class TestPickles:
+    def test_results_come_back_whole(self, both: ft.Comparison) -> None:
+        result = again(both["rr-ssd"])
+        assert result.summary == both["rr-ssd"].summary
+        for table in result.table_names:
+            assert result.table(table).to_arrow().equals(both["rr-ssd"].table(table).to_arrow())
+        assert again(both).to_arrow().equals(both.to_arrow())
+        assert again(again(both).baseline).row == both.baseline.row
+
+    def test_traces_come_back_whole(self, trace: ft.Trace) -> None:
+        copy = again(trace)
+        assert (copy.digest, copy.name, copy.volumes) == (trace.digest, trace.name, trace.volumes)
+
+    def test_characterizations_come_back_whole(self, trace: ft.Trace) -> None:
+        found = ft.characterize(trace, period_s=0.005)
+        copy = again(found)
+        assert (copy.row, copy.advice, copy.table_names) == (found.row, found.advice, found.table_names)
+
+    def test_systems_are_resolved_again(self) -> None:
+        system = ft.system("rr-ssd", settings={"replication.alpha": 0.25})
+        assert again(system).config == system.config
+
+    @pytest.mark.parametrize("error", [ft.TraceError("a"), ft.ArgumentError("b"), ft.InternalError("c")])
+    def test_errors_come_back_as_what_they_were(self, error: Exception) -> None:
+        assert (type(again(error)), str(again(error))) == (type(error), str(error))
+
+
+class TestTracesFromTables:
+    def test_its_own_columns_make_the_same_trace(self, trace: ft.Trace) -> None:
+        for frame in (trace, trace.to_arrow(), trace.to_polars(), trace.to_pandas()):
+            assert ft.Trace.from_frame(frame).to_arrow().equals(trace.to_arrow())
+
+    def test_named_columns_of_a_csv(self, tmp_path: Path) -> None:
+        path = tmp_path / "mine.csv"
+        path.write_text("When;What;LBA;Sectors;MD5\n1.5;Write;8;8;00aa\n0.5;READ;0;16;\n2.0;discard;8;8;\n")
+        columns = {"time": "When", "op": "What", "offset": "LBA", "length": "Sectors", "content": "MD5"}
+        made = ft.Trace.from_csv(path, columns, time_unit="ms", offset_unit=512, length_unit=512, delimiter=";")
+        rows = made.to_arrow().drop_columns("content").to_pylist()
+        assert made.name == "mine"
+        assert made.has_content
+        assert [(row["time_ns"], row["op"], row["offset_bytes"], row["length_bytes"]) for row in rows] == [
+            (0, 0, 0, 8192),
+            (1_000_000, 1, 4096, 4096),
+            (1_500_000, 2, 4096, 4096),
+        ]
+
+    def test_times_of_a_clock(self) -> None:
+        when = pandas.to_datetime(["2026-01-01 00:00:00", "2026-01-01 00:00:00.000002"], format="ISO8601")
+        frame = pandas.DataFrame({"at": when, "op": ["r", "w"], "offset_bytes": [0, 0], "length_bytes": [512, 512]})
+        made = ft.Trace.from_frame(frame, columns={"time": "at"})
+        assert made.to_arrow()["time_ns"].to_pylist() == [0, 2_000]
+
+    def test_equal_contents_stay_equal(self) -> None:
+        rows = {
+            "time_ns": [0, 1, 2], "op": [1, 1, 1], "offset_bytes": [0, 8192, 4096], "length_bytes": [8192, 4096, 4096],
+            "content": [["a", "b"], ["a"], ["c"]],
+        }  # fmt: skip
+        first, second, third = ft.Trace.from_frame(rows).to_arrow()["content"].to_pylist()
+        assert first[0] == second[0] != first[1]
+        assert third[0] not in first
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"op": ["x", "w"]}, "the op of a request is 'x'; expected read, write"),
+            ({"time_ns": [0, None]}, "the time of a request is missing in row 2"),
+            ({"length_bytes": [512, -1]}, "the length in row 2 is -1 bytes; expected 0 to"),
+            ({"offset_bytes": ["here", "there"]}, "the offset of a request is no number of bytes"),
+            ({"content": [["a"], ["a", "b"]]}, "row 2 is a list of another length; a request of 512 bytes has 1"),
+        ],
+    )
+    def test_what_cannot_be_a_request_is_named(self, change: dict[str, Any], message: str) -> None:
+        rows = {"time_ns": [0, 1], "op": ["r", "w"], "offset_bytes": [0, 512], "length_bytes": [512, 512], **change}
+        with pytest.raises(ft.TraceError, match=f"^mine: .*{message}"):
+            ft.Trace.from_frame(rows, name="mine")
+
+    def test_a_missing_column_is_named_with_those_there_are(self, tmp_path: Path) -> None:
+        (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+        with pytest.raises(ft.TraceError, match=r"t\.csv: no column is called 'Time', .* the time .*; there are: a, b"):
+            ft.Trace.from_csv(tmp_path / "t.csv", {"time": "Time"})
+        with pytest.raises(ft.ArgumentError, match="a request has no 'size'; it has time, op"):
+            ft.Trace.from_csv(tmp_path / "t.csv", {"size": "b"})
+        with pytest.raises(ft.TraceError, match="cannot be read as CSV"):
+            ft.Trace.from_csv(tmp_path / "none.csv")

@@ -1,0 +1,169 @@
+"""The public package: its names, what importing it costs, arguments of the wrong kind, settings, progress, paths."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flashtwin as ft
+from flashtwin import report
+from flashtwin.settings import literal
+
+from .conftest import ROOT
+
+PACKAGE = ROOT / "python" / "flashtwin"
+
+
+def test_dir_shows_what_is_public_and_nothing_else() -> None:
+    assert dir(ft) == sorted(ft.__all__)
+    assert not [name for name in dir(ft) if name.startswith("_") and name != "__version__"]
+    for name in dir(ft):
+        assert getattr(ft, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'replays_'"):
+        _ = ft.replays_
+
+
+def test_no_public_name_is_that_of_a_room() -> None:
+    rooms = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert not rooms & set(ft.__all__)
+
+
+def test_type_checkers_see_what_is_loaded_lazily() -> None:
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    seen = {
+        alias.asname or alias.name: node.module
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert seen == ft._HOME
+    assert sorted(seen) == ft.__all__
+
+
+def loaded(code: str) -> set[str]:
+    """Modules that a fresh interpreter has loaded after some code, its own at the start left out."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; before = set(sys.modules); {code}; print(*set(sys.modules) - before)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+def test_importing_the_package_loads_nothing_of_it() -> None:
+    found = loaded("import flashtwin")
+    assert {name for name in found if name.startswith("flashtwin")} == {"flashtwin"}
+    assert not {"json", "pathlib", "numpy", "pyarrow", "matplotlib", "dataclasses"} & found
+
+
+def test_replaying_a_trace_loads_no_libraries_of_tables_and_charts() -> None:
+    webvm = str(ROOT / "traces" / "webvm-small.fiu.zst")
+    found = loaded(f"import flashtwin as ft; ft.replay({webvm!r}, 'conventional').summary; ft.study; ft.characterize")
+    assert not {"numpy", "pyarrow", "pandas", "polars", "matplotlib"} & found
+
+
+def test_errors_are_one_family() -> None:
+    kinds = [value for name in ft.__all__ if inspect.isclass(value := getattr(ft, name)) and name.endswith("Error")]
+    assert len(kinds) == 8
+    for kind in kinds:
+        assert kind.__module__ == "flashtwin"
+        assert issubclass(kind, ft.FlashtwinError) or kind is ft.InternalError
+    assert report.ReportError is ft.ReportError
+    assert issubclass(ft.ArgumentError, TypeError)
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("python") / "small.fiu"
+    lines = [f"{n * 50_000} 1 p {n % 40 * 8} 8 {'RW'[n % 3 > 0]} 8 0 {n % 7:032x}" for n in range(400)]
+    path.write_text("\n".join(lines) + "\n", encoding="ascii")
+    return path
+
+
+def test_a_path_will_do_wherever_a_trace_will(trace: Path) -> None:
+    opened = ft.open(trace)
+    for given in (trace, str(trace)):
+        assert ft.replay(given, "ca-ssd").row == ft.replay(opened, "ca-ssd").row
+        assert ft.compare(given, "ca-ssd").to_arrow().equals(ft.compare(opened, "ca-ssd").to_arrow())
+        assert ft.characterize(given).row == ft.characterize(opened).row
+    webvm = ROOT / "traces" / "webvm-small.fiu.zst"
+    assert ft.fit(webvm, period_s=120).workload == ft.fit(ft.open(webvm), period_s=120).workload
+
+
+def test_one_system_needs_no_list(trace: Path) -> None:
+    assert list(ft.compare(trace, "rr-ssd")) == ["rr-ssd"]
+
+
+WRONG: list[tuple[Callable[[Any], Any], str]] = [
+    (lambda _: ft.replay(5, "rr-ssd"), "a trace is what `ft.open` returned, or a path, not of type int"),
+    (lambda _: ft.compare(None, "rr-ssd"), "not of type NoneType"),
+    (lambda t: ft.characterize([t]), "not of type list"),
+    (lambda _: ft.fit(5), "not of type int"),
+    (lambda t: ft.open(ft.open(t)), "a path is expected, not of type Trace"),
+    (lambda t: ft.replay(t, ["rr-ssd"]), "a system is the name of a preset .* not of type list"),
+    (lambda t: ft.compare(t, 5), "systems are a list, or a mapping that names them, not of type int"),
+    (lambda t: ft.replay(t, "rr-ssd", settings=["speed"]), "settings is of type list; a mapping"),
+    (lambda t: ft.replay(t, "rr-ssd", settings={"speed": 2}, speed=3), "'speed' stands in `settings` and is a keyword"),
+    (lambda t: ft.replay(t, "rr-ssd", speed=object()), "speed: .* is of type object; a value is a number"),
+    (lambda _: ft.Trace.from_frame(5), "a frame is expected"),
+    (lambda t: ft.Trace.from_csv(t, time_unit="h"), "time_unit is 'h'; expected one of 's'"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), WRONG, ids=[message for _, message in WRONG])
+def test_an_argument_of_the_wrong_kind_is_named(call: Callable[[Any], Any], message: str, trace: Path) -> None:
+    with pytest.raises(ft.ArgumentError, match=message):
+        call(trace)
+
+
+def test_settings_are_keywords_with_dots(trace: Path) -> None:
+    by_keyword = ft.replay(trace, "rr-ssd", **{"replication.alpha": 0.25}).summary
+    assert ft.replay(trace, "rr-ssd", settings={"replication.alpha": 0.25}).summary == by_keyword
+    assert ft.compare(trace, "rr-ssd", settings={"replication.alpha": 0.25}).baseline.summary == by_keyword
+    assert ft.system("rr-ssd", settings={"alpha": 0.25}).config["ftl"]["replication"]["alpha"] == 0.25
+    both = ft.characterize(trace, settings={"wa.partitions": [1, 2]}, period_s=0.005).summary["options"]
+    assert (both["wa"]["partitions"], both["period_s"]) == ([1, 2], 0.005)
+    with pytest.raises(ft.ConfigError, match=r"replication\.alpha"):
+        ft.replay(trace, "rr-ssd", settings={"replication.alpah": 0.25})
+
+
+def test_all_work_reports_in_one_way(trace: Path, tmp_path: Path) -> None:
+    def heard(work: Callable[[Any], Any]) -> set[str]:
+        said: set[str] = set()
+
+        def progress(what: str, done: int, total: int) -> None:
+            said.add(what)
+            assert done >= 0
+            assert total >= 0
+
+        work(progress)
+        return said
+
+    assert heard(lambda p: ft.open(trace, progress=p)) <= {"reading"}
+    assert heard(lambda p: ft.replay(trace, "rr-ssd", progress=p)) <= {"reading", "rr-ssd"}
+    assert heard(lambda p: ft.compare(trace, {"a": "ca-ssd"}, progress=p)) <= {"reading", "a"}
+    assert heard(lambda p: ft.characterize(trace, progress=p)) <= {"reading", "characterizing"}
+    assert heard(lambda p: ft.synthesize("rr-ssd/webvm", scale=0.01, progress=p)) == {"making"}
+    assert heard(
+        lambda p: ft.characterize_many(trace, tmp_path / "many", workers=1, reports=False, progress=p)
+    ) == {"traces"}  # fmt: skip
+    studied = heard(lambda p: ft.study(trace, tmp_path / "study", ["conventional"], progress=p))
+    assert {"report"} <= studied <= {"reading", "conventional", "workload", "report"}
+
+
+def test_any_value_is_written_as_toml_reads_it() -> None:
+    table = {"name": 'a "quoted"\nname\x7f \\', "points": [[1, 0.5], [2, 1e-9]], "inner": {"on": True}}
+    text = "\n".join(f"{key} = {literal(value)}" for key, value in table.items())
+    assert tomllib.loads(text) == table
+    assert [literal(value) for value in (np.float64(0.5), np.int64(3), True)] == ["0.5", "3", "true"]
