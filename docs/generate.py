@@ -263,6 +263,8 @@ def differences(name: str, config: dict[str, Any], usual: dict[str, Any]) -> str
 
 
 PAGES = {
+    # First: whoever reads results needs it, the command line below included.
+    "../python/flashtwin/results/schema.json": schema_pages.names,
     "cli.md": cli_page,
     "configuration.md": configuration_page,
     "compositions.md": compositions_page,

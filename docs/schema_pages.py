@@ -19,6 +19,32 @@ WORDS = {"integer": "integer", "number": "number", "string": "text", "boolean": 
 COLUMN_TYPES = {"string": "string", "uint32": "uint32", "uint64": "uint64", "int64": "int64", "double": "double"}
 
 Schema = dict[str, Any]
+#: What the schema of a run or of a characterization leaves to the schemas of configuration and options.
+ELSEWHERE = ("config", "standard_errors")
+
+
+def names() -> str:
+    """Fields, by their dotted paths, and columns of what is written: what readers in Python are checked against."""
+    found = {
+        what: {
+            "fields": sorted(path for path in _paths(part["summary"], part["summary"], "") if path not in ELSEWHERE),
+            "tables": {name: list(row["properties"]) for name, row in part["tables"].items()},
+        }
+        for what, part in SCHEMA.items()
+        if "summary" in part
+    }
+    return json.dumps(found, indent=1) + "\n"
+
+
+def _paths(node: Schema, root: Schema, path: str) -> Iterator[str]:
+    """Paths of all figures below a node; a list's own, and those of its entries."""
+    for name, one in node.get("properties", {}).items():
+        below = f"{path}.{name}" if path else name
+        reference = _reference(one)
+        within = _target(reference, root) if reference else {}
+        if "properties" not in within or one.get("type") == "array":
+            yield below
+        yield from _paths(within, root, below)
 
 
 def page(path: Path) -> str:
