@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
-    from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -61,10 +60,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Leads links out of docs/ to the site's own pages; leaves pages of figures out of the search."""
-    if page.file.src_path == "reproduction-results.md":
-        page.meta["search"] = {"exclude": True}
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Leads links out of docs/ to the site's own pages."""
     # A page that begins with a comment would have no title.
     markdown = re.sub(r"\A<!--.*?-->\s*", "", markdown, flags=re.DOTALL)
     return markdown.replace("](../CONTRIBUTING.md", "](contributing.md")

@@ -8,6 +8,8 @@ error names the sentence.
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,19 +18,23 @@ from typing import Any
 import jinja2
 
 from evidence import changes, conclusions, forms, papers, recipes, stages, tables, traces
-from evidence.places import PAGES, ROOT
+from evidence.places import DATA, PAGES, ROOT
 from flashtwin.papers import claims, markdown
 from flashtwin.papers.explanations import why_different
+from flashtwin.papers.running import claims_csv
 
 #: Where a page goes that is not in docs/.
 ELSEWHERE = {"README.md": ROOT / "README.md"}
 #: A part of a page that is made from the template of that name in `pages/blocks`.
 BLOCK = re.compile(r"<!-- evidence: (?P<name>[a-z-]+) -->.*?<!-- end of evidence -->", re.DOTALL)
 
-#: Above what `flashtwin reproduce` writes.
-RESULTS_HEAD = """# Reproduction: every number
+#: Above the items of the papers; their numbers are files beside it.
+ITEMS_HEAD = """# Reproduction: item by item
 
-Written by `flashtwin reproduce` ([reproduction](reproduction.md#all-numbers)); ✓ agrees, ~ agrees in sign, ✗ disagrees.
+The verdict on every table and figure of the papers ([how it is made](reproduction.md#when-two-numbers-agree)) and why
+what differs does so. The numbers are for downloading:
+[every claim, published and measured](evidence/reproduction-claims.csv) and
+[every headline under every choice](evidence/reproduction-choices.csv), as `flashtwin reproduce` writes them.
 """
 
 
@@ -51,9 +57,17 @@ def pages() -> dict[Path, str]:
     found |= blocks(data)
     results = data["reproduction"]
     if results:
-        numbers = markdown.page(_explained(results["data"]["papers"]), results["data"]["sensitivity"])
-        found[ROOT / "docs" / "reproduction-results.md"] = f"{RESULTS_HEAD}\n{numbers}"
+        papers_, choices = results["data"]["papers"], results["data"]["sensitivity"][0]
+        found[ROOT / "docs" / "reproduction-items.md"] = f"{ITEMS_HEAD}\n{markdown.words(_explained(papers_))}"
+        found[DATA / "reproduction-claims.csv"] = claims_csv(papers_)
+        found[DATA / "reproduction-choices.csv"] = _csv([choices["header"], *choices["rows"]])
     return found
+
+
+def _csv(rows: list[list[str]]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
 
 
 def _explained(papers_: list[dict[str, Any]]) -> list[dict[str, Any]]:
