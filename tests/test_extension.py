@@ -16,6 +16,7 @@ from .conftest import ROOT
 PAGE = ROOT / "docs" / "adding-a-policy.md"
 REPLICATION = Path("crates/ftl/src/content/replication")
 FAMILY = REPLICATION / "placement"
+ANALYSIS = Path("crates/analysis/src")
 
 
 def rust(beginning: str) -> str:
@@ -46,11 +47,11 @@ def put_behind(path: Path, last: str, more: str) -> None:
     path.write_text(text.replace(last, last + more), encoding="utf-8")
 
 
-def cargo_test(sources: Path, *tests: str) -> str:
-    """Tests of the controller by name, built where all others are."""
+def cargo_test(sources: Path, *tests: str, package: str = "flashtwin-ftl") -> str:
+    """Tests of the controller, or of another crate, by name, built where all others are."""
     target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
     done = subprocess.run(
-        ["cargo", "test", "--locked", "--offline", "--package", "flashtwin-ftl", "--lib", "--", *tests],
+        ["cargo", "test", "--locked", "--offline", "--package", package, "--lib", "--", *tests],
         cwd=sources,
         env={**os.environ, "CARGO_TARGET_DIR": target},
         capture_output=True,
@@ -102,6 +103,17 @@ def test_the_policy_of_replication_that_the_page_writes_compiles_and_passes_the_
     assert (files, places) == (FILES_AT_MOST, PLACES_AT_MOST)
     told = cargo_test(sources, "swarm", "copying")
     assert len(re.findall(r"swarm::\S+ \.\.\. ok", told)) > 0
+
+
+def test_the_metric_that_the_page_writes_compiles_and_is_part_of_the_results(sources: Path) -> None:
+    (sources / ANALYSIS / "trims.rs").write_text(rust("//! How much of what is written"), encoding="utf-8")
+    module, row = rust("mod trims;").strip("\n").split("\n\n")
+    listed = sources / ANALYSIS / "lib.rs"
+    put_behind(listed, "mod temperature;\n", f"{module}\n")
+    put_behind(listed, "    logical_locality: logical_locality::LogicalLocalityMeter,\n", f"{row}\n")
+    assert changed(sources) == (FILES_AT_MOST, PLACES_AT_MOST)
+    told = cargo_test(sources, "of_nothing_written", package="flashtwin-analysis")
+    assert "of_nothing_written_no_share_is_trimmed ... ok" in told
 
 
 def test_what_the_page_shows_of_the_sources_stands_there() -> None:

@@ -4,10 +4,13 @@ use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests, Trace};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::metric::{Known, Metric, Tables, named};
 use crate::page_ops::{at, known};
 use crate::periods::Clock;
 use crate::popularity::ranks;
+use crate::rows::Row as _;
 use crate::rows::batch_of;
 use crate::sample::{GROUPS, Sample};
 use crate::value_counts::percent;
@@ -230,19 +233,41 @@ impl DriftFollower {
             self.curves.push((self.clock.period(), point.0, point.1));
         }
     }
+}
 
-    /// Standard errors, when sampled, of the shares of the reads of all periods but the first: popular
-    /// before, read before, seen before, first read.
-    pub(crate) fn errors(&self) -> [Option<f64>; 4] {
-        let parts: [fn(&Row) -> u64; 4] =
-            [|row| row.popular_before, |row| row.read_before, |row| row.seen_before, |row| row.first_read];
-        parts.map(|part| {
-            let sums = self.groups.map(|group| (part(&group), group.reads));
-            error::of_ratio(&sums).map(|error| error * 100.0)
-        })
+impl Metric for DriftFollower {
+    type Figures = Option<Drift>;
+
+    fn begin(known: &mut Known<'_>) -> Self {
+        DriftFollower::new(known.clock, known.sample)
     }
 
-    pub(crate) fn finish(mut self) -> Option<Drift> {
+    /// Of shares of the reads of all periods but the first.
+    fn standard_errors(&self) -> Vec<(&'static str, Option<f64>)> {
+        let error = |part: fn(&Row) -> u64| {
+            let sums = self.groups.map(|group| (part(&group), group.reads));
+            error::of_ratio(&sums).map(|error| error * 100.0)
+        };
+        vec![
+            ("popular_before_percent", error(|row| row.popular_before)),
+            ("read_before_percent", error(|row| row.read_before)),
+            ("seen_before_percent", error(|row| row.seen_before)),
+            ("first_read_percent", error(|row| row.first_read)),
+        ]
+    }
+
+    fn tables(figures: &Option<Drift>) -> Tables {
+        let tables = |found: &Drift| {
+            vec![named::<PeriodCurveRow>(&found.curves), named::<StabilityRow>(&found.stability)]
+        };
+        figures.as_ref().map(tables).unwrap_or_default()
+    }
+
+    fn schemas() -> Vec<(String, Value)> {
+        vec![PeriodCurveRow::schema(), StabilityRow::schema()]
+    }
+
+    fn finish(mut self) -> Option<Drift> {
         if self.flags.is_empty() {
             return None;
         }

@@ -4,9 +4,11 @@ use arrow_array::RecordBatch;
 use flashtwin_trace::{NO_CONTENT, Op, Requests, Trace};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::metric::{Known, Metric, Tables, named};
 use crate::page_ops::page_ops;
-use crate::rows::batch_of;
+use crate::rows::{Row, batch_of};
 use crate::sample::{GROUPS, Sample};
 use crate::value_counts::percent;
 use crate::{Accumulator, error, rows};
@@ -128,13 +130,28 @@ impl DuplicationCounter {
             groups: Default::default(),
         }
     }
+}
 
-    /// Standard error of `duplicate_percent` when sampled.
-    pub(crate) fn error(&self) -> Option<f64> {
-        error::of_ratio(&self.groups).map(|error| error * 100.0)
+impl Metric for DuplicationCounter {
+    type Figures = Option<Duplication>;
+
+    fn begin(known: &mut Known<'_>) -> Self {
+        DuplicationCounter::new(&known.options.planes, known.sample)
     }
 
-    pub(crate) fn finish(self) -> Option<Duplication> {
+    fn standard_errors(&self) -> Vec<(&'static str, Option<f64>)> {
+        vec![("duplicate_percent", error::of_ratio(&self.groups).map(|error| error * 100.0))]
+    }
+
+    fn tables(figures: &Option<Duplication>) -> Tables {
+        figures.iter().map(|found| named::<PlaneDuplicatesRow>(&found.by_plane)).collect()
+    }
+
+    fn schemas() -> Vec<(String, Value)> {
+        vec![PlaneDuplicatesRow::schema()]
+    }
+
+    fn finish(self) -> Option<Duplication> {
         let written = self.whole.pages[0];
         if written == 0 {
             return None;

@@ -14,6 +14,7 @@ mod histogram;
 mod input;
 mod logical_locality;
 mod memory;
+mod metric;
 mod options;
 mod page_ops;
 mod pages;
@@ -30,7 +31,7 @@ mod value_locality;
 mod wa;
 
 use arrow_array::RecordBatch;
-use flashtwin_trace::{Requests, Trace};
+use flashtwin_trace::Trace;
 
 pub use basics::{
     Basics, Rate, RequestBytes, SizesOfKinds, TraceInfo, Trains, basics, trace_info, trace_info_until,
@@ -59,13 +60,25 @@ pub use wa::{
     physical_blocks, simulate, write_amplification,
 };
 
+pub(crate) use metric::Accumulator;
 use periods::WorkloadPeriodRow;
 use popularity::PopularityRow;
 
-/// A metric in the making: it is shown a trace run by run, in order, and finished by its own method.
-pub(crate) trait Accumulator: Send {
-    /// Takes in the next requests.
-    fn add(&mut self, requests: &Requests<'_>);
+metric::metrics! {
+    /// Drift of popularity; `null` without contents.
+    drift: drift::DriftFollower,
+    /// Duplicates among writes, and space; `null` without contents.
+    space: Option<space::SpaceFollower>,
+    /// Duplicates by plane; `null` without contents.
+    duplication: duplication::DuplicationCounter,
+    /// Temporal locality of contents and of addresses.
+    value_locality: value_locality::ValueLocalityMeter,
+    /// Read amplification.
+    read_amplification: read_amplification::ReadSimulator,
+    /// Flash time of reading.
+    read_cost: read_cost::ReadCostMeter,
+    /// Logical locality.
+    logical_locality: logical_locality::LogicalLocalityMeter,
 }
 
 /// [`trace_info`] as JSON.

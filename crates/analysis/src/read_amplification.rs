@@ -4,11 +4,13 @@ use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests, Trace};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::Accumulator;
 use crate::logical_locality::LogicalLocality;
+use crate::metric::{Known, Metric, Tables, named};
 use crate::rows;
-use crate::rows::batch_of;
+use crate::rows::{Row, batch_of};
 
 /// A sector as SWC counts them from section 4.2 on, whatever the trace's granularity.
 pub(crate) const SECTOR_BYTES: u32 = 512;
@@ -45,14 +47,31 @@ pub struct ReadAmplification {
     pub highest_percent_of_page: Option<f64>,
     /// Whether that is at most 50, as in all workloads of the paper.
     pub within_half_page: Option<bool>,
-    /// The table of `ReadAmplificationRow`.
     #[serde(skip)]
-    pub table: RecordBatch,
+    rows: Vec<ReadAmplificationRow>,
+}
+
+impl ReadAmplification {
+    /// The table of `ReadAmplificationRow`.
+    pub fn table(&self) -> RecordBatch {
+        batch_of(&self.rows)
+    }
+
+    /// Fills in what logical locality would let expect; `locality` is that of the same trace.
+    pub(crate) fn discount(&mut self, locality: &LogicalLocality) {
+        for row in &mut self.rows {
+            // Between pages of 4 KB, 1 to 8 sectors of distance lead to the same neighbours, and so on.
+            let distance = row.page_bytes.div_ceil(locality.options.sector_bytes);
+            let near = || locality.read.probability(distance, row.cache_pages);
+            row.locality_discount = row.estimated.and_then(|estimated| Some(estimated * near()?));
+        }
+    }
 }
 
 rows! {
     /// One row a page size (1, 2, 4, ... 128 sectors) and cache size (0, 1, 2, 4, 8, 16 pages; 1 is the one-page buffer
     /// of SWC 4.3).
+    #[derive(PartialEq)]
     pub(crate) struct ReadAmplificationRow in "read_amplification" {
         /// Size of a page.
         page_bytes: u32,
@@ -77,7 +96,9 @@ rows! {
 
 /// Computes [`ReadAmplification`]; `locality` is that of the same trace. Exact; one pass.
 pub fn read_amplification(trace: &Trace, locality: &LogicalLocality) -> ReadAmplification {
-    crate::input::whole(ReadSimulator::new(), trace).finish(locality)
+    let mut found = crate::input::whole(ReadSimulator::new(), trace).finish();
+    found.discount(locality);
+    found
 }
 
 /// [`ReadAmplification`] in the making. Memory does not depend on the trace.
@@ -93,35 +114,14 @@ impl ReadSimulator {
         ReadSimulator { reads: 0, sectors_asked: 0, page_sizes: page_sizes.collect() }
     }
 
-    pub(crate) fn finish(self, locality: &LogicalLocality) -> ReadAmplification {
-        let asked = self.sectors_asked;
-        let ratio = |missed: u64| (asked > 0).then(|| missed as f64 / asked as f64);
-        let buffered = |size: &PageSize| ratio(size.sectors_missed(1));
-        let at_16_kb = self.page_sizes.iter().find(|size| size.bytes() == 16_384);
-        let large = self.page_sizes.iter().filter(|size| size.bytes() >= 4096);
-        let percents = large.filter_map(|size| Some(buffered(size)? / f64::from(size.sectors) * 100.0));
-        let highest = percents.max_by(f64::total_cmp);
-        ReadAmplification {
-            sector_bytes: SECTOR_BYTES,
-            reads: self.reads,
-            enough_reads: self.reads >= READS_MIN,
-            sectors_asked: asked,
-            read_amplification_16_kb: at_16_kb.and_then(buffered),
-            highest_percent_of_page: highest,
-            within_half_page: highest.map(|percent| percent <= 50.0),
-            table: self.table(locality, ratio),
-        }
-    }
-
-    fn table(&self, locality: &LogicalLocality, ratio: impl Fn(u64) -> Option<f64>) -> RecordBatch {
+    /// Without what locality would let expect.
+    fn rows(&self) -> Vec<ReadAmplificationRow> {
+        let ratio = |sectors: u64| self.per_sector_asked(sectors);
         let sizes = self.page_sizes.iter();
         let cells = sizes.flat_map(|size| CACHE_PAGES.into_iter().map(move |cache| (size, cache)));
         let row = |(size, cache): (&PageSize, usize)| {
             let (missed, estimated) = (size.sectors_missed(cache), ratio(size.sectors_estimated));
             let of_sectors = self.page_sizes.first().map_or(0, |sectors| sectors.sectors_missed(cache));
-            // Between pages of 4 KB, 1 to 8 sectors of distance lead to the same neighbours, and so on.
-            let distance = size.bytes().div_ceil(locality.options.sector_bytes);
-            let near = || locality.read.probability(distance, cache as u32);
             ReadAmplificationRow {
                 page_bytes: size.bytes(),
                 cache_pages: cache as u32,
@@ -130,10 +130,48 @@ impl ReadSimulator {
                 read_amplification: ratio(missed),
                 normalised: (of_sectors > 0).then(|| missed as f64 / of_sectors as f64),
                 estimated,
-                locality_discount: estimated.and_then(|estimated| Some(estimated * near()?)),
+                locality_discount: None,
             }
         };
-        batch_of(&cells.map(row).collect::<Vec<_>>())
+        cells.map(row).collect()
+    }
+
+    fn per_sector_asked(&self, sectors: u64) -> Option<f64> {
+        (self.sectors_asked > 0).then(|| sectors as f64 / self.sectors_asked as f64)
+    }
+}
+
+impl Metric for ReadSimulator {
+    type Figures = ReadAmplification;
+
+    fn begin(_: &mut Known<'_>) -> Self {
+        ReadSimulator::new()
+    }
+
+    fn finish(self) -> ReadAmplification {
+        let buffered = |size: &PageSize| self.per_sector_asked(size.sectors_missed(1));
+        let at_16_kb = self.page_sizes.iter().find(|size| size.bytes() == 16_384);
+        let large = self.page_sizes.iter().filter(|size| size.bytes() >= 4096);
+        let percents = large.filter_map(|size| Some(buffered(size)? / f64::from(size.sectors) * 100.0));
+        let highest = percents.max_by(f64::total_cmp);
+        ReadAmplification {
+            sector_bytes: SECTOR_BYTES,
+            reads: self.reads,
+            enough_reads: self.reads >= READS_MIN,
+            sectors_asked: self.sectors_asked,
+            read_amplification_16_kb: at_16_kb.and_then(buffered),
+            highest_percent_of_page: highest,
+            within_half_page: highest.map(|percent| percent <= 50.0),
+            rows: self.rows(),
+        }
+    }
+
+    fn tables(figures: &ReadAmplification) -> Tables {
+        vec![named::<ReadAmplificationRow>(&figures.table())]
+    }
+
+    fn schemas() -> Vec<(String, Value)> {
+        vec![ReadAmplificationRow::schema()]
     }
 }
 

@@ -4,11 +4,13 @@ use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests, Trace};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::Accumulator;
+use crate::metric::{Known, Metric, Tables, named};
 use crate::read_amplification::{SECTOR_BYTES, page_sizes};
 use crate::rows;
-use crate::rows::batch_of;
+use crate::rows::{Row, batch_of};
 
 /// The page size of the TLC chip whose parameters are known.
 const TLC_PAGE_BYTES: u32 = 32 * SECTOR_BYTES;
@@ -79,7 +81,32 @@ impl ReadCostMeter {
         ReadCostMeter { reads: 0, page_sizes: page_sizes().map(PageSize::new).collect() }
     }
 
-    pub(crate) fn finish(self) -> ReadCost {
+    fn rows(&self) -> Vec<CostRow> {
+        let slc_mlc = self.page_sizes.iter().map(|size| {
+            let large = size.sectors >= 16;
+            size.row("slc-mlc", if large { LARGE_PAGES } else { SMALL_PAGES })
+        });
+        let of_tlc = self.page_sizes.iter().filter(|size| size.bytes() == TLC_PAGE_BYTES);
+        slc_mlc.chain(of_tlc.map(|size| size.row("tlc", TLC))).collect()
+    }
+}
+
+impl Metric for ReadCostMeter {
+    type Figures = ReadCost;
+
+    fn begin(_: &mut Known<'_>) -> Self {
+        ReadCostMeter::new()
+    }
+
+    fn tables(figures: &ReadCost) -> Tables {
+        vec![named::<CostRow>(&figures.table)]
+    }
+
+    fn schemas() -> Vec<(String, Value)> {
+        vec![CostRow::schema()]
+    }
+
+    fn finish(self) -> ReadCost {
         let rows = self.rows();
         let of = |chip: &str, bytes: u32| rows.iter().find(|row| row.chip == chip && row.page_bytes == bytes);
         let partial = |chip: &str| {
@@ -98,15 +125,6 @@ impl ReadCostMeter {
             partial_cost_percent_16_kb_tlc: partial("tlc"),
             table: batch_of(&rows),
         }
-    }
-
-    fn rows(&self) -> Vec<CostRow> {
-        let slc_mlc = self.page_sizes.iter().map(|size| {
-            let large = size.sectors >= 16;
-            size.row("slc-mlc", if large { LARGE_PAGES } else { SMALL_PAGES })
-        });
-        let of_tlc = self.page_sizes.iter().filter(|size| size.bytes() == TLC_PAGE_BYTES);
-        slc_mlc.chain(of_tlc.map(|size| size.row("tlc", TLC))).collect()
     }
 }
 

@@ -4,14 +4,16 @@ use arrow_array::RecordBatch;
 use flashtwin_trace::{NO_CONTENT, Op, PageQuality, Requests, Trace};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::before::{AHEAD, Footprint, NAMELESS, NOT_KEPT, NOTHING, PagesBefore, keeps};
 use crate::input::whole;
+use crate::metric::{Known, Metric, Tables, named};
 use crate::page_ops::{PAGE_BYTES, PageOp, at, page_ops, soon};
 use crate::pages::{NO_PAGE, PageTable};
 use crate::periods::Clock;
 use crate::rows;
-use crate::rows::batch_of;
+use crate::rows::{Row, batch_of};
 use crate::sample::{GROUPS, Sample};
 use crate::value_counts::percent;
 use crate::{Accumulator, error};
@@ -55,7 +57,9 @@ rows! {
 pub fn space(trace: &Trace, period_ns: i64) -> (Option<Space>, Option<PageQuality>) {
     let footprint = whole(PagesBefore::new(Sample::ALL), trace).finish();
     let clock = Clock::new(period_ns, trace.duration_ns());
-    whole(SpaceFollower::new(footprint, clock, Sample::ALL), trace).finish()
+    let follower = whole(SpaceFollower::new(footprint, clock, Sample::ALL), trace);
+    let quality = follower.quality();
+    (follower.finish(), quality)
 }
 
 /// Follows what every page holds.
@@ -238,7 +242,7 @@ impl SpaceFollower {
     }
 
     /// Standard errors of the figures of [`Space`] when sampled, in its order.
-    pub(crate) fn errors(&self) -> [Option<f64>; 3] {
+    fn errors(&self) -> [Option<f64>; 3] {
         let mut held = [(0u64, 0u64); GROUPS];
         for (content, &holders) in self.holders.iter().enumerate().filter(|&(_, &holders)| holders > 0) {
             let group = &mut held[self.sample.group_of_content(content as u32)];
@@ -255,28 +259,67 @@ impl SpaceFollower {
         self.rows.push((self.clock.period(), self.clock.end_ns(), scale(self.pages_held), scale(contents)));
     }
 
-    /// The result (missing without contents) and what was noticed about pages (missing when sampled).
-    pub(crate) fn finish(mut self) -> (Option<Space>, Option<PageQuality>) {
-        self.end_period();
-        let mut quality = std::mem::take(&mut self.quality);
+    /// What was noticed about pages; missing when sampled.
+    pub(crate) fn quality(&self) -> Option<PageQuality> {
+        let mut quality = self.quality.clone();
         if !self.has_content {
             // Nothing is known of contents, so nothing is missed either.
             quality.reads_after_trim = 0;
         }
-        let quality = self.sample.is_all().then_some(quality);
+        self.sample.is_all().then_some(quality)
+    }
+
+    /// The figures; missing without contents.
+    pub(crate) fn finish(mut self) -> Option<Space> {
+        self.end_period();
         if !self.has_content {
-            return (None, quality);
+            return None;
         }
         let duplicates = self.writes.iter().map(|&(part, _)| part).sum();
         let writes = self.writes.iter().map(|&(_, whole)| whole).sum();
         let contents = self.distinct_held + self.nameless_held;
-        let space = Space {
+        Some(Space {
             duplicate_write_percent: percent(duplicates, writes),
             rewrite_percent: percent(self.rewrites.iter().sum(), writes),
             contents_of_pages_held_percent: percent(contents, self.pages_held),
             table: space_table(&self.rows),
-        };
-        (Some(space), quality)
+        })
+    }
+}
+
+/// Where there are contents to follow.
+impl Metric for Option<SpaceFollower> {
+    type Figures = Option<Space>;
+
+    fn begin(known: &mut Known<'_>) -> Self {
+        let footprint = known.footprint.take()?;
+        Some(SpaceFollower::new(footprint, known.clock, known.sample))
+    }
+
+    fn standard_errors(&self) -> Vec<(&'static str, Option<f64>)> {
+        let figures = ["duplicate_write_percent", "rewrite_percent", "contents_of_pages_held_percent"];
+        let errors = self.as_ref().map_or([None; 3], SpaceFollower::errors);
+        figures.into_iter().zip(errors).collect()
+    }
+
+    fn finish(self) -> Option<Space> {
+        self?.finish()
+    }
+
+    fn tables(figures: &Option<Space>) -> Tables {
+        figures.iter().map(|found| named::<SpaceRow>(&found.table)).collect()
+    }
+
+    fn schemas() -> Vec<(String, Value)> {
+        vec![SpaceRow::schema()]
+    }
+}
+
+impl Accumulator for Option<SpaceFollower> {
+    fn add(&mut self, requests: &Requests<'_>) {
+        if let Some(follower) = self {
+            follower.add(requests);
+        }
     }
 }
 

@@ -103,8 +103,8 @@ fn check_amplification(trace: &Trace, granularity_bytes: u32) {
         .collect();
     let asked: u64 = reads.iter().sum();
     assert_eq!((found.sector_bytes, found.reads, found.sectors_asked), (512, reads.len() as u64, asked));
-    let (pages, caches) = (u32s(&found.table, "page_bytes"), u32s(&found.table, "cache_pages"));
-    let missed = u64s(&found.table, "sectors_missed");
+    let (pages, caches) = (u32s(&found.table(), "page_bytes"), u32s(&found.table(), "cache_pages"));
+    let missed = u64s(&found.table(), "sectors_missed");
     let expected: Vec<(u32, u32)> =
         (0..8).flat_map(|power| [0, 1, 2, 4, 8, 16].map(|cache| (512 << power, cache))).collect();
     assert_eq!(pages.iter().copied().zip(caches.iter().copied()).collect::<Vec<_>>(), expected);
@@ -114,16 +114,16 @@ fn check_amplification(trace: &Trace, granularity_bytes: u32) {
         let what = format!("{page} sectors, cache {}, granularity {granularity_bytes}", caches[row]);
         let expected = sectors_missed(trace, page, caches[row] as usize);
         assert_eq!(missed[row], expected, "{what}");
-        assert_eq!(floats(&found.table, "read_amplification")[row], ratio(expected, asked));
+        assert_eq!(floats(&found.table(), "read_amplification")[row], ratio(expected, asked));
         let of_sectors = sectors_missed(trace, 1, caches[row] as usize);
-        assert_eq!(floats(&found.table, "normalised")[row], ratio(expected, of_sectors), "{what}");
+        assert_eq!(floats(&found.table(), "normalised")[row], ratio(expected, of_sectors), "{what}");
         let small = reads.iter().filter(|&&size| size < page).count() as u64;
         let large: u64 = reads.iter().filter(|&&size| size >= page).sum();
         let estimated = ratio(small * page + large, asked);
-        assert_eq!(floats(&found.table, "estimated")[row], estimated, "{what}");
+        assert_eq!(floats(&found.table(), "estimated")[row], estimated, "{what}");
         let probability = sectors.read.probability(page as u32, caches[row]);
         let discount = estimated.map(|estimated| estimated * probability.unwrap());
-        assert_eq!(floats(&found.table, "locality_discount")[row], discount, "{what}");
+        assert_eq!(floats(&found.table(), "locality_discount")[row], discount, "{what}");
     }
     let half = (0..pages.len())
         .filter(|&row| caches[row] == 1 && pages[row] >= 4096)
@@ -155,9 +155,9 @@ fn amplified(trace: &Trace) -> ReadAmplification {
 }
 
 fn at(found: &ReadAmplification, column: &str, page_bytes: u32, cache_pages: u32) -> Option<f64> {
-    let (pages, caches) = (u32s(&found.table, "page_bytes"), u32s(&found.table, "cache_pages"));
+    let (pages, caches) = (u32s(&found.table(), "page_bytes"), u32s(&found.table(), "cache_pages"));
     let row = (0..pages.len()).find(|&row| (pages[row], caches[row]) == (page_bytes, cache_pages));
-    floats(&found.table, column)[row.unwrap()]
+    floats(&found.table(), column)[row.unwrap()]
 }
 
 #[test]
@@ -192,8 +192,8 @@ fn without_reads_ratios_are_missing() {
     let trace = builder.build().unwrap();
     let found = amplified(&trace);
     assert_eq!((found.within_half_page, found.read_amplification_16_kb), (None, None));
-    assert_eq!(found.table["read_amplification"].null_count(), found.table.num_rows());
-    assert_eq!(found.table["locality_discount"].null_count(), found.table.num_rows());
+    assert_eq!(found.table()["read_amplification"].null_count(), found.table().num_rows());
+    assert_eq!(found.table()["locality_discount"].null_count(), found.table().num_rows());
     let cost = read_cost(&trace);
     assert_eq!((cost.reads, cost.cheapest_full_page_bytes), (0, None));
     assert_eq!(cost.partial_cost_percent_16_kb, None);
@@ -272,9 +272,9 @@ fn cost_agrees_with_a_sector_by_sector_simulation() {
                 let expected = cost(&trace, u64::from(page_bytes / 512), sense_ns, sector_ns);
                 assert_eq!(values, expected, "{chip}, {page_bytes}");
                 // Full reads are the misses of the one-page buffer of read-simulator.
-                let missed = u64s(&amplification.table, "sectors_missed");
+                let missed = u64s(&amplification.table(), "sectors_missed");
                 let (pages, caches) =
-                    (u32s(&amplification.table, "page_bytes"), u32s(&amplification.table, "cache_pages"));
+                    (u32s(&amplification.table(), "page_bytes"), u32s(&amplification.table(), "cache_pages"));
                 let row = (0..pages.len()).find(|&row| (pages[row], caches[row]) == (page_bytes, 1));
                 assert_eq!(values.0 * u64::from(page_bytes / 512), missed[row.unwrap()]);
             }

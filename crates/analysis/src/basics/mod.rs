@@ -176,8 +176,11 @@ impl Informed {
 
     fn finish(self) -> TraceInfo {
         let Informed { about, mut requested, values, footprint_pages, space } = self;
-        let quality = (!about.has_content).then(|| requested.page_quality());
-        let (space, quality) = space.map_or((None, quality), SpaceFollower::finish);
+        let quality = match &space {
+            Some(space) => space.quality(),
+            None => (!about.has_content).then(|| requested.page_quality()),
+        };
+        let space = space.and_then(SpaceFollower::finish);
         TraceInfo::assemble(&about, &mut requested, &values, footprint_pages, space.as_ref(), quality)
     }
 }

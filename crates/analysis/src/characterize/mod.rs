@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::basics::Survey;
 use crate::input::{InMemory, Input, pass};
 use crate::memory;
+use crate::metric::named;
 use crate::options::Options;
 use crate::rows::{Row, schema_of};
 use crate::sample::Sample;
@@ -51,14 +52,6 @@ struct OptionsUsed {
     sector_bytes: u32,
     /// Whether only a sample was looked at.
     sampled: bool,
-}
-
-/// The tables of a characterization, by name; those that need contents are missing where there are none.
-type Tables = Vec<(String, RecordBatch)>;
-
-/// A table under its name.
-fn named<R: Row>(table: &RecordBatch) -> (String, RecordBatch) {
-    (R::TABLE.to_owned(), table.clone())
 }
 
 /// The JSON schema of a characterization: its `summary`, and a row of each of its `tables` by name.

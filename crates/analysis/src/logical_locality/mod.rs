@@ -12,8 +12,11 @@ use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests, Trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::Accumulator;
+use crate::metric::{Known, Metric, Tables, named};
+use crate::rows::Row as _;
 use hits::Hits;
 use pages::Pages;
 use recency::Recency;
@@ -164,13 +167,35 @@ impl LogicalLocalityMeter {
         let options = options.within_limits();
         LogicalLocalityMeter { options, kinds: [Kind::new(options), Kind::new(options)] }
     }
+}
 
-    pub(crate) fn finish(self) -> LogicalLocality {
+impl Metric for LogicalLocalityMeter {
+    type Figures = LogicalLocality;
+
+    fn begin(known: &mut Known<'_>) -> Self {
+        let asked = &known.options.locality;
+        LogicalLocalityMeter::new(LogicalLocalityOptions {
+            sector_bytes: known.about.sector_bytes,
+            direction: asked.direction,
+            distance_pages_max: asked.distance_max,
+            time_requests_max: asked.time_max,
+        })
+    }
+
+    fn finish(self) -> LogicalLocality {
         let options = self.options;
         let [read, write] = self.kinds.map(|kind| LocalityOfKind::new(options, kind.finish()));
         let kinds = [("read", &read), ("write", &write)];
         let (table, gain) = (tables::locality(options, &kinds), tables::gain(options, &kinds));
         LogicalLocality { options, read, write, table, gain }
+    }
+
+    fn tables(figures: &LogicalLocality) -> Tables {
+        vec![named::<LocalityRow>(&figures.table), named::<GainRow>(&figures.gain)]
+    }
+
+    fn schemas() -> Vec<(String, Value)> {
+        vec![LocalityRow::schema(), GainRow::schema()]
     }
 }
 

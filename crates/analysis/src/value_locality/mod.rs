@@ -10,12 +10,14 @@ use flashtwin_trace::{Op, Requests, Trace};
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::Accumulator;
+use crate::metric::{Known, Metric, Tables, named};
 use crate::page_ops::{PAGE_BYTES, known};
 use crate::pages::{NO_PAGE, PageTable};
 use crate::rows;
-use crate::rows::batch_of;
+use crate::rows::{Row, batch_of};
 use crate::sample::Sample;
 use crate::value_counts::ValueCounts;
 pub use curve::MissRatioCurve;
@@ -179,24 +181,6 @@ impl ValueLocalityMeter {
         }
     }
 
-    pub(crate) fn finish(self) -> ValueLocality {
-        let content = self.content.map(Stream::finish);
-        let address = self.address.map(Stream::finish);
-        let reuse = |kind: Op| ReuseOfKind {
-            content: content[kind as usize]
-                .as_ref()
-                .map(|curves| Reuse::new(curves, Some(self.popular.count(kind as usize)))),
-            address: address[kind as usize].as_ref().map(|curves| Reuse::new(curves, None)),
-        };
-        ValueLocality {
-            sample: self.sample,
-            read: reuse(Op::Read),
-            write: reuse(Op::Write),
-            miss_ratio: miss_ratio(&content, &address),
-            popular_miss_ratio: popular_miss_ratio(&content),
-        }
-    }
-
     /// Everything of one kind in a run of requests.
     fn exact(&mut self, op: Op, requests: &Requests<'_>) {
         let kind = op as usize;
@@ -243,6 +227,44 @@ impl ValueLocalityMeter {
                 stream.sampled(self.page_places.item(found.id), false);
             });
         }
+    }
+}
+
+impl Metric for ValueLocalityMeter {
+    type Figures = ValueLocality;
+
+    fn begin(known: &mut Known<'_>) -> Self {
+        let popular = PopularContents::new([known.values.of(Op::Read), known.values.of(Op::Write)]);
+        ValueLocalityMeter::new(known.sample, popular)
+    }
+
+    fn finish(self) -> ValueLocality {
+        let content = self.content.map(Stream::finish);
+        let address = self.address.map(Stream::finish);
+        let reuse = |kind: Op| ReuseOfKind {
+            content: content[kind as usize]
+                .as_ref()
+                .map(|curves| Reuse::new(curves, Some(self.popular.count(kind as usize)))),
+            address: address[kind as usize].as_ref().map(|curves| Reuse::new(curves, None)),
+        };
+        ValueLocality {
+            sample: self.sample,
+            read: reuse(Op::Read),
+            write: reuse(Op::Write),
+            miss_ratio: miss_ratio(&content, &address),
+            popular_miss_ratio: popular_miss_ratio(&content),
+        }
+    }
+
+    fn tables(figures: &ValueLocality) -> Tables {
+        vec![
+            named::<MissRatioRow>(&figures.miss_ratio),
+            named::<PopularMissRatioRow>(&figures.popular_miss_ratio),
+        ]
+    }
+
+    fn schemas() -> Vec<(String, Value)> {
+        vec![MissRatioRow::schema(), PopularMissRatioRow::schema()]
     }
 }
 

@@ -1,0 +1,125 @@
+//! What a metric is, and the list of those that follow a trace side by side.
+
+use arrow_array::RecordBatch;
+use flashtwin_trace::Requests;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::before::Footprint;
+use crate::input::About;
+use crate::options::Options;
+use crate::periods::Clock;
+use crate::rows::Row;
+use crate::sample::Sample;
+use crate::value_counts::ValueCounts;
+
+/// Tables of a characterization, by name.
+pub(crate) type Tables = Vec<(String, RecordBatch)>;
+
+/// A table under its name.
+pub(crate) fn named<R: Row>(table: &RecordBatch) -> (String, RecordBatch) {
+    (R::TABLE.to_owned(), table.clone())
+}
+
+/// A metric in the making: it is shown a trace run by run, in order, and finished by its own method.
+pub(crate) trait Accumulator: Send {
+    /// Takes in the next requests.
+    fn add(&mut self, requests: &Requests<'_>);
+}
+
+/// What the first pass over a trace found out.
+pub(crate) struct Known<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) sample: Sample,
+    pub(crate) about: &'a About,
+    /// At the first period.
+    pub(crate) clock: Clock,
+    /// Reads and writes of each content.
+    pub(crate) values: &'a ValueCounts,
+    /// What each page held before the trace, where there are contents; large, so that who follows it takes it.
+    pub(crate) footprint: Option<Footprint>,
+}
+
+/// A metric that follows the requests of a trace once, beside others.
+pub(crate) trait Metric: Accumulator + Sized {
+    /// What it finds: an object of the summary. Comments of its fields are the manual's text.
+    type Figures: Serialize + JsonSchema + std::fmt::Debug;
+
+    /// At the begin of the trace.
+    fn begin(known: &mut Known<'_>) -> Self;
+
+    /// When sampled, the standard errors of the figures that one can be given for, by name; before the end.
+    fn standard_errors(&self) -> Vec<(&'static str, Option<f64>)> {
+        Vec::new()
+    }
+
+    /// At the end of the trace.
+    fn finish(self) -> Self::Figures;
+
+    /// The tables behind the figures.
+    fn tables(figures: &Self::Figures) -> Tables;
+
+    /// The name of each of its tables with the schema of a row.
+    fn schemas() -> Vec<(String, Value)>;
+}
+
+/// Lists the metrics: a row is the name of an object of the summary, its text, and the [`Metric`] that fills it.
+macro_rules! metrics {
+    ($($(#[$about:meta])* $name:ident: $Metric:ty,)+) => {
+        /// All metrics under way.
+        pub(crate) struct Following {
+            $(pub(crate) $name: $Metric,)+
+        }
+
+        /// What all metrics found.
+        #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
+        pub(crate) struct Found {
+            $($(#[$about])* pub(crate) $name: <$Metric as $crate::metric::Metric>::Figures,)+
+        }
+
+        impl Following {
+            pub(crate) fn begin(known: &mut $crate::metric::Known<'_>) -> Self {
+                Following { $($name: $crate::metric::Metric::begin(known),)+ }
+            }
+
+            /// The last of the list first: slow ones stand there, and the others fill up the threads.
+            pub(crate) fn accumulators(&mut self) -> Vec<&mut dyn $crate::metric::Accumulator> {
+                let mut all: Vec<&mut dyn $crate::metric::Accumulator> = vec![$(&mut self.$name),+];
+                all.reverse();
+                all
+            }
+
+            /// Standard errors by metric and figure.
+            pub(crate) fn standard_errors(&self) -> Vec<(String, Option<f64>)> {
+                let mut all = Vec::new();
+                $(for (figure, error) in $crate::metric::Metric::standard_errors(&self.$name) {
+                    all.push((format!(concat!(stringify!($name), ".{}"), figure), error));
+                })+
+                all
+            }
+
+            pub(crate) fn finish(self) -> Found {
+                Found { $($name: $crate::metric::Metric::finish(self.$name),)+ }
+            }
+        }
+
+        impl Found {
+            /// The tables behind the figures.
+            pub(crate) fn tables(&self) -> $crate::metric::Tables {
+                let mut all = Vec::new();
+                $(all.extend(<$Metric as $crate::metric::Metric>::tables(&self.$name));)+
+                all
+            }
+
+            /// The name of each table with the schema of a row.
+            pub(crate) fn schemas() -> Vec<(String, serde_json::Value)> {
+                let mut all = Vec::new();
+                $(all.extend(<$Metric as $crate::metric::Metric>::schemas());)+
+                all
+            }
+        }
+    };
+}
+
+pub(crate) use metrics;
