@@ -314,6 +314,38 @@ def test_one_volume_of_a_trace(cli: Cli, tmp_path: Path) -> None:
     assert (tmp_path / "many-hm.1-workload" / "characterization.json").is_file()
 
 
+def test_a_span_of_time_of_a_trace(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "many.csv").write_text(volumes_trace(3000))
+    whole = ft.open(tmp_path / "many.csv")
+    middle_s = whole.info["duration_ns"] / 2e9
+    head, tail = whole.excerpt(to_s=middle_s), whole.excerpt(from_s=middle_s)
+    assert len(head) + len(tail) == len(whole)
+    assert len(head) > 100 < len(tail)
+    assert ft.open(tmp_path / "many.csv", from_s=middle_s).digest == tail.digest
+    for source in ("many.csv", "tail.parquet"):
+        if source.endswith(".parquet"):
+            whole.write_parquet(tmp_path / source)
+        done = cli("trace", "cut", source, "cut.parquet", "--to", f"{middle_s}s", "--force")
+        assert done.status == 0, done.err
+        assert ft.open(tmp_path / "cut.parquet").digest == head.digest
+    # In memory or streamed, a span is characterized alike, and its results have a name of their own.
+    for more in ((), ("--stream",)):
+        assert cli("characterize", "many.csv", "--from", f"{middle_s}s", *BRIEF, *more).status == 0
+        (made,) = tmp_path.glob("many-from-*-workload")
+        found = json.loads((made / "characterization.json").read_text())
+        assert (found["info"]["requests"], found["info"]["digest"]) == (len(tail), tail.digest)
+
+
+def test_a_span_without_requests_is_refused(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "many.csv").write_text(volumes_trace(3000))
+    complains(*_status(cli("trace", "info", "many.csv", "--from", "9w")), ("no request arrives from", "the last one"))
+    complains(*_status(cli("trace", "info", "many.csv", "--from", "2s", "--to", "1s")), ("no time lies", "behind"))
+    complains(*_status(cli("trace", "cut", "many.csv", "cut.parquet")), ("nothing is to be cut", "--from"))
+    with pytest.raises(ft.ArgumentError, match="no time lies"):
+        ft.open(tmp_path / "many.csv", from_s=-1)
+    assert not (tmp_path / "cut.parquet").exists()
+
+
 def test_names_of_volumes_become_file_names() -> None:
     names = ["/dev/sda", "-dev-sda", "8,0", "..", "names.json", "A", "a"]
     found = folder._file_names(names)

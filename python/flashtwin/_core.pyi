@@ -55,10 +55,12 @@ class Trace:
         progress: Callable[[int, int], None] | None = None,
         blkparse_action: Literal["Q", "D", "C"] = "D",
         volume: str | None = None,
+        excerpt_ns: tuple[int, int] | None = None,
     ) -> Trace: ...
     @property
     def volumes(self) -> list[str]: ...
     def volume(self, name: str) -> Trace: ...
+    def excerpt(self, from_ns: int, to_ns: int) -> Trace: ...
     @property
     def name(self) -> str: ...
     @property
@@ -121,6 +123,7 @@ def characterize_stream(
     progress: Callable[[int, int], None] | None = None,
     blkparse_action: Literal["Q", "D", "C"] = "D",
     volume: str | None = None,
+    excerpt_ns: tuple[int, int] | None = None,
 ) -> Characterization: ...
 def resolve_options(sets: Sequence[tuple[str, str]]) -> str:
     """The options of a characterization with some keys set otherwise: every key, checked, as JSON text."""

@@ -58,7 +58,7 @@ pub(crate) fn in_memory(
 
 /// Characterizes a file in several passes, run by run.
 #[pyfunction]
-#[pyo3(signature = (path, format=None, on_bad_line="fail", sort_window_ns=1_000_000_000, options_json="{}", progress=None, blkparse_action="D", volume=None))]
+#[pyo3(signature = (path, format=None, on_bad_line="fail", sort_window_ns=1_000_000_000, options_json="{}", progress=None, blkparse_action="D", volume=None, excerpt_ns=None))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn characterize_stream(
     py: Python<'_>,
@@ -70,9 +70,11 @@ pub(crate) fn characterize_stream(
     progress: Option<Py<PyAny>>,
     blkparse_action: &str,
     volume: Option<String>,
+    excerpt_ns: Option<(i64, i64)>,
 ) -> PyResult<Characterization> {
     let options = parse(options_json)?;
-    let reading: OpenOptions = open_options(format, on_bad_line, sort_window_ns, blkparse_action, volume)?;
+    let reading: OpenOptions =
+        open_options(format, on_bad_line, sort_window_ns, blkparse_action, volume, excerpt_ns)?;
     let source = Source::from_argument(&path);
     finish(watched(py, progress, Patience::Unlimited, move |control| {
         let mut input = Streamed::open(source, reading, &control.job(0))?;

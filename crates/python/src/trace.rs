@@ -32,7 +32,7 @@ const CUTS_KEPT: usize = 2;
 impl Trace {
     /// Reads a trace; `-` is standard input.
     #[staticmethod]
-    #[pyo3(signature = (path, format=None, on_bad_line="fail", sort_window_ns=1_000_000_000, progress=None, blkparse_action="D", volume=None))]
+    #[pyo3(signature = (path, format=None, on_bad_line="fail", sort_window_ns=1_000_000_000, progress=None, blkparse_action="D", volume=None, excerpt_ns=None))]
     #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
     fn open(
         py: Python<'_>,
@@ -43,9 +43,10 @@ impl Trace {
         progress: Option<Py<PyAny>>,
         blkparse_action: &str,
         volume: Option<String>,
+        excerpt_ns: Option<(i64, i64)>,
     ) -> PyResult<Self> {
         let source = Source::from_argument(&path);
-        let options = open_options(format, on_bad_line, sort_window_ns, blkparse_action, volume)?;
+        let options = open_options(format, on_bad_line, sort_window_ns, blkparse_action, volume, excerpt_ns)?;
         let patience = match source {
             Source::Stdin => Patience::Brief,
             _ => Patience::Unlimited,
@@ -85,6 +86,12 @@ impl Trace {
     #[getter]
     fn volumes(&self) -> Vec<String> {
         self.trace.volume_names.clone()
+    }
+
+    /// The requests from one time on and before another, nanoseconds, as a trace of its own.
+    fn excerpt(&self, py: Python<'_>, from_ns: i64, to_ns: i64) -> PyResult<Self> {
+        let made = py.detach(|| self.trace.excerpt(&(from_ns..to_ns)));
+        Ok(Self::new(made.map_err(|error| errors::trace(&error))?))
     }
 
     /// The requests of one volume as a trace of its own.
@@ -207,9 +214,11 @@ pub(crate) fn open_options(
     sort_window_ns: u64,
     blkparse_action: &str,
     volume: Option<String>,
+    excerpt_ns: Option<(i64, i64)>,
 ) -> PyResult<OpenOptions> {
     Ok(OpenOptions {
         volume,
+        excerpt_ns: excerpt_ns.map(|(from, to)| from..to),
         format: format.map(str::parse).transpose().map_err(|error| errors::trace(&error))?,
         on_bad_line: parse_on_bad_line(on_bad_line)?,
         sort_window_ns,

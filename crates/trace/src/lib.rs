@@ -9,6 +9,7 @@
 mod columns;
 mod digest;
 mod error;
+mod excerpt;
 mod feed;
 mod format;
 mod input;

@@ -1,5 +1,6 @@
 //! A trace: what the host asked for, as columns.
 
+use std::ops::Range;
 use std::str::FromStr;
 
 use crate::columns::{
@@ -83,6 +84,8 @@ pub struct OpenOptions {
     /// Only the requests of the volume of this name, as a trace of its own (SWC 2.2: volumes of one server are
     /// analysed apart); default: all volumes.
     pub volume: Option<String>,
+    /// Only what arrives from a time on and before another, nanoseconds after the first request; default: everything.
+    pub excerpt_ns: Option<Range<i64>>,
     /// Whether decompression runs in a thread of its own; default yes. The result is the same.
     pub threaded: bool,
 }
@@ -96,6 +99,7 @@ impl Default for OpenOptions {
             join_lines: true,
             blkparse_action: BlkparseAction::Issued,
             volume: None,
+            excerpt_ns: None,
             threaded: true,
         }
     }

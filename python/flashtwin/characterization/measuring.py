@@ -18,7 +18,7 @@ from flashtwin.progress import Progress, named
 from flashtwin.results import folder, names
 from flashtwin.results.frames import ArrowTable, Framed, Table, shown, table_of
 from flashtwin.settings import Setting, merged, texts
-from flashtwin.traces.trace import BlkparseAction, OnBadLine, Trace, refuse_what_is_no_trace
+from flashtwin.traces.trace import BlkparseAction, OnBadLine, Trace, excerpt_ns, refuse_what_is_no_trace
 from flashtwin.traces.trace import open as open_trace
 
 if TYPE_CHECKING:
@@ -223,6 +223,9 @@ class Reading:
     blkparse_action: BlkparseAction = "D"
     #: Only the requests of this volume.
     volume: str | None = None
+    #: Only the requests from this many seconds after the first one on, and before that many.
+    from_s: float | None = None
+    to_s: float | None = None
 
 
 def measure(
@@ -272,6 +275,8 @@ def _opened(path: str | Path, reading: Reading, progress: Progress | None) -> Tr
         sort_window_ns=reading.sort_window_ns,
         blkparse_action=reading.blkparse_action,
         volume=reading.volume,
+        from_s=reading.from_s,
+        to_s=reading.to_s,
         progress=progress,
     )
 
@@ -288,4 +293,5 @@ def _streamed(
         heard,
         reading.blkparse_action,
         reading.volume,
+        excerpt_ns(reading.from_s, reading.to_s),
     )

@@ -33,8 +33,8 @@ class Measuring:
         return self.stream or self.reading != Reading() or self.options != options_from_text([], threads=0)
 
     def stem(self, path: str) -> str:
-        """The trace's name without folder and endings, and the volume's."""
-        return stem(path, self.reading.volume)
+        """The trace's name without folder and endings, the volume's, and the span of time."""
+        return stem(path, self.reading.volume, self.reading.from_s, self.reading.to_s)
 
     def key(self, path: str, *, by_volume: bool) -> str:
         """Names all that the result of a single trace depends on."""
@@ -146,6 +146,8 @@ def _gather(arguments: dict[str, Any]) -> Measuring:
         sort_window_ns=round(arguments.pop("sort_window") * 1e9),
         blkparse_action=arguments.pop("blkparse_action"),
         volume=arguments.pop("volume"),
+        from_s=arguments.pop("from_s"),
+        to_s=arguments.pop("to_s"),
     )
     short = [(key, arguments.pop(flag)) for flag, key in KEYS.items()]
     sets = [*arguments.pop("sets"), *((key, _literal(value)) for key, value in short if value is not None)]

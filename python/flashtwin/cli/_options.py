@@ -59,10 +59,13 @@ class KeyValue(click.ParamType[tuple[str, str]]):
         return key.strip(), literal.strip()
 
 
-def stem(path: str, volume: str | None) -> str:
-    """What results of a trace, or of one of its volumes, are called: no folder, no endings."""
-    name = "stdin" if path == "-" else Path(path).name.split(".")[0]
-    return name if volume is None else f"{name}-{file_name(volume)}"
+def stem(path: str, volume: str | None, from_s: float | None = None, to_s: float | None = None) -> str:
+    """What results of a trace, or of one of its volumes or a span of its time, are called: no folder, no endings."""
+    parts = ["stdin" if path == "-" else Path(path).name.split(".")[0]]
+    parts += [] if volume is None else [file_name(volume)]
+    parts += [] if from_s is None else [f"from-{from_s:g}s"]
+    parts += [] if to_s is None else [f"to-{to_s:g}s"]
+    return "-".join(parts)
 
 
 @dataclass(frozen=True)
@@ -75,11 +78,13 @@ class Reading:
     sort_window_ns: int
     blkparse_action: BlkparseAction
     volume: str | None
+    from_s: float | None
+    to_s: float | None
 
     @property
     def stem(self) -> str:
-        """The trace's name without folder and endings, and the volume's."""
-        return stem(self.path, self.volume)
+        """The trace's name without folder and endings, the volume's, and the span of time."""
+        return stem(self.path, self.volume, self.from_s, self.to_s)
 
     def open(self, progress: Progress | None) -> Trace:
         """Reads it."""
@@ -90,6 +95,8 @@ class Reading:
             sort_window_ns=self.sort_window_ns,
             blkparse_action=self.blkparse_action,
             volume=self.volume,
+            from_s=self.from_s,
+            to_s=self.to_s,
             progress=progress,
         )
 
@@ -112,7 +119,7 @@ def reading_options(command: Command) -> Command:
 
 
 def how_to_read() -> tuple[Any, ...]:
-    """--format, --on-bad-line, --sort-window, --blkparse-action, --volume."""
+    """--format, --on-bad-line, --sort-window, --blkparse-action, --volume, --from, --to."""
     format_ = click.option(
         "--format", "format_", metavar="NAME", help="The trace's format, where its looks leave doubt."
     )
@@ -139,7 +146,15 @@ def how_to_read() -> tuple[Any, ...]:
         help="blkparse text: the event that is the request; queued, issued to the driver or completed.",
     )
     volume = click.option("--volume", metavar="NAME", help="Only the requests of this volume, as a trace of its own.")
-    return format_, bad, window, action, volume
+    begin = click.option(
+        "--from",
+        "from_s",
+        type=Duration(),
+        metavar="TIME",
+        help="Only what arrives from this time after the first request on: 90s, 2h, 1d.",
+    )
+    end = click.option("--to", "to_s", type=Duration(), metavar="TIME", help="Only what arrives before this time.")
+    return format_, bad, window, action, volume, begin, end
 
 
 def running_options(command: Command) -> Command:
@@ -230,6 +245,8 @@ def _to_reading(arguments: dict[str, Any]) -> None:
         sort_window_ns=round(arguments.pop("sort_window") * 1e9),
         blkparse_action=arguments.pop("blkparse_action"),
         volume=arguments.pop("volume"),
+        from_s=arguments.pop("from_s"),
+        to_s=arguments.pop("to_s"),
     )
 
 

@@ -54,11 +54,25 @@ def convert(reading: Reading, output: Path, force: bool) -> None:
     Example:
       flashtwin trace convert mail.fiu.zst mail.parquet
     """
-    _check_output(output, force=force)
-    with Bars() as bars:
-        opened = reading.open(bars.reading())
-        opened.write_parquet(output)
-    say(f"{len(opened):,} requests: {output}")
+    _convert(reading, output, force=force)
+
+
+@trace.command(short_help="Cut a span of time out of a trace.")
+@reading_options
+@click.argument("output", type=click.Path(path_type=Path, dir_okay=False), metavar="OUTPUT.parquet")
+@click.option("--force", is_flag=True, help="Replace OUTPUT if it exists.")
+def cut(reading: Reading, output: Path, force: bool) -> None:
+    """Keep what arrives from --from on and before --to, as a trace of its own.
+
+    What pages held before is not in it. All verbs that read a trace know --from and --to as well.
+
+    \b
+    Example:
+      flashtwin trace cut mail.fiu.zst mail-day-2.parquet --from 1d --to 2d
+    """
+    if reading.from_s is None and reading.to_s is None:
+        raise FlashtwinError("nothing is to be cut; give --from TIME or --to TIME, or both")
+    _convert(reading, output, force=force)
 
 
 @trace.command(short_help="Thin a trace out, by pages or by contents.")
@@ -173,6 +187,14 @@ def fit(reading: Reading, period: float, output: Path | None, force: bool, as_js
         say(f"recipe: {output}")
     say(f"compared at scale {found.scale:.4g}")
     data_json([as_row(one) for one in found.achieved]) if as_json else data(comparison(found.achieved))
+
+
+def _convert(reading: Reading, output: Path, *, force: bool) -> None:
+    _check_output(output, force=force)
+    with Bars() as bars:
+        opened = reading.open(bars.reading())
+        opened.write_parquet(output)
+    say(f"{len(opened):,} requests: {output}")
 
 
 def _check_output(output: Path, *, force: bool) -> None:

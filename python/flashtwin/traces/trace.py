@@ -32,6 +32,26 @@ TimeUnit = Literal["s", "ms", "us", "ns"]
 SampleBy = Literal["address", "content"]
 
 
+#: The end of any trace.
+END_NS = 2**63 - 1
+
+
+def excerpt_ns(from_s: float | None, to_s: float | None) -> tuple[int, int] | None:
+    """A span of time as the core wants it; None where everything is meant.
+
+    Raises:
+        ArgumentError: it has no length, or begins before the trace.
+    """
+    if from_s is None and to_s is None:
+        return None
+    begin_ns = 0 if from_s is None else round(from_s * 1e9)
+    end_ns = END_NS if to_s is None else round(to_s * 1e9)
+    if not 0 <= begin_ns < end_ns <= END_NS:
+        what = f"from {from_s or 0:g} s to {'the end' if to_s is None else f'{to_s:g} s'}"
+        raise ArgumentError(f"no time lies {what}; give seconds after the first request, the end behind the beginning")
+    return begin_ns, end_ns
+
+
 class Trace(Rows):
     """A trace in memory: requests sorted by time, contents where the trace carries them. Made by `open`.
 
@@ -81,6 +101,27 @@ class Trace(Rows):
             TraceError: no volume has this name; the message lists those that there are.
         """
         return Trace(self._native.volume(name))
+
+    def excerpt(self, *, from_s: float | None = None, to_s: float | None = None) -> Trace:
+        """The requests of a span of time as a trace of its own, which begins with its first request.
+
+        What pages held before is not in it: pages that are first read hold what was read.
+
+        Args:
+            from_s: seconds after the trace's first request; from the beginning by default.
+            to_s: the same; requests of that moment and later ones are left out. To the end by default.
+
+        Raises:
+            TraceError: no request lies there.
+            ArgumentError: the end is not behind the beginning.
+
+        >>> import flashtwin as ft
+        >>> trace = ft.open("traces/webvm-small.fiu.zst")
+        >>> first, rest = trace.excerpt(to_s=120), trace.excerpt(from_s=120)
+        >>> len(first) + len(rest) == len(trace)
+        True
+        """
+        return Trace(self._native.excerpt(*(excerpt_ns(from_s, to_s) or (0, END_NS))))
 
     @cached_property
     def info(self) -> dict[str, Any]:
@@ -206,6 +247,8 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
     sort_window_ns: int = 1_000_000_000,
     blkparse_action: BlkparseAction = "D",
     volume: str | None = None,
+    from_s: float | None = None,
+    to_s: float | None = None,
     progress: Progress | None = None,
 ) -> Trace:
     """Reads a trace: any of the formats of docs/trace-formats.md, plain or compressed; `-` is standard input.
@@ -219,6 +262,9 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
         blkparse_action: in blkparse text, the event that counts as the request: `"Q"` queued, `"D"` issued
             to the driver, `"C"` completed.
         volume: only the requests of the volume of this name, as a trace of its own.
+        from_s: only the requests from this many seconds after the first one on, as a trace of its own
+            (`Trace.excerpt`).
+        to_s: only the requests before that many; the file is not read further.
         progress: told `"reading"`, bytes read and bytes in all (`flashtwin.progress`).
 
     Raises:
@@ -234,7 +280,8 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
             f"a path is expected, not of type {type(path).__name__}; `ft.Trace.from_frame` makes a trace of a table"
         )
     heard = named(progress, "reading")
-    return Trace(_core.Trace.open(path, format, on_bad_line, sort_window_ns, heard, blkparse_action, volume))
+    span = excerpt_ns(from_s, to_s)
+    return Trace(_core.Trace.open(path, format, on_bad_line, sort_window_ns, heard, blkparse_action, volume, span))
 
 
 def as_trace(given: Trace | str | Path, progress: Progress | None = None) -> Trace:

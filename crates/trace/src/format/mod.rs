@@ -22,6 +22,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{Cause, TraceError, quoted};
+use crate::excerpt;
 use crate::feed::Feed;
 use crate::input::{Blocks, Input, Source};
 use crate::one_volume;
@@ -148,7 +149,7 @@ pub(crate) struct Opened {
     pub(crate) feed: Box<dyn Feed>,
 }
 
-/// Opens a trace of any format, or one volume of it; `digests` says whether those of contents are wanted.
+/// Opens a trace of any format, or one volume of it, or a span of time; `digests` says whether those of contents are wanted.
 ///
 /// # Errors
 /// Also when `progress` says to stop.
@@ -159,8 +160,12 @@ pub(crate) fn open(
     progress: &dyn Progress,
 ) -> Result<Opened, TraceError> {
     let opened = open_whole(source, options, digests, progress)?;
-    Ok(match &options.volume {
+    let opened = match &options.volume {
         Some(volume) => one_volume::of_opened(opened, volume, &source.label()),
+        None => opened,
+    };
+    Ok(match &options.excerpt_ns {
+        Some(span_ns) => excerpt::of_opened(opened, span_ns, options.sort_window_ns, &source.label()),
         None => opened,
     })
 }
