@@ -222,8 +222,10 @@ def _compared(info: Mapping[str, Any], results: Mapping[str, Result], equal_grou
 _SHOWN = (
     ("mean read, ns", "response.read.mean_ns"),
     ("p99 of reads, ns", "response.read.p99_ns"),
+    ("p99.9 of reads, ns", "response.read.p99_9_ns"),
     ("mean write, ns", "response.write.mean_ns"),
     ("p99 of writes, ns", "response.write.p99_ns"),
+    ("p99.9 of writes, ns", "response.write.p99_9_ns"),
     ("pages programmed", "pages_programmed"),
     ("write amplification", "write_amplification"),
     ("erases", "erases.total"),

@@ -238,8 +238,10 @@ def _space(run: Run) -> float | None:
 _COLUMNS: tuple[tuple[str, str, Callable[[Run], float | None], Callable[[float | None], str]], ...] = (
     ("Read", "mean", lambda run: facts.mean(run, "read"), units.duration),
     ("Read", "p99", lambda run: run.number("response.read.p99_ns"), units.duration),
+    ("Read", "p99.9", lambda run: run.number("response.read.p99_9_ns"), units.duration),
     ("Write", "mean", lambda run: facts.mean(run, "write"), units.duration),
     ("Write", "p99", lambda run: run.number("response.write.p99_ns"), units.duration),
+    ("Write", "p99.9", lambda run: run.number("response.write.p99_9_ns"), units.duration),
     ("WA", "", lambda run: run.number("write_amplification"), units.ratio),
     ("Pages", "programmed", lambda run: run.number("pages_programmed"), units.count),
     ("Erases", "", lambda run: run.number("erases.total"), units.count),
