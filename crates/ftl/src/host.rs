@@ -1,4 +1,7 @@
 //! Page operations of the host, as every system serves them whatever its tables are.
+//!
+//! They are compiled once for each form of the tables, and never into their callers: what the processor fetches for a
+//! page operation is then the code of one form in one piece, not pieces of it between those of the others.
 
 use crate::error::FtlError;
 use crate::flash::Flash;
@@ -33,7 +36,7 @@ pub(crate) fn locate_among(
 }
 
 /// See [`crate::Ftl::read`].
-#[inline]
+#[inline(never)]
 pub(crate) fn read(
     side: &mut impl Side,
     flash: &mut Flash,
@@ -82,7 +85,7 @@ pub(crate) fn prepare_write(
 }
 
 /// See [`crate::Ftl::write`].
-#[inline]
+#[inline(never)]
 pub(crate) fn write(
     side: &mut impl Side,
     flash: &mut Flash,

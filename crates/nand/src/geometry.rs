@@ -35,6 +35,10 @@ pub struct Geometry {
     pub page_bytes: u32,
     page_bits: u32,
     plane_bits: u32,
+    /// The lowest `plane_bits` bits, and so many as `page_bits`. Addresses are taken apart dozens of times for a page
+    /// operation, and making a mask anew takes as many instructions as all else.
+    plane_mask: u32,
+    page_mask: u32,
 }
 
 /// A geometry that cannot be addressed.
@@ -56,6 +60,11 @@ pub enum GeometryError {
 
 fn bits_for(count: u32) -> u32 {
     u32::BITS - (count - 1).leading_zeros()
+}
+
+/// The lowest bits, so many.
+fn low_bits(bits: u32) -> u32 {
+    1u32.unbounded_shl(bits).wrapping_sub(1)
 }
 
 impl Geometry {
@@ -88,6 +97,8 @@ impl Geometry {
             page_bytes,
             page_bits,
             plane_bits,
+            plane_mask: low_bits(plane_bits),
+            page_mask: low_bits(page_bits),
         };
         // With all 32 bits in use the last page of a full device may equal NO_PPN.
         if geometry.ppn(geometry.planes() - 1, blocks - 1, pages - 1) == NO_PPN {
@@ -151,13 +162,19 @@ impl Geometry {
     /// A page of a block given by its [`Geometry::block_index`].
     #[inline]
     pub fn page_of_block(&self, block_index: u32, page: u32) -> Ppn {
-        self.ppn(self.plane_of_block(block_index), self.block_in_plane(block_index), page)
+        debug_assert!(
+            self.block_in_plane(block_index) < self.blocks_per_plane && page < self.pages_per_block
+        );
+        (block_index & !self.plane_mask) << self.page_bits
+            | page << self.plane_bits
+            | self.plane_of_block(block_index)
     }
 
     /// Device-wide number of the block that holds `ppn` (an array index; may have gaps).
     #[inline]
     pub fn block_index(&self, ppn: Ppn) -> u32 {
-        self.block_index_of(self.plane(ppn), ppn >> (self.page_bits + self.plane_bits))
+        // What the shift leaves of the page's number lies among the bits of the plane's.
+        ppn >> self.page_bits & !self.plane_mask | self.plane(ppn)
     }
 
     /// Device-wide number of block `block` of `plane`.
@@ -169,7 +186,7 @@ impl Geometry {
     /// Plane of a block given by its [`Geometry::block_index`].
     #[inline]
     pub fn plane_of_block(&self, block_index: u32) -> u32 {
-        block_index & ((1 << self.plane_bits) - 1)
+        block_index & self.plane_mask
     }
 
     /// Number of a block within its plane.
@@ -181,13 +198,13 @@ impl Geometry {
     /// Page number within its block.
     #[inline]
     pub fn page_in_block(&self, ppn: Ppn) -> u32 {
-        ppn >> self.plane_bits & ((1 << self.page_bits) - 1)
+        ppn >> self.plane_bits & self.page_mask
     }
 
     /// Plane that holds `ppn`.
     #[inline]
     pub fn plane(&self, ppn: Ppn) -> u32 {
-        ppn & ((1 << self.plane_bits) - 1)
+        ppn & self.plane_mask
     }
 
     /// Chip that holds plane `plane`.

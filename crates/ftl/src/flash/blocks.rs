@@ -345,16 +345,29 @@ impl Blocks {
         self.geometry.block_index_of(plane, block)
     }
 
-    fn open(&mut self, plane: u32, stream: Stream) -> u32 {
+    /// Opens a block for a stream; `None` if there is no free one.
+    #[cold]
+    fn open(&mut self, plane: u32, stream: Stream) -> Option<u32> {
         // Cold data are to lie still where wear is highest.
         let index = self.take_free(plane, stream.levels(self.partitions));
         if index == NO_BLOCK {
-            return NO_BLOCK;
+            return None;
         }
         let at = self.active_at(plane, stream);
         self.active[at] = index;
         self.table.open(index, stream.partition(self.partitions));
-        index
+        Some(index)
+    }
+
+    /// A block has been programmed to its last page.
+    #[cold]
+    fn close(&mut self, plane: u32, active_at: usize) {
+        let block = std::mem::replace(&mut self.active[active_at], NO_BLOCK);
+        self.table.set_state(block, State::Closed);
+        self.victims.closed(block, self.table.valid(block));
+        if let Some(levelling) = &mut self.levelling {
+            levelling.closed(plane, block);
+        }
     }
 
     /// The next page of `stream` in `plane`, now owned by `owner`; `None` when a free
@@ -364,10 +377,7 @@ impl Blocks {
         let at = self.active_at(plane, stream);
         let mut block = self.active[at];
         if block == NO_BLOCK {
-            block = self.open(plane, stream);
-            if block == NO_BLOCK {
-                return None;
-            }
+            block = self.open(plane, stream)?;
         }
         let written = self.table.written(block);
         let ppn = self.geometry.page_of_block(block, written);
@@ -377,12 +387,7 @@ impl Blocks {
         self.planes[plane as usize].valid_pages += 1;
         self.chip_valid[self.chip_of_plane[plane as usize] as usize] += 1;
         if written + 1 == self.geometry.pages_per_block {
-            self.table.set_state(block, State::Closed);
-            self.active[at] = NO_BLOCK;
-            self.victims.closed(block, self.table.valid(block));
-            if let Some(levelling) = &mut self.levelling {
-                levelling.closed(plane, block);
-            }
+            self.close(plane, at);
         }
         Some(ppn)
     }

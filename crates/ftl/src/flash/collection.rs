@@ -124,6 +124,17 @@ impl Flash {
         if free > self.collector.start_blocks && !self.collector.collecting[plane as usize] {
             return Ok(());
         }
+        self.collect_step(plane, owners, ops)
+    }
+
+    /// One bounded step of the collection of a plane.
+    #[inline(never)]
+    fn collect_step(
+        &mut self,
+        plane: u32,
+        owners: &mut impl Owners,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
         self.collector.collecting[plane as usize] = true;
         self.collect(plane, self.collector.step_pages, owners, ops)?;
         let free = self.blocks.free_blocks(plane);
@@ -132,6 +143,7 @@ impl Flash {
     }
 
     /// Collects whole blocks until one free block beyond the reserve is there.
+    #[inline(never)]
     pub(crate) fn make_room(
         &mut self,
         plane: u32,

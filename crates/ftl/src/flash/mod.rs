@@ -146,9 +146,12 @@ impl Flash {
     #[inline]
     pub(crate) fn pick_plane(&mut self, address: u64, loads: &LoadView<'_>) -> Result<u32, FtlError> {
         let proposal = self.allocation.plane(address, loads);
-        if self.blocks.has_room(proposal) {
-            return Ok(proposal);
-        }
+        if self.blocks.has_room(proposal) { Ok(proposal) } else { self.next_plane(proposal) }
+    }
+
+    /// The next plane that has room, where the one proposed has none.
+    #[cold]
+    fn next_plane(&mut self, proposal: u32) -> Result<u32, FtlError> {
         let planes = self.geometry().planes();
         let next =
             (1..planes).map(|step| (proposal + step) % planes).find(|&plane| self.blocks.has_room(plane));
@@ -156,6 +159,7 @@ impl Flash {
         next.ok_or_else(|| self.full(proposal))
     }
 
+    #[cold]
     pub(crate) fn full(&self, plane: u32) -> FtlError {
         FtlError::DeviceFull {
             plane,
@@ -165,6 +169,7 @@ impl Flash {
     }
 
     /// A page is not one of its owner's.
+    #[cold]
     pub(crate) fn strayed(&self, owner: u32, ppn: Ppn) -> FtlError {
         FtlError::Broken(format!("{} is not a page of its owner {owner}", self.geometry().describe(ppn)))
     }

@@ -170,19 +170,25 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             prefetch(&trace.lpn, at + COLUMN);
             prefetch(&trace.content, at + COLUMN);
         }
-        if let (Some(&lpn), Some(&content)) = (trace.lpn.get(at + FAR), trace.content.get(at + FAR)) {
+        if let (Some(lpn), Some(content)) = (Self::ahead(&trace.lpn, at), Self::ahead(&trace.content, at)) {
             let writes = self.writes_ahead(trace, at);
-            self.controller.prefetch_far(lpn, content, writes[0]);
+            self.controller.prefetch_far(lpn[FAR], content[FAR], writes[0]);
             if self.wants_address {
-                prefetch(&trace.lpn_address, lpn as usize);
+                prefetch(&trace.lpn_address, lpn[FAR] as usize);
             }
-            self.controller.prefetch_near(trace.lpn[at + NEAR], trace.content[at + NEAR], writes[1]);
-            self.controller.prefetch_next(trace.lpn[at + NEXT], trace.content[at + NEXT]);
-            self.controller.prefetch_last(trace.lpn[at + LAST]);
+            self.controller.prefetch_near(lpn[NEAR], content[NEAR], writes[1]);
+            self.controller.prefetch_next(lpn[NEXT], content[NEXT]);
+            self.controller.prefetch_last(lpn[LAST]);
             if self.wants_address {
-                self.prefetch_place(trace.lpn_address[trace.lpn[at + NEXT] as usize]);
+                self.prefetch_place(trace.lpn_address[lpn[NEXT] as usize]);
             }
         }
+    }
+
+    /// A column from page operation `at` to the one far ahead, if the trace goes on for so long.
+    #[inline]
+    fn ahead(column: &[u32], at: usize) -> Option<&[u32; FAR + 1]> {
+        column.get(at..)?.first_chunk()
     }
 
     /// Asks for the state of the block and of the unit that a write to `address` will probably go to.
@@ -252,12 +258,17 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             }
             ReadOutcome::Unmapped => {}
         }
-        if errand != NONE {
-            self.set_out(errand, Then::Read { target: None, request, charged });
-            return Ok(());
+        match errand {
+            NONE => self.read_without_flash(request, charged),
+            errand => self.set_out(errand, Then::Read { target: None, request, charged }),
         }
-        self.page_done(request, |_, ledger| ledger.add_all(charged.as_deref()));
         Ok(())
+    }
+
+    /// Completes a page read that controller RAM serves, or that finds nothing.
+    #[inline(never)]
+    fn read_without_flash(&mut self, request: u32, charged: Option<Box<Ledger>>) {
+        self.page_done(request, |_, ledger| ledger.add_all(charged.as_deref()));
     }
 
     /// Whether the flash holds what the controller's tables say that this page holds. Otherwise the data are
@@ -303,6 +314,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     pub(super) fn note_charged(&mut self, slot: u32, ledger: Box<Ledger>) {
         self.ops[slot].charged = true;
         self.charged.insert(slot, ledger);
+    }
+
+    /// What was charged to an operation before it came to its unit.
+    #[cold]
+    pub(super) fn take_charged(&mut self, slot: u32) -> Option<Box<Ledger>> {
+        self.charged.remove(&slot)
     }
 
     #[inline]

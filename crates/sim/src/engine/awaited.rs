@@ -66,6 +66,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// A host read whose `chosen` page is on its way goes to another copy, or waits.
+    #[inline(never)]
     pub(super) fn read_when_programmed(
         &mut self,
         lpn: u32,

@@ -129,6 +129,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
+    #[inline(never)]
     fn complete_joined(&mut self, op: &Op) {
         let Some(merging) = &mut self.merging else { return };
         let mut joined = std::mem::take(&mut merging.parties[op.other as usize].joined);

@@ -5,6 +5,10 @@
 //! come from the trace and results of the hash unit from a queue of their own, both in order already.
 //! A page write is decided when its hash is known, a page read when it arrives. A bus serves transfers
 //! first come, first served, so the end of a transfer is known when it is asked for and needs no event.
+//!
+//! What is rare, or done in few systems only, is kept out of line (`cold`, `inline(never)`): compiled into the functions
+//! that serve every page operation, it lay between their instructions, and all of them together no longer fitted into a
+//! processor's first cache.
 
 mod arrival;
 mod awaited;
@@ -16,6 +20,7 @@ mod ledger;
 mod loads;
 mod merging;
 mod multi_plane;
+mod newest;
 mod pool;
 mod service;
 mod suspension;

@@ -100,6 +100,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if self.together.rule == MultiPlane::None { 1 } else { self.gather(unit, queue, slot) }
     }
 
+    #[cold]
     fn gather(&mut self, unit: u32, queue: Queue, slot: u32) -> u64 {
         let first = self.ops[slot];
         let (die, plane) = self.together.place(self.geometry.plane(first.ppn));

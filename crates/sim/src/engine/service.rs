@@ -172,6 +172,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// Carries out an operation of the replication phase in no time, whatever its unit does at this
     /// moment. Returns `false`, having done nothing, where the operation must follow another that has not
     /// happened yet.
+    #[inline(never)]
     pub(super) fn carry_out_offline(&mut self, unit: u32, op: Op) -> bool {
         if self.units[unit as usize].head(Queue::Background) != NONE {
             return false;
@@ -187,6 +188,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Carries out in no time what needs none: operations of the replication phase, and reads of pages that
     /// are still in controller RAM.
+    #[inline(never)]
     fn carry_out_at_once(&mut self, slot: u32) {
         let op = self.ops[slot];
         match op.work {
@@ -209,6 +211,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
+    #[inline(never)]
     fn erase(&mut self, ppn: u32) {
         self.counts.flash_ops[2] += 1;
         let block = self.geometry.block_index(ppn);
@@ -310,7 +313,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline]
     fn host_op_done(&mut self, slot: u32, array_ns: u64, lost_ns: u64) {
         let op = self.ops[slot];
-        let charged = if op.charged { self.charged.remove(&slot) } else { None };
+        let charged = if op.charged { self.take_charged(slot) } else { None };
         self.page_done(op.request, |engine, ledger| {
             match charged {
                 Some(charged) => ledger.add(&charged),
@@ -349,9 +352,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// The old page of a partial write is in RAM: what waited for it goes on.
+    #[cold]
     fn old_page_read(&mut self, slot: u32) {
         let op = self.ops[slot];
-        let charged = if op.charged { self.charged.remove(&slot) } else { None };
+        let charged = if op.charged { self.take_charged(slot) } else { None };
         let mut ledger = charged.unwrap_or_default();
         self.charge_service(&mut ledger, slot, self.timing.read_ns, 0);
         self.ops.remove(slot);

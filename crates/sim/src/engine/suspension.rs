@@ -110,6 +110,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// The array has stopped: reads go.
+    #[cold]
     pub(super) fn suspended(&mut self, unit: u32) {
         self.units[unit as usize].fall_idle(self.now_ns);
         self.dispatch(unit);
@@ -128,6 +129,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// Goes on with the operation that was stopped.
+    #[cold]
     pub(super) fn resume(&mut self, unit: u32) {
         let now = self.now_ns;
         let state = &mut self.units[unit as usize];

@@ -74,6 +74,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if self.tables.is_none() { NONE } else { self.prepare() }
     }
 
+    #[inline(never)]
     fn prepare(&mut self) -> u32 {
         let Some(mut tables) = self.tables.take() else { return NONE };
         self.controller.take_lookups(&mut tables.looked_up);
@@ -135,6 +136,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// An operation begins to wait for its tables.
+    #[inline(never)]
     pub(super) fn set_out(&mut self, errand: u32, then: Then) {
         let Some(tables) = &mut self.tables else { return };
         tables.errands[errand as usize].then = then;
@@ -183,6 +185,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// A page of the tables is in RAM: the errands that waited for it go on, first the one that it was read for.
+    #[inline(never)]
     pub(super) fn table_page_read(&mut self, page: u32, errand: u32) {
         let Some(tables) = &mut self.tables else { return };
         let waiting = tables.arriving.remove(&page).unwrap_or_default();

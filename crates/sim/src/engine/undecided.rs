@@ -14,6 +14,7 @@ use flashtwin_ftl::dedup::sample_of;
 use hashbrown::HashMap;
 
 use super::ledger::{Charge, Ledger};
+use super::newest::Newest;
 use super::pool::{NONE, Pool, Work};
 use super::tables::Then;
 use super::{Arrivals, Controller, Engine, Observer};
@@ -77,7 +78,7 @@ pub(super) struct PageWrite {
 pub(super) struct Undecided {
     pub(super) writes: Pool<PageWrite>,
     /// By logical page, its newest undecided write.
-    newest: HashMap<u32, u32>,
+    newest: Newest,
     /// By the write that is a sample: the writes that share it.
     followers: HashMap<u32, Vec<u32>>,
     /// By write: what it was charged so far, where it waited for more than the hash unit.
@@ -96,7 +97,7 @@ impl Undecided {
     pub(super) fn new() -> Self {
         Self {
             writes: Pool::new(),
-            newest: HashMap::new(),
+            newest: Newest::new(),
             followers: HashMap::new(),
             charged: HashMap::new(),
             readers: HashMap::new(),
@@ -108,7 +109,7 @@ impl Undecided {
     /// The newest undecided write of a logical page.
     #[inline]
     pub(super) fn newest(&self, lpn: u32) -> Option<u32> {
-        if self.newest.is_empty() { None } else { self.newest.get(&lpn).copied() }
+        Some(self.newest.of(lpn)).filter(|&write| write != NONE)
     }
 
     /// Charges part of the wait of a page write, unless its request is complete and nobody asks.
@@ -139,7 +140,8 @@ impl Undecided {
             reads: 0,
             entered_ns: 0,
         });
-        if let Some(before) = self.newest.insert(page.lpn, slot) {
+        let before = self.newest.replace(page.lpn, slot);
+        if before != NONE {
             self.writes[slot].before = before;
             self.writes[before].behind = slot;
         }
@@ -151,7 +153,7 @@ impl Undecided {
     fn remove(&mut self, slot: u32) -> PageWrite {
         let write = self.writes[slot];
         match write.behind {
-            NONE => drop(self.newest.remove(&write.page.lpn)),
+            NONE => self.newest.remove(write.page.lpn),
             behind => self.writes[behind].before = NONE,
         }
         self.writes.remove(slot);
@@ -211,6 +213,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// Takes in pages that share a sample: the sample goes to the hash unit first, the others wait for
     /// what is found of it. A page whose rest must be read first would keep them waiting, so that it is
     /// no sample if another page can be.
+    #[inline(never)]
     fn write_run(
         &mut self,
         arrivals: &Arrivals<'_>,
@@ -277,6 +280,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// Reads what a page write needs before it can be hashed: pages of the tables, its old page.
+    #[inline(never)]
     fn prepare_page(&mut self, slot: u32, partial: bool) -> Result<(), SimError> {
         let PageWrite { page, before, .. } = self.undecided.writes[slot];
         // The data of a write that is not decided yet are in RAM, and so is what a trim leaves of it.
@@ -545,6 +549,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// A read of a page whose newest write is not decided: controller RAM serves it, or it waits where
     /// RAM serves no reads.
+    #[inline(never)]
     pub(super) fn read_undecided(&mut self, write: u32, request: u32) {
         if self.undecided.writes[write].trimmed {
             self.counts.undecided_unmapped_reads += 1;

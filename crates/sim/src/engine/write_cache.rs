@@ -215,6 +215,7 @@ impl WriteCache {
 
 impl<C: Controller, O: Observer> Engine<C, O> {
     /// Pages of a host's write find a place in the cache, one by one.
+    #[inline(never)]
     pub(super) fn cache_pages(
         &mut self,
         arrivals: &Arrivals<'_>,
@@ -262,6 +263,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// A page of the cache has been programmed, or was found to be a duplicate.
+    #[inline(never)]
     pub(super) fn destaged(&mut self, at: u32) {
         if let Some(request) = self.write_cache.as_mut().and_then(|cache| cache.arrived(at)) {
             self.complete_cached(request);

@@ -6,7 +6,8 @@
 //! are false positives, and 0.8 % without blocks.
 //!
 //! All contents of a trace are known beforehand, and with them the words in which one can ever be taken for others.
-//! Where there are none, as in a device that is large for what it holds, nobody need look at the bits.
+//! Where there are none, as in a device that is large for what it holds, nobody need look at the bits: what does is kept
+//! out of the code that is fetched for every page.
 
 use flashtwin_bits::{HugeSlice, prefetch};
 
@@ -73,7 +74,7 @@ impl Bloom {
         (word * self.stride, bits)
     }
 
-    #[inline]
+    #[inline(never)]
     pub(super) fn prefetch(&self, content: u32) {
         let (first, _) = self.place(content);
         for at in (first..first + self.stride).step_by(LINE) {
@@ -82,7 +83,7 @@ impl Bloom {
     }
 
     /// The channels whose filter may hold a content: bit c for channel c.
-    #[inline]
+    #[inline(never)]
     pub(super) fn query(&self, content: u32) -> u64 {
         let (first, bits) = self.place(content);
         let mut found = 0;
@@ -93,7 +94,7 @@ impl Bloom {
     }
 
     /// Adds a content to a channel's filter.
-    #[inline]
+    #[inline(never)]
     pub(super) fn insert(&mut self, content: u32, channel: u32) {
         let (first, bits) = self.place(content);
         self.bits[first + channel as usize] |= bits;
@@ -101,7 +102,7 @@ impl Bloom {
 
     /// Takes the bits of a content away, whoever else set them: of use only to whoever empties a
     /// filter of everything that it holds.
-    #[inline]
+    #[inline(never)]
     pub(super) fn clear(&mut self, content: u32, channel: u32) {
         let (first, bits) = self.place(content);
         self.bits[first + channel as usize] &= !bits;

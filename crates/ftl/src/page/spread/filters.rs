@@ -88,6 +88,7 @@ impl Filters {
     }
 
     /// Makes a channel's filter anew from the contents that the channel holds.
+    #[inline(never)]
     pub(super) fn rebuild(&mut self, channel: u32, residents: &mut Residents) {
         let mut entries = std::mem::take(&mut self.entries[channel as usize]);
         let (mut kept, mut crowded) = (0, false);

@@ -116,8 +116,7 @@ impl Spreader {
         others.clear();
         self.lists.clear();
         // In the order in which they were asked: contents that lie everywhere are then read everywhere.
-        let below = (1u64 << self.first) - 1;
-        for channel in channels_in(positive & !below).chain(channels_in(positive & below)) {
+        for channel in channels_from(self.first, positive) {
             if let Some(other) = self.residents.other_than(new.0, content, channel, &self.pages) {
                 // One page of a list stands for all of it.
                 let list = self.pages[other as usize].list();
@@ -158,7 +157,7 @@ impl Spreader {
         pages::prefetch_neighbours(&self.pages, lpn);
         self.twins.prefetch_list(&self.pages[lpn as usize]);
         if content != NO_CONTENT {
-            for other in self.residents.latest(content) {
+            for other in self.residents.foresee_latest(content) {
                 prefetch(&self.pages, other as usize);
                 map.prefetch(other);
             }
@@ -281,6 +280,11 @@ fn channels_in(mask: u64) -> impl Iterator<Item = u32> {
         rest &= rest.wrapping_sub(1);
         (channel < 64).then_some(channel)
     })
+}
+
+/// The channels of a mask, ascending from the one called first and on from 0 behind the last.
+fn channels_from(first: u32, mask: u64) -> impl Iterator<Item = u32> {
+    channels_in(mask.rotate_right(first)).map(move |step| (first + step) % u64::BITS)
 }
 
 impl Spreader {
@@ -406,6 +410,7 @@ impl Spreader {
     /// After a write whose content the filters of some channels may hold: reads in idle time
     /// tell whether they do (DS-FTL paper, section 4.2.2, second phase). `own_channel` is where the
     /// page that was just overwritten held the same content.
+    #[inline]
     pub(crate) fn compare_later(
         &mut self,
         (lpn, content): (u32, u32),
@@ -416,16 +421,33 @@ impl Spreader {
     ) -> Result<(), FtlError> {
         // Collection may have moved the page already.
         let new = map.get(lpn);
-        let asked = self.positive != 0;
-        let (pages, mut others) = match asked {
-            true => self.candidates((lpn, new), content, own_channel, map),
-            false => Default::default(),
-        };
+        if self.positive != 0 {
+            return self.compare_with_holders((lpn, new), content, own_channel, map, flash, ops);
+        }
+        self.note_last(new, flash);
+        Ok(())
+    }
+
+    /// The page that the host wrote last to its channel.
+    #[inline]
+    fn note_last(&mut self, new: Ppn, flash: &Flash) {
         let channel = self.channel_of(new, flash.geometry());
         self.last_page[channel as usize] = new;
-        if !asked {
-            return Ok(());
-        }
+    }
+
+    /// The same, where a channel that was asked may hold the content.
+    #[inline(never)]
+    fn compare_with_holders(
+        &mut self,
+        (lpn, new): (u32, Ppn),
+        content: u32,
+        own_channel: Option<u32>,
+        map: &PageMap,
+        flash: &mut Flash,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        let (pages, mut others) = self.candidates((lpn, new), content, own_channel, map);
+        self.note_last(new, flash);
         others.retain(|&ppn| is_page(ppn) && ppn != new && flash.blocks.owner(ppn).is_some());
         let comparison = Comparison { content, pages };
         let outcome = if !self.verify || comparison.pages.len() + others.len() == 1 {

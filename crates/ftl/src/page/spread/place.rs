@@ -61,6 +61,16 @@ impl Places {
         blocks: &Blocks,
         loads: &LoadView<'_>,
     ) -> Option<u32> {
+        let next = self.planes[channel as usize * self.per_channel + self.next[channel as usize]];
+        if self.policy == PlacePolicy::RoundRobin && blocks.has_room(next) {
+            return Some(next);
+        }
+        self.search(channel, proposal, blocks, loads)
+    }
+
+    /// The same where the plane whose turn it is has no room, or other things than turns count.
+    #[inline(never)]
+    fn search(&self, channel: u32, proposal: u32, blocks: &Blocks, loads: &LoadView<'_>) -> Option<u32> {
         match self.policy {
             PlacePolicy::RoundRobin => self.open(channel, blocks).next(),
             PlacePolicy::LeastLoaded => {
@@ -78,8 +88,11 @@ impl Places {
     pub(super) fn taken(&mut self, channel: u32, plane: u32) {
         let first = channel as usize * self.per_channel;
         let planes = &self.planes[first..first + self.per_channel];
-        if let Some(at) = planes.iter().position(|&other| other == plane) {
-            self.next[channel as usize] = if at + 1 == self.per_channel { 0 } else { at + 1 };
+        // Most often it is the one whose turn it is.
+        let next = &mut self.next[channel as usize];
+        let others = || planes.iter().position(|&other| other == plane);
+        if let Some(at) = if planes[*next] == plane { Some(*next) } else { others() } {
+            *next = if at + 1 == self.per_channel { 0 } else { at + 1 };
         }
     }
 }

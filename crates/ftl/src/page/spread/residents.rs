@@ -61,6 +61,14 @@ impl Residents {
         self.of(content).iter().filter_map(|word| (word & !ENTERED).checked_sub(1))
     }
 
+    /// The same for whoever looks ahead, with a number that is no page's for each channel that does not hold the
+    /// content: which channels do is as random as the trace, and a processor that guesses wrong loses more than
+    /// asking for memory in vain costs.
+    #[inline]
+    pub(super) fn foresee_latest(&self, content: u32) -> impl Iterator<Item = u32> {
+        self.of(content).iter().map(|word| (word & !ENTERED).wrapping_sub(1))
+    }
+
     /// Whether a channel holds a content.
     #[inline]
     pub(super) fn holds(&self, content: u32, channel: u32) -> bool {
@@ -70,8 +78,14 @@ impl Residents {
     /// The channels whose filters have an entry of a content, dead or alive: bit c for channel c.
     #[inline]
     pub(super) fn entered(&self, content: u32) -> u64 {
-        let bits = self.of(content).iter().enumerate();
-        bits.fold(0, |mask, (channel, word)| mask | u64::from(word / ENTERED) << channel)
+        // Eight words at a time, which the compiler unrolls; words beyond the last channel's are 0.
+        let (eights, rest) = self.words[self.slot(content, 0)..][..1 << self.shift].as_chunks::<8>();
+        let bits = |words: &[u32]| {
+            let bits = words.iter().enumerate();
+            bits.fold(0, |mask, (at, word)| mask | u64::from(word / ENTERED) << at)
+        };
+        let eights = eights.iter().enumerate();
+        eights.fold(bits(rest), |mask, (at, words)| mask | bits(words) << (8 * at))
     }
 
     /// Whether the filter of a channel has an entry of a content, dead or alive: otherwise a
