@@ -12,6 +12,7 @@ use crate::flash::blocks::Blocks;
 use crate::flash::counters::{Counters, PartitionSize, Peak, PlaneContents, TableSizes};
 use crate::flash::{Flash, FlashKeys, capacity_pages};
 use crate::host;
+use crate::ids::{Content, Lpn};
 use crate::inverted::{InvertedMap, InvertedSide};
 use crate::loads::LoadView;
 use crate::op::{FlashOp, Host, Lookup, PagingSizes, ReadOutcome, ReadTarget, WriteOutcome};
@@ -63,14 +64,15 @@ impl Form {
             return Self::Page(Box::new(PageSide::new(PageMap::new(footprint_pages, contents), spreader)));
         }
         let dedup = &config.dedup;
-        let known = FingerprintStore::new(contents, dedup.fingerprint_entries, dedup.eviction);
         let history = History::new(contents, dedup.knows_all());
         match dedup.tables {
             TableForm::Inverted => {
+                let known = FingerprintStore::new(contents, dedup.fingerprint_entries, dedup.eviction);
                 let map = InvertedMap::new(footprint_pages, geometry.page_index_len(), known, history);
                 Self::Inverted(Box::new(InvertedSide { map }))
             }
             TableForm::TwoLevel => {
+                let known = FingerprintStore::new(contents, dedup.fingerprint_entries, dedup.eviction);
                 // A counter has as many bits as it takes to tell the chips apart.
                 let saturation = geometry.chips().saturating_sub(1).clamp(1, 255) as u8;
                 let capacity = Ftl::capacity_pages(config, geometry);
@@ -166,7 +168,7 @@ impl Ftl {
     ///
     /// # Errors
     /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
-    pub fn read(&mut self, lpn: u32, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
+    pub fn read(&mut self, lpn: Lpn, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
         with_tables!(&mut self.tables, side => host::read(&mut **side, &mut self.flash, lpn, loads))
     }
 
@@ -178,7 +180,7 @@ impl Ftl {
     /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
     pub fn locate_among(
         &self,
-        lpn: u32,
+        lpn: Lpn,
         loads: &LoadView<'_>,
         there: &dyn Fn(Ppn) -> bool,
     ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
@@ -187,13 +189,13 @@ impl Ftl {
 
     /// A page whose write has just been decided was read before that, from RAM: the read counts towards
     /// its content as any other, and asks nothing of the flash.
-    pub fn was_read_in_ram(&mut self, lpn: u32) {
+    pub fn was_read_in_ram(&mut self, lpn: Lpn) {
         with_tables!(&mut self.tables, side => host::was_read_in_ram(&mut **side, &mut self.flash, lpn));
     }
 
     /// A page write has arrived that cannot be decided yet. Only verification wants to know: until
     /// [`Ftl::write`], the page's newest data are in controller RAM, and a read of it must not ask here.
-    pub fn arrived(&mut self, lpn: u32) {
+    pub fn arrived(&mut self, lpn: Lpn) {
         if let Some(checker) = &mut self.flash.checker {
             checker.arrived(lpn);
         }
@@ -207,7 +209,7 @@ impl Ftl {
     /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
     pub fn prepare_write(
         &mut self,
-        lpn: u32,
+        lpn: Lpn,
         partial: bool,
         loads: &LoadView<'_>,
     ) -> Result<Option<ReadTarget>, FtlError> {
@@ -244,7 +246,7 @@ impl Ftl {
     }
 
     /// Forgets a logical page. What that changes in tables on flash, [`Ftl::begin_jobs`] sees to.
-    pub fn trim(&mut self, lpn: u32) {
+    pub fn trim(&mut self, lpn: Lpn) {
         if let Some(checker) = &mut self.flash.checker {
             checker.trim(lpn);
         }
@@ -256,7 +258,7 @@ impl Ftl {
     ///
     /// # Errors
     /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
-    pub fn look_up_fingerprint(&mut self, content: u32) -> Result<(), FtlError> {
+    pub fn look_up_fingerprint(&mut self, content: Content) -> Result<(), FtlError> {
         with_tables!(&mut self.tables, side => side.look_up_fingerprint(content, &mut self.flash))
     }
 
@@ -272,7 +274,7 @@ impl Ftl {
     /// As [`Ftl::write`].
     pub fn rewrite(
         &mut self,
-        lpn: u32,
+        lpn: Lpn,
         address: u64,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
@@ -366,25 +368,25 @@ impl Ftl {
 
     /// Asks for the tables that an operation some way ahead will look into first.
     #[inline]
-    pub fn prefetch_far(&self, lpn: u32, content: u32, write: bool) {
+    pub fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool) {
         with_tables!(&self.tables, side => side.prefetch_far(lpn, content, write));
     }
 
     /// Asks for what those tables point to; the operation is nearer now.
     #[inline]
-    pub fn prefetch_near(&self, lpn: u32, content: u32, write: bool) {
+    pub fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool) {
         with_tables!(&self.tables, side => side.prefetch_near(lpn, content, write, &self.flash));
     }
 
     /// Asks for what is looked at last; the operation is about to come.
     #[inline]
-    pub fn prefetch_next(&self, lpn: u32, content: u32) {
+    pub fn prefetch_next(&self, lpn: Lpn, content: Content) {
         with_tables!(&self.tables, side => side.prefetch_next(lpn, content, &self.flash));
     }
 
     /// Asks for what those tables point to in turn.
     #[inline]
-    pub fn prefetch_last(&self, lpn: u32) {
+    pub fn prefetch_last(&self, lpn: Lpn) {
         with_tables!(&self.tables, side => side.prefetch_last(lpn));
     }
 
@@ -501,7 +503,7 @@ impl Ftl {
     pub fn plane_contents(&self) -> Option<Vec<PlaneContents>> {
         let pages = with_tables!(&self.tables, side => side.contents_on_flash(&self.flash))?;
         let geometry = self.flash.geometry();
-        let mut held: Vec<(u32, u32)> =
+        let mut held: Vec<(u32, Content)> =
             pages.into_iter().map(|(ppn, content)| (geometry.plane(ppn), content)).collect();
         held.sort_unstable();
         let mut planes = vec![PlaneContents::default(); geometry.planes() as usize];

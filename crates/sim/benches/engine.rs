@@ -13,7 +13,9 @@
 
 use std::time::Instant;
 
-use flashtwin_ftl::{Cause, FlashOp, FtlError, Host, LoadView, ReadOutcome, ReadTarget, Rng, WriteOutcome};
+use flashtwin_ftl::{
+    Cause, FlashOp, FtlError, Host, LoadView, Lpn, ReadOutcome, ReadTarget, Rng, WriteOutcome,
+};
 use flashtwin_nand::{FlashArray, Geometry};
 use flashtwin_sim::engine::{Arrivals, Controller, Engine, Observer};
 use flashtwin_sim::{Resolved, resolve, run, system_names};
@@ -58,7 +60,7 @@ struct NoController {
 }
 
 impl Controller for NoController {
-    fn read(&mut self, _lpn: u32, _loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
+    fn read(&mut self, _lpn: Lpn, _loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
         let plane = self.rng.below(self.geometry.planes());
         let ppn = self.geometry.ppn(plane, 0, 0);
         let target = ReadTarget { ppn, plane, redirected: false };
@@ -78,7 +80,7 @@ impl Controller for NoController {
         let ppn = self.geometry.ppn(self.plane, turn / pages, turn % pages);
         Ok(WriteOutcome { program: Some((ppn, Cause::Host)) })
     }
-    fn trim(&mut self, _lpn: u32) {}
+    fn trim(&mut self, _lpn: Lpn) {}
     fn end_period(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Physical pages and blocks: who owns them, where the next page of a stream goes.
 
+use crate::ids::Owner;
 use flashtwin_nand::{Geometry, Ppn};
 
 use super::victim::VictimSelection;
@@ -322,8 +323,8 @@ impl Blocks {
 
     /// Owner of a valid page; `None` for a page that holds nothing valid.
     #[inline]
-    pub(crate) fn owner(&self, ppn: Ppn) -> Option<u32> {
-        self.owner[ppn as usize].checked_sub(1)
+    pub(crate) fn owner(&self, ppn: Ppn) -> Option<Owner> {
+        self.owner[ppn as usize].checked_sub(1).map(Owner::new)
     }
 
     /// A free block of a plane, the next one or the most `worn` one; [`NO_BLOCK`] if there is none.
@@ -360,7 +361,7 @@ impl Blocks {
     /// The next page of `stream` in `plane`, now owned by `owner`; `None` when a free
     /// block is needed and there is none.
     #[inline]
-    pub(crate) fn program(&mut self, plane: u32, stream: Stream, owner: u32) -> Option<Ppn> {
+    pub(crate) fn program(&mut self, plane: u32, stream: Stream, owner: Owner) -> Option<Ppn> {
         let at = self.active_at(plane, stream);
         let mut block = self.active[at];
         if block == NO_BLOCK {
@@ -371,7 +372,7 @@ impl Blocks {
         }
         let written = self.table.written(block);
         let ppn = self.geometry.page_of_block(block, written);
-        self.owner[ppn as usize] = owner + 1;
+        self.owner[ppn as usize] = owner.number() + 1;
         // Valid and written both grow by one.
         self.table.words[block as usize] += 1 | 1 << 16;
         self.planes[plane as usize].valid_pages += 1;
@@ -429,10 +430,10 @@ impl Blocks {
     }
 
     /// The next page of a block opened apart, now owned by `owner`, and whether it was the last one.
-    pub(crate) fn program_apart(&mut self, block: u32, owner: u32) -> (Ppn, bool) {
+    pub(crate) fn program_apart(&mut self, block: u32, owner: Owner) -> (Ppn, bool) {
         let written = self.table.written(block);
         let ppn = self.geometry.page_of_block(block, written);
-        self.owner[ppn as usize] = owner + 1;
+        self.owner[ppn as usize] = owner.number() + 1;
         self.table.words[block as usize] += 1 | 1 << 16;
         self.apart[self.geometry.plane(ppn) as usize] += 1;
         (ppn, written + 1 == self.geometry.pages_per_block)

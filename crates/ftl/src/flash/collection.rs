@@ -8,6 +8,7 @@ use super::Flash;
 use super::blocks::Stream;
 use super::victim::VictimPolicy;
 use crate::error::{FtlError, RangeError};
+use crate::ids::Owner;
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
 
 /// Garbage collection, plane by plane.
@@ -59,7 +60,7 @@ impl GcConfig {
 /// A page that was copied within its plane; the old one is about to go.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moved {
-    pub(crate) owner: u32,
+    pub(crate) owner: Owner,
     pub(crate) from: Ppn,
     pub(crate) to: Ppn,
     pub(crate) plane: u32,

@@ -15,6 +15,7 @@ pub mod wear;
 use flashtwin_nand::{Geometry, Ppn};
 
 use crate::error::FtlError;
+use crate::ids::{Lpn, Owner};
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, OpKind, ReadTarget};
 use crate::redirection::{Redirection, RedirectionConfig};
@@ -138,7 +139,7 @@ impl Flash {
 
     /// The stream of a page that the host writes.
     #[inline]
-    pub(crate) fn host_stream(&mut self, lpn: u32) -> Stream {
+    pub(crate) fn host_stream(&mut self, lpn: Lpn) -> Stream {
         Stream::host(self.partitions.written(lpn))
     }
 
@@ -165,7 +166,7 @@ impl Flash {
     }
 
     /// A page is not one of its owner's.
-    pub(crate) fn strayed(&self, owner: u32, ppn: Ppn) -> FtlError {
+    pub(crate) fn strayed(&self, owner: Owner, ppn: Ppn) -> FtlError {
         FtlError::Broken(format!("{} is not a page of its owner {owner}", self.geometry().describe(ppn)))
     }
 
@@ -174,7 +175,7 @@ impl Flash {
     pub(crate) fn take_page(
         &mut self,
         (plane, stream): (u32, Stream),
-        owner: u32,
+        owner: Owner,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
     ) -> Result<Ppn, FtlError> {
@@ -217,7 +218,7 @@ impl Flash {
     }
 
     /// The stream of a page that ageing writes to another place, and its partition.
-    pub(crate) fn aged_stream(&self, lpn: u32) -> (Stream, u8) {
+    pub(crate) fn aged_stream(&self, lpn: Lpn) -> (Stream, u8) {
         let partition = self.partitions.of(lpn);
         (Stream::host(partition), partition)
     }

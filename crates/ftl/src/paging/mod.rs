@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::RangeError;
+use crate::ids::Content;
 use crate::op::{Lookup, is_page};
 use layout::PlanePool;
 pub(crate) use layout::{Entries, Layout, Shape};
@@ -141,7 +142,7 @@ impl Paging {
 
     /// Whether the fingerprint store is on flash.
     pub(crate) fn has_fingerprints(&self) -> bool {
-        self.layout.of_fingerprint(0).is_some()
+        self.layout.of_fingerprint(Content::new(0)).is_some()
     }
 
     /// Whether anything is to be done about pages of the tables.

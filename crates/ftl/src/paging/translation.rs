@@ -11,6 +11,7 @@ use super::tables::{Map, OnFlash, digest};
 use crate::error::FtlError;
 use crate::flash::Flash;
 use crate::flash::blocks::APART;
+use crate::ids::Owner;
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind, is_page};
 
 fn op(kind: OpKind, ppn: Ppn, source: Ppn) -> FlashOp {
@@ -68,7 +69,7 @@ impl<M: Map> OnFlash<'_, M> {
 impl Paging {
     /// Enters a page of the tables in the next page of a plane's open block.
     fn fill_block(&mut self, plane: u32, block: u32, page: u32, flash: &mut Flash) -> Ppn {
-        let (ppn, full) = flash.blocks.program_apart(block, page);
+        let (ppn, full) = flash.blocks.program_apart(block, Owner::new(page));
         self.directory[page as usize] = ppn;
         if full {
             let pool = &mut self.pools[plane as usize];
@@ -92,7 +93,7 @@ impl Paging {
         let victim = full.remove(at);
         for at in 0..flash.geometry().pages_per_block {
             let from = flash.geometry().page_of_block(victim, at);
-            let Some(page) = flash.blocks.owner(from) else { continue };
+            let Some(page) = flash.blocks.owner(from).map(Owner::number) else { continue };
             let ppn = self.fill_block(plane, to, page, flash);
             #[cfg(test)]
             if crate::tests::planted(crate::tests::Bug::LostPage) {
@@ -120,7 +121,7 @@ impl Paging {
             }
             for ppn in pool.all().flat_map(|block| (0..geometry.pages_per_block).map(move |at| (block, at))) {
                 let ppn = geometry.page_of_block(ppn.0, ppn.1);
-                let Some(page) = flash.blocks.owner(ppn) else { continue };
+                let Some(page) = flash.blocks.owner(ppn).map(Owner::number) else { continue };
                 found += 1;
                 if self.directory[page as usize] != ppn {
                     let place = geometry.describe(ppn);

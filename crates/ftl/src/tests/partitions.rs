@@ -7,6 +7,7 @@ use super::write_amplification::greedy_model;
 use crate::flash::blocks::State;
 use crate::flash::partition::PartitionPolicy;
 use crate::flash::victim::VictimPolicy;
+use crate::ids::{Content, Lpn};
 use crate::{Cause, FlashOp, Ftl, FtlConfig, Host, LoadView, NO_JOB, OpKind, Rng};
 
 /// One plane of `blocks` blocks of two pages; pages are in the partitions that the list says.
@@ -125,7 +126,7 @@ impl TwoTemperatures {
                 _ => self.hot + rng.below(self.logical - self.hot),
             };
             ops.clear();
-            let page = Host { lpn, address: u64::from(lpn), content: u32::MAX };
+            let page = Host { lpn: Lpn::new(lpn), address: u64::from(lpn), content: Content::new(u32::MAX) };
             let outcome = ftl.write(page, false, &loads, &mut ops).unwrap();
             if turn < from {
                 continue;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::driver::{Driver, Levels, Options, Step, Workload};
 use super::reach::Map;
 use crate::flash::allocation::AllocationPolicy;
+use crate::ids::Lpn;
 use crate::page::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use crate::{MappingForm, ReplicationPolicy};
 
@@ -198,7 +199,7 @@ fn a_page_avoids_the_channels_that_hold_its_content_and_its_twins_hold_the_same(
                     reference.held.insert(lpn, (content, chosen));
                 }
                 Step::Trim { lpn } => {
-                    driver.ftl.trim(lpn);
+                    driver.ftl.trim(Lpn::new(lpn));
                     reference.held.remove(&lpn);
                 }
                 Step::Read { lpn } => drop(driver.read(lpn).unwrap()),
@@ -223,12 +224,13 @@ fn compare(driver: &Driver, reference: &Reference, footprint: u32) -> u64 {
     let mut twins = 0;
     for lpn in 0..footprint {
         let held = reference.held.get(&lpn).copied();
+        let lpn = Lpn::new(lpn);
         let found = (map.get(lpn) != flashtwin_nand::NO_PPN)
-            .then(|| (map.content(lpn), channel(driver, map.get(lpn))));
+            .then(|| (map.content(lpn).number(), channel(driver, map.get(lpn))));
         assert_eq!(found, held, "LPN {lpn}");
         for &ppn in spreader.choices(lpn) {
             let owner = driver.ftl.flash.blocks.owner(ppn).unwrap();
-            assert_eq!(reference.held[&owner].0, held.unwrap().0);
+            assert_eq!(reference.held[&owner.number()].0, held.unwrap().0);
             twins += 1;
         }
     }

@@ -7,6 +7,7 @@ use super::driver::{Driver, Options, Step, Workload};
 use crate::BlockTable;
 use crate::flash::blocks::{Blocks, State};
 use crate::flash::victim::{VictimPolicy, VictimSelection};
+use crate::ids::Lpn;
 use flashtwin_nand::Geometry;
 
 /// Hands every call on, and compares every choice with the slow way.
@@ -110,7 +111,7 @@ fn victims_are_those_that_a_scan_finds() {
             match workload.next() {
                 Step::Write { lpn, content, partial } => drop(driver.write(lpn, content, partial).unwrap()),
                 Step::Read { lpn } => drop(driver.read(lpn).unwrap()),
-                Step::Trim { lpn } => driver.ftl.trim(lpn),
+                Step::Trim { lpn } => driver.ftl.trim(Lpn::new(lpn)),
                 Step::EndPeriod => driver.end_period().unwrap(),
             }
         }

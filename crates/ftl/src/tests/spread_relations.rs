@@ -3,6 +3,7 @@
 use super::driver::{Driver, Options, Step, Workload};
 use super::reach::Map;
 use crate::flash::allocation::AllocationPolicy;
+use crate::ids::Lpn;
 use crate::page::spread::{SpreadConfig, SpreadPolicy};
 use crate::{FtlConfig, MappingForm, ReplicationPolicy, Rng};
 
@@ -23,7 +24,7 @@ fn pair(seed: u64) -> [Options; 2] {
 
 fn place_of(driver: &Driver, lpn: u32) -> u32 {
     match driver.ftl.map() {
-        Map::Page(map) => map.get(lpn),
+        Map::Page(map) => map.get(Lpn::new(lpn)),
         _ => unreachable!("the options say page"),
     }
 }
@@ -49,7 +50,7 @@ fn serve(driver: &mut Driver, step: Step, next_content: &mut u32) -> String {
             *next_content += 1;
             format!("{:?}", driver.write(lpn, *next_content - 1, partial).unwrap())
         }
-        Step::Trim { lpn } => format!("{:?}", driver.ftl.trim(lpn)),
+        Step::Trim { lpn } => format!("{:?}", driver.ftl.trim(Lpn::new(lpn))),
         Step::EndPeriod => format!("{:?}", driver.end_period().unwrap()),
     }
 }

@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::driver::{Driver, Options, Step, Workload, geometry};
 use super::reach::Map;
 use crate::flash::blocks::State;
+use crate::ids::{Lpn, Vpn};
 use crate::{Cause, FlashOp, MappingForm, OpKind, ReadOutcome, ReplicationPolicy, Rng};
 
 /// Systems, devices and workloads that are drawn.
@@ -74,7 +75,7 @@ fn serve(driver: &mut Driver, step: Step) {
             assert!(outcome.program.is_some() || driver.ftl.spreader().is_none());
         }
         Step::Trim { lpn } => {
-            driver.ftl.trim(lpn);
+            driver.ftl.trim(Lpn::new(lpn));
             assert_eq!(driver.read(lpn).unwrap(), ReadOutcome::Unmapped);
         }
         Step::EndPeriod => driver.end_period().unwrap(),
@@ -197,7 +198,7 @@ fn check_distinct_chips(driver: &Driver, options: &Options) {
     let Map::Content(map) = driver.ftl.map() else { return };
     let mut seen = HashSet::new();
     let mut copies = vec![0u64; 1 + geometry(options.levels).chips() as usize];
-    for vpn in (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
+    for vpn in Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
         let pages = map.replica_ppns(vpn).iter().chain([&driver.ftl_home(vpn)]).copied().collect::<Vec<_>>();
         copies[pages.len()] += 1;
         for ppn in pages {
@@ -220,7 +221,7 @@ fn check_wear(driver: &Driver) {
 }
 
 impl Driver {
-    fn ftl_home(&self, vpn: u32) -> u32 {
+    fn ftl_home(&self, vpn: Vpn) -> flashtwin_nand::Ppn {
         match self.ftl.map() {
             Map::Content(map) => map.home(vpn),
             _ => unreachable!("asked for contents only"),

@@ -9,11 +9,11 @@ use crate::content::replication::degree::DegreePolicy;
 use crate::dedup::{OutOfLinePolicy, TableForm};
 use crate::flash::allocation::AllocationPolicy;
 use crate::flash::victim::VictimPolicy;
+use crate::ids::{Lpn, NO_VPN};
 use crate::page::spread::SpreadPolicy;
 use crate::redirection::RedirectionPolicy;
 use crate::{
-    Cause, FlashOp, FtlConfig, MappingForm, NO_JOB, NO_VPN, OpKind, ReadOutcome, ReadTarget,
-    ReplicationPolicy,
+    Cause, FlashOp, FtlConfig, MappingForm, NO_JOB, OpKind, ReadOutcome, ReadTarget, ReplicationPolicy,
 };
 
 /// Channels of one plane, blocks and pages of a block; first closed, first collected, as late as possible.
@@ -58,7 +58,7 @@ fn trim(driver: &mut Driver, lpn: u32) {
         (driver.ops.len(), counters.programs, counters.reads, counters.erases, counters.host_pages_written)
     };
     let before = flash(driver);
-    driver.ftl.trim(lpn);
+    driver.ftl.trim(Lpn::new(lpn));
     assert_eq!(flash(driver), before, "a trim orders nothing");
     driver.ftl.audit().unwrap();
     assert_eq!(driver.read(lpn).unwrap(), ReadOutcome::Unmapped);
@@ -144,7 +144,7 @@ fn a_shared_page_lives_until_its_last_logical_page_is_trimmed() {
             trim(&mut driver, trimmed);
             assert_eq!(target(&mut driver, 2).ppn, shared, "{tables:?}");
             let references = match driver.ftl.map() {
-                Map::Content(map) => u64::from(map.references(map.vpn_of(2))),
+                Map::Content(map) => u64::from(map.references(map.vpn_of(Lpn::new(2)))),
                 Map::Inverted(map) => map.lpns_of(shared).count() as u64,
                 Map::Page(_) => unreachable!("the tables share"),
             };
@@ -158,8 +158,10 @@ fn a_shared_page_lives_until_its_last_logical_page_is_trimmed() {
         assert_eq!((sizes.mapped_lpns, sizes.vpns, sizes.fingerprints), (0, 0, 0), "{tables:?}");
         assert_eq!((driver.ftl.pages_in_use(), driver.ftl.flash.blocks.owner(shared)), (0, None));
         match driver.ftl.map() {
-            Map::Content(map) => assert_eq!(map.vpn_of(2), NO_VPN),
-            Map::Inverted(map) => assert_eq!((map.get(2), map.lpns_of(shared).count()), (NO_PPN, 0)),
+            Map::Content(map) => assert_eq!(map.vpn_of(Lpn::new(2)), NO_VPN),
+            Map::Inverted(map) => {
+                assert_eq!((map.get(Lpn::new(2)), map.lpns_of(shared).count()), (NO_PPN, 0))
+            }
             Map::Page(_) => unreachable!("the tables share"),
         }
         // The content is gone, not out of sight: it is programmed again, as one that was held before.
@@ -323,11 +325,11 @@ fn whatever_was_done_trimming_everything_leaves_nothing() {
             match workload.next() {
                 Step::Read { lpn } => drop(driver.read(lpn).unwrap()),
                 Step::Write { lpn, content, partial } => drop(driver.write(lpn, content, partial).unwrap()),
-                Step::Trim { lpn } => driver.ftl.trim(lpn),
+                Step::Trim { lpn } => driver.ftl.trim(Lpn::new(lpn)),
                 Step::EndPeriod => driver.end_period().unwrap(),
             }
         }
-        (0..options.footprint).for_each(|lpn| driver.ftl.trim(lpn));
+        (0..options.footprint).for_each(|lpn| driver.ftl.trim(Lpn::new(lpn)));
         let ftl = &driver.ftl;
         let sizes = ftl.table_sizes();
         assert_eq!((ftl.pages_in_use(), ftl.replica_pages(), sizes.mapped_lpns), (0, 0, 0), "{options:?}");

@@ -4,6 +4,7 @@ use flashtwin_nand::NO_PPN;
 
 use super::driver::{Driver, Options, geometry};
 use crate::flash::victim::VictimPolicy;
+use crate::ids::{Content, Lpn};
 use crate::{Cause, FlashOp, Ftl, FtlConfig, Host, LoadView, NO_JOB, OpKind, Rng, WearConfig, WearPolicy};
 
 /// One plane of eight blocks of two pages.
@@ -107,7 +108,7 @@ fn wear_after(rounds: u32, policy: WearPolicy, threshold: u32, every: u32) -> (u
     for write in 0..rounds * logical {
         let lpn = if write < logical { write } else { rng.below(logical / 10) };
         ops.clear();
-        let page = Host { lpn, address: u64::from(lpn), content: u32::MAX };
+        let page = Host { lpn: Lpn::new(lpn), address: u64::from(lpn), content: Content::new(u32::MAX) };
         ftl.write(page, false, &loads, &mut ops).unwrap();
     }
     let wear = ftl.wear();

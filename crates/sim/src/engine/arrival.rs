@@ -2,7 +2,7 @@
 //! what the flash must do is queued.
 
 use flashtwin_bits::prefetch;
-use flashtwin_ftl::{FlashOp, Host, NO_JOB, OpKind, ReadOutcome, ReadTarget};
+use flashtwin_ftl::{Content, FlashOp, Host, Lpn, NO_JOB, OpKind, ReadOutcome, ReadTarget};
 use flashtwin_trace::{Op as HostOp, PageTrace};
 
 use super::ledger::{Charge, Ledger};
@@ -122,8 +122,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if kind == HostOp::Trim {
             // A trim of part of a page leaves the page.
             for at in pages.filter(|&at| !trace.is_partial(index, at)) {
-                self.trim_cached(trace.lpn[at]);
-                self.trim_page(trace.lpn[at]);
+                self.trim_cached(Lpn::new(trace.lpn[at]));
+                self.trim_page(Lpn::new(trace.lpn[at]));
             }
             if self.tables.is_some() {
                 self.controller.begin_jobs(&mut self.own_ops)?;
@@ -143,7 +143,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if is_read {
             for at in pages {
                 self.look_ahead(trace, at);
-                self.read_page(trace.lpn[at], request)?;
+                self.read_page(Lpn::new(trace.lpn[at]), request)?;
                 self.controller.begin_jobs(&mut self.own_ops)?;
                 self.queue_own(false);
             }
@@ -160,7 +160,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     pub(super) fn host_page(&self, trace: &PageTrace, at: usize) -> Host {
         let lpn = trace.lpn[at];
         let address = if self.wants_address { trace.lpn_address[lpn as usize] } else { 0 };
-        Host { lpn, address, content: trace.content[at] }
+        Host { lpn: Lpn::new(lpn), address, content: Content::new(trace.content[at]) }
     }
 
     /// Lets the controller ask for the memory that the next page operations will need.
@@ -172,13 +172,18 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
         if let (Some(&lpn), Some(&content)) = (trace.lpn.get(at + FAR), trace.content.get(at + FAR)) {
             let writes = self.writes_ahead(trace, at);
-            self.controller.prefetch_far(lpn, content, writes[0]);
+            self.controller.prefetch_far(Lpn::new(lpn), Content::new(content), writes[0]);
             if self.wants_address {
                 prefetch(&trace.lpn_address, lpn as usize);
             }
-            self.controller.prefetch_near(trace.lpn[at + NEAR], trace.content[at + NEAR], writes[1]);
-            self.controller.prefetch_next(trace.lpn[at + NEXT], trace.content[at + NEXT]);
-            self.controller.prefetch_last(trace.lpn[at + LAST]);
+            self.controller.prefetch_near(
+                Lpn::new(trace.lpn[at + NEAR]),
+                Content::new(trace.content[at + NEAR]),
+                writes[1],
+            );
+            self.controller
+                .prefetch_next(Lpn::new(trace.lpn[at + NEXT]), Content::new(trace.content[at + NEXT]));
+            self.controller.prefetch_last(Lpn::new(trace.lpn[at + LAST]));
             if self.wants_address {
                 self.prefetch_place(trace.lpn_address[trace.lpn[at + NEXT] as usize]);
             }
@@ -212,7 +217,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     #[inline]
-    fn read_page(&mut self, lpn: u32, request: u32) -> Result<(), SimError> {
+    fn read_page(&mut self, lpn: Lpn, request: u32) -> Result<(), SimError> {
         if self.read_cached(lpn, request) {
             return Ok(());
         }
@@ -227,7 +232,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline]
     pub(super) fn read_decided(
         &mut self,
-        lpn: u32,
+        lpn: Lpn,
         request: u32,
         charged: Option<Box<Ledger>>,
     ) -> Result<(), SimError> {

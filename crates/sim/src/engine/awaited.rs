@@ -5,7 +5,7 @@
 //! of its block is another page, so that page and life together name what is waited for.
 
 use flashtwin_bits::Slab;
-use flashtwin_ftl::ReadTarget;
+use flashtwin_ftl::{Lpn, ReadTarget};
 use flashtwin_nand::Ppn;
 use hashbrown::HashMap;
 
@@ -56,7 +56,7 @@ impl Awaited {
 impl<C: Controller, O: Observer> Engine<C, O> {
     /// Where the redirection would read a page if only copies counted that are on flash, and the name
     /// of the data.
-    pub(super) fn place_there(&mut self, lpn: u32) -> Result<Option<(ReadTarget, u64)>, SimError> {
+    pub(super) fn place_there(&mut self, lpn: Lpn) -> Result<Option<(ReadTarget, u64)>, SimError> {
         let Self { controller, loads, units, suspension, flash, blocks, geometry, now_ns, .. } = self;
         let loads = loads.view(units, suspension, *now_ns);
         let there = |ppn: Ppn| {
@@ -68,7 +68,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// A host read whose `chosen` page is on its way goes to another copy, or waits.
     pub(super) fn read_when_programmed(
         &mut self,
-        lpn: u32,
+        lpn: Lpn,
         chosen: (ReadTarget, u64),
         request: u32,
         errand: u32,

@@ -9,8 +9,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use flashtwin_ftl::Host;
 use flashtwin_ftl::dedup::sample_of;
+use flashtwin_ftl::{Content, Host, Lpn};
 use hashbrown::HashMap;
 
 use super::ledger::{Charge, Ledger};
@@ -77,7 +77,7 @@ pub(super) struct PageWrite {
 pub(super) struct Undecided {
     pub(super) writes: Pool<PageWrite>,
     /// By logical page, its newest undecided write.
-    newest: HashMap<u32, u32>,
+    newest: HashMap<Lpn, u32>,
     /// By the write that is a sample: the writes that share it.
     followers: HashMap<u32, Vec<u32>>,
     /// By write: what it was charged so far, where it waited for more than the hash unit.
@@ -107,7 +107,7 @@ impl Undecided {
 
     /// The newest undecided write of a logical page.
     #[inline]
-    pub(super) fn newest(&self, lpn: u32) -> Option<u32> {
+    pub(super) fn newest(&self, lpn: Lpn) -> Option<u32> {
         if self.newest.is_empty() { None } else { self.newest.get(&lpn).copied() }
     }
 
@@ -139,7 +139,7 @@ impl Undecided {
             reads: 0,
             entered_ns: 0,
         });
-        if let Some(before) = self.newest.insert(page.lpn, slot) {
+        if let Some(before) = self.newest.insert(Lpn::new(page.lpn.number()), slot) {
             self.writes[slot].before = before;
             self.writes[before].behind = slot;
         }
@@ -222,7 +222,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let whole: Range<usize> = run.start + usize::from(trace.is_partial(index, run.start))
             ..run.end - usize::from(trace.is_partial(index, run.end - 1));
         let among = if whole.is_empty() { run.clone() } else { whole };
-        let sample = among.start + sample_of(&trace.content[among]);
+        let sample = among.start + sample_of(Content::named(&trace.content[among]));
         self.look_ahead(trace, sample);
         let partial = trace.is_partial(index, sample);
         self.counts.partial_writes += u64::from(partial);
@@ -311,7 +311,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     #[inline]
-    fn note_arrival(&mut self, lpn: u32) {
+    fn note_arrival(&mut self, lpn: Lpn) {
         if self.awaited.is_none() {
             // Reads that wait for a write may come to the flash when a newer one has arrived.
             self.controller.arrived(lpn);
@@ -561,7 +561,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// Reads that waited for a write to be decided are sent to the flash.
-    fn let_readers_go(&mut self, write: u32, lpn: u32) -> Result<(), SimError> {
+    fn let_readers_go(&mut self, write: u32, lpn: Lpn) -> Result<(), SimError> {
         for (request, since_ns) in self.undecided.readers.remove(&write).unwrap_or_default() {
             let waited = Box::new(Ledger::only(Charge::PageProgram, self.now_ns - since_ns));
             self.read_decided(lpn, request, Some(waited))?;
@@ -572,7 +572,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// A page is trimmed: at once, or as soon as its newest write is decided.
-    pub(super) fn trim_page(&mut self, lpn: u32) {
+    pub(super) fn trim_page(&mut self, lpn: Lpn) {
         match self.undecided.newest(lpn) {
             Some(write) => self.undecided.writes[write].trimmed = true,
             None => self.controller.trim(lpn),

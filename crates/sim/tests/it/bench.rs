@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use flashtwin_ftl::{FlashOp, Ftl, FtlConfig, Host, LoadView, MappingForm, NO_JOB, OpKind, Rng};
+use flashtwin_ftl::{
+    Content, FlashOp, Ftl, FtlConfig, Host, LoadView, Lpn, MappingForm, NO_JOB, OpKind, Rng,
+};
 use flashtwin_nand::{FlashArray, NandConfig, NandDevice};
 use flashtwin_sim::engine::{Arrivals, Charge, Engine, EngineCounts, Ledger, Observer};
 use flashtwin_sim::{EngineConfig, Resolved, RunResult, resolve, run};
@@ -275,7 +277,7 @@ impl Bench {
         let loads = LoadView::new(&idle, &idle);
         let mut ops = Vec::new();
         for &(lpn, content) in &self.before {
-            let page = Host { lpn, address: u64::from(lpn), content };
+            let page = Host { lpn: Lpn::new(lpn), address: u64::from(lpn), content: Content::new(content) };
             let outcome = ftl.write(page, true, &loads, &mut ops).unwrap();
             if let Some((ppn, _)) = outcome.program {
                 flash.program(geometry, ppn).unwrap();
@@ -287,7 +289,7 @@ impl Bench {
             }
         }
         for &lpn in &self.popular {
-            ftl.read(lpn, &loads).unwrap();
+            ftl.read(Lpn::new(lpn), &loads).unwrap();
         }
         if !self.popular.is_empty() {
             ftl.end_period(&mut ops).unwrap();

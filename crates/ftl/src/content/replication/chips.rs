@@ -3,6 +3,7 @@
 use super::placement::{ChipView, ScorePopularity};
 use crate::content::map::ContentMap;
 use crate::flash::blocks::Blocks;
+use crate::ids::Vpn;
 use crate::loads::LoadView;
 
 /// One view a chip. What changes from copy to copy or from read to read is kept current by the owner.
@@ -34,7 +35,7 @@ impl Chips {
     /// The chips as they are now.
     pub(super) fn of(map: &ContentMap, blocks: &Blocks, counted: ScorePopularity) -> Self {
         let mut chips = Self { views: empty_views(blocks).collect(), counted };
-        for vpn in (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn) && map.popularity(vpn) > 0) {
+        for vpn in Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn) && map.popularity(vpn) > 0) {
             chips.add(map, blocks, vpn);
         }
         chips
@@ -63,7 +64,7 @@ impl Chips {
 
     /// The copies of a content store its popularity from now on.
     #[inline]
-    pub(super) fn add(&mut self, map: &ContentMap, blocks: &Blocks, vpn: u32) {
+    pub(super) fn add(&mut self, map: &ContentMap, blocks: &Blocks, vpn: Vpn) {
         let each = self.counted.of_copy(map.popularity(vpn), map.copies(vpn).count());
         for ppn in map.copies(vpn) {
             self.views[blocks.chip_of_page(ppn) as usize].popularity += each;
@@ -72,7 +73,7 @@ impl Chips {
 
     /// They do no longer.
     #[inline]
-    pub(super) fn take(&mut self, map: &ContentMap, blocks: &Blocks, vpn: u32) {
+    pub(super) fn take(&mut self, map: &ContentMap, blocks: &Blocks, vpn: Vpn) {
         let each = self.counted.of_copy(map.popularity(vpn), map.copies(vpn).count());
         for ppn in map.copies(vpn) {
             self.views[blocks.chip_of_page(ppn) as usize].popularity -= each;
@@ -87,7 +88,7 @@ impl Chips {
     }
 
     /// A content is about to lose the replica that was made last.
-    pub(super) fn lose_last(&mut self, map: &ContentMap, blocks: &Blocks, vpn: u32) {
+    pub(super) fn lose_last(&mut self, map: &ContentMap, blocks: &Blocks, vpn: Vpn) {
         let Some(&last) = map.replica_ppns(vpn).last() else { return };
         self.take(map, blocks, vpn);
         let view = &mut self.views[blocks.chip_of_page(last) as usize];

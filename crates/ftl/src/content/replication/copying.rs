@@ -18,9 +18,10 @@ use crate::content::map::{ContentMap, ContentTables};
 use crate::decimal::times;
 use crate::error::FtlError;
 use crate::flash::Flash;
+use crate::ids::{Lpn, NO_VPN, Vpn};
 use crate::jobs::Jobs;
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, NO_JOB, NO_VPN, OpKind};
+use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
 
 /// The policy, and what all policies share.
 pub(crate) struct Replicator {
@@ -65,7 +66,7 @@ impl Replicator {
 
     /// Counts a read of a content; returns whether it is its first.
     #[inline]
-    pub(crate) fn read(&mut self, vpn: u32, map: &mut ContentMap, flash: &Flash) -> bool {
+    pub(crate) fn read(&mut self, vpn: Vpn, map: &mut ContentMap, flash: &Flash) -> bool {
         self.policy.read(vpn, map, &flash.blocks, &mut self.wanted)
     }
 
@@ -77,7 +78,7 @@ impl Replicator {
 
     /// A logical page is about to leave its content, which may die of it.
     #[inline]
-    pub(crate) fn before_leaving(&mut self, lpn: u32, map: &ContentMap, flash: &Flash) {
+    pub(crate) fn before_leaving(&mut self, lpn: Lpn, map: &ContentMap, flash: &Flash) {
         let vpn = map.vpn_of(lpn);
         if vpn != NO_VPN && map.references(vpn) <= 1 {
             self.policy.dies(vpn, map, &flash.blocks);
@@ -192,7 +193,7 @@ impl Replicator {
     }
 
     /// No copy of a content is under way any more: the next one is, if it has been earned. Returns whether it is.
-    fn earn_again(&mut self, vpn: u32, end: End, map: &ContentMap) -> bool {
+    fn earn_again(&mut self, vpn: Vpn, end: End, map: &ContentMap) -> bool {
         let held = map.is_live(vpn).then(|| map.pages_of(vpn));
         self.policy.earns_again(vpn, end, map, held) && !self.wanted.earn(vpn)
     }
@@ -213,7 +214,7 @@ impl Replicator {
 }
 
 /// The page of a content that a read would be served from now.
-fn served_from(vpn: u32, map: &ContentMap, flash: &Flash, loads: &LoadView<'_>) -> Ppn {
+fn served_from(vpn: Vpn, map: &ContentMap, flash: &Flash, loads: &LoadView<'_>) -> Ppn {
     match map.is_live(vpn) {
         true => flash.serve(map.home(vpn), map.replica_ppns(vpn), loads).ppn,
         false => NO_PPN,
