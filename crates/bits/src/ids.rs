@@ -109,7 +109,7 @@ macro_rules! ids {
 
 /// A table that is looked into by the id of its rows, and by nothing else: `By<Lpn, Vec<T>>` has a `T` for each logical
 /// page. As a whole it is the list beneath.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct By<I, S>(S, PhantomData<fn(I)>);
 
@@ -138,6 +138,11 @@ impl<I: Id, T: 'static, S: Deref<Target = [T]>> By<I, S> {
     #[inline]
     pub fn prefetch(&self, id: I) {
         crate::prefetch(&self.0, id.index());
+    }
+
+    /// The ids of all rows, in order.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + Clone + use<I, T, S> {
+        (0..self.0.len() as u32).map(I::new)
     }
 
     /// Each id with its row, in order.
@@ -216,7 +221,6 @@ mod tests {
         guests[Seat::new(1)] = 'x';
         assert_eq!(guests.get(Seat::new(1)), Some(&'x'));
         assert_eq!(guests.get(Seat::new(3)), None);
-        let ids: Vec<Seat> = guests.rows().map(|(seat, _)| seat).collect();
-        assert_eq!(ids, Seat::each(0..3).collect::<Vec<_>>());
+        assert!(guests.rows().map(|(seat, _)| seat).eq(guests.ids()) && guests.ids().eq(Seat::each(0..3)));
     }
 }

@@ -1,7 +1,8 @@
 //! The controller: page operations in, decisions out. What follows from the form of the tables is the affair of one of
 //! three sides; this is the only file that asks which.
 
-use flashtwin_nand::{Geometry, Ppn};
+use flashtwin_bits::By;
+use flashtwin_nand::{Chip, Geometry, Plane, Ppn};
 
 use crate::config::{FtlConfig, MappingForm};
 use crate::content::replication::Replicator;
@@ -417,19 +418,19 @@ impl Ftl {
     }
 
     /// Erases per chip.
-    pub fn chip_erases(&self) -> &[u64] {
+    pub fn chip_erases(&self) -> By<Chip, &[u64]> {
         self.flash.blocks.chip_erases()
     }
 
     /// Valid pages per chip.
-    pub fn chip_valid_pages(&self) -> &[u64] {
+    pub fn chip_valid_pages(&self) -> By<Chip, &[u64]> {
         self.flash.blocks.chip_valid()
     }
 
     /// Valid pages per plane.
-    pub fn plane_valid_pages(&self) -> Vec<u64> {
+    pub fn plane_valid_pages(&self) -> By<Plane, Vec<u64>> {
         let blocks = &self.flash.blocks;
-        (0..blocks.geometry.planes()).map(|plane| blocks.valid_pages(plane)).collect()
+        By::new(blocks.geometry.all_planes().map(|plane| blocks.valid_pages(plane)).collect())
     }
 
     /// Physical pages that hold valid data.
@@ -490,26 +491,26 @@ impl Ftl {
     }
 
     /// Replicas per chip.
-    pub fn chip_replica_pages(&self) -> Vec<u64> {
-        let mut pages = vec![0; self.flash.geometry().chips() as usize];
+    pub fn chip_replica_pages(&self) -> By<Chip, Vec<u64>> {
+        let mut pages = By::<Chip, _>::new(vec![0; self.flash.geometry().chips() as usize]);
         for ppn in with_tables!(&self.tables, side => side.replica_ppns()) {
-            pages[self.flash.blocks.chip_of_page(ppn) as usize] += 1;
+            pages[self.flash.blocks.chip_of_page(ppn)] += 1;
         }
         pages
     }
 
     /// Valid pages of each plane and the distinct contents in them; `None` where contents are not
     /// known. Costs a sort of all pages.
-    pub fn plane_contents(&self) -> Option<Vec<PlaneContents>> {
+    pub fn plane_contents(&self) -> Option<By<Plane, Vec<PlaneContents>>> {
         let pages = with_tables!(&self.tables, side => side.contents_on_flash(&self.flash))?;
         let geometry = self.flash.geometry();
-        let mut held: Vec<(u32, Content)> =
+        let mut held: Vec<(Plane, Content)> =
             pages.into_iter().map(|(ppn, content)| (geometry.plane(ppn), content)).collect();
         held.sort_unstable();
-        let mut planes = vec![PlaneContents::default(); geometry.planes() as usize];
+        let mut planes = By::<Plane, _>::new(vec![PlaneContents::default(); geometry.planes() as usize]);
         let mut before = None;
         for page in held {
-            let counts = &mut planes[page.0 as usize];
+            let counts = &mut planes[page.0];
             counts.pages += 1;
             counts.contents += u64::from(before != Some(page));
             before = Some(page);

@@ -1,7 +1,7 @@
 //! The words that pass between the controller and whoever drives it.
 
 use crate::ids::{Content, Lpn};
-use flashtwin_nand::{NO_PPN, Ppn};
+use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
 /// Why a flash operation happens. Every program and read is counted under exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -80,7 +80,7 @@ pub struct ReadTarget {
     pub ppn: Ppn,
     /// The plane that serves the read; not that of `ppn` only where a system pretends
     /// that every chip holds everything.
-    pub plane: u32,
+    pub plane: Plane,
     /// Whether another, less loaded place than the home copy's serves it: another chip, or (only
     /// for twins, which may share a chip) another unit of it.
     pub redirected: bool,

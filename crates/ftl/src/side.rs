@@ -51,7 +51,7 @@ pub(crate) trait Side: Owners {
     /// Names what a read of a page yields. A controller knows at least that a page is equal to itself.
     #[inline]
     fn data_name(&self, _lpn: Lpn, ppn: Ppn) -> u64 {
-        u64::from(ppn)
+        u64::from(ppn.number())
     }
 
     /// Looks up what a read of a logical page needs of tables on flash.

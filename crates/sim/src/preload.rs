@@ -2,7 +2,7 @@
 //! footprint, and the wear of use.
 
 use flashtwin_ftl::{Content, FlashOp, Ftl, Host, LoadView, Lpn, NO_JOB, OpKind, Rng};
-use flashtwin_nand::FlashArray;
+use flashtwin_nand::{FlashArray, Ppn};
 use flashtwin_trace::{NO_CONTENT, PageTrace};
 
 use crate::config::{Preload, PreloadContents};
@@ -114,7 +114,7 @@ impl<'a> Loader<'a> {
         self.carry_out(outcome.program.map(|(ppn, _)| ppn))
     }
 
-    fn carry_out(&mut self, host: Option<u32>) -> Result<(), SimError> {
+    fn carry_out(&mut self, host: Option<Ppn>) -> Result<(), SimError> {
         let geometry = &self.resolved.device.geometry;
         // The host's page takes its place in the order as soon as its block can take it:
         // before what its write made collection do, after what made room for it.

@@ -1,7 +1,8 @@
 //! One trace on one system: preload, replay, periods, results.
 
+use flashtwin_bits::By;
 use flashtwin_ftl::{Counters, Ftl, FtlError, PartitionPolicy, PlaneContents};
-use flashtwin_nand::FlashArray;
+use flashtwin_nand::{FlashArray, Plane};
 use flashtwin_trace::PageTrace;
 
 use crate::config::{PartialWrite, Preload};
@@ -54,7 +55,7 @@ pub(crate) struct Finished<'a> {
     pub(crate) periods: Vec<PeriodRow>,
     pub(crate) replication_passes: u64,
     /// What lies on each plane at the end; `None` where contents are not known.
-    pub(crate) plane_contents: Option<Vec<PlaneContents>>,
+    pub(crate) plane_contents: Option<By<Plane, Vec<PlaneContents>>>,
     /// The hash unit's queue: length x nanoseconds, and the longest.
     pub(crate) hash_queue: (f64, u32),
 }

@@ -423,7 +423,7 @@ impl Map for ContentMap {
                         continue;
                     }
                     take(self.references(vpn));
-                    self.copies(vpn).for_each(&mut *take);
+                    self.copies(vpn).for_each(|ppn| take(ppn.number()));
                 }
             }
             Entries::Fingerprints => {

@@ -7,7 +7,7 @@ mod out_of_line;
 mod replica_sets;
 pub mod replication;
 
-use flashtwin_nand::Ppn;
+use flashtwin_nand::{Chip, Plane, Ppn};
 
 use crate::error::FtlError;
 use crate::flash::blocks::Stream;
@@ -120,7 +120,7 @@ impl ContentSide {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(u32, Ppn), FtlError> {
+    ) -> Result<(Plane, Ppn), FtlError> {
         let vpn = self.tables.map.create(page.content);
         let plane = flash.pick_plane(page.address, loads)?;
         let ppn = flash.take_page((plane, stream), Owner::of(vpn), &mut self.tables, ops)?;
@@ -176,7 +176,7 @@ impl ContentSide {
     fn audit_copies(&self, flash: &Flash) -> Result<(), String> {
         let map = &self.tables.map;
         for (vpn, _) in map.replicas.live() {
-            let mut chips: Vec<u32> = Vec::new();
+            let mut chips: Vec<Chip> = Vec::new();
             for ppn in map.copies(vpn) {
                 let chip = flash.blocks.chip_of_page(ppn);
                 if chips.contains(&chip) {
@@ -212,7 +212,7 @@ impl Owners for ContentSide {
         self.tables.moved(page, flash)
     }
 
-    fn victim_done(&mut self, plane: u32) {
+    fn victim_done(&mut self, plane: Plane) {
         self.tables.victim_done(plane);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use flashtwin_nand::{FlashArray, Geometry, Ppn};
+use flashtwin_nand::{Block, FlashArray, Geometry, Ppn};
 
 use crate::error::FtlError;
 use crate::ids::{Content, Lpn};
@@ -19,7 +19,7 @@ pub(crate) struct Checker {
     /// Value that each programmed page holds.
     stored: HashMap<Ppn, u64>,
     /// Partition of the pages that each block holds.
-    partitions: HashMap<u32, u8>,
+    partitions: HashMap<Block, u8>,
     /// The partition of copies that nobody updates.
     coldest: u8,
     versions: u64,
@@ -73,7 +73,7 @@ impl Checker {
     }
 
     /// The partition of each block that holds pages.
-    pub(crate) fn partitions(&self) -> impl Iterator<Item = (u32, u8)> {
+    pub(crate) fn partitions(&self) -> impl Iterator<Item = (Block, u8)> {
         self.partitions.iter().map(|(&block, &partition)| (block, partition))
     }
 

@@ -1,6 +1,7 @@
 //! Garbage collection: a plane at a time, in bounded steps.
 
-use flashtwin_nand::{Geometry, NO_PPN, Ppn};
+use flashtwin_bits::By;
+use flashtwin_nand::{Block, Geometry, NO_PPN, Plane, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -63,7 +64,7 @@ pub(crate) struct Moved {
     pub(crate) owner: Owner,
     pub(crate) from: Ppn,
     pub(crate) to: Ppn,
-    pub(crate) plane: u32,
+    pub(crate) plane: Plane,
 }
 
 /// Whoever's pages collection moves: the tables of a system.
@@ -72,13 +73,13 @@ pub(crate) trait Owners {
     fn moved(&mut self, page: Moved, flash: &mut Flash) -> bool;
 
     /// The victim of a plane has no page left and is being erased.
-    fn victim_done(&mut self, _plane: u32) {}
+    fn victim_done(&mut self, _plane: Plane) {}
 }
 
 /// A victim and how far its pages have been moved.
 #[derive(Clone, Copy)]
 struct Victim {
-    block: u32,
+    block: Block,
     next_page: u32,
     /// Whether it is moved on account of wear, not for what it gains.
     levelled: bool,
@@ -90,8 +91,8 @@ pub(crate) struct Collector {
     stop_blocks: u32,
     urgent_blocks: u32,
     step_pages: u32,
-    victims: Vec<Option<Victim>>,
-    collecting: Vec<bool>,
+    victims: By<Plane, Vec<Option<Victim>>>,
+    collecting: By<Plane, Vec<bool>>,
     /// Victims by number of valid pages when chosen.
     pub(crate) victim_pages: Vec<u64>,
 }
@@ -105,8 +106,8 @@ impl Collector {
             stop_blocks: share(config.stop).max(start_blocks + 1),
             urgent_blocks: config.urgent,
             step_pages: config.step_pages,
-            victims: vec![None; geometry.planes() as usize],
-            collecting: vec![false; geometry.planes() as usize],
+            victims: By::new(vec![None; geometry.planes() as usize]),
+            collecting: By::new(vec![false; geometry.planes() as usize]),
             victim_pages: vec![0; geometry.pages_per_block as usize + 1],
         }
     }
@@ -117,25 +118,25 @@ impl Flash {
     #[inline]
     pub(crate) fn collect_behind(
         &mut self,
-        plane: u32,
+        plane: Plane,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
         let free = self.blocks.free_blocks(plane);
-        if free > self.collector.start_blocks && !self.collector.collecting[plane as usize] {
+        if free > self.collector.start_blocks && !self.collector.collecting[plane] {
             return Ok(());
         }
-        self.collector.collecting[plane as usize] = true;
+        self.collector.collecting[plane] = true;
         self.collect(plane, self.collector.step_pages, owners, ops)?;
         let free = self.blocks.free_blocks(plane);
-        self.collector.collecting[plane as usize] = free < self.collector.stop_blocks;
+        self.collector.collecting[plane] = free < self.collector.stop_blocks;
         Ok(())
     }
 
     /// Collects whole blocks until one free block beyond the reserve is there.
     pub(crate) fn make_room(
         &mut self,
-        plane: u32,
+        plane: Plane,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
@@ -154,8 +155,8 @@ impl Flash {
         Ok(())
     }
 
-    fn victim(&mut self, plane: u32) -> Option<Victim> {
-        if let Some(victim) = self.collector.victims[plane as usize] {
+    fn victim(&mut self, plane: Plane) -> Option<Victim> {
+        if let Some(victim) = self.collector.victims[plane] {
             return Some(victim);
         }
         if let Some(block) = self.blocks.choose_cold(plane) {
@@ -176,7 +177,7 @@ impl Flash {
     /// Moves up to `budget` valid pages of the plane's victim; erases it when it is empty.
     fn collect(
         &mut self,
-        plane: u32,
+        plane: Plane,
         mut budget: u32,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
@@ -193,7 +194,7 @@ impl Flash {
         let op = |kind, ppn, source| FlashOp { kind, ppn, source, cause, urgent, job: NO_JOB };
         while self.blocks.table.valid(victim.block) > 0 {
             if budget == 0 {
-                self.collector.victims[plane as usize] = Some(victim);
+                self.collector.victims[plane] = Some(victim);
                 return Ok(());
             }
             let from = self.blocks.geometry.page_of_block(victim.block, victim.next_page);
@@ -213,7 +214,7 @@ impl Flash {
             }
             self.blocks.invalidate(from);
         }
-        self.collector.victims[plane as usize] = None;
+        self.collector.victims[plane] = None;
         self.blocks.erase(victim.block, victim.levelled);
         owners.victim_done(plane);
         self.order(op(OpKind::Erase, first, NO_PPN), ops)

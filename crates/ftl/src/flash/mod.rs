@@ -12,7 +12,7 @@ pub mod partition;
 pub mod victim;
 pub mod wear;
 
-use flashtwin_nand::{Geometry, Ppn};
+use flashtwin_nand::{Geometry, Plane, Ppn};
 
 use crate::error::FtlError;
 use crate::ids::{Lpn, Owner};
@@ -145,19 +145,20 @@ impl Flash {
 
     /// The plane that the allocation proposes, or the next one that has room.
     #[inline]
-    pub(crate) fn pick_plane(&mut self, address: u64, loads: &LoadView<'_>) -> Result<u32, FtlError> {
+    pub(crate) fn pick_plane(&mut self, address: u64, loads: &LoadView<'_>) -> Result<Plane, FtlError> {
         let proposal = self.allocation.plane(address, loads);
         if self.blocks.has_room(proposal) {
             return Ok(proposal);
         }
         let planes = self.geometry().planes();
-        let next =
-            (1..planes).map(|step| (proposal + step) % planes).find(|&plane| self.blocks.has_room(plane));
+        let next = (1..planes)
+            .map(|step| Plane::new((proposal.number() + step) % planes))
+            .find(|&plane| self.blocks.has_room(plane));
         self.counters.allocation_fallbacks += u64::from(next.is_some());
         next.ok_or_else(|| self.full(proposal))
     }
 
-    pub(crate) fn full(&self, plane: u32) -> FtlError {
+    pub(crate) fn full(&self, plane: Plane) -> FtlError {
         FtlError::DeviceFull {
             plane,
             valid_pages: self.blocks.valid_pages(plane),
@@ -174,7 +175,7 @@ impl Flash {
     #[inline]
     pub(crate) fn take_page(
         &mut self,
-        (plane, stream): (u32, Stream),
+        (plane, stream): (Plane, Stream),
         owner: Owner,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
@@ -235,7 +236,7 @@ impl Flash {
     pub(crate) fn rewritten(
         &mut self,
         from: Ppn,
-        plane: u32,
+        plane: Plane,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {

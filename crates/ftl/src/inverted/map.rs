@@ -6,7 +6,7 @@ use flashtwin_nand::{NO_PPN, Ppn};
 
 use crate::dedup::{FingerprintStore, History};
 use crate::ids::{Content, Lpn};
-use flashtwin_bits::{By, HugeSlice, Id, prefetch};
+use flashtwin_bits::{By, HugeSlice, Id};
 
 /// A stored link, plus one; 0: none.
 const NONE: u32 = 0;
@@ -43,7 +43,7 @@ pub(crate) struct InvertedMap {
     /// The lists of the iLPT run through the LPNs themselves.
     links: By<Lpn, Vec<Links>>,
     /// iLPT and iHPT.
-    pages: HugeSlice<Page>,
+    pages: By<Ppn, HugeSlice<Page>>,
     /// HPT: content -> PPN.
     pub(crate) hashes: FingerprintStore<Ppn>,
     pub(crate) history: History,
@@ -62,7 +62,7 @@ impl InvertedMap {
         Self {
             ppns: By::new(vec![NO_PPN; footprint_pages as usize]),
             links: By::new(vec![[NONE; 2]; footprint_pages as usize]),
-            pages: HugeSlice::zeroed(page_index_len),
+            pages: By::new(HugeSlice::zeroed(page_index_len)),
             hashes,
             history,
             mapped: 0,
@@ -102,16 +102,16 @@ impl InvertedMap {
     /// Asks for what those tables point to.
     #[inline]
     pub(crate) fn prefetch_near(&self, lpn: Lpn, content: Content) {
-        prefetch(&self.pages, self.get(lpn) as usize);
-        prefetch(&self.pages, self.hashes.foresee(content) as usize);
+        self.pages.prefetch(self.get(lpn));
+        self.pages.prefetch(self.hashes.foresee(content));
     }
 
     /// Enters a page just written in HPT and iHPT; the entry that gives way is dropped from both.
     #[inline]
     pub(crate) fn enter(&mut self, content: Content, ppn: Ppn) {
-        self.pages[ppn as usize][ENTRY] = link(content);
+        self.pages[ppn][ENTRY] = link(content);
         if let Some((_, forgotten)) = self.hashes.insert(content, ppn, 1) {
-            self.pages[forgotten as usize][ENTRY] = NONE;
+            self.pages[forgotten][ENTRY] = NONE;
         }
     }
 
@@ -126,14 +126,14 @@ impl InvertedMap {
             self.unlink(lpn, old);
         }
         if ppn != NO_PPN {
-            self.live += u64::from(self.pages[ppn as usize][FIRST] == NONE);
+            self.live += u64::from(self.pages[ppn][FIRST] == NONE);
             self.link(lpn, ppn);
         }
-        if old == NO_PPN || self.pages[old as usize][FIRST] != NONE {
+        if old == NO_PPN || self.pages[old][FIRST] != NONE {
             return None;
         }
         self.live -= 1;
-        let entry = std::mem::replace(&mut self.pages[old as usize][ENTRY], NONE);
+        let entry = std::mem::replace(&mut self.pages[old][ENTRY], NONE);
         if let Some(content) = named(entry) {
             self.hashes.remove(content);
         }
@@ -141,7 +141,7 @@ impl InvertedMap {
     }
 
     fn link(&mut self, lpn: Lpn, ppn: Ppn) {
-        let first = std::mem::replace(&mut self.pages[ppn as usize][FIRST], link(lpn));
+        let first = std::mem::replace(&mut self.pages[ppn][FIRST], link(lpn));
         self.links[lpn] = [first, NONE];
         if let Some(first) = named::<Lpn>(first) {
             self.links[first][PREVIOUS] = link(lpn);
@@ -151,7 +151,7 @@ impl InvertedMap {
     fn unlink(&mut self, lpn: Lpn, ppn: Ppn) {
         let [next, previous] = self.links[lpn];
         match named::<Lpn>(previous) {
-            None => self.pages[ppn as usize][FIRST] = next,
+            None => self.pages[ppn][FIRST] = next,
             Some(previous) => self.links[previous][NEXT] = next,
         }
         if let Some(next) = named::<Lpn>(next) {
@@ -161,19 +161,19 @@ impl InvertedMap {
 
     /// The LPNs of a page, the latest first.
     pub(crate) fn lpns_of(&self, ppn: Ppn) -> impl Iterator<Item = Lpn> + '_ {
-        let first = self.pages[ppn as usize][FIRST];
+        let first = self.pages[ppn][FIRST];
         std::iter::successors(named(first), |&lpn| named(self.links[lpn][NEXT]))
     }
 
     /// Whether the HPT knows a page.
     pub(crate) fn is_known(&self, ppn: Ppn) -> bool {
-        self.pages[ppn as usize][ENTRY] != NONE
+        self.pages[ppn][ENTRY] != NONE
     }
 
     /// Garbage collection moved a page: each of its LPNs is told. Returns whether it has any.
     pub(crate) fn relocate(&mut self, from: Ppn, to: Ppn) -> bool {
-        let page = std::mem::replace(&mut self.pages[from as usize], [NONE; 2]);
-        self.pages[to as usize] = page;
+        let page = std::mem::replace(&mut self.pages[from], [NONE; 2]);
+        self.pages[to] = page;
         #[cfg(test)]
         let forgets = crate::tests::planted(crate::tests::Bug::ForgottenLpn);
         #[cfg(not(test))]
@@ -221,7 +221,7 @@ impl InvertedMap {
             if right.len() != pointed(ppn) {
                 return Err(format!("page {ppn} lists {} LPNs, {} point to it", right.len(), pointed(ppn)));
             }
-            let Some(content) = named(self.pages[ppn as usize][ENTRY]) else { continue };
+            let Some(content) = named(self.pages[ppn][ENTRY]) else { continue };
             known += 1;
             if self.hashes.peek(content) != ppn || owner(ppn) != Some(content) {
                 let (found, held) = (self.hashes.peek(content), owner(ppn));

@@ -3,7 +3,7 @@
 mod map;
 pub mod spread;
 
-use flashtwin_nand::{NO_PPN, Ppn};
+use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
 use crate::error::FtlError;
 use crate::flash::counters::TableSizes;
@@ -66,7 +66,7 @@ impl Map for Pages {
 
     fn each_entry(&self, layout: &Layout, page: u32, take: &mut dyn FnMut(u32)) {
         if let Entries::Lpns(lpns) = layout.entries(page) {
-            Lpn::each(lpns).for_each(|lpn| take(self.map.get(lpn)));
+            Lpn::each(lpns).for_each(|lpn| take(self.map.get(lpn).number()));
         }
     }
 
@@ -152,7 +152,7 @@ impl Owners for PageSide {
         self.tables.moved(page, flash)
     }
 
-    fn victim_done(&mut self, plane: u32) {
+    fn victim_done(&mut self, plane: Plane) {
         self.tables.victim_done(plane);
     }
 }
@@ -204,7 +204,7 @@ impl Side for PageSide {
     fn data_name(&self, lpn: Lpn, ppn: Ppn) -> u64 {
         match self.spreader().and_then(|spreader| spreader.serial(lpn)) {
             Some(serial) => 1 << 32 | serial << 33,
-            None => u64::from(ppn),
+            None => u64::from(ppn.number()),
         }
     }
 

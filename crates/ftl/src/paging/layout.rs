@@ -1,6 +1,6 @@
 //! Which page of the tables an entry is in.
 
-use flashtwin_nand::Geometry;
+use flashtwin_nand::{Block, Geometry};
 
 use crate::dedup::Entries as Capacity;
 use crate::ids::{Content, Lpn, Vpn};
@@ -140,9 +140,9 @@ pub(crate) enum Entries {
 /// Blocks of a plane that hold translation pages.
 #[derive(Debug, Default)]
 pub(crate) struct PlanePool {
-    pub(super) open: Option<u32>,
+    pub(super) open: Option<Block>,
     /// Filled blocks, the oldest first.
-    pub(super) full: Vec<u32>,
+    pub(super) full: Vec<Block>,
 }
 
 impl PlanePool {
@@ -154,7 +154,7 @@ impl PlanePool {
         u32::try_from(2 * blocks + 1).unwrap_or(u32::MAX / 4)
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = u32> {
+    pub(super) fn all(&self) -> impl Iterator<Item = Block> {
         self.full.iter().copied().chain(self.open)
     }
 }

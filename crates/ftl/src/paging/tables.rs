@@ -1,6 +1,6 @@
 //! The tables of a map, in RAM or with their pages on flash.
 
-use flashtwin_nand::Ppn;
+use flashtwin_nand::{Plane, Ppn};
 
 use super::{Layout, Paging};
 use crate::error::FtlError;
@@ -58,7 +58,7 @@ impl<M: Map> Owners for Tables<M> {
     }
 
     #[inline]
-    fn victim_done(&mut self, plane: u32) {
+    fn victim_done(&mut self, plane: Plane) {
         if let Some(paging) = &mut self.paging {
             paging.victim_done(plane);
         }
@@ -72,7 +72,7 @@ impl<M: Map> Owners for OnFlash<'_, M> {
         known
     }
 
-    fn victim_done(&mut self, plane: u32) {
+    fn victim_done(&mut self, plane: Plane) {
         self.paging.victim_done(plane);
     }
 }

@@ -10,6 +10,7 @@ use crate::{
     Cause, CopyingCounts, FlashOp, FtlConfig, Host, LoadView, MappingForm, OpKind, ReplicationConfig,
     ReplicationPolicy,
 };
+use flashtwin_nand::Ppn;
 
 /// Eight chips of one plane, room for as many copies as anybody wants.
 fn options(policy: ReplicationPolicy) -> Options {
@@ -102,7 +103,7 @@ fn copies_that_find_no_room_are_not_tried_again_and_again() {
 /// then its replicas.
 fn sources(driver: &Driver, since: usize) -> Vec<usize> {
     let map = driver.contents();
-    let places: Vec<u32> = map.copies(map.vpn_of(Lpn::new(1))).collect();
+    let places: Vec<Ppn> = map.copies(map.vpn_of(Lpn::new(1))).collect();
     let reads = driver.ops[since..].iter().filter(|op| op.kind == OpKind::Read && op.cause == Cause::Replica);
     reads.map(|op| places.iter().position(|&ppn| ppn == op.ppn).unwrap()).collect()
 }
@@ -136,7 +137,7 @@ fn a_copy_made_on_line_is_read_where_the_read_that_earned_it_was_served() {
         let map = driver.contents();
         let ppn = map.replica_ppns(map.vpn_of(Lpn::new(1)))[second - 1];
         let chip = driver.ftl.flash.blocks.chip_of_page(ppn);
-        driver.chip[chip as usize] = 8;
+        driver.chip[chip.index()] = 8;
         let since = driver.ops.len();
         driver.read(1).unwrap();
         assert_eq!(sources(&driver, since), [second], "{policy:?}");

@@ -362,7 +362,7 @@ impl Driver {
     }
 
     /// Moves a page as ageing does.
-    pub(super) fn rewrite(&mut self, lpn: u32) -> Result<Option<u32>, FtlError> {
+    pub(super) fn rewrite(&mut self, lpn: u32) -> Result<Option<flashtwin_nand::Ppn>, FtlError> {
         let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
         self.ftl.rewrite(Lpn::new(lpn), u64::from(lpn) * 3 / 2, &loads, &mut self.ops)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use flashtwin_nand::{NO_PPN, Ppn};
+use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
 use super::driver::{Driver, Options, geometry};
 use super::reach::Map;
@@ -211,7 +211,7 @@ fn metadata(kind: OpKind, ppn: Ppn, source: Ppn) -> FlashOp {
 fn translation_pages_are_written_to_blocks_of_their_own_and_collected_there() {
     // Three translation pages, room for one, blocks of four pages: LPNs 0, 16 and 32 drive one another out.
     let mut driver = device(MappingForm::Page, 20, 4, 1, 48);
-    let page = |block, at| geometry([1, 1, 1, 1, 20, 4]).ppn(0, block, at);
+    let page = |block, at| geometry([1, 1, 1, 1, 20, 4]).ppn(Plane::new(0), block, at);
     let mut write = |lpn| {
         let before = driver.ops.len();
         driver.lookups.clear();

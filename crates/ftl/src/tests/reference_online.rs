@@ -183,7 +183,7 @@ impl Model {
 /// Content and home chip of every VPN.
 fn homes(driver: &Driver) -> BTreeMap<Vpn, (crate::Content, usize)> {
     let map = driver.contents();
-    let chip = |vpn| driver.ftl.flash.blocks.chip_of_page(map.home(vpn)) as usize;
+    let chip = |vpn| driver.ftl.flash.blocks.chip_of_page(map.home(vpn)).index();
     let live = Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn));
     live.map(|vpn| (vpn, (map.content(vpn), chip(vpn)))).collect()
 }
@@ -203,7 +203,7 @@ fn now(driver: &Driver) -> Chips {
 
 fn compare(driver: &Driver, model: &Model) {
     let map = driver.contents();
-    let chip = |ppn| driver.ftl.flash.blocks.chip_of_page(ppn) as usize;
+    let chip = |ppn| driver.ftl.flash.blocks.chip_of_page(ppn).index();
     for (&vpn, content) in &model.contents {
         assert_eq!(map.copies(vpn).map(chip).collect::<Vec<_>>(), content.chips, "VPN {vpn}");
         assert_eq!(u64::from(map.popularity(vpn)), content.reads, "VPN {vpn}");
@@ -255,7 +255,7 @@ fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
         if let ReadOutcome::Flash { target, .. } = outcome {
             model.read(vpn, saturation);
             if driver.ops.len() > ordered {
-                source = Some(driver.ftl.flash.blocks.chip_of_page(target.ppn) as usize);
+                source = Some(driver.ftl.flash.blocks.chip_of_page(target.ppn).index());
             }
         }
     }
@@ -266,7 +266,7 @@ fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
         }
         if kind == OpKind::Read {
             assert_eq!(
-                Some(driver.ftl.flash.blocks.chip_of_page(ppn) as usize),
+                Some(driver.ftl.flash.blocks.chip_of_page(ppn).index()),
                 source,
                 "where it is copied from"
             );

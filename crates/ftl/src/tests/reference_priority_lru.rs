@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use super::driver::{Driver, Options, Step, Workload};
 use crate::ids::{Lpn, Vpn};
 use crate::{FlashOp, MappingForm, NO_JOB, OpKind, ReplicationPolicy, SpreadConfig};
+use flashtwin_nand::{Chip, Plane};
 
 /// Classes of pages, the least recent first; chips that hold each page, the first copy's first; and the
 /// replicated pages in the order of what last happened to them (a change of class or their first replica).
 struct Model {
     classes: Vec<Vec<Vpn>>,
-    chips: BTreeMap<Vpn, Vec<u32>>,
+    chips: BTreeMap<Vpn, Vec<Chip>>,
     replicated: Vec<Vpn>,
     class_pages: usize,
     budget: usize,
@@ -81,8 +82,8 @@ impl Model {
         if class < 2 {
             return false;
         }
-        let after_home = (1..count).map(|step| (held[0] as usize + step) % count);
-        let free = after_home.filter(|&chip| open[chip] && !held.contains(&(chip as u32)));
+        let after_home = (1..count).map(|step| (held[0].index() + step) % count);
+        let free = after_home.filter(|&chip| open[chip] && !held.contains(&Chip::new(chip as u32)));
         let Some(chip) = free.min_by_key(|&chip| loads[chip]) else { return false };
         if !self.fits(vpn) {
             return false;
@@ -91,7 +92,7 @@ impl Model {
             self.drop_replica(victim);
         }
         let chips = self.chips.get_mut(&vpn).unwrap();
-        chips.push(chip as u32);
+        chips.push(Chip::new(chip as u32));
         self.made += 1;
         if chips.len() == 2 {
             self.replicated.push(vpn);
@@ -100,7 +101,7 @@ impl Model {
     }
 
     /// Pages that the host's writes made and let die; copies give way where there is no room.
-    fn follow(&mut self, homes: &BTreeMap<Vpn, u32>) {
+    fn follow(&mut self, homes: &BTreeMap<Vpn, Chip>) {
         let gone: Vec<Vpn> = self.chips.keys().copied().filter(|vpn| !homes.contains_key(vpn)).collect();
         for vpn in gone {
             self.enter(vpn, 0);
@@ -128,7 +129,7 @@ fn compare(driver: &Driver, model: &Model) {
     for (class, pages) in model.classes.iter().enumerate().skip(1) {
         assert_eq!(&recency.pages_of(class as u8).collect::<Vec<_>>(), pages, "class {class}");
     }
-    let found: BTreeMap<Vpn, Vec<u32>> = live(driver)
+    let found: BTreeMap<Vpn, Vec<Chip>> = live(driver)
         .map(|vpn| {
             let pages = [map.home(vpn)].into_iter().chain(map.replica_ppns(vpn).iter().copied());
             (vpn, pages.map(|ppn| driver.ftl.flash.blocks.chip_of_page(ppn)).collect())
@@ -173,7 +174,8 @@ fn model(driver: &Driver, options: &Options) -> Model {
 /// Chips with a plane that takes a page.
 fn open(driver: &Driver) -> Vec<bool> {
     let blocks = &driver.ftl.flash.blocks;
-    let planes: Vec<bool> = (0..blocks.geometry.planes()).map(|plane| blocks.has_room(plane)).collect();
+    let planes: Vec<bool> =
+        (0..blocks.geometry.planes()).map(|plane| blocks.has_room(Plane::new(plane))).collect();
     planes.chunks(blocks.geometry.planes_per_chip() as usize).map(|chip| chip.contains(&true)).collect()
 }
 
@@ -230,7 +232,7 @@ fn every_read_moves_copies_and_evicts_what_the_rules_say() {
                 Step::Trim { lpn } => driver.ftl.trim(Lpn::new(lpn)),
                 Step::EndPeriod => driver.end_period().unwrap(),
             }
-            let homes: BTreeMap<Vpn, u32> = live(&driver)
+            let homes: BTreeMap<Vpn, Chip> = live(&driver)
                 .map(|vpn| (vpn, driver.ftl.flash.blocks.chip_of_page(driver.contents().home(vpn))))
                 .collect();
             model.follow(&homes);

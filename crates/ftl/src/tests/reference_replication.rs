@@ -9,6 +9,7 @@ use crate::content::replication::degree::DegreePolicy;
 use crate::content::replication::placement::{PlacementPolicy, ScorePopularity};
 use crate::ids::{Lpn, Vpn};
 use crate::{Cause, FlashOp, MappingForm, ReplicationConfig, ReplicationPolicy};
+use flashtwin_nand as nand;
 
 /// One content: how often it was read in the period, and the chips that hold it, home first.
 #[derive(Debug, Clone, PartialEq)]
@@ -168,7 +169,7 @@ fn contents(driver: &Driver, reads: &[u64]) -> BTreeMap<Vpn, Content> {
     live.map(|vpn| {
         let home = map.home(vpn);
         let pages = [home].into_iter().chain(map.replica_ppns(vpn).iter().copied());
-        let chips = pages.map(|ppn| driver.ftl.flash.blocks.chip_of_page(ppn) as usize).collect();
+        let chips = pages.map(|ppn| driver.ftl.flash.blocks.chip_of_page(ppn).index()).collect();
         let seniority = order.get(&vpn).copied().unwrap_or(0);
         (vpn, Content { reads: reads[vpn.index()], chips, seniority })
     })
@@ -180,8 +181,8 @@ fn model<'a>(driver: &Driver, options: &'a Options, reads: &[u64]) -> Model<'a> 
     let planes = u64::from(geometry.planes_per_chip());
     let room = driver.ftl.flash.blocks.plane_limit() * planes;
     let chip = |chip: usize| Chip {
-        space: room - driver.ftl.chip_valid_pages()[chip],
-        erases: driver.ftl.chip_erases()[chip],
+        space: room - driver.ftl.chip_valid_pages()[nand::Chip::new(chip as u32)],
+        erases: driver.ftl.chip_erases()[nand::Chip::new(chip as u32)],
     };
     let (_, percent) = ALPHAS[options.seed as usize % ALPHAS.len()];
     let budget = u64::from(options.footprint) * (100 + percent) / 100;
@@ -227,7 +228,7 @@ fn compare_period(driver: &mut Driver, options: &Options, period: u32, reads: &[
     driver.end_period().unwrap();
     let did = driver.ftl.counters().since(&before);
     assert_eq!((did.replicas_made, did.replicas_dropped), (model.copies.len() as u64, model.drops));
-    let chip = |op: &FlashOp| driver.ftl.flash.blocks.chip_of_page(op.ppn) as usize;
+    let chip = |op: &FlashOp| driver.ftl.flash.blocks.chip_of_page(op.ppn).index();
     let made: Vec<&FlashOp> = driver.ops[ops..].iter().filter(|op| op.cause == Cause::Replica).collect();
     let made: Vec<(usize, usize)> = made.chunks(2).map(|copy| (chip(copy[0]), chip(copy[1]))).collect();
     assert_eq!(made, model.copies);

@@ -6,6 +6,7 @@ use crate::flash::allocation::AllocationPolicy;
 use crate::ids::Lpn;
 use crate::page::spread::{SpreadConfig, SpreadPolicy};
 use crate::{FtlConfig, MappingForm, ReplicationPolicy, Rng};
+use flashtwin_nand::Ppn;
 
 /// The same system without and with spreading. Filters with as many bits as a key allows.
 fn pair(seed: u64) -> [Options; 2] {
@@ -22,7 +23,7 @@ fn pair(seed: u64) -> [Options; 2] {
     })
 }
 
-fn place_of(driver: &Driver, lpn: u32) -> u32 {
+fn place_of(driver: &Driver, lpn: u32) -> Ppn {
     match driver.ftl.map() {
         Map::Page(map) => map.get(Lpn::new(lpn)),
         _ => unreachable!("the options say page"),
@@ -111,7 +112,7 @@ fn rewritten_four_times(own_copy_counts: bool) -> (Vec<u32>, u64) {
         driver.write(0, 7, false).unwrap();
         driver.idle(None).unwrap();
         driver.ftl.audit().unwrap();
-        driver.ftl.flash.blocks.geometry.plane(place_of(&driver, 0))
+        driver.ftl.flash.blocks.geometry.plane(place_of(&driver, 0)).number()
     });
     (channels.collect(), driver.ftl.counters().comparisons)
 }

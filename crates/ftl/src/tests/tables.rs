@@ -1,7 +1,7 @@
 //! The tables of CA-SSD in both forms: what they hold, that they do the same to the flash, and
 //! what collection changes in them.
 
-use flashtwin_nand::NO_PPN;
+use flashtwin_nand::{NO_PPN, Plane};
 
 use super::driver::{Driver, Options, Step, Workload, geometry};
 use super::reach::Map;
@@ -137,7 +137,7 @@ fn collection_changes_one_entry_in_two_levels_and_one_for_each_lpn_in_inverted_t
         assert!(driver.ops.is_empty(), "{:?}", driver.ops);
         // The fourth block is opened and two are free: the first one goes, which holds content 0.
         driver.write(4, 6, false).unwrap();
-        let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(0, block, page);
+        let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(Plane::new(0), block, page);
         let op = |kind, ppn, source| FlashOp {
             kind,
             ppn,

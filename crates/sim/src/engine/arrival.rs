@@ -3,6 +3,7 @@
 
 use flashtwin_bits::prefetch;
 use flashtwin_ftl::{Content, FlashOp, Host, Lpn, NO_JOB, OpKind, ReadOutcome, ReadTarget};
+use flashtwin_nand::Ppn;
 use flashtwin_trace::{Op as HostOp, PageTrace};
 
 use super::ledger::{Charge, Ledger};
@@ -195,7 +196,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn prefetch_place(&self, address: u64) {
         if let Some(ppn) = self.controller.prefetch_place(address) {
             self.blocks.prefetch(self.geometry.block_index(ppn));
-            prefetch(&self.units, self.unit_of_plane[self.geometry.plane(ppn) as usize] as usize);
+            prefetch(&self.units, self.unit_of_plane[self.geometry.plane(ppn)] as usize);
         }
     }
 
@@ -268,7 +269,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// Whether the flash holds what the controller's tables say that this page holds. Otherwise the data are
     /// still on their way to the flash, and controller RAM has them.
     #[inline]
-    pub(super) fn holds(&self, ppn: u32) -> bool {
+    pub(super) fn holds(&self, ppn: Ppn) -> bool {
         self.flash.is_programmed(&self.geometry, ppn)
             && !self.blocks.erase_is_pending(self.geometry.block_index(ppn))
     }
@@ -281,7 +282,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         request: u32,
         charged: Option<Box<Ledger>>,
     ) {
-        let unit = self.unit_of_plane[target.plane as usize];
+        let unit = self.unit_of_plane[target.plane];
         let chip = self.units[unit as usize].chip;
         if target.redirected {
             self.counts.redirected_reads += 1;
@@ -316,7 +317,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if pins_block {
             self.blocks.read_begins(self.geometry.block_index(target.ppn));
         }
-        let unit = self.unit_of_plane[target.plane as usize];
+        let unit = self.unit_of_plane[target.plane];
         let op = Op { pins_block, other, request, ready_ns: self.now_ns, ..Op::new(target.ppn, work) };
         self.enqueue(unit, Queue::Reads, op)
     }
@@ -360,7 +361,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// have lived and died several times in the tables while its erases wait for the flash; the
     /// page's number alone does not tell those lives apart.
     #[inline]
-    fn life_of_program(&self, ppn: u32) -> u32 {
+    fn life_of_program(&self, ppn: Ppn) -> u32 {
         let block = self.geometry.block_index(ppn);
         let life = self.blocks.decided_life(block);
         // Of the erases that the same write made the controller order, those of a block that
@@ -378,12 +379,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline]
     pub(super) fn queue_program(
         &mut self,
-        ppn: u32,
+        ppn: Ppn,
         request: u32,
         hashed: bool,
         charged: Option<Box<Ledger>>,
     ) {
-        let unit = self.unit_of_plane[self.geometry.plane(ppn) as usize];
+        let unit = self.unit_of_plane[self.geometry.plane(ppn)];
         let life = self.life_of_program(ppn);
         let op = Op { request, ready_ns: self.now_ns, life, hashed, ..Op::new(ppn, Work::HostProgram) };
         let slot = self.enqueue(unit, Queue::Writes, op);
@@ -435,7 +436,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             if order.kind == OpKind::Erase {
                 self.blocks.erase_decided(self.geometry.block_index(order.ppn));
             }
-            let unit = self.unit_of_plane[self.geometry.plane(order.ppn) as usize];
+            let unit = self.unit_of_plane[self.geometry.plane(order.ppn)];
             let FlashOp { urgent, cause, job, .. } = *order;
             // The controller decided for the block's life as its tables have it now, erases under way included.
             let life = self.blocks.decided_life(self.geometry.block_index(order.ppn));

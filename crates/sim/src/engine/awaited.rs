@@ -145,7 +145,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             read.charged.get_or_insert_default().add(&tables);
         }
         let Read { target, work, programmed, .. } = *read;
-        let unit = self.unit_of_plane[target.plane as usize];
+        let unit = self.unit_of_plane[target.plane];
         self.load_up(unit, true);
         if target.redirected && work == Work::HostRead {
             self.counts.redirected_reads += 1;
@@ -161,7 +161,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[cold]
     pub(super) fn programmed(&mut self, ppn: Ppn) {
         let page = (ppn, self.blocks.life(self.geometry.block_index(ppn)));
-        let unit = self.unit_of_plane[self.geometry.plane(ppn) as usize];
+        let unit = self.unit_of_plane[self.geometry.plane(ppn)];
         let Some(reads) = self.awaited.as_mut().and_then(|awaited| awaited.by_page.remove(&page)) else {
             return;
         };
@@ -183,7 +183,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn queue_awaited(&mut self, at: u32, programmer: u32) {
         let Some(awaited) = &mut self.awaited else { return };
         let Read { target, data, request, work, other, charged, ready_ns, .. } = awaited.remove(at);
-        let unit = self.unit_of_plane[target.plane as usize];
+        let unit = self.unit_of_plane[target.plane];
         let (chip, ready_ns) = (self.units[unit as usize].chip, ready_ns.unwrap_or(self.now_ns));
         let mut charged = charged.unwrap_or_default();
         charged.charge(Charge::PageProgram, self.now_ns - ready_ns);

@@ -1,6 +1,8 @@
 //! How loaded chips and units are, as allocation and redirection see it.
 
+use flashtwin_bits::By;
 use flashtwin_ftl::LoadView;
+use flashtwin_nand::Chip;
 
 use super::suspension::Suspension;
 use super::unit::Unit;
@@ -13,10 +15,10 @@ const WAIT_SHIFT: u32 = 6;
 pub(super) struct Loads {
     measure: LoadMeasure,
     /// Operations waiting and in service.
-    pub(super) chip_queue: Vec<u32>,
+    pub(super) chip_queue: By<Chip, Vec<u32>>,
     unit_queue: Vec<u32>,
     /// Host reads among them, counted where the measure looks at them.
-    chip_reads: Vec<u32>,
+    chip_reads: By<Chip, Vec<u32>>,
     unit_reads: Vec<u32>,
     /// Room for waits, which are worked out when they are asked for.
     chip_wait: Vec<u32>,
@@ -31,9 +33,9 @@ impl Loads {
         let (reads, waits) = (measure != LoadMeasure::QueueLength, measure == LoadMeasure::ExpectedWait);
         Self {
             measure,
-            chip_queue: vec![0; chips],
+            chip_queue: By::new(vec![0; chips]),
             unit_queue: vec![0; units],
-            chip_reads: when(reads, chips),
+            chip_reads: By::new(when(reads, chips)),
             unit_reads: when(reads, units),
             chip_wait: when(waits, chips),
             unit_wait: when(waits, units),
@@ -43,22 +45,22 @@ impl Loads {
 
     /// One more operation waits at a unit (or is in service).
     #[inline]
-    pub(super) fn up(&mut self, unit: u32, chip: u32, read: bool) {
-        self.chip_queue[chip as usize] += 1;
+    pub(super) fn up(&mut self, unit: u32, chip: Chip, read: bool) {
+        self.chip_queue[chip] += 1;
         self.unit_queue[unit as usize] += 1;
         if read && self.measure != LoadMeasure::QueueLength {
-            self.chip_reads[chip as usize] += 1;
+            self.chip_reads[chip] += 1;
             self.unit_reads[unit as usize] += 1;
         }
     }
 
     /// One fewer.
     #[inline]
-    pub(super) fn down(&mut self, unit: u32, chip: u32, read: bool) {
-        self.chip_queue[chip as usize] -= 1;
+    pub(super) fn down(&mut self, unit: u32, chip: Chip, read: bool) {
+        self.chip_queue[chip] -= 1;
         self.unit_queue[unit as usize] -= 1;
         if read && self.measure != LoadMeasure::QueueLength {
-            self.chip_reads[chip as usize] -= 1;
+            self.chip_reads[chip] -= 1;
             self.unit_reads[unit as usize] -= 1;
         }
     }
@@ -105,14 +107,14 @@ mod tests {
 
     /// Two chips of two dies; the first die of chip 0 erases, those of chip 1 serve a few reads.
     fn scene(measure: LoadMeasure) -> (Loads, Vec<Unit>) {
-        let mut units: Vec<Unit> = (0..4).map(|unit| Unit::new(unit / 2, 0)).collect();
+        let mut units: Vec<Unit> = (0..4).map(|unit| Unit::new(Chip::new(unit / 2), 0)).collect();
         (units[0].stage, units[0].busy_until_ns) = (Stage::Busy, 3_800_000);
         (units[2].stage, units[2].busy_until_ns, units[2].reading) = (Stage::Sensing, 70_000, true);
         let mut loads = Loads::new(measure, 2, 4, 83_000);
-        loads.up(0, 0, false);
+        loads.up(0, Chip::new(0), false);
         // One read in service and two waiting; on the other die one that waits for its turn.
-        (0..3).for_each(|_| loads.up(2, 1, true));
-        loads.up(3, 1, true);
+        (0..3).for_each(|_| loads.up(2, Chip::new(1), true));
+        loads.up(3, Chip::new(1), true);
         (loads, units)
     }
 
@@ -124,10 +126,10 @@ mod tests {
     fn each_measure_counts_what_it_says() {
         let (mut loads, units) = scene(LoadMeasure::QueueLength);
         let view = loads.view(&units, &none(), 10_000);
-        assert_eq!((view.chip, view.unit, view.units_decide), (&[1, 4][..], &[1, 0, 3, 1][..], false));
+        assert_eq!((*view.chip, view.unit, view.units_decide), (&[1, 4][..], &[1, 0, 3, 1][..], false));
         let (mut loads, units) = scene(LoadMeasure::ReadsWaiting);
         let view = loads.view(&units, &none(), 10_000);
-        assert_eq!((view.chip, view.unit), (&[0, 4][..], &[0, 0, 3, 1][..]));
+        assert_eq!((*view.chip, view.unit), (&[0, 4][..], &[0, 0, 3, 1][..]));
     }
 
     #[test]
@@ -136,7 +138,7 @@ mod tests {
         let view = loads.view(&units, &none(), 10_000);
         let waits = [3_790_000, 0, 60_000 + 2 * 83_000, 83_000].map(|ns: u32| ns.div_ceil(64));
         assert_eq!(view.unit, waits);
-        assert_eq!(view.chip, [0, waits[3]], "a chip is as good as its best die");
+        assert_eq!(*view.chip, [0, waits[3]], "a chip is as good as its best die");
         assert!(view.units_decide);
         // Late by a wait for the channel: nothing is left of what was expected.
         assert_eq!(loads.view(&units, &none(), 5_000_000).unit[0], 0);
@@ -145,9 +147,9 @@ mod tests {
     #[test]
     fn what_leaves_is_no_load() {
         let (mut loads, units) = scene(LoadMeasure::ExpectedWait);
-        loads.down(3, 1, true);
+        loads.down(3, Chip::new(1), true);
         assert_eq!(loads.view(&units, &none(), 10_000).unit[3], 0);
-        assert_eq!(loads.chip_queue, [1, 3]);
+        assert_eq!(*loads.chip_queue, [1, 3]);
     }
 
     #[test]

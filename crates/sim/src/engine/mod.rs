@@ -24,9 +24,10 @@ mod undecided;
 mod unit;
 mod write_cache;
 
+use flashtwin_bits::By;
 pub use flashtwin_ftl::Controller;
 use flashtwin_ftl::{Cause, FlashOp, LoadView, counts};
-use flashtwin_nand::{FlashArray, Geometry, NandDevice, Timing};
+use flashtwin_nand::{Chip, FlashArray, Geometry, NandDevice, Plane, Ppn, Timing};
 use flashtwin_trace::Op as HostOp;
 
 use crate::config::{Concurrency, EngineConfig, WriteCompletes};
@@ -55,15 +56,15 @@ pub trait Observer {
     /// A request is complete: its response time, and where it went.
     fn completed(&mut self, _is_read: bool, _total_ns: u64, _ledger: &Ledger) {}
     /// A chip's queue (waiting and in service) changed to `length`.
-    fn queue_changed(&mut self, _chip: u32, _now_ns: u64, _length: u32) {}
+    fn queue_changed(&mut self, _chip: Chip, _now_ns: u64, _length: u32) {}
     /// The hash unit's queue (waiting and in service) changed to `length` pages.
     fn hash_queue_changed(&mut self, _now_ns: u64, _length: u32) {}
     /// The flash starts an operation: for tests that compare command sequences.
-    fn started(&mut self, _now_ns: u64, _what: &'static str, _unit: u32, _ppn: u32) {}
+    fn started(&mut self, _now_ns: u64, _what: &'static str, _unit: u32, _ppn: Ppn) {}
     /// A unit of the chip served the host's read or program.
-    fn served(&mut self, _chip: u32, _program: bool) {}
+    fn served(&mut self, _chip: Chip, _program: bool) {}
     /// A read was sent to this chip although another holds the home copy.
-    fn redirected(&mut self, _chip: u32) {}
+    fn redirected(&mut self, _chip: Chip) {}
 }
 
 counts! {
@@ -123,7 +124,7 @@ pub struct Engine<C, O> {
     now_ns: u64,
     events: EventQueue,
     units: Vec<Unit>,
-    unit_of_plane: Vec<u32>,
+    unit_of_plane: By<Plane, Vec<u32>>,
     ops: Pool<Op>,
     requests: Pool<Request>,
     /// Closed loop: how many of the queue's places were taken for the first time; 0 in an open loop.
@@ -201,7 +202,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let chips = geometry.chips();
         let planes_per_unit = geometry.planes_per_chip() / per_chip;
         let units: Vec<Unit> = (0..chips * per_chip)
-            .map(|unit| Unit::new(unit / per_chip, geometry.channel_of_chip(unit / per_chip)))
+            .map(|unit| Chip::new(unit / per_chip))
+            .map(|chip| Unit::new(chip, geometry.channel_of_chip(chip)))
             .collect();
         let read_ns = device.timing.command_ns + device.timing.read_ns + device.timing.transfer_ns;
         let tables = controller.pages_tables().then(Box::default);
@@ -215,7 +217,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             observer,
             now_ns: 0,
             events: EventQueue::new(units.len()),
-            unit_of_plane: (0..geometry.planes()).map(|plane| plane / planes_per_unit).collect(),
+            unit_of_plane: By::new(
+                geometry.all_planes().map(|plane| plane.number() / planes_per_unit).collect(),
+            ),
             ops: Pool::new(),
             requests: Pool::new(),
             places: 0,
@@ -261,12 +265,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// Busy time of each chip: the mean over its units.
-    pub fn chip_busy_ns(&self) -> Vec<u64> {
+    pub fn chip_busy_ns(&self) -> By<Chip, Vec<u64>> {
         let per_chip = self.units.len() / self.loads.chip_queue.len();
-        self.units
-            .chunks(per_chip)
-            .map(|units| units.iter().map(|unit| unit.busy_ns).sum::<u64>() / per_chip as u64)
-            .collect()
+        let chips = self.units.chunks(per_chip);
+        By::new(
+            chips.map(|units| units.iter().map(|unit| unit.busy_ns).sum::<u64>() / per_chip as u64).collect(),
+        )
     }
 
     /// Pages that the hash unit took in.
@@ -291,14 +295,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn load_up(&mut self, unit: u32, read: bool) {
         let chip = self.units[unit as usize].chip;
         self.loads.up(unit, chip, read);
-        self.observer.queue_changed(chip, self.now_ns, self.loads.chip_queue[chip as usize]);
+        self.observer.queue_changed(chip, self.now_ns, self.loads.chip_queue[chip]);
     }
 
     #[inline]
     fn load_down(&mut self, unit: u32, read: bool) {
         let chip = self.units[unit as usize].chip;
         self.loads.down(unit, chip, read);
-        self.observer.queue_changed(chip, self.now_ns, self.loads.chip_queue[chip as usize]);
+        self.observer.queue_changed(chip, self.now_ns, self.loads.chip_queue[chip]);
     }
 
     /// The stage that a unit is in now will end at `time_ns`.

@@ -7,6 +7,7 @@ use super::pool::{NONE, Op, Work};
 use super::unit::Queue;
 use super::{Controller, Engine, Observer};
 use crate::config::MultiPlane;
+use flashtwin_nand::Plane;
 
 /// Waiting operations that are looked at for a command that starts.
 const WINDOW: u32 = 64;
@@ -40,8 +41,8 @@ impl Together {
 
     /// Die of the unit and plane of the die. A read that any chip may serve stands for one of the same
     /// place on the chip that does.
-    fn place(&self, plane: u32) -> (u32, u32) {
-        (plane / self.planes_per_die % self.dies_per_unit, plane % self.planes_per_die)
+    fn place(&self, plane: Plane) -> (u32, u32) {
+        (plane.number() / self.planes_per_die % self.dies_per_unit, plane.number() % self.planes_per_die)
     }
 }
 

@@ -1,6 +1,7 @@
 //! How a unit chooses what to serve next, and the stages of each operation.
 
 use flashtwin_ftl::NO_JOB;
+use flashtwin_nand::Ppn;
 
 use super::ledger::{Charge, Ledger, charge_wait, holder};
 use super::pool::{NONE, Op, Work};
@@ -199,7 +200,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.ops.remove(slot);
     }
 
-    fn program(&mut self, ppn: u32) {
+    fn program(&mut self, ppn: Ppn) {
         self.counts.flash_ops[1] += 1;
         if let Err(rule) = self.flash.program(&self.geometry, ppn) {
             self.failed.get_or_insert(rule.into());
@@ -209,7 +210,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    fn erase(&mut self, ppn: u32) {
+    fn erase(&mut self, ppn: Ppn) {
         self.counts.flash_ops[2] += 1;
         let block = self.geometry.block_index(ppn);
         self.flash.erase(block);

@@ -1,6 +1,7 @@
 //! What a policy of replication decides, and what it works with.
 
-use flashtwin_nand::Ppn;
+use flashtwin_bits::By;
+use flashtwin_nand::{Chip, Plane, Ppn};
 
 use super::placement::ChipSet;
 use super::wanted::{CopyJob, End, Wanted};
@@ -84,14 +85,14 @@ pub(crate) struct NewCopy {
     pub(super) vpn: Vpn,
     /// Which of its content's copies is read for it, in their order; 0 is the home copy.
     pub(super) source: usize,
-    pub(super) chip: u32,
+    pub(super) chip: Chip,
     /// The popularity under which the replicas are listed.
     pub(super) level: u8,
 }
 
 /// The page of a copy that has been entered into the tables, and its program.
 pub(crate) struct NewPage {
-    pub(super) plane: u32,
+    pub(super) plane: Plane,
     pub(super) program: FlashOp,
 }
 
@@ -100,7 +101,7 @@ pub(crate) struct Room {
     /// Pages that first copies and replicas may occupy together.
     pub(super) budget_pages: u64,
     /// Turns taken among the planes of each chip.
-    pub(super) next_plane: Vec<u32>,
+    pub(super) next_plane: By<Chip, Vec<u32>>,
 }
 
 /// What it takes to make copies and to drop them.
@@ -141,12 +142,13 @@ impl Making<'_> {
     pub(super) fn add(&mut self, copy: NewCopy) -> Result<NewPage, FtlError> {
         let NewCopy { vpn, source, chip, level } = copy;
         let planes = self.flash.geometry().planes_per_chip();
-        let turn = &mut self.room.next_plane[chip as usize];
+        let first = chip.number() * planes;
+        let turn = &mut self.room.next_plane[chip];
         let plane = (0..planes)
-            .map(|step| chip * planes + (*turn + step) % planes)
+            .map(|step| Plane::new(first + (*turn + step) % planes))
             .find(|&plane| self.flash.blocks.has_room(plane));
-        let Some(plane) = plane else { return Err(self.flash.full(chip * planes)) };
-        *turn = (plane + 1) % planes;
+        let Some(plane) = plane else { return Err(self.flash.full(Plane::new(first))) };
+        *turn = (plane.number() + 1) % planes;
         let to = self.flash.take_page((plane, Stream::REPLICA), Owner::of(vpn), self.tables, self.ops)?;
         let map = &mut self.tables.map;
         // Making room may have moved it, but not changed which of the copies it is.

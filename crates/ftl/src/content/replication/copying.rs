@@ -10,6 +10,7 @@
 //! that the read which earned the copy was served from: the redirection found it the least loaded. What was
 //! earned meanwhile is read where a read would be served when its turn comes.
 
+use flashtwin_bits::By;
 use flashtwin_nand::{Geometry, NO_PPN, Ppn};
 
 use super::{CopyJob, End, Making, Parts, Policy, ReplicationConfig, Room, Wanted, replica_gone};
@@ -45,7 +46,7 @@ impl Replicator {
         // Rounded down: with alpha = 0 never a page more than without deduplication. Nor more
         // than the device holds: the host writes before the copies that give way are dropped.
         let budget_pages = footprint.saturating_add(times(footprint, rules.alpha)).min(capacity_pages);
-        let room = Room { budget_pages, next_plane: vec![0; geometry.chips() as usize] };
+        let room = Room { budget_pages, next_plane: By::new(vec![0; geometry.chips() as usize]) };
         Some(Self { policy, room, wanted: Wanted::default() })
     }
 

@@ -8,6 +8,7 @@ use crate::content::map::ContentMap;
 use crate::error::FtlError;
 use crate::flash::blocks::Blocks;
 use crate::ids::Vpn;
+use flashtwin_nand::Chip;
 
 /// How many copies a content earns and which chip receives each.
 pub(super) struct Earning {
@@ -59,7 +60,7 @@ impl Earning {
         gives_way: Option<Vpn>,
         (map, blocks): (&ContentMap, &Blocks),
         chips: &mut Chips,
-    ) -> Option<u32> {
+    ) -> Option<Chip> {
         let before = gives_way.map(|victim| {
             let before = chips.save();
             chips.lose_last(map, blocks, victim);

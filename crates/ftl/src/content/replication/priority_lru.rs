@@ -14,6 +14,7 @@
 //! * A page that nobody points to any more is gone from the classes, and its copies with it.
 
 use flashtwin_bits::By;
+use flashtwin_nand::Chip;
 
 use super::contract::{Making, NewCopy, NewPage, Replication, chips_in_use};
 use super::placement::ChipSet;
@@ -290,10 +291,10 @@ impl Replication for PriorityLru {
     }
 }
 
-fn least_loaded_without(holds: &ChipSet, home: u32, blocks: &Blocks, loads: &LoadView<'_>) -> Option<u32> {
+fn least_loaded_without(holds: &ChipSet, home: Chip, blocks: &Blocks, loads: &LoadView<'_>) -> Option<Chip> {
     let chips = blocks.geometry.chips();
     (1..chips)
-        .map(|step| (home + step) % chips)
+        .map(|step| Chip::new((home.number() + step) % chips))
         .filter(|&chip| !holds.contains(chip) && blocks.chip_has_room(chip))
-        .min_by_key(|&chip| loads.chip[chip as usize])
+        .min_by_key(|&chip| loads.chip[chip])
 }

@@ -15,7 +15,8 @@ mod residents;
 mod twins;
 
 pub use config::{SpreadConfig, SpreadPolicy};
-use flashtwin_nand::{NO_PPN, Ppn};
+use flashtwin_bits::By;
+use flashtwin_nand::{NO_PPN, Plane, Ppn};
 use smallvec::{SmallVec, smallvec};
 
 use super::map::PageMap;
@@ -56,7 +57,7 @@ pub(crate) struct Spreader {
     pages: Pages,
     channels: u32,
     /// The channel of each plane: divisions are not free.
-    channel_of_plane: Vec<u32>,
+    channel_of_plane: By<Plane, Vec<u32>>,
     places: Places,
     verify: bool,
     own_copy_counts: bool,
@@ -87,9 +88,12 @@ impl Spreader {
             twins: Twins::new(config.candidates),
             pages: pages::fresh(footprint_pages),
             channels,
-            channel_of_plane: (0..geometry.planes())
-                .map(|plane| geometry.channel_of_chip(geometry.chip_of_plane(plane)))
-                .collect(),
+            channel_of_plane: By::new(
+                geometry
+                    .all_planes()
+                    .map(|plane| geometry.channel_of_chip(geometry.chip_of_plane(plane)))
+                    .collect(),
+            ),
             places: Places::new(config.place, order, geometry),
             verify: config.verify,
             own_copy_counts: config.own_copy_counts,
@@ -202,7 +206,7 @@ impl Spreader {
     /// The channel of a page.
     #[inline]
     pub(crate) fn channel_of(&self, ppn: Ppn, geometry: &Geometry) -> u32 {
-        self.channel_of_plane[geometry.plane(ppn) as usize]
+        self.channel_of_plane[geometry.plane(ppn)]
     }
 
     /// The channel that holds a content in the page of one logical page and in no other, as a bit.
@@ -288,12 +292,12 @@ impl Spreader {
     /// stands.
     pub(crate) fn place_write(
         &mut self,
-        proposal: u32,
+        proposal: Plane,
         (lpn, content): (Lpn, Content),
         map: &PageMap,
         flash: &mut Flash,
         loads: &LoadView<'_>,
-    ) -> u32 {
+    ) -> Plane {
         self.positive = 0;
         if content == NO_CONTENT {
             return proposal;
@@ -310,11 +314,11 @@ impl Spreader {
     /// with every move.
     pub(crate) fn place_aged(
         &mut self,
-        proposal: u32,
+        proposal: Plane,
         (lpn, content): (Lpn, Content),
         flash: &mut Flash,
         loads: &LoadView<'_>,
-    ) -> u32 {
+    ) -> Plane {
         self.positive = 0;
         if content == NO_CONTENT {
             return proposal;
@@ -327,13 +331,13 @@ impl Spreader {
     /// The plane of a page whose content the channels `holders` may hold, bit c for channel c.
     fn place_apart(
         &mut self,
-        proposal: u32,
+        proposal: Plane,
         content: Content,
         holders: u64,
         flash: &mut Flash,
         loads: &LoadView<'_>,
-    ) -> u32 {
-        let first = self.channel_of_plane[proposal as usize];
+    ) -> Plane {
+        let first = self.channel_of_plane[proposal];
         let others = (first + 1..self.channels).chain(0..first);
         (self.positive, self.first) = (holders & 1 << first, first);
         if self.positive == 0 {

@@ -4,7 +4,7 @@
 //! PPNs. Every LPN keeps its own page: an overwrite kills that page alone, and takes it off the
 //! list.
 
-use flashtwin_nand::Ppn;
+use flashtwin_nand::{NO_PPN, Ppn};
 
 use super::pages::{NO_SET, Page, Pages};
 use crate::flash::blocks::Blocks;
@@ -38,14 +38,14 @@ enum Members {
 
 impl Set {
     fn new(serial: u64) -> Self {
-        Self { serial, len: 0, members: Members::Few { ppns: [0; FEW], lpns: [Lpn::new(0); FEW] } }
+        Self { serial, len: 0, members: Members::Few { ppns: [NO_PPN; FEW], lpns: [Lpn::new(0); FEW] } }
     }
 
     #[inline]
     fn ppns(&self) -> &[Ppn] {
         match &self.members {
             Members::Few { ppns, .. } => &ppns[..self.len as usize],
-            Members::Many(both) => &both[..self.len as usize],
+            Members::Many(both) => Ppn::named(&both[..self.len as usize]),
         }
     }
 
@@ -64,7 +64,7 @@ impl Set {
             Members::Few { ppns, lpns } => (ppns, lpns),
             Members::Many(both) => {
                 let (ppns, lpns) = both.split_at_mut(both.len() / 2);
-                (ppns, Lpn::named_mut(lpns))
+                (Ppn::named_mut(ppns), Lpn::named_mut(lpns))
             }
         }
     }
@@ -73,7 +73,7 @@ impl Set {
     fn grow(&mut self) {
         let room = if self.len as usize == FEW { MORE } else { 2 * self.len as usize };
         let mut both = vec![0; 2 * room];
-        both[..self.len as usize].copy_from_slice(self.ppns());
+        Ppn::named_mut(&mut both[..self.len as usize]).copy_from_slice(self.ppns());
         Lpn::named_mut(&mut both[room..][..self.len as usize]).copy_from_slice(self.lpns());
         self.members = Members::Many(both.into());
     }

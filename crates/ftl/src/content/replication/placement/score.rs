@@ -3,6 +3,9 @@
 //! Scores are compared as fractions of integers, exactly. E and Pop are counted from one, so that a new device has
 //! a score. What is equal for all chips is left out: the number of a chip's blocks, by which E would be divided.
 
+use flashtwin_bits::By;
+use flashtwin_nand::Chip;
+
 use super::{ChipSet, ChipView, Placement, ScorePopularity, open};
 
 pub(super) struct Score {
@@ -50,9 +53,9 @@ impl Score {
 }
 
 impl Placement for Score {
-    fn choose(&mut self, _home: u32, chips: &[ChipView], holds: &ChipSet) -> Option<u32> {
-        let candidates = (0..chips.len() as u32).filter(|&chip| open(chip, chips, holds));
-        let scores = candidates.map(|chip| (chip, self.of(&chips[chip as usize])));
+    fn choose(&mut self, _home: Chip, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> Option<Chip> {
+        let candidates = chips.ids().filter(|&chip| open(chip, chips, holds));
+        let scores = candidates.map(|chip| (chip, self.of(&chips[chip])));
         // The first of equals.
         let best = scores.reduce(|best, next| if next.1.exceeds(&best.1) { next } else { best });
         best.map(|(chip, _)| chip)
