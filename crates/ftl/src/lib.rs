@@ -39,7 +39,7 @@ pub use counts::Count;
 pub use dedup::{DedupConfig, Entries};
 pub use error::{FtlError, RangeError};
 pub use flash::allocation::AllocationConfig;
-pub use flash::blocks::BlockTable;
+pub use flash::block_table::BlockTable;
 pub use flash::counters::{
     CopyingCounts, Counters, MappingCounts, PartitionSize, Peak, PlaneContents, TableSizes,
 };

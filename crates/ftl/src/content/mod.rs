@@ -20,11 +20,11 @@ use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes};
 use crate::paging::{Paging, Tables};
 use crate::side::{Side, audit_pages};
 use background::Background;
+#[cfg(test)]
+pub(crate) use background::Candidate;
 use flashtwin_nand::NO_PPN;
 pub(crate) use map::ContentMap;
 use map::{ContentTables, Released};
-#[cfg(test)]
-pub(crate) use out_of_line::Candidate;
 use out_of_line::OutOfLine;
 use replication::Replicator;
 
@@ -141,7 +141,7 @@ impl ContentSide {
 
     /// A page written without a fingerprint has been read: its LPN is pointed at the page that is
     /// known to hold the same, or else its content is entered in the fingerprint store.
-    pub(crate) fn fingerprint_read(&mut self, page: out_of_line::Candidate, flash: &mut Flash) {
+    pub(crate) fn fingerprint_read(&mut self, page: background::Candidate, flash: &mut Flash) {
         let Some(late) = &mut self.late else { return };
         let map = &mut self.tables.map;
         if !late.read_in_time(map, page) {

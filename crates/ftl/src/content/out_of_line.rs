@@ -12,23 +12,12 @@ use std::collections::VecDeque;
 use flashtwin_bits::By;
 use flashtwin_nand::{NO_PPN, Ppn};
 
-use super::background::Background;
+use super::background::{Background, Candidate};
 use super::map::ContentMap;
 use crate::error::FtlError;
 use crate::flash::Flash;
 use crate::jobs::Jobs;
 use crate::op::{Cause, FlashOp, OpKind};
-
-/// A page that was written without a fingerprint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Candidate {
-    pub(super) lpn: Lpn,
-    pub(crate) vpn: Vpn,
-    /// Which of the writes that ever gave this VPN to a page it was.
-    ticket: u32,
-    /// Where it is read.
-    pub(crate) ppn: Ppn,
-}
 
 /// No ticket: the page has a fingerprint.
 const NONE: u32 = 0;

@@ -3,6 +3,7 @@
 use crate::ids::Owner;
 use flashtwin_nand::{Block, Chip, Geometry, Plane, Ppn};
 
+use super::block_table::{APART, BlockTable, ERASES_AT, State, Word};
 use super::victim::VictimSelection;
 use super::wear::{FreeBlocks, Levelling, WearConfig, WearPolicy};
 use flashtwin_bits::{By, HugeSlice};
@@ -56,109 +57,7 @@ impl Stream {
     }
 }
 
-/// A block's life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// Erased.
-    Free,
-    /// Taking the pages of a stream.
-    Open,
-    /// Programmed to its last page.
-    Closed,
-    /// Chosen as victim, not yet erased.
-    Collecting,
-}
-
 const NO_BLOCK: Block = Block::new(u32::MAX);
-
-/// Where a word's partition begins, and its erase count.
-const PARTITION_AT: u32 = 34;
-const ERASES_AT: u32 = 40;
-
-/// Stands for a partition where the pages of a block are not data.
-pub(crate) const APART: u8 = 63;
-
-/// One block packed into a word of zeroed memory: valid pages (16 bits), written pages (16), state (2),
-/// partition (6) and erase count (24), so that touching a block costs one cache line and an untouched
-/// block costs no memory.
-#[derive(Clone, Copy)]
-struct Word(u64);
-
-impl Word {
-    fn valid(self) -> u32 {
-        (self.0 & 0xffff) as u32
-    }
-
-    fn written(self) -> u32 {
-        (self.0 >> 16 & 0xffff) as u32
-    }
-
-    fn state(self) -> State {
-        match self.0 >> 32 & 3 {
-            0 => State::Free,
-            1 => State::Open,
-            2 => State::Closed,
-            _ => State::Collecting,
-        }
-    }
-
-    fn partition(self) -> u8 {
-        (self.0 >> PARTITION_AT & 63) as u8
-    }
-
-    fn erases(self) -> u32 {
-        (self.0 >> ERASES_AT) as u32
-    }
-
-    fn with_state(self, state: State) -> Self {
-        Self(self.0 & !(3 << 32) | (state as u64) << 32)
-    }
-}
-
-/// Every block's counts; indexed by [`Geometry::block_index`].
-pub struct BlockTable {
-    words: By<Block, HugeSlice<u64>>,
-}
-
-impl BlockTable {
-    fn word(&self, block: Block) -> Word {
-        Word(self.words[block])
-    }
-
-    /// Valid pages.
-    pub fn valid(&self, block: Block) -> u32 {
-        self.word(block).valid()
-    }
-
-    /// Pages programmed since the last erase.
-    pub fn written(&self, block: Block) -> u32 {
-        self.word(block).written()
-    }
-
-    /// Where the block is in its life.
-    pub fn state(&self, block: Block) -> State {
-        self.word(block).state()
-    }
-
-    /// How often it was erased.
-    pub fn erases(&self, block: Block) -> u32 {
-        self.word(block).erases()
-    }
-
-    /// The partition to which the block's pages belong.
-    pub fn partition(&self, block: Block) -> u8 {
-        self.word(block).partition()
-    }
-
-    fn set_state(&mut self, block: Block, state: State) {
-        self.words[block] = self.word(block).with_state(state).0;
-    }
-
-    /// An erased block begins to take pages of a partition.
-    fn open(&mut self, block: Block, partition: u8) {
-        self.words[block] = self.word(block).with_state(State::Open).0 | u64::from(partition) << PARTITION_AT;
-    }
-}
 
 /// What is kept of one plane.
 struct PlaneState {

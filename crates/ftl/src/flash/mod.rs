@@ -4,6 +4,7 @@
 //! Nothing here knows a map. Where collection moves a page, whoever owns the page is told through [`Owners`].
 
 pub mod allocation;
+pub(crate) mod block_table;
 pub(crate) mod blocks;
 pub(crate) mod checker;
 mod collection;

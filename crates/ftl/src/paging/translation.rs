@@ -10,7 +10,7 @@ use super::Paging;
 use super::tables::{Map, OnFlash, digest};
 use crate::error::FtlError;
 use crate::flash::Flash;
-use crate::flash::blocks::APART;
+use crate::flash::block_table::APART;
 use crate::ids::Owner;
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind, is_page};
 

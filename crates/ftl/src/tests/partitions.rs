@@ -4,7 +4,7 @@ use flashtwin_nand::{Block, NO_PPN, Plane, Ppn};
 
 use super::driver::{Driver, Options, geometry};
 use super::write_amplification::greedy_model;
-use crate::flash::blocks::State;
+use crate::flash::block_table::State;
 use crate::flash::partition::PartitionPolicy;
 use crate::flash::victim::VictimPolicy;
 use crate::ids::{Content, Lpn};

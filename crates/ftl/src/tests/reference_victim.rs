@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use super::driver::{Driver, Options, Step, Workload};
 use crate::BlockTable;
-use crate::flash::blocks::{Blocks, State};
+use crate::flash::block_table::State;
+use crate::flash::blocks::Blocks;
 use crate::flash::victim::{VictimPolicy, VictimSelection};
 use crate::ids::Lpn;
 use flashtwin_nand::{Block, Geometry, Plane};

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::driver::{Driver, Options, Step, Workload, geometry};
 use super::reach::Map;
-use crate::flash::blocks::State;
+use crate::flash::block_table::State;
 use crate::ids::{Lpn, Vpn};
 use crate::{Cause, FlashOp, MappingForm, OpKind, ReadOutcome, ReplicationPolicy, Rng};
 

@@ -14,7 +14,7 @@ use flashtwin_ftl::{Content, Host, Lpn};
 use hashbrown::HashMap;
 
 use super::ledger::{Charge, Ledger};
-use super::pool::{NONE, Pool, Work};
+use super::pool::{NONE, Pool, Slot, Work};
 use super::tables::Then;
 use super::{Arrivals, Controller, Engine, Observer};
 use crate::config::WriteCompletes;
@@ -53,7 +53,7 @@ pub(super) struct PageWrite {
     /// The undecided write of the same page that came just after this one.
     behind: u32,
     /// Next free slot.
-    pub(super) next: u32,
+    next: u32,
     /// How many of these it still waits for: its tables, its old page, its sample.
     needs: u8,
     fingerprint: Fingerprint,
@@ -70,6 +70,15 @@ pub(super) struct PageWrite {
     reads: u32,
     /// When it came to the hash unit.
     entered_ns: u64,
+}
+
+impl Slot for PageWrite {
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
 }
 
 /// All page writes that are not decided yet.

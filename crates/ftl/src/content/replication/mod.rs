@@ -21,8 +21,7 @@ use degree::Degrees;
 use earning::Earning;
 #[cfg(test)]
 pub(crate) use priority_lru::PriorityLru;
-pub(crate) use wanted::CopyJob;
-use wanted::{End, Wanted};
+use wanted::{CopyJob, End, Wanted};
 
 use super::map::ContentMap;
 use crate::error::FtlError;

@@ -1,8 +1,10 @@
 //! Copies that are wanted or under way, one by one.
 
-use crate::ids::{Content, Vpn};
+use crate::ids::Vpn;
 use flashtwin_bits::By;
 use flashtwin_nand::{NO_PPN, Ppn};
+
+pub(super) use crate::content::background::CopyJob;
 
 /// Copies that are wanted or under way.
 #[derive(Default)]
@@ -11,15 +13,6 @@ pub(crate) struct Wanted {
     earned: Vec<(Vpn, Ppn)>,
     /// By VPN: a copy is wanted or under way.
     copying: By<Vpn, Vec<bool>>,
-}
-
-/// A content of which a page is read to be copied. Its VPN may have become another content's
-/// meanwhile.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct CopyJob {
-    pub(super) vpn: Vpn,
-    pub(super) content: Content,
-    pub(super) ppn: Ppn,
 }
 
 /// What became of a copy whose page has been read.

@@ -11,7 +11,7 @@ use flashtwin_nand::{Block, Geometry, Plane};
 
 use super::VictimSelection;
 use super::closed_set::ClosedSet;
-use crate::flash::blocks::BlockTable;
+use crate::flash::block_table::BlockTable;
 
 /// Age is counted in blocks that the plane has closed since this one changed: the controller has no
 /// clock, and what matters is how much was written meanwhile.

@@ -8,7 +8,7 @@ use flashtwin_nand::{Block, Geometry, Plane};
 
 use super::VictimSelection;
 use super::closed_set::ClosedSet;
-use crate::flash::blocks::BlockTable;
+use crate::flash::block_table::BlockTable;
 use crate::rng::Rng;
 
 pub(super) struct DChoices {

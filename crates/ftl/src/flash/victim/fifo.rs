@@ -9,7 +9,7 @@ use flashtwin_bits::By;
 use flashtwin_nand::{Block, Geometry, Plane};
 
 use super::VictimSelection;
-use crate::flash::blocks::BlockTable;
+use crate::flash::block_table::BlockTable;
 
 pub(super) struct Fifo {
     queues: By<Plane, Vec<VecDeque<Block>>>,

@@ -4,7 +4,7 @@ use flashtwin_bits::By;
 use flashtwin_nand::{Block, Geometry, Plane};
 
 use super::VictimSelection;
-use crate::flash::blocks::{BlockTable, State};
+use crate::flash::block_table::{BlockTable, State};
 
 const NONE: u32 = 0;
 

@@ -8,7 +8,7 @@ mod greedy;
 
 use flashtwin_nand::{Block, Geometry, Plane};
 
-use crate::flash::blocks::BlockTable;
+use crate::flash::block_table::BlockTable;
 use crate::policies::policies;
 
 /// Chooses the block that garbage collection takes next.

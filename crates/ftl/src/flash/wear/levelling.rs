@@ -9,7 +9,7 @@ use flashtwin_bits::By;
 use flashtwin_nand::{Block, Geometry, Plane};
 
 use super::WearConfig;
-use crate::flash::blocks::{BlockTable, State};
+use crate::flash::block_table::{BlockTable, State};
 
 pub(crate) struct Levelling {
     threshold: u32,

@@ -4,7 +4,7 @@ use flashtwin_ftl::{Cause, MappingForm, PartitionSize, PlaneContents};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::run::Finished;
+use crate::finished::Finished;
 
 /// What deduplication found and what it cost; all `null` for a system that does not look at contents.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::run::Finished;
+use crate::finished::Finished;
 
 /// Busy share of the run, from 0 to 1; `null` when the run takes no time.
 #[derive(Debug, Serialize, JsonSchema)]

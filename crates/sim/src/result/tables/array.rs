@@ -3,8 +3,8 @@
 use flashtwin_analysis::rows;
 use flashtwin_nand::{Chip, Plane};
 
+use crate::finished::Finished;
 use crate::result::summary::plane_redundancy;
-use crate::run::Finished;
 
 rows! {
     /// One row a chip.
