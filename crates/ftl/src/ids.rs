@@ -12,6 +12,10 @@ ids! {
     /// Dense number of a content: what a page's value is known by.
     pub struct Content;
 
+    /// A part of a chip that serves one operation at a time: the chip, a die or a plane, by the engine's concurrency.
+    /// The units of a chip are neighbours.
+    pub struct Unit;
+
     /// Whom a valid page belongs to, as the flash knows it: an LPN, a VPN or a content, by the mapping form, or a page
     /// of the mapping tables.
     pub(crate) struct Owner;

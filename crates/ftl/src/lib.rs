@@ -47,7 +47,7 @@ pub use flash::partition::{PartitionConfig, PartitionPolicy};
 pub use flash::wear::{WearConfig, WearPolicy};
 pub use flash::{GcConfig, allocation, partition, victim, wear};
 pub use ftl::Ftl;
-pub use ids::{Content, Lpn, NO_CONTENT, NO_VPN, Vpn};
+pub use ids::{Content, Lpn, NO_CONTENT, NO_VPN, Unit, Vpn};
 pub use jobs::BackgroundConfig;
 pub use loads::LoadView;
 pub use op::{

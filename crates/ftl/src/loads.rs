@@ -3,6 +3,8 @@
 use flashtwin_bits::By;
 use flashtwin_nand::{Chip, Geometry, Plane};
 
+use crate::ids::Unit;
+
 /// Loads of chips and of the units within them.
 #[derive(Debug, Clone, Copy)]
 pub struct LoadView<'a> {
@@ -10,7 +12,7 @@ pub struct LoadView<'a> {
     pub chip: By<Chip, &'a [u32]>,
     /// Load of each unit that works on its own (chip, die or plane, by the engine's
     /// concurrency). The units of one chip are neighbours.
-    pub unit: &'a [u32],
+    pub unit: By<Unit, &'a [u32]>,
     /// Whether the unit's load decides between places, and not the chip's.
     pub units_decide: bool,
     /// When the loads are so, from any beginning, never earlier than in a view before: what is predicted from
@@ -21,7 +23,7 @@ pub struct LoadView<'a> {
 impl<'a> LoadView<'a> {
     /// Loads of chips, which decide, and of their units, which decide among equals.
     pub fn new(chip: &'a [u32], unit: &'a [u32]) -> Self {
-        Self { chip: By::new(chip), unit, units_decide: false, now_ns: 0 }
+        Self { chip: By::new(chip), unit: By::new(unit), units_decide: false, now_ns: 0 }
     }
 
     /// The same loads, seen at a time.
@@ -37,6 +39,15 @@ impl<'a> LoadView<'a> {
         self.unit.len() / self.chip.len()
     }
 
+    /// Loads of a chip's units.
+    #[inline]
+    pub(crate) fn of_units(&self, chip: Chip) -> &'a [u32] {
+        let units = self.units_per_chip();
+        let first = chip.index() * units;
+        let all: &'a [u32] = *self.unit;
+        &all[first..first + units]
+    }
+
     /// Loads of the chip and of the unit that would serve a page of `plane`, the one that decides first.
     #[inline]
     pub(crate) fn of_plane(&self, plane: Plane, geometry: &Geometry) -> (u32, u32) {
@@ -49,7 +60,7 @@ impl<'a> LoadView<'a> {
     #[inline]
     pub(crate) fn of_unit(&self, plane: Plane, geometry: &Geometry) -> u32 {
         let planes_per_unit = geometry.planes_per_chip() as usize / self.units_per_chip();
-        self.unit[plane.index() / planes_per_unit]
+        self.unit[Unit::new((plane.index() / planes_per_unit) as u32)]
     }
 }
 

@@ -2,7 +2,7 @@
 //! read, and in it the least loaded unit. No copy exists; nothing is paid for it. On a device of one
 //! chip nothing is redirected.
 
-use flashtwin_nand::{Geometry, Plane, Ppn};
+use flashtwin_nand::{Chip, Geometry, Plane, Ppn};
 
 use super::Redirection;
 use crate::loads::{LoadView, lowest_from};
@@ -28,7 +28,7 @@ impl Redirection for AnyChip {
         // The same place in the chip, unless another of its units is less loaded.
         let same_place = Plane::new(chip as u32 * per_chip + home_plane.number() % per_chip);
         let own_load = loads.of_unit(same_place, geometry);
-        let in_chip = &loads.unit[chip * units..(chip + 1) * units];
+        let in_chip = loads.of_units(Chip::new(chip as u32));
         let plane = match in_chip.iter().position(|&load| load < own_load) {
             None => same_place,
             Some(_) => {

@@ -2,7 +2,7 @@
 //! what the flash must do is queued.
 
 use flashtwin_bits::prefetch;
-use flashtwin_ftl::{Content, FlashOp, Host, Lpn, NO_JOB, OpKind, ReadOutcome, ReadTarget};
+use flashtwin_ftl::{Content, FlashOp, Host, Lpn, NO_JOB, OpKind, ReadOutcome, ReadTarget, Unit};
 use flashtwin_nand::Ppn;
 use flashtwin_trace::{Op as HostOp, PageTrace};
 
@@ -196,7 +196,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn prefetch_place(&self, address: u64) {
         if let Some(ppn) = self.controller.prefetch_place(address) {
             self.blocks.prefetch(self.geometry.block_index(ppn));
-            prefetch(&self.units, self.unit_of_plane[self.geometry.plane(ppn)] as usize);
+            self.units.prefetch(self.unit_of_plane[self.geometry.plane(ppn)]);
         }
     }
 
@@ -283,7 +283,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         charged: Option<Box<Ledger>>,
     ) {
         let unit = self.unit_of_plane[target.plane];
-        let chip = self.units[unit as usize].chip;
+        let chip = self.units[unit].chip;
         if target.redirected {
             self.counts.redirected_reads += 1;
             self.observer.redirected(chip);
@@ -325,14 +325,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// Queues an operation. Inlined, so that its parts are written to their slot: a processor does not read
     /// back in one piece what it has just written in several, but waits until memory has it.
     #[inline(always)]
-    pub(super) fn enqueue(&mut self, unit: u32, queue: Queue, op: Op) -> u32 {
+    pub(super) fn enqueue(&mut self, unit: Unit, queue: Queue, op: Op) -> u32 {
         let slot = self.ops.insert(op);
         self.line_up(unit, queue, slot);
         slot
     }
 
-    fn line_up(&mut self, unit: u32, queue: Queue, slot: u32) {
-        self.units[unit as usize].push(queue, slot, &mut self.ops);
+    fn line_up(&mut self, unit: Unit, queue: Queue, slot: u32) {
+        self.units[unit].push(queue, slot, &mut self.ops);
         match queue {
             Queue::Reads => {
                 self.load_up(unit, true);
@@ -348,11 +348,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Notes by whom the unit was held until now if a host's operation that came to it must wait.
     #[inline]
-    pub(super) fn note_wait(&mut self, unit: u32, slot: u32) {
+    pub(super) fn note_wait(&mut self, unit: Unit, slot: u32) {
         let op = &mut self.ops[slot];
         if op.start_ns == NOT_STARTED && op.work.host_waits() {
             (op.waits, op.came_ns) = (true, self.now_ns);
-            let unit = &self.units[unit as usize];
+            let unit = &self.units[unit];
             self.waits.begin(slot, &unit.held, unit.held_now(self.now_ns));
         }
     }

@@ -5,7 +5,7 @@
 //! of its block is another page, so that page and life together name what is waited for.
 
 use flashtwin_bits::Slab;
-use flashtwin_ftl::{Lpn, ReadTarget};
+use flashtwin_ftl::{Lpn, ReadTarget, Unit};
 use flashtwin_nand::Ppn;
 use hashbrown::HashMap;
 
@@ -149,11 +149,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.load_up(unit, true);
         if target.redirected && work == Work::HostRead {
             self.counts.redirected_reads += 1;
-            self.observer.redirected(self.units[unit as usize].chip);
+            self.observer.redirected(self.units[unit].chip);
         }
         if programmed {
             self.keep_no_longer(&target);
-            self.queue_awaited(at, NONE);
+            self.queue_awaited(at, None);
         }
     }
 
@@ -171,7 +171,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             read.programmed = true;
             let Read { target, ready_ns, .. } = *read;
             match ready_ns {
-                Some(_) => self.queue_awaited(at, unit),
+                Some(_) => self.queue_awaited(at, Some(unit)),
                 // The page must still be there when its tables are.
                 None => self.keep(&target),
             }
@@ -180,11 +180,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Queues a read whose page has been programmed. `programmer`, the unit that has just done so,
     /// chooses by itself what it does next.
-    fn queue_awaited(&mut self, at: u32, programmer: u32) {
+    fn queue_awaited(&mut self, at: u32, programmer: Option<Unit>) {
         let Some(awaited) = &mut self.awaited else { return };
         let Read { target, data, request, work, other, charged, ready_ns, .. } = awaited.remove(at);
         let unit = self.unit_of_plane[target.plane];
-        let (chip, ready_ns) = (self.units[unit as usize].chip, ready_ns.unwrap_or(self.now_ns));
+        let (chip, ready_ns) = (self.units[unit].chip, ready_ns.unwrap_or(self.now_ns));
         let mut charged = charged.unwrap_or_default();
         charged.charge(Charge::PageProgram, self.now_ns - ready_ns);
         let may_join = work == Work::HostRead && self.merging.is_some();
@@ -206,8 +206,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if may_join {
             self.may_be_joined(unit, slot, data);
         }
-        self.units[unit as usize].push_in_order(Queue::Reads, slot, &mut self.ops);
-        if unit != programmer {
+        self.units[unit].push_in_order(Queue::Reads, slot, &mut self.ops);
+        if Some(unit) != programmer {
             self.suspend_for_read(unit);
             self.dispatch_or_hold(unit);
         }

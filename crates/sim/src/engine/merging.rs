@@ -4,6 +4,7 @@
 //! Only a read that still waits can be joined: one in service has begun too early for whoever comes now.
 
 use flashtwin_bits::Slab;
+use flashtwin_ftl::Unit;
 use flashtwin_nand::{Chip, Ppn};
 use hashbrown::HashMap;
 
@@ -31,7 +32,7 @@ struct Party {
     /// Its chip and the name of its data: see [`Merging::key`].
     key: (Chip, u64),
     /// The unit in whose queue the read waits.
-    unit: u32,
+    unit: Unit,
     joined: Vec<Joined>,
 }
 
@@ -65,7 +66,7 @@ impl Merging {
     }
 
     /// Makes the party of a read that has begun to wait at a unit; returns its number.
-    fn wait(&mut self, key: (Chip, u64), unit: u32) -> u32 {
+    fn wait(&mut self, key: (Chip, u64), unit: Unit) -> u32 {
         let party = self.parties.insert_with(
             || Party { key, unit, joined: Vec::new() },
             |party| (party.key, party.unit) = (key, unit),
@@ -91,15 +92,15 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         else {
             return Err(charged);
         };
-        let held = self.units[party.unit as usize].held_until(now);
+        let held = self.units[party.unit].held_until(now);
         party.joined.push(Joined { request, charged, came_ns: now, held });
         self.counts.merged_reads += 1;
         Ok(())
     }
 
     /// A host read has been queued. Unless it was taken up at once, later reads may join it.
-    pub(super) fn may_be_joined(&mut self, unit: u32, slot: u32, data: u64) {
-        let state = &self.units[unit as usize];
+    pub(super) fn may_be_joined(&mut self, unit: Unit, slot: u32, data: u64) {
+        let state = &self.units[unit];
         if !self.is_idle(unit) && state.current == slot {
             return;
         }
@@ -111,11 +112,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// A host read begins: from now on nobody can join it, and the waits of those that did are over.
     #[inline]
-    pub(super) fn close_party(&mut self, unit: u32, party: u32) {
+    pub(super) fn close_party(&mut self, unit: Unit, party: u32) {
         let Some(merging) = self.merging.as_mut().filter(|_| party != NONE) else { return };
         let party = &mut merging.parties[party as usize];
         merging.waiting.remove(&party.key);
-        let held = &self.units[unit as usize].held;
+        let held = &self.units[unit].held;
         for read in &mut party.joined {
             read.held.iter_mut().zip(held).for_each(|(then, now)| *then = now - *then);
         }

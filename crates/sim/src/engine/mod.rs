@@ -26,7 +26,7 @@ mod write_cache;
 
 use flashtwin_bits::By;
 pub use flashtwin_ftl::Controller;
-use flashtwin_ftl::{Cause, FlashOp, LoadView, counts};
+use flashtwin_ftl::{Cause, FlashOp, LoadView, Unit, counts};
 use flashtwin_nand::{Chip, FlashArray, Geometry, NandDevice, Plane, Ppn, Timing};
 use flashtwin_trace::Op as HostOp;
 
@@ -45,7 +45,7 @@ use pool::{Op, Pool, Request};
 use suspension::Suspension;
 use tables::Tables;
 use undecided::Undecided;
-use unit::{Stage, Unit};
+use unit::{Stage, UnitState};
 use write_cache::WriteCache;
 
 pub use arrival::Arrivals;
@@ -60,7 +60,7 @@ pub trait Observer {
     /// The hash unit's queue (waiting and in service) changed to `length` pages.
     fn hash_queue_changed(&mut self, _now_ns: u64, _length: u32) {}
     /// The flash starts an operation: for tests that compare command sequences.
-    fn started(&mut self, _now_ns: u64, _what: &'static str, _unit: u32, _ppn: Ppn) {}
+    fn started(&mut self, _now_ns: u64, _what: &'static str, _unit: Unit, _ppn: Ppn) {}
     /// A unit of the chip served the host's read or program.
     fn served(&mut self, _chip: Chip, _program: bool) {}
     /// A read was sent to this chip although another holds the home copy.
@@ -123,8 +123,8 @@ pub struct Engine<C, O> {
     timing: Timing,
     now_ns: u64,
     events: EventQueue,
-    units: Vec<Unit>,
-    unit_of_plane: By<Plane, Vec<u32>>,
+    units: By<Unit, Vec<UnitState>>,
+    unit_of_plane: By<Plane, Vec<Unit>>,
     ops: Pool<Op>,
     requests: Pool<Request>,
     /// Closed loop: how many of the queue's places were taken for the first time; 0 in an open loop.
@@ -201,9 +201,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let per_chip = units_in_chip(config.concurrency, &geometry);
         let chips = geometry.chips();
         let planes_per_unit = geometry.planes_per_chip() / per_chip;
-        let units: Vec<Unit> = (0..chips * per_chip)
+        let units: Vec<UnitState> = (0..chips * per_chip)
             .map(|unit| Chip::new(unit / per_chip))
-            .map(|chip| Unit::new(chip, geometry.channel_of_chip(chip)))
+            .map(|chip| UnitState::new(chip, geometry.channel_of_chip(chip)))
             .collect();
         let read_ns = device.timing.command_ns + device.timing.read_ns + device.timing.transfer_ns;
         let tables = controller.pages_tables().then(Box::default);
@@ -218,7 +218,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             now_ns: 0,
             events: EventQueue::new(units.len()),
             unit_of_plane: By::new(
-                geometry.all_planes().map(|plane| plane.number() / planes_per_unit).collect(),
+                geometry.all_planes().map(|plane| Unit::new(plane.number() / planes_per_unit)).collect(),
             ),
             ops: Pool::new(),
             requests: Pool::new(),
@@ -229,7 +229,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             flash,
             blocks: BlockStates::new(geometry.block_index_len()),
             loads: Loads::new(config.load, chips as usize, units.len(), read_ns),
-            units,
+            units: By::new(units),
             write_completes: config.write_completes,
             reads_before_write: config.reads_before_write,
             suspension: Suspension::new(config),
@@ -292,30 +292,31 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     #[inline]
-    fn load_up(&mut self, unit: u32, read: bool) {
-        let chip = self.units[unit as usize].chip;
+    fn load_up(&mut self, unit: Unit, read: bool) {
+        let chip = self.units[unit].chip;
         self.loads.up(unit, chip, read);
         self.observer.queue_changed(chip, self.now_ns, self.loads.chip_queue[chip]);
     }
 
     #[inline]
-    fn load_down(&mut self, unit: u32, read: bool) {
-        let chip = self.units[unit as usize].chip;
+    fn load_down(&mut self, unit: Unit, read: bool) {
+        let chip = self.units[unit].chip;
         self.loads.down(unit, chip, read);
         self.observer.queue_changed(chip, self.now_ns, self.loads.chip_queue[chip]);
     }
 
     /// The stage that a unit is in now will end at `time_ns`.
     #[inline]
-    fn expect(&mut self, unit: u32, time_ns: u64) {
-        self.units[unit as usize].event_ns = time_ns;
-        self.events.set(unit, time_ns);
+    fn expect(&mut self, unit: Unit, time_ns: u64) {
+        self.units[unit].event_ns = time_ns;
+        self.events.set(unit.number(), time_ns);
     }
 
     /// Carries out the next pending event at or before `limit_ns`; `false` when there is none.
     #[inline]
     fn step(&mut self, limit_ns: u64) -> bool {
         let (flash, unit) = self.events.next();
+        let unit = Unit::new(unit);
         let hashed = self.hash.as_ref().map_or(u64::MAX, HashUnit::next_time);
         if flash.min(hashed) > limit_ns || flash.min(hashed) == u64::MAX {
             return false;
@@ -323,12 +324,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         // Of a hash and a stage that end at the same time, the hash goes first: the program that it
         // makes ready then counts as load for whatever the end of the stage lets be decided.
         if flash < hashed {
-            self.units[unit as usize].event_ns = NO_EVENT;
+            self.units[unit].event_ns = NO_EVENT;
             self.now_ns = flash;
             self.end_stage(unit);
             // Most often the unit has begun another stage, whose end has replaced the event already.
-            if self.units[unit as usize].event_ns == NO_EVENT {
-                self.events.set(unit, NO_EVENT);
+            if self.units[unit].event_ns == NO_EVENT {
+                self.events.set(unit.number(), NO_EVENT);
             }
         } else if let Some((time_ns, write)) = self.hash.as_mut().and_then(HashUnit::pop) {
             self.now_ns = time_ns;
@@ -351,7 +352,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// time: they were queued so long ago that the processor's cache has dropped them.
     #[inline]
     fn prefetch_event(&self) {
-        let state = &self.units[self.events.next().1 as usize];
+        let state = &self.units[Unit::new(self.events.next().1)];
         self.ops.prefetch(state.current);
         self.ops.prefetch(state.head(unit::Queue::Idle));
     }
@@ -414,7 +415,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    fn is_idle(&self, unit: u32) -> bool {
-        self.units[unit as usize].stage == Stage::Idle
+    fn is_idle(&self, unit: Unit) -> bool {
+        self.units[unit].stage == Stage::Idle
     }
 }

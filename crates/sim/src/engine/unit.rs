@@ -43,7 +43,7 @@ struct List {
 
 /// One chip, die or plane, by the engine's concurrency.
 #[derive(Debug)]
-pub(crate) struct Unit {
+pub(crate) struct UnitState {
     lists: [List; QUEUES],
     pub(crate) current: u32,
     pub(crate) stage: Stage,
@@ -72,7 +72,7 @@ pub(crate) struct Unit {
     pub(crate) suspended: Option<Suspended>,
 }
 
-impl Unit {
+impl UnitState {
     pub(crate) fn new(chip: Chip, channel: u32) -> Self {
         Self {
             lists: [List { head: NONE, tail: NONE }; QUEUES],

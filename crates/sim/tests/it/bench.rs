@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use flashtwin_ftl::{
-    Content, FlashOp, Ftl, FtlConfig, Host, LoadView, Lpn, MappingForm, NO_JOB, OpKind, Rng,
+    Content, FlashOp, Ftl, FtlConfig, Host, LoadView, Lpn, MappingForm, NO_JOB, OpKind, Rng, Unit,
 };
 use flashtwin_nand::{Chip, FlashArray, NandConfig, NandDevice, Ppn};
 use flashtwin_sim::engine::{Arrivals, Charge, Engine, EngineCounts, Ledger, Observer};
@@ -171,8 +171,8 @@ impl Observer for Log {
         assert_eq!(ledger.total_ns(), total_ns, "the ledger has a remainder");
         self.responses.push(*ledger);
     }
-    fn started(&mut self, now_ns: u64, what: &'static str, unit: u32, ppn: Ppn) {
-        self.commands.push((now_ns, what, unit));
+    fn started(&mut self, now_ns: u64, what: &'static str, unit: Unit, ppn: Ppn) {
+        self.commands.push((now_ns, what, unit.number()));
         self.pages.push(ppn);
     }
     fn queue_changed(&mut self, chip: Chip, _now_ns: u64, length: u32) {

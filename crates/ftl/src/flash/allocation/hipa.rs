@@ -63,7 +63,7 @@ impl Hipa {
         if looks > 0 {
             self.samples = samples;
             let keep = i128::from(power(self.keep, looks));
-            for (predicted, &load) in self.predicted.iter_mut().zip(loads.unit) {
+            for (predicted, &load) in self.predicted.iter_mut().zip(loads.unit.iter()) {
                 let newest = u64::from(load) << SCALE_BITS;
                 let gap = i128::from(*predicted) - i128::from(newest);
                 // Towards zero, so that a load that lasts is met exactly. Between the two, so that it fits.
@@ -101,7 +101,7 @@ impl Allocation for Hipa {
         if above << SCALE_BITS <= limit {
             return target;
         }
-        let unit = lowest_from(loads.unit, self.next_unit);
+        let unit = lowest_from(&loads.unit, self.next_unit);
         self.next_unit = if unit + 1 == units { 0 } else { unit + 1 };
         let plane = self.next_plane[unit] as usize % planes_per_unit;
         self.next_plane[unit] = (plane + 1) as u32;

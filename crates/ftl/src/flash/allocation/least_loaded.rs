@@ -2,7 +2,7 @@
 //!
 //! Source: RR-SSD paper, section I (write redirection); Tavakkol et al., SIGMETRICS 2014.
 
-use flashtwin_nand::{Geometry, Plane};
+use flashtwin_nand::{Chip, Geometry, Plane};
 
 use super::Allocation;
 use crate::loads::{LoadView, lowest_from};
@@ -35,10 +35,9 @@ impl Allocation for LeastLoaded {
         let chip = lowest_from(&loads.chip, self.next_chip);
         self.next_chip = if chip + 1 == loads.chip.len() { 0 } else { chip + 1 };
         let units = loads.units_per_chip();
-        let first = chip * units;
         // Preloading sees a chip as one unit, so earlier turns may count further than there are.
         let turn = self.next_unit[chip] as usize % units;
-        let unit = lowest_from(&loads.unit[first..first + units], turn);
+        let unit = lowest_from(loads.of_units(Chip::new(chip as u32)), turn);
         self.next_unit[chip] = if unit + 1 == units { 0 } else { unit as u32 + 1 };
         let planes = self.planes_per_chip / units;
         let base = chip * self.planes_per_chip + unit * planes;
