@@ -17,7 +17,7 @@ from .conftest import ROOT
 CRATES = {
     "bits": set[str](),
     "settings": set[str](),
-    "nand": set[str](),
+    "nand": {"bits"},
     "trace": {"bits"},
     "ftl": {"bits", "nand"},
     "analysis": {"bits", "settings", "trace"},

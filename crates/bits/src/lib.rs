@@ -1,14 +1,17 @@
 //! What every crate here needs close to the machine, written once: numbers mixed ([`mix`]), memory asked for ahead
-//! ([`prefetch`], [`prefetch_if_there`]), slots used again ([`Slab`]), tables on huge pages ([`HugeSlice`]).
+//! ([`prefetch`], [`prefetch_if_there`]), slots used again ([`Slab`]), tables on huge pages ([`HugeSlice`]), numbers that
+//! name things and tables by them ([`ids!`], [`By`]).
 //!
 //! It knows nothing of flash or traces, and depends on nothing of ours.
 
 mod huge_slice;
+mod ids;
 mod mixing;
 mod prefetch;
 mod slab;
 
 pub use huge_slice::{HugeSlice, Zero};
+pub use ids::{By, Id};
 pub use mixing::{STEP, SplitMix64, mix};
 pub use prefetch::{prefetch, prefetch_if_there};
 pub use slab::Slab;

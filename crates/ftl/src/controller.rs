@@ -4,6 +4,7 @@ use flashtwin_nand::Ppn;
 
 use crate::error::FtlError;
 use crate::ftl::Ftl;
+use crate::ids::{Content, Lpn};
 use crate::loads::LoadView;
 use crate::op::{FlashOp, Host, Lookup, ReadOutcome, ReadTarget, WriteOutcome};
 
@@ -11,29 +12,29 @@ use crate::op::{FlashOp, Host, Lookup, ReadOutcome, ReadTarget, WriteOutcome};
 /// loop of the benchmark bring others.
 pub trait Controller {
     /// See [`Ftl::read`].
-    fn read(&mut self, lpn: u32, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError>;
+    fn read(&mut self, lpn: Lpn, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError>;
     /// See [`Ftl::locate_among`].
     fn locate_among(
         &self,
-        _lpn: u32,
+        _lpn: Lpn,
         _loads: &LoadView<'_>,
         _there: &dyn Fn(Ppn) -> bool,
     ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
         Ok(None)
     }
     /// See [`Ftl::arrived`].
-    fn arrived(&mut self, _lpn: u32) {}
+    fn arrived(&mut self, _lpn: Lpn) {}
     /// See [`Ftl::prepare_write`].
     fn prepare_write(
         &mut self,
-        _lpn: u32,
+        _lpn: Lpn,
         _partial: bool,
         _loads: &LoadView<'_>,
     ) -> Result<Option<ReadTarget>, FtlError> {
         Ok(None)
     }
     /// See [`Ftl::was_read_in_ram`].
-    fn was_read_in_ram(&mut self, _lpn: u32) {}
+    fn was_read_in_ram(&mut self, _lpn: Lpn) {}
     /// See [`Ftl::write`].
     fn write(
         &mut self,
@@ -43,7 +44,7 @@ pub trait Controller {
         ops: &mut Vec<FlashOp>,
     ) -> Result<WriteOutcome, FtlError>;
     /// See [`Ftl::trim`].
-    fn trim(&mut self, lpn: u32);
+    fn trim(&mut self, lpn: Lpn);
     /// See [`Ftl::wants_address`].
     fn wants_address(&self) -> bool {
         false
@@ -53,13 +54,13 @@ pub trait Controller {
         false
     }
     /// See [`Ftl::prefetch_far`].
-    fn prefetch_far(&self, _lpn: u32, _content: u32, _write: bool) {}
+    fn prefetch_far(&self, _lpn: Lpn, _content: Content, _write: bool) {}
     /// See [`Ftl::prefetch_near`].
-    fn prefetch_near(&self, _lpn: u32, _content: u32, _write: bool) {}
+    fn prefetch_near(&self, _lpn: Lpn, _content: Content, _write: bool) {}
     /// See [`Ftl::prefetch_next`].
-    fn prefetch_next(&self, _lpn: u32, _content: u32) {}
+    fn prefetch_next(&self, _lpn: Lpn, _content: Content) {}
     /// See [`Ftl::prefetch_last`].
-    fn prefetch_last(&self, _lpn: u32) {}
+    fn prefetch_last(&self, _lpn: Lpn) {}
     /// See [`Ftl::prefetch_place`].
     fn prefetch_place(&self, _address: u64) -> Option<Ppn> {
         None
@@ -79,7 +80,7 @@ pub trait Controller {
         false
     }
     /// See [`Ftl::look_up_fingerprint`].
-    fn look_up_fingerprint(&mut self, _content: u32) -> Result<(), FtlError> {
+    fn look_up_fingerprint(&mut self, _content: Content) -> Result<(), FtlError> {
         Ok(())
     }
     /// See [`Ftl::checkpoint`].
@@ -105,30 +106,30 @@ pub trait Controller {
 
 impl Controller for Ftl {
     #[inline]
-    fn read(&mut self, lpn: u32, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
+    fn read(&mut self, lpn: Lpn, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
         Ftl::read(self, lpn, loads)
     }
     fn locate_among(
         &self,
-        lpn: u32,
+        lpn: Lpn,
         loads: &LoadView<'_>,
         there: &dyn Fn(Ppn) -> bool,
     ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
         Ftl::locate_among(self, lpn, loads, there)
     }
     #[inline]
-    fn arrived(&mut self, lpn: u32) {
+    fn arrived(&mut self, lpn: Lpn) {
         Ftl::arrived(self, lpn);
     }
     fn prepare_write(
         &mut self,
-        lpn: u32,
+        lpn: Lpn,
         partial: bool,
         loads: &LoadView<'_>,
     ) -> Result<Option<ReadTarget>, FtlError> {
         Ftl::prepare_write(self, lpn, partial, loads)
     }
-    fn was_read_in_ram(&mut self, lpn: u32) {
+    fn was_read_in_ram(&mut self, lpn: Lpn) {
         Ftl::was_read_in_ram(self, lpn);
     }
     #[inline]
@@ -141,7 +142,7 @@ impl Controller for Ftl {
     ) -> Result<WriteOutcome, FtlError> {
         Ftl::write(self, page, fingerprinted, loads, ops)
     }
-    fn trim(&mut self, lpn: u32) {
+    fn trim(&mut self, lpn: Lpn) {
         Ftl::trim(self, lpn);
     }
     fn wants_address(&self) -> bool {
@@ -151,19 +152,19 @@ impl Controller for Ftl {
         Ftl::wants_kind(self)
     }
     #[inline]
-    fn prefetch_far(&self, lpn: u32, content: u32, write: bool) {
+    fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool) {
         Ftl::prefetch_far(self, lpn, content, write);
     }
     #[inline]
-    fn prefetch_near(&self, lpn: u32, content: u32, write: bool) {
+    fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool) {
         Ftl::prefetch_near(self, lpn, content, write);
     }
     #[inline]
-    fn prefetch_next(&self, lpn: u32, content: u32) {
+    fn prefetch_next(&self, lpn: Lpn, content: Content) {
         Ftl::prefetch_next(self, lpn, content);
     }
     #[inline]
-    fn prefetch_last(&self, lpn: u32) {
+    fn prefetch_last(&self, lpn: Lpn) {
         Ftl::prefetch_last(self, lpn);
     }
     #[inline]
@@ -190,7 +191,7 @@ impl Controller for Ftl {
     fn pages_fingerprints(&self) -> bool {
         Ftl::pages_fingerprints(self)
     }
-    fn look_up_fingerprint(&mut self, content: u32) -> Result<(), FtlError> {
+    fn look_up_fingerprint(&mut self, content: Content) -> Result<(), FtlError> {
         Ftl::look_up_fingerprint(self, content)
     }
     fn checkpoint(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {

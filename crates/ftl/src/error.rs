@@ -1,5 +1,6 @@
 //! What can go wrong inside the controller.
 
+use flashtwin_nand::Plane;
 use thiserror::Error;
 
 /// A run that cannot go on.
@@ -12,7 +13,7 @@ pub enum FtlError {
     )]
     DeviceFull {
         /// The plane that was asked last.
-        plane: u32,
+        plane: Plane,
         /// Its valid pages.
         valid_pages: u64,
         /// Its pages.

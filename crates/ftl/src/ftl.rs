@@ -1,7 +1,8 @@
 //! The controller: page operations in, decisions out. What follows from the form of the tables is the affair of one of
 //! three sides; this is the only file that asks which.
 
-use flashtwin_nand::{Geometry, Ppn};
+use flashtwin_bits::By;
+use flashtwin_nand::{Chip, Geometry, Plane, Ppn};
 
 use crate::config::{FtlConfig, MappingForm};
 use crate::content::replication::Replicator;
@@ -12,6 +13,7 @@ use crate::flash::blocks::Blocks;
 use crate::flash::counters::{Counters, PartitionSize, Peak, PlaneContents, TableSizes};
 use crate::flash::{Flash, FlashKeys, capacity_pages};
 use crate::host;
+use crate::ids::{Content, Lpn};
 use crate::inverted::{InvertedMap, InvertedSide};
 use crate::loads::LoadView;
 use crate::op::{FlashOp, Host, Lookup, PagingSizes, ReadOutcome, ReadTarget, WriteOutcome};
@@ -63,14 +65,15 @@ impl Form {
             return Self::Page(Box::new(PageSide::new(PageMap::new(footprint_pages, contents), spreader)));
         }
         let dedup = &config.dedup;
-        let known = FingerprintStore::new(contents, dedup.fingerprint_entries, dedup.eviction);
         let history = History::new(contents, dedup.knows_all());
         match dedup.tables {
             TableForm::Inverted => {
+                let known = FingerprintStore::new(contents, dedup.fingerprint_entries, dedup.eviction);
                 let map = InvertedMap::new(footprint_pages, geometry.page_index_len(), known, history);
                 Self::Inverted(Box::new(InvertedSide { map }))
             }
             TableForm::TwoLevel => {
+                let known = FingerprintStore::new(contents, dedup.fingerprint_entries, dedup.eviction);
                 // A counter has as many bits as it takes to tell the chips apart.
                 let saturation = geometry.chips().saturating_sub(1).clamp(1, 255) as u8;
                 let capacity = Ftl::capacity_pages(config, geometry);
@@ -166,7 +169,7 @@ impl Ftl {
     ///
     /// # Errors
     /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
-    pub fn read(&mut self, lpn: u32, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
+    pub fn read(&mut self, lpn: Lpn, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
         with_tables!(&mut self.tables, side => host::read(&mut **side, &mut self.flash, lpn, loads))
     }
 
@@ -178,7 +181,7 @@ impl Ftl {
     /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
     pub fn locate_among(
         &self,
-        lpn: u32,
+        lpn: Lpn,
         loads: &LoadView<'_>,
         there: &dyn Fn(Ppn) -> bool,
     ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
@@ -187,13 +190,13 @@ impl Ftl {
 
     /// A page whose write has just been decided was read before that, from RAM: the read counts towards
     /// its content as any other, and asks nothing of the flash.
-    pub fn was_read_in_ram(&mut self, lpn: u32) {
+    pub fn was_read_in_ram(&mut self, lpn: Lpn) {
         with_tables!(&mut self.tables, side => host::was_read_in_ram(&mut **side, &mut self.flash, lpn));
     }
 
     /// A page write has arrived that cannot be decided yet. Only verification wants to know: until
     /// [`Ftl::write`], the page's newest data are in controller RAM, and a read of it must not ask here.
-    pub fn arrived(&mut self, lpn: u32) {
+    pub fn arrived(&mut self, lpn: Lpn) {
         if let Some(checker) = &mut self.flash.checker {
             checker.arrived(lpn);
         }
@@ -207,7 +210,7 @@ impl Ftl {
     /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
     pub fn prepare_write(
         &mut self,
-        lpn: u32,
+        lpn: Lpn,
         partial: bool,
         loads: &LoadView<'_>,
     ) -> Result<Option<ReadTarget>, FtlError> {
@@ -244,7 +247,7 @@ impl Ftl {
     }
 
     /// Forgets a logical page. What that changes in tables on flash, [`Ftl::begin_jobs`] sees to.
-    pub fn trim(&mut self, lpn: u32) {
+    pub fn trim(&mut self, lpn: Lpn) {
         if let Some(checker) = &mut self.flash.checker {
             checker.trim(lpn);
         }
@@ -256,7 +259,7 @@ impl Ftl {
     ///
     /// # Errors
     /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
-    pub fn look_up_fingerprint(&mut self, content: u32) -> Result<(), FtlError> {
+    pub fn look_up_fingerprint(&mut self, content: Content) -> Result<(), FtlError> {
         with_tables!(&mut self.tables, side => side.look_up_fingerprint(content, &mut self.flash))
     }
 
@@ -272,7 +275,7 @@ impl Ftl {
     /// As [`Ftl::write`].
     pub fn rewrite(
         &mut self,
-        lpn: u32,
+        lpn: Lpn,
         address: u64,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
@@ -366,25 +369,25 @@ impl Ftl {
 
     /// Asks for the tables that an operation some way ahead will look into first.
     #[inline]
-    pub fn prefetch_far(&self, lpn: u32, content: u32, write: bool) {
+    pub fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool) {
         with_tables!(&self.tables, side => side.prefetch_far(lpn, content, write));
     }
 
     /// Asks for what those tables point to; the operation is nearer now.
     #[inline]
-    pub fn prefetch_near(&self, lpn: u32, content: u32, write: bool) {
+    pub fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool) {
         with_tables!(&self.tables, side => side.prefetch_near(lpn, content, write, &self.flash));
     }
 
     /// Asks for what is looked at last; the operation is about to come.
     #[inline]
-    pub fn prefetch_next(&self, lpn: u32, content: u32) {
+    pub fn prefetch_next(&self, lpn: Lpn, content: Content) {
         with_tables!(&self.tables, side => side.prefetch_next(lpn, content, &self.flash));
     }
 
     /// Asks for what those tables point to in turn.
     #[inline]
-    pub fn prefetch_last(&self, lpn: u32) {
+    pub fn prefetch_last(&self, lpn: Lpn) {
         with_tables!(&self.tables, side => side.prefetch_last(lpn));
     }
 
@@ -415,19 +418,19 @@ impl Ftl {
     }
 
     /// Erases per chip.
-    pub fn chip_erases(&self) -> &[u64] {
+    pub fn chip_erases(&self) -> By<Chip, &[u64]> {
         self.flash.blocks.chip_erases()
     }
 
     /// Valid pages per chip.
-    pub fn chip_valid_pages(&self) -> &[u64] {
+    pub fn chip_valid_pages(&self) -> By<Chip, &[u64]> {
         self.flash.blocks.chip_valid()
     }
 
     /// Valid pages per plane.
-    pub fn plane_valid_pages(&self) -> Vec<u64> {
+    pub fn plane_valid_pages(&self) -> By<Plane, Vec<u64>> {
         let blocks = &self.flash.blocks;
-        (0..blocks.geometry.planes()).map(|plane| blocks.valid_pages(plane)).collect()
+        By::new(blocks.geometry.all_planes().map(|plane| blocks.valid_pages(plane)).collect())
     }
 
     /// Physical pages that hold valid data.
@@ -488,26 +491,26 @@ impl Ftl {
     }
 
     /// Replicas per chip.
-    pub fn chip_replica_pages(&self) -> Vec<u64> {
-        let mut pages = vec![0; self.flash.geometry().chips() as usize];
+    pub fn chip_replica_pages(&self) -> By<Chip, Vec<u64>> {
+        let mut pages = By::<Chip, _>::new(vec![0; self.flash.geometry().chips() as usize]);
         for ppn in with_tables!(&self.tables, side => side.replica_ppns()) {
-            pages[self.flash.blocks.chip_of_page(ppn) as usize] += 1;
+            pages[self.flash.blocks.chip_of_page(ppn)] += 1;
         }
         pages
     }
 
     /// Valid pages of each plane and the distinct contents in them; `None` where contents are not
     /// known. Costs a sort of all pages.
-    pub fn plane_contents(&self) -> Option<Vec<PlaneContents>> {
+    pub fn plane_contents(&self) -> Option<By<Plane, Vec<PlaneContents>>> {
         let pages = with_tables!(&self.tables, side => side.contents_on_flash(&self.flash))?;
         let geometry = self.flash.geometry();
-        let mut held: Vec<(u32, u32)> =
+        let mut held: Vec<(Plane, Content)> =
             pages.into_iter().map(|(ppn, content)| (geometry.plane(ppn), content)).collect();
         held.sort_unstable();
-        let mut planes = vec![PlaneContents::default(); geometry.planes() as usize];
+        let mut planes = By::<Plane, _>::new(vec![PlaneContents::default(); geometry.planes() as usize]);
         let mut before = None;
         for page in held {
-            let counts = &mut planes[page.0 as usize];
+            let counts = &mut planes[page.0];
             counts.pages += 1;
             counts.contents += u64::from(before != Some(page));
             before = Some(page);

@@ -5,13 +5,14 @@
 
 use crate::error::FtlError;
 use crate::flash::Flash;
+use crate::ids::Lpn;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, ReadOutcome, ReadTarget, WriteOutcome, is_page};
 use crate::side::Side;
 
 /// Where a logical page would be read now.
 #[inline]
-pub(crate) fn locate(side: &impl Side, flash: &Flash, lpn: u32, loads: &LoadView<'_>) -> Option<ReadTarget> {
+pub(crate) fn locate(side: &impl Side, flash: &Flash, lpn: Lpn, loads: &LoadView<'_>) -> Option<ReadTarget> {
     let (home, replicas) = side.places_of(lpn);
     is_page(home).then(|| flash.serve(home, replicas, loads))
 }
@@ -20,7 +21,7 @@ pub(crate) fn locate(side: &impl Side, flash: &Flash, lpn: u32, loads: &LoadView
 pub(crate) fn locate_among(
     side: &impl Side,
     flash: &Flash,
-    lpn: u32,
+    lpn: Lpn,
     loads: &LoadView<'_>,
     there: &dyn Fn(flashtwin_nand::Ppn) -> bool,
 ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
@@ -40,7 +41,7 @@ pub(crate) fn locate_among(
 pub(crate) fn read(
     side: &mut impl Side,
     flash: &mut Flash,
-    lpn: u32,
+    lpn: Lpn,
     loads: &LoadView<'_>,
 ) -> Result<ReadOutcome, FtlError> {
     side.look_up_read(lpn, flash)?;
@@ -61,7 +62,7 @@ pub(crate) fn read(
 }
 
 /// See [`crate::Ftl::was_read_in_ram`].
-pub(crate) fn was_read_in_ram(side: &mut impl Side, flash: &mut Flash, lpn: u32) {
+pub(crate) fn was_read_in_ram(side: &mut impl Side, flash: &mut Flash, lpn: Lpn) {
     let (new_value, replicated) = side.note_read(lpn, flash);
     flash.counters.new_value_reads += u64::from(new_value);
     flash.counters.replicated_value_reads += u64::from(replicated);
@@ -71,7 +72,7 @@ pub(crate) fn was_read_in_ram(side: &mut impl Side, flash: &mut Flash, lpn: u32)
 pub(crate) fn prepare_write(
     side: &mut impl Side,
     flash: &mut Flash,
-    lpn: u32,
+    lpn: Lpn,
     partial: bool,
     loads: &LoadView<'_>,
 ) -> Result<Option<ReadTarget>, FtlError> {

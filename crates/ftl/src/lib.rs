@@ -16,6 +16,7 @@ mod error;
 mod flash;
 mod ftl;
 mod host;
+mod ids;
 mod inverted;
 mod jobs;
 mod loads;
@@ -38,7 +39,7 @@ pub use counts::Count;
 pub use dedup::{DedupConfig, Entries};
 pub use error::{FtlError, RangeError};
 pub use flash::allocation::AllocationConfig;
-pub use flash::blocks::BlockTable;
+pub use flash::block_table::BlockTable;
 pub use flash::counters::{
     CopyingCounts, Counters, MappingCounts, PartitionSize, Peak, PlaneContents, TableSizes,
 };
@@ -46,10 +47,11 @@ pub use flash::partition::{PartitionConfig, PartitionPolicy};
 pub use flash::wear::{WearConfig, WearPolicy};
 pub use flash::{GcConfig, allocation, partition, victim, wear};
 pub use ftl::Ftl;
+pub use ids::{Content, Lpn, NO_CONTENT, NO_VPN, Unit, Vpn};
 pub use jobs::BackgroundConfig;
 pub use loads::LoadView;
 pub use op::{
-    Cause, FlashOp, Host, Lookup, NO_JOB, NO_VPN, OpKind, PagingSizes, ReadOutcome, ReadTarget, WriteOutcome,
+    Cause, FlashOp, Host, Lookup, NO_JOB, OpKind, PagingSizes, ReadOutcome, ReadTarget, WriteOutcome,
 };
 pub use page::spread;
 pub use page::spread::SpreadConfig;

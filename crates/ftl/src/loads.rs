@@ -1,15 +1,18 @@
 //! The chips' loads as the controller sees them when it decides, and how places are compared by them.
 
-use flashtwin_nand::Geometry;
+use flashtwin_bits::By;
+use flashtwin_nand::{Chip, Geometry, Plane};
+
+use crate::ids::Unit;
 
 /// Loads of chips and of the units within them.
 #[derive(Debug, Clone, Copy)]
 pub struct LoadView<'a> {
     /// Load of each chip.
-    pub chip: &'a [u32],
+    pub chip: By<Chip, &'a [u32]>,
     /// Load of each unit that works on its own (chip, die or plane, by the engine's
     /// concurrency). The units of one chip are neighbours.
-    pub unit: &'a [u32],
+    pub unit: By<Unit, &'a [u32]>,
     /// Whether the unit's load decides between places, and not the chip's.
     pub units_decide: bool,
     /// When the loads are so, from any beginning, never earlier than in a view before: what is predicted from
@@ -20,7 +23,7 @@ pub struct LoadView<'a> {
 impl<'a> LoadView<'a> {
     /// Loads of chips, which decide, and of their units, which decide among equals.
     pub fn new(chip: &'a [u32], unit: &'a [u32]) -> Self {
-        Self { chip, unit, units_decide: false, now_ns: 0 }
+        Self { chip: By::new(chip), unit: By::new(unit), units_decide: false, now_ns: 0 }
     }
 
     /// The same loads, seen at a time.
@@ -36,19 +39,28 @@ impl<'a> LoadView<'a> {
         self.unit.len() / self.chip.len()
     }
 
+    /// Loads of a chip's units.
+    #[inline]
+    pub(crate) fn of_units(&self, chip: Chip) -> &'a [u32] {
+        let units = self.units_per_chip();
+        let first = chip.index() * units;
+        let all: &'a [u32] = *self.unit;
+        &all[first..first + units]
+    }
+
     /// Loads of the chip and of the unit that would serve a page of `plane`, the one that decides first.
     #[inline]
-    pub(crate) fn of_plane(&self, plane: u32, geometry: &Geometry) -> (u32, u32) {
-        let chip = self.chip[(plane / geometry.planes_per_chip()) as usize];
+    pub(crate) fn of_plane(&self, plane: Plane, geometry: &Geometry) -> (u32, u32) {
+        let chip = self.chip[geometry.chip_of_plane(plane)];
         let unit = self.of_unit(plane, geometry);
         if self.units_decide { (unit, chip) } else { (chip, unit) }
     }
 
     /// Load of the unit that would serve a page of `plane`.
     #[inline]
-    pub(crate) fn of_unit(&self, plane: u32, geometry: &Geometry) -> u32 {
+    pub(crate) fn of_unit(&self, plane: Plane, geometry: &Geometry) -> u32 {
         let planes_per_unit = geometry.planes_per_chip() as usize / self.units_per_chip();
-        self.unit[plane as usize / planes_per_unit]
+        self.unit[Unit::new((plane.index() / planes_per_unit) as u32)]
     }
 }
 

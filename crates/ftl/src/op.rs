@@ -1,6 +1,7 @@
 //! The words that pass between the controller and whoever drives it.
 
-use flashtwin_nand::{NO_PPN, Ppn};
+use crate::ids::{Content, Lpn};
+use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
 /// Why a flash operation happens. Every program and read is counted under exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -69,12 +70,6 @@ pub struct FlashOp {
     pub job: u32,
 }
 
-/// No content, or one that nobody knows.
-pub(crate) const NO_CONTENT: u32 = u32::MAX;
-
-/// No virtual page number.
-pub const NO_VPN: u32 = u32::MAX;
-
 /// The job of operations that belong to none.
 pub const NO_JOB: u32 = u32::MAX;
 
@@ -85,7 +80,7 @@ pub struct ReadTarget {
     pub ppn: Ppn,
     /// The plane that serves the read; not that of `ppn` only where a system pretends
     /// that every chip holds everything.
-    pub plane: u32,
+    pub plane: Plane,
     /// Whether another, less loaded place than the home copy's serves it: another chip, or (only
     /// for twins, which may share a chip) another unit of it.
     pub redirected: bool,
@@ -120,12 +115,12 @@ pub struct WriteOutcome {
 /// One page operation of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Host {
-    /// Dense number of the logical page.
-    pub lpn: u32,
+    /// The logical page.
+    pub lpn: Lpn,
     /// Its page number in the host's address space.
     pub address: u64,
-    /// Dense number of the content written; `u32::MAX` for systems that do not look.
-    pub content: u32,
+    /// The content written; [`crate::NO_CONTENT`] for systems that do not look.
+    pub content: Content,
 }
 
 /// A page number that stands for none where plain words are stored.

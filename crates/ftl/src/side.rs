@@ -5,6 +5,7 @@ use flashtwin_nand::Ppn;
 use crate::error::FtlError;
 use crate::flash::counters::TableSizes;
 use crate::flash::{Flash, Owners};
+use crate::ids::{Content, Lpn, Owner};
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes};
 
@@ -33,40 +34,40 @@ pub(crate) trait Side: Owners {
     }
 
     /// Asks for the tables that an operation some way ahead will look into first.
-    fn prefetch_far(&self, lpn: u32, content: u32, write: bool);
+    fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool);
 
     /// Asks for what those tables point to; the operation is nearer now.
-    fn prefetch_near(&self, lpn: u32, content: u32, write: bool, flash: &Flash);
+    fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool, flash: &Flash);
 
     /// Asks for what is looked at last; the operation is about to come.
-    fn prefetch_next(&self, _lpn: u32, _content: u32, _flash: &Flash) {}
+    fn prefetch_next(&self, _lpn: Lpn, _content: Content, _flash: &Flash) {}
 
     /// Asks for what those tables point to in turn.
-    fn prefetch_last(&self, _lpn: u32) {}
+    fn prefetch_last(&self, _lpn: Lpn) {}
 
     /// The first copy of a logical page and its further ones.
-    fn places_of(&self, lpn: u32) -> (Ppn, &[Ppn]);
+    fn places_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]);
 
     /// Names what a read of a page yields. A controller knows at least that a page is equal to itself.
     #[inline]
-    fn data_name(&self, _lpn: u32, ppn: Ppn) -> u64 {
-        u64::from(ppn)
+    fn data_name(&self, _lpn: Lpn, ppn: Ppn) -> u64 {
+        u64::from(ppn.number())
     }
 
     /// Looks up what a read of a logical page needs of tables on flash.
     #[inline]
-    fn look_up_read(&mut self, _lpn: u32, _flash: &mut Flash) -> Result<(), FtlError> {
+    fn look_up_read(&mut self, _lpn: Lpn, _flash: &mut Flash) -> Result<(), FtlError> {
         Ok(())
     }
 
     /// Looks up what a page write waits for of tables on flash.
     #[inline]
-    fn look_up_write(&mut self, _lpn: u32, _partial: bool, _flash: &mut Flash) -> Result<(), FtlError> {
+    fn look_up_write(&mut self, _lpn: Lpn, _partial: bool, _flash: &mut Flash) -> Result<(), FtlError> {
         Ok(())
     }
 
     /// Looks up the page of the fingerprint store in which a written content would be found.
-    fn look_up_fingerprint(&mut self, _content: u32, _flash: &mut Flash) -> Result<(), FtlError> {
+    fn look_up_fingerprint(&mut self, _content: Content, _flash: &mut Flash) -> Result<(), FtlError> {
         Ok(())
     }
 
@@ -95,7 +96,7 @@ pub(crate) trait Side: Owners {
 
     /// Counts a read towards what a page holds: whether that was read for the first time, and whether
     /// it has further copies.
-    fn note_read(&mut self, lpn: u32, flash: &mut Flash) -> (bool, bool);
+    fn note_read(&mut self, lpn: Lpn, flash: &mut Flash) -> (bool, bool);
 
     /// The read just counted is served from this page.
     #[inline]
@@ -112,7 +113,7 @@ pub(crate) trait Side: Owners {
     ) -> Result<Option<(Ppn, Cause)>, FtlError>;
 
     /// Forgets a logical page.
-    fn trim(&mut self, lpn: u32, flash: &mut Flash);
+    fn trim(&mut self, lpn: Lpn, flash: &mut Flash);
 
     /// Begins the background jobs that the reads so far have earned.
     #[inline]
@@ -139,7 +140,7 @@ pub(crate) trait Side: Owners {
     /// Writes what a mapped logical page holds to another place, as ageing does; returns that.
     fn rewrite(
         &mut self,
-        lpn: u32,
+        lpn: Lpn,
         address: u64,
         flash: &mut Flash,
         loads: &LoadView<'_>,
@@ -168,7 +169,7 @@ pub(crate) trait Side: Owners {
     }
 
     /// Each valid page and the content in it; `None` where contents are not known.
-    fn contents_on_flash(&self, flash: &Flash) -> Option<Vec<(Ppn, u32)>>;
+    fn contents_on_flash(&self, flash: &Flash) -> Option<Vec<(Ppn, Content)>>;
 
     /// Compares all tables with one another and, where verification is on, with the truth.
     fn audit(&self, flash: &Flash) -> Result<(), FtlError>;
@@ -178,7 +179,7 @@ pub(crate) trait Side: Owners {
 /// the truth.
 pub(crate) fn audit_pages(
     flash: &Flash,
-    pages: impl Iterator<Item = (u32, u32, Ppn)>,
+    pages: impl Iterator<Item = (Lpn, Owner, Ppn)>,
 ) -> Result<(), FtlError> {
     for (lpn, owner, ppn) in pages.filter(|&(_, _, ppn)| crate::op::is_page(ppn)) {
         if flash.blocks.owner(ppn) != Some(owner) {

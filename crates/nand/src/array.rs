@@ -1,8 +1,10 @@
 //! The rules of the medium, enforced where operations are carried out.
 
+use flashtwin_bits::By;
 use thiserror::Error;
 
-use crate::geometry::{Geometry, Ppn};
+use crate::geometry::Geometry;
+use crate::ids::{Block, Ppn};
 
 /// A rule of NAND flash that an operation would have broken.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -32,31 +34,31 @@ pub enum NandRule {
 /// Memory: 2 bytes a block, touched lazily.
 #[derive(Debug)]
 pub struct FlashArray {
-    programmed_pages: Vec<u16>,
+    programmed_pages: By<Block, Vec<u16>>,
 }
 
 impl FlashArray {
     /// An array fresh from the factory: every block erased.
     pub fn new(geometry: &Geometry) -> Self {
-        Self { programmed_pages: vec![0; geometry.block_index_len()] }
+        Self { programmed_pages: By::new(vec![0; geometry.block_index_len()]) }
     }
 
     /// Whether `ppn` holds data.
     #[inline]
     pub fn is_programmed(&self, geometry: &Geometry, ppn: Ppn) -> bool {
-        geometry.page_in_block(ppn) < u32::from(self.programmed_pages[geometry.block_index(ppn) as usize])
+        geometry.page_in_block(ppn) < u32::from(self.programmed_pages[geometry.block_index(ppn)])
     }
 
     /// Whether `ppn` is the page that may be programmed next in its block.
     #[inline]
     pub fn is_next(&self, geometry: &Geometry, ppn: Ppn) -> bool {
-        geometry.page_in_block(ppn) == u32::from(self.programmed_pages[geometry.block_index(ppn) as usize])
+        geometry.page_in_block(ppn) == u32::from(self.programmed_pages[geometry.block_index(ppn)])
     }
 
     /// Whether every page of a block, given by its [`Geometry::block_index`], is programmed.
     #[inline]
-    pub fn is_full(&self, geometry: &Geometry, block_index: u32) -> bool {
-        u32::from(self.programmed_pages[block_index as usize]) == geometry.pages_per_block
+    pub fn is_full(&self, geometry: &Geometry, block_index: Block) -> bool {
+        u32::from(self.programmed_pages[block_index]) == geometry.pages_per_block
     }
 
     /// Programs a page.
@@ -68,10 +70,10 @@ impl FlashArray {
         if !self.is_next(geometry, ppn) {
             return Err(NandRule::ProgramOutOfOrder {
                 place: geometry.describe(ppn),
-                expected: u32::from(self.programmed_pages[geometry.block_index(ppn) as usize]),
+                expected: u32::from(self.programmed_pages[geometry.block_index(ppn)]),
             });
         }
-        self.programmed_pages[geometry.block_index(ppn) as usize] += 1;
+        self.programmed_pages[geometry.block_index(ppn)] += 1;
         Ok(())
     }
 
@@ -89,8 +91,8 @@ impl FlashArray {
 
     /// Erases the block with the given [`Geometry::block_index`].
     #[inline]
-    pub fn erase(&mut self, block_index: u32) {
-        self.programmed_pages[block_index as usize] = 0;
+    pub fn erase(&mut self, block_index: Block) {
+        self.programmed_pages[block_index] = 0;
     }
 }
 
@@ -98,15 +100,16 @@ impl FlashArray {
 mod tests {
     use super::*;
     use crate::device::{NandDevice, device_toml};
+    use crate::ids::Plane;
 
     #[test]
     fn pages_are_programmed_once_in_order_and_only_after_an_erase() {
         let device = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap();
         let g = &device.geometry;
         let mut flash = FlashArray::new(g);
-        let first = g.ppn(3, 5, 0);
+        let first = g.ppn(Plane::new(3), 5, 0);
         assert!(flash.read(g, first).is_err());
-        let second = g.ppn(3, 5, 1);
+        let second = g.ppn(Plane::new(3), 5, 1);
         assert!(flash.program(g, second).is_err());
         flash.program(g, first).unwrap();
         flash.read(g, first).unwrap();

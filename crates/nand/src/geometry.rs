@@ -2,15 +2,7 @@
 
 use thiserror::Error;
 
-/// Physical page number: one flash page, packed as `block | page | plane` bit fields, so
-/// that every level is one shift away on the hot path, and so that the pages which striped
-/// writes touch one after another (the same page of the same block in every plane) are
-/// neighbours in every array indexed by page or block. With the plane on top their distance
-/// is a large power of two, and caches hold only a few of them.
-pub type Ppn = u32;
-
-/// No physical page. Never a valid [`Ppn`]: [`Geometry::new`] keeps the value free.
-pub const NO_PPN: Ppn = u32::MAX;
+use crate::ids::{Block, Chip, NO_PPN, Plane, Ppn};
 
 /// A flash array from channels down to pages, with the address arithmetic of its [`Ppn`]s.
 ///
@@ -101,7 +93,7 @@ impl Geometry {
             page_mask: low_bits(page_bits),
         };
         // With all 32 bits in use the last page of a full device may equal NO_PPN.
-        if geometry.ppn(geometry.planes() - 1, blocks - 1, pages - 1) == NO_PPN {
+        if geometry.ppn(Plane::new(geometry.planes() - 1), blocks - 1, pages - 1) == NO_PPN {
             return Err(GeometryError::TooLarge { bits });
         }
         Ok(geometry)
@@ -154,85 +146,101 @@ impl Geometry {
 
     /// Packs an address. `block` is within the plane, `page` within the block.
     #[inline]
-    pub fn ppn(&self, plane: u32, block: u32, page: u32) -> Ppn {
+    pub fn ppn(&self, plane: Plane, block: u32, page: u32) -> Ppn {
         debug_assert!(block < self.blocks_per_plane && page < self.pages_per_block);
-        ((block << self.page_bits | page) << self.plane_bits) | plane
+        Ppn::new(((block << self.page_bits | page) << self.plane_bits) | plane.number())
     }
 
     /// A page of a block given by its [`Geometry::block_index`].
     #[inline]
-    pub fn page_of_block(&self, block_index: u32, page: u32) -> Ppn {
-        debug_assert!(
-            self.block_in_plane(block_index) < self.blocks_per_plane && page < self.pages_per_block
-        );
-        (block_index & !self.plane_mask) << self.page_bits
-            | page << self.plane_bits
-            | self.plane_of_block(block_index)
+    pub fn page_of_block(&self, block: Block, page: u32) -> Ppn {
+        debug_assert!(self.block_in_plane(block) < self.blocks_per_plane && page < self.pages_per_block);
+        let block = block.number();
+        let plane = block & self.plane_mask;
+        Ppn::new((block & !self.plane_mask) << self.page_bits | page << self.plane_bits | plane)
     }
 
     /// Device-wide number of the block that holds `ppn` (an array index; may have gaps).
     #[inline]
-    pub fn block_index(&self, ppn: Ppn) -> u32 {
+    pub fn block_index(&self, ppn: Ppn) -> Block {
         // What the shift leaves of the page's number lies among the bits of the plane's.
-        ppn >> self.page_bits & !self.plane_mask | self.plane(ppn)
+        let ppn = ppn.number();
+        Block::new(ppn >> self.page_bits & !self.plane_mask | ppn & self.plane_mask)
     }
 
     /// Device-wide number of block `block` of `plane`.
     #[inline]
-    pub fn block_index_of(&self, plane: u32, block: u32) -> u32 {
-        block << self.plane_bits | plane
+    pub fn block_index_of(&self, plane: Plane, block: u32) -> Block {
+        Block::new(block << self.plane_bits | plane.number())
     }
 
     /// Plane of a block given by its [`Geometry::block_index`].
     #[inline]
-    pub fn plane_of_block(&self, block_index: u32) -> u32 {
-        block_index & self.plane_mask
+    pub fn plane_of_block(&self, block: Block) -> Plane {
+        Plane::new(block.number() & self.plane_mask)
     }
 
     /// Number of a block within its plane.
     #[inline]
-    pub fn block_in_plane(&self, block_index: u32) -> u32 {
-        block_index >> self.plane_bits
+    pub fn block_in_plane(&self, block: Block) -> u32 {
+        block.number() >> self.plane_bits
     }
 
     /// Page number within its block.
     #[inline]
     pub fn page_in_block(&self, ppn: Ppn) -> u32 {
-        ppn >> self.plane_bits & self.page_mask
+        ppn.number() >> self.plane_bits & self.page_mask
     }
 
     /// Plane that holds `ppn`.
     #[inline]
-    pub fn plane(&self, ppn: Ppn) -> u32 {
-        ppn & self.plane_mask
+    pub fn plane(&self, ppn: Ppn) -> Plane {
+        Plane::new(ppn.number() & self.plane_mask)
     }
 
     /// Chip that holds plane `plane`.
     #[inline]
-    pub fn chip_of_plane(&self, plane: u32) -> u32 {
-        plane / self.planes_per_chip()
+    pub fn chip_of_plane(&self, plane: Plane) -> Chip {
+        Chip::new(plane.number() / self.planes_per_chip())
     }
 
     /// Channel of chip `chip`.
     #[inline]
-    pub fn channel_of_chip(&self, chip: u32) -> u32 {
-        chip % self.channels
+    pub fn channel_of_chip(&self, chip: Chip) -> u32 {
+        chip.number() % self.channels
     }
 
-    /// Plane number from its coordinates.
-    pub fn plane_at(&self, channel: u32, chip: u32, die: u32, plane: u32) -> u32 {
-        ((chip * self.channels + channel) * self.dies_per_chip + die) * self.planes_per_die + plane
+    /// The plane with these coordinates; `chip` is counted within its channel.
+    pub fn plane_at(&self, channel: u32, chip: u32, die: u32, plane: u32) -> Plane {
+        let chip = chip * self.channels + channel;
+        Plane::new((chip * self.dies_per_chip + die) * self.planes_per_die + plane)
+    }
+
+    /// All planes, in order.
+    #[inline]
+    pub fn all_planes(&self) -> impl DoubleEndedIterator<Item = Plane> + ExactSizeIterator + Clone + use<> {
+        Plane::each(0..self.planes())
+    }
+
+    /// The planes of a chip, in order.
+    #[inline]
+    pub fn planes_of(
+        &self,
+        chip: Chip,
+    ) -> impl DoubleEndedIterator<Item = Plane> + ExactSizeIterator + Clone + use<> {
+        let planes = self.planes_per_chip();
+        Plane::each(chip.number() * planes..(chip.number() + 1) * planes)
     }
 
     /// A human name of a page's place, for error messages.
     pub fn describe(&self, ppn: Ppn) -> String {
         let plane = self.plane(ppn);
         let chip = self.chip_of_plane(plane);
-        let in_chip = plane % self.planes_per_chip();
+        let in_chip = plane.number() % self.planes_per_chip();
         format!(
             "channel {} chip {} die {} plane {} block {} page {}",
             self.channel_of_chip(chip),
-            chip / self.channels,
+            chip.number() / self.channels,
             in_chip / self.planes_per_die,
             in_chip % self.planes_per_die,
             self.block_in_plane(self.block_index(ppn)),
@@ -266,7 +274,7 @@ mod tests {
     fn every_address_survives_packing_even_where_levels_are_not_powers_of_two() {
         let g = geometry([3, 2, 1, 2, 5, 7, 4096]).unwrap();
         let mut seen = std::collections::HashSet::new();
-        for plane in 0..g.planes() {
+        for plane in g.all_planes() {
             for block in 0..5 {
                 for page in 0..7 {
                     let ppn = g.ppn(plane, block, page);
@@ -276,7 +284,7 @@ mod tests {
                     assert_eq!(g.plane_of_block(g.block_index(ppn)), plane);
                     assert_eq!(g.page_of_block(g.block_index(ppn), page), ppn);
                     assert_eq!(g.page_in_block(ppn), page);
-                    assert!((ppn as usize) < g.page_index_len());
+                    assert!(ppn.index() < g.page_index_len());
                 }
             }
         }

@@ -7,10 +7,12 @@
 mod array;
 mod device;
 mod geometry;
+mod ids;
 mod registry;
 mod timing;
 
 pub use array::{FlashArray, NandRule};
 pub use device::{DeviceError, NandConfig, NandDevice, device_names, device_toml};
-pub use geometry::{Geometry, GeometryError, NO_PPN, Ppn};
+pub use geometry::{Geometry, GeometryError};
+pub use ids::{Block, Chip, NO_PPN, Plane, Ppn};
 pub use timing::Timing;

@@ -13,8 +13,10 @@
 
 use std::time::Instant;
 
-use flashtwin_ftl::{Cause, FlashOp, FtlError, Host, LoadView, ReadOutcome, ReadTarget, Rng, WriteOutcome};
-use flashtwin_nand::{FlashArray, Geometry};
+use flashtwin_ftl::{
+    Cause, FlashOp, FtlError, Host, LoadView, Lpn, ReadOutcome, ReadTarget, Rng, WriteOutcome,
+};
+use flashtwin_nand::{FlashArray, Geometry, Plane};
 use flashtwin_sim::engine::{Arrivals, Controller, Engine, Observer};
 use flashtwin_sim::{Resolved, resolve, run, system_names};
 use flashtwin_trace::{ContentSource, Op, PageTrace, TraceBuilder};
@@ -58,11 +60,11 @@ struct NoController {
 }
 
 impl Controller for NoController {
-    fn read(&mut self, _lpn: u32, _loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
-        let plane = self.rng.below(self.geometry.planes());
+    fn read(&mut self, _lpn: Lpn, _loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
+        let plane = Plane::new(self.rng.below(self.geometry.planes()));
         let ppn = self.geometry.ppn(plane, 0, 0);
         let target = ReadTarget { ppn, plane, redirected: false };
-        Ok(ReadOutcome::Flash { target, new_value: false, replicated: false, data: u64::from(ppn) })
+        Ok(ReadOutcome::Flash { target, new_value: false, replicated: false, data: u64::from(ppn.number()) })
     }
     fn write(
         &mut self,
@@ -75,10 +77,10 @@ impl Controller for NoController {
         let turn = self.next[self.plane as usize];
         self.next[self.plane as usize] += 1;
         let pages = self.geometry.pages_per_block;
-        let ppn = self.geometry.ppn(self.plane, turn / pages, turn % pages);
+        let ppn = self.geometry.ppn(Plane::new(self.plane), turn / pages, turn % pages);
         Ok(WriteOutcome { program: Some((ppn, Cause::Host)) })
     }
-    fn trim(&mut self, _lpn: u32) {}
+    fn trim(&mut self, _lpn: Lpn) {}
     fn end_period(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         Ok(())
     }
@@ -92,7 +94,7 @@ impl Observer for NoMetrics {}
 fn bare_loop(trace: &PageTrace, resolved: &Resolved) -> Result<f64, Box<dyn std::error::Error>> {
     let geometry = &resolved.device.geometry;
     let mut flash = FlashArray::new(geometry);
-    for plane in 0..geometry.planes() {
+    for plane in geometry.all_planes() {
         flash.program(geometry, geometry.ppn(plane, 0, 0))?;
     }
     let controller = NoController {

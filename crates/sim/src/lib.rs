@@ -7,6 +7,7 @@ mod config;
 pub mod engine;
 mod error;
 pub mod event_queue;
+mod finished;
 mod memory;
 mod metrics;
 mod preload;

@@ -1,8 +1,8 @@
 //! What a drive holds before the trace begins: pages that the trace takes for granted, or its whole
 //! footprint, and the wear of use.
 
-use flashtwin_ftl::{FlashOp, Ftl, Host, LoadView, NO_JOB, OpKind, Rng};
-use flashtwin_nand::FlashArray;
+use flashtwin_ftl::{Content, FlashOp, Ftl, Host, LoadView, Lpn, NO_JOB, OpKind, Rng};
+use flashtwin_nand::{FlashArray, Ppn};
 use flashtwin_trace::{NO_CONTENT, PageTrace};
 
 use crate::config::{Preload, PreloadContents};
@@ -79,7 +79,8 @@ pub(crate) fn preload(
         }
         let known = trace.initial_content.get(lpn as usize).copied().unwrap_or(NO_CONTENT);
         let content = if known == NO_CONTENT { unknown.next() } else { known };
-        loader.write(Host { lpn, address: trace.lpn_address[lpn as usize], content })?;
+        let address = trace.lpn_address[lpn as usize];
+        loader.write(Host { lpn: Lpn::new(lpn), address, content: Content::new(content) })?;
     }
     if config.replay.preload == Preload::Footprint {
         loader.age(trace, config.seed, progress)?;
@@ -113,7 +114,7 @@ impl<'a> Loader<'a> {
         self.carry_out(outcome.program.map(|(ppn, _)| ppn))
     }
 
-    fn carry_out(&mut self, host: Option<u32>) -> Result<(), SimError> {
+    fn carry_out(&mut self, host: Option<Ppn>) -> Result<(), SimError> {
         let geometry = &self.resolved.device.geometry;
         // The host's page takes its place in the order as soon as its block can take it:
         // before what its write made collection do, after what made room for it.
@@ -158,7 +159,12 @@ impl<'a> Loader<'a> {
                 }
                 let lpn = rng.below(trace.footprint_pages());
                 let loads = LoadView::new(&self.chip, &self.chip);
-                let ppn = self.ftl.rewrite(lpn, trace.lpn_address[lpn as usize], &loads, &mut self.ops)?;
+                let ppn = self.ftl.rewrite(
+                    Lpn::new(lpn),
+                    trace.lpn_address[lpn as usize],
+                    &loads,
+                    &mut self.ops,
+                )?;
                 self.carry_out(ppn)?;
             }
             let now = self.ftl.counters().since(&counted).write_amplification();

@@ -29,7 +29,7 @@ pub(crate) fn phase_time(ops: &[FlashOp], device: &NandDevice) -> PhaseTime {
         };
         let bus_ns = t.command_ns + data_ns;
         // A die's register is in use while its data travel.
-        dies[(plane / g.planes_per_die) as usize] += bus_ns + array_ns;
+        dies[(plane.number() / g.planes_per_die) as usize] += bus_ns + array_ns;
         channels[g.channel_of_chip(g.chip_of_plane(plane)) as usize] += bus_ns;
         serial_ns += bus_ns + array_ns;
     }
@@ -41,14 +41,14 @@ pub(crate) fn phase_time(ops: &[FlashOp], device: &NandDevice) -> PhaseTime {
 mod tests {
     use super::*;
     use flashtwin_ftl::{Cause, NO_JOB};
-    use flashtwin_nand::{NO_PPN, device_toml};
+    use flashtwin_nand::{NO_PPN, Plane, device_toml};
 
     #[test]
     fn copies_between_different_chips_overlap_and_copies_to_one_die_do_not() {
         let device = NandDevice::from_toml(device_toml("rr-ssd").unwrap()).unwrap();
         let g = &device.geometry;
         let copy = |from: u32, to: u32, page: u32| {
-            let place = |chip: u32| g.ppn(chip * g.planes_per_chip(), 0, page);
+            let place = |chip: u32| g.ppn(Plane::new(chip * g.planes_per_chip()), 0, page);
             let op = |kind, ppn| FlashOp {
                 kind,
                 ppn,

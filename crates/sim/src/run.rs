@@ -1,14 +1,15 @@
 //! One trace on one system: preload, replay, periods, results.
 
-use flashtwin_ftl::{Counters, Ftl, FtlError, PartitionPolicy, PlaneContents};
+use flashtwin_ftl::{Counters, Ftl, FtlError, PartitionPolicy};
 use flashtwin_nand::FlashArray;
 use flashtwin_trace::PageTrace;
 
 use crate::config::{PartialWrite, Preload};
 use crate::engine::{Arrivals, Engine, EngineCounts};
 use crate::error::{ConfigError, SimError};
+use crate::finished::{Finished, PeriodRow};
 use crate::memory;
-use crate::metrics::{Metrics, PeriodResponse};
+use crate::metrics::Metrics;
 use crate::preload::preload;
 use crate::replication_time::{PhaseTime, phase_time};
 use crate::resolve::Resolved;
@@ -29,34 +30,6 @@ impl Progress for () {
     fn cancelled(&self) -> bool {
         false
     }
-}
-
-/// What happened in one period; counts are of that period alone.
-/// `Copy`, so that nobody makes it hold more than numbers: a year has many seconds.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PeriodRow {
-    pub(crate) start_ns: i64,
-    pub(crate) end_ns: i64,
-    pub(crate) reads: PeriodResponse,
-    pub(crate) writes: PeriodResponse,
-    pub(crate) engine: EngineCounts,
-    pub(crate) ftl: Counters,
-    pub(crate) phase: PhaseTime,
-    pub(crate) replica_pages: u64,
-    pub(crate) pages_in_use: u64,
-}
-
-/// Everything a run leaves behind for the results.
-pub(crate) struct Finished<'a> {
-    pub(crate) trace: &'a PageTrace,
-    pub(crate) resolved: &'a Resolved,
-    pub(crate) engine: Engine<Ftl, Metrics>,
-    pub(crate) periods: Vec<PeriodRow>,
-    pub(crate) replication_passes: u64,
-    /// What lies on each plane at the end; `None` where contents are not known.
-    pub(crate) plane_contents: Option<Vec<PlaneContents>>,
-    /// The hash unit's queue: length x nanoseconds, and the longest.
-    pub(crate) hash_queue: (f64, u32),
 }
 
 /// Replays a trace on a system.

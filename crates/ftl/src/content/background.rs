@@ -1,7 +1,28 @@
 //! What follows when the operations of a background job are done.
 
-use super::out_of_line::Candidate;
-use super::replication::CopyJob;
+use flashtwin_nand::Ppn;
+
+use crate::ids::{Content, Lpn, Vpn};
+
+/// A page that was written without a fingerprint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    pub(super) lpn: Lpn,
+    pub(crate) vpn: Vpn,
+    /// Which of the writes that ever gave this VPN to a page it was.
+    pub(super) ticket: u32,
+    /// Where it is read.
+    pub(crate) ppn: Ppn,
+}
+
+/// A content of which a page is read to be copied. Its VPN may have become another content's
+/// meanwhile.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CopyJob {
+    pub(super) vpn: Vpn,
+    pub(super) content: Content,
+    pub(super) ppn: Ppn,
+}
 
 /// Work that waits for reads and programs in idle time.
 #[derive(Debug)]

@@ -8,21 +8,21 @@ use flashtwin_nand::{NO_PPN, Ppn};
 use super::replica_sets::ReplicaSets;
 use crate::dedup::{FingerprintStore, History};
 use crate::flash::{Flash, Moved};
-use crate::op::NO_VPN;
+use crate::ids::{Content, Lpn, NO_VPN, Owner, Vpn};
 use crate::paging::{Entries, Layout, Map, Tables};
-use flashtwin_bits::{HugeSlice, Slab, prefetch};
+use flashtwin_bits::{By, HugeSlice, Slab};
 
 /// The map and, where its tables are on flash, their pages.
 pub(crate) type ContentTables = Tables<ContentMap>;
 
 /// One content held by the device. 16 bytes.
 #[derive(Clone, Copy)]
-struct Vpn {
+struct Held {
     /// The home copy.
     home: Ppn,
     /// Logical pages that hold this content.
     references: u32,
-    content: u32,
+    content: Content,
     /// Its replicas' set.
     replicas: u32,
 }
@@ -36,11 +36,11 @@ pub(crate) struct Released {
 /// The tables of a content-addressed SSD: 4 bytes a logical page, and a content 17 for its
 /// VPN and what its fingerprint and its history take.
 pub(crate) struct ContentMap {
-    lpn_vpn: HugeSlice<u32>,
-    vpns: Slab<Vpn>,
+    lpn_vpn: By<Lpn, HugeSlice<Vpn>>,
+    vpns: By<Vpn, Slab<Held>>,
     /// Reads of each VPN in this period, saturating (the paper's VPC).
-    popularity: Vec<u8>,
-    pub(crate) fingerprints: FingerprintStore,
+    popularity: By<Vpn, Vec<u8>>,
+    pub(crate) fingerprints: FingerprintStore<Vpn>,
     pub(crate) replicas: ReplicaSets,
     pub(crate) history: History,
     /// Highest value of a popularity counter.
@@ -52,15 +52,15 @@ impl ContentMap {
     /// Tables for `footprint_pages` logical pages; a popularity counter ends at `saturation`.
     pub(crate) fn new(
         footprint_pages: u32,
-        fingerprints: FingerprintStore,
+        fingerprints: FingerprintStore<Vpn>,
         history: History,
         saturation: u8,
     ) -> Self {
         Self {
             saturation,
-            lpn_vpn: HugeSlice::filled(NO_VPN, footprint_pages as usize),
-            vpns: Slab::new(),
-            popularity: Vec::new(),
+            lpn_vpn: By::new(HugeSlice::filled(NO_VPN, footprint_pages as usize)),
+            vpns: By::new(Slab::new()),
+            popularity: By::new(Vec::new()),
             fingerprints,
             replicas: ReplicaSets::new(),
             history,
@@ -74,59 +74,59 @@ impl ContentMap {
     }
 
     #[inline]
-    pub(crate) fn vpn_of(&self, lpn: u32) -> u32 {
-        self.lpn_vpn[lpn as usize]
+    pub(crate) fn vpn_of(&self, lpn: Lpn) -> Vpn {
+        self.lpn_vpn[lpn]
     }
 
     #[inline]
-    pub(crate) fn home(&self, vpn: u32) -> Ppn {
-        self.vpns[vpn as usize].home
+    pub(crate) fn home(&self, vpn: Vpn) -> Ppn {
+        self.vpns[vpn].home
     }
 
     #[inline]
-    pub(crate) fn content(&self, vpn: u32) -> u32 {
-        self.vpns[vpn as usize].content
+    pub(crate) fn content(&self, vpn: Vpn) -> Content {
+        self.vpns[vpn].content
     }
 
     #[inline]
-    pub(crate) fn replica_ppns(&self, vpn: u32) -> &[Ppn] {
-        self.replicas.ppns(self.vpns[vpn as usize].replicas)
+    pub(crate) fn replica_ppns(&self, vpn: Vpn) -> &[Ppn] {
+        self.replicas.ppns(self.vpns[vpn].replicas)
     }
 
     /// The copies of a content: its home, then its replicas in the order in which they were made.
-    pub(crate) fn copies(&self, vpn: u32) -> impl Iterator<Item = Ppn> {
+    pub(crate) fn copies(&self, vpn: Vpn) -> impl Iterator<Item = Ppn> {
         [self.home(vpn)].into_iter().chain(self.replica_ppns(vpn).iter().copied())
     }
 
     /// Pages of a content: its home and its replicas.
     #[inline]
-    pub(crate) fn pages_of(&self, vpn: u32) -> u32 {
+    pub(crate) fn pages_of(&self, vpn: Vpn) -> u32 {
         1 + self.replica_ppns(vpn).len() as u32
     }
 
     /// Asks for the first tables that an operation on this page will look into.
     #[inline]
-    pub(crate) fn prefetch_far(&self, lpn: u32, content: u32) {
-        prefetch(&self.lpn_vpn, lpn as usize);
+    pub(crate) fn prefetch_far(&self, lpn: Lpn, content: Content) {
+        self.lpn_vpn.prefetch(lpn);
         self.history.prefetch(content);
         self.fingerprints.prefetch(content);
     }
 
     /// Asks for what those tables point to.
     #[inline]
-    pub(crate) fn prefetch_near(&self, lpn: u32, content: u32) {
-        let held = self.vpn_of(lpn) as usize;
-        prefetch(&self.vpns, held);
-        prefetch(&self.popularity, held);
-        prefetch(&self.vpns, self.fingerprints.foresee(content) as usize);
+    pub(crate) fn prefetch_near(&self, lpn: Lpn, content: Content) {
+        let held = self.vpn_of(lpn);
+        self.vpns.prefetch(held);
+        self.popularity.prefetch(held);
+        self.vpns.prefetch(self.fingerprints.foresee(content));
     }
 
     /// Asks for what a page's content is known by, its replicas, and what it takes to enter the content that is
     /// written; returns its home copy.
     #[inline]
-    pub(crate) fn prefetch_next(&self, lpn: u32, content: u32) -> Option<Ppn> {
+    pub(crate) fn prefetch_next(&self, lpn: Lpn, content: Content) -> Option<Ppn> {
         self.fingerprints.prefetch_neighbours(content);
-        let &Vpn { home, content, replicas, .. } = self.vpns.get(self.vpn_of(lpn) as usize)?;
+        let &Held { home, content, replicas, .. } = self.vpns.get(self.vpn_of(lpn))?;
         self.fingerprints.prefetch(content);
         self.history.prefetch(content);
         self.replicas.prefetch(replicas);
@@ -135,15 +135,20 @@ impl ContentMap {
 
     /// Asks for the list of a page's replicas, and what leaving the fingerprint store takes.
     #[inline]
-    pub(crate) fn prefetch_last(&self, lpn: u32) {
-        if let Some(&Vpn { content, replicas, .. }) = self.vpns.get(self.vpn_of(lpn) as usize) {
+    pub(crate) fn prefetch_last(&self, lpn: Lpn) {
+        if let Some(&Held { content, replicas, .. }) = self.vpns.get(self.vpn_of(lpn)) {
             self.replicas.prefetch_list(replicas);
             self.fingerprints.prefetch_neighbours(content);
         }
     }
 
-    pub(crate) fn popularity(&self, vpn: u32) -> u8 {
-        self.popularity[vpn as usize]
+    pub(crate) fn popularity(&self, vpn: Vpn) -> u8 {
+        self.popularity[vpn]
+    }
+
+    /// Reads of each VPN in this period, so far.
+    pub(crate) fn popularities(&self) -> By<Vpn, Vec<u8>> {
+        self.popularity.clone()
     }
 
     pub(crate) fn reset_popularity(&mut self) {
@@ -155,8 +160,8 @@ impl ContentMap {
         self.vpns.len() as u32
     }
 
-    pub(crate) fn is_live(&self, vpn: u32) -> bool {
-        self.vpns[vpn as usize].references > 0
+    pub(crate) fn is_live(&self, vpn: Vpn) -> bool {
+        self.vpns[vpn].references > 0
     }
 
     pub(crate) fn live_vpns(&self) -> u64 {
@@ -179,7 +184,7 @@ impl ContentMap {
 
     /// Bytes of the tables of contents.
     pub(crate) fn content_bytes(&self) -> u64 {
-        (self.vpns.len() * (size_of::<Vpn>() + 1) + self.vpns.free_slots() * 4) as u64
+        (self.vpns.len() * (size_of::<Held>() + 1) + self.vpns.free_slots() * 4) as u64
             + self.history.bytes()
             + self.fingerprints.bytes()
             + self.replicas.bytes()
@@ -187,19 +192,19 @@ impl ContentMap {
 
     /// Counts a read of a content towards its popularity; returns whether it is its first.
     #[inline]
-    pub(crate) fn count_read(&mut self, vpn: u32) -> bool {
-        let counter = &mut self.popularity[vpn as usize];
+    pub(crate) fn count_read(&mut self, vpn: Vpn) -> bool {
+        let counter = &mut self.popularity[vpn];
         *counter = counter.saturating_add(1).min(self.saturation);
-        self.history.read(self.vpns[vpn as usize].content)
+        self.history.read(self.vpns[vpn].content)
     }
 
     /// A VPN for a content about to be programmed; [`ContentMap::place`] says where, and
     /// [`ContentMap::enter`] makes it known.
     #[inline]
-    pub(crate) fn create(&mut self, content: u32) -> u32 {
-        let fresh = Vpn { home: NO_PPN, references: 0, content, replicas: ReplicaSets::NO_SET };
-        let vpn = self.vpns.insert(fresh);
-        match self.popularity.get_mut(vpn as usize) {
+    pub(crate) fn create(&mut self, content: Content) -> Vpn {
+        let fresh = Held { home: NO_PPN, references: 0, content, replicas: ReplicaSets::NO_SET };
+        let vpn = Vpn::new(self.vpns.insert(fresh));
+        match self.popularity.get_mut(vpn) {
             Some(popularity) => *popularity = 0,
             None => self.popularity.push(0),
         }
@@ -209,20 +214,20 @@ impl ContentMap {
 
     /// Enters the content of `vpn` in the fingerprint store, under its only LPN's reference.
     #[inline]
-    pub(crate) fn enter(&mut self, vpn: u32) {
+    pub(crate) fn enter(&mut self, vpn: Vpn) {
         self.fingerprints.insert(self.content(vpn), vpn, 1);
     }
 
     /// Logical pages that hold the content of `vpn`.
-    pub(crate) fn references(&self, vpn: u32) -> u32 {
-        self.vpns[vpn as usize].references
+    pub(crate) fn references(&self, vpn: Vpn) -> u32 {
+        self.vpns[vpn].references
     }
 
     /// Tells a store that counts them how many LPNs point to a content that it knows.
     #[inline]
-    fn recount(&mut self, vpn: u32) {
+    fn recount(&mut self, vpn: Vpn) {
         if self.fingerprints.counts_references() {
-            let Vpn { content, references, .. } = self.vpns[vpn as usize];
+            let Held { content, references, .. } = self.vpns[vpn];
             if self.fingerprints.peek(content) == vpn {
                 self.fingerprints.recount(content, references);
             }
@@ -230,17 +235,17 @@ impl ContentMap {
     }
 
     #[inline]
-    pub(crate) fn place(&mut self, vpn: u32, home: Ppn) {
-        self.vpns[vpn as usize].home = home;
+    pub(crate) fn place(&mut self, vpn: Vpn, home: Ppn) {
+        self.vpns[vpn].home = home;
     }
 
     /// Points a logical page at `vpn` (or at nothing); returns what thereby lost its last
     /// reference.
     #[inline]
-    pub(crate) fn point(&mut self, lpn: u32, vpn: u32) -> Option<Released> {
-        let old = std::mem::replace(&mut self.lpn_vpn[lpn as usize], vpn);
+    pub(crate) fn point(&mut self, lpn: Lpn, vpn: Vpn) -> Option<Released> {
+        let old = std::mem::replace(&mut self.lpn_vpn[lpn], vpn);
         if vpn != NO_VPN {
-            self.vpns[vpn as usize].references += 1;
+            self.vpns[vpn].references += 1;
             self.recount(vpn);
             self.mapped += u64::from(old == NO_VPN);
         } else {
@@ -249,7 +254,7 @@ impl ContentMap {
         if old == NO_VPN {
             return None;
         }
-        let entry = &mut self.vpns[old as usize];
+        let entry = &mut self.vpns[old];
         entry.references -= 1;
         if entry.references == 0 {
             return Some(self.release(old));
@@ -258,8 +263,8 @@ impl ContentMap {
         None
     }
 
-    fn release(&mut self, vpn: u32) -> Released {
-        let Vpn { home, content, replicas: set, .. } = self.vpns[vpn as usize];
+    fn release(&mut self, vpn: Vpn) -> Released {
+        let Held { home, content, replicas: set, .. } = self.vpns[vpn];
         #[cfg(test)]
         let kept = crate::tests::planted(crate::tests::Bug::StaleFingerprint);
         #[cfg(not(test))]
@@ -277,27 +282,27 @@ impl ContentMap {
                 }
             }
         }
-        self.vpns.free(vpn);
+        self.vpns.free(vpn.number());
         Released { home, replicas }
     }
 
     /// Adds a replica.
-    pub(crate) fn add_replica(&mut self, vpn: u32, level: u8, ppn: Ppn) {
-        let set = self.vpns[vpn as usize].replicas;
-        self.vpns[vpn as usize].replicas = self.replicas.add(set, vpn, level, ppn);
+    pub(crate) fn add_replica(&mut self, vpn: Vpn, level: u8, ppn: Ppn) {
+        let set = self.vpns[vpn].replicas;
+        self.vpns[vpn].replicas = self.replicas.add(set, vpn, level, ppn);
     }
 
     /// The level under which the replicas of a content are listed, if it has any.
     #[cfg(test)]
-    pub(crate) fn replica_level(&self, vpn: u32) -> Option<u8> {
-        let set = self.vpns[vpn as usize].replicas;
+    pub(crate) fn replica_level(&self, vpn: Vpn) -> Option<u8> {
+        let set = self.vpns[vpn].replicas;
         (set != ReplicaSets::NO_SET).then(|| self.replicas.level(set))
     }
 
     /// Lists the replicas of a content, if it has any, as the latest under `level`.
     #[inline]
-    pub(crate) fn relist_replicas(&mut self, vpn: u32, level: u8) {
-        let set = self.vpns[vpn as usize].replicas;
+    pub(crate) fn relist_replicas(&mut self, vpn: Vpn, level: u8) {
+        let set = self.vpns[vpn].replicas;
         if set != ReplicaSets::NO_SET {
             self.replicas.relist(set, level);
         }
@@ -305,29 +310,29 @@ impl ContentMap {
 
     /// Lists the replicas of a content under `level`, unless it is listed under that or a higher one.
     #[inline]
-    pub(crate) fn raise_replicas(&mut self, vpn: u32, level: u8) {
-        let set = self.vpns[vpn as usize].replicas;
+    pub(crate) fn raise_replicas(&mut self, vpn: Vpn, level: u8) {
+        let set = self.vpns[vpn].replicas;
         if set != ReplicaSets::NO_SET && self.replicas.level(set) < level {
             self.replicas.relist(set, level);
         }
     }
 
     /// Takes one replica off a content; returns its page.
-    pub(crate) fn drop_replica(&mut self, vpn: u32) -> Option<Ppn> {
-        let set = self.vpns[vpn as usize].replicas;
+    pub(crate) fn drop_replica(&mut self, vpn: Vpn) -> Option<Ppn> {
+        let set = self.vpns[vpn].replicas;
         if set == ReplicaSets::NO_SET {
             return None;
         }
         let (ppn, gone) = self.replicas.pop(set)?;
         if gone {
-            self.vpns[vpn as usize].replicas = ReplicaSets::NO_SET;
+            self.vpns[vpn].replicas = ReplicaSets::NO_SET;
         }
         Some(ppn)
     }
 
     /// Garbage collection moved a page of `vpn`. Returns whether it was one of its copies.
-    pub(crate) fn relocate(&mut self, vpn: u32, from: Ppn, to: Ppn) -> bool {
-        let entry = &mut self.vpns[vpn as usize];
+    pub(crate) fn relocate(&mut self, vpn: Vpn, from: Ppn, to: Ppn) -> bool {
+        let entry = &mut self.vpns[vpn];
         if entry.home == from {
             entry.home = to;
             return true;
@@ -338,11 +343,11 @@ impl ContentMap {
     /// Compares reference counts with the pages that point, and the fingerprints with the
     /// contents they name.
     pub(crate) fn audit(&self) -> Result<(), String> {
-        let mut references = vec![0u32; self.vpns.len()];
+        let mut references = By::<Vpn, _>::new(vec![0u32; self.vpns.len()]);
         for &vpn in self.lpn_vpn.iter().filter(|&&vpn| vpn != NO_VPN) {
-            references[vpn as usize] += 1;
+            references[vpn] += 1;
         }
-        for (vpn, entry) in self.vpns.iter().enumerate() {
+        for (vpn, entry) in self.vpns.rows() {
             if entry.references != references[vpn] {
                 return Err(format!(
                     "VPN {vpn} counts {} references, {} pages point to it",
@@ -350,7 +355,7 @@ impl ContentMap {
                 ));
             }
         }
-        let contents = 0..self.history.contents();
+        let contents = Content::each(0..self.history.contents());
         for (content, vpn) in contents.map(|content| (content, self.fingerprints.peek(content))) {
             if vpn != NO_VPN && (!self.is_live(vpn) || self.content(vpn) != content) {
                 return Err(format!(
@@ -362,16 +367,16 @@ impl ContentMap {
     }
 
     /// The fingerprints in a page of the store, and their VPNs. Goes through all contents: for verification.
-    fn known_in<'a>(&'a self, layout: &'a Layout, page: u32) -> impl Iterator<Item = (u32, u32)> + 'a {
-        (0..self.history.contents())
+    fn known_in<'a>(&'a self, layout: &'a Layout, page: u32) -> impl Iterator<Item = (Content, Vpn)> + 'a {
+        Content::each(0..self.history.contents())
             .filter(move |&content| layout.of_fingerprint(content) == Some(page))
             .map(|content| (content, self.fingerprints.peek(content)))
             .filter(|&(_, vpn)| vpn != NO_VPN)
     }
 
     #[cfg(test)]
-    pub(crate) fn plant_reference(&mut self, vpn: u32) {
-        self.vpns[vpn as usize].references += 1;
+    pub(crate) fn plant_reference(&mut self, vpn: Vpn) {
+        self.vpns[vpn].references += 1;
     }
 }
 
@@ -379,7 +384,8 @@ impl Map for ContentMap {
     /// What changes: in two levels the VPN's PPN. Inverted tables would change the PPN of each LPN, the page's entry in
     /// the iLPT and, where its fingerprint is known, those in HPT and iHPT; they hold no replicas.
     #[inline]
-    fn page_moved(&mut self, Moved { owner: vpn, from, to, .. }: Moved, flash: &mut Flash) -> bool {
+    fn page_moved(&mut self, Moved { owner, from, to, .. }: Moved, flash: &mut Flash) -> bool {
+        let vpn = owner.id();
         let inverted = match self.home(vpn) == from {
             false => 0,
             true => {
@@ -393,37 +399,37 @@ impl Map for ContentMap {
     }
 
     #[inline]
-    fn entry_of(&self, owner: u32, layout: &Layout) -> u32 {
-        layout.of_vpn(owner)
+    fn entry_of(&self, owner: Owner, layout: &Layout) -> u32 {
+        layout.of_vpn(owner.id())
     }
 
     #[inline]
-    fn vpn_of(&self, lpn: u32) -> u32 {
+    fn vpn_of(&self, lpn: Lpn) -> Vpn {
         self.vpn_of(lpn)
     }
 
     #[inline]
-    fn take_changed_fingerprints(&mut self) -> Vec<u32> {
+    fn take_changed_fingerprints(&mut self) -> Vec<Content> {
         self.fingerprints.take_changed()
     }
 
     fn each_entry(&self, layout: &Layout, page: u32, take: &mut dyn FnMut(u32)) {
         match layout.entries(page) {
-            Entries::Lpns(lpns) => lpns.for_each(|lpn| take(self.vpn_of(lpn))),
+            Entries::Lpns(lpns) => Lpn::each(lpns).for_each(|lpn| take(self.vpn_of(lpn).number())),
             Entries::Vpns(vpns) => {
-                for vpn in vpns {
-                    if vpn >= self.vpn_slots() || !self.is_live(vpn) {
-                        take(NO_VPN);
+                for vpn in Vpn::each(vpns) {
+                    if vpn.number() >= self.vpn_slots() || !self.is_live(vpn) {
+                        take(NO_VPN.number());
                         continue;
                     }
                     take(self.references(vpn));
-                    self.copies(vpn).for_each(&mut *take);
+                    self.copies(vpn).for_each(|ppn| take(ppn.number()));
                 }
             }
             Entries::Fingerprints => {
                 for (content, vpn) in self.known_in(layout, page) {
-                    take(content);
-                    take(vpn);
+                    take(content.number());
+                    take(vpn.number());
                 }
             }
         }
@@ -431,8 +437,10 @@ impl Map for ContentMap {
 
     fn has_entries(&self, layout: &Layout, page: u32) -> bool {
         match layout.entries(page) {
-            Entries::Lpns(mut lpns) => lpns.any(|lpn| self.vpn_of(lpn) != NO_VPN),
-            Entries::Vpns(mut vpns) => vpns.any(|vpn| vpn < self.vpn_slots() && self.is_live(vpn)),
+            Entries::Lpns(lpns) => Lpn::each(lpns).any(|lpn| self.vpn_of(lpn) != NO_VPN),
+            Entries::Vpns(vpns) => {
+                Vpn::each(vpns).any(|vpn| vpn.number() < self.vpn_slots() && self.is_live(vpn))
+            }
             Entries::Fingerprints => self.known_in(layout, page).next().is_some(),
         }
     }

@@ -7,23 +7,24 @@ mod out_of_line;
 mod replica_sets;
 pub mod replication;
 
-use flashtwin_nand::Ppn;
+use flashtwin_nand::{Chip, Plane, Ppn};
 
 use crate::error::FtlError;
 use crate::flash::blocks::Stream;
 use crate::flash::counters::TableSizes;
 use crate::flash::{Flash, Moved, Owners};
+use crate::ids::{Content, Lpn, NO_VPN, Owner, Vpn};
 use crate::jobs::Jobs;
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, Host, Lookup, NO_VPN, PagingSizes};
+use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes};
 use crate::paging::{Paging, Tables};
 use crate::side::{Side, audit_pages};
 use background::Background;
+#[cfg(test)]
+pub(crate) use background::Candidate;
 use flashtwin_nand::NO_PPN;
 pub(crate) use map::ContentMap;
 use map::{ContentTables, Released};
-#[cfg(test)]
-pub(crate) use out_of_line::Candidate;
 use out_of_line::OutOfLine;
 use replication::Replicator;
 
@@ -55,14 +56,14 @@ impl ContentSide {
 
     /// Points a logical page at another content (or none); what nobody points to any more is gone.
     #[inline]
-    fn point(&mut self, lpn: u32, vpn: u32, flash: &mut Flash) {
+    fn point(&mut self, lpn: Lpn, vpn: Vpn, flash: &mut Flash) {
         self.before_leaving(lpn, flash);
         let released = self.tables.map.point(lpn, vpn);
         invalidate_all(released, flash);
     }
 
     #[inline]
-    fn before_leaving(&mut self, lpn: u32, flash: &Flash) {
+    fn before_leaving(&mut self, lpn: Lpn, flash: &Flash) {
         if let Some(replicator) = &mut self.replicator {
             replicator.before_leaving(lpn, &self.tables.map, flash);
         }
@@ -80,7 +81,7 @@ impl ContentSide {
     ) -> Result<Option<(Ppn, Cause)>, FtlError> {
         let stream = flash.host_stream(page.lpn);
         if let Some(checker) = &mut flash.checker {
-            checker.write(page.lpn, u64::from(page.content));
+            checker.write(page.lpn, u64::from(page.content.number()));
         }
         flash.counters.hashes += u64::from(fingerprinted);
         if fingerprinted && self.share(page, flash) {
@@ -119,11 +120,11 @@ impl ContentSide {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(u32, Ppn), FtlError> {
+    ) -> Result<(Plane, Ppn), FtlError> {
         let vpn = self.tables.map.create(page.content);
         let plane = flash.pick_plane(page.address, loads)?;
-        let ppn = flash.take_page((plane, stream), vpn, &mut self.tables, ops)?;
-        flash.check_program(ppn, stream, u64::from(page.content))?;
+        let ppn = flash.take_page((plane, stream), Owner::of(vpn), &mut self.tables, ops)?;
+        flash.check_program(ppn, stream, u64::from(page.content.number()))?;
         self.before_leaving(page.lpn, flash);
         let map = &mut self.tables.map;
         map.place(vpn, ppn);
@@ -140,7 +141,7 @@ impl ContentSide {
 
     /// A page written without a fingerprint has been read: its LPN is pointed at the page that is
     /// known to hold the same, or else its content is entered in the fingerprint store.
-    pub(crate) fn fingerprint_read(&mut self, page: out_of_line::Candidate, flash: &mut Flash) {
+    pub(crate) fn fingerprint_read(&mut self, page: background::Candidate, flash: &mut Flash) {
         let Some(late) = &mut self.late else { return };
         let map = &mut self.tables.map;
         if !late.read_in_time(map, page) {
@@ -175,18 +176,18 @@ impl ContentSide {
     fn audit_copies(&self, flash: &Flash) -> Result<(), String> {
         let map = &self.tables.map;
         for (vpn, _) in map.replicas.live() {
-            let mut chips: Vec<u32> = Vec::new();
+            let mut chips: Vec<Chip> = Vec::new();
             for ppn in map.copies(vpn) {
                 let chip = flash.blocks.chip_of_page(ppn);
                 if chips.contains(&chip) {
                     return Err(format!("VPN {vpn} has two copies on chip {chip}"));
                 }
                 chips.push(chip);
-                if flash.blocks.owner(ppn) != Some(vpn) {
+                if flash.blocks.owner(ppn) != Some(Owner::of(vpn)) {
                     return Err(format!("a copy of VPN {vpn} is owned by {:?}", flash.blocks.owner(ppn)));
                 }
                 let stored = flash.checker.as_ref().map(|checker| checker.stored(ppn));
-                if stored.is_some_and(|value| value != Some(u64::from(map.content(vpn)))) {
+                if stored.is_some_and(|value| value != Some(u64::from(map.content(vpn).number()))) {
                     let content = map.content(vpn);
                     return Err(format!("a copy of VPN {vpn} holds {stored:?}, not content {content}"));
                 }
@@ -211,7 +212,7 @@ impl Owners for ContentSide {
         self.tables.moved(page, flash)
     }
 
-    fn victim_done(&mut self, plane: u32) {
+    fn victim_done(&mut self, plane: Plane) {
         self.tables.victim_done(plane);
     }
 }
@@ -238,29 +239,29 @@ impl Side for ContentSide {
     }
 
     #[inline]
-    fn prefetch_far(&self, lpn: u32, content: u32, _write: bool) {
+    fn prefetch_far(&self, lpn: Lpn, content: Content, _write: bool) {
         self.tables.map.prefetch_far(lpn, content);
     }
 
     #[inline]
-    fn prefetch_near(&self, lpn: u32, content: u32, _write: bool, _flash: &Flash) {
+    fn prefetch_near(&self, lpn: Lpn, content: Content, _write: bool, _flash: &Flash) {
         self.tables.map.prefetch_near(lpn, content);
     }
 
     #[inline]
-    fn prefetch_next(&self, lpn: u32, content: u32, flash: &Flash) {
+    fn prefetch_next(&self, lpn: Lpn, content: Content, flash: &Flash) {
         if let Some(home) = self.tables.map.prefetch_next(lpn, content) {
             flash.blocks.prefetch(home);
         }
     }
 
     #[inline]
-    fn prefetch_last(&self, lpn: u32) {
+    fn prefetch_last(&self, lpn: Lpn) {
         self.tables.map.prefetch_last(lpn);
     }
 
     #[inline]
-    fn places_of(&self, lpn: u32) -> (Ppn, &[Ppn]) {
+    fn places_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]) {
         let map = &self.tables.map;
         match map.vpn_of(lpn) {
             NO_VPN => (NO_PPN, &[]),
@@ -269,16 +270,16 @@ impl Side for ContentSide {
     }
 
     #[inline]
-    fn look_up_read(&mut self, lpn: u32, flash: &mut Flash) -> Result<(), FtlError> {
+    fn look_up_read(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
         self.tables.look_up_read(lpn, flash)
     }
 
     #[inline]
-    fn look_up_write(&mut self, lpn: u32, partial: bool, flash: &mut Flash) -> Result<(), FtlError> {
+    fn look_up_write(&mut self, lpn: Lpn, partial: bool, flash: &mut Flash) -> Result<(), FtlError> {
         self.tables.look_up_write(lpn, partial, flash)
     }
 
-    fn look_up_fingerprint(&mut self, content: u32, flash: &mut Flash) -> Result<(), FtlError> {
+    fn look_up_fingerprint(&mut self, content: Content, flash: &mut Flash) -> Result<(), FtlError> {
         self.tables.look_up_fingerprint(content, flash)
     }
 
@@ -303,7 +304,7 @@ impl Side for ContentSide {
     }
 
     #[inline]
-    fn note_read(&mut self, lpn: u32, flash: &mut Flash) -> (bool, bool) {
+    fn note_read(&mut self, lpn: Lpn, flash: &mut Flash) -> (bool, bool) {
         let map = &mut self.tables.map;
         let vpn = map.vpn_of(lpn);
         if vpn == NO_VPN {
@@ -339,7 +340,7 @@ impl Side for ContentSide {
         Ok(program)
     }
 
-    fn trim(&mut self, lpn: u32, flash: &mut Flash) {
+    fn trim(&mut self, lpn: Lpn, flash: &mut Flash) {
         self.tables.touch_lpn(lpn);
         self.point(lpn, NO_VPN, flash);
         self.tables.touch_fingerprints();
@@ -389,7 +390,7 @@ impl Side for ContentSide {
 
     fn rewrite(
         &mut self,
-        lpn: u32,
+        lpn: Lpn,
         address: u64,
         flash: &mut Flash,
         loads: &LoadView<'_>,
@@ -398,12 +399,12 @@ impl Side for ContentSide {
         let vpn = self.tables.map.vpn_of(lpn);
         let plane = flash.pick_plane(address, loads)?;
         let (stream, partition) = flash.aged_stream(lpn);
-        let to = flash.take_page((plane, stream), vpn, &mut self.tables, ops)?;
+        let to = flash.take_page((plane, stream), Owner::of(vpn), &mut self.tables, ops)?;
         // Making room may have moved the page, so it is looked up only now.
         let from = self.tables.map.home(vpn);
         flash.check_rewrite(from, to, partition)?;
         if !self.tables.map.relocate(vpn, from, to) {
-            return Err(flash.strayed(vpn, from));
+            return Err(flash.strayed(Owner::of(vpn), from));
         }
         self.tables.touch_vpn(vpn);
         flash.rewritten(from, plane, &mut self.tables, ops)?;
@@ -439,7 +440,7 @@ impl Side for ContentSide {
     fn copies(&self) -> Vec<u64> {
         let map = &self.tables.map;
         let mut contents = Vec::new();
-        for vpn in (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
+        for vpn in Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
             let copies = map.pages_of(vpn) as usize;
             if contents.len() <= copies {
                 contents.resize(copies + 1, 0);
@@ -454,9 +455,9 @@ impl Side for ContentSide {
         map.replicas.live().into_iter().flat_map(|(vpn, _)| map.replica_ppns(vpn)).copied().collect()
     }
 
-    fn contents_on_flash(&self, _flash: &Flash) -> Option<Vec<(Ppn, u32)>> {
+    fn contents_on_flash(&self, _flash: &Flash) -> Option<Vec<(Ppn, Content)>> {
         let map = &self.tables.map;
-        let live = (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn));
+        let live = Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn));
         Some(live.flat_map(|vpn| map.copies(vpn).map(move |ppn| (ppn, map.content(vpn)))).collect())
     }
 
@@ -464,9 +465,9 @@ impl Side for ContentSide {
         let map = &self.tables.map;
         self.tables.audit(flash).map_err(FtlError::Broken)?;
         map.audit().map_err(FtlError::Broken)?;
-        let pages = (0..map.lpns()).map(|lpn| (lpn, map.vpn_of(lpn)));
+        let pages = Lpn::each(0..map.lpns()).map(|lpn| (lpn, map.vpn_of(lpn)));
         let mapped = pages.filter(|&(_, vpn)| vpn != NO_VPN);
-        audit_pages(flash, mapped.map(|(lpn, vpn)| (lpn, vpn, map.home(vpn))))?;
+        audit_pages(flash, mapped.map(|(lpn, vpn)| (lpn, Owner::of(vpn), map.home(vpn))))?;
         self.audit_copies(flash).map_err(FtlError::Broken)?;
         match &self.replicator {
             Some(replicator) => replicator.audit(map, flash).map_err(FtlError::Broken),

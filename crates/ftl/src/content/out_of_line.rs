@@ -4,29 +4,20 @@
 //! Source: CAFTL (Chen et al., FAST 2011). A page without a fingerprint belongs to one logical
 //! page (nothing else can have found it), which its spare area names: merging needs no search.
 
+#[cfg(test)]
+use crate::ids::NO_VPN;
+use crate::ids::{Lpn, Vpn};
 use std::collections::VecDeque;
 
+use flashtwin_bits::By;
 use flashtwin_nand::{NO_PPN, Ppn};
 
-use super::background::Background;
+use super::background::{Background, Candidate};
 use super::map::ContentMap;
 use crate::error::FtlError;
 use crate::flash::Flash;
 use crate::jobs::Jobs;
-#[cfg(test)]
-use crate::op::NO_VPN;
 use crate::op::{Cause, FlashOp, OpKind};
-
-/// A page that was written without a fingerprint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Candidate {
-    pub(super) lpn: u32,
-    pub(crate) vpn: u32,
-    /// Which of the writes that ever gave this VPN to a page it was.
-    ticket: u32,
-    /// Where it is read.
-    pub(crate) ppn: Ppn,
-}
 
 /// No ticket: the page has a fingerprint.
 const NONE: u32 = 0;
@@ -36,7 +27,7 @@ const NONE: u32 = 0;
 pub(crate) struct OutOfLine {
     waiting: VecDeque<Candidate>,
     /// By VPN; tells a page from an earlier one of the same number.
-    tickets: Vec<u32>,
+    tickets: By<Vpn, Vec<u32>>,
     last_ticket: u32,
     /// At this length, those that died meanwhile are taken out.
     prune_at: usize,
@@ -44,20 +35,20 @@ pub(crate) struct OutOfLine {
 
 impl OutOfLine {
     fn is_waiting(&self, map: &ContentMap, page: &Candidate) -> bool {
-        map.vpn_of(page.lpn) == page.vpn && self.tickets[page.vpn as usize] == page.ticket
+        map.vpn_of(page.lpn) == page.vpn && self.tickets[page.vpn] == page.ticket
     }
 
     /// `lpn` has been written to a page of its own, `vpn`.
-    pub(crate) fn written(&mut self, map: &ContentMap, lpn: u32, vpn: u32, fingerprinted: bool) {
-        if self.tickets.len() <= vpn as usize {
-            self.tickets.resize(vpn as usize + 1, NONE);
+    pub(crate) fn written(&mut self, map: &ContentMap, lpn: Lpn, vpn: Vpn, fingerprinted: bool) {
+        if self.tickets.len() <= vpn.index() {
+            self.tickets.resize(vpn.index() + 1, NONE);
         }
-        self.tickets[vpn as usize] = NONE;
+        self.tickets[vpn] = NONE;
         if fingerprinted {
             return;
         }
         self.last_ticket = self.last_ticket.wrapping_add(1).max(1);
-        self.tickets[vpn as usize] = self.last_ticket;
+        self.tickets[vpn] = self.last_ticket;
         self.waiting.push_back(Candidate { lpn, vpn, ticket: self.last_ticket, ppn: NO_PPN });
         // Pages overwritten while they wait must not pile up: at each pass half of them are gone
         // or the queue may grow to twice its length.
@@ -72,7 +63,7 @@ impl OutOfLine {
     /// The page that has waited longest, of those that are still what they were.
     fn next(&mut self, map: &ContentMap) -> Option<Candidate> {
         std::iter::from_fn(|| self.waiting.pop_front())
-            .find(|page| map.vpn_of(page.lpn) == page.vpn && self.tickets[page.vpn as usize] == page.ticket)
+            .find(|page| map.vpn_of(page.lpn) == page.vpn && self.tickets[page.vpn] == page.ticket)
     }
 
     /// Pages that wait to be read.
@@ -111,7 +102,7 @@ impl OutOfLine {
             self.waiting.push_back(page);
             return false;
         }
-        self.tickets[page.vpn as usize] = NONE;
+        self.tickets[page.vpn] = NONE;
         true
     }
 

@@ -1,5 +1,6 @@
 //! The further copies of replicated contents, in order of popularity.
 
+use crate::ids::Vpn;
 use flashtwin_nand::Ppn;
 use smallvec::{SmallVec, smallvec};
 
@@ -12,7 +13,7 @@ const FEW: usize = 8;
 
 #[repr(align(64))]
 struct Set {
-    vpn: u32,
+    vpn: Vpn,
     level: u8,
     previous: u32,
     next: u32,
@@ -103,7 +104,7 @@ impl ReplicaSets {
     }
 
     /// Adds a replica to a content's set, which is made if it has none; returns the set.
-    pub(crate) fn add(&mut self, set: u32, vpn: u32, level: u8, ppn: Ppn) -> u32 {
+    pub(crate) fn add(&mut self, set: u32, vpn: Vpn, level: u8, ppn: Ppn) -> u32 {
         self.pages += 1;
         if set != NONE {
             self.sets[set as usize].ppns.push(ppn);
@@ -142,7 +143,7 @@ impl ReplicaSets {
     }
 
     /// The least popular set below `level`: its VPN and handle; the longest there first.
-    pub(crate) fn least_popular(&self, below: u16) -> Option<(u32, u32)> {
+    pub(crate) fn least_popular(&self, below: u16) -> Option<(Vpn, u32)> {
         let set = self.heads[..below as usize].iter().copied().find(|&head| head != NONE)?;
         Some((self.sets[set as usize].vpn, set))
     }
@@ -159,7 +160,7 @@ impl ReplicaSets {
     }
 
     /// Lists every set anew under the popularity that `level_of` gives its VPN.
-    pub(crate) fn relevel(&mut self, level_of: impl Fn(u32) -> u8) {
+    pub(crate) fn relevel(&mut self, level_of: impl Fn(Vpn) -> u8) {
         let live: Vec<u32> =
             (0..self.sets.len() as u32).filter(|&set| !self.sets[set as usize].ppns.is_empty()).collect();
         self.heads = [NONE; 256];
@@ -171,7 +172,7 @@ impl ReplicaSets {
     }
 
     /// VPN and handle of every set.
-    pub(crate) fn live(&self) -> Vec<(u32, u32)> {
+    pub(crate) fn live(&self) -> Vec<(Vpn, u32)> {
         (0..self.sets.len() as u32)
             .filter(|&set| !self.sets[set as usize].ppns.is_empty())
             .map(|set| (self.sets[set as usize].vpn, set))

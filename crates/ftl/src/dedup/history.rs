@@ -1,24 +1,25 @@
 //! What the device ever held, and how often it holds it: known to the simulator, not to the
 //! controller, so that every write can be counted under its cause.
 
+use crate::ids::Content;
 use crate::op::Cause;
-use flashtwin_bits::prefetch;
+use flashtwin_bits::By;
 
 const EVER_HELD: u8 = 1;
 const EVER_READ: u8 = 2;
 
 /// 1 byte a content; 5 where a fingerprint can be missing.
 pub(crate) struct History {
-    flags: Vec<u8>,
+    flags: By<Content, Vec<u8>>,
     /// Pages per content, replicas aside; kept only where a fingerprint can be missing.
-    copies: Vec<u32>,
+    copies: By<Content, Vec<u32>>,
 }
 
 impl History {
     /// Of `contents` contents; `complete` says that the controller knows each one on flash.
     pub(crate) fn new(contents: u32, complete: bool) -> Self {
         let counted = if complete { 0 } else { contents as usize };
-        Self { flags: vec![0; contents as usize], copies: vec![0; counted] }
+        Self { flags: By::new(vec![0; contents as usize]), copies: By::new(vec![0; counted]) }
     }
 
     /// Contents that there are.
@@ -27,18 +28,18 @@ impl History {
     }
 
     #[inline]
-    pub(crate) fn prefetch(&self, content: u32) {
-        prefetch(&self.flags, content as usize);
-        prefetch(&self.copies, content as usize);
+    pub(crate) fn prefetch(&self, content: Content) {
+        self.flags.prefetch(content);
+        self.copies.prefetch(content);
     }
 
     /// Why a write of `content` that was not found on flash programs a page.
     #[inline]
-    pub(crate) fn cause(&self, content: u32) -> Cause {
-        if self.copies.get(content as usize).is_some_and(|&copies| copies > 0) {
+    pub(crate) fn cause(&self, content: Content) -> Cause {
+        if self.copies.get(content).is_some_and(|&copies| copies > 0) {
             return Cause::MissedDuplicate;
         }
-        match self.flags[content as usize] & EVER_HELD {
+        match self.flags[content] & EVER_HELD {
             0 => Cause::Unique,
             _ => Cause::Reborn,
         }
@@ -46,25 +47,25 @@ impl History {
 
     /// A page of `content` comes into being.
     #[inline]
-    pub(crate) fn born(&mut self, content: u32) {
-        self.flags[content as usize] |= EVER_HELD;
-        if let Some(copies) = self.copies.get_mut(content as usize) {
+    pub(crate) fn born(&mut self, content: Content) {
+        self.flags[content] |= EVER_HELD;
+        if let Some(copies) = self.copies.get_mut(content) {
             *copies += 1;
         }
     }
 
     /// Nobody points to a page of `content` any more.
     #[inline]
-    pub(crate) fn died(&mut self, content: u32) {
-        if let Some(copies) = self.copies.get_mut(content as usize) {
+    pub(crate) fn died(&mut self, content: Content) {
+        if let Some(copies) = self.copies.get_mut(content) {
             *copies -= 1;
         }
     }
 
     /// `content` is read; whether for the first time.
     #[inline]
-    pub(crate) fn read(&mut self, content: u32) -> bool {
-        let flags = &mut self.flags[content as usize];
+    pub(crate) fn read(&mut self, content: Content) -> bool {
+        let flags = &mut self.flags[content];
         let first = *flags & EVER_READ == 0;
         *flags |= EVER_READ;
         first

@@ -5,17 +5,18 @@
 //! a choice by content, so that the same data give the same sample wherever they are written.
 //! Here contents are numbers; the page is the one whose number has the largest hash.
 
+use crate::ids::Content;
 use flashtwin_bits::{STEP, mix};
 
 /// Every bit depends on all.
-fn hash(content: u32) -> u64 {
-    mix(u64::from(content).wrapping_add(STEP))
+fn hash(content: Content) -> u64 {
+    mix(u64::from(content.number()).wrapping_add(STEP))
 }
 
 /// The sample of pages that are written together, by their contents: its place among them, of equals
 /// the first; 0 where there is none. Whoever drives the controller writes it first; the others are
 /// fingerprinted if it was found on flash, and written without a fingerprint if it was not.
-pub fn sample_of(contents: &[u32]) -> usize {
+pub fn sample_of(contents: &[Content]) -> usize {
     (0..contents.len()).rev().max_by_key(|&at| hash(contents[at])).unwrap_or(0)
 }
 
@@ -27,14 +28,14 @@ mod tests {
     fn the_same_contents_give_the_same_sample_in_any_order() {
         let mut first = 0;
         for start in 0..1_000 {
-            let run = [start, start + 7, start * 3 + 1_000_000];
+            let run = [start, start + 7, start * 3 + 1_000_000].map(Content::new);
             let turned = [run[2], run[0], run[1]];
             let sample = sample_of(&run);
             assert_eq!(run[sample], turned[sample_of(&turned)]);
             first += u32::from(sample == 0);
         }
         assert!((250..420).contains(&first), "each place is as likely: {first} of 1000");
-        assert_eq!(sample_of(&[9, 9, 9]), 0);
+        assert_eq!(sample_of(&[Content::new(9); 3]), 0);
         assert_eq!(sample_of(&[]), 0);
     }
 }

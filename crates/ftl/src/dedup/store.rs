@@ -2,19 +2,35 @@
 
 use super::config::Entries;
 use super::eviction::{Eviction, EvictionPolicy};
-use crate::op::NO_VPN;
-use flashtwin_bits::HugeSlice;
-use flashtwin_bits::prefetch;
+use crate::ids::{Content, NO_VPN, Vpn};
+use flashtwin_bits::{By, HugeSlice};
+use flashtwin_nand::{NO_PPN, Ppn};
+
+/// What a store says of a content: where to find it.
+pub(crate) trait Place: Copy + Eq + std::fmt::Debug + 'static {
+    /// Nowhere.
+    const NONE: Self;
+}
+
+/// Tables in two levels.
+impl Place for Vpn {
+    const NONE: Self = NO_VPN;
+}
+
+/// Inverted tables.
+impl Place for Ppn {
+    const NONE: Self = NO_PPN;
+}
 
 /// Content -> place (a VPN, or in inverted tables a PPN), of all contents or of as many as it has
 /// entries. What is evicted is dropped, not saved (CA-SSD paper 4.1). Contents are dense ids, so
 /// the store is an array: 4 bytes a content, and those of its order where it is limited.
-pub(crate) struct FingerprintStore {
-    places: HugeSlice<u32>,
+pub(crate) struct FingerprintStore<P> {
+    places: By<Content, HugeSlice<P>>,
     entries: u32,
     limit: Option<Limit>,
     /// Contents whose entry changed since it was last asked, where anybody asks.
-    changed: Option<Vec<u32>>,
+    changed: Option<Vec<Content>>,
 }
 
 struct Limit {
@@ -22,13 +38,18 @@ struct Limit {
     order: Box<dyn Eviction>,
 }
 
-impl FingerprintStore {
+impl<P: Place> FingerprintStore<P> {
     pub(crate) fn new(contents: u32, entries: Entries, eviction: EvictionPolicy) -> Self {
         let limit = match entries {
             Entries::Unlimited => None,
             Entries::Limited(capacity) => Some(Limit { capacity, order: eviction.build(contents) }),
         };
-        Self { places: HugeSlice::filled(NO_VPN, contents as usize), entries: 0, limit, changed: None }
+        Self {
+            places: By::new(HugeSlice::filled(P::NONE, contents as usize)),
+            entries: 0,
+            limit,
+            changed: None,
+        }
     }
 
     /// Whether somebody will ask for the contents whose entries change.
@@ -37,12 +58,12 @@ impl FingerprintStore {
     }
 
     /// The contents whose entries changed since this was last called.
-    pub(crate) fn take_changed(&mut self) -> Vec<u32> {
+    pub(crate) fn take_changed(&mut self) -> Vec<Content> {
         self.changed.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     #[inline]
-    fn change(&mut self, content: u32) {
+    fn change(&mut self, content: Content) {
         if let Some(changed) = &mut self.changed {
             changed.push(content);
         }
@@ -62,11 +83,11 @@ impl FingerprintStore {
         self.limit.as_ref().is_some_and(|limit| limit.order.counts_references())
     }
 
-    /// Looks a written content up; [`NO_VPN`] when it is not known.
+    /// Looks a written content up; [`Place::NONE`] when it is not known.
     #[inline]
-    pub(crate) fn lookup(&mut self, content: u32) -> u32 {
-        let place = self.places[content as usize];
-        if let (true, Some(limit)) = (place != NO_VPN, &mut self.limit) {
+    pub(crate) fn lookup(&mut self, content: Content) -> P {
+        let place = self.places[content];
+        if let (true, Some(limit)) = (place != P::NONE, &mut self.limit) {
             limit.order.written(content);
         }
         place
@@ -74,21 +95,21 @@ impl FingerprintStore {
 
     /// Where a content is known to be, without touching the order.
     #[inline]
-    pub(crate) fn peek(&self, content: u32) -> u32 {
-        self.places[content as usize]
+    pub(crate) fn peek(&self, content: Content) -> P {
+        self.places[content]
     }
 
     /// Where a content is known to be, for whoever looks ahead: of a number that is no content's, as a read
     /// has, some other's place.
     #[inline]
-    pub(crate) fn foresee(&self, content: u32) -> u32 {
-        let index = if (content as usize) < self.places.len() { content as usize } else { 0 };
-        self.places.get(index).copied().unwrap_or(NO_VPN)
+    pub(crate) fn foresee(&self, content: Content) -> P {
+        let content = if content.index() < self.places.len() { content } else { Content::new(0) };
+        self.places.get(content).copied().unwrap_or(P::NONE)
     }
 
     #[inline]
-    pub(crate) fn prefetch(&self, content: u32) {
-        prefetch(&self.places, content as usize);
+    pub(crate) fn prefetch(&self, content: Content) {
+        self.places.prefetch(content);
         if let Some(limit) = &self.limit {
             limit.order.prefetch(content);
         }
@@ -96,7 +117,7 @@ impl FingerprintStore {
 
     /// Asks for what is next to a content in the order in which entries give way.
     #[inline]
-    pub(crate) fn prefetch_neighbours(&self, content: u32) {
+    pub(crate) fn prefetch_neighbours(&self, content: Content) {
         if let Some(limit) = &self.limit {
             limit.order.prefetch_neighbours(content);
         }
@@ -106,18 +127,18 @@ impl FingerprintStore {
     /// Returns the content that is known no more, and its place: an entry that gives way, or the
     /// newcomer itself.
     #[inline]
-    pub(crate) fn insert(&mut self, content: u32, place: u32, references: u32) -> Option<(u32, u32)> {
-        debug_assert_eq!(self.places[content as usize], NO_VPN);
+    pub(crate) fn insert(&mut self, content: Content, place: P, references: u32) -> Option<(Content, P)> {
+        debug_assert_eq!(self.places[content], P::NONE);
         let mut evicted = None;
         if let Some(limit) = self.limit.as_ref().filter(|limit| self.entries >= limit.capacity) {
             let Some(next) = limit.order.next(references) else { return Some((content, place)) };
-            evicted = Some((next, self.places[next as usize]));
+            evicted = Some((next, self.places[next]));
             self.remove(next);
         }
         if let Some(limit) = &mut self.limit {
             limit.order.entered(content, references);
         }
-        self.places[content as usize] = place;
+        self.places[content] = place;
         self.entries += 1;
         self.change(content);
         evicted
@@ -125,14 +146,14 @@ impl FingerprintStore {
 
     /// A known content lies elsewhere now.
     #[inline]
-    pub(crate) fn renew(&mut self, content: u32, place: u32) {
-        self.places[content as usize] = place;
+    pub(crate) fn renew(&mut self, content: Content, place: P) {
+        self.places[content] = place;
         self.change(content);
     }
 
     /// `references` LPNs point to a known content now.
     #[inline]
-    pub(crate) fn recount(&mut self, content: u32, references: u32) {
+    pub(crate) fn recount(&mut self, content: Content, references: u32) {
         if let Some(limit) = &mut self.limit {
             limit.order.recounted(content, references);
         }
@@ -140,8 +161,8 @@ impl FingerprintStore {
 
     /// Forgets a known content.
     #[inline]
-    pub(crate) fn remove(&mut self, content: u32) {
-        self.places[content as usize] = NO_VPN;
+    pub(crate) fn remove(&mut self, content: Content) {
+        self.places[content] = P::NONE;
         self.entries -= 1;
         self.change(content);
         if let Some(limit) = &mut self.limit {
@@ -157,25 +178,25 @@ mod tests {
 
     /// The same store as a plain list of content, place and references, the last written last.
     struct Reference {
-        order: Vec<(u32, u32, u32)>,
+        order: Vec<(Content, Vpn, u32)>,
         capacity: usize,
         by_count: bool,
     }
 
     impl Reference {
         /// Takes a content out and puts it at the end, as it is then.
-        fn touch(&mut self, content: u32, references: Option<u32>) {
+        fn touch(&mut self, content: Content, references: Option<u32>) {
             let at = self.order.iter().position(|entry| entry.0 == content).unwrap();
             let entry = self.order.remove(at);
             self.order.push((entry.0, entry.1, references.unwrap_or(entry.2)));
         }
 
-        fn insert(&mut self, content: u32, place: u32, references: u32) -> Option<(u32, u32)> {
+        fn insert(&mut self, content: Content, place: Vpn, references: u32) -> Option<(Content, Vpn)> {
             self.order.push((content, place, references));
             if self.order.len() <= self.capacity {
                 return None;
             }
-            let rank = |entry: &(u32, u32, u32)| if self.by_count { entry.2.min(255) } else { 0 };
+            let rank = |entry: &(Content, Vpn, u32)| if self.by_count { entry.2.min(255) } else { 0 };
             let lowest = self.order.iter().map(rank).min().unwrap();
             let at = self.order.iter().position(|entry| rank(entry) == lowest).unwrap();
             let gone = self.order.remove(at);
@@ -193,7 +214,7 @@ mod tests {
             let mut store = FingerprintStore::new(50, Entries::Limited(capacity), eviction);
             let mut reference = Reference { order: Vec::new(), capacity: capacity as usize, by_count };
             for step in 0..5_000 {
-                let content = rng.below(50);
+                let (content, place) = (Content::new(rng.below(50)), Vpn::new(step));
                 let known = reference.order.iter().find(|entry| entry.0 == content).copied();
                 let references = [1, 1, 2, 3, 254, 255, 256, 70_000][rng.below(8) as usize];
                 match (known, rng.below(10)) {
@@ -211,8 +232,8 @@ mod tests {
                     }
                     (None, _) => {
                         assert_eq!(store.lookup(content), NO_VPN);
-                        let gone = store.insert(content, step, references);
-                        assert_eq!(gone, reference.insert(content, step, references));
+                        let gone = store.insert(content, place, references);
+                        assert_eq!(gone, reference.insert(content, place, references));
                     }
                 }
                 assert_eq!(store.entries(), reference.order.len() as u64);
@@ -222,13 +243,22 @@ mod tests {
 
     #[test]
     fn a_newcomer_with_fewer_references_than_all_others_is_not_entered() {
+        let (content, vpn) = (Content::new, Vpn::new);
         let mut store = FingerprintStore::new(5, Entries::Limited(2), EvictionPolicy::ReferenceCount);
-        assert_eq!(store.insert(0, 10, 2), None);
-        assert_eq!(store.insert(1, 11, 2), None);
-        assert_eq!(store.insert(2, 12, 1), Some((2, 12)), "the newcomer gives way");
-        assert_eq!(store.lookup(0), 10);
-        assert_eq!(store.insert(3, 13, 2), Some((1, 11)), "of equals, the least recently written");
-        store.recount(0, 1);
-        assert_eq!(store.insert(4, 14, 1), Some((0, 10)), "it lost a reference");
+        assert_eq!(store.insert(content(0), vpn(10), 2), None);
+        assert_eq!(store.insert(content(1), vpn(11), 2), None);
+        assert_eq!(
+            store.insert(content(2), vpn(12), 1),
+            Some((content(2), vpn(12))),
+            "the newcomer gives way"
+        );
+        assert_eq!(store.lookup(content(0)), vpn(10));
+        assert_eq!(
+            store.insert(content(3), vpn(13), 2),
+            Some((content(1), vpn(11))),
+            "of equals, the least recently written"
+        );
+        store.recount(content(0), 1);
+        assert_eq!(store.insert(content(4), vpn(14), 1), Some((content(0), vpn(10))), "it lost a reference");
     }
 }

@@ -1,10 +1,12 @@
 //! Physical pages and blocks: who owns them, where the next page of a stream goes.
 
-use flashtwin_nand::{Geometry, Ppn};
+use crate::ids::Owner;
+use flashtwin_nand::{Block, Chip, Geometry, Plane, Ppn};
 
+use super::block_table::{APART, BlockTable, ERASES_AT, State, Word};
 use super::victim::VictimSelection;
 use super::wear::{FreeBlocks, Levelling, WearConfig, WearPolicy};
-use flashtwin_bits::{HugeSlice, prefetch};
+use flashtwin_bits::{By, HugeSlice};
 
 /// Data that share an active block of a plane. Different kinds do not: their programs reach the
 /// flash in different queues, and the pages of a block must be programmed in order. Nor do the
@@ -55,112 +57,10 @@ impl Stream {
     }
 }
 
-/// A block's life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// Erased.
-    Free,
-    /// Taking the pages of a stream.
-    Open,
-    /// Programmed to its last page.
-    Closed,
-    /// Chosen as victim, not yet erased.
-    Collecting,
-}
+const NO_BLOCK: Block = Block::new(u32::MAX);
 
-const NO_BLOCK: u32 = u32::MAX;
-
-/// Where a word's partition begins, and its erase count.
-const PARTITION_AT: u32 = 34;
-const ERASES_AT: u32 = 40;
-
-/// Stands for a partition where the pages of a block are not data.
-pub(crate) const APART: u8 = 63;
-
-/// One block packed into a word of zeroed memory: valid pages (16 bits), written pages (16), state (2),
-/// partition (6) and erase count (24), so that touching a block costs one cache line and an untouched
-/// block costs no memory.
-#[derive(Clone, Copy)]
-struct Word(u64);
-
-impl Word {
-    fn valid(self) -> u32 {
-        (self.0 & 0xffff) as u32
-    }
-
-    fn written(self) -> u32 {
-        (self.0 >> 16 & 0xffff) as u32
-    }
-
-    fn state(self) -> State {
-        match self.0 >> 32 & 3 {
-            0 => State::Free,
-            1 => State::Open,
-            2 => State::Closed,
-            _ => State::Collecting,
-        }
-    }
-
-    fn partition(self) -> u8 {
-        (self.0 >> PARTITION_AT & 63) as u8
-    }
-
-    fn erases(self) -> u32 {
-        (self.0 >> ERASES_AT) as u32
-    }
-
-    fn with_state(self, state: State) -> Self {
-        Self(self.0 & !(3 << 32) | (state as u64) << 32)
-    }
-}
-
-/// Every block's counts; indexed by [`Geometry::block_index`].
-pub struct BlockTable {
-    words: HugeSlice<u64>,
-}
-
-impl BlockTable {
-    fn word(&self, block: u32) -> Word {
-        Word(self.words[block as usize])
-    }
-
-    /// Valid pages.
-    pub fn valid(&self, block: u32) -> u32 {
-        self.word(block).valid()
-    }
-
-    /// Pages programmed since the last erase.
-    pub fn written(&self, block: u32) -> u32 {
-        self.word(block).written()
-    }
-
-    /// Where the block is in its life.
-    pub fn state(&self, block: u32) -> State {
-        self.word(block).state()
-    }
-
-    /// How often it was erased.
-    pub fn erases(&self, block: u32) -> u32 {
-        self.word(block).erases()
-    }
-
-    /// The partition to which the block's pages belong.
-    pub fn partition(&self, block: u32) -> u8 {
-        self.word(block).partition()
-    }
-
-    fn set_state(&mut self, block: u32, state: State) {
-        self.words[block as usize] = self.word(block).with_state(state).0;
-    }
-
-    /// An erased block begins to take pages of a partition.
-    fn open(&mut self, block: u32, partition: u8) {
-        self.words[block as usize] =
-            self.word(block).with_state(State::Open).0 | u64::from(partition) << PARTITION_AT;
-    }
-}
-
-struct Plane {
+/// What is kept of one plane.
+struct PlaneState {
     /// Blocks from this one on were never used.
     fresh: u32,
     /// Erased blocks.
@@ -173,10 +73,10 @@ pub(crate) struct Blocks {
     pub(crate) geometry: Geometry,
     pub(crate) table: BlockTable,
     /// Owner of each page plus one (an LPN, a VPN or a content, by the mapping form); 0: not valid.
-    owner: HugeSlice<u32>,
-    planes: Vec<Plane>,
+    owner: By<Ppn, HugeSlice<u32>>,
+    planes: By<Plane, Vec<PlaneState>>,
     /// The open block of each stream of each plane; a power of two of places a plane.
-    active: Vec<u32>,
+    active: Vec<Block>,
     active_shift: u32,
     partitions: u32,
     victims: Box<dyn VictimSelection>,
@@ -184,15 +84,15 @@ pub(crate) struct Blocks {
     /// Erases so far: the order of erased blocks where wear does not count.
     turn: u32,
     levelling: Option<Levelling>,
-    chip_valid: Vec<u64>,
-    chip_erases: Vec<u64>,
-    chip_of_plane: Vec<u32>,
+    chip_valid: By<Chip, Vec<u64>>,
+    chip_erases: By<Chip, Vec<u64>>,
+    chip_of_plane: By<Plane, Vec<Chip>>,
     /// Valid pages beyond which a plane takes no host page: what remains lets collection
     /// always find an invalid page.
     plane_limit: u64,
     /// Valid pages of each plane that are not data: they are in neither its count nor its chip's. Empty
     /// where there are none.
-    apart: Vec<u32>,
+    apart: By<Plane, Vec<u32>>,
 }
 
 impl Blocks {
@@ -205,13 +105,13 @@ impl Blocks {
     ) -> Self {
         let streams = Stream::count(partitions, wear.levels());
         let planes = (0..geometry.planes())
-            .map(|_| Plane { fresh: 0, recycled: FreeBlocks::default(), valid_pages: 0 })
+            .map(|_| PlaneState { fresh: 0, recycled: FreeBlocks::default(), valid_pages: 0 })
             .collect();
         let active_shift = streams.next_power_of_two().ilog2();
         Self {
-            table: BlockTable { words: HugeSlice::zeroed(geometry.block_index_len()) },
-            owner: HugeSlice::zeroed(geometry.page_index_len()),
-            planes,
+            table: BlockTable { words: By::new(HugeSlice::zeroed(geometry.block_index_len())) },
+            owner: By::new(HugeSlice::zeroed(geometry.page_index_len())),
+            planes: By::new(planes),
             active: vec![NO_BLOCK; (geometry.planes() as usize) << active_shift],
             active_shift,
             partitions,
@@ -219,11 +119,13 @@ impl Blocks {
             wear: wear.policy,
             turn: 0,
             levelling: wear.levels().then(|| Levelling::new(wear, geometry)),
-            chip_valid: vec![0; geometry.chips() as usize],
-            chip_erases: vec![0; geometry.chips() as usize],
-            chip_of_plane: (0..geometry.planes()).map(|p| geometry.chip_of_plane(p)).collect(),
+            chip_valid: By::new(vec![0; geometry.chips() as usize]),
+            chip_erases: By::new(vec![0; geometry.chips() as usize]),
+            chip_of_plane: By::new(
+                geometry.all_planes().map(|plane| geometry.chip_of_plane(plane)).collect(),
+            ),
             plane_limit: Self::plane_limit_of(geometry, streams),
-            apart: Vec::new(),
+            apart: By::new(Vec::new()),
             geometry: geometry.clone(),
         }
     }
@@ -238,7 +140,7 @@ impl Blocks {
     /// one plane takes.
     pub(crate) fn keep_apart(&mut self, plane_limit: u64) {
         self.plane_limit = plane_limit;
-        self.apart = vec![0; self.planes.len()];
+        self.apart = By::new(vec![0; self.planes.len()]);
     }
 
     /// Pages of valid data that one plane of this device can hold.
@@ -246,18 +148,17 @@ impl Blocks {
         self.plane_limit
     }
 
-    pub(crate) fn has_room(&self, plane: u32) -> bool {
+    pub(crate) fn has_room(&self, plane: Plane) -> bool {
         self.valid_pages(plane) < self.plane_limit
     }
 
     /// Whether some plane of a chip has room.
-    pub(crate) fn chip_has_room(&self, chip: u32) -> bool {
-        let per_chip = self.geometry.planes_per_chip();
-        (chip * per_chip..(chip + 1) * per_chip).any(|plane| self.has_room(plane))
+    pub(crate) fn chip_has_room(&self, chip: Chip) -> bool {
+        self.geometry.planes_of(chip).any(|plane| self.has_room(plane))
     }
 
-    pub(crate) fn valid_pages(&self, plane: u32) -> u64 {
-        u64::from(self.planes[plane as usize].valid_pages)
+    pub(crate) fn valid_pages(&self, plane: Plane) -> u64 {
+        u64::from(self.planes[plane].valid_pages)
     }
 
     /// Partitions of the host's data.
@@ -266,69 +167,69 @@ impl Blocks {
     }
 
     #[inline]
-    fn active_at(&self, plane: u32, stream: Stream) -> usize {
-        (plane as usize) << self.active_shift | stream.0 as usize
+    fn active_at(&self, plane: Plane, stream: Stream) -> usize {
+        plane.index() << self.active_shift | stream.0 as usize
     }
 
-    pub(crate) fn free_blocks(&self, plane: u32) -> u32 {
-        let plane = &self.planes[plane as usize];
+    pub(crate) fn free_blocks(&self, plane: Plane) -> u32 {
+        let plane = &self.planes[plane];
         self.geometry.blocks_per_plane - plane.fresh + plane.recycled.len()
     }
 
     #[inline]
-    pub(crate) fn chip_of(&self, plane: u32) -> u32 {
-        self.chip_of_plane[plane as usize]
+    pub(crate) fn chip_of(&self, plane: Plane) -> Chip {
+        self.chip_of_plane[plane]
     }
 
     #[inline]
-    pub(crate) fn chip_of_page(&self, ppn: Ppn) -> u32 {
+    pub(crate) fn chip_of_page(&self, ppn: Ppn) -> Chip {
         self.chip_of(self.geometry.plane(ppn))
     }
 
-    pub(crate) fn chip_valid(&self) -> &[u64] {
-        &self.chip_valid
+    pub(crate) fn chip_valid(&self) -> By<Chip, &[u64]> {
+        By::new(&self.chip_valid)
     }
 
-    pub(crate) fn chip_erases(&self) -> &[u64] {
-        &self.chip_erases
+    pub(crate) fn chip_erases(&self) -> By<Chip, &[u64]> {
+        By::new(&self.chip_erases)
     }
 
     /// Asks for the tables of a page.
     #[inline]
     pub(crate) fn prefetch(&self, ppn: Ppn) {
-        prefetch(&self.owner, ppn as usize);
-        prefetch(&self.table.words, self.geometry.block_index(ppn) as usize);
+        self.owner.prefetch(ppn);
+        self.table.words.prefetch(self.geometry.block_index(ppn));
     }
 
     /// Asks for the tables of the next page of `stream` in `plane`; returns it, if its block is open.
     #[inline]
-    pub(crate) fn prefetch_next(&self, plane: u32, stream: Stream) -> Option<Ppn> {
-        prefetch(&self.planes, plane as usize);
+    pub(crate) fn prefetch_next(&self, plane: Plane, stream: Stream) -> Option<Ppn> {
+        self.planes.prefetch(plane);
         let block = self.active[self.active_at(plane, stream)];
         if block == NO_BLOCK {
             return None;
         }
         let written = self.table.written(block);
         let ppn = self.geometry.page_of_block(block, written);
-        prefetch(&self.owner, ppn as usize);
+        self.owner.prefetch(ppn);
         Some(ppn)
     }
 
     /// Whether the next page of `stream` needs no free block.
     #[inline]
-    pub(crate) fn has_open_block(&self, plane: u32, stream: Stream) -> bool {
+    pub(crate) fn has_open_block(&self, plane: Plane, stream: Stream) -> bool {
         self.active[self.active_at(plane, stream)] != NO_BLOCK
     }
 
     /// Owner of a valid page; `None` for a page that holds nothing valid.
     #[inline]
-    pub(crate) fn owner(&self, ppn: Ppn) -> Option<u32> {
-        self.owner[ppn as usize].checked_sub(1)
+    pub(crate) fn owner(&self, ppn: Ppn) -> Option<Owner> {
+        self.owner[ppn].checked_sub(1).map(Owner::new)
     }
 
     /// A free block of a plane, the next one or the most `worn` one; [`NO_BLOCK`] if there is none.
-    fn take_free(&mut self, plane: u32, worn: bool) -> u32 {
-        let state = &mut self.planes[plane as usize];
+    fn take_free(&mut self, plane: Plane, worn: bool) -> Block {
+        let state = &mut self.planes[plane];
         let worn = if worn { state.recycled.take_last() } else { None };
         // A fresh block was erased less often than any recycled one.
         let block = match worn {
@@ -347,7 +248,7 @@ impl Blocks {
 
     /// Opens a block for a stream; `None` if there is no free one.
     #[cold]
-    fn open(&mut self, plane: u32, stream: Stream) -> Option<u32> {
+    fn open(&mut self, plane: Plane, stream: Stream) -> Option<Block> {
         // Cold data are to lie still where wear is highest.
         let index = self.take_free(plane, stream.levels(self.partitions));
         if index == NO_BLOCK {
@@ -361,7 +262,7 @@ impl Blocks {
 
     /// A block has been programmed to its last page.
     #[cold]
-    fn close(&mut self, plane: u32, active_at: usize) {
+    fn close(&mut self, plane: Plane, active_at: usize) {
         let block = std::mem::replace(&mut self.active[active_at], NO_BLOCK);
         self.table.set_state(block, State::Closed);
         self.victims.closed(block, self.table.valid(block));
@@ -373,7 +274,7 @@ impl Blocks {
     /// The next page of `stream` in `plane`, now owned by `owner`; `None` when a free
     /// block is needed and there is none.
     #[inline]
-    pub(crate) fn program(&mut self, plane: u32, stream: Stream, owner: u32) -> Option<Ppn> {
+    pub(crate) fn program(&mut self, plane: Plane, stream: Stream, owner: Owner) -> Option<Ppn> {
         let at = self.active_at(plane, stream);
         let mut block = self.active[at];
         if block == NO_BLOCK {
@@ -381,11 +282,11 @@ impl Blocks {
         }
         let written = self.table.written(block);
         let ppn = self.geometry.page_of_block(block, written);
-        self.owner[ppn as usize] = owner + 1;
+        self.owner[ppn] = owner.number() + 1;
         // Valid and written both grow by one.
-        self.table.words[block as usize] += 1 | 1 << 16;
-        self.planes[plane as usize].valid_pages += 1;
-        self.chip_valid[self.chip_of_plane[plane as usize] as usize] += 1;
+        self.table.words[block] += 1 | 1 << 16;
+        self.planes[plane].valid_pages += 1;
+        self.chip_valid[self.chip_of_plane[plane]] += 1;
         if written + 1 == self.geometry.pages_per_block {
             self.close(plane, at);
         }
@@ -399,13 +300,13 @@ impl Blocks {
         if crate::tests::planted(crate::tests::Bug::SkippedInvalidate) {
             return;
         }
-        debug_assert!(self.owner[ppn as usize] != 0, "invalidated twice: {ppn}");
-        self.owner[ppn as usize] = 0;
+        debug_assert!(self.owner[ppn] != 0, "invalidated twice: {ppn}");
+        self.owner[ppn] = 0;
         let block = self.geometry.block_index(ppn);
-        self.table.words[block as usize] -= 1;
+        self.table.words[block] -= 1;
         let plane = self.geometry.plane(ppn);
-        self.planes[plane as usize].valid_pages -= 1;
-        self.chip_valid[self.chip_of_plane[plane as usize] as usize] -= 1;
+        self.planes[plane].valid_pages -= 1;
+        self.chip_valid[self.chip_of_plane[plane]] -= 1;
         let word = self.table.word(block);
         if word.state() == State::Closed {
             self.victims.invalidated(block, word.valid());
@@ -414,7 +315,7 @@ impl Blocks {
 
     /// Takes the block of a plane whose data wear levelling moves now. Not without two free blocks, as a
     /// collection that gains something may need the last one.
-    pub(crate) fn choose_cold(&mut self, plane: u32) -> Option<u32> {
+    pub(crate) fn choose_cold(&mut self, plane: Plane) -> Option<Block> {
         let levelling = self.levelling.as_ref().filter(|_| self.free_blocks(plane) >= 2)?;
         let block = levelling.due(plane, &self.table, &self.geometry)?;
         self.victims.withdrawn(block, self.table.valid(block));
@@ -424,7 +325,7 @@ impl Blocks {
 
     /// Opens a block for pages that are not data. It belongs to no stream and stays open to its
     /// end: no victim selection ever sees it.
-    pub(crate) fn open_apart(&mut self, plane: u32) -> Option<u32> {
+    pub(crate) fn open_apart(&mut self, plane: Plane) -> Option<Block> {
         let block = self.take_free(plane, false);
         if block == NO_BLOCK {
             return None;
@@ -434,21 +335,21 @@ impl Blocks {
     }
 
     /// The next page of a block opened apart, now owned by `owner`, and whether it was the last one.
-    pub(crate) fn program_apart(&mut self, block: u32, owner: u32) -> (Ppn, bool) {
+    pub(crate) fn program_apart(&mut self, block: Block, owner: Owner) -> (Ppn, bool) {
         let written = self.table.written(block);
         let ppn = self.geometry.page_of_block(block, written);
-        self.owner[ppn as usize] = owner + 1;
-        self.table.words[block as usize] += 1 | 1 << 16;
-        self.apart[self.geometry.plane(ppn) as usize] += 1;
+        self.owner[ppn] = owner.number() + 1;
+        self.table.words[block] += 1 | 1 << 16;
+        self.apart[self.geometry.plane(ppn)] += 1;
         (ppn, written + 1 == self.geometry.pages_per_block)
     }
 
     /// A page of a block opened apart is outdated.
     pub(crate) fn invalidate_apart(&mut self, ppn: Ppn) {
-        debug_assert!(self.owner[ppn as usize] != 0, "invalidated twice: {ppn}");
-        self.owner[ppn as usize] = 0;
-        self.table.words[self.geometry.block_index(ppn) as usize] -= 1;
-        self.apart[self.geometry.plane(ppn) as usize] -= 1;
+        debug_assert!(self.owner[ppn] != 0, "invalidated twice: {ppn}");
+        self.owner[ppn] = 0;
+        self.table.words[self.geometry.block_index(ppn)] -= 1;
+        self.apart[self.geometry.plane(ppn)] -= 1;
     }
 
     /// Valid pages that are not data.
@@ -457,7 +358,7 @@ impl Blocks {
     }
 
     /// Takes the next victim of a plane.
-    pub(crate) fn choose_victim(&mut self, plane: u32) -> Option<u32> {
+    pub(crate) fn choose_victim(&mut self, plane: Plane) -> Option<Block> {
         let block = self.victims.choose(plane, &self.table)?;
         debug_assert_eq!(self.table.state(block), State::Closed, "victim {block}");
         self.table.set_state(block, State::Collecting);
@@ -465,14 +366,14 @@ impl Blocks {
     }
 
     /// Puts a victim back among the closed blocks.
-    pub(crate) fn return_victim(&mut self, block: u32) {
+    pub(crate) fn return_victim(&mut self, block: Block) {
         self.table.set_state(block, State::Closed);
         self.victims.closed(block, self.table.valid(block));
     }
 
     /// The block, which must hold nothing valid, is erased and free again; it was moved on account of
     /// wear (`levelled`) or collected.
-    pub(crate) fn erase(&mut self, block: u32, levelled: bool) {
+    pub(crate) fn erase(&mut self, block: Block, levelled: bool) {
         debug_assert_eq!(self.table.valid(block), 0);
         let plane = self.geometry.plane_of_block(block);
         match &mut self.levelling {
@@ -484,19 +385,19 @@ impl Blocks {
     }
 
     /// The same for a block that was opened apart.
-    pub(crate) fn erase_apart(&mut self, block: u32) {
+    pub(crate) fn erase_apart(&mut self, block: Block) {
         debug_assert_eq!(self.table.valid(block), 0);
         self.free(block, self.geometry.plane_of_block(block));
     }
 
-    fn free(&mut self, block: u32, plane: u32) {
+    fn free(&mut self, block: Block, plane: Plane) {
         let erases = self.table.erases(block) + 1;
-        self.table.words[block as usize] = u64::from(erases) << ERASES_AT;
+        self.table.words[block] = u64::from(erases) << ERASES_AT;
         let number = self.geometry.block_in_plane(block);
         self.turn = self.turn.wrapping_add(1);
         let rank = if self.wear == WearPolicy::None { self.turn } else { erases };
-        self.planes[plane as usize].recycled.push(rank, number);
-        self.chip_erases[self.chip_of_plane[plane as usize] as usize] += 1;
+        self.planes[plane].recycled.push(rank, number);
+        self.chip_erases[self.chip_of_plane[plane]] += 1;
     }
 
     /// Forgets the wear so far: what preloading did is not in the counts.
@@ -533,17 +434,17 @@ impl Blocks {
     /// Compares every count with the owners it summarises.
     pub(crate) fn audit(&self) -> Result<(), String> {
         let g = &self.geometry;
-        for plane in 0..g.planes() {
+        for plane in g.all_planes() {
             let (mut plane_valid, mut free) = (0u32, 0u32);
             for block in 0..g.blocks_per_plane {
                 let index = g.block_index_of(plane, block);
                 free += u32::from(self.table.state(index) == State::Free);
-                if self.table.words[index as usize] == 0 {
+                if self.table.words[index] == 0 {
                     // Never opened; a device may have a thousand times more of these.
                     continue;
                 }
                 let first = g.page_of_block(index, 0);
-                let page = |page| g.page_of_block(index, page) as usize;
+                let page = |page| g.page_of_block(index, page);
                 let owners: Vec<u32> = (0..g.pages_per_block).map(|at| self.owner[page(at)]).collect();
                 let valid = owners.iter().filter(|&&owner| owner != 0).count() as u32;
                 let written = self.table.written(index);
@@ -566,8 +467,8 @@ impl Blocks {
                 let listed = self.free_blocks(plane);
                 return Err(format!("plane {plane} lists {listed} free blocks, {free} are erased"));
             }
-            let apart = self.apart.get(plane as usize).copied().unwrap_or(0);
-            let counted = self.planes[plane as usize].valid_pages + apart;
+            let apart = self.apart.get(plane).copied().unwrap_or(0);
+            let counted = self.planes[plane].valid_pages + apart;
             if plane_valid != counted {
                 return Err(format!("plane {plane} counts {counted} valid pages, {plane_valid} have owners"));
             }
@@ -586,7 +487,7 @@ impl Blocks {
         let opened: u64 = self.planes.iter().map(|plane| u64::from(plane.fresh)).sum();
         let pages = opened * u64::from(self.geometry.pages_per_block);
         // A word a block, an owner a page, two list links a block once armed.
-        let planes = self.planes.len() * size_of::<Plane>() + self.active.len() * 4;
+        let planes = self.planes.len() * size_of::<PlaneState>() + self.active.len() * 4;
         let levelling = self.levelling.as_ref().map_or(0, |levelling| levelling.bytes(opened));
         opened * (8 + 8) + pages * 4 + planes as u64 + levelling
     }

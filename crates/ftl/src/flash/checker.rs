@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 
-use flashtwin_nand::{FlashArray, Geometry, Ppn};
+use flashtwin_nand::{Block, FlashArray, Geometry, Ppn};
 
 use crate::error::FtlError;
+use crate::ids::{Content, Lpn};
 use crate::op::{Cause, FlashOp, OpKind};
 
 /// A model so simple that it is right by inspection: two plain maps and the rules of the
@@ -14,16 +15,16 @@ pub(crate) struct Checker {
     geometry: Geometry,
     flash: FlashArray,
     /// Value last written to each logical page.
-    truth: HashMap<u32, u64>,
+    truth: HashMap<Lpn, u64>,
     /// Value that each programmed page holds.
     stored: HashMap<Ppn, u64>,
     /// Partition of the pages that each block holds.
-    partitions: HashMap<u32, u8>,
+    partitions: HashMap<Block, u8>,
     /// The partition of copies that nobody updates.
     coldest: u8,
     versions: u64,
     /// Writes of each logical page that have arrived and are not decided.
-    undecided: HashMap<u32, u32>,
+    undecided: HashMap<Lpn, u32>,
 }
 
 fn broken(text: String) -> FtlError {
@@ -45,7 +46,7 @@ impl Checker {
     }
 
     /// A page write has arrived; until it is decided, controller RAM has the page's newest data.
-    pub(crate) fn arrived(&mut self, lpn: u32) {
+    pub(crate) fn arrived(&mut self, lpn: Lpn) {
         *self.undecided.entry(lpn).or_insert(0) += 1;
     }
 
@@ -55,24 +56,24 @@ impl Checker {
         1 << 32 | self.versions
     }
 
-    pub(crate) fn write(&mut self, lpn: u32, value: u64) {
+    pub(crate) fn write(&mut self, lpn: Lpn, value: u64) {
         if let Some(count) = self.undecided.get_mut(&lpn) {
             *count = count.saturating_sub(1);
         }
         self.truth.insert(lpn, value);
     }
 
-    pub(crate) fn trim(&mut self, lpn: u32) {
+    pub(crate) fn trim(&mut self, lpn: Lpn) {
         self.truth.remove(&lpn);
     }
 
     /// Content last written to a logical page.
-    pub(crate) fn content(&self, lpn: u32) -> Option<u32> {
-        self.truth.get(&lpn).map(|&value| value as u32)
+    pub(crate) fn content(&self, lpn: Lpn) -> Option<Content> {
+        self.truth.get(&lpn).map(|&value| Content::new(value as u32))
     }
 
     /// The partition of each block that holds pages.
-    pub(crate) fn partitions(&self) -> impl Iterator<Item = (u32, u8)> {
+    pub(crate) fn partitions(&self) -> impl Iterator<Item = (Block, u8)> {
         self.partitions.iter().map(|(&block, &partition)| (block, partition))
     }
 
@@ -128,7 +129,7 @@ impl Checker {
     }
 
     /// The host reads a logical page from flash, for itself or to complete a part of a page.
-    pub(crate) fn host_read(&self, lpn: u32, ppn: Ppn) -> Result<(), FtlError> {
+    pub(crate) fn host_read(&self, lpn: Lpn, ppn: Ppn) -> Result<(), FtlError> {
         if self.undecided.get(&lpn).is_some_and(|&count| count > 0) {
             let place = self.geometry.describe(ppn);
             let text = "while a newer write of it is not decided";
@@ -137,7 +138,7 @@ impl Checker {
         self.read(lpn, ppn)
     }
 
-    pub(crate) fn read(&self, lpn: u32, ppn: Ppn) -> Result<(), FtlError> {
+    pub(crate) fn read(&self, lpn: Lpn, ppn: Ppn) -> Result<(), FtlError> {
         let (wanted, found) = (self.truth.get(&lpn), self.stored.get(&ppn));
         if wanted.is_some() && wanted == found {
             return Ok(());

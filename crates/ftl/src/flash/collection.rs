@@ -1,6 +1,7 @@
 //! Garbage collection: a plane at a time, in bounded steps.
 
-use flashtwin_nand::{Geometry, NO_PPN, Ppn};
+use flashtwin_bits::By;
+use flashtwin_nand::{Block, Geometry, NO_PPN, Plane, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +9,7 @@ use super::Flash;
 use super::blocks::Stream;
 use super::victim::VictimPolicy;
 use crate::error::{FtlError, RangeError};
+use crate::ids::Owner;
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
 
 /// Garbage collection, plane by plane.
@@ -59,10 +61,10 @@ impl GcConfig {
 /// A page that was copied within its plane; the old one is about to go.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moved {
-    pub(crate) owner: u32,
+    pub(crate) owner: Owner,
     pub(crate) from: Ppn,
     pub(crate) to: Ppn,
-    pub(crate) plane: u32,
+    pub(crate) plane: Plane,
 }
 
 /// Whoever's pages collection moves: the tables of a system.
@@ -71,13 +73,13 @@ pub(crate) trait Owners {
     fn moved(&mut self, page: Moved, flash: &mut Flash) -> bool;
 
     /// The victim of a plane has no page left and is being erased.
-    fn victim_done(&mut self, _plane: u32) {}
+    fn victim_done(&mut self, _plane: Plane) {}
 }
 
 /// A victim and how far its pages have been moved.
 #[derive(Clone, Copy)]
 struct Victim {
-    block: u32,
+    block: Block,
     next_page: u32,
     /// Whether it is moved on account of wear, not for what it gains.
     levelled: bool,
@@ -89,8 +91,8 @@ pub(crate) struct Collector {
     stop_blocks: u32,
     urgent_blocks: u32,
     step_pages: u32,
-    victims: Vec<Option<Victim>>,
-    collecting: Vec<bool>,
+    victims: By<Plane, Vec<Option<Victim>>>,
+    collecting: By<Plane, Vec<bool>>,
     /// Victims by number of valid pages when chosen.
     pub(crate) victim_pages: Vec<u64>,
 }
@@ -104,8 +106,8 @@ impl Collector {
             stop_blocks: share(config.stop).max(start_blocks + 1),
             urgent_blocks: config.urgent,
             step_pages: config.step_pages,
-            victims: vec![None; geometry.planes() as usize],
-            collecting: vec![false; geometry.planes() as usize],
+            victims: By::new(vec![None; geometry.planes() as usize]),
+            collecting: By::new(vec![false; geometry.planes() as usize]),
             victim_pages: vec![0; geometry.pages_per_block as usize + 1],
         }
     }
@@ -116,12 +118,12 @@ impl Flash {
     #[inline]
     pub(crate) fn collect_behind(
         &mut self,
-        plane: u32,
+        plane: Plane,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
         let free = self.blocks.free_blocks(plane);
-        if free > self.collector.start_blocks && !self.collector.collecting[plane as usize] {
+        if free > self.collector.start_blocks && !self.collector.collecting[plane] {
             return Ok(());
         }
         self.collect_step(plane, owners, ops)
@@ -131,14 +133,14 @@ impl Flash {
     #[inline(never)]
     fn collect_step(
         &mut self,
-        plane: u32,
+        plane: Plane,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
-        self.collector.collecting[plane as usize] = true;
+        self.collector.collecting[plane] = true;
         self.collect(plane, self.collector.step_pages, owners, ops)?;
         let free = self.blocks.free_blocks(plane);
-        self.collector.collecting[plane as usize] = free < self.collector.stop_blocks;
+        self.collector.collecting[plane] = free < self.collector.stop_blocks;
         Ok(())
     }
 
@@ -146,7 +148,7 @@ impl Flash {
     #[inline(never)]
     pub(crate) fn make_room(
         &mut self,
-        plane: u32,
+        plane: Plane,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
@@ -165,8 +167,8 @@ impl Flash {
         Ok(())
     }
 
-    fn victim(&mut self, plane: u32) -> Option<Victim> {
-        if let Some(victim) = self.collector.victims[plane as usize] {
+    fn victim(&mut self, plane: Plane) -> Option<Victim> {
+        if let Some(victim) = self.collector.victims[plane] {
             return Some(victim);
         }
         if let Some(block) = self.blocks.choose_cold(plane) {
@@ -187,7 +189,7 @@ impl Flash {
     /// Moves up to `budget` valid pages of the plane's victim; erases it when it is empty.
     fn collect(
         &mut self,
-        plane: u32,
+        plane: Plane,
         mut budget: u32,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
@@ -204,7 +206,7 @@ impl Flash {
         let op = |kind, ppn, source| FlashOp { kind, ppn, source, cause, urgent, job: NO_JOB };
         while self.blocks.table.valid(victim.block) > 0 {
             if budget == 0 {
-                self.collector.victims[plane as usize] = Some(victim);
+                self.collector.victims[plane] = Some(victim);
                 return Ok(());
             }
             let from = self.blocks.geometry.page_of_block(victim.block, victim.next_page);
@@ -224,7 +226,7 @@ impl Flash {
             }
             self.blocks.invalidate(from);
         }
-        self.collector.victims[plane as usize] = None;
+        self.collector.victims[plane] = None;
         self.blocks.erase(victim.block, victim.levelled);
         owners.victim_done(plane);
         self.order(op(OpKind::Erase, first, NO_PPN), ops)

@@ -4,6 +4,7 @@
 //! Nothing here knows a map. Where collection moves a page, whoever owns the page is told through [`Owners`].
 
 pub mod allocation;
+pub(crate) mod block_table;
 pub(crate) mod blocks;
 pub(crate) mod checker;
 mod collection;
@@ -12,9 +13,10 @@ pub mod partition;
 pub mod victim;
 pub mod wear;
 
-use flashtwin_nand::{Geometry, Ppn};
+use flashtwin_nand::{Geometry, Plane, Ppn};
 
 use crate::error::FtlError;
+use crate::ids::{Lpn, Owner};
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, OpKind, ReadTarget};
 use crate::redirection::{Redirection, RedirectionConfig};
@@ -138,29 +140,30 @@ impl Flash {
 
     /// The stream of a page that the host writes.
     #[inline]
-    pub(crate) fn host_stream(&mut self, lpn: u32) -> Stream {
+    pub(crate) fn host_stream(&mut self, lpn: Lpn) -> Stream {
         Stream::host(self.partitions.written(lpn))
     }
 
     /// The plane that the allocation proposes, or the next one that has room.
     #[inline]
-    pub(crate) fn pick_plane(&mut self, address: u64, loads: &LoadView<'_>) -> Result<u32, FtlError> {
+    pub(crate) fn pick_plane(&mut self, address: u64, loads: &LoadView<'_>) -> Result<Plane, FtlError> {
         let proposal = self.allocation.plane(address, loads);
         if self.blocks.has_room(proposal) { Ok(proposal) } else { self.next_plane(proposal) }
     }
 
     /// The next plane that has room, where the one proposed has none.
     #[cold]
-    fn next_plane(&mut self, proposal: u32) -> Result<u32, FtlError> {
+    fn next_plane(&mut self, proposal: Plane) -> Result<Plane, FtlError> {
         let planes = self.geometry().planes();
-        let next =
-            (1..planes).map(|step| (proposal + step) % planes).find(|&plane| self.blocks.has_room(plane));
+        let next = (1..planes)
+            .map(|step| Plane::new((proposal.number() + step) % planes))
+            .find(|&plane| self.blocks.has_room(plane));
         self.counters.allocation_fallbacks += u64::from(next.is_some());
         next.ok_or_else(|| self.full(proposal))
     }
 
     #[cold]
-    pub(crate) fn full(&self, plane: u32) -> FtlError {
+    pub(crate) fn full(&self, plane: Plane) -> FtlError {
         FtlError::DeviceFull {
             plane,
             valid_pages: self.blocks.valid_pages(plane),
@@ -170,7 +173,7 @@ impl Flash {
 
     /// A page is not one of its owner's.
     #[cold]
-    pub(crate) fn strayed(&self, owner: u32, ppn: Ppn) -> FtlError {
+    pub(crate) fn strayed(&self, owner: Owner, ppn: Ppn) -> FtlError {
         FtlError::Broken(format!("{} is not a page of its owner {owner}", self.geometry().describe(ppn)))
     }
 
@@ -178,8 +181,8 @@ impl Flash {
     #[inline]
     pub(crate) fn take_page(
         &mut self,
-        (plane, stream): (u32, Stream),
-        owner: u32,
+        (plane, stream): (Plane, Stream),
+        owner: Owner,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
     ) -> Result<Ppn, FtlError> {
@@ -222,7 +225,7 @@ impl Flash {
     }
 
     /// The stream of a page that ageing writes to another place, and its partition.
-    pub(crate) fn aged_stream(&self, lpn: u32) -> (Stream, u8) {
+    pub(crate) fn aged_stream(&self, lpn: Lpn) -> (Stream, u8) {
         let partition = self.partitions.of(lpn);
         (Stream::host(partition), partition)
     }
@@ -239,7 +242,7 @@ impl Flash {
     pub(crate) fn rewritten(
         &mut self,
         from: Ppn,
-        plane: u32,
+        plane: Plane,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {

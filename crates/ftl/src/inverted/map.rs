@@ -5,8 +5,8 @@
 use flashtwin_nand::{NO_PPN, Ppn};
 
 use crate::dedup::{FingerprintStore, History};
-use crate::op::NO_VPN;
-use flashtwin_bits::{HugeSlice, prefetch};
+use crate::ids::{Content, Lpn};
+use flashtwin_bits::{By, HugeSlice, Id};
 
 /// A stored link, plus one; 0: none.
 const NONE: u32 = 0;
@@ -22,18 +22,30 @@ type Links = [u32; 2];
 const NEXT: usize = 0;
 const PREVIOUS: usize = 1;
 
+/// How an id is stored as a link.
+#[inline]
+fn link(id: impl Id) -> u32 {
+    id.number() + 1
+}
+
+/// What a link names.
+#[inline]
+fn named<I: Id>(link: u32) -> Option<I> {
+    link.checked_sub(1).map(I::new)
+}
+
 /// The four tables. 12 bytes a logical page, 8 a physical page that was ever used, and for a
 /// content 4 (12 with a limited store) for the HPT, 1 (5) for its history. Contents are dense ids,
 /// so an id is the address of its HPT entry.
 pub(crate) struct InvertedMap {
     /// LPT: LPN -> PPN.
-    ppns: Vec<Ppn>,
+    ppns: By<Lpn, Vec<Ppn>>,
     /// The lists of the iLPT run through the LPNs themselves.
-    links: Vec<Links>,
+    links: By<Lpn, Vec<Links>>,
     /// iLPT and iHPT.
-    pages: HugeSlice<Page>,
+    pages: By<Ppn, HugeSlice<Page>>,
     /// HPT: content -> PPN.
-    pub(crate) hashes: FingerprintStore,
+    pub(crate) hashes: FingerprintStore<Ppn>,
     pub(crate) history: History,
     mapped: u64,
     live: u64,
@@ -44,13 +56,13 @@ impl InvertedMap {
     pub(crate) fn new(
         footprint_pages: u32,
         page_index_len: usize,
-        hashes: FingerprintStore,
+        hashes: FingerprintStore<Ppn>,
         history: History,
     ) -> Self {
         Self {
-            ppns: vec![NO_PPN; footprint_pages as usize],
-            links: vec![[NONE; 2]; footprint_pages as usize],
-            pages: HugeSlice::zeroed(page_index_len),
+            ppns: By::new(vec![NO_PPN; footprint_pages as usize]),
+            links: By::new(vec![[NONE; 2]; footprint_pages as usize]),
+            pages: By::new(HugeSlice::zeroed(page_index_len)),
             hashes,
             history,
             mapped: 0,
@@ -60,8 +72,8 @@ impl InvertedMap {
 
     /// Where a logical page lies; [`NO_PPN`] when nowhere.
     #[inline]
-    pub(crate) fn get(&self, lpn: u32) -> Ppn {
-        self.ppns[lpn as usize]
+    pub(crate) fn get(&self, lpn: Lpn) -> Ppn {
+        self.ppns[lpn]
     }
 
     /// Logical pages that the map covers.
@@ -80,103 +92,102 @@ impl InvertedMap {
 
     /// Asks for the first tables that an operation on this page will look into.
     #[inline]
-    pub(crate) fn prefetch_far(&self, lpn: u32, content: u32) {
-        prefetch(&self.ppns, lpn as usize);
-        prefetch(&self.links, lpn as usize);
+    pub(crate) fn prefetch_far(&self, lpn: Lpn, content: Content) {
+        self.ppns.prefetch(lpn);
+        self.links.prefetch(lpn);
         self.history.prefetch(content);
         self.hashes.prefetch(content);
     }
 
     /// Asks for what those tables point to.
     #[inline]
-    pub(crate) fn prefetch_near(&self, lpn: u32, content: u32) {
-        prefetch(&self.pages, self.get(lpn) as usize);
-        prefetch(&self.pages, self.hashes.foresee(content) as usize);
+    pub(crate) fn prefetch_near(&self, lpn: Lpn, content: Content) {
+        self.pages.prefetch(self.get(lpn));
+        self.pages.prefetch(self.hashes.foresee(content));
     }
 
     /// Enters a page just written in HPT and iHPT; the entry that gives way is dropped from both.
     #[inline]
-    pub(crate) fn enter(&mut self, content: u32, ppn: Ppn) {
-        self.pages[ppn as usize][ENTRY] = content + 1;
+    pub(crate) fn enter(&mut self, content: Content, ppn: Ppn) {
+        self.pages[ppn][ENTRY] = link(content);
         if let Some((_, forgotten)) = self.hashes.insert(content, ppn, 1) {
-            self.pages[forgotten as usize][ENTRY] = NONE;
+            self.pages[forgotten][ENTRY] = NONE;
         }
     }
 
     /// Points a logical page at `ppn` (or at nothing) in LPT and iLPT; returns the page that
     /// thereby lost its last LPN, which HPT and iHPT forget.
     #[inline]
-    pub(crate) fn point(&mut self, lpn: u32, ppn: Ppn) -> Option<Ppn> {
-        let old = std::mem::replace(&mut self.ppns[lpn as usize], ppn);
+    pub(crate) fn point(&mut self, lpn: Lpn, ppn: Ppn) -> Option<Ppn> {
+        let old = std::mem::replace(&mut self.ppns[lpn], ppn);
         self.mapped += u64::from(ppn != NO_PPN);
         self.mapped -= u64::from(old != NO_PPN);
         if old != NO_PPN {
             self.unlink(lpn, old);
         }
         if ppn != NO_PPN {
-            self.live += u64::from(self.pages[ppn as usize][FIRST] == NONE);
+            self.live += u64::from(self.pages[ppn][FIRST] == NONE);
             self.link(lpn, ppn);
         }
-        if old == NO_PPN || self.pages[old as usize][FIRST] != NONE {
+        if old == NO_PPN || self.pages[old][FIRST] != NONE {
             return None;
         }
         self.live -= 1;
-        let entry = std::mem::replace(&mut self.pages[old as usize][ENTRY], NONE);
-        if entry != NONE {
-            self.hashes.remove(entry - 1);
+        let entry = std::mem::replace(&mut self.pages[old][ENTRY], NONE);
+        if let Some(content) = named(entry) {
+            self.hashes.remove(content);
         }
         Some(old)
     }
 
-    fn link(&mut self, lpn: u32, ppn: Ppn) {
-        let first = std::mem::replace(&mut self.pages[ppn as usize][FIRST], lpn + 1);
-        self.links[lpn as usize] = [first, NONE];
-        if first != NONE {
-            self.links[first as usize - 1][PREVIOUS] = lpn + 1;
+    fn link(&mut self, lpn: Lpn, ppn: Ppn) {
+        let first = std::mem::replace(&mut self.pages[ppn][FIRST], link(lpn));
+        self.links[lpn] = [first, NONE];
+        if let Some(first) = named::<Lpn>(first) {
+            self.links[first][PREVIOUS] = link(lpn);
         }
     }
 
-    fn unlink(&mut self, lpn: u32, ppn: Ppn) {
-        let [next, previous] = self.links[lpn as usize];
-        match previous {
-            NONE => self.pages[ppn as usize][FIRST] = next,
-            previous => self.links[previous as usize - 1][NEXT] = next,
+    fn unlink(&mut self, lpn: Lpn, ppn: Ppn) {
+        let [next, previous] = self.links[lpn];
+        match named::<Lpn>(previous) {
+            None => self.pages[ppn][FIRST] = next,
+            Some(previous) => self.links[previous][NEXT] = next,
         }
-        if next != NONE {
-            self.links[next as usize - 1][PREVIOUS] = previous;
+        if let Some(next) = named::<Lpn>(next) {
+            self.links[next][PREVIOUS] = previous;
         }
     }
 
     /// The LPNs of a page, the latest first.
-    pub(crate) fn lpns_of(&self, ppn: Ppn) -> impl Iterator<Item = u32> + '_ {
-        let first = self.pages[ppn as usize][FIRST];
-        std::iter::successors(first.checked_sub(1), |&lpn| self.links[lpn as usize][NEXT].checked_sub(1))
+    pub(crate) fn lpns_of(&self, ppn: Ppn) -> impl Iterator<Item = Lpn> + '_ {
+        let first = self.pages[ppn][FIRST];
+        std::iter::successors(named(first), |&lpn| named(self.links[lpn][NEXT]))
     }
 
     /// Whether the HPT knows a page.
     pub(crate) fn is_known(&self, ppn: Ppn) -> bool {
-        self.pages[ppn as usize][ENTRY] != NONE
+        self.pages[ppn][ENTRY] != NONE
     }
 
     /// Garbage collection moved a page: each of its LPNs is told. Returns whether it has any.
     pub(crate) fn relocate(&mut self, from: Ppn, to: Ppn) -> bool {
-        let page = std::mem::replace(&mut self.pages[from as usize], [NONE; 2]);
-        self.pages[to as usize] = page;
+        let page = std::mem::replace(&mut self.pages[from], [NONE; 2]);
+        self.pages[to] = page;
         #[cfg(test)]
         let forgets = crate::tests::planted(crate::tests::Bug::ForgottenLpn);
         #[cfg(not(test))]
         let forgets = false;
-        let mut next = page[FIRST];
-        if forgets && next != NONE {
-            next = self.links[next as usize - 1][NEXT];
+        let mut next = named(page[FIRST]);
+        if let (true, Some(first)) = (forgets, next) {
+            next = named(self.links[first][NEXT]);
         }
-        while next != NONE {
-            let lpn = next as usize - 1;
+        while let Some(lpn) = next {
             self.ppns[lpn] = to;
-            next = self.links[lpn][NEXT];
+            next = named(self.links[lpn][NEXT]);
         }
-        if page[ENTRY] != NONE {
-            self.hashes.renew(page[ENTRY] - 1, to);
+        if let Some(content) = named(page[ENTRY]) {
+            self.hashes.renew(content, to);
         }
         page[FIRST] != NONE
     }
@@ -192,7 +203,7 @@ impl InvertedMap {
     }
 
     /// Compares each table with its inverse; `owner` tells the content of a valid page.
-    pub(crate) fn audit(&self, owner: impl Fn(Ppn) -> Option<u32>) -> Result<(), String> {
+    pub(crate) fn audit(&self, owner: impl Fn(Ppn) -> Option<Content>) -> Result<(), String> {
         let mut pages: Vec<Ppn> = self.ppns.iter().copied().filter(|&ppn| ppn != NO_PPN).collect();
         pages.sort_unstable();
         let pointed =
@@ -203,14 +214,14 @@ impl InvertedMap {
         for &ppn in &distinct {
             // A list that closes on itself must not be followed for ever.
             let listed = self.lpns_of(ppn).take(pages.len() + 1);
-            let (right, wrong): (Vec<u32>, Vec<u32>) = listed.partition(|&lpn| self.get(lpn) == ppn);
+            let (right, wrong): (Vec<Lpn>, Vec<Lpn>) = listed.partition(|&lpn| self.get(lpn) == ppn);
             if let Some(lpn) = wrong.first() {
                 return Err(format!("page {ppn} lists LPN {lpn}, which lies at {}", self.get(*lpn)));
             }
             if right.len() != pointed(ppn) {
                 return Err(format!("page {ppn} lists {} LPNs, {} point to it", right.len(), pointed(ppn)));
             }
-            let Some(content) = self.pages[ppn as usize][ENTRY].checked_sub(1) else { continue };
+            let Some(content) = named(self.pages[ppn][ENTRY]) else { continue };
             known += 1;
             if self.hashes.peek(content) != ppn || owner(ppn) != Some(content) {
                 let (found, held) = (self.hashes.peek(content), owner(ppn));
@@ -219,7 +230,8 @@ impl InvertedMap {
                 ));
             }
         }
-        let entered = (0..self.history.contents()).filter(|&content| self.hashes.peek(content) != NO_VPN);
+        let entered =
+            Content::each(0..self.history.contents()).filter(|&content| self.hashes.peek(content) != NO_PPN);
         let entered = entered.count() as u64;
         if entered != known || self.hashes.entries() != known || self.live != distinct.len() as u64 {
             return Err(format!("{entered} contents are entered, {known} pages know their entry"));

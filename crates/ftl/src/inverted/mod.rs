@@ -8,6 +8,7 @@ use flashtwin_nand::{NO_PPN, Ppn};
 use crate::error::FtlError;
 use crate::flash::counters::TableSizes;
 use crate::flash::{Flash, Moved, Owners};
+use crate::ids::{Content, Lpn, Owner};
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, is_page};
 use crate::side::{Side, audit_pages};
@@ -21,10 +22,10 @@ pub(crate) struct InvertedSide {
 impl InvertedSide {
     /// Points a logical page at another physical one (or none). A page without an LPN on its list is dead.
     #[inline]
-    fn point(&mut self, lpn: u32, ppn: Ppn, flash: &mut Flash) {
+    fn point(&mut self, lpn: Lpn, ppn: Ppn, flash: &mut Flash) {
         let Some(dead) = self.map.point(lpn, ppn).filter(|&ppn| is_page(ppn)) else { return };
-        if let Some(content) = flash.blocks.owner(dead) {
-            self.map.history.died(content);
+        if let Some(owner) = flash.blocks.owner(dead) {
+            self.map.history.died(owner.id());
         }
         flash.blocks.invalidate(dead);
     }
@@ -60,25 +61,25 @@ impl Side for InvertedSide {
     }
 
     #[inline]
-    fn prefetch_far(&self, lpn: u32, content: u32, _write: bool) {
+    fn prefetch_far(&self, lpn: Lpn, content: Content, _write: bool) {
         self.map.prefetch_far(lpn, content);
     }
 
     #[inline]
-    fn prefetch_near(&self, lpn: u32, content: u32, _write: bool, _flash: &Flash) {
+    fn prefetch_near(&self, lpn: Lpn, content: Content, _write: bool, _flash: &Flash) {
         self.map.prefetch_near(lpn, content);
     }
 
     #[inline]
-    fn places_of(&self, lpn: u32) -> (Ppn, &[Ppn]) {
+    fn places_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]) {
         (self.map.get(lpn), &[])
     }
 
     #[inline]
-    fn note_read(&mut self, lpn: u32, flash: &mut Flash) -> (bool, bool) {
+    fn note_read(&mut self, lpn: Lpn, flash: &mut Flash) -> (bool, bool) {
         let ppn = self.map.get(lpn);
-        let content = is_page(ppn).then(|| flash.blocks.owner(ppn)).flatten();
-        (content.is_some_and(|content| self.map.history.read(content)), false)
+        let owner = is_page(ppn).then(|| flash.blocks.owner(ppn)).flatten();
+        (owner.is_some_and(|owner| self.map.history.read(owner.id())), false)
     }
 
     #[inline]
@@ -92,7 +93,7 @@ impl Side for InvertedSide {
     ) -> Result<Option<(Ppn, Cause)>, FtlError> {
         let stream = flash.host_stream(page.lpn);
         if let Some(checker) = &mut flash.checker {
-            checker.write(page.lpn, u64::from(page.content));
+            checker.write(page.lpn, u64::from(page.content.number()));
         }
         flash.counters.hashes += u64::from(fingerprinted);
         if fingerprinted && self.share(page, flash) {
@@ -102,8 +103,8 @@ impl Side for InvertedSide {
         let cause = self.map.history.cause(page.content);
         let plane = flash.pick_plane(page.address, loads)?;
         // What the page's spare area names (CA-SSD paper, Figure 1): its hash.
-        let ppn = flash.take_page((plane, stream), page.content, self, ops)?;
-        flash.check_program(ppn, stream, u64::from(page.content))?;
+        let ppn = flash.take_page((plane, stream), Owner::of(page.content), self, ops)?;
+        flash.check_program(ppn, stream, u64::from(page.content.number()))?;
         self.map.history.born(page.content);
         if fingerprinted {
             self.map.enter(page.content, ppn);
@@ -115,29 +116,29 @@ impl Side for InvertedSide {
         Ok(Some((ppn, cause)))
     }
 
-    fn trim(&mut self, lpn: u32, flash: &mut Flash) {
+    fn trim(&mut self, lpn: Lpn, flash: &mut Flash) {
         self.point(lpn, NO_PPN, flash);
     }
 
     fn rewrite(
         &mut self,
-        lpn: u32,
+        lpn: Lpn,
         address: u64,
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<Ppn, FtlError> {
-        let Some(content) = flash.blocks.owner(self.map.get(lpn)) else {
+        let Some(owner) = flash.blocks.owner(self.map.get(lpn)) else {
             return Err(FtlError::Broken(format!("LPN {lpn} lies in a page that nobody owns")));
         };
         let plane = flash.pick_plane(address, loads)?;
         let (stream, partition) = flash.aged_stream(lpn);
-        let to = flash.take_page((plane, stream), content, self, ops)?;
+        let to = flash.take_page((plane, stream), owner, self, ops)?;
         // Making room may have moved the page, so it is looked up only now.
         let from = self.map.get(lpn);
         flash.check_rewrite(from, to, partition)?;
         if !self.map.relocate(from, to) {
-            return Err(flash.strayed(content, from));
+            return Err(flash.strayed(owner, from));
         }
         flash.rewritten(from, plane, self, ops)?;
         Ok(to)
@@ -159,21 +160,21 @@ impl Side for InvertedSide {
         if self.map.live() > 0 { vec![0, self.map.live()] } else { Vec::new() }
     }
 
-    fn contents_on_flash(&self, flash: &Flash) -> Option<Vec<(Ppn, u32)>> {
+    fn contents_on_flash(&self, flash: &Flash) -> Option<Vec<(Ppn, Content)>> {
         let mut pages: Vec<Ppn> =
-            (0..self.map.lpns()).map(|lpn| self.map.get(lpn)).filter(|&ppn| is_page(ppn)).collect();
+            Lpn::each(0..self.map.lpns()).map(|lpn| self.map.get(lpn)).filter(|&ppn| is_page(ppn)).collect();
         pages.sort_unstable();
         pages.dedup();
-        Some(pages.into_iter().filter_map(|ppn| Some((ppn, flash.blocks.owner(ppn)?))).collect())
+        Some(pages.into_iter().filter_map(|ppn| Some((ppn, flash.blocks.owner(ppn)?.id()))).collect())
     }
 
     fn audit(&self, flash: &Flash) -> Result<(), FtlError> {
-        self.map.audit(|ppn| flash.blocks.owner(ppn)).map_err(FtlError::Broken)?;
+        self.map.audit(|ppn| flash.blocks.owner(ppn).map(Owner::id)).map_err(FtlError::Broken)?;
         let written = |lpn| flash.checker.as_ref().and_then(|checker| checker.content(lpn));
-        let pages = (0..self.map.lpns()).map(|lpn| (lpn, self.map.get(lpn)));
+        let pages = Lpn::each(0..self.map.lpns()).map(|lpn| (lpn, self.map.get(lpn)));
         let mapped = pages.filter(|&(_, ppn)| is_page(ppn));
         let owned = mapped.filter_map(|(lpn, ppn)| {
-            let owner = written(lpn).or_else(|| flash.blocks.owner(ppn))?;
+            let owner = written(lpn).map(Owner::of).or_else(|| flash.blocks.owner(ppn))?;
             Some((lpn, owner, ppn))
         });
         audit_pages(flash, owned)

@@ -1,19 +1,19 @@
 //! LPN -> PPN: the map of a conventional SSD.
 
+use crate::ids::{Content, Lpn, NO_CONTENT};
 use flashtwin_nand::{NO_PPN, Ppn};
 
-use crate::op::NO_CONTENT;
-use flashtwin_bits::{HugeSlice, prefetch};
+use flashtwin_bits::{By, HugeSlice};
 
 #[derive(Clone, Copy)]
 struct Page {
     ppn: Ppn,
-    held: u32,
+    held: Content,
 }
 
 /// One physical page a logical page, beside what it holds where that is known. 8 bytes each.
 pub(crate) struct PageMap {
-    pages: HugeSlice<Page>,
+    pages: By<Lpn, HugeSlice<Page>>,
     contents: u32,
     mapped: u64,
 }
@@ -21,7 +21,10 @@ pub(crate) struct PageMap {
 impl PageMap {
     pub(crate) fn new(footprint_pages: u32, contents: u32) -> Self {
         Self {
-            pages: HugeSlice::filled(Page { ppn: NO_PPN, held: NO_CONTENT }, footprint_pages as usize),
+            pages: By::new(HugeSlice::filled(
+                Page { ppn: NO_PPN, held: NO_CONTENT },
+                footprint_pages as usize,
+            )),
             contents,
             mapped: 0,
         }
@@ -29,19 +32,19 @@ impl PageMap {
 
     /// Where a logical page lies; [`NO_PPN`] when nowhere.
     #[inline]
-    pub(crate) fn get(&self, lpn: u32) -> Ppn {
-        self.pages[lpn as usize].ppn
+    pub(crate) fn get(&self, lpn: Lpn) -> Ppn {
+        self.pages[lpn].ppn
     }
 
     #[inline]
-    pub(crate) fn prefetch(&self, lpn: u32) {
-        prefetch(&self.pages, lpn as usize);
+    pub(crate) fn prefetch(&self, lpn: Lpn) {
+        self.pages.prefetch(lpn);
     }
 
     /// Moves a logical page; returns where it lay.
     #[inline]
-    pub(crate) fn set(&mut self, lpn: u32, ppn: Ppn) -> Ppn {
-        let old = std::mem::replace(&mut self.pages[lpn as usize].ppn, ppn);
+    pub(crate) fn set(&mut self, lpn: Lpn, ppn: Ppn) -> Ppn {
+        let old = std::mem::replace(&mut self.pages[lpn].ppn, ppn);
         self.mapped += u64::from(old == NO_PPN);
         self.mapped -= u64::from(ppn == NO_PPN);
         old
@@ -54,20 +57,20 @@ impl PageMap {
 
     /// A content as this map knows it.
     #[inline]
-    pub(crate) fn known(&self, content: u32) -> u32 {
-        if content < self.contents { content } else { NO_CONTENT }
+    pub(crate) fn known(&self, content: Content) -> Content {
+        if content.number() < self.contents { content } else { NO_CONTENT }
     }
 
     /// What a logical page holds; [`NO_CONTENT`] where nobody knows.
     #[inline]
-    pub(crate) fn content(&self, lpn: u32) -> u32 {
-        self.pages[lpn as usize].held
+    pub(crate) fn content(&self, lpn: Lpn) -> Content {
+        self.pages[lpn].held
     }
 
     /// A logical page holds something else; returns what it held.
     #[inline]
-    pub(crate) fn hold(&mut self, lpn: u32, content: u32) -> u32 {
-        std::mem::replace(&mut self.pages[lpn as usize].held, content)
+    pub(crate) fn hold(&mut self, lpn: Lpn, content: Content) -> Content {
+        std::mem::replace(&mut self.pages[lpn].held, content)
     }
 
     /// Logical pages that the map covers.

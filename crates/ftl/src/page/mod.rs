@@ -3,13 +3,14 @@
 mod map;
 pub mod spread;
 
-use flashtwin_nand::{NO_PPN, Ppn};
+use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
 use crate::error::FtlError;
 use crate::flash::counters::TableSizes;
 use crate::flash::{Flash, Moved, Owners};
+use crate::ids::{Content, Lpn, NO_CONTENT, Owner};
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, Host, Lookup, NO_CONTENT, PagingSizes, is_page};
+use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes, is_page};
 use crate::paging::{Entries, Layout, Map, Paging, Tables};
 use crate::side::{Side, audit_pages};
 pub(crate) use map::PageMap;
@@ -24,7 +25,7 @@ pub(crate) struct Pages {
 impl Pages {
     /// A page lies elsewhere now. Says whether it was its logical page's.
     #[inline]
-    fn relocate(&mut self, lpn: u32, from: Ppn, to: Ppn, flash: &mut Flash) -> bool {
+    fn relocate(&mut self, lpn: Lpn, from: Ppn, to: Ppn, flash: &mut Flash) -> bool {
         let known = self.map.set(lpn, to) == from;
         if let Some(spreader) = &mut self.spreader {
             spreader.page_moved((lpn, self.map.content(lpn)), from, to, flash);
@@ -35,7 +36,7 @@ impl Pages {
     /// Points a logical page at another physical one (or none) and what that holds. Where it held
     /// the same before, the channel of its old page.
     #[inline]
-    fn point(&mut self, lpn: u32, ppn: Ppn, content: u32, flash: &mut Flash) -> Option<u32> {
+    fn point(&mut self, lpn: Lpn, ppn: Ppn, content: Content, flash: &mut Flash) -> Option<u32> {
         let (old, held) = (self.map.set(lpn, ppn), self.map.hold(lpn, content));
         if let Some(spreader) = &mut self.spreader {
             spreader.forget_page((lpn, held), old, flash);
@@ -55,23 +56,23 @@ impl Pages {
 impl Map for Pages {
     #[inline]
     fn page_moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
-        self.relocate(page.owner, page.from, page.to, flash)
+        self.relocate(page.owner.id(), page.from, page.to, flash)
     }
 
     #[inline]
-    fn entry_of(&self, owner: u32, layout: &Layout) -> u32 {
-        layout.of_lpn(owner)
+    fn entry_of(&self, owner: Owner, layout: &Layout) -> u32 {
+        layout.of_lpn(owner.id())
     }
 
     fn each_entry(&self, layout: &Layout, page: u32, take: &mut dyn FnMut(u32)) {
         if let Entries::Lpns(lpns) = layout.entries(page) {
-            lpns.for_each(|lpn| take(self.map.get(lpn)));
+            Lpn::each(lpns).for_each(|lpn| take(self.map.get(lpn).number()));
         }
     }
 
     fn has_entries(&self, layout: &Layout, page: u32) -> bool {
         match layout.entries(page) {
-            Entries::Lpns(mut lpns) => lpns.any(|lpn| is_page(self.map.get(lpn))),
+            Entries::Lpns(lpns) => Lpn::each(lpns).any(|lpn| is_page(self.map.get(lpn))),
             Entries::Vpns(_) | Entries::Fingerprints => false,
         }
     }
@@ -102,12 +103,12 @@ impl PageSide {
     }
 
     /// The checker learns what the host gave a page.
-    fn check_write(&self, page: Host, content: u32, flash: &mut Flash) -> Option<u64> {
+    fn check_write(&self, page: Host, content: Content, flash: &mut Flash) -> Option<u64> {
         let spreads = self.spreader().is_some();
         let checker = flash.checker.as_mut()?;
         // Twins are equal in what they hold, not in when it was written.
         let version = match spreads && content != NO_CONTENT {
-            true => u64::from(content),
+            true => u64::from(content.number()),
             false => checker.next_version(),
         };
         checker.write(page.lpn, version);
@@ -129,7 +130,7 @@ impl PageSide {
         if let Some(spreader) = spreader {
             plane = spreader.place_write(plane, (page.lpn, content), map, flash, loads);
         }
-        let ppn = flash.take_page((plane, stream), page.lpn, &mut self.tables, ops)?;
+        let ppn = flash.take_page((plane, stream), Owner::of(page.lpn), &mut self.tables, ops)?;
         if let Some(version) = self.check_write(page, content, flash) {
             flash.check_program(ppn, stream, version)?;
         }
@@ -151,7 +152,7 @@ impl Owners for PageSide {
         self.tables.moved(page, flash)
     }
 
-    fn victim_done(&mut self, plane: u32) {
+    fn victim_done(&mut self, plane: Plane) {
         self.tables.victim_done(plane);
     }
 }
@@ -167,7 +168,7 @@ impl Side for PageSide {
     }
 
     #[inline]
-    fn prefetch_far(&self, lpn: u32, content: u32, write: bool) {
+    fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool) {
         self.map().prefetch(lpn);
         if let Some(spreader) = self.spreader() {
             spreader.prefetch_far(lpn, if write { self.map().known(content) } else { NO_CONTENT });
@@ -175,7 +176,7 @@ impl Side for PageSide {
     }
 
     #[inline]
-    fn prefetch_near(&self, lpn: u32, content: u32, write: bool, flash: &Flash) {
+    fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool, flash: &Flash) {
         let map = self.map();
         flash.blocks.prefetch(map.get(lpn));
         if let Some(spreader) = self.spreader() {
@@ -187,37 +188,37 @@ impl Side for PageSide {
     }
 
     #[inline]
-    fn prefetch_next(&self, lpn: u32, content: u32, _flash: &Flash) {
+    fn prefetch_next(&self, lpn: Lpn, content: Content, _flash: &Flash) {
         if let Some(spreader) = self.spreader() {
             spreader.prefetch_next(lpn, self.map().known(content));
         }
     }
 
     #[inline]
-    fn places_of(&self, lpn: u32) -> (Ppn, &[Ppn]) {
+    fn places_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]) {
         (self.map().get(lpn), self.spreader().map_or(&[], |spreader| spreader.choices(lpn)))
     }
 
     /// Twins are known to be equal.
     #[inline]
-    fn data_name(&self, lpn: u32, ppn: Ppn) -> u64 {
+    fn data_name(&self, lpn: Lpn, ppn: Ppn) -> u64 {
         match self.spreader().and_then(|spreader| spreader.serial(lpn)) {
             Some(serial) => 1 << 32 | serial << 33,
-            None => u64::from(ppn),
+            None => u64::from(ppn.number()),
         }
     }
 
     #[inline]
-    fn look_up_read(&mut self, lpn: u32, flash: &mut Flash) -> Result<(), FtlError> {
+    fn look_up_read(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
         self.tables.look_up_read(lpn, flash)
     }
 
     #[inline]
-    fn look_up_write(&mut self, lpn: u32, partial: bool, flash: &mut Flash) -> Result<(), FtlError> {
+    fn look_up_write(&mut self, lpn: Lpn, partial: bool, flash: &mut Flash) -> Result<(), FtlError> {
         self.tables.look_up_write(lpn, partial, flash)
     }
 
-    fn look_up_fingerprint(&mut self, content: u32, flash: &mut Flash) -> Result<(), FtlError> {
+    fn look_up_fingerprint(&mut self, content: Content, flash: &mut Flash) -> Result<(), FtlError> {
         self.tables.look_up_fingerprint(content, flash)
     }
 
@@ -238,7 +239,7 @@ impl Side for PageSide {
     }
 
     #[inline]
-    fn note_read(&mut self, lpn: u32, _flash: &mut Flash) -> (bool, bool) {
+    fn note_read(&mut self, lpn: Lpn, _flash: &mut Flash) -> (bool, bool) {
         (false, self.spreader().is_some_and(|spreader| !spreader.choices(lpn).is_empty()))
     }
 
@@ -257,7 +258,7 @@ impl Side for PageSide {
         Ok(Some((ppn, Cause::Host)))
     }
 
-    fn trim(&mut self, lpn: u32, flash: &mut Flash) {
+    fn trim(&mut self, lpn: Lpn, flash: &mut Flash) {
         self.tables.touch_lpn(lpn);
         self.tables.map.point(lpn, NO_PPN, NO_CONTENT, flash);
     }
@@ -287,7 +288,7 @@ impl Side for PageSide {
 
     fn rewrite(
         &mut self,
-        lpn: u32,
+        lpn: Lpn,
         address: u64,
         flash: &mut Flash,
         loads: &LoadView<'_>,
@@ -299,12 +300,12 @@ impl Side for PageSide {
             plane = spreader.place_aged(plane, (lpn, content), flash, loads);
         }
         let (stream, partition) = flash.aged_stream(lpn);
-        let to = flash.take_page((plane, stream), lpn, &mut self.tables, ops)?;
+        let to = flash.take_page((plane, stream), Owner::of(lpn), &mut self.tables, ops)?;
         // Making room may have moved the page, so it is looked up only now.
         let from = self.map().get(lpn);
         flash.check_rewrite(from, to, partition)?;
         if !self.tables.map.relocate(lpn, from, to, flash) {
-            return Err(flash.strayed(lpn, from));
+            return Err(flash.strayed(Owner::of(lpn), from));
         }
         self.tables.touch_lpn(lpn);
         flash.rewritten(from, plane, &mut self.tables, ops)?;
@@ -337,16 +338,16 @@ impl Side for PageSide {
         }
     }
 
-    fn contents_on_flash(&self, _flash: &Flash) -> Option<Vec<(Ppn, u32)>> {
+    fn contents_on_flash(&self, _flash: &Flash) -> Option<Vec<(Ppn, Content)>> {
         let map = self.map();
-        let known = (0..map.len()).filter(|&lpn| map.content(lpn) != NO_CONTENT);
+        let known = Lpn::each(0..map.len()).filter(|&lpn| map.content(lpn) != NO_CONTENT);
         (map.contents() > 0).then(|| known.map(|lpn| (map.get(lpn), map.content(lpn))).collect())
     }
 
     fn audit(&self, flash: &Flash) -> Result<(), FtlError> {
         self.tables.audit(flash).map_err(FtlError::Broken)?;
         let map = self.map();
-        audit_pages(flash, (0..map.len()).map(|lpn| (lpn, lpn, map.get(lpn))))?;
+        audit_pages(flash, Lpn::each(0..map.len()).map(|lpn| (lpn, Owner::of(lpn), map.get(lpn))))?;
         match self.spreader() {
             Some(spreader) => spreader.audit(map, flash).map_err(FtlError::Broken),
             None => Ok(()),

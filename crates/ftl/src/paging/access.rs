@@ -4,7 +4,8 @@ use super::tables::{Map, OnFlash, Read, digest};
 use super::{Paging, translation};
 use crate::error::FtlError;
 use crate::flash::Flash;
-use crate::op::{FlashOp, Lookup, NO_VPN, is_page};
+use crate::ids::{Content, Lpn, NO_VPN, Vpn};
+use crate::op::{FlashOp, Lookup, is_page};
 
 impl Paging {
     /// Uses a page of the tables; where it must be read from, if at all.
@@ -37,7 +38,7 @@ impl Paging {
 
     /// The entry of a VPN changes in the background.
     #[inline]
-    pub(super) fn touch_vpn(&mut self, vpn: u32) {
+    pub(super) fn touch_vpn(&mut self, vpn: Vpn) {
         if vpn != NO_VPN {
             let page = self.layout.of_vpn(vpn);
             if self.touched.back() != Some(&page) {
@@ -83,14 +84,14 @@ impl Paging {
 
 impl<M: Map> OnFlash<'_, M> {
     /// The page of the primary table that an operation looks into.
-    pub(super) fn look_up_primary(&mut self, lpn: u32, flash: &mut Flash) -> Result<(), FtlError> {
+    pub(super) fn look_up_primary(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
         self.paging.lookups.clear();
         let primary = self.paging.layout.of_lpn(lpn);
         self.paging.look_up(primary, false, true, flash)
     }
 
     /// The pages of the tables that a page read looks into.
-    pub(super) fn look_up_read(&mut self, lpn: u32, flash: &mut Flash) -> Result<(), FtlError> {
+    pub(super) fn look_up_read(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
         self.look_up_primary(lpn, flash)?;
         match self.map.vpn_of(lpn) {
             NO_VPN => Ok(()),
@@ -99,7 +100,11 @@ impl<M: Map> OnFlash<'_, M> {
     }
 
     /// The page of the fingerprint store in which a written content would be found, where that is on flash.
-    pub(super) fn look_up_fingerprint(&mut self, content: u32, flash: &mut Flash) -> Result<(), FtlError> {
+    pub(super) fn look_up_fingerprint(
+        &mut self,
+        content: Content,
+        flash: &mut Flash,
+    ) -> Result<(), FtlError> {
         self.paging.lookups.clear();
         match self.paging.layout.of_fingerprint(content) {
             Some(page) => self.paging.look_up(page, false, true, flash),
@@ -110,8 +115,8 @@ impl<M: Map> OnFlash<'_, M> {
     /// The entries change that a page write changes; `held` is the VPN that the page held before.
     pub(super) fn after_write(
         &mut self,
-        (lpn, programmed): (u32, bool),
-        held: u32,
+        (lpn, programmed): (Lpn, bool),
+        held: Vpn,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {

@@ -1,9 +1,10 @@
 //! Which page of the tables an entry is in.
 
-use flashtwin_nand::Geometry;
+use flashtwin_nand::{Block, Geometry};
 
 use crate::dedup::Entries as Capacity;
-use flashtwin_bits::mix;
+use crate::ids::{Content, Lpn, Vpn};
+use flashtwin_bits::{By, mix};
 
 /// Bytes of an entry: a page number; in the secondary table also a reference count. The RAM figures
 /// count the same.
@@ -34,7 +35,7 @@ impl Shape {
 /// of their VPN as if they took no room. Last, where it is on flash as well, the fingerprint store: a
 /// fingerprint's page follows from the fingerprint, so that neighbours in time are no neighbours there.
 pub(crate) struct Layout {
-    of_lpn: Vec<u32>,
+    of_lpn: By<Lpn, Vec<u32>>,
     primary_pages: u32,
     vpns_per_page: u32,
     secondary_pages: u32,
@@ -61,7 +62,13 @@ impl Layout {
         }
         let secondary_pages = if shape.two_levels { vpns.div_ceil(vpns_per_page) } else { 0 };
         let fingerprint_pages = Self::fingerprint_pages(shape, geometry, u64::from(vpns)) as u32;
-        Self { of_lpn, primary_pages: pages, vpns_per_page, secondary_pages, fingerprint_pages }
+        Self {
+            of_lpn: By::new(of_lpn),
+            primary_pages: pages,
+            vpns_per_page,
+            secondary_pages,
+            fingerprint_pages,
+        }
     }
 
     /// Pages of the fingerprint store, with an entry for each of so many contents or as many as it may have.
@@ -87,20 +94,20 @@ impl Layout {
     }
 
     #[inline]
-    pub(crate) fn of_lpn(&self, lpn: u32) -> u32 {
-        self.of_lpn[lpn as usize]
+    pub(crate) fn of_lpn(&self, lpn: Lpn) -> u32 {
+        self.of_lpn[lpn]
     }
 
     #[inline]
-    pub(crate) fn of_vpn(&self, vpn: u32) -> u32 {
-        self.primary_pages + vpn / self.vpns_per_page
+    pub(crate) fn of_vpn(&self, vpn: Vpn) -> u32 {
+        self.primary_pages + vpn.number() / self.vpns_per_page
     }
 
     /// The page of a content's fingerprint; `None` where the store is in RAM.
     #[inline]
-    pub(crate) fn of_fingerprint(&self, content: u32) -> Option<u32> {
+    pub(crate) fn of_fingerprint(&self, content: Content) -> Option<u32> {
         let pages = u64::from(self.fingerprint_pages);
-        let place = || (u128::from(mix(u64::from(content) + 1)) * u128::from(pages)) >> 64;
+        let place = || (u128::from(mix(u64::from(content.number()) + 1)) * u128::from(pages)) >> 64;
         (pages > 0).then(|| self.primary_pages + self.secondary_pages + place() as u32)
     }
 
@@ -133,9 +140,9 @@ pub(crate) enum Entries {
 /// Blocks of a plane that hold translation pages.
 #[derive(Debug, Default)]
 pub(crate) struct PlanePool {
-    pub(super) open: Option<u32>,
+    pub(super) open: Option<Block>,
     /// Filled blocks, the oldest first.
-    pub(super) full: Vec<u32>,
+    pub(super) full: Vec<Block>,
 }
 
 impl PlanePool {
@@ -147,7 +154,7 @@ impl PlanePool {
         u32::try_from(2 * blocks + 1).unwrap_or(u32::MAX / 4)
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = u32> {
+    pub(super) fn all(&self) -> impl Iterator<Item = Block> {
         self.full.iter().copied().chain(self.open)
     }
 }
@@ -165,8 +172,8 @@ mod tests {
         let primary = Shape { two_levels: false, fingerprints: None };
         let both = Shape { two_levels: true, ..primary };
         let layout = Layout::new(both, &geometry, addresses.into_iter());
-        assert_eq!((0..7).map(|lpn| layout.of_lpn(lpn)).collect::<Vec<_>>(), [0, 0, 0, 1, 2, 2, 3]);
-        assert_eq!([0, 9, 10].map(|vpn| layout.of_vpn(vpn)), [4, 4, 5]);
+        assert_eq!((0..7).map(|lpn| layout.of_lpn(Lpn::new(lpn))).collect::<Vec<_>>(), [0, 0, 0, 1, 2, 2, 3]);
+        assert_eq!([0, 9, 10].map(|vpn| layout.of_vpn(Vpn::new(vpn))), [4, 4, 5]);
         assert_eq!(layout.pages(), 5);
         assert_eq!(layout.entries(2), Entries::Lpns(4..6));
         assert_eq!(layout.entries(4), Entries::Vpns(0..10));
@@ -175,7 +182,7 @@ mod tests {
         // A device of 16 pages: two pages for LPNs, the second for the page kept back; two for VPNs.
         assert_eq!(Layout::most_pages(primary, &geometry), 2);
         assert_eq!(Layout::most_pages(both, &geometry), 4);
-        assert_eq!(layout.of_fingerprint(3), None);
+        assert_eq!(layout.of_fingerprint(Content::new(3)), None);
     }
 
     #[test]
@@ -186,7 +193,8 @@ mod tests {
         let layout = Layout::new(all, &geometry, (0..400u32).map(u64::from));
         let first = 400u32.div_ceil(16) + 401u32.div_ceil(10);
         assert_eq!(layout.pages(), first + 201);
-        let pages: Vec<u32> = (0..4_000).map(|content| layout.of_fingerprint(content).unwrap()).collect();
+        let pages: Vec<u32> =
+            (0..4_000).map(|content| layout.of_fingerprint(Content::new(content)).unwrap()).collect();
         assert!(pages.iter().all(|page| (first..first + 201).contains(page)));
         let of_first = pages.iter().filter(|&&page| page == first).count();
         assert!((5..45).contains(&of_first), "{of_first} of 4,000 in one of 201 pages");

@@ -11,13 +11,15 @@ mod lru;
 mod tables;
 mod translation;
 
+use flashtwin_bits::By;
 use std::collections::VecDeque;
 
-use flashtwin_nand::{Geometry, NO_PPN, Ppn};
+use flashtwin_nand::{Geometry, NO_PPN, Plane, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::RangeError;
+use crate::ids::Content;
 use crate::op::{Lookup, is_page};
 use layout::PlanePool;
 pub(crate) use layout::{Entries, Layout, Shape};
@@ -101,7 +103,7 @@ pub(crate) struct Paging {
     /// Where each page of the tables lies; [`NO_PPN`] for one that was never written.
     directory: Vec<Ppn>,
     /// Blocks of the translation pages, by plane.
-    pools: Vec<PlanePool>,
+    pools: By<Plane, Vec<PlanePool>>,
     pool_blocks: u32,
     /// What the last page operation of the host looked into.
     lookups: Vec<Lookup>,
@@ -110,7 +112,7 @@ pub(crate) struct Paging {
     /// Pages that gave way and are to be written.
     write_outs: VecDeque<u32>,
     /// By plane: pages not in RAM with entries that collection of the victim under way changed.
-    moved: Vec<Vec<u32>>,
+    moved: By<Plane, Vec<Vec<u32>>>,
     /// The same of victims that are done.
     ready: VecDeque<u32>,
 }
@@ -123,12 +125,12 @@ impl Paging {
             lru: Lru::new(pages, cache.capacity(geometry)),
             limited: cache.bytes != CacheBytes::Unlimited,
             directory: vec![NO_PPN; pages as usize],
-            pools: (0..geometry.planes()).map(|_| PlanePool::default()).collect(),
+            pools: By::new(geometry.all_planes().map(|_| PlanePool::default()).collect()),
             pool_blocks: PlanePool::blocks(u64::from(pages), geometry),
             lookups: Vec::new(),
             touched: VecDeque::new(),
             write_outs: VecDeque::new(),
-            moved: vec![Vec::new(); geometry.planes() as usize],
+            moved: By::new(vec![Vec::new(); geometry.planes() as usize]),
             ready: VecDeque::new(),
             layout,
         }
@@ -141,7 +143,7 @@ impl Paging {
 
     /// Whether the fingerprint store is on flash.
     pub(crate) fn has_fingerprints(&self) -> bool {
-        self.layout.of_fingerprint(0).is_some()
+        self.layout.of_fingerprint(Content::new(0)).is_some()
     }
 
     /// Whether anything is to be done about pages of the tables.
@@ -169,21 +171,21 @@ impl Paging {
     }
 
     /// Collection of a plane's victim moved a page with an entry in `page`.
-    fn note_moved(&mut self, page: u32, plane: u32) {
+    fn note_moved(&mut self, page: u32, plane: Plane) {
         if self.lru.is_cached(page) {
             self.lru.set_dirty(page, true);
         } else if !self.write_outs.contains(&page) {
-            self.moved[plane as usize].push(page);
+            self.moved[plane].push(page);
         }
     }
 
     /// A victim is erased: the changes it made to pages not in RAM are written, each page once.
-    fn victim_done(&mut self, plane: u32) {
-        let mut pages = std::mem::take(&mut self.moved[plane as usize]);
+    fn victim_done(&mut self, plane: Plane) {
+        let mut pages = std::mem::take(&mut self.moved[plane]);
         pages.sort_unstable();
         pages.dedup();
         self.ready.extend(pages.drain(..));
-        self.moved[plane as usize] = pages;
+        self.moved[plane] = pages;
     }
 
     /// Whether changes to a page are in RAM only.

@@ -1,11 +1,12 @@
 //! The tables of a map, in RAM or with their pages on flash.
 
-use flashtwin_nand::Ppn;
+use flashtwin_nand::{Plane, Ppn};
 
 use super::{Layout, Paging};
 use crate::error::FtlError;
 use crate::flash::{Flash, Moved, Owners};
-use crate::op::{FlashOp, Lookup, NO_VPN, PagingSizes};
+use crate::ids::{Content, Lpn, NO_VPN, Owner, Vpn};
+use crate::op::{FlashOp, Lookup, PagingSizes};
 
 /// A map whose tables may be on flash.
 pub(crate) trait Map {
@@ -13,17 +14,17 @@ pub(crate) trait Map {
     fn page_moved(&mut self, page: Moved, flash: &mut Flash) -> bool;
 
     /// The page of the tables with the entry of a page's owner.
-    fn entry_of(&self, owner: u32, layout: &Layout) -> u32;
+    fn entry_of(&self, owner: Owner, layout: &Layout) -> u32;
 
     /// The VPN of a logical page; [`NO_VPN`] for one without, and of a map that has none.
     #[inline]
-    fn vpn_of(&self, _lpn: u32) -> u32 {
+    fn vpn_of(&self, _lpn: Lpn) -> Vpn {
         NO_VPN
     }
 
     /// Contents whose fingerprints' entries changed since this was last asked.
     #[inline]
-    fn take_changed_fingerprints(&mut self) -> Vec<u32> {
+    fn take_changed_fingerprints(&mut self) -> Vec<Content> {
         Vec::new()
     }
 
@@ -57,7 +58,7 @@ impl<M: Map> Owners for Tables<M> {
     }
 
     #[inline]
-    fn victim_done(&mut self, plane: u32) {
+    fn victim_done(&mut self, plane: Plane) {
         if let Some(paging) = &mut self.paging {
             paging.victim_done(plane);
         }
@@ -71,7 +72,7 @@ impl<M: Map> Owners for OnFlash<'_, M> {
         known
     }
 
-    fn victim_done(&mut self, plane: u32) {
+    fn victim_done(&mut self, plane: Plane) {
         self.paging.victim_done(plane);
     }
 }
@@ -143,7 +144,7 @@ impl<M: Map> Tables<M> {
 
     /// The pages of the tables that a page read looks into.
     #[inline]
-    pub(crate) fn look_up_read(&mut self, lpn: u32, flash: &mut Flash) -> Result<(), FtlError> {
+    pub(crate) fn look_up_read(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
         self.where_on_flash(|tables| tables.look_up_read(lpn, flash))
     }
 
@@ -152,7 +153,7 @@ impl<M: Map> Tables<M> {
     #[inline]
     pub(crate) fn look_up_write(
         &mut self,
-        lpn: u32,
+        lpn: Lpn,
         partial: bool,
         flash: &mut Flash,
     ) -> Result<(), FtlError> {
@@ -163,14 +164,18 @@ impl<M: Map> Tables<M> {
     }
 
     /// The page of the fingerprint store in which a written content would be found.
-    pub(crate) fn look_up_fingerprint(&mut self, content: u32, flash: &mut Flash) -> Result<(), FtlError> {
+    pub(crate) fn look_up_fingerprint(
+        &mut self,
+        content: Content,
+        flash: &mut Flash,
+    ) -> Result<(), FtlError> {
         self.where_on_flash(|tables| tables.look_up_fingerprint(content, flash))
     }
 
     /// A page write begins whose lookups are done ([`Tables::look_up_write`]). Returns the VPN that the page held
     /// so far, where the tables are on flash: [`Tables::after_write`] wants to know.
     #[inline]
-    pub(crate) fn before_write(&mut self, lpn: u32) -> Option<u32> {
+    pub(crate) fn before_write(&mut self, lpn: Lpn) -> Option<Vpn> {
         let paging = self.paging.as_mut()?;
         paging.lookups.clear();
         Some(self.map.vpn_of(lpn))
@@ -180,8 +185,8 @@ impl<M: Map> Tables<M> {
     #[inline]
     pub(crate) fn after_write(
         &mut self,
-        (lpn, programmed): (u32, bool),
-        held: Option<u32>,
+        (lpn, programmed): (Lpn, bool),
+        held: Option<Vpn>,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
@@ -193,7 +198,7 @@ impl<M: Map> Tables<M> {
 
     /// The entries of an LPN and of the content it holds change in the background.
     #[inline]
-    pub(crate) fn touch_lpn(&mut self, lpn: u32) {
+    pub(crate) fn touch_lpn(&mut self, lpn: Lpn) {
         if let Some(paging) = &mut self.paging {
             let page = paging.layout.of_lpn(lpn);
             paging.touched.push_back(page);
@@ -203,7 +208,7 @@ impl<M: Map> Tables<M> {
 
     /// The entry of a VPN changes in the background.
     #[inline]
-    pub(crate) fn touch_vpn(&mut self, vpn: u32) {
+    pub(crate) fn touch_vpn(&mut self, vpn: Vpn) {
         if let Some(paging) = &mut self.paging {
             paging.touch_vpn(vpn);
         }

@@ -4,13 +4,14 @@
 //! many as the pages would fill, which are kept back from the host's data: so writing a page of the
 //! tables never makes data move, which would change the tables again.
 
-use flashtwin_nand::{NO_PPN, Ppn};
+use flashtwin_nand::{Block, NO_PPN, Plane, Ppn};
 
 use super::Paging;
 use super::tables::{Map, OnFlash, digest};
 use crate::error::FtlError;
 use crate::flash::Flash;
-use crate::flash::blocks::APART;
+use crate::flash::block_table::APART;
+use crate::ids::Owner;
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind, is_page};
 
 fn op(kind: OpKind, ppn: Ppn, source: Ppn) -> FlashOp {
@@ -30,7 +31,7 @@ impl<M: Map> OnFlash<'_, M> {
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
-        let plane = page % flash.geometry().planes();
+        let plane = Plane::new(page % flash.geometry().planes());
         let old = std::mem::replace(&mut self.paging.directory[page as usize], NO_PPN);
         if is_page(old) {
             flash.blocks.invalidate_apart(old);
@@ -46,8 +47,13 @@ impl<M: Map> OnFlash<'_, M> {
     }
 
     /// The block of a plane that takes the next translation page.
-    fn open_block(&mut self, plane: u32, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<u32, FtlError> {
-        let pool = &self.paging.pools[plane as usize];
+    fn open_block(
+        &mut self,
+        plane: Plane,
+        flash: &mut Flash,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<Block, FtlError> {
+        let pool = &self.paging.pools[plane];
         if let Some(open) = pool.open {
             return Ok(open);
         }
@@ -57,7 +63,7 @@ impl<M: Map> OnFlash<'_, M> {
             flash.make_room(plane, self, ops)?;
         }
         let Some(block) = flash.blocks.open_apart(plane) else { return Err(flash.full(plane)) };
-        self.paging.pools[plane as usize].open = Some(block);
+        self.paging.pools[plane].open = Some(block);
         if !grows {
             self.paging.collect(plane, block, flash, ops)?;
         }
@@ -67,11 +73,11 @@ impl<M: Map> OnFlash<'_, M> {
 
 impl Paging {
     /// Enters a page of the tables in the next page of a plane's open block.
-    fn fill_block(&mut self, plane: u32, block: u32, page: u32, flash: &mut Flash) -> Ppn {
-        let (ppn, full) = flash.blocks.program_apart(block, page);
+    fn fill_block(&mut self, plane: Plane, block: Block, page: u32, flash: &mut Flash) -> Ppn {
+        let (ppn, full) = flash.blocks.program_apart(block, Owner::new(page));
         self.directory[page as usize] = ppn;
         if full {
-            let pool = &mut self.pools[plane as usize];
+            let pool = &mut self.pools[plane];
             pool.open = None;
             pool.full.push(block);
         }
@@ -81,18 +87,18 @@ impl Paging {
     /// Moves what is valid in the plane's emptiest block of translation pages to `to`, and erases it.
     fn collect(
         &mut self,
-        plane: u32,
-        to: u32,
+        plane: Plane,
+        to: Block,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
-        let full = &mut self.pools[plane as usize].full;
+        let full = &mut self.pools[plane].full;
         let valid = |&at: &usize| flash.blocks.table.valid(full[at]);
         let Some(at) = (0..full.len()).min_by_key(valid) else { return Ok(()) };
         let victim = full.remove(at);
         for at in 0..flash.geometry().pages_per_block {
             let from = flash.geometry().page_of_block(victim, at);
-            let Some(page) = flash.blocks.owner(from) else { continue };
+            let Some(page) = flash.blocks.owner(from).map(Owner::number) else { continue };
             let ppn = self.fill_block(plane, to, page, flash);
             #[cfg(test)]
             if crate::tests::planted(crate::tests::Bug::LostPage) {
@@ -114,13 +120,13 @@ impl Paging {
     pub(super) fn audit_directory(&self, flash: &Flash) -> Result<(), String> {
         let geometry = flash.geometry();
         let mut found = 0;
-        for (plane, pool) in self.pools.iter().enumerate() {
+        for (plane, pool) in self.pools.rows() {
             if pool.all().count() as u32 > self.pool_blocks - 1 {
                 return Err(format!("plane {plane} has too many blocks of translation pages"));
             }
             for ppn in pool.all().flat_map(|block| (0..geometry.pages_per_block).map(move |at| (block, at))) {
                 let ppn = geometry.page_of_block(ppn.0, ppn.1);
-                let Some(page) = flash.blocks.owner(ppn) else { continue };
+                let Some(page) = flash.blocks.owner(ppn).map(Owner::number) else { continue };
                 found += 1;
                 if self.directory[page as usize] != ppn {
                     let place = geometry.describe(ppn);

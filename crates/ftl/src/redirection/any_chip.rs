@@ -2,7 +2,7 @@
 //! read, and in it the least loaded unit. No copy exists; nothing is paid for it. On a device of one
 //! chip nothing is redirected.
 
-use flashtwin_nand::{Geometry, Ppn};
+use flashtwin_nand::{Chip, Geometry, Plane, Ppn};
 
 use super::Redirection;
 use crate::loads::{LoadView, lowest_from};
@@ -15,25 +15,25 @@ impl Redirection for AnyChip {
     fn choose(&self, home: Ppn, _replicas: &[Ppn], loads: &LoadView<'_>, geometry: &Geometry) -> ReadTarget {
         let home_plane = geometry.plane(home);
         let per_chip = geometry.planes_per_chip();
-        let home_chip = (home_plane / per_chip) as usize;
+        let home_chip = geometry.chip_of_plane(home_plane).index();
         if loads.chip.len() == 1 {
             // There is no other chip: nothing is redirected, within the chip neither.
             return ReadTarget { ppn: home, plane: home_plane, redirected: false };
         }
         // The home chip if none is less loaded, otherwise the first of the least loaded after
         // it: equals share the reads.
-        let chip = lowest_from(loads.chip, home_chip);
+        let chip = lowest_from(&loads.chip, home_chip);
         let units = loads.units_per_chip();
         let planes_per_unit = per_chip as usize / units;
         // The same place in the chip, unless another of its units is less loaded.
-        let same_place = chip as u32 * per_chip + home_plane % per_chip;
+        let same_place = Plane::new(chip as u32 * per_chip + home_plane.number() % per_chip);
         let own_load = loads.of_unit(same_place, geometry);
-        let in_chip = &loads.unit[chip * units..(chip + 1) * units];
+        let in_chip = loads.of_units(Chip::new(chip as u32));
         let plane = match in_chip.iter().position(|&load| load < own_load) {
             None => same_place,
             Some(_) => {
                 let least = lowest_from(in_chip, 0);
-                ((chip * units + least) * planes_per_unit) as u32
+                Plane::new(((chip * units + least) * planes_per_unit) as u32)
             }
         };
         ReadTarget { ppn: home, plane, redirected: chip != home_chip }

@@ -50,12 +50,13 @@ policies! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashtwin_nand::{NandDevice, device_toml};
+    use flashtwin_nand::{Chip, NandDevice, Plane, device_toml};
 
     #[test]
     fn each_policy_reads_where_it_says() {
         let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
-        let page = |chip: u32| g.ppn(chip * g.planes_per_chip(), 0, 0);
+        let plane = |chip: u32| Plane::new(chip * g.planes_per_chip());
+        let page = |chip| g.ppn(plane(chip), 0, 0);
         let mut chip = [5; 16];
         chip[7] = 1;
         chip[9] = 2;
@@ -71,9 +72,14 @@ mod tests {
         let tie = choose(RedirectionPolicy::Replicas, &[page(4)]);
         assert_eq!((tie.ppn, tie.redirected), (page(3), false), "equal loads stay at home");
         let by_unit = LoadView { units_decide: true, ..loads };
-        let copy = RedirectionPolicy::Replicas.build().choose(page(3), &[page(9) + 1], &by_unit, &g);
+        let copy = RedirectionPolicy::Replicas.build().choose(
+            page(3),
+            &[g.ppn(Plane::new(plane(9).number() + 1), 0, 0)],
+            &by_unit,
+            &g,
+        );
         assert!(copy.redirected, "2 before 5, whatever the chips");
         let any = choose(RedirectionPolicy::AnyChip, &[]);
-        assert_eq!((g.chip_of_plane(any.plane), any.ppn, any.redirected), (7, page(3), true));
+        assert_eq!((g.chip_of_plane(any.plane), any.ppn, any.redirected), (Chip::new(7), page(3), true));
     }
 }

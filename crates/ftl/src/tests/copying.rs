@@ -4,11 +4,13 @@ use super::driver::{Driver, Options, Step, Workload};
 use crate::content::replication::degree::DegreePolicy;
 use crate::content::replication::placement::PlacementPolicy;
 use crate::flash::allocation::AllocationPolicy;
+use crate::ids::{Content, Lpn};
 use crate::redirection::RedirectionPolicy;
 use crate::{
     Cause, CopyingCounts, FlashOp, FtlConfig, Host, LoadView, MappingForm, OpKind, ReplicationConfig,
     ReplicationPolicy,
 };
+use flashtwin_nand::Ppn;
 
 /// Eight chips of one plane, room for as many copies as anybody wants.
 fn options(policy: ReplicationPolicy) -> Options {
@@ -37,7 +39,7 @@ fn holding(pages: u32, options: &Options) -> Driver {
 
 fn copies_of(driver: &Driver, lpn: u32) -> usize {
     let map = driver.contents();
-    map.copies(map.vpn_of(lpn)).count()
+    map.copies(map.vpn_of(Lpn::new(lpn))).count()
 }
 
 #[test]
@@ -101,7 +103,7 @@ fn copies_that_find_no_room_are_not_tried_again_and_again() {
 /// then its replicas.
 fn sources(driver: &Driver, since: usize) -> Vec<usize> {
     let map = driver.contents();
-    let places: Vec<u32> = map.copies(map.vpn_of(1)).collect();
+    let places: Vec<Ppn> = map.copies(map.vpn_of(Lpn::new(1))).collect();
     let reads = driver.ops[since..].iter().filter(|op| op.kind == OpKind::Read && op.cause == Cause::Replica);
     reads.map(|op| places.iter().position(|&ppn| ppn == op.ppn).unwrap()).collect()
 }
@@ -133,9 +135,9 @@ fn a_copy_made_on_line_is_read_where_the_read_that_earned_it_was_served() {
         driver.chip.fill(9);
         driver.chip[home] = 20;
         let map = driver.contents();
-        let ppn = map.replica_ppns(map.vpn_of(1))[second - 1];
+        let ppn = map.replica_ppns(map.vpn_of(Lpn::new(1)))[second - 1];
         let chip = driver.ftl.flash.blocks.chip_of_page(ppn);
-        driver.chip[chip as usize] = 8;
+        driver.chip[chip.index()] = 8;
         let since = driver.ops.len();
         driver.read(1).unwrap();
         assert_eq!(sources(&driver, since), [second], "{policy:?}");
@@ -171,7 +173,7 @@ fn no_copy_gives_way_to_one_that_finds_no_chip() {
         let mut driver = Driver::new(&options);
         let page = |driver: &mut Driver, lpn: u32, chip: u64| {
             let loads = LoadView::new(&driver.chip, &driver.unit);
-            let page = Host { lpn, address: chip, content: lpn };
+            let page = Host { lpn: Lpn::new(lpn), address: chip, content: Content::new(lpn) };
             driver.ftl.write(page, false, &loads, &mut driver.ops).unwrap();
         };
         page(&mut driver, 0, 0);
@@ -284,7 +286,7 @@ fn collection_that_copies_set_off_is_counted_apart() {
             match step {
                 Step::Read { lpn } => drop(driver.read(lpn).unwrap()),
                 Step::Write { lpn, content, partial } => drop(driver.write(lpn, content, partial).unwrap()),
-                Step::Trim { lpn } => driver.ftl.trim(lpn),
+                Step::Trim { lpn } => driver.ftl.trim(Lpn::new(lpn)),
                 Step::EndPeriod => driver.end_period().unwrap(),
             }
             if !matches!(step, Step::EndPeriod) {
@@ -329,7 +331,7 @@ fn periods_in_which_nothing_was_read_or_nothing_is_left_do_nothing() {
             for _ in 0..4 {
                 driver.read(3).unwrap();
             }
-            (0..8).for_each(|lpn| driver.ftl.trim(lpn));
+            (0..8).for_each(|lpn| driver.ftl.trim(Lpn::new(lpn)));
             driver.idle(None).unwrap();
             driver.read(3).unwrap();
             assert_eq!((end(&mut driver), driver.ftl.pages_in_use()), (0, 0), "{policy:?}");

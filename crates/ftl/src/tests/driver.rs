@@ -13,8 +13,8 @@ use crate::flash::victim::VictimPolicy;
 use crate::page::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use crate::redirection::RedirectionPolicy;
 use crate::{
-    CacheBytes, Entries, FlashOp, Ftl, FtlConfig, FtlError, Host, LoadView, Lookup, MappingCacheConfig,
-    MappingForm, NO_JOB, ReplicationPolicy, Rng, WearPolicy, WriteOutcome,
+    CacheBytes, Content, Entries, FlashOp, Ftl, FtlConfig, FtlError, Host, LoadView, Lookup, Lpn,
+    MappingCacheConfig, MappingForm, NO_JOB, ReplicationPolicy, Rng, WearPolicy, WriteOutcome,
 };
 
 /// Channels, chips a channel, dies a chip, planes a die, blocks a plane, pages a block.
@@ -339,9 +339,12 @@ impl Driver {
         !matches!(self.ftl.map(), Map::Page(_)) && (self.run.0 == 0 || self.run.1.unwrap_or(true))
     }
 
+    /// Tests count logical pages and contents in plain numbers.
     pub(super) fn write(&mut self, lpn: u32, content: u32, partial: bool) -> Result<WriteOutcome, FtlError> {
+        let address = u64::from(lpn) * 3 / 2;
+        let (lpn, content) = (Lpn::new(lpn), Content::new(content));
         let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
-        let page = Host { lpn, address: u64::from(lpn) * 3 / 2, content };
+        let page = Host { lpn, address, content };
         let fingerprinted = self.fingerprints();
         self.ftl.prepare_write(lpn, partial, &loads)?;
         self.ftl.take_lookups(&mut self.lookups);
@@ -359,14 +362,14 @@ impl Driver {
     }
 
     /// Moves a page as ageing does.
-    pub(super) fn rewrite(&mut self, lpn: u32) -> Result<Option<u32>, FtlError> {
+    pub(super) fn rewrite(&mut self, lpn: u32) -> Result<Option<flashtwin_nand::Ppn>, FtlError> {
         let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
-        self.ftl.rewrite(lpn, u64::from(lpn) * 3 / 2, &loads, &mut self.ops)
+        self.ftl.rewrite(Lpn::new(lpn), u64::from(lpn) * 3 / 2, &loads, &mut self.ops)
     }
 
     pub(super) fn read(&mut self, lpn: u32) -> Result<crate::ReadOutcome, FtlError> {
         let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
-        let outcome = self.ftl.read(lpn, &loads)?;
+        let outcome = self.ftl.read(Lpn::new(lpn), &loads)?;
         self.ftl.take_lookups(&mut self.lookups);
         self.ftl.begin_jobs(&mut self.ops)?;
         Ok(outcome)

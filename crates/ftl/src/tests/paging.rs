@@ -2,12 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use flashtwin_nand::{NO_PPN, Ppn};
+use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
 use super::driver::{Driver, Options, geometry};
 use super::reach::Map;
 use crate::flash::victim::VictimPolicy;
-use crate::{CacheBytes, Cause, FlashOp, FtlConfig, Lookup, MappingForm, NO_JOB, NO_VPN, OpKind, Rng};
+use crate::ids::{Lpn, NO_VPN};
+use crate::{CacheBytes, Cause, FlashOp, FtlConfig, Lookup, MappingForm, NO_JOB, OpKind, Rng};
 use flashtwin_bits::mix;
 
 /// A device of one plane on which nothing is ever collected, with room for `pages` translation pages of
@@ -120,20 +121,20 @@ fn it_reads_and_writes_what_a_plain_list_would() {
         for step in 0..4_000 {
             let among = if rng.below(2) == 0 { 20 } else { 150 };
             let lpn = rng.below(among);
-            let held = vpn_of(&driver, lpn);
+            let held = vpn_of(&driver, Lpn::new(lpn));
             driver.lookups.clear();
             let mut expected = Vec::new();
             if rng.below(3) == 0 {
                 driver.read(lpn).unwrap();
                 naive.wait_for(primary(lpn), false, &mut expected);
                 if held != NO_VPN {
-                    naive.wait_for(secondary(held), false, &mut expected);
+                    naive.wait_for(secondary(held.number()), false, &mut expected);
                 }
             } else {
                 // Every tenth content comes again, and so does an LPN with the content it has.
                 let content = if rng.below(10) == 0 { lpn % 10 } else { 100 + step };
                 let programmed = driver.write(lpn, content, false).unwrap().program.is_some();
-                let holds = vpn_of(&driver, lpn);
+                let holds = vpn_of(&driver, Lpn::new(lpn));
                 let changes = programmed || held != holds;
                 naive.wait_for(primary(lpn), changes && !fingerprints, &mut expected);
                 if fingerprints {
@@ -148,8 +149,8 @@ fn it_reads_and_writes_what_a_plain_list_would() {
                     }
                 }
                 for vpn in [held, holds].into_iter().filter(|&vpn| vpn != NO_VPN && held != holds) {
-                    let missed = naive.touch(secondary(vpn), true);
-                    expected.extend(missed.then_some((secondary(vpn), true, false)));
+                    let missed = naive.touch(secondary(vpn.number()), true);
+                    expected.extend(missed.then_some((secondary(vpn.number()), true, false)));
                 }
                 // A content that is new is entered, then one that nobody holds any more is forgotten.
                 let mut changed = Vec::from_iter(programmed.then_some(content));
@@ -210,7 +211,7 @@ fn metadata(kind: OpKind, ppn: Ppn, source: Ppn) -> FlashOp {
 fn translation_pages_are_written_to_blocks_of_their_own_and_collected_there() {
     // Three translation pages, room for one, blocks of four pages: LPNs 0, 16 and 32 drive one another out.
     let mut driver = device(MappingForm::Page, 20, 4, 1, 48);
-    let page = |block, at| geometry([1, 1, 1, 1, 20, 4]).ppn(0, block, at);
+    let page = |block, at| geometry([1, 1, 1, 1, 20, 4]).ppn(Plane::new(0), block, at);
     let mut write = |lpn| {
         let before = driver.ops.len();
         driver.lookups.clear();

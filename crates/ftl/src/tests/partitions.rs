@@ -1,12 +1,13 @@
 //! Partitions of the host's data: where pages go, what collection does with them, and what they bring.
 
-use flashtwin_nand::NO_PPN;
+use flashtwin_nand::{Block, NO_PPN, Plane, Ppn};
 
 use super::driver::{Driver, Options, geometry};
 use super::write_amplification::greedy_model;
-use crate::flash::blocks::State;
+use crate::flash::block_table::State;
 use crate::flash::partition::PartitionPolicy;
 use crate::flash::victim::VictimPolicy;
+use crate::ids::{Content, Lpn};
 use crate::{Cause, FlashOp, Ftl, FtlConfig, Host, LoadView, NO_JOB, OpKind, Rng};
 
 /// One plane of `blocks` blocks of two pages; pages are in the partitions that the list says.
@@ -27,12 +28,12 @@ fn tiny(blocks: u32, partitions: u32, of_page: &[u8]) -> Driver {
 /// Block and page within its plane.
 fn place(driver: &Driver, ppn: u32) -> (u32, u32) {
     let geometry = &driver.ftl.flash.blocks.geometry;
-    (geometry.block_in_plane(geometry.block_index(ppn)), geometry.page_in_block(ppn))
+    (geometry.block_in_plane(geometry.block_index(Ppn::new(ppn))), geometry.page_in_block(Ppn::new(ppn)))
 }
 
 fn write(driver: &mut Driver, lpn: u32) -> (u32, u32) {
     let (ppn, _) = driver.write(lpn, u32::MAX, false).unwrap().program.unwrap();
-    place(driver, ppn)
+    place(driver, ppn.number())
 }
 
 #[test]
@@ -43,13 +44,17 @@ fn every_partition_fills_blocks_of_its_own_and_collection_keeps_them_apart() {
     let expected = [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (3, 0), (3, 1), (4, 0), (4, 1)];
     assert_eq!(written, expected);
     let partitions = |driver: &Driver, blocks: &[u32]| {
-        blocks.iter().map(|&block| driver.ftl.flash.blocks.table.partition(block)).collect::<Vec<_>>()
+        blocks
+            .iter()
+            .map(|&block| driver.ftl.flash.blocks.table.partition(Block::new(block)))
+            .collect::<Vec<_>>()
     };
     assert_eq!(partitions(&driver, &[0, 1, 2, 3, 4]), [1, 0, 1, 0, 0]);
     assert!(driver.ops.is_empty());
     // Two free blocks are left: block 0 was closed first, and holds page 2, which stays among the cold.
     assert_eq!(write(&mut driver, 0), (5, 0));
-    let page = |driver: &Driver, block, page| driver.ftl.flash.blocks.geometry.ppn(0, block, page);
+    let page =
+        |driver: &Driver, block, page| driver.ftl.flash.blocks.geometry.ppn(Plane::new(0), block, page);
     let op = |kind, ppn, source| FlashOp { kind, ppn, source, cause: Cause::Gc, urgent: false, job: NO_JOB };
     let (from, to) = (page(&driver, 0, 1), page(&driver, 6, 0));
     let mut expected = vec![
@@ -125,7 +130,7 @@ impl TwoTemperatures {
                 _ => self.hot + rng.below(self.logical - self.hot),
             };
             ops.clear();
-            let page = Host { lpn, address: u64::from(lpn), content: u32::MAX };
+            let page = Host { lpn: Lpn::new(lpn), address: u64::from(lpn), content: Content::new(u32::MAX) };
             let outcome = ftl.write(page, false, &loads, &mut ops).unwrap();
             if turn < from {
                 continue;
@@ -138,9 +143,10 @@ impl TwoTemperatures {
             programs.for_each(|op| moved[of(op.ppn)] += 1);
             if turn % self.logical == 0 {
                 let all = 0..BLOCKS;
-                let held = all.filter(|&block| ftl.flash.blocks.table.state(block) == State::Closed);
+                let held =
+                    all.filter(|&block| ftl.flash.blocks.table.state(Block::new(block)) == State::Closed);
                 held.for_each(|block| {
-                    blocks[usize::from(ftl.flash.blocks.table.partition(block))] +=
+                    blocks[usize::from(ftl.flash.blocks.table.partition(Block::new(block)))] +=
                         1.0 / f64::from(rounds - 100);
                 });
             }

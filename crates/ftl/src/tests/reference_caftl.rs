@@ -8,6 +8,7 @@ use super::driver::{Driver, Options, Step, Workload};
 use super::reach::Map;
 use crate::content::Candidate;
 use crate::dedup::{EvictionPolicy, OutOfLinePolicy};
+use crate::ids::{Content, Lpn, Vpn};
 use crate::{Cause, Entries, FlashOp, FtlConfig, MappingForm, OpKind, ReplicationPolicy};
 
 /// A page on flash.
@@ -185,7 +186,7 @@ fn every_write_and_every_merge_is_what_the_plain_model_says() {
                     unhashed += u32::from(!hashed);
                 }
                 Step::Trim { lpn } => {
-                    driver.ftl.trim(lpn);
+                    driver.ftl.trim(Lpn::new(lpn));
                     reference.point(lpn, None);
                 }
                 _ => {}
@@ -231,9 +232,9 @@ fn idle(
 
 fn compare_stores(driver: &Driver, reference: &Reference) {
     let Map::Content(map) = driver.ftl.map() else { unreachable!("the options say content") };
-    for content in &reference.ever {
-        let found = map.fingerprints.peek(*content) != crate::NO_VPN;
-        assert_eq!(found, reference.known(*content).is_some(), "content {content}");
+    for &content in &reference.ever {
+        let found = map.fingerprints.peek(Content::new(content)) != crate::NO_VPN;
+        assert_eq!(found, reference.known(content).is_some(), "content {content}");
     }
 }
 
@@ -257,8 +258,8 @@ fn with_room_for_all_fingerprints_idle_time_finds_every_duplicate() {
         pages.into_iter().for_each(|page| driver.ftl.fingerprint_read(page));
         driver.ftl.audit().unwrap();
         let Map::Content(map) = driver.ftl.map() else { unreachable!("the options say content") };
-        let live: Vec<u32> = (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)).collect();
-        let contents: HashSet<u32> = live.iter().map(|&vpn| map.content(vpn)).collect();
+        let live: Vec<Vpn> = Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)).collect();
+        let contents: HashSet<Content> = live.iter().map(|&vpn| map.content(vpn)).collect();
         assert_eq!(contents.len(), live.len(), "seed {seed}");
     }
 }

@@ -6,7 +6,8 @@ use flashtwin_nand::NO_PPN;
 
 use super::driver::{Driver, Options, Step, Workload};
 use super::reach::Map;
-use crate::{Cause, Entries, MappingForm, NO_VPN, ReplicationPolicy, SpreadConfig};
+use crate::ids::{Content, Lpn, NO_VPN, Owner};
+use crate::{Cause, Entries, MappingForm, ReplicationPolicy, SpreadConfig};
 
 /// One content on flash: an evicted fingerprint lets the same content come a second time.
 struct Held {
@@ -115,7 +116,7 @@ fn every_write_programs_what_the_plain_model_says_and_why() {
                     assert_eq!(cause, reference.write(lpn, content), "step {step} of {options:?}");
                 }
                 Step::Trim { lpn } => {
-                    driver.ftl.trim(lpn);
+                    driver.ftl.trim(Lpn::new(lpn));
                     reference.point(lpn, None);
                 }
                 Step::Read { lpn } => drop(driver.read(lpn).unwrap()),
@@ -139,22 +140,26 @@ fn compare_tables(driver: &Driver, reference: &Reference, footprint: u32) {
     let content = |lpn| match driver.ftl.map() {
         Map::Content(map) => Some(map.vpn_of(lpn)).filter(|&vpn| vpn != NO_VPN).map(|vpn| map.content(vpn)),
         Map::Inverted(map) => {
-            Some(map.get(lpn)).filter(|&ppn| ppn != NO_PPN).and_then(|ppn| driver.ftl.flash.blocks.owner(ppn))
+            let owner = |ppn| driver.ftl.flash.blocks.owner(ppn);
+            Some(map.get(lpn)).filter(|&ppn| ppn != NO_PPN).and_then(owner).map(Owner::id)
         }
         Map::Page(_) => unreachable!("the options say content"),
     };
     for lpn in 0..footprint {
-        assert_eq!(content(lpn), reference.content(lpn), "LPN {lpn}");
+        assert_eq!(content(Lpn::new(lpn)).map(Content::number), reference.content(lpn), "LPN {lpn}");
     }
-    let fingerprints = match driver.ftl.map() {
-        Map::Content(map) => &map.fingerprints,
-        Map::Inverted(map) => &map.hashes,
+    let is_known = |content| match driver.ftl.map() {
+        Map::Content(map) => map.fingerprints.peek(content) != NO_VPN,
+        Map::Inverted(map) => map.hashes.peek(content) != NO_PPN,
         Map::Page(_) => unreachable!("the options say content"),
     };
     let known: HashSet<u32> = reference.store.iter().map(|entry| entry.0).collect();
     for content in &reference.ever {
-        let found = fingerprints.peek(*content) != NO_VPN;
-        assert_eq!(found, known.contains(content), "fingerprint of content {content}");
+        assert_eq!(
+            is_known(Content::new(*content)),
+            known.contains(content),
+            "fingerprint of content {content}"
+        );
     }
 }
 
@@ -175,7 +180,7 @@ fn contents_that_never_repeat_make_deduplication_a_page_map() {
             for step in 0..options.steps {
                 match workload.next() {
                     Step::Write { lpn, partial, .. } => drop(driver.write(lpn, step, partial).unwrap()),
-                    Step::Trim { lpn } => driver.ftl.trim(lpn),
+                    Step::Trim { lpn } => driver.ftl.trim(Lpn::new(lpn)),
                     _ => {}
                 }
             }

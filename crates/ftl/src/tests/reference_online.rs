@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::driver::{Driver, Options, Step, Workload};
 use super::reference_replication::wanted;
 use crate::content::replication::placement::{PlacementPolicy, ScorePopularity};
+use crate::ids::{Lpn, Vpn};
 use crate::redirection::RedirectionPolicy;
 use crate::{
     FlashOp, MappingForm, NO_JOB, OpKind, ReadOutcome, ReplicationConfig, ReplicationPolicy, SpreadConfig,
@@ -15,7 +16,7 @@ use crate::{
 /// replicas are listed.
 #[derive(Debug, Clone)]
 struct Content {
-    number: u32,
+    number: crate::Content,
     reads: u64,
     chips: Vec<usize>,
     listed: u64,
@@ -36,9 +37,9 @@ struct Model {
     redirects: bool,
     budget: usize,
     /// By VPN.
-    contents: BTreeMap<u32, Content>,
+    contents: BTreeMap<Vpn, Content>,
     /// Contents with replicas, in the order in which they were listed.
-    order: Vec<u32>,
+    order: Vec<Vpn>,
     periods: u32,
     made: u64,
     dropped: u64,
@@ -54,13 +55,13 @@ impl Model {
     }
 
     /// Lists a content as the latest of those read as often.
-    fn list(&mut self, vpn: u32, reads: u64) {
+    fn list(&mut self, vpn: Vpn, reads: u64) {
         self.order.retain(|&other| other != vpn);
         self.order.push(vpn);
         self.contents.get_mut(&vpn).unwrap().listed = reads;
     }
 
-    fn read(&mut self, vpn: u32, saturation: u64) {
+    fn read(&mut self, vpn: Vpn, saturation: u64) {
         let content = self.contents.get_mut(&vpn).unwrap();
         content.reads = (content.reads + 1).min(saturation);
         let reads = content.reads;
@@ -70,12 +71,12 @@ impl Model {
     }
 
     /// The content listed under the fewest reads, fewer than `below`, the longest there.
-    fn victim(&self, below: u64) -> Option<u32> {
-        let listed = |vpn: &u32| self.contents[vpn].listed;
+    fn victim(&self, below: u64) -> Option<Vpn> {
+        let listed = |vpn: &Vpn| self.contents[vpn].listed;
         self.order.iter().copied().filter(|vpn| listed(vpn) < below).min_by_key(listed)
     }
 
-    fn drop_last(&mut self, vpn: u32) {
+    fn drop_last(&mut self, vpn: Vpn) {
         let chips = &mut self.contents.get_mut(&vpn).unwrap().chips;
         chips.pop();
         self.dropped += 1;
@@ -93,7 +94,7 @@ impl Model {
         here.map(|content| u128::from(weight(content))).sum()
     }
 
-    fn place(&self, vpn: u32, now: &Chips) -> Option<usize> {
+    fn place(&self, vpn: Vpn, now: &Chips) -> Option<usize> {
         let holds = &self.contents[&vpn].chips;
         let count = now.space.len();
         let open = |chip: &usize| now.space[*chip] > 0 && !holds.contains(chip);
@@ -115,13 +116,13 @@ impl Model {
     }
 
     /// Where a read of the content would be served: the place with the lowest load.
-    fn source(&self, vpn: u32, load: &[u32]) -> usize {
+    fn source(&self, vpn: Vpn, load: &[u32]) -> usize {
         let chips = &self.contents[&vpn].chips;
         if self.redirects { chips.iter().copied().min_by_key(|&chip| load[chip]).unwrap() } else { chips[0] }
     }
 
     /// A page has been read to be copied; returns whether its copy was placed.
-    fn copy(&mut self, vpn: u32, now: &Chips) -> bool {
+    fn copy(&mut self, vpn: Vpn, now: &Chips) -> bool {
         let Some(Content { reads, chips, .. }) = self.contents.get(&vpn).cloned() else { return false };
         if chips.len() >= self.wanted(reads, now.space.len()) {
             return false;
@@ -147,8 +148,8 @@ impl Model {
     }
 
     /// Pages that the host's writes made and let die; copies give way where there is no room.
-    fn follow(&mut self, homes: &BTreeMap<u32, (u32, usize)>) {
-        let same = |vpn: &u32, content: &Content| homes.get(vpn).is_some_and(|home| home.0 == content.number);
+    fn follow(&mut self, homes: &BTreeMap<Vpn, (crate::Content, usize)>) {
+        let same = |vpn: &Vpn, content: &Content| homes.get(vpn).is_some_and(|home| home.0 == content.number);
         self.contents.retain(|vpn, content| same(vpn, content));
         let Self { contents, order, .. } = self;
         order.retain(|vpn| contents.contains_key(vpn));
@@ -162,7 +163,7 @@ impl Model {
     }
 
     /// `slots`: the contents with replicas in the order in which the controller looks at them.
-    fn end_period(&mut self, slots: &[u32], chips: usize) {
+    fn end_period(&mut self, slots: &[Vpn], chips: usize) {
         self.periods += 1;
         for &vpn in slots {
             self.list(vpn, self.contents[&vpn].reads);
@@ -180,10 +181,10 @@ impl Model {
 }
 
 /// Content and home chip of every VPN.
-fn homes(driver: &Driver) -> BTreeMap<u32, (u32, usize)> {
+fn homes(driver: &Driver) -> BTreeMap<Vpn, (crate::Content, usize)> {
     let map = driver.contents();
-    let chip = |vpn| driver.ftl.flash.blocks.chip_of_page(map.home(vpn)) as usize;
-    let live = (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn));
+    let chip = |vpn| driver.ftl.flash.blocks.chip_of_page(map.home(vpn)).index();
+    let live = Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn));
     live.map(|vpn| (vpn, (map.content(vpn), chip(vpn)))).collect()
 }
 
@@ -202,7 +203,7 @@ fn now(driver: &Driver) -> Chips {
 
 fn compare(driver: &Driver, model: &Model) {
     let map = driver.contents();
-    let chip = |ppn| driver.ftl.flash.blocks.chip_of_page(ppn) as usize;
+    let chip = |ppn| driver.ftl.flash.blocks.chip_of_page(ppn).index();
     for (&vpn, content) in &model.contents {
         assert_eq!(map.copies(vpn).map(chip).collect::<Vec<_>>(), content.chips, "VPN {vpn}");
         assert_eq!(u64::from(map.popularity(vpn)), content.reads, "VPN {vpn}");
@@ -244,7 +245,7 @@ fn model(driver: &Driver, options: &Options) -> Model {
 
 /// Several reads of one page, then idle time until nothing is left to do.
 fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
-    let vpn = driver.contents().vpn_of(lpn);
+    let vpn = driver.contents().vpn_of(Lpn::new(lpn));
     let saturation = u64::from(driver.ftl.flash.blocks.geometry.chips()).saturating_sub(1).max(1);
     let mut at = driver.ops.len();
     let mut source = None;
@@ -254,7 +255,7 @@ fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
         if let ReadOutcome::Flash { target, .. } = outcome {
             model.read(vpn, saturation);
             if driver.ops.len() > ordered {
-                source = Some(driver.ftl.flash.blocks.chip_of_page(target.ppn) as usize);
+                source = Some(driver.ftl.flash.blocks.chip_of_page(target.ppn).index());
             }
         }
     }
@@ -265,7 +266,7 @@ fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
         }
         if kind == OpKind::Read {
             assert_eq!(
-                Some(driver.ftl.flash.blocks.chip_of_page(ppn) as usize),
+                Some(driver.ftl.flash.blocks.chip_of_page(ppn).index()),
                 source,
                 "where it is copied from"
             );
@@ -300,9 +301,9 @@ fn every_read_earns_and_every_copy_goes_where_the_rules_say() {
                 Step::Write { lpn, content, partial } => {
                     driver.write(lpn, content, partial).unwrap();
                 }
-                Step::Trim { lpn } => driver.ftl.trim(lpn),
+                Step::Trim { lpn } => driver.ftl.trim(Lpn::new(lpn)),
                 Step::EndPeriod => {
-                    let slots: Vec<u32> = driver.contents().replicas.live().iter().map(|set| set.0).collect();
+                    let slots: Vec<Vpn> = driver.contents().replicas.live().iter().map(|set| set.0).collect();
                     driver.end_period().unwrap();
                     model.end_period(&slots, driver.chip.len());
                 }

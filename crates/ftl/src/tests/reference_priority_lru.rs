@@ -4,14 +4,16 @@
 use std::collections::BTreeMap;
 
 use super::driver::{Driver, Options, Step, Workload};
+use crate::ids::{Lpn, Vpn};
 use crate::{FlashOp, MappingForm, NO_JOB, OpKind, ReplicationPolicy, SpreadConfig};
+use flashtwin_nand::{Chip, Plane};
 
 /// Classes of pages, the least recent first; chips that hold each page, the first copy's first; and the
 /// replicated pages in the order of what last happened to them (a change of class or their first replica).
 struct Model {
-    classes: Vec<Vec<u32>>,
-    chips: BTreeMap<u32, Vec<u32>>,
-    replicated: Vec<u32>,
+    classes: Vec<Vec<Vpn>>,
+    chips: BTreeMap<Vpn, Vec<Chip>>,
+    replicated: Vec<Vpn>,
     class_pages: usize,
     budget: usize,
     made: u64,
@@ -19,11 +21,11 @@ struct Model {
 }
 
 impl Model {
-    fn class(&self, vpn: u32) -> usize {
+    fn class(&self, vpn: Vpn) -> usize {
         self.classes.iter().position(|pages| pages.contains(&vpn)).unwrap_or(0)
     }
 
-    fn enter(&mut self, vpn: u32, class: usize) {
+    fn enter(&mut self, vpn: Vpn, class: usize) {
         self.classes.iter_mut().for_each(|pages| pages.retain(|&page| page != vpn));
         if class > 0 {
             self.classes[class].push(vpn);
@@ -34,7 +36,7 @@ impl Model {
         }
     }
 
-    fn read(&mut self, vpn: u32) {
+    fn read(&mut self, vpn: Vpn) {
         let highest = self.classes.len() - 1;
         self.enter(vpn, (self.class(vpn) + 1).min(highest));
         for class in (1..=highest).rev() {
@@ -49,11 +51,11 @@ impl Model {
     }
 
     /// The least recent of the lowest class.
-    fn victim(&self) -> Option<u32> {
+    fn victim(&self) -> Option<Vpn> {
         self.replicated.iter().copied().min_by_key(|&vpn| self.class(vpn))
     }
 
-    fn drop_replica(&mut self, vpn: u32) {
+    fn drop_replica(&mut self, vpn: Vpn) {
         let chips = self.chips.get_mut(&vpn).unwrap();
         chips.pop();
         self.dropped += 1;
@@ -63,25 +65,25 @@ impl Model {
     }
 
     /// Whether a read of `vpn` just now earned a copy.
-    fn earns(&self, vpn: u32, chips: usize) -> bool {
+    fn earns(&self, vpn: Vpn, chips: usize) -> bool {
         self.class(vpn) > 1 && self.chips[&vpn].len() < chips
     }
 
     /// Whether a copy would have room: the least recent replica of the lowest class gives way, if that is no
     /// higher than the page's own.
-    fn fits(&self, vpn: u32) -> bool {
-        let lower = |victim: u32| victim != vpn && self.class(victim) <= self.class(vpn);
+    fn fits(&self, vpn: Vpn) -> bool {
+        let lower = |victim: Vpn| victim != vpn && self.class(victim) <= self.class(vpn);
         self.used() < self.budget || self.victim().is_some_and(lower)
     }
 
     /// What a page that was read to be copied leads to; `open` chips have room. Returns whether it was copied.
-    fn copy(&mut self, vpn: u32, loads: &[u32], open: &[bool]) -> bool {
+    fn copy(&mut self, vpn: Vpn, loads: &[u32], open: &[bool]) -> bool {
         let (class, held, count) = (self.class(vpn), &self.chips[&vpn], loads.len());
         if class < 2 {
             return false;
         }
-        let after_home = (1..count).map(|step| (held[0] as usize + step) % count);
-        let free = after_home.filter(|&chip| open[chip] && !held.contains(&(chip as u32)));
+        let after_home = (1..count).map(|step| (held[0].index() + step) % count);
+        let free = after_home.filter(|&chip| open[chip] && !held.contains(&Chip::new(chip as u32)));
         let Some(chip) = free.min_by_key(|&chip| loads[chip]) else { return false };
         if !self.fits(vpn) {
             return false;
@@ -90,7 +92,7 @@ impl Model {
             self.drop_replica(victim);
         }
         let chips = self.chips.get_mut(&vpn).unwrap();
-        chips.push(chip as u32);
+        chips.push(Chip::new(chip as u32));
         self.made += 1;
         if chips.len() == 2 {
             self.replicated.push(vpn);
@@ -99,8 +101,8 @@ impl Model {
     }
 
     /// Pages that the host's writes made and let die; copies give way where there is no room.
-    fn follow(&mut self, homes: &BTreeMap<u32, u32>) {
-        let gone: Vec<u32> = self.chips.keys().copied().filter(|vpn| !homes.contains_key(vpn)).collect();
+    fn follow(&mut self, homes: &BTreeMap<Vpn, Chip>) {
+        let gone: Vec<Vpn> = self.chips.keys().copied().filter(|vpn| !homes.contains_key(vpn)).collect();
         for vpn in gone {
             self.enter(vpn, 0);
             self.replicated.retain(|&page| page != vpn);
@@ -116,9 +118,9 @@ impl Model {
     }
 }
 
-fn live(driver: &Driver) -> impl Iterator<Item = u32> {
+fn live(driver: &Driver) -> impl Iterator<Item = Vpn> {
     let map = driver.contents();
-    (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn))
+    Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn))
 }
 
 fn compare(driver: &Driver, model: &Model) {
@@ -127,7 +129,7 @@ fn compare(driver: &Driver, model: &Model) {
     for (class, pages) in model.classes.iter().enumerate().skip(1) {
         assert_eq!(&recency.pages_of(class as u8).collect::<Vec<_>>(), pages, "class {class}");
     }
-    let found: BTreeMap<u32, Vec<u32>> = live(driver)
+    let found: BTreeMap<Vpn, Vec<Chip>> = live(driver)
         .map(|vpn| {
             let pages = [map.home(vpn)].into_iter().chain(map.replica_ppns(vpn).iter().copied());
             (vpn, pages.map(|ppn| driver.ftl.flash.blocks.chip_of_page(ppn)).collect())
@@ -172,13 +174,14 @@ fn model(driver: &Driver, options: &Options) -> Model {
 /// Chips with a plane that takes a page.
 fn open(driver: &Driver) -> Vec<bool> {
     let blocks = &driver.ftl.flash.blocks;
-    let planes: Vec<bool> = (0..blocks.geometry.planes()).map(|plane| blocks.has_room(plane)).collect();
+    let planes: Vec<bool> =
+        (0..blocks.geometry.planes()).map(|plane| blocks.has_room(Plane::new(plane))).collect();
     planes.chunks(blocks.geometry.planes_per_chip() as usize).map(|chip| chip.contains(&true)).collect()
 }
 
 /// Several reads of one page, then idle time until nothing is left to do.
 fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
-    let (vpn, mut at) = (driver.contents().vpn_of(lpn), driver.ops.len());
+    let (vpn, mut at) = (driver.contents().vpn_of(Lpn::new(lpn)), driver.ops.len());
     let mut earned = 0;
     for _ in 0..reads {
         driver.read(lpn).unwrap();
@@ -226,10 +229,10 @@ fn every_read_moves_copies_and_evicts_what_the_rules_say() {
                 Step::Write { lpn, content, partial } => {
                     driver.write(lpn, content, partial).unwrap();
                 }
-                Step::Trim { lpn } => driver.ftl.trim(lpn),
+                Step::Trim { lpn } => driver.ftl.trim(Lpn::new(lpn)),
                 Step::EndPeriod => driver.end_period().unwrap(),
             }
-            let homes: BTreeMap<u32, u32> = live(&driver)
+            let homes: BTreeMap<Vpn, Chip> = live(&driver)
                 .map(|vpn| (vpn, driver.ftl.flash.blocks.chip_of_page(driver.contents().home(vpn))))
                 .collect();
             model.follow(&homes);

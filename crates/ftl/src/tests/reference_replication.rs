@@ -7,7 +7,9 @@ use super::driver::{Driver, Options, Step, Workload};
 use crate::SpreadConfig;
 use crate::content::replication::degree::DegreePolicy;
 use crate::content::replication::placement::{PlacementPolicy, ScorePopularity};
+use crate::ids::{Lpn, Vpn};
 use crate::{Cause, FlashOp, MappingForm, ReplicationConfig, ReplicationPolicy};
+use flashtwin_nand as nand;
 
 /// One content: how often it was read in the period, and the chips that hold it, home first.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +30,7 @@ struct Chip {
 struct Model<'a> {
     rules: &'a ReplicationConfig,
     budget: u64,
-    contents: BTreeMap<u32, Content>,
+    contents: BTreeMap<Vpn, Content>,
     chips: Vec<Chip>,
     blocks_per_chip: u64,
     /// Chips that a copy is read from and programmed on, copy by copy.
@@ -77,7 +79,7 @@ impl Model<'_> {
         self.contents.values().filter(|content| content.chips.contains(&chip)).count() as u128
     }
 
-    fn drop_last(&mut self, vpn: u32) {
+    fn drop_last(&mut self, vpn: Vpn) {
         let chip = self.contents.get_mut(&vpn).unwrap().chips.pop().unwrap();
         self.chips[chip].space += 1;
         self.drops += 1;
@@ -93,13 +95,13 @@ impl Model<'_> {
     }
 
     /// The least popular content with replicas that was read less than `reads` times.
-    fn less_popular(&self, reads: u64) -> Option<u32> {
+    fn less_popular(&self, reads: u64) -> Option<Vpn> {
         let replicated = self.contents.iter().filter(|(_, content)| content.chips.len() > 1);
         let less = replicated.filter(|(_, content)| content.reads < reads);
         less.min_by_key(|(_, content)| (content.reads, content.seniority)).map(|(&vpn, _)| vpn)
     }
 
-    fn place(&self, vpn: u32) -> Option<usize> {
+    fn place(&self, vpn: Vpn) -> Option<usize> {
         let holds = &self.contents[&vpn].chips;
         let open = |chip: &usize| self.chips[*chip].space > 0 && !holds.contains(chip);
         let count = self.chips.len();
@@ -124,7 +126,7 @@ impl Model<'_> {
     fn replicate(&mut self) {
         let highest = self.contents.values().map(|content| content.reads).max().unwrap_or(0);
         for reads in (1..=highest).rev() {
-            let level: Vec<u32> =
+            let level: Vec<Vpn> =
                 self.contents.iter().filter(|(_, c)| c.reads == reads).map(|(&vpn, _)| vpn).collect();
             for vpn in level {
                 let places = self.contents[&vpn].chips.clone();
@@ -135,19 +137,19 @@ impl Model<'_> {
                         let Some(victim) = self.less_popular(reads) else { return };
                         self.drop_last(victim);
                     }
-                    let Some(chip) = self.place(vpn) else {
+                    let Some(chip) = self.place(Vpn::new(vpn.number())) else {
                         // Nothing is dropped for a copy that finds no chip.
                         (self.contents, self.chips, self.drops) = before;
                         break;
                     };
                     self.copies.push((*sources.next().unwrap(), chip));
-                    self.copy(vpn, chip);
+                    self.copy(Vpn::new(vpn.number()), chip);
                 }
             }
         }
     }
 
-    fn copy(&mut self, vpn: u32, chip: usize) {
+    fn copy(&mut self, vpn: Vpn, chip: usize) {
         let next = self.contents.values().map(|content| content.seniority + 1).max().unwrap_or(0);
         let content = self.contents.get_mut(&vpn).unwrap();
         if content.chips.len() == 1 {
@@ -159,17 +161,17 @@ impl Model<'_> {
 }
 
 /// What the controller holds now. Reads are counted by the test itself.
-fn contents(driver: &Driver, reads: &[u64]) -> BTreeMap<u32, Content> {
+fn contents(driver: &Driver, reads: &[u64]) -> BTreeMap<Vpn, Content> {
     let map = driver.contents();
-    let order: BTreeMap<u32, usize> =
+    let order: BTreeMap<Vpn, usize> =
         map.replicas.live().into_iter().enumerate().map(|(at, (vpn, _))| (vpn, at)).collect();
-    let live = (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn));
+    let live = Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn));
     live.map(|vpn| {
         let home = map.home(vpn);
         let pages = [home].into_iter().chain(map.replica_ppns(vpn).iter().copied());
-        let chips = pages.map(|ppn| driver.ftl.flash.blocks.chip_of_page(ppn) as usize).collect();
+        let chips = pages.map(|ppn| driver.ftl.flash.blocks.chip_of_page(ppn).index()).collect();
         let seniority = order.get(&vpn).copied().unwrap_or(0);
-        (vpn, Content { reads: reads[vpn as usize], chips, seniority })
+        (vpn, Content { reads: reads[vpn.index()], chips, seniority })
     })
     .collect()
 }
@@ -179,8 +181,8 @@ fn model<'a>(driver: &Driver, options: &'a Options, reads: &[u64]) -> Model<'a> 
     let planes = u64::from(geometry.planes_per_chip());
     let room = driver.ftl.flash.blocks.plane_limit() * planes;
     let chip = |chip: usize| Chip {
-        space: room - driver.ftl.chip_valid_pages()[chip],
-        erases: driver.ftl.chip_erases()[chip],
+        space: room - driver.ftl.chip_valid_pages()[nand::Chip::new(chip as u32)],
+        erases: driver.ftl.chip_erases()[nand::Chip::new(chip as u32)],
     };
     let (_, percent) = ALPHAS[options.seed as usize % ALPHAS.len()];
     let budget = u64::from(options.footprint) * (100 + percent) / 100;
@@ -226,11 +228,11 @@ fn compare_period(driver: &mut Driver, options: &Options, period: u32, reads: &[
     driver.end_period().unwrap();
     let did = driver.ftl.counters().since(&before);
     assert_eq!((did.replicas_made, did.replicas_dropped), (model.copies.len() as u64, model.drops));
-    let chip = |op: &FlashOp| driver.ftl.flash.blocks.chip_of_page(op.ppn) as usize;
+    let chip = |op: &FlashOp| driver.ftl.flash.blocks.chip_of_page(op.ppn).index();
     let made: Vec<&FlashOp> = driver.ops[ops..].iter().filter(|op| op.cause == Cause::Replica).collect();
     let made: Vec<(usize, usize)> = made.chunks(2).map(|copy| (chip(copy[0]), chip(copy[1]))).collect();
     assert_eq!(made, model.copies);
-    let strip = |contents: &BTreeMap<u32, Content>| -> Vec<(u32, Vec<usize>)> {
+    let strip = |contents: &BTreeMap<Vpn, Content>| -> Vec<(Vpn, Vec<usize>)> {
         contents.iter().map(|(&vpn, content)| (vpn, content.chips.clone())).collect()
     };
     assert_eq!(strip(&contents(driver, reads)), strip(&model.contents));
@@ -252,16 +254,16 @@ fn every_period_makes_and_drops_the_copies_that_the_rules_say() {
             match workload.next() {
                 Step::Read { lpn } => {
                     driver.read(lpn).unwrap();
-                    if let Some(count) = reads.get_mut(driver.contents().vpn_of(lpn) as usize) {
+                    if let Some(count) = reads.get_mut(driver.contents().vpn_of(Lpn::new(lpn)).index()) {
                         *count = (*count + 1).min(saturation);
                     }
                 }
                 Step::Write { lpn, content, partial } => {
                     if driver.write(lpn, content, partial).unwrap().program.is_some() {
-                        reads[driver.contents().vpn_of(lpn) as usize] = 0;
+                        reads[driver.contents().vpn_of(Lpn::new(lpn)).index()] = 0;
                     }
                 }
-                Step::Trim { lpn } => driver.ftl.trim(lpn),
+                Step::Trim { lpn } => driver.ftl.trim(Lpn::new(lpn)),
                 Step::EndPeriod => {
                     period += 1;
                     copies += compare_period(&mut driver, &options, period, &reads);

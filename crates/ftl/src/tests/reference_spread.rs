@@ -1,10 +1,12 @@
 //! Spreading of duplicates beside a plain map of what each page holds and where.
 
+use flashtwin_nand::{Plane, Ppn};
 use std::collections::HashMap;
 
 use super::driver::{Driver, Levels, Options, Step, Workload};
 use super::reach::Map;
 use crate::flash::allocation::AllocationPolicy;
+use crate::ids::Lpn;
 use crate::page::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use crate::{MappingForm, ReplicationPolicy};
 
@@ -152,12 +154,12 @@ impl Reference {
 
 fn channel(driver: &Driver, ppn: u32) -> u32 {
     let geometry = &driver.ftl.flash.blocks.geometry;
-    geometry.channel_of_chip(geometry.chip_of_plane(geometry.plane(ppn)))
+    geometry.channel_of_chip(geometry.chip_of_plane(geometry.plane(Ppn::new(ppn))))
 }
 
 fn now(driver: &Driver) -> Now {
     let blocks = &driver.ftl.flash.blocks;
-    let room = (0..blocks.geometry.planes()).map(|plane| blocks.has_room(plane)).collect();
+    let room = (0..blocks.geometry.planes()).map(|plane| blocks.has_room(Plane::new(plane))).collect();
     Now { room, chip: driver.chip.clone(), unit: driver.unit.clone() }
 }
 
@@ -179,9 +181,13 @@ fn a_page_avoids_the_channels_that_hold_its_content_and_its_twins_hold_the_same(
                     let expected = proposal.map(|plane| reference.goes_to(lpn, content, plane, &now));
                     let before = *driver.ftl.counters();
                     let (ppn, _) = driver.write(lpn, content, partial).unwrap().program.unwrap();
-                    let chosen = channel(&driver, ppn);
+                    let chosen = channel(&driver, ppn.number());
                     if let Some(expected) = expected {
-                        assert_eq!(driver.ftl.flash.blocks.geometry.plane(ppn), expected, "seed {seed}");
+                        assert_eq!(
+                            driver.ftl.flash.blocks.geometry.plane(ppn),
+                            Plane::new(expected),
+                            "seed {seed}"
+                        );
                         foreseen += u64::from(Some(expected) != proposal);
                     }
                     let held = (0..channels).filter(|&at| reference.holds(content, at)).count() as u32;
@@ -198,7 +204,7 @@ fn a_page_avoids_the_channels_that_hold_its_content_and_its_twins_hold_the_same(
                     reference.held.insert(lpn, (content, chosen));
                 }
                 Step::Trim { lpn } => {
-                    driver.ftl.trim(lpn);
+                    driver.ftl.trim(Lpn::new(lpn));
                     reference.held.remove(&lpn);
                 }
                 Step::Read { lpn } => drop(driver.read(lpn).unwrap()),
@@ -223,12 +229,13 @@ fn compare(driver: &Driver, reference: &Reference, footprint: u32) -> u64 {
     let mut twins = 0;
     for lpn in 0..footprint {
         let held = reference.held.get(&lpn).copied();
+        let lpn = Lpn::new(lpn);
         let found = (map.get(lpn) != flashtwin_nand::NO_PPN)
-            .then(|| (map.content(lpn), channel(driver, map.get(lpn))));
+            .then(|| (map.content(lpn).number(), channel(driver, map.get(lpn).number())));
         assert_eq!(found, held, "LPN {lpn}");
         for &ppn in spreader.choices(lpn) {
             let owner = driver.ftl.flash.blocks.owner(ppn).unwrap();
-            assert_eq!(reference.held[&owner].0, held.unwrap().0);
+            assert_eq!(reference.held[&owner.number()].0, held.unwrap().0);
             twins += 1;
         }
     }

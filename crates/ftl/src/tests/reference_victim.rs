@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use super::driver::{Driver, Options, Step, Workload};
 use crate::BlockTable;
-use crate::flash::blocks::{Blocks, State};
+use crate::flash::block_table::State;
+use crate::flash::blocks::Blocks;
 use crate::flash::victim::{VictimPolicy, VictimSelection};
-use flashtwin_nand::Geometry;
+use crate::ids::Lpn;
+use flashtwin_nand::{Block, Geometry, Plane};
 
 /// Hands every call on, and compares every choice with the slow way.
 struct Compared {
@@ -15,16 +17,16 @@ struct Compared {
     inner: Box<dyn VictimSelection>,
     geometry: Geometry,
     /// When each closed block was closed.
-    closed: HashMap<u32, u64>,
+    closed: HashMap<Block, u64>,
     /// When each closed block was closed or lost a page, by blocks closed in its plane.
-    changed: HashMap<u32, u64>,
+    changed: HashMap<Block, u64>,
     clock: u64,
-    planes: HashMap<u32, u64>,
+    planes: HashMap<Plane, u64>,
     choices: Arc<Mutex<u64>>,
 }
 
 impl VictimSelection for Compared {
-    fn closed(&mut self, block: u32, valid: u32) {
+    fn closed(&mut self, block: Block, valid: u32) {
         self.clock += 1;
         self.closed.insert(block, self.clock);
         let now = self.planes.entry(self.geometry.plane_of_block(block)).or_insert(0);
@@ -33,16 +35,16 @@ impl VictimSelection for Compared {
         self.inner.closed(block, valid);
     }
 
-    fn invalidated(&mut self, block: u32, valid: u32) {
+    fn invalidated(&mut self, block: Block, valid: u32) {
         self.changed.insert(block, self.planes[&self.geometry.plane_of_block(block)]);
         self.inner.invalidated(block, valid);
     }
 
-    fn withdrawn(&mut self, block: u32, valid: u32) {
+    fn withdrawn(&mut self, block: Block, valid: u32) {
         self.inner.withdrawn(block, valid);
     }
 
-    fn choose(&mut self, plane: u32, blocks: &BlockTable) -> Option<u32> {
+    fn choose(&mut self, plane: Plane, blocks: &BlockTable) -> Option<Block> {
         let found = self.inner.choose(plane, blocks);
         let candidates = (0..self.geometry.blocks_per_plane)
             .map(|block| self.geometry.block_index_of(plane, block))
@@ -56,7 +58,7 @@ impl VictimSelection for Compared {
                 assert_eq!(found, candidates.min_by_key(|block| self.closed[block]));
             }
             VictimPolicy::CostBenefit => {
-                let score = |block: u32| {
+                let score = |block: Block| {
                     let share = f64::from(blocks.valid(block)) / f64::from(self.geometry.pages_per_block);
                     let age = (self.planes[&plane] - self.changed[&block] + 1) as f64;
                     // Nothing to move costs nothing.
@@ -110,7 +112,7 @@ fn victims_are_those_that_a_scan_finds() {
             match workload.next() {
                 Step::Write { lpn, content, partial } => drop(driver.write(lpn, content, partial).unwrap()),
                 Step::Read { lpn } => drop(driver.read(lpn).unwrap()),
-                Step::Trim { lpn } => driver.ftl.trim(lpn),
+                Step::Trim { lpn } => driver.ftl.trim(Lpn::new(lpn)),
                 Step::EndPeriod => driver.end_period().unwrap(),
             }
         }

@@ -8,6 +8,7 @@ use crate::content::ContentMap;
 use crate::dedup::{OutOfLinePolicy, TableForm};
 use crate::flash::blocks::Stream;
 use crate::flash::partition::{PartitionConfig, PartitionPolicy};
+use crate::ids::{Lpn, Owner, Vpn};
 use crate::{Entries, FtlError, MappingForm, ReplicationPolicy, Rng, SpreadConfig, WearConfig, WearPolicy};
 
 /// A bug that the code under test asks for where it would be made.
@@ -176,7 +177,7 @@ fn serve_step(driver: &mut Driver, step: Step) -> Result<(), FtlError> {
         Step::Read { lpn } => driver.read(lpn).map(|_| ()),
         Step::Write { lpn, content, partial } => driver.write(lpn, content, partial).map(|_| ()),
         Step::Trim { lpn } => {
-            driver.ftl.trim(lpn);
+            driver.ftl.trim(Lpn::new(lpn));
             Ok(())
         }
         Step::EndPeriod => driver.end_period(),
@@ -265,18 +266,18 @@ fn map(driver: &mut Driver) -> &mut ContentMap {
 
 #[test]
 fn a_leaked_reference_is_noticed() {
-    let error = damaged(|driver| map(driver).plant_reference(3));
+    let error = damaged(|driver| map(driver).plant_reference(Vpn::new(3)));
     assert!(error.to_string().contains("VPN 3 counts 2 references, 1 pages point to it"), "{error}");
 }
 
 #[test]
 fn a_second_copy_on_one_chip_is_noticed() {
     let error = damaged(|driver| {
-        let home = map(driver).home(2);
+        let home = map(driver).home(Vpn::new(2));
         let plane = driver.ftl.flash.blocks.geometry.plane(home);
-        let page = driver.ftl.flash.blocks.program(plane, Stream::REPLICA, 2).unwrap();
+        let page = driver.ftl.flash.blocks.program(plane, Stream::REPLICA, Owner::new(2)).unwrap();
         driver.ftl.flash.checker.as_mut().unwrap().copy(home, page, 0).unwrap();
-        map(driver).add_replica(2, 1, page);
+        map(driver).add_replica(Vpn::new(2), 1, page);
     });
     assert!(error.to_string().contains("VPN 2 has two copies on chip"), "{error}");
 }
@@ -284,9 +285,9 @@ fn a_second_copy_on_one_chip_is_noticed() {
 #[test]
 fn a_page_that_points_to_the_wrong_content_is_noticed() {
     let error = damaged(|driver| {
-        let (one, other) = (map(driver).home(0), map(driver).home(1));
-        map(driver).place(0, other);
-        map(driver).place(1, one);
+        let (one, other) = (map(driver).home(Vpn::new(0)), map(driver).home(Vpn::new(1)));
+        map(driver).place(Vpn::new(0), other);
+        map(driver).place(Vpn::new(1), one);
     });
     assert!(error.to_string().contains("whose owner is"), "{error}");
 }
@@ -295,7 +296,7 @@ fn a_page_that_points_to_the_wrong_content_is_noticed() {
 fn a_program_out_of_order_is_noticed() {
     let mut driver = Driver::new(&options(0));
     driver.write(0, 0, false).unwrap();
-    let home = map(&mut driver).home(0);
+    let home = map(&mut driver).home(Vpn::new(0));
     let geometry = driver.ftl.flash.blocks.geometry.clone();
     let late = geometry.page_of_block(geometry.block_index(home), 3);
     let error = driver.ftl.flash.checker.as_mut().unwrap().program(late, 0, 7).unwrap_err();

@@ -3,8 +3,10 @@
 use super::driver::{Driver, Options, Step, Workload};
 use super::reach::Map;
 use crate::flash::allocation::AllocationPolicy;
+use crate::ids::Lpn;
 use crate::page::spread::{SpreadConfig, SpreadPolicy};
 use crate::{FtlConfig, MappingForm, ReplicationPolicy, Rng};
+use flashtwin_nand::Ppn;
 
 /// The same system without and with spreading. Filters with as many bits as a key allows.
 fn pair(seed: u64) -> [Options; 2] {
@@ -21,9 +23,9 @@ fn pair(seed: u64) -> [Options; 2] {
     })
 }
 
-fn place_of(driver: &Driver, lpn: u32) -> u32 {
+fn place_of(driver: &Driver, lpn: u32) -> Ppn {
     match driver.ftl.map() {
-        Map::Page(map) => map.get(lpn),
+        Map::Page(map) => map.get(Lpn::new(lpn)),
         _ => unreachable!("the options say page"),
     }
 }
@@ -49,7 +51,7 @@ fn serve(driver: &mut Driver, step: Step, next_content: &mut u32) -> String {
             *next_content += 1;
             format!("{:?}", driver.write(lpn, *next_content - 1, partial).unwrap())
         }
-        Step::Trim { lpn } => format!("{:?}", driver.ftl.trim(lpn)),
+        Step::Trim { lpn } => format!("{:?}", driver.ftl.trim(Lpn::new(lpn))),
         Step::EndPeriod => format!("{:?}", driver.end_period().unwrap()),
     }
 }
@@ -110,7 +112,7 @@ fn rewritten_four_times(own_copy_counts: bool) -> (Vec<u32>, u64) {
         driver.write(0, 7, false).unwrap();
         driver.idle(None).unwrap();
         driver.ftl.audit().unwrap();
-        driver.ftl.flash.blocks.geometry.plane(place_of(&driver, 0))
+        driver.ftl.flash.blocks.geometry.plane(place_of(&driver, 0)).number()
     });
     (channels.collect(), driver.ftl.counters().comparisons)
 }

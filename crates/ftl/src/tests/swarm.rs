@@ -1,12 +1,14 @@
 //! Random devices, systems and workloads: after every step the tables agree with the plain
 //! truth beside them, and the counts with one another.
 
+use flashtwin_nand::{Block, Plane};
 use std::collections::{BTreeMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::driver::{Driver, Options, Step, Workload, geometry};
 use super::reach::Map;
-use crate::flash::blocks::State;
+use crate::flash::block_table::State;
+use crate::ids::{Lpn, Vpn};
 use crate::{Cause, FlashOp, MappingForm, OpKind, ReadOutcome, ReplicationPolicy, Rng};
 
 /// Systems, devices and workloads that are drawn.
@@ -74,7 +76,7 @@ fn serve(driver: &mut Driver, step: Step) {
             assert!(outcome.program.is_some() || driver.ftl.spreader().is_none());
         }
         Step::Trim { lpn } => {
-            driver.ftl.trim(lpn);
+            driver.ftl.trim(Lpn::new(lpn));
             assert_eq!(driver.read(lpn).unwrap(), ReadOutcome::Unmapped);
         }
         Step::EndPeriod => driver.end_period().unwrap(),
@@ -85,7 +87,7 @@ fn serve(driver: &mut Driver, step: Step) {
 fn check_target(driver: &Driver, outcome: ReadOutcome) {
     let ReadOutcome::Flash { target, .. } = outcome else { return };
     let geometry = &driver.ftl.flash.blocks.geometry;
-    assert!(target.plane < geometry.planes());
+    assert!(target.plane < Plane::new(geometry.planes()));
     assert!(driver.ftl.flash.blocks.owner(target.ppn).is_some());
 }
 
@@ -115,13 +117,13 @@ fn check_space(driver: &Driver) {
     for plane in 0..geometry.planes() {
         let (mut free, mut collecting) = (0, 0);
         for block in 0..geometry.blocks_per_plane {
-            let index = geometry.block_index_of(plane, block);
+            let index = geometry.block_index_of(Plane::new(plane), block);
             let (valid, written) = (blocks.table.valid(index), blocks.table.written(index));
             assert!(valid <= written && written <= geometry.pages_per_block);
             free += u32::from(blocks.table.state(index) == State::Free);
             collecting += u32::from(blocks.table.state(index) == State::Collecting);
         }
-        assert_eq!(free, blocks.free_blocks(plane), "plane {plane}");
+        assert_eq!(free, blocks.free_blocks(Plane::new(plane)), "plane {plane}");
         assert!(free + collecting >= 1, "plane {plane} has no block left to collect with");
         assert!(collecting <= 1, "plane {plane} collects {collecting} blocks at a time");
     }
@@ -197,7 +199,7 @@ fn check_distinct_chips(driver: &Driver, options: &Options) {
     let Map::Content(map) = driver.ftl.map() else { return };
     let mut seen = HashSet::new();
     let mut copies = vec![0u64; 1 + geometry(options.levels).chips() as usize];
-    for vpn in (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
+    for vpn in Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
         let pages = map.replica_ppns(vpn).iter().chain([&driver.ftl_home(vpn)]).copied().collect::<Vec<_>>();
         copies[pages.len()] += 1;
         for ppn in pages {
@@ -220,7 +222,7 @@ fn check_wear(driver: &Driver) {
 }
 
 impl Driver {
-    fn ftl_home(&self, vpn: u32) -> u32 {
+    fn ftl_home(&self, vpn: Vpn) -> flashtwin_nand::Ppn {
         match self.ftl.map() {
             Map::Content(map) => map.home(vpn),
             _ => unreachable!("asked for contents only"),
@@ -320,8 +322,9 @@ fn pages_by_temperature(driver: &Driver, options: &Options) -> (u64, u64) {
         return (0, 0);
     }
     let blocks = &driver.ftl.flash.blocks;
-    let all = (0..blocks.geometry.block_index_len() as u32)
-        .map(|block| (blocks.table.partition(block) == 0, u64::from(blocks.table.written(block))));
+    let all = (0..blocks.geometry.block_index_len() as u32).map(|block| {
+        (blocks.table.partition(Block::new(block)) == 0, u64::from(blocks.table.written(Block::new(block))))
+    });
     let (hottest, colder): (Vec<_>, Vec<_>) = all.partition(|&(hottest, _)| hottest);
     let sum = |blocks: Vec<(bool, u64)>| blocks.iter().map(|block| block.1).sum();
     (sum(hottest), sum(colder))

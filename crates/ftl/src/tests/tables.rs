@@ -1,14 +1,15 @@
 //! The tables of CA-SSD in both forms: what they hold, that they do the same to the flash, and
 //! what collection changes in them.
 
-use flashtwin_nand::NO_PPN;
+use flashtwin_nand::{NO_PPN, Plane};
 
 use super::driver::{Driver, Options, Step, Workload, geometry};
 use super::reach::Map;
 use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm};
 use crate::flash::victim::VictimPolicy;
+use crate::ids::{Content, Lpn, Owner};
 use crate::inverted::InvertedMap;
-use crate::{Cause, Entries, FlashOp, FtlConfig, MappingForm, NO_VPN, OpKind, ReplicationPolicy};
+use crate::{Cause, Entries, FlashOp, FtlConfig, MappingForm, OpKind, ReplicationPolicy};
 
 fn with_tables(options: &Options, tables: TableForm) -> Options {
     let mut options = options.clone();
@@ -53,7 +54,7 @@ fn both_forms_do_the_same_to_the_flash() {
                     Step::Write { lpn, content, partial } => {
                         format!("{:?}", driver.write(lpn, content, partial).unwrap())
                     }
-                    Step::Trim { lpn } => format!("{:?}", driver.ftl.trim(lpn)),
+                    Step::Trim { lpn } => format!("{:?}", driver.ftl.trim(Lpn::new(lpn))),
                     Step::EndPeriod => format!("{:?}", driver.end_period().unwrap()),
                 }
             });
@@ -107,11 +108,17 @@ fn the_example_of_the_paper() {
     // (L2, V1): known, so L2 goes from P2's list to P1's; P2's is empty, so P2 and H2 go.
     assert_eq!(write(2, 1), None);
     let map = inverted(&driver);
-    assert_eq!([1, 2, 3].map(|lpn| map.get(lpn)), [p1, p1, p3]);
-    assert_eq!([p1, p2, p3].map(|ppn| map.lpns_of(ppn).collect::<Vec<_>>()), [vec![2, 1], vec![], vec![3]]);
-    assert_eq!([1, 2, 3].map(|content| map.hashes.peek(content)), [p1, NO_VPN, p3]);
+    assert_eq!([1, 2, 3].map(|lpn| map.get(Lpn::new(lpn))), [p1, p1, p3]);
+    assert_eq!(
+        [p1, p2, p3].map(|ppn| map.lpns_of(ppn).collect::<Vec<_>>()),
+        [vec![Lpn::new(2), Lpn::new(1)], vec![], vec![Lpn::new(3)]]
+    );
+    assert_eq!([1, 2, 3].map(|content| map.hashes.peek(Content::new(content))), [p1, NO_PPN, p3]);
     assert_eq!([p1, p2, p3].map(|ppn| map.is_known(ppn)), [true, false, true]);
-    assert_eq!([p1, p2, p3].map(|ppn| driver.ftl.flash.blocks.owner(ppn)), [Some(1), None, Some(3)]);
+    assert_eq!(
+        [p1, p2, p3].map(|ppn| driver.ftl.flash.blocks.owner(ppn).map(Owner::number)),
+        [Some(1), None, Some(3)]
+    );
     assert!(driver.ops.is_empty());
     driver.ftl.audit().unwrap();
 }
@@ -130,7 +137,7 @@ fn collection_changes_one_entry_in_two_levels_and_one_for_each_lpn_in_inverted_t
         assert!(driver.ops.is_empty(), "{:?}", driver.ops);
         // The fourth block is opened and two are free: the first one goes, which holds content 0.
         driver.write(4, 6, false).unwrap();
-        let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(0, block, page);
+        let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(Plane::new(0), block, page);
         let op = |kind, ppn, source| FlashOp {
             kind,
             ppn,

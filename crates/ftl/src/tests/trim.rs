@@ -1,7 +1,7 @@
 //! What a trim does in every form of the tables: to the mapping, to what is shared, to copies, and to what
 //! collection has to move. It never orders anything itself.
 
-use flashtwin_nand::{NO_PPN, Ppn};
+use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
 use super::driver::{Driver, Options, Step, Workload};
 use super::reach::Map;
@@ -9,11 +9,11 @@ use crate::content::replication::degree::DegreePolicy;
 use crate::dedup::{OutOfLinePolicy, TableForm};
 use crate::flash::allocation::AllocationPolicy;
 use crate::flash::victim::VictimPolicy;
+use crate::ids::{Lpn, NO_VPN};
 use crate::page::spread::SpreadPolicy;
 use crate::redirection::RedirectionPolicy;
 use crate::{
-    Cause, FlashOp, FtlConfig, MappingForm, NO_JOB, NO_VPN, OpKind, ReadOutcome, ReadTarget,
-    ReplicationPolicy,
+    Cause, FlashOp, FtlConfig, MappingForm, NO_JOB, OpKind, ReadOutcome, ReadTarget, ReplicationPolicy,
 };
 
 /// Channels of one plane, blocks and pages of a block; first closed, first collected, as late as possible.
@@ -58,7 +58,7 @@ fn trim(driver: &mut Driver, lpn: u32) {
         (driver.ops.len(), counters.programs, counters.reads, counters.erases, counters.host_pages_written)
     };
     let before = flash(driver);
-    driver.ftl.trim(lpn);
+    driver.ftl.trim(Lpn::new(lpn));
     assert_eq!(flash(driver), before, "a trim orders nothing");
     driver.ftl.audit().unwrap();
     assert_eq!(driver.read(lpn).unwrap(), ReadOutcome::Unmapped);
@@ -76,7 +76,7 @@ fn a_trimmed_page_is_not_mapped_and_collection_does_not_move_it() {
         for lpn in [0, 1, 2, 2, 2, 2] {
             write(&mut driver, lpn, u32::MAX);
         }
-        let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(0, block, page);
+        let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(Plane::new(0), block, page);
         let (first, second, free) = (page(0, 0), page(0, 1), page(4, 0));
         for &lpn in &trims {
             trim(&mut driver, lpn);
@@ -86,7 +86,7 @@ fn a_trimmed_page_is_not_mapped_and_collection_does_not_move_it() {
         }
         let left = 3 - trims.len() as u64;
         assert_eq!((driver.ftl.pages_in_use(), driver.ftl.table_sizes().mapped_lpns), (left, left));
-        assert_eq!(driver.ftl.flash.blocks.valid_pages(0), left);
+        assert_eq!(driver.ftl.flash.blocks.valid_pages(Plane::new(0)), left);
         assert!(driver.ops.is_empty());
         // Block 3 is opened and two blocks are free: block 0 is the first victim.
         write(&mut driver, 2, u32::MAX);
@@ -113,7 +113,7 @@ fn a_page_trimmed_while_its_block_is_collected_stays_behind() {
         write(&mut driver, lpn, u32::MAX);
     }
     assert!(driver.ops.is_empty());
-    let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(0, block, page);
+    let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(Plane::new(0), block, page);
     let (from, to) = ([page(0, 0), page(0, 2)], [page(4, 0), page(4, 1)]);
     write(&mut driver, 3, u32::MAX);
     assert_eq!(driver.ops, [gc(OpKind::Read, from[0], NO_PPN), gc(OpKind::Program, to[0], from[0])]);
@@ -144,7 +144,7 @@ fn a_shared_page_lives_until_its_last_logical_page_is_trimmed() {
             trim(&mut driver, trimmed);
             assert_eq!(target(&mut driver, 2).ppn, shared, "{tables:?}");
             let references = match driver.ftl.map() {
-                Map::Content(map) => u64::from(map.references(map.vpn_of(2))),
+                Map::Content(map) => u64::from(map.references(map.vpn_of(Lpn::new(2)))),
                 Map::Inverted(map) => map.lpns_of(shared).count() as u64,
                 Map::Page(_) => unreachable!("the tables share"),
             };
@@ -158,8 +158,10 @@ fn a_shared_page_lives_until_its_last_logical_page_is_trimmed() {
         assert_eq!((sizes.mapped_lpns, sizes.vpns, sizes.fingerprints), (0, 0, 0), "{tables:?}");
         assert_eq!((driver.ftl.pages_in_use(), driver.ftl.flash.blocks.owner(shared)), (0, None));
         match driver.ftl.map() {
-            Map::Content(map) => assert_eq!(map.vpn_of(2), NO_VPN),
-            Map::Inverted(map) => assert_eq!((map.get(2), map.lpns_of(shared).count()), (NO_PPN, 0)),
+            Map::Content(map) => assert_eq!(map.vpn_of(Lpn::new(2)), NO_VPN),
+            Map::Inverted(map) => {
+                assert_eq!((map.get(Lpn::new(2)), map.lpns_of(shared).count()), (NO_PPN, 0))
+            }
             Map::Page(_) => unreachable!("the tables share"),
         }
         // The content is gone, not out of sight: it is programmed again, as one that was held before.
@@ -179,7 +181,7 @@ fn collection_of_a_shared_page_goes_by_who_is_left() {
         // Content 0 keeps page 2, content 1 nobody.
         [0, 1, 3].iter().for_each(|&lpn| trim(&mut driver, lpn));
         write(&mut driver, 4, 6);
-        let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(0, block, page);
+        let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(Plane::new(0), block, page);
         let (kept, to) = (page(0, 0), page(4, 0));
         let expected = [
             gc(OpKind::Read, kept, NO_PPN),
@@ -214,7 +216,7 @@ fn a_twin_that_is_trimmed_is_read_no_more() {
     // The other two are busy: the second page is read for the first.
     let idle = |driver: &mut Driver, lpn: usize| {
         driver.chip.iter_mut().for_each(|load| *load = 9);
-        driver.chip[places[lpn] as usize] = 0;
+        driver.chip[places[lpn].index()] = 0;
         driver.unit.copy_from_slice(&driver.chip.clone());
     };
     idle(&mut driver, 1);
@@ -323,11 +325,11 @@ fn whatever_was_done_trimming_everything_leaves_nothing() {
             match workload.next() {
                 Step::Read { lpn } => drop(driver.read(lpn).unwrap()),
                 Step::Write { lpn, content, partial } => drop(driver.write(lpn, content, partial).unwrap()),
-                Step::Trim { lpn } => driver.ftl.trim(lpn),
+                Step::Trim { lpn } => driver.ftl.trim(Lpn::new(lpn)),
                 Step::EndPeriod => driver.end_period().unwrap(),
             }
         }
-        (0..options.footprint).for_each(|lpn| driver.ftl.trim(lpn));
+        (0..options.footprint).for_each(|lpn| driver.ftl.trim(Lpn::new(lpn)));
         let ftl = &driver.ftl;
         let sizes = ftl.table_sizes();
         assert_eq!((ftl.pages_in_use(), ftl.replica_pages(), sizes.mapped_lpns), (0, 0, 0), "{options:?}");

@@ -1,9 +1,10 @@
 //! Wear levelling: which block is used next, and what is moved for it.
 
-use flashtwin_nand::NO_PPN;
+use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
 use super::driver::{Driver, Options, geometry};
 use crate::flash::victim::VictimPolicy;
+use crate::ids::{Content, Lpn};
 use crate::{Cause, FlashOp, Ftl, FtlConfig, Host, LoadView, NO_JOB, OpKind, Rng, WearConfig, WearPolicy};
 
 /// One plane of eight blocks of two pages.
@@ -18,12 +19,12 @@ fn tiny(wear: WearConfig, blocks: u32, footprint: u32) -> Driver {
 /// Writes a page; its block and place in the block.
 fn write(driver: &mut Driver, lpn: u32) -> (u32, u32) {
     let (ppn, _) = driver.write(lpn, u32::MAX, false).unwrap().program.unwrap();
-    place(driver, ppn)
+    place(driver, ppn.number())
 }
 
 fn place(driver: &Driver, ppn: u32) -> (u32, u32) {
     let geometry = &driver.ftl.flash.blocks.geometry;
-    (geometry.block_in_plane(geometry.block_index(ppn)), geometry.page_in_block(ppn))
+    (geometry.block_in_plane(geometry.block_index(Ppn::new(ppn))), geometry.page_in_block(Ppn::new(ppn)))
 }
 
 /// The blocks that the next writes of page 0 open.
@@ -57,7 +58,14 @@ fn cold_data_change_places_with_the_most_worn_block() {
     write(&mut driver, 1);
     write(&mut driver, 2);
     let mut writes = 0;
-    while driver.ftl.flash.blocks.table.erases(driver.ftl.flash.blocks.geometry.block_index_of(0, 1)) < 3 {
+    while driver
+        .ftl
+        .flash
+        .blocks
+        .table
+        .erases(driver.ftl.flash.blocks.geometry.block_index_of(Plane::new(0), 1))
+        < 3
+    {
         write(&mut driver, 0);
         writes += 1;
     }
@@ -67,7 +75,7 @@ fn cold_data_change_places_with_the_most_worn_block() {
     assert_eq!((write(&mut driver, 0), driver.ops.len()), ((5, 1), 0), "no collection, no levelling");
     // The difference is above 2 now. Of the free blocks 1 and 7 the first is the most worn one.
     assert_eq!(write(&mut driver, 0), (6, 0));
-    let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(0, block, page);
+    let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(Plane::new(0), block, page);
     let op = |kind, ppn, source| {
         let cause = Cause::WearLevelling;
         FlashOp { kind, ppn, source, cause, urgent: false, job: NO_JOB }
@@ -107,7 +115,7 @@ fn wear_after(rounds: u32, policy: WearPolicy, threshold: u32, every: u32) -> (u
     for write in 0..rounds * logical {
         let lpn = if write < logical { write } else { rng.below(logical / 10) };
         ops.clear();
-        let page = Host { lpn, address: u64::from(lpn), content: u32::MAX };
+        let page = Host { lpn: Lpn::new(lpn), address: u64::from(lpn), content: Content::new(u32::MAX) };
         ftl.write(page, false, &loads, &mut ops).unwrap();
     }
     let wear = ftl.wear();

@@ -2,6 +2,7 @@
 
 use super::driver::geometry;
 use crate::flash::victim::VictimPolicy;
+use crate::ids::{Content, Lpn};
 use crate::{Ftl, FtlConfig, Host, LoadView, Rng};
 
 const BLOCKS: u32 = 2048;
@@ -23,7 +24,13 @@ fn measured((victim, choices): (VictimPolicy, u32), logical_pages: u32) -> f64 {
     let loads = LoadView::new(&[0], &[0]);
     let mut write = |ftl: &mut Ftl, lpn: u32| {
         ops.clear();
-        ftl.write(Host { lpn, address: u64::from(lpn), content: u32::MAX }, false, &loads, &mut ops).unwrap();
+        ftl.write(
+            Host { lpn: Lpn::new(lpn), address: u64::from(lpn), content: Content::new(u32::MAX) },
+            false,
+            &loads,
+            &mut ops,
+        )
+        .unwrap();
     };
     (0..logical_pages).for_each(|lpn| write(&mut ftl, lpn));
     (0..8 * logical_pages).for_each(|_| write(&mut ftl, rng.below(logical_pages)));
@@ -194,7 +201,7 @@ fn cost_benefit_beats_fifo_and_random_on_hot_and_cold_pages() {
                 _ => rng.below(hot),
             };
             ops.clear();
-            let page = Host { lpn, address: u64::from(lpn), content: u32::MAX };
+            let page = Host { lpn: Lpn::new(lpn), address: u64::from(lpn), content: Content::new(u32::MAX) };
             ftl.write(page, false, &loads, &mut ops).unwrap();
         }
         ftl.counters().write_amplification().unwrap()

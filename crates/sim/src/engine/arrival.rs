@@ -2,7 +2,8 @@
 //! what the flash must do is queued.
 
 use flashtwin_bits::prefetch;
-use flashtwin_ftl::{FlashOp, Host, NO_JOB, OpKind, ReadOutcome, ReadTarget};
+use flashtwin_ftl::{Content, FlashOp, Host, Lpn, NO_JOB, OpKind, ReadOutcome, ReadTarget, Unit};
+use flashtwin_nand::Ppn;
 use flashtwin_trace::{Op as HostOp, PageTrace};
 
 use super::ledger::{Charge, Ledger};
@@ -122,8 +123,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if kind == HostOp::Trim {
             // A trim of part of a page leaves the page.
             for at in pages.filter(|&at| !trace.is_partial(index, at)) {
-                self.trim_cached(trace.lpn[at]);
-                self.trim_page(trace.lpn[at]);
+                self.trim_cached(Lpn::new(trace.lpn[at]));
+                self.trim_page(Lpn::new(trace.lpn[at]));
             }
             if self.tables.is_some() {
                 self.controller.begin_jobs(&mut self.own_ops)?;
@@ -143,7 +144,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if is_read {
             for at in pages {
                 self.look_ahead(trace, at);
-                self.read_page(trace.lpn[at], request)?;
+                self.read_page(Lpn::new(trace.lpn[at]), request)?;
                 self.controller.begin_jobs(&mut self.own_ops)?;
                 self.queue_own(false);
             }
@@ -160,7 +161,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     pub(super) fn host_page(&self, trace: &PageTrace, at: usize) -> Host {
         let lpn = trace.lpn[at];
         let address = if self.wants_address { trace.lpn_address[lpn as usize] } else { 0 };
-        Host { lpn, address, content: trace.content[at] }
+        Host { lpn: Lpn::new(lpn), address, content: Content::new(trace.content[at]) }
     }
 
     /// Lets the controller ask for the memory that the next page operations will need.
@@ -172,13 +173,13 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
         if let (Some(lpn), Some(content)) = (Self::ahead(&trace.lpn, at), Self::ahead(&trace.content, at)) {
             let writes = self.writes_ahead(trace, at);
-            self.controller.prefetch_far(lpn[FAR], content[FAR], writes[0]);
+            self.controller.prefetch_far(Lpn::new(lpn[FAR]), Content::new(content[FAR]), writes[0]);
             if self.wants_address {
                 prefetch(&trace.lpn_address, lpn[FAR] as usize);
             }
-            self.controller.prefetch_near(lpn[NEAR], content[NEAR], writes[1]);
-            self.controller.prefetch_next(lpn[NEXT], content[NEXT]);
-            self.controller.prefetch_last(lpn[LAST]);
+            self.controller.prefetch_near(Lpn::new(lpn[NEAR]), Content::new(content[NEAR]), writes[1]);
+            self.controller.prefetch_next(Lpn::new(lpn[NEXT]), Content::new(content[NEXT]));
+            self.controller.prefetch_last(Lpn::new(lpn[LAST]));
             if self.wants_address {
                 self.prefetch_place(trace.lpn_address[lpn[NEXT] as usize]);
             }
@@ -196,7 +197,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn prefetch_place(&self, address: u64) {
         if let Some(ppn) = self.controller.prefetch_place(address) {
             self.blocks.prefetch(self.geometry.block_index(ppn));
-            prefetch(&self.units, self.unit_of_plane[self.geometry.plane(ppn) as usize] as usize);
+            self.units.prefetch(self.unit_of_plane[self.geometry.plane(ppn)]);
         }
     }
 
@@ -218,7 +219,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     #[inline]
-    fn read_page(&mut self, lpn: u32, request: u32) -> Result<(), SimError> {
+    fn read_page(&mut self, lpn: Lpn, request: u32) -> Result<(), SimError> {
         if self.read_cached(lpn, request) {
             return Ok(());
         }
@@ -233,7 +234,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline]
     pub(super) fn read_decided(
         &mut self,
-        lpn: u32,
+        lpn: Lpn,
         request: u32,
         charged: Option<Box<Ledger>>,
     ) -> Result<(), SimError> {
@@ -274,7 +275,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// Whether the flash holds what the controller's tables say that this page holds. Otherwise the data are
     /// still on their way to the flash, and controller RAM has them.
     #[inline]
-    pub(super) fn holds(&self, ppn: u32) -> bool {
+    pub(super) fn holds(&self, ppn: Ppn) -> bool {
         self.flash.is_programmed(&self.geometry, ppn)
             && !self.blocks.erase_is_pending(self.geometry.block_index(ppn))
     }
@@ -287,8 +288,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         request: u32,
         charged: Option<Box<Ledger>>,
     ) {
-        let unit = self.unit_of_plane[target.plane as usize];
-        let chip = self.units[unit as usize].chip;
+        let unit = self.unit_of_plane[target.plane];
+        let chip = self.units[unit].chip;
         if target.redirected {
             self.counts.redirected_reads += 1;
             self.observer.redirected(chip);
@@ -328,7 +329,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if pins_block {
             self.blocks.read_begins(self.geometry.block_index(target.ppn));
         }
-        let unit = self.unit_of_plane[target.plane as usize];
+        let unit = self.unit_of_plane[target.plane];
         let op = Op { pins_block, other, request, ready_ns: self.now_ns, ..Op::new(target.ppn, work) };
         self.enqueue(unit, Queue::Reads, op)
     }
@@ -336,14 +337,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// Queues an operation. Inlined, so that its parts are written to their slot: a processor does not read
     /// back in one piece what it has just written in several, but waits until memory has it.
     #[inline(always)]
-    pub(super) fn enqueue(&mut self, unit: u32, queue: Queue, op: Op) -> u32 {
+    pub(super) fn enqueue(&mut self, unit: Unit, queue: Queue, op: Op) -> u32 {
         let slot = self.ops.insert(op);
         self.line_up(unit, queue, slot);
         slot
     }
 
-    fn line_up(&mut self, unit: u32, queue: Queue, slot: u32) {
-        self.units[unit as usize].push(queue, slot, &mut self.ops);
+    fn line_up(&mut self, unit: Unit, queue: Queue, slot: u32) {
+        self.units[unit].push(queue, slot, &mut self.ops);
         match queue {
             Queue::Reads => {
                 self.load_up(unit, true);
@@ -359,11 +360,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Notes by whom the unit was held until now if a host's operation that came to it must wait.
     #[inline]
-    pub(super) fn note_wait(&mut self, unit: u32, slot: u32) {
+    pub(super) fn note_wait(&mut self, unit: Unit, slot: u32) {
         let op = &mut self.ops[slot];
         if op.start_ns == NOT_STARTED && op.work.host_waits() {
             (op.waits, op.came_ns) = (true, self.now_ns);
-            let unit = &self.units[unit as usize];
+            let unit = &self.units[unit];
             self.waits.begin(slot, &unit.held, unit.held_now(self.now_ns));
         }
     }
@@ -372,7 +373,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// have lived and died several times in the tables while its erases wait for the flash; the
     /// page's number alone does not tell those lives apart.
     #[inline]
-    fn life_of_program(&self, ppn: u32) -> u32 {
+    fn life_of_program(&self, ppn: Ppn) -> u32 {
         let block = self.geometry.block_index(ppn);
         let life = self.blocks.decided_life(block);
         // Of the erases that the same write made the controller order, those of a block that
@@ -390,12 +391,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline]
     pub(super) fn queue_program(
         &mut self,
-        ppn: u32,
+        ppn: Ppn,
         request: u32,
         hashed: bool,
         charged: Option<Box<Ledger>>,
     ) {
-        let unit = self.unit_of_plane[self.geometry.plane(ppn) as usize];
+        let unit = self.unit_of_plane[self.geometry.plane(ppn)];
         let life = self.life_of_program(ppn);
         let op = Op { request, ready_ns: self.now_ns, life, hashed, ..Op::new(ppn, Work::HostProgram) };
         let slot = self.enqueue(unit, Queue::Writes, op);
@@ -447,7 +448,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             if order.kind == OpKind::Erase {
                 self.blocks.erase_decided(self.geometry.block_index(order.ppn));
             }
-            let unit = self.unit_of_plane[self.geometry.plane(order.ppn) as usize];
+            let unit = self.unit_of_plane[self.geometry.plane(order.ppn)];
             let FlashOp { urgent, cause, job, .. } = *order;
             // The controller decided for the block's life as its tables have it now, erases under way included.
             let life = self.blocks.decided_life(self.geometry.block_index(order.ppn));

@@ -5,7 +5,7 @@
 //! of its block is another page, so that page and life together name what is waited for.
 
 use flashtwin_bits::Slab;
-use flashtwin_ftl::ReadTarget;
+use flashtwin_ftl::{Lpn, ReadTarget, Unit};
 use flashtwin_nand::Ppn;
 use hashbrown::HashMap;
 
@@ -56,7 +56,7 @@ impl Awaited {
 impl<C: Controller, O: Observer> Engine<C, O> {
     /// Where the redirection would read a page if only copies counted that are on flash, and the name
     /// of the data.
-    pub(super) fn place_there(&mut self, lpn: u32) -> Result<Option<(ReadTarget, u64)>, SimError> {
+    pub(super) fn place_there(&mut self, lpn: Lpn) -> Result<Option<(ReadTarget, u64)>, SimError> {
         let Self { controller, loads, units, suspension, flash, blocks, geometry, now_ns, .. } = self;
         let loads = loads.view(units, suspension, *now_ns);
         let there = |ppn: Ppn| {
@@ -69,7 +69,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline(never)]
     pub(super) fn read_when_programmed(
         &mut self,
-        lpn: u32,
+        lpn: Lpn,
         chosen: (ReadTarget, u64),
         request: u32,
         errand: u32,
@@ -146,15 +146,15 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             read.charged.get_or_insert_default().add(&tables);
         }
         let Read { target, work, programmed, .. } = *read;
-        let unit = self.unit_of_plane[target.plane as usize];
+        let unit = self.unit_of_plane[target.plane];
         self.load_up(unit, true);
         if target.redirected && work == Work::HostRead {
             self.counts.redirected_reads += 1;
-            self.observer.redirected(self.units[unit as usize].chip);
+            self.observer.redirected(self.units[unit].chip);
         }
         if programmed {
             self.keep_no_longer(&target);
-            self.queue_awaited(at, NONE);
+            self.queue_awaited(at, None);
         }
     }
 
@@ -162,7 +162,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[cold]
     pub(super) fn programmed(&mut self, ppn: Ppn) {
         let page = (ppn, self.blocks.life(self.geometry.block_index(ppn)));
-        let unit = self.unit_of_plane[self.geometry.plane(ppn) as usize];
+        let unit = self.unit_of_plane[self.geometry.plane(ppn)];
         let Some(reads) = self.awaited.as_mut().and_then(|awaited| awaited.by_page.remove(&page)) else {
             return;
         };
@@ -172,7 +172,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             read.programmed = true;
             let Read { target, ready_ns, .. } = *read;
             match ready_ns {
-                Some(_) => self.queue_awaited(at, unit),
+                Some(_) => self.queue_awaited(at, Some(unit)),
                 // The page must still be there when its tables are.
                 None => self.keep(&target),
             }
@@ -181,11 +181,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Queues a read whose page has been programmed. `programmer`, the unit that has just done so,
     /// chooses by itself what it does next.
-    fn queue_awaited(&mut self, at: u32, programmer: u32) {
+    fn queue_awaited(&mut self, at: u32, programmer: Option<Unit>) {
         let Some(awaited) = &mut self.awaited else { return };
         let Read { target, data, request, work, other, charged, ready_ns, .. } = awaited.remove(at);
-        let unit = self.unit_of_plane[target.plane as usize];
-        let (chip, ready_ns) = (self.units[unit as usize].chip, ready_ns.unwrap_or(self.now_ns));
+        let unit = self.unit_of_plane[target.plane];
+        let (chip, ready_ns) = (self.units[unit].chip, ready_ns.unwrap_or(self.now_ns));
         let mut charged = charged.unwrap_or_default();
         charged.charge(Charge::PageProgram, self.now_ns - ready_ns);
         let may_join = work == Work::HostRead && self.merging.is_some();
@@ -207,8 +207,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if may_join {
             self.may_be_joined(unit, slot, data);
         }
-        self.units[unit as usize].push_in_order(Queue::Reads, slot, &mut self.ops);
-        if unit != programmer {
+        self.units[unit].push_in_order(Queue::Reads, slot, &mut self.ops);
+        if Some(unit) != programmer {
             self.suspend_for_read(unit);
             self.dispatch_or_hold(unit);
         }

@@ -1,12 +1,13 @@
 //! What is under way on each block: reads that an erase must wait for, erases that were
 //! decided but not carried out, and which of its lives the flash is in.
 
-use flashtwin_bits::{HugeSlice, prefetch};
+use flashtwin_bits::{By, HugeSlice};
+use flashtwin_nand::Block;
 
 /// Packed in a word of zeroed memory a block: pending reads in the lowest bits, then pending
 /// erases, then erases carried out (which may wrap: only equality matters).
 pub(crate) struct BlockStates {
-    words: HugeSlice<u64>,
+    words: By<Block, HugeSlice<u64>>,
 }
 
 const READS: u64 = (1 << 24) - 1;
@@ -17,56 +18,56 @@ const LIVES: u32 = (1 << 20) - 1;
 
 impl BlockStates {
     pub(crate) fn new(blocks: usize) -> Self {
-        Self { words: HugeSlice::zeroed(blocks) }
+        Self { words: By::new(HugeSlice::zeroed(blocks)) }
     }
 
     /// Asks for the word of a block.
     #[inline]
-    pub(crate) fn prefetch(&self, block: u32) {
-        prefetch(&self.words, block as usize);
+    pub(crate) fn prefetch(&self, block: Block) {
+        self.words.prefetch(block);
     }
 
     #[inline]
-    pub(crate) fn read_begins(&mut self, block: u32) {
-        self.words[block as usize] += 1;
+    pub(crate) fn read_begins(&mut self, block: Block) {
+        self.words[block] += 1;
     }
 
     #[inline]
-    pub(crate) fn read_ends(&mut self, block: u32) {
-        self.words[block as usize] -= 1;
+    pub(crate) fn read_ends(&mut self, block: Block) {
+        self.words[block] -= 1;
     }
 
     #[inline]
-    pub(crate) fn has_reads(&self, block: u32) -> bool {
-        self.words[block as usize] & READS != 0
+    pub(crate) fn has_reads(&self, block: Block) -> bool {
+        self.words[block] & READS != 0
     }
 
     #[inline]
-    pub(crate) fn erase_decided(&mut self, block: u32) {
-        self.words[block as usize] += ERASE;
+    pub(crate) fn erase_decided(&mut self, block: Block) {
+        self.words[block] += ERASE;
     }
 
     #[inline]
-    pub(crate) fn erased(&mut self, block: u32) {
-        let word = &mut self.words[block as usize];
+    pub(crate) fn erased(&mut self, block: Block) {
+        let word = &mut self.words[block];
         *word = word.wrapping_add(DONE) - ERASE;
     }
 
-    fn pending_erases(&self, block: u32) -> u32 {
-        (self.words[block as usize] >> 24) as u32 & LIVES
+    fn pending_erases(&self, block: Block) -> u32 {
+        (self.words[block] >> 24) as u32 & LIVES
     }
 
     /// Whether whatever the block still holds is of the past: its tables describe what will
     /// be there after the erase.
     #[inline]
-    pub(crate) fn erase_is_pending(&self, block: u32) -> bool {
+    pub(crate) fn erase_is_pending(&self, block: Block) -> bool {
         self.pending_erases(block) != 0
     }
 
     /// The life that the flash is in.
     #[inline]
-    pub(crate) fn life(&self, block: u32) -> u32 {
-        (self.words[block as usize] >> 44) as u32
+    pub(crate) fn life(&self, block: Block) -> u32 {
+        (self.words[block] >> 44) as u32
     }
 
     /// The life after `erases` more.
@@ -76,7 +77,7 @@ impl BlockStates {
 
     /// The life that the tables are in: what is decided now belongs to it.
     #[inline]
-    pub(crate) fn decided_life(&self, block: u32) -> u32 {
+    pub(crate) fn decided_life(&self, block: Block) -> u32 {
         (self.life(block) + self.pending_erases(block)) & LIVES
     }
 }

@@ -1,7 +1,7 @@
 //! Background jobs of the controller: when a unit has time for them, and how the controller hears that an
 //! operation of a job has ended.
 
-use flashtwin_ftl::NO_JOB;
+use flashtwin_ftl::{NO_JOB, Unit};
 
 use super::pool::{NONE, Op};
 use super::unit::Queue;
@@ -13,12 +13,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// it will have been. Work of jobs does not end the idle time, so that once begun it goes on until
     /// other work comes.
     #[inline]
-    pub(super) fn idle_long_enough(&mut self, unit: u32) -> bool {
+    pub(super) fn idle_long_enough(&mut self, unit: Unit) -> bool {
         self.idle_ns == 0 || self.idle_time_is_up(unit)
     }
 
-    fn idle_time_is_up(&mut self, unit: u32) -> bool {
-        let state = &self.units[unit as usize];
+    fn idle_time_is_up(&mut self, unit: Unit) -> bool {
+        let state = &self.units[unit];
         // An erase in the queue before may wait for this very program: then there is no point in waiting.
         if state.head(Queue::Background) != NONE {
             return true;

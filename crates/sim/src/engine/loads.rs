@@ -1,9 +1,11 @@
 //! How loaded chips and units are, as allocation and redirection see it.
 
-use flashtwin_ftl::LoadView;
+use flashtwin_bits::By;
+use flashtwin_ftl::{LoadView, Unit};
+use flashtwin_nand::Chip;
 
 use super::suspension::Suspension;
-use super::unit::Unit;
+use super::unit::UnitState;
 use crate::config::LoadMeasure;
 
 /// Waits are told in units of 64 ns, so that the longest fits into 32 bits (4.6 minutes).
@@ -13,11 +15,11 @@ const WAIT_SHIFT: u32 = 6;
 pub(super) struct Loads {
     measure: LoadMeasure,
     /// Operations waiting and in service.
-    pub(super) chip_queue: Vec<u32>,
-    unit_queue: Vec<u32>,
+    pub(super) chip_queue: By<Chip, Vec<u32>>,
+    unit_queue: By<Unit, Vec<u32>>,
     /// Host reads among them, counted where the measure looks at them.
-    chip_reads: Vec<u32>,
-    unit_reads: Vec<u32>,
+    chip_reads: By<Chip, Vec<u32>>,
+    unit_reads: By<Unit, Vec<u32>>,
     /// Room for waits, which are worked out when they are asked for.
     chip_wait: Vec<u32>,
     unit_wait: Vec<u32>,
@@ -31,10 +33,10 @@ impl Loads {
         let (reads, waits) = (measure != LoadMeasure::QueueLength, measure == LoadMeasure::ExpectedWait);
         Self {
             measure,
-            chip_queue: vec![0; chips],
-            unit_queue: vec![0; units],
-            chip_reads: when(reads, chips),
-            unit_reads: when(reads, units),
+            chip_queue: By::new(vec![0; chips]),
+            unit_queue: By::new(vec![0; units]),
+            chip_reads: By::new(when(reads, chips)),
+            unit_reads: By::new(when(reads, units)),
             chip_wait: when(waits, chips),
             unit_wait: when(waits, units),
             read_ns,
@@ -43,29 +45,29 @@ impl Loads {
 
     /// One more operation waits at a unit (or is in service).
     #[inline]
-    pub(super) fn up(&mut self, unit: u32, chip: u32, read: bool) {
-        self.chip_queue[chip as usize] += 1;
-        self.unit_queue[unit as usize] += 1;
+    pub(super) fn up(&mut self, unit: Unit, chip: Chip, read: bool) {
+        self.chip_queue[chip] += 1;
+        self.unit_queue[unit] += 1;
         if read && self.measure != LoadMeasure::QueueLength {
-            self.chip_reads[chip as usize] += 1;
-            self.unit_reads[unit as usize] += 1;
+            self.chip_reads[chip] += 1;
+            self.unit_reads[unit] += 1;
         }
     }
 
     /// One fewer.
     #[inline]
-    pub(super) fn down(&mut self, unit: u32, chip: u32, read: bool) {
-        self.chip_queue[chip as usize] -= 1;
-        self.unit_queue[unit as usize] -= 1;
+    pub(super) fn down(&mut self, unit: Unit, chip: Chip, read: bool) {
+        self.chip_queue[chip] -= 1;
+        self.unit_queue[unit] -= 1;
         if read && self.measure != LoadMeasure::QueueLength {
-            self.chip_reads[chip as usize] -= 1;
-            self.unit_reads[unit as usize] -= 1;
+            self.chip_reads[chip] -= 1;
+            self.unit_reads[unit] -= 1;
         }
     }
 
     /// The loads as the controller may see them now.
     #[inline]
-    pub(super) fn view(&mut self, units: &[Unit], suspension: &Suspension, now_ns: u64) -> LoadView<'_> {
+    pub(super) fn view(&mut self, units: &[UnitState], suspension: &Suspension, now_ns: u64) -> LoadView<'_> {
         let view = match self.measure {
             LoadMeasure::QueueLength => LoadView::new(&self.chip_queue, &self.unit_queue),
             LoadMeasure::ReadsWaiting => LoadView::new(&self.chip_reads, &self.unit_reads),
@@ -80,8 +82,8 @@ impl Loads {
 
     /// What a new read would wait for at each unit: the rest of the operation in service, and the
     /// reads that wait already. A chip is as good as the best of its units.
-    fn expect(&mut self, units: &[Unit], suspension: &Suspension, now_ns: u64) {
-        let waits = self.unit_wait.iter_mut().zip(units).zip(&self.unit_reads);
+    fn expect(&mut self, units: &[UnitState], suspension: &Suspension, now_ns: u64) {
+        let waits = self.unit_wait.iter_mut().zip(units).zip(&*self.unit_reads);
         for ((wait, unit), &reads) in waits {
             let (rest_ns, waiting) = match unit.in_service() {
                 Some(read) => (suspension.wait_ns(unit, now_ns), reads - u32::from(read)),
@@ -104,15 +106,15 @@ mod tests {
     use crate::config::{EngineConfig, Suspend};
 
     /// Two chips of two dies; the first die of chip 0 erases, those of chip 1 serve a few reads.
-    fn scene(measure: LoadMeasure) -> (Loads, Vec<Unit>) {
-        let mut units: Vec<Unit> = (0..4).map(|unit| Unit::new(unit / 2, 0)).collect();
+    fn scene(measure: LoadMeasure) -> (Loads, Vec<UnitState>) {
+        let mut units: Vec<UnitState> = (0..4).map(|unit| UnitState::new(Chip::new(unit / 2), 0)).collect();
         (units[0].stage, units[0].busy_until_ns) = (Stage::Busy, 3_800_000);
         (units[2].stage, units[2].busy_until_ns, units[2].reading) = (Stage::Sensing, 70_000, true);
         let mut loads = Loads::new(measure, 2, 4, 83_000);
-        loads.up(0, 0, false);
+        loads.up(Unit::new(0), Chip::new(0), false);
         // One read in service and two waiting; on the other die one that waits for its turn.
-        (0..3).for_each(|_| loads.up(2, 1, true));
-        loads.up(3, 1, true);
+        (0..3).for_each(|_| loads.up(Unit::new(2), Chip::new(1), true));
+        loads.up(Unit::new(3), Chip::new(1), true);
         (loads, units)
     }
 
@@ -124,10 +126,10 @@ mod tests {
     fn each_measure_counts_what_it_says() {
         let (mut loads, units) = scene(LoadMeasure::QueueLength);
         let view = loads.view(&units, &none(), 10_000);
-        assert_eq!((view.chip, view.unit, view.units_decide), (&[1, 4][..], &[1, 0, 3, 1][..], false));
+        assert_eq!((*view.chip, *view.unit, view.units_decide), (&[1, 4][..], &[1, 0, 3, 1][..], false));
         let (mut loads, units) = scene(LoadMeasure::ReadsWaiting);
         let view = loads.view(&units, &none(), 10_000);
-        assert_eq!((view.chip, view.unit), (&[0, 4][..], &[0, 0, 3, 1][..]));
+        assert_eq!((*view.chip, *view.unit), (&[0, 4][..], &[0, 0, 3, 1][..]));
     }
 
     #[test]
@@ -135,19 +137,19 @@ mod tests {
         let (mut loads, units) = scene(LoadMeasure::ExpectedWait);
         let view = loads.view(&units, &none(), 10_000);
         let waits = [3_790_000, 0, 60_000 + 2 * 83_000, 83_000].map(|ns: u32| ns.div_ceil(64));
-        assert_eq!(view.unit, waits);
-        assert_eq!(view.chip, [0, waits[3]], "a chip is as good as its best die");
+        assert_eq!(*view.unit, waits);
+        assert_eq!(*view.chip, [0, waits[3]], "a chip is as good as its best die");
         assert!(view.units_decide);
         // Late by a wait for the channel: nothing is left of what was expected.
-        assert_eq!(loads.view(&units, &none(), 5_000_000).unit[0], 0);
+        assert_eq!(loads.view(&units, &none(), 5_000_000).unit[Unit::new(0)], 0);
     }
 
     #[test]
     fn what_leaves_is_no_load() {
         let (mut loads, units) = scene(LoadMeasure::ExpectedWait);
-        loads.down(3, 1, true);
-        assert_eq!(loads.view(&units, &none(), 10_000).unit[3], 0);
-        assert_eq!(loads.chip_queue, [1, 3]);
+        loads.down(Unit::new(3), Chip::new(1), true);
+        assert_eq!(loads.view(&units, &none(), 10_000).unit[Unit::new(3)], 0);
+        assert_eq!(*loads.chip_queue, [1, 3]);
     }
 
     #[test]
@@ -156,7 +158,7 @@ mod tests {
         units[0].suspendable = true;
         let config = EngineConfig { suspend: Suspend::Erase, suspend_us: 20.0, ..EngineConfig::default() };
         let suspension = Suspension::new(&config);
-        assert_eq!(loads.view(&units, &suspension, 10_000).unit[0], 20_000u32.div_ceil(64));
-        assert_eq!(loads.view(&units, &suspension, 3_799_936).unit[0], 1);
+        assert_eq!(loads.view(&units, &suspension, 10_000).unit[Unit::new(0)], 20_000u32.div_ceil(64));
+        assert_eq!(loads.view(&units, &suspension, 3_799_936).unit[Unit::new(0)], 1);
     }
 }

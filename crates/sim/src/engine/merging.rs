@@ -4,7 +4,8 @@
 //! Only a read that still waits can be joined: one in service has begun too early for whoever comes now.
 
 use flashtwin_bits::Slab;
-use flashtwin_nand::Ppn;
+use flashtwin_ftl::Unit;
+use flashtwin_nand::{Chip, Ppn};
 use hashbrown::HashMap;
 
 use super::ledger::{HoldTimes, Ledger, charge_wait};
@@ -29,9 +30,9 @@ struct Joined {
 #[derive(Debug)]
 struct Party {
     /// Its chip and the name of its data: see [`Merging::key`].
-    key: (u32, u64),
+    key: (Chip, u64),
     /// The unit in whose queue the read waits.
-    unit: u32,
+    unit: Unit,
     joined: Vec<Joined>,
 }
 
@@ -41,7 +42,7 @@ pub(super) struct Merging {
     /// Whether reads of twins (pages of equal content) are merged, not only reads of one page.
     twins: bool,
     /// The number of the party that waits, by its key.
-    waiting: HashMap<(u32, u64), u32>,
+    waiting: HashMap<(Chip, u64), u32>,
     parties: Slab<Party>,
 }
 
@@ -54,18 +55,18 @@ impl Merging {
 
     /// What a read of the page `ppn` has in common with those that it may be merged with: the chip, and either
     /// the page or, where twins count, the name `data` that the controller gave to its content.
-    fn key(&self, chip: u32, ppn: Ppn, data: u64) -> (u32, u64) {
-        (chip, if self.twins { data } else { u64::from(ppn) })
+    fn key(&self, chip: Chip, ppn: Ppn, data: u64) -> (Chip, u64) {
+        (chip, if self.twins { data } else { u64::from(ppn.number()) })
     }
 
     /// The party of a read that waits, if there is one.
-    fn find(&mut self, key: (u32, u64)) -> Option<&mut Party> {
+    fn find(&mut self, key: (Chip, u64)) -> Option<&mut Party> {
         let party = *self.waiting.get(&key)?;
         self.parties.get_mut(party as usize)
     }
 
     /// Makes the party of a read that has begun to wait at a unit; returns its number.
-    fn wait(&mut self, key: (u32, u64), unit: u32) -> u32 {
+    fn wait(&mut self, key: (Chip, u64), unit: Unit) -> u32 {
         let party = self.parties.insert_with(
             || Party { key, unit, joined: Vec::new() },
             |party| (party.key, party.unit) = (key, unit),
@@ -80,7 +81,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// to its request before; where no such read waits, `Err` gives it back.
     pub(super) fn join_read(
         &mut self,
-        chip: u32,
+        chip: Chip,
         (ppn, data): (Ppn, u64),
         request: u32,
         charged: Option<Box<Ledger>>,
@@ -91,15 +92,15 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         else {
             return Err(charged);
         };
-        let held = self.units[party.unit as usize].held_until(now);
+        let held = self.units[party.unit].held_until(now);
         party.joined.push(Joined { request, charged, came_ns: now, held });
         self.counts.merged_reads += 1;
         Ok(())
     }
 
     /// A host read has been queued. Unless it was taken up at once, later reads may join it.
-    pub(super) fn may_be_joined(&mut self, unit: u32, slot: u32, data: u64) {
-        let state = &self.units[unit as usize];
+    pub(super) fn may_be_joined(&mut self, unit: Unit, slot: u32, data: u64) {
+        let state = &self.units[unit];
         if !self.is_idle(unit) && state.current == slot {
             return;
         }
@@ -111,11 +112,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// A host read begins: from now on nobody can join it, and the waits of those that did are over.
     #[inline]
-    pub(super) fn close_party(&mut self, unit: u32, party: u32) {
+    pub(super) fn close_party(&mut self, unit: Unit, party: u32) {
         let Some(merging) = self.merging.as_mut().filter(|_| party != NONE) else { return };
         let party = &mut merging.parties[party as usize];
         merging.waiting.remove(&party.key);
-        let held = &self.units[unit as usize].held;
+        let held = &self.units[unit].held;
         for read in &mut party.joined {
             read.held.iter_mut().zip(held).for_each(|(then, now)| *then = now - *then);
         }

@@ -29,9 +29,10 @@ mod undecided;
 mod unit;
 mod write_cache;
 
+use flashtwin_bits::By;
 pub use flashtwin_ftl::Controller;
-use flashtwin_ftl::{Cause, FlashOp, LoadView, counts};
-use flashtwin_nand::{FlashArray, Geometry, NandDevice, Timing};
+use flashtwin_ftl::{Cause, FlashOp, LoadView, Unit, counts};
+use flashtwin_nand::{Chip, FlashArray, Geometry, NandDevice, Plane, Ppn, Timing};
 use flashtwin_trace::Op as HostOp;
 
 use crate::config::{Concurrency, EngineConfig, WriteCompletes};
@@ -49,7 +50,7 @@ use pool::{Op, Pool, Request};
 use suspension::Suspension;
 use tables::Tables;
 use undecided::Undecided;
-use unit::{Stage, Unit};
+use unit::{Stage, UnitState};
 use write_cache::WriteCache;
 
 pub use arrival::Arrivals;
@@ -60,15 +61,15 @@ pub trait Observer {
     /// A request is complete: its response time, and where it went.
     fn completed(&mut self, _is_read: bool, _total_ns: u64, _ledger: &Ledger) {}
     /// A chip's queue (waiting and in service) changed to `length`.
-    fn queue_changed(&mut self, _chip: u32, _now_ns: u64, _length: u32) {}
+    fn queue_changed(&mut self, _chip: Chip, _now_ns: u64, _length: u32) {}
     /// The hash unit's queue (waiting and in service) changed to `length` pages.
     fn hash_queue_changed(&mut self, _now_ns: u64, _length: u32) {}
     /// The flash starts an operation: for tests that compare command sequences.
-    fn started(&mut self, _now_ns: u64, _what: &'static str, _unit: u32, _ppn: u32) {}
+    fn started(&mut self, _now_ns: u64, _what: &'static str, _unit: Unit, _ppn: Ppn) {}
     /// A unit of the chip served the host's read or program.
-    fn served(&mut self, _chip: u32, _program: bool) {}
+    fn served(&mut self, _chip: Chip, _program: bool) {}
     /// A read was sent to this chip although another holds the home copy.
-    fn redirected(&mut self, _chip: u32) {}
+    fn redirected(&mut self, _chip: Chip) {}
 }
 
 counts! {
@@ -127,8 +128,8 @@ pub struct Engine<C, O> {
     timing: Timing,
     now_ns: u64,
     events: EventQueue,
-    units: Vec<Unit>,
-    unit_of_plane: Vec<u32>,
+    units: By<Unit, Vec<UnitState>>,
+    unit_of_plane: By<Plane, Vec<Unit>>,
     ops: Pool<Op>,
     requests: Pool<Request>,
     /// Closed loop: how many of the queue's places were taken for the first time; 0 in an open loop.
@@ -205,8 +206,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let per_chip = units_in_chip(config.concurrency, &geometry);
         let chips = geometry.chips();
         let planes_per_unit = geometry.planes_per_chip() / per_chip;
-        let units: Vec<Unit> = (0..chips * per_chip)
-            .map(|unit| Unit::new(unit / per_chip, geometry.channel_of_chip(unit / per_chip)))
+        let units: Vec<UnitState> = (0..chips * per_chip)
+            .map(|unit| Chip::new(unit / per_chip))
+            .map(|chip| UnitState::new(chip, geometry.channel_of_chip(chip)))
             .collect();
         let read_ns = device.timing.command_ns + device.timing.read_ns + device.timing.transfer_ns;
         let tables = controller.pages_tables().then(Box::default);
@@ -220,7 +222,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             observer,
             now_ns: 0,
             events: EventQueue::new(units.len()),
-            unit_of_plane: (0..geometry.planes()).map(|plane| plane / planes_per_unit).collect(),
+            unit_of_plane: By::new(
+                geometry.all_planes().map(|plane| Unit::new(plane.number() / planes_per_unit)).collect(),
+            ),
             ops: Pool::new(),
             requests: Pool::new(),
             places: 0,
@@ -230,7 +234,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             flash,
             blocks: BlockStates::new(geometry.block_index_len()),
             loads: Loads::new(config.load, chips as usize, units.len(), read_ns),
-            units,
+            units: By::new(units),
             write_completes: config.write_completes,
             reads_before_write: config.reads_before_write,
             suspension: Suspension::new(config),
@@ -266,12 +270,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// Busy time of each chip: the mean over its units.
-    pub fn chip_busy_ns(&self) -> Vec<u64> {
+    pub fn chip_busy_ns(&self) -> By<Chip, Vec<u64>> {
         let per_chip = self.units.len() / self.loads.chip_queue.len();
-        self.units
-            .chunks(per_chip)
-            .map(|units| units.iter().map(|unit| unit.busy_ns).sum::<u64>() / per_chip as u64)
-            .collect()
+        let chips = self.units.chunks(per_chip);
+        By::new(
+            chips.map(|units| units.iter().map(|unit| unit.busy_ns).sum::<u64>() / per_chip as u64).collect(),
+        )
     }
 
     /// Pages that the hash unit took in.
@@ -293,30 +297,31 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     #[inline]
-    fn load_up(&mut self, unit: u32, read: bool) {
-        let chip = self.units[unit as usize].chip;
+    fn load_up(&mut self, unit: Unit, read: bool) {
+        let chip = self.units[unit].chip;
         self.loads.up(unit, chip, read);
-        self.observer.queue_changed(chip, self.now_ns, self.loads.chip_queue[chip as usize]);
+        self.observer.queue_changed(chip, self.now_ns, self.loads.chip_queue[chip]);
     }
 
     #[inline]
-    fn load_down(&mut self, unit: u32, read: bool) {
-        let chip = self.units[unit as usize].chip;
+    fn load_down(&mut self, unit: Unit, read: bool) {
+        let chip = self.units[unit].chip;
         self.loads.down(unit, chip, read);
-        self.observer.queue_changed(chip, self.now_ns, self.loads.chip_queue[chip as usize]);
+        self.observer.queue_changed(chip, self.now_ns, self.loads.chip_queue[chip]);
     }
 
     /// The stage that a unit is in now will end at `time_ns`.
     #[inline]
-    fn expect(&mut self, unit: u32, time_ns: u64) {
-        self.units[unit as usize].event_ns = time_ns;
-        self.events.set(unit, time_ns);
+    fn expect(&mut self, unit: Unit, time_ns: u64) {
+        self.units[unit].event_ns = time_ns;
+        self.events.set(unit.number(), time_ns);
     }
 
     /// Carries out the next pending event at or before `limit_ns`; `false` when there is none.
     #[inline]
     fn step(&mut self, limit_ns: u64) -> bool {
         let (flash, unit) = self.events.next();
+        let unit = Unit::new(unit);
         let hashed = self.hash.as_ref().map_or(u64::MAX, HashUnit::next_time);
         if flash.min(hashed) > limit_ns || flash.min(hashed) == u64::MAX {
             return false;
@@ -324,12 +329,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         // Of a hash and a stage that end at the same time, the hash goes first: the program that it
         // makes ready then counts as load for whatever the end of the stage lets be decided.
         if flash < hashed {
-            self.units[unit as usize].event_ns = NO_EVENT;
+            self.units[unit].event_ns = NO_EVENT;
             self.now_ns = flash;
             self.end_stage(unit);
             // Most often the unit has begun another stage, whose end has replaced the event already.
-            if self.units[unit as usize].event_ns == NO_EVENT {
-                self.events.set(unit, NO_EVENT);
+            if self.units[unit].event_ns == NO_EVENT {
+                self.events.set(unit.number(), NO_EVENT);
             }
         } else if let Some((time_ns, write)) = self.hash.as_mut().and_then(HashUnit::pop) {
             self.now_ns = time_ns;
@@ -352,7 +357,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// time: they were queued so long ago that the processor's cache has dropped them.
     #[inline]
     fn prefetch_event(&self) {
-        let state = &self.units[self.events.next().1 as usize];
+        let state = &self.units[Unit::new(self.events.next().1)];
         self.ops.prefetch(state.current);
         self.ops.prefetch(state.head(unit::Queue::Idle));
     }
@@ -415,7 +420,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    fn is_idle(&self, unit: u32) -> bool {
-        self.units[unit as usize].stage == Stage::Idle
+    fn is_idle(&self, unit: Unit) -> bool {
+        self.units[unit].stage == Stage::Idle
     }
 }

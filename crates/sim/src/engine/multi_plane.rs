@@ -7,6 +7,8 @@ use super::pool::{NONE, Op, Work};
 use super::unit::Queue;
 use super::{Controller, Engine, Observer};
 use crate::config::MultiPlane;
+use flashtwin_ftl::Unit;
+use flashtwin_nand::Plane;
 
 /// Waiting operations that are looked at for a command that starts.
 const WINDOW: u32 = 64;
@@ -18,7 +20,7 @@ pub(super) struct Together {
     planes_per_die: u32,
     dies_per_unit: u32,
     holding: bool,
-    held: Vec<u32>,
+    held: Vec<Unit>,
 }
 
 /// Whether units are held since [`Engine::hold`].
@@ -40,8 +42,8 @@ impl Together {
 
     /// Die of the unit and plane of the die. A read that any chip may serve stands for one of the same
     /// place on the chip that does.
-    fn place(&self, plane: u32) -> (u32, u32) {
-        (plane / self.planes_per_die % self.dies_per_unit, plane % self.planes_per_die)
+    fn place(&self, plane: Plane) -> (u32, u32) {
+        (plane.number() / self.planes_per_die % self.dies_per_unit, plane.number() % self.planes_per_die)
     }
 }
 
@@ -85,7 +87,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Starts the next operation of a unit, or does so when what comes now has come.
     #[inline]
-    pub(super) fn dispatch_or_hold(&mut self, unit: u32) {
+    pub(super) fn dispatch_or_hold(&mut self, unit: Unit) {
         if !self.together.holding {
             self.dispatch(unit);
         } else if self.is_idle(unit) && !self.together.held.contains(&unit) {
@@ -96,17 +98,17 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// Takes up the operations that go together with one that starts, chained to it. Returns how many
     /// planes the command works on.
     #[inline]
-    pub(super) fn take_up_companions(&mut self, unit: u32, queue: Queue, slot: u32) -> u64 {
+    pub(super) fn take_up_companions(&mut self, unit: Unit, queue: Queue, slot: u32) -> u64 {
         if self.together.rule == MultiPlane::None { 1 } else { self.gather(unit, queue, slot) }
     }
 
     #[cold]
-    fn gather(&mut self, unit: u32, queue: Queue, slot: u32) -> u64 {
+    fn gather(&mut self, unit: Unit, queue: Queue, slot: u32) -> u64 {
         let first = self.ops[slot];
         let (die, plane) = self.together.place(self.geometry.plane(first.ppn));
         let mut free = (u64::MAX >> (64 - self.together.planes_per_die)) & !(1 << plane);
         let (mut last, mut before, mut looked_at) = (slot, NONE, 0);
-        let mut candidate = self.units[unit as usize].head(queue);
+        let mut candidate = self.units[unit].head(queue);
         while candidate != NONE && free != 0 && looked_at < WINDOW {
             looked_at += 1;
             let (on, plane) = self.together.place(self.geometry.plane(self.ops[candidate].ppn));
@@ -121,7 +123,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             }
             free &= !(1 << plane);
             let after = self.ops[candidate].next;
-            self.units[unit as usize].pop_after(queue, before, &mut self.ops);
+            self.units[unit].pop_after(queue, before, &mut self.ops);
             self.ops[last].next = candidate;
             last = candidate;
             self.ops[candidate].next = NONE;
@@ -169,7 +171,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Tells the observer what the flash starts.
     #[inline]
-    pub(super) fn tell_started(&mut self, first: u32, what: &'static str, unit: u32) {
+    pub(super) fn tell_started(&mut self, first: u32, what: &'static str, unit: Unit) {
         let now = self.now_ns;
         self.each_of_command(first, |engine, slot| {
             engine.observer.started(now, what, unit, engine.ops[slot].ppn);

@@ -1,5 +1,7 @@
 //! Which page write that is not decided yet is the newest of its logical page.
 
+use flashtwin_ftl::Lpn;
+
 use super::pool::NONE;
 
 /// Room to begin with: more than the writes that most hash units keep waiting.
@@ -14,26 +16,26 @@ const FIRST_ROOM: usize = 64;
 #[derive(Debug)]
 pub(super) struct Newest {
     /// Logical page and write; [`NONE`] for a write: nothing is here.
-    places: Vec<(u32, u32)>,
+    places: Vec<(Lpn, u32)>,
     len: usize,
 }
 
 impl Newest {
     pub(super) fn new() -> Self {
-        Self { places: vec![(0, NONE); FIRST_ROOM], len: 0 }
+        Self { places: vec![(Lpn::new(0), NONE); FIRST_ROOM], len: 0 }
     }
 
     /// Where the search for a page begins.
     #[inline]
-    fn home(&self, lpn: u32) -> usize {
+    fn home(&self, lpn: Lpn) -> usize {
         // The upper bits of a product spread pages that follow one another (Fibonacci hashing, in the same chapter).
-        let hash = lpn.wrapping_mul(0x9e37_79b1);
+        let hash = lpn.number().wrapping_mul(0x9e37_79b1);
         ((u64::from(hash) * self.places.len() as u64) >> 32) as usize
     }
 
     /// Where a page is, or where it would be entered.
     #[inline]
-    fn find(&self, lpn: u32) -> usize {
+    fn find(&self, lpn: Lpn) -> usize {
         let mut at = self.home(lpn);
         while self.places[at].1 != NONE && self.places[at].0 != lpn {
             at = self.after(at);
@@ -48,13 +50,13 @@ impl Newest {
 
     /// The newest write of a logical page; [`NONE`] where there is none.
     #[inline]
-    pub(super) fn of(&self, lpn: u32) -> u32 {
+    pub(super) fn of(&self, lpn: Lpn) -> u32 {
         if self.len == 0 { NONE } else { self.places[self.find(lpn)].1 }
     }
 
     /// A write of a logical page is its newest one from now on; returns which was before, or [`NONE`].
     #[inline]
-    pub(super) fn replace(&mut self, lpn: u32, write: u32) -> u32 {
+    pub(super) fn replace(&mut self, lpn: Lpn, write: u32) -> u32 {
         let at = self.find(lpn);
         let before = std::mem::replace(&mut self.places[at], (lpn, write)).1;
         if before == NONE {
@@ -68,7 +70,7 @@ impl Newest {
 
     /// A logical page, which has a write here, has none any more.
     #[inline]
-    pub(super) fn remove(&mut self, lpn: u32) {
+    pub(super) fn remove(&mut self, lpn: Lpn) {
         let mut hole = self.find(lpn);
         let mut at = self.after(hole);
         while self.places[at].1 != NONE {
@@ -88,7 +90,7 @@ impl Newest {
     #[cold]
     fn grow(&mut self) {
         let room = 2 * self.places.len();
-        for (lpn, write) in std::mem::replace(&mut self.places, vec![(0, NONE); room]) {
+        for (lpn, write) in std::mem::replace(&mut self.places, vec![(Lpn::new(0), NONE); room]) {
             if write != NONE {
                 let at = self.find(lpn);
                 self.places[at] = (lpn, write);
@@ -112,7 +114,7 @@ mod tests {
         for pages in [1, 40, 3_000] {
             let (mut ours, mut plain) = (Newest::new(), HashMap::new());
             for write in 0..40_000 {
-                let lpn = rng.below(pages) * 1_000_003;
+                let lpn = Lpn::new(rng.below(pages) * 1_000_003);
                 assert_eq!(ours.of(lpn), plain.get(&lpn).copied().unwrap_or(NONE));
                 if rng.below(2) == 0 && plain.remove(&lpn).is_some() {
                     ours.remove(lpn);

@@ -5,8 +5,6 @@ use flashtwin_bits::prefetch;
 use flashtwin_ftl::{Cause, NO_JOB};
 use flashtwin_nand::Ppn;
 
-use super::undecided::PageWrite;
-
 /// No slot.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -144,15 +142,6 @@ impl Slot for Op {
 }
 
 impl Slot for Request {
-    fn next(&self) -> u32 {
-        self.next
-    }
-    fn set_next(&mut self, next: u32) {
-        self.next = next;
-    }
-}
-
-impl Slot for PageWrite {
     fn next(&self) -> u32 {
         self.next
     }

@@ -1,6 +1,7 @@
 //! How a unit chooses what to serve next, and the stages of each operation.
 
-use flashtwin_ftl::NO_JOB;
+use flashtwin_ftl::{NO_JOB, Unit};
+use flashtwin_nand::Ppn;
 
 use super::ledger::{Charge, Ledger, charge_wait, holder};
 use super::pool::{NONE, Op, Work};
@@ -17,52 +18,52 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// its block) lets the next queue go on. An operation never waits for one that was decided after it,
     /// so some queue can always go on.
     #[inline]
-    pub(super) fn dispatch(&mut self, unit: u32) {
+    pub(super) fn dispatch(&mut self, unit: Unit) {
         if !self.is_idle(unit) {
             return;
         }
         while let Some(queue) = self.choose(unit) {
-            if self.units[unit as usize].suspended.is_some()
+            if self.units[unit].suspended.is_some()
                 && !(queue == Queue::Reads && self.read_before_resuming(unit))
             {
                 return self.resume(unit);
             }
-            let op = self.units[unit as usize].pop(queue, &self.ops);
+            let op = self.units[unit].pop(queue, &self.ops);
             if self.start(unit, queue, op) {
                 return;
             }
         }
-        if self.units[unit as usize].suspended.is_some() {
+        if self.units[unit].suspended.is_some() {
             self.resume(unit);
         }
     }
 
     #[inline]
-    fn choose(&mut self, unit: u32) -> Option<Queue> {
-        let state = &self.units[unit as usize];
+    fn choose(&mut self, unit: Unit) -> Option<Queue> {
+        let state = &self.units[unit];
         let own = state.head(Queue::Background);
         if own != NONE && (self.ops[own].urgent || self.ops[own].offline) && self.may_start(own) {
             return Some(Queue::Background);
         }
-        let state = &self.units[unit as usize];
+        let state = &self.units[unit];
         let (read, write) = (state.head(Queue::Reads), state.head(Queue::Writes));
         let write_ready = write != NONE && self.may_start(write);
         if read != NONE {
             let overtakes = self.reads_before_write > 0 && write_ready;
-            let state = &mut self.units[unit as usize];
+            let state = &mut self.units[unit];
             if !(overtakes && state.reads_ahead >= self.reads_before_write) {
                 state.reads_ahead = if overtakes { state.reads_ahead + 1 } else { 0 };
                 return Some(Queue::Reads);
             }
         }
         if write_ready {
-            self.units[unit as usize].reads_ahead = 0;
+            self.units[unit].reads_ahead = 0;
             return Some(Queue::Writes);
         }
         if own != NONE && self.may_start(own) {
             return Some(Queue::Background);
         }
-        let idle = self.units[unit as usize].head(Queue::Idle);
+        let idle = self.units[unit].head(Queue::Idle);
         (idle != NONE && self.may_start(idle) && self.idle_long_enough(unit)).then_some(Queue::Idle)
     }
 
@@ -91,7 +92,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Starts an operation; `false` when it took no time and the unit is still idle.
     #[inline]
-    fn start(&mut self, unit: u32, queue: Queue, slot: u32) -> bool {
+    fn start(&mut self, unit: Unit, queue: Queue, slot: u32) -> bool {
         let now = self.now_ns;
         self.ops[slot].next = NONE;
         // Only these fields are copied: reading the whole operation back so soon after its fields were
@@ -103,7 +104,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
         self.take_up(unit, slot);
         let planes = self.take_up_companions(unit, queue, slot);
-        let state = &mut self.units[unit as usize];
+        let state = &mut self.units[unit];
         state.current = slot;
         state.holder = holder(work, cause);
         state.busy_since_ns = now;
@@ -143,12 +144,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// An operation is taken up by its unit.
     #[inline]
-    pub(super) fn take_up(&mut self, unit: u32, slot: u32) {
+    pub(super) fn take_up(&mut self, unit: Unit, slot: u32) {
         let op = &mut self.ops[slot];
         op.start_ns = self.now_ns;
         let Op { work, waits, other, .. } = *op;
         if waits {
-            self.waits.end(slot, &self.units[unit as usize].held);
+            self.waits.end(slot, &self.units[unit].held);
         }
         if work as u8 >= Work::OwnRead as u8 {
             // The controller's own work counts as load only while it is in service: queued, it gives way.
@@ -173,8 +174,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// moment. Returns `false`, having done nothing, where the operation must follow another that has not
     /// happened yet.
     #[inline(never)]
-    pub(super) fn carry_out_offline(&mut self, unit: u32, op: Op) -> bool {
-        if self.units[unit as usize].head(Queue::Background) != NONE {
+    pub(super) fn carry_out_offline(&mut self, unit: Unit, op: Op) -> bool {
+        if self.units[unit].head(Queue::Background) != NONE {
             return false;
         }
         let slot = self.ops.insert(op);
@@ -201,7 +202,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.ops.remove(slot);
     }
 
-    fn program(&mut self, ppn: u32) {
+    fn program(&mut self, ppn: Ppn) {
         self.counts.flash_ops[1] += 1;
         if let Err(rule) = self.flash.program(&self.geometry, ppn) {
             self.failed.get_or_insert(rule.into());
@@ -212,7 +213,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     #[inline(never)]
-    fn erase(&mut self, ppn: u32) {
+    fn erase(&mut self, ppn: Ppn) {
         self.counts.flash_ops[2] += 1;
         let block = self.geometry.block_index(ppn);
         self.flash.erase(block);
@@ -221,9 +222,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// The stage that a unit was in has ended.
     #[inline]
-    pub(super) fn end_stage(&mut self, unit: u32) {
+    pub(super) fn end_stage(&mut self, unit: Unit) {
         let now = self.now_ns;
-        let state = &mut self.units[unit as usize];
+        let state = &mut self.units[unit];
         match state.stage {
             Stage::Sensing => {
                 state.stage = Stage::DataOut;
@@ -252,8 +253,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    fn finish(&mut self, unit: u32) {
-        let state = &mut self.units[unit as usize];
+    fn finish(&mut self, unit: Unit) {
+        let state = &mut self.units[unit];
         let first = state.current;
         state.fall_idle(self.now_ns);
         self.each_of_command(first, |engine, slot| engine.complete(unit, slot));
@@ -262,11 +263,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// One operation of the command in service is complete.
     #[inline]
-    fn complete(&mut self, unit: u32, slot: u32) {
-        let chip = self.units[unit as usize].chip;
+    fn complete(&mut self, unit: Unit, slot: u32) {
+        let chip = self.units[unit].chip;
         let op = self.ops[slot];
         if op.job == NO_JOB {
-            self.units[unit as usize].idle_since_ns = self.now_ns;
+            self.units[unit].idle_since_ns = self.now_ns;
         }
         let is_read = op.work.host_waits_to_read();
         self.counts.flash_ops[0] += u64::from(is_read || op.work == Work::OwnRead);
@@ -286,7 +287,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 self.program(op.ppn);
                 // With the other rules the request completed earlier, and its slot may be another's by now.
                 if self.write_completes == WriteCompletes::Programmed {
-                    let lost_ns = self.units[unit as usize].lost_ns;
+                    let lost_ns = self.units[unit].lost_ns;
                     self.host_op_done(slot, self.timing.program_ns, lost_ns);
                 }
                 self.ops.remove(slot);

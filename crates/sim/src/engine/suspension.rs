@@ -6,9 +6,10 @@
 
 use super::ledger::holder;
 use super::pool::{Op, Work};
-use super::unit::{Stage, Unit};
+use super::unit::{Stage, UnitState};
 use super::{Controller, Engine, Observer};
 use crate::config::{EngineConfig, Suspend};
+use flashtwin_ftl::Unit;
 
 /// What may be suspended, what it costs, and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +57,7 @@ impl Suspension {
 
     /// How long a read that arrives now would wait for the operation in service.
     #[inline]
-    pub(super) fn wait_ns(&self, unit: &Unit, now_ns: u64) -> u64 {
+    pub(super) fn wait_ns(&self, unit: &UnitState, now_ns: u64) -> u64 {
         let rest_ns = unit.busy_until_ns.saturating_sub(now_ns);
         if unit.stage != Stage::Busy || !unit.suspendable { rest_ns } else { rest_ns.min(self.suspend_ns) }
     }
@@ -65,25 +66,25 @@ impl Suspension {
 impl<C: Controller, O: Observer> Engine<C, O> {
     /// Notes whether the operation that a unit has just begun can be stopped.
     #[inline]
-    pub(super) fn note_suspendable(&mut self, unit: u32, work: Work, times: u32) {
+    pub(super) fn note_suspendable(&mut self, unit: Unit, work: Work, times: u32) {
         let suspendable = self.suspension.permits(work) && times < self.suspension.times;
-        let state = &mut self.units[unit as usize];
+        let state = &mut self.units[unit];
         state.suspendable = suspendable;
         state.suspensions = times;
     }
 
     /// A read has come to wait at a unit: stops what the array does, if that gains anything.
     #[inline]
-    pub(super) fn suspend_for_read(&mut self, unit: u32) {
-        let state = &self.units[unit as usize];
+    pub(super) fn suspend_for_read(&mut self, unit: Unit) {
+        let state = &self.units[unit];
         if state.stage == Stage::Busy && state.suspendable {
             self.suspend(unit);
         }
     }
 
     #[cold]
-    fn suspend(&mut self, unit: u32) {
-        let state = &mut self.units[unit as usize];
+    fn suspend(&mut self, unit: Unit) {
+        let state = &mut self.units[unit];
         let array_ns = match self.ops[state.current].work {
             Work::OwnErase => self.timing.erase_ns,
             _ => self.timing.program_ns,
@@ -111,15 +112,15 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// The array has stopped: reads go.
     #[cold]
-    pub(super) fn suspended(&mut self, unit: u32) {
-        self.units[unit as usize].fall_idle(self.now_ns);
+    pub(super) fn suspended(&mut self, unit: Unit) {
+        self.units[unit].fall_idle(self.now_ns);
         self.dispatch(unit);
     }
 
     /// With an operation stopped at the unit: whether one more read goes first.
     #[inline]
-    pub(super) fn read_before_resuming(&mut self, unit: u32) -> bool {
-        match &mut self.units[unit as usize].suspended {
+    pub(super) fn read_before_resuming(&mut self, unit: Unit) -> bool {
+        match &mut self.units[unit].suspended {
             Some(suspended) if suspended.reads_left > 0 => {
                 suspended.reads_left -= 1;
                 true
@@ -130,9 +131,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Goes on with the operation that was stopped.
     #[cold]
-    pub(super) fn resume(&mut self, unit: u32) {
+    pub(super) fn resume(&mut self, unit: Unit) {
         let now = self.now_ns;
-        let state = &mut self.units[unit as usize];
+        let state = &mut self.units[unit];
         let Some(suspended) = state.suspended.take() else { return };
         let until = now + self.suspension.resume_ns + suspended.remaining_ns;
         state.current = suspended.slot;
@@ -143,7 +144,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let Op { work, ppn, cause, .. } = self.ops[suspended.slot];
         state.holder = holder(work, cause);
         self.expect(unit, until);
-        self.units[unit as usize].busy_until_ns = until;
+        self.units[unit].busy_until_ns = until;
         self.note_suspendable(unit, work, suspended.times);
         self.observer.started(now, "resume", unit, ppn);
     }

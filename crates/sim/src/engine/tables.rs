@@ -177,7 +177,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     fn read_table_page(&mut self, page: u32, ppn: Ppn, errand: u32) {
-        let unit = self.unit_of_plane[self.geometry.plane(ppn) as usize];
+        let unit = self.unit_of_plane[self.geometry.plane(ppn)];
         let ready_ns = self.now_ns;
         let (cause, work) = (Cause::Metadata, Work::TableRead);
         let op = Op { pins_block: true, other: errand, request: page, cause, ready_ns, ..Op::new(ppn, work) };

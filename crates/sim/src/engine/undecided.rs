@@ -9,13 +9,13 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use flashtwin_ftl::Host;
 use flashtwin_ftl::dedup::sample_of;
+use flashtwin_ftl::{Content, Host, Lpn};
 use hashbrown::HashMap;
 
 use super::ledger::{Charge, Ledger};
 use super::newest::Newest;
-use super::pool::{NONE, Pool, Work};
+use super::pool::{NONE, Pool, Slot, Work};
 use super::tables::Then;
 use super::{Arrivals, Controller, Engine, Observer};
 use crate::config::WriteCompletes;
@@ -54,7 +54,7 @@ pub(super) struct PageWrite {
     /// The undecided write of the same page that came just after this one.
     behind: u32,
     /// Next free slot.
-    pub(super) next: u32,
+    next: u32,
     /// How many of these it still waits for: its tables, its old page, its sample.
     needs: u8,
     fingerprint: Fingerprint,
@@ -71,6 +71,15 @@ pub(super) struct PageWrite {
     reads: u32,
     /// When it came to the hash unit.
     entered_ns: u64,
+}
+
+impl Slot for PageWrite {
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
 }
 
 /// All page writes that are not decided yet.
@@ -108,7 +117,7 @@ impl Undecided {
 
     /// The newest undecided write of a logical page.
     #[inline]
-    pub(super) fn newest(&self, lpn: u32) -> Option<u32> {
+    pub(super) fn newest(&self, lpn: Lpn) -> Option<u32> {
         Some(self.newest.of(lpn)).filter(|&write| write != NONE)
     }
 
@@ -225,7 +234,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let whole: Range<usize> = run.start + usize::from(trace.is_partial(index, run.start))
             ..run.end - usize::from(trace.is_partial(index, run.end - 1));
         let among = if whole.is_empty() { run.clone() } else { whole };
-        let sample = among.start + sample_of(&trace.content[among]);
+        let sample = among.start + sample_of(Content::named(&trace.content[among]));
         self.look_ahead(trace, sample);
         let partial = trace.is_partial(index, sample);
         self.counts.partial_writes += u64::from(partial);
@@ -315,7 +324,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     #[inline]
-    fn note_arrival(&mut self, lpn: u32) {
+    fn note_arrival(&mut self, lpn: Lpn) {
         if self.awaited.is_none() {
             // Reads that wait for a write may come to the flash when a newer one has arrived.
             self.controller.arrived(lpn);
@@ -566,7 +575,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// Reads that waited for a write to be decided are sent to the flash.
-    fn let_readers_go(&mut self, write: u32, lpn: u32) -> Result<(), SimError> {
+    fn let_readers_go(&mut self, write: u32, lpn: Lpn) -> Result<(), SimError> {
         for (request, since_ns) in self.undecided.readers.remove(&write).unwrap_or_default() {
             let waited = Box::new(Ledger::only(Charge::PageProgram, self.now_ns - since_ns));
             self.read_decided(lpn, request, Some(waited))?;
@@ -577,7 +586,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// A page is trimmed: at once, or as soon as its newest write is decided.
-    pub(super) fn trim_page(&mut self, lpn: u32) {
+    pub(super) fn trim_page(&mut self, lpn: Lpn) {
         match self.undecided.newest(lpn) {
             Some(write) => self.undecided.writes[write].trimmed = true,
             None => self.controller.trim(lpn),

@@ -1,5 +1,7 @@
 //! A unit: the part of the flash that serves one operation at a time, with its queues.
 
+use flashtwin_nand::Chip;
+
 use super::ledger::{Charge, HoldTimes};
 use super::pool::{NONE, Op, Pool};
 use super::suspension::Suspended;
@@ -41,11 +43,11 @@ struct List {
 
 /// One chip, die or plane, by the engine's concurrency.
 #[derive(Debug)]
-pub(crate) struct Unit {
+pub(crate) struct UnitState {
     lists: [List; QUEUES],
     pub(crate) current: u32,
     pub(crate) stage: Stage,
-    pub(crate) chip: u32,
+    pub(crate) chip: Chip,
     pub(crate) channel: u32,
     /// Reads served since a write was last overtaken.
     pub(crate) reads_ahead: u32,
@@ -70,8 +72,8 @@ pub(crate) struct Unit {
     pub(crate) suspended: Option<Suspended>,
 }
 
-impl Unit {
-    pub(crate) fn new(chip: u32, channel: u32) -> Self {
+impl UnitState {
+    pub(crate) fn new(chip: Chip, channel: u32) -> Self {
         Self {
             lists: [List { head: NONE, tail: NONE }; QUEUES],
             current: NONE,

@@ -7,8 +7,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use flashtwin_bits::Slab;
-use flashtwin_ftl::Host;
+use flashtwin_bits::{By, Slab};
+use flashtwin_ftl::{Host, Lpn};
 
 use super::ledger::Charge;
 use super::pool::{NONE, Request};
@@ -60,7 +60,7 @@ pub(super) struct WriteCache {
     capacity: u32,
     most_dirty: u32,
     /// Place of each logical page, [`NONE`] for those that are not here.
-    place: Vec<u32>,
+    place: By<Lpn, Vec<u32>>,
     pages: Slab<CachedPage>,
     dirty: List,
     dirty_pages: u32,
@@ -75,7 +75,7 @@ impl WriteCache {
         (capacity > 0).then(|| Self {
             capacity,
             most_dirty: (f64::from(capacity) * config.write_cache_dirty) as u32,
-            place: Vec::new(),
+            place: By::new(Vec::new()),
             pages: Slab::new(),
             dirty: List::EMPTY,
             dirty_pages: 0,
@@ -88,8 +88,8 @@ impl WriteCache {
         self.pages.taken()
     }
 
-    fn find(&self, lpn: u32) -> Option<u32> {
-        self.place.get(lpn as usize).copied().filter(|&at| at != NONE)
+    fn find(&self, lpn: Lpn) -> Option<u32> {
+        self.place.get(lpn).copied().filter(|&at| at != NONE)
     }
 
     fn push(&mut self, dirty: bool, at: u32) {
@@ -126,7 +126,7 @@ impl WriteCache {
     }
 
     fn forget(&mut self, at: u32) {
-        self.place[self.pages[at as usize].host.lpn as usize] = NONE;
+        self.place[self.pages[at as usize].host.lpn] = NONE;
     }
 
     /// The host writes a page.
@@ -150,21 +150,21 @@ impl WriteCache {
         let page =
             CachedPage { host, before: NONE, after: NONE, flights: 0, dirty: true, partial, gone: false };
         let at = self.pages.insert(page);
-        if self.place.len() <= host.lpn as usize {
-            self.place.resize((host.lpn as usize + 1).next_power_of_two(), NONE);
+        if self.place.len() <= host.lpn.index() {
+            self.place.resize((host.lpn.index() + 1).next_power_of_two(), NONE);
         }
-        self.place[host.lpn as usize] = at;
+        self.place[host.lpn] = at;
         self.push(true, at);
         Taken { absorbed: false, waits }
     }
 
     /// Whether the whole page is here.
-    fn has(&self, lpn: u32) -> bool {
+    fn has(&self, lpn: Lpn) -> bool {
         self.find(lpn).is_some_and(|at| !self.pages[at as usize].partial)
     }
 
     /// The host trims a page. Returns whether it was dirty, and the request that gets its place.
-    fn trim(&mut self, lpn: u32) -> (bool, Option<u32>) {
+    fn trim(&mut self, lpn: Lpn) -> (bool, Option<u32>) {
         let Some(at) = self.find(lpn) else { return (false, None) };
         self.take_off(at);
         self.forget(at);
@@ -279,7 +279,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Serves a host's read of a page from the cache. Returns whether it is there.
     #[inline]
-    pub(super) fn read_cached(&mut self, lpn: u32, request: u32) -> bool {
+    pub(super) fn read_cached(&mut self, lpn: Lpn, request: u32) -> bool {
         if !self.write_cache.as_ref().is_some_and(|cache| cache.has(lpn)) {
             return false;
         }
@@ -289,7 +289,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// What the cache has of a page is not wanted any more.
-    pub(super) fn trim_cached(&mut self, lpn: u32) {
+    pub(super) fn trim_cached(&mut self, lpn: Lpn) {
         let Some(cache) = &mut self.write_cache else { return };
         let (dirty, next) = cache.trim(lpn);
         self.counts.absorbed_writes += u64::from(dirty);
@@ -303,7 +303,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 mod tests {
     use std::collections::{HashMap, HashSet};
 
-    use flashtwin_ftl::Rng;
+    use flashtwin_ftl::{Content, Rng};
 
     use super::*;
 
@@ -311,28 +311,28 @@ mod tests {
     #[derive(Default)]
     struct Naive {
         capacity: usize,
-        dirty: Vec<u32>,
-        clean: Vec<u32>,
+        dirty: Vec<Lpn>,
+        clean: Vec<Lpn>,
         /// Names of versions on their way, with their page unless it was trimmed since.
-        flights: HashMap<u32, Option<u32>>,
+        flights: HashMap<u32, Option<Lpn>>,
         /// Trimmed pages of which versions are under way take a place each, by the version that is last.
         gone: Vec<HashSet<u32>>,
-        partial: HashSet<u32>,
+        partial: HashSet<Lpn>,
         waiting: Vec<u32>,
     }
 
     impl Naive {
-        fn flies(&self, lpn: u32) -> bool {
+        fn flies(&self, lpn: Lpn) -> bool {
             self.flights.values().any(|&page| page == Some(lpn))
         }
 
         fn held(&self) -> usize {
-            let flying: HashSet<u32> = self.flights.values().copied().flatten().collect();
-            let listed: HashSet<u32> = self.dirty.iter().chain(&self.clean).copied().collect();
+            let flying: HashSet<Lpn> = self.flights.values().copied().flatten().collect();
+            let listed: HashSet<Lpn> = self.dirty.iter().chain(&self.clean).copied().collect();
             flying.union(&listed).count() + self.gone.len()
         }
 
-        fn write(&mut self, lpn: u32, partial: bool) -> Taken {
+        fn write(&mut self, lpn: Lpn, partial: bool) -> Taken {
             let there = self.dirty.contains(&lpn) || self.clean.contains(&lpn) || self.flies(lpn);
             let absorbed = self.dirty.contains(&lpn);
             if !there && self.held() >= self.capacity && !self.clean.is_empty() {
@@ -355,7 +355,7 @@ mod tests {
             (!self.waiting.is_empty()).then(|| self.waiting.remove(0))
         }
 
-        fn trim(&mut self, lpn: u32) -> (bool, Option<u32>) {
+        fn trim(&mut self, lpn: Lpn) -> (bool, Option<u32>) {
             let there = self.dirty.contains(&lpn) || self.clean.contains(&lpn) || self.flies(lpn);
             let dirty = self.dirty.contains(&lpn);
             self.dirty.retain(|&page| page != lpn);
@@ -411,7 +411,7 @@ mod tests {
             let most_dirty = (f64::from(capacity) * share) as usize;
             let mut under_way: Vec<(u32, u32)> = Vec::new();
             for name in 0..600 {
-                let lpn = rng.below(20);
+                let lpn = Lpn::new(rng.below(20));
                 match rng.below(10) {
                     0 => assert_eq!(cache.trim(lpn), naive.trim(lpn)),
                     1..=4 if !under_way.is_empty() => {
@@ -420,7 +420,8 @@ mod tests {
                     }
                     _ => {
                         let partial = rng.below(3) == 0;
-                        let taken = cache.write(Host { lpn, address: 0, content: name }, partial);
+                        let taken =
+                            cache.write(Host { lpn, address: 0, content: Content::new(name) }, partial);
                         assert_eq!(taken, naive.write(lpn, partial));
                         if taken.waits {
                             cache.waiting.push_back(name);
@@ -441,11 +442,11 @@ mod tests {
                 assert!(naive.dirty.len() <= most_dirty);
                 assert_eq!(cache.held() as usize, naive.held());
                 assert_eq!(cache.waiting.len(), naive.held().saturating_sub(capacity as usize));
-                let whole = |&lpn: &u32| {
+                let whole = |lpn: Lpn| {
                     let there = naive.dirty.contains(&lpn) || naive.clean.contains(&lpn) || naive.flies(lpn);
                     there && !naive.partial.contains(&lpn)
                 };
-                (0..20).for_each(|lpn| assert_eq!(cache.has(lpn), whole(&lpn), "{seed}"));
+                Lpn::each(0..20).for_each(|lpn| assert_eq!(cache.has(lpn), whole(lpn), "{seed}"));
             }
         }
     }

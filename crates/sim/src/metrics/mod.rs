@@ -9,6 +9,8 @@ pub(crate) use queues::QueueSeries;
 pub(crate) use response::{PeriodResponse, Response, Tally};
 
 use crate::engine::{Ledger, Observer};
+use flashtwin_bits::By;
+use flashtwin_nand::Chip;
 
 /// Everything that is measured per event; periods are cut by the runner.
 #[derive(Debug)]
@@ -19,9 +21,9 @@ pub(crate) struct Metrics {
     /// The hash unit, as if it were a chip.
     pub(crate) hash_queue: QueueSeries,
     /// Host reads and programs served per chip, and reads redirected to it.
-    pub(crate) chip_reads: Vec<u64>,
-    pub(crate) chip_programs: Vec<u64>,
-    pub(crate) chip_redirected: Vec<u64>,
+    pub(crate) chip_reads: By<Chip, Vec<u64>>,
+    pub(crate) chip_programs: By<Chip, Vec<u64>>,
+    pub(crate) chip_redirected: By<Chip, Vec<u64>>,
 }
 
 impl Metrics {
@@ -31,9 +33,9 @@ impl Metrics {
             writes: Response::new(),
             queues: QueueSeries::new(chips),
             hash_queue: QueueSeries::new(1),
-            chip_reads: vec![0; chips as usize],
-            chip_programs: vec![0; chips as usize],
-            chip_redirected: vec![0; chips as usize],
+            chip_reads: By::new(vec![0; chips as usize]),
+            chip_programs: By::new(vec![0; chips as usize]),
+            chip_redirected: By::new(vec![0; chips as usize]),
         }
     }
 }
@@ -46,8 +48,8 @@ impl Observer for Metrics {
     }
 
     #[inline]
-    fn queue_changed(&mut self, chip: u32, now_ns: u64, length: u32) {
-        self.queues.change(chip, now_ns, length);
+    fn queue_changed(&mut self, chip: Chip, now_ns: u64, length: u32) {
+        self.queues.change(chip.number(), now_ns, length);
     }
 
     #[inline]
@@ -56,13 +58,13 @@ impl Observer for Metrics {
     }
 
     #[inline]
-    fn served(&mut self, chip: u32, program: bool) {
+    fn served(&mut self, chip: Chip, program: bool) {
         let counts = if program { &mut self.chip_programs } else { &mut self.chip_reads };
-        counts[chip as usize] += 1;
+        counts[chip] += 1;
     }
 
     #[inline]
-    fn redirected(&mut self, chip: u32) {
-        self.chip_redirected[chip as usize] += 1;
+    fn redirected(&mut self, chip: Chip) {
+        self.chip_redirected[chip] += 1;
     }
 }

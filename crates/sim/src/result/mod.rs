@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use self::summary::Summary;
 use crate::error::SimError;
-use crate::run::Finished;
+use crate::finished::Finished;
 
 /// The results of one run.
 #[derive(Debug, Clone)]

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use flashtwin_ftl::{FlashOp, Ftl, FtlConfig, Host, LoadView, MappingForm, NO_JOB, OpKind, Rng};
-use flashtwin_nand::{FlashArray, NandConfig, NandDevice};
+use flashtwin_ftl::{
+    Content, FlashOp, Ftl, FtlConfig, Host, LoadView, Lpn, MappingForm, NO_JOB, OpKind, Rng, Unit,
+};
+use flashtwin_nand::{Chip, FlashArray, NandConfig, NandDevice, Ppn};
 use flashtwin_sim::engine::{Arrivals, Charge, Engine, EngineCounts, Ledger, Observer};
 use flashtwin_sim::{EngineConfig, Resolved, RunResult, resolve, run};
 use flashtwin_trace::{ContentSource, FirstAccess, NO_CONTENT, Op, PageQuality, PageTrace, Trace};
@@ -157,11 +159,11 @@ pub(crate) type Command = (u64, &'static str, u32);
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     pub(crate) commands: Vec<Command>,
-    pub(crate) pages: Vec<u32>,
+    pub(crate) pages: Vec<Ppn>,
     pub(crate) responses: Vec<Ledger>,
     pub(crate) redirected: Vec<u32>,
     /// Queue of each chip that ever had one, as last told.
-    queues: BTreeMap<u32, u32>,
+    queues: BTreeMap<Chip, u32>,
 }
 
 impl Observer for Log {
@@ -169,15 +171,15 @@ impl Observer for Log {
         assert_eq!(ledger.total_ns(), total_ns, "the ledger has a remainder");
         self.responses.push(*ledger);
     }
-    fn started(&mut self, now_ns: u64, what: &'static str, unit: u32, ppn: u32) {
-        self.commands.push((now_ns, what, unit));
+    fn started(&mut self, now_ns: u64, what: &'static str, unit: Unit, ppn: Ppn) {
+        self.commands.push((now_ns, what, unit.number()));
         self.pages.push(ppn);
     }
-    fn queue_changed(&mut self, chip: u32, _now_ns: u64, length: u32) {
+    fn queue_changed(&mut self, chip: Chip, _now_ns: u64, length: u32) {
         self.queues.insert(chip, length);
     }
-    fn redirected(&mut self, chip: u32) {
-        self.redirected.push(chip);
+    fn redirected(&mut self, chip: Chip) {
+        self.redirected.push(chip.number());
     }
 }
 
@@ -222,7 +224,7 @@ impl Outcome {
     /// Block and page in the block of each command.
     pub(crate) fn places(&self) -> Vec<(u32, u32)> {
         let g = &self.device.geometry;
-        let place = |&ppn: &u32| (g.block_in_plane(g.block_index(ppn)), g.page_in_block(ppn));
+        let place = |&ppn: &Ppn| (g.block_in_plane(g.block_index(ppn)), g.page_in_block(ppn));
         self.log.pages.iter().map(place).collect()
     }
 }
@@ -275,7 +277,7 @@ impl Bench {
         let loads = LoadView::new(&idle, &idle);
         let mut ops = Vec::new();
         for &(lpn, content) in &self.before {
-            let page = Host { lpn, address: u64::from(lpn), content };
+            let page = Host { lpn: Lpn::new(lpn), address: u64::from(lpn), content: Content::new(content) };
             let outcome = ftl.write(page, true, &loads, &mut ops).unwrap();
             if let Some((ppn, _)) = outcome.program {
                 flash.program(geometry, ppn).unwrap();
@@ -287,7 +289,7 @@ impl Bench {
             }
         }
         for &lpn in &self.popular {
-            ftl.read(lpn, &loads).unwrap();
+            ftl.read(Lpn::new(lpn), &loads).unwrap();
         }
         if !self.popular.is_empty() {
             ftl.end_period(&mut ops).unwrap();

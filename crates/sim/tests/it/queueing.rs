@@ -1,6 +1,7 @@
 //! Waiting times and throughput against closed forms, within 2 %.
 
 use flashtwin_ftl::Rng;
+use flashtwin_nand::Chip;
 use flashtwin_sim::engine::{Charge, Ledger, Observer};
 use flashtwin_trace::{Op, PageTrace};
 
@@ -83,7 +84,7 @@ fn reads_of_a_single_die_wait_as_in_an_m_d_1_queue() {
         let wanted = load * service / (2.0 * (1.0 - load));
         close(&format!("waiting at load {load}"), reads.mean(reads.queueing_ns), wanted);
         assert_eq!(reads.served_ns, reads.count * READ_ALL);
-        let busy = engine.chip_busy_ns()[0] as f64 / engine.now_ns() as f64;
+        let busy = engine.chip_busy_ns()[Chip::new(0)] as f64 / engine.now_ns() as f64;
         close(&format!("utilisation at load {load}"), busy, load);
     }
 }

@@ -12,7 +12,7 @@ use flashtwin_ftl::replication::placement::{PlacementPolicy, ScorePopularity};
 use flashtwin_ftl::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use flashtwin_ftl::victim::VictimPolicy;
 use flashtwin_ftl::{
-    CacheBytes, Cause, Entries, Ftl, FtlConfig, Host, LoadView, MappingForm, PartitionPolicy,
+    CacheBytes, Cause, Content, Entries, Ftl, FtlConfig, Host, LoadView, Lpn, MappingForm, PartitionPolicy,
     ReplicationPolicy, Rng, WearPolicy,
 };
 use flashtwin_sim::{
@@ -488,7 +488,7 @@ fn write_pages(
         let whole: Vec<usize> = run.clone().filter(|&at| !trace.is_partial(request, at)).collect();
         let among = if whole.is_empty() { run.clone().collect() } else { whole };
         let contents: Vec<u32> = among.iter().map(|&at| trace.content[at]).collect();
-        let sample = among[sample_of(&contents)];
+        let sample = among[sample_of(Content::named(&contents))];
         let found = write(ftl, sample, true);
         for at in run.filter(|&at| at != sample) {
             write(ftl, at, found);
@@ -509,9 +509,10 @@ fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 9] {
     let idle = vec![0; geometry.chips() as usize];
     let loads = LoadView::new(&idle, &idle);
     let mut ops = Vec::new();
-    let page = |lpn: u32, content| Host { lpn, address: trace.lpn_address[lpn as usize], content };
+    let page =
+        |lpn: u32, content| Host { lpn: Lpn::new(lpn), address: trace.lpn_address[lpn as usize], content };
     for lpn in (0..trace.footprint_pages()).filter(|&lpn| trace.existed_before(lpn)) {
-        let initial = page(lpn, trace.initial_content[lpn as usize]);
+        let initial = page(lpn, Content::new(trace.initial_content[lpn as usize]));
         ftl.write(initial, true, &loads, &mut ops).unwrap();
     }
     ftl.end_preload();
@@ -524,8 +525,8 @@ fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 9] {
         }
         match trace.op[request] {
             Op::Write => write_pages(&mut ftl, trace, request, |ftl, at, fingerprinted| {
-                ftl.prepare_write(trace.lpn[at], false, &loads).unwrap();
-                let page = page(trace.lpn[at], trace.content[at]);
+                ftl.prepare_write(Lpn::new(trace.lpn[at]), false, &loads).unwrap();
+                let page = page(trace.lpn[at], Content::new(trace.content[at]));
                 if fingerprinted {
                     ftl.look_up_fingerprint(page.content).unwrap();
                 }
@@ -535,11 +536,11 @@ fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 9] {
                 for at in trace.page_ops_of(request) {
                     match op {
                         Op::Read => {
-                            ftl.read(trace.lpn[at], &loads).unwrap();
+                            ftl.read(Lpn::new(trace.lpn[at]), &loads).unwrap();
                             ftl.begin_jobs(&mut ops).unwrap();
                         }
                         _ if trace.is_partial(request, at) => {}
-                        _ => ftl.trim(trace.lpn[at]),
+                        _ => ftl.trim(Lpn::new(trace.lpn[at])),
                     }
                 }
             }

@@ -3,11 +3,14 @@
 use super::placement::{ChipView, ScorePopularity};
 use crate::content::map::ContentMap;
 use crate::flash::blocks::Blocks;
+use crate::ids::Vpn;
 use crate::loads::LoadView;
+use flashtwin_bits::By;
+use flashtwin_nand::Chip;
 
 /// One view a chip. What changes from copy to copy or from read to read is kept current by the owner.
 pub(super) struct Chips {
-    views: Vec<ChipView>,
+    views: By<Chip, Vec<ChipView>>,
     counted: ScorePopularity,
 }
 
@@ -15,7 +18,7 @@ pub(super) struct Chips {
 fn empty_views(blocks: &Blocks) -> impl Iterator<Item = ChipView> {
     let geometry = &blocks.geometry;
     let limit = blocks.plane_limit() * u64::from(geometry.planes_per_chip());
-    (0..geometry.chips() as usize).map(move |chip| ChipView {
+    Chip::each(0..geometry.chips()).map(move |chip| ChipView {
         free_pages: limit.saturating_sub(blocks.chip_valid()[chip]),
         stored_pages: blocks.chip_valid()[chip],
         erases: blocks.chip_erases()[chip],
@@ -28,13 +31,13 @@ fn empty_views(blocks: &Blocks) -> impl Iterator<Item = ChipView> {
 impl Chips {
     /// Chips on which no popularity is stored; the rest is filled in by [`Chips::fill_in`].
     pub(super) fn new(chips: u32, counted: ScorePopularity) -> Self {
-        Self { views: vec![ChipView::default(); chips as usize], counted }
+        Self { views: By::new(vec![ChipView::default(); chips as usize]), counted }
     }
 
     /// The chips as they are now.
     pub(super) fn of(map: &ContentMap, blocks: &Blocks, counted: ScorePopularity) -> Self {
-        let mut chips = Self { views: empty_views(blocks).collect(), counted };
-        for vpn in (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn) && map.popularity(vpn) > 0) {
+        let mut chips = Self { views: By::new(empty_views(blocks).collect()), counted };
+        for vpn in Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn) && map.popularity(vpn) > 0) {
             chips.add(map, blocks, vpn);
         }
         chips
@@ -42,13 +45,13 @@ impl Chips {
 
     /// Everything but the stored popularity, as it is now.
     pub(super) fn fill_in(&mut self, blocks: &Blocks, loads: &LoadView<'_>) {
-        for (chip, (view, now)) in self.views.iter_mut().zip(empty_views(blocks)).enumerate() {
-            *view = ChipView { popularity: view.popularity, load: loads.chip[chip], ..now };
+        for ((view, now), &load) in self.views.iter_mut().zip(empty_views(blocks)).zip(loads.chip.iter()) {
+            *view = ChipView { popularity: view.popularity, load, ..now };
         }
     }
 
-    pub(super) fn views(&self) -> &[ChipView] {
-        &self.views
+    pub(super) fn views(&self) -> By<Chip, &[ChipView]> {
+        By::new(&self.views)
     }
 
     /// Popularity stored on each chip, in 1/65536 of a read.
@@ -63,49 +66,49 @@ impl Chips {
 
     /// The copies of a content store its popularity from now on.
     #[inline]
-    pub(super) fn add(&mut self, map: &ContentMap, blocks: &Blocks, vpn: u32) {
+    pub(super) fn add(&mut self, map: &ContentMap, blocks: &Blocks, vpn: Vpn) {
         let each = self.counted.of_copy(map.popularity(vpn), map.copies(vpn).count());
         for ppn in map.copies(vpn) {
-            self.views[blocks.chip_of_page(ppn) as usize].popularity += each;
+            self.views[blocks.chip_of_page(ppn)].popularity += each;
         }
     }
 
     /// They do no longer.
     #[inline]
-    pub(super) fn take(&mut self, map: &ContentMap, blocks: &Blocks, vpn: u32) {
+    pub(super) fn take(&mut self, map: &ContentMap, blocks: &Blocks, vpn: Vpn) {
         let each = self.counted.of_copy(map.popularity(vpn), map.copies(vpn).count());
         for ppn in map.copies(vpn) {
-            self.views[blocks.chip_of_page(ppn) as usize].popularity -= each;
+            self.views[blocks.chip_of_page(ppn)].popularity -= each;
         }
     }
 
     /// A page was written to a chip.
-    pub(super) fn fill_page(&mut self, chip: u32) {
-        let view = &mut self.views[chip as usize];
+    pub(super) fn fill_page(&mut self, chip: Chip) {
+        let view = &mut self.views[chip];
         view.free_pages -= 1;
         view.stored_pages += 1;
     }
 
     /// A content is about to lose the replica that was made last.
-    pub(super) fn lose_last(&mut self, map: &ContentMap, blocks: &Blocks, vpn: u32) {
+    pub(super) fn lose_last(&mut self, map: &ContentMap, blocks: &Blocks, vpn: Vpn) {
         let Some(&last) = map.replica_ppns(vpn).last() else { return };
         self.take(map, blocks, vpn);
-        let view = &mut self.views[blocks.chip_of_page(last) as usize];
+        let view = &mut self.views[blocks.chip_of_page(last)];
         view.free_pages += 1;
         view.stored_pages -= 1;
         let others = map.copies(vpn).count() - 1;
         let each = self.counted.of_copy(map.popularity(vpn), others);
         for ppn in map.copies(vpn).take(others) {
-            self.views[blocks.chip_of_page(ppn) as usize].popularity += each;
+            self.views[blocks.chip_of_page(ppn)].popularity += each;
         }
     }
 
     /// The views, to be put back by [`Chips::restore`].
-    pub(super) fn save(&self) -> Vec<ChipView> {
+    pub(super) fn save(&self) -> By<Chip, Vec<ChipView>> {
         self.views.clone()
     }
 
-    pub(super) fn restore(&mut self, views: Vec<ChipView>) {
+    pub(super) fn restore(&mut self, views: By<Chip, Vec<ChipView>>) {
         self.views = views;
     }
 }

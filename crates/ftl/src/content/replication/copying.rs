@@ -10,6 +10,7 @@
 //! that the read which earned the copy was served from: the redirection found it the least loaded. What was
 //! earned meanwhile is read where a read would be served when its turn comes.
 
+use flashtwin_bits::By;
 use flashtwin_nand::{Geometry, NO_PPN, Ppn};
 
 use super::{CopyJob, End, Making, Parts, Policy, ReplicationConfig, Room, Wanted, replica_gone};
@@ -18,9 +19,10 @@ use crate::content::map::{ContentMap, ContentTables};
 use crate::decimal::times;
 use crate::error::FtlError;
 use crate::flash::Flash;
+use crate::ids::{Lpn, NO_VPN, Vpn};
 use crate::jobs::Jobs;
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, NO_JOB, NO_VPN, OpKind};
+use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
 
 /// The policy, and what all policies share.
 pub(crate) struct Replicator {
@@ -44,7 +46,7 @@ impl Replicator {
         // Rounded down: with alpha = 0 never a page more than without deduplication. Nor more
         // than the device holds: the host writes before the copies that give way are dropped.
         let budget_pages = footprint.saturating_add(times(footprint, rules.alpha)).min(capacity_pages);
-        let room = Room { budget_pages, next_plane: vec![0; geometry.chips() as usize] };
+        let room = Room { budget_pages, next_plane: By::new(vec![0; geometry.chips() as usize]) };
         Some(Self { policy, room, wanted: Wanted::default() })
     }
 
@@ -65,7 +67,7 @@ impl Replicator {
 
     /// Counts a read of a content; returns whether it is its first.
     #[inline]
-    pub(crate) fn read(&mut self, vpn: u32, map: &mut ContentMap, flash: &Flash) -> bool {
+    pub(crate) fn read(&mut self, vpn: Vpn, map: &mut ContentMap, flash: &Flash) -> bool {
         self.policy.read(vpn, map, &flash.blocks, &mut self.wanted)
     }
 
@@ -77,7 +79,7 @@ impl Replicator {
 
     /// A logical page is about to leave its content, which may die of it.
     #[inline]
-    pub(crate) fn before_leaving(&mut self, lpn: u32, map: &ContentMap, flash: &Flash) {
+    pub(crate) fn before_leaving(&mut self, lpn: Lpn, map: &ContentMap, flash: &Flash) {
         let vpn = map.vpn_of(lpn);
         if vpn != NO_VPN && map.references(vpn) <= 1 {
             self.policy.dies(vpn, map, &flash.blocks);
@@ -192,7 +194,7 @@ impl Replicator {
     }
 
     /// No copy of a content is under way any more: the next one is, if it has been earned. Returns whether it is.
-    fn earn_again(&mut self, vpn: u32, end: End, map: &ContentMap) -> bool {
+    fn earn_again(&mut self, vpn: Vpn, end: End, map: &ContentMap) -> bool {
         let held = map.is_live(vpn).then(|| map.pages_of(vpn));
         self.policy.earns_again(vpn, end, map, held) && !self.wanted.earn(vpn)
     }
@@ -213,7 +215,7 @@ impl Replicator {
 }
 
 /// The page of a content that a read would be served from now.
-fn served_from(vpn: u32, map: &ContentMap, flash: &Flash, loads: &LoadView<'_>) -> Ppn {
+fn served_from(vpn: Vpn, map: &ContentMap, flash: &Flash, loads: &LoadView<'_>) -> Ppn {
     match map.is_live(vpn) {
         true => flash.serve(map.home(vpn), map.replica_ppns(vpn), loads).ppn,
         false => NO_PPN,

@@ -7,6 +7,8 @@ use super::placement::{Placement, ScorePopularity};
 use crate::content::map::ContentMap;
 use crate::error::FtlError;
 use crate::flash::blocks::Blocks;
+use crate::ids::Vpn;
+use flashtwin_nand::Chip;
 
 /// How many copies a content earns and which chip receives each.
 pub(super) struct Earning {
@@ -38,11 +40,11 @@ impl Earning {
     pub(super) fn end_period(&mut self, making: &mut Making<'_>) {
         self.periods += 1;
         let map = &mut making.tables.map;
-        let levels: Vec<u8> = (0..map.vpn_slots()).map(|vpn| map.popularity(vpn)).collect();
-        map.replicas.relevel(|vpn| levels[vpn as usize]);
+        let levels = map.popularities();
+        map.replicas.relevel(|vpn| levels[vpn]);
         if self.periods.is_multiple_of(self.adjust_every) {
             for (vpn, _) in making.tables.map.replicas.live() {
-                let earned = self.degrees.copies(levels[vpn as usize]);
+                let earned = self.degrees.copies(levels[vpn]);
                 for _ in earned..making.tables.map.pages_of(vpn) {
                     making.drop_replica(vpn);
                 }
@@ -54,11 +56,11 @@ impl Earning {
     /// stay as they were where no chip is found.
     pub(super) fn choose_chip(
         &mut self,
-        vpn: u32,
-        gives_way: Option<u32>,
+        vpn: Vpn,
+        gives_way: Option<Vpn>,
         (map, blocks): (&ContentMap, &Blocks),
         chips: &mut Chips,
-    ) -> Option<u32> {
+    ) -> Option<Chip> {
         let before = gives_way.map(|victim| {
             let before = chips.save();
             chips.lose_last(map, blocks, victim);

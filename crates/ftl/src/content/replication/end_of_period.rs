@@ -13,6 +13,7 @@ use super::wanted::Wanted;
 use crate::content::map::ContentMap;
 use crate::error::FtlError;
 use crate::flash::blocks::Blocks;
+use crate::ids::Vpn;
 use crate::op::{FlashOp, OpKind};
 
 pub(super) struct EndOfPeriod {
@@ -20,9 +21,9 @@ pub(super) struct EndOfPeriod {
 }
 
 /// Contents that were read in this period, the most popular first, equals by VPN.
-fn by_popularity(map: &ContentMap) -> Vec<u32> {
-    let mut levels: Vec<Vec<u32>> = vec![Vec::new(); 256];
-    for vpn in (0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
+fn by_popularity(map: &ContentMap) -> Vec<Vpn> {
+    let mut levels: Vec<Vec<Vpn>> = vec![Vec::new(); 256];
+    for vpn in Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
         levels[map.popularity(vpn) as usize].push(vpn);
     }
     levels[1..].iter().rev().flatten().copied().collect()
@@ -38,7 +39,7 @@ impl EndOfPeriod {
     /// places").
     fn copy_to_degree(
         &mut self,
-        vpn: u32,
+        vpn: Vpn,
         chips: &mut Chips,
         making: &mut Making<'_>,
     ) -> Result<bool, FtlError> {
@@ -72,7 +73,7 @@ impl Replication for EndOfPeriod {
     const COPIES_AT_PERIOD_ENDS: bool = true;
 
     #[inline]
-    fn read(&mut self, vpn: u32, map: &mut ContentMap, _blocks: &Blocks, _wanted: &mut Wanted) -> bool {
+    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, _blocks: &Blocks, _wanted: &mut Wanted) -> bool {
         map.count_read(vpn)
     }
 

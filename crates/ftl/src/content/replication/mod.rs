@@ -21,12 +21,12 @@ use degree::Degrees;
 use earning::Earning;
 #[cfg(test)]
 pub(crate) use priority_lru::PriorityLru;
-pub(crate) use wanted::CopyJob;
-use wanted::{End, Wanted};
+use wanted::{CopyJob, End, Wanted};
 
 use super::map::ContentMap;
 use crate::error::FtlError;
 use crate::flash::blocks::Blocks;
+use crate::ids::Vpn;
 use crate::loads::LoadView;
 use crate::rng::Rng;
 
@@ -118,12 +118,12 @@ replications! { parts;
 
 impl Policy {
     #[inline]
-    fn read(&mut self, vpn: u32, map: &mut ContentMap, blocks: &Blocks, wanted: &mut Wanted) -> bool {
+    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, wanted: &mut Wanted) -> bool {
         ask!(self, policy => policy.read(vpn, map, blocks, wanted))
     }
 
     #[inline]
-    fn dies(&mut self, vpn: u32, map: &ContentMap, blocks: &Blocks) {
+    fn dies(&mut self, vpn: Vpn, map: &ContentMap, blocks: &Blocks) {
         ask!(self, policy => policy.dies(vpn, map, blocks));
     }
 
@@ -131,11 +131,11 @@ impl Policy {
         ask!(self, policy => policy.end_period(making))
     }
 
-    fn may_fit(&self, vpn: u32, map: &ContentMap, budget_pages: u64) -> bool {
+    fn may_fit(&self, vpn: Vpn, map: &ContentMap, budget_pages: u64) -> bool {
         ask!(self, policy => policy.may_fit(vpn, map, budget_pages))
     }
 
-    fn found_no_room(&mut self, vpn: u32) {
+    fn found_no_room(&mut self, vpn: Vpn) {
         ask!(self, policy => policy.found_no_room(vpn));
     }
 
@@ -148,11 +148,11 @@ impl Policy {
         ask!(self, policy => policy.place(copy, making, loads))
     }
 
-    fn earns_again(&mut self, vpn: u32, end: End, map: &ContentMap, held: Option<u32>) -> bool {
+    fn earns_again(&mut self, vpn: Vpn, end: End, map: &ContentMap, held: Option<u32>) -> bool {
         ask!(self, policy => policy.earns_again(vpn, end, map, held))
     }
 
-    fn gives_way(&mut self, vpn: u32, map: &mut ContentMap, blocks: &Blocks) -> Option<Ppn> {
+    fn gives_way(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks) -> Option<Ppn> {
         ask!(self, policy => policy.gives_way(vpn, map, blocks))
     }
 

@@ -17,6 +17,7 @@ use super::wanted::{CopyJob, End, Wanted};
 use crate::content::map::ContentMap;
 use crate::error::FtlError;
 use crate::flash::blocks::Blocks;
+use crate::ids::Vpn;
 use crate::loads::LoadView;
 
 pub(super) struct OnLine {
@@ -36,7 +37,7 @@ impl OnLine {
         &mut self,
         map: &mut ContentMap,
         blocks: &Blocks,
-        vpn: u32,
+        vpn: Vpn,
         change: impl FnOnce(&mut ContentMap) -> T,
     ) -> T {
         self.chips.take(map, blocks, vpn);
@@ -51,7 +52,7 @@ impl Replication for OnLine {
     const COPIES_AT_PERIOD_ENDS: bool = false;
 
     #[inline]
-    fn read(&mut self, vpn: u32, map: &mut ContentMap, blocks: &Blocks, wanted: &mut Wanted) -> bool {
+    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, wanted: &mut Wanted) -> bool {
         let first = self.around(map, blocks, vpn, |map| map.count_read(vpn));
         let popularity = map.popularity(vpn);
         map.raise_replicas(vpn, popularity);
@@ -63,7 +64,7 @@ impl Replication for OnLine {
 
     /// Its popularity is no longer stored anywhere.
     #[inline]
-    fn dies(&mut self, vpn: u32, map: &ContentMap, blocks: &Blocks) {
+    fn dies(&mut self, vpn: Vpn, map: &ContentMap, blocks: &Blocks) {
         #[cfg(test)]
         if map.popularity(vpn) > 0 && crate::tests::planted(crate::tests::Bug::KeptShare) {
             return;
@@ -78,7 +79,7 @@ impl Replication for OnLine {
         Ok(())
     }
 
-    fn may_fit(&self, vpn: u32, map: &ContentMap, budget_pages: u64) -> bool {
+    fn may_fit(&self, vpn: Vpn, map: &ContentMap, budget_pages: u64) -> bool {
         replica_room(map, map.popularity(vpn), budget_pages).is_some()
     }
 
@@ -106,11 +107,11 @@ impl Replication for OnLine {
     }
 
     /// What found no room waits for the next read.
-    fn earns_again(&mut self, vpn: u32, end: End, map: &ContentMap, held: Option<u32>) -> bool {
+    fn earns_again(&mut self, vpn: Vpn, end: End, map: &ContentMap, held: Option<u32>) -> bool {
         end != End::Refused && held.is_some_and(|held| self.earning.earns_more(map.popularity(vpn), held))
     }
 
-    fn gives_way(&mut self, vpn: u32, map: &mut ContentMap, blocks: &Blocks) -> Option<Ppn> {
+    fn gives_way(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks) -> Option<Ppn> {
         self.around(map, blocks, vpn, |map| map.drop_replica(vpn))
     }
 

@@ -13,15 +13,19 @@
 //!   Room is made by the least recent replica of the lowest class, no higher than its own.
 //! * A page that nobody points to any more is gone from the classes, and its copies with it.
 
+use flashtwin_bits::By;
+use flashtwin_nand::Chip;
+
 use super::contract::{Making, NewCopy, NewPage, Replication, chips_in_use};
 use super::placement::ChipSet;
 use super::wanted::{CopyJob, End, Wanted};
 use crate::content::map::ContentMap;
 use crate::error::FtlError;
 use crate::flash::blocks::Blocks;
+use crate::ids::{NO_VPN, Vpn};
 use crate::loads::LoadView;
 
-const NONE: u32 = u32::MAX;
+const NONE: Vpn = NO_VPN;
 
 /// Where a page stands. 12 bytes.
 #[derive(Clone, Copy)]
@@ -30,8 +34,8 @@ struct Place {
     class: u8,
     /// Copies earned while another was under way.
     owed: u8,
-    previous: u32,
-    next: u32,
+    previous: Vpn,
+    next: Vpn,
 }
 
 /// The place of a page that was never read.
@@ -39,10 +43,10 @@ const NOWHERE: Place = Place { class: 0, owed: 0, previous: NONE, next: NONE };
 
 /// Pages (VPNs) in their classes: a list each, the least recent first.
 pub(crate) struct PriorityLru {
-    places: Vec<Place>,
+    places: By<Vpn, Vec<Place>>,
     /// By class; 0 unused.
-    heads: Vec<u32>,
-    tails: Vec<u32>,
+    heads: Vec<Vpn>,
+    tails: Vec<Vpn>,
     lengths: Vec<u32>,
     class_pages: u32,
     chips: u32,
@@ -52,7 +56,7 @@ impl PriorityLru {
     pub(super) fn new(chips: u32, class_pages: u32) -> Self {
         let classes = 1 + chips.min(255) as usize;
         Self {
-            places: Vec::new(),
+            places: By::new(Vec::new()),
             heads: vec![NONE; classes],
             tails: vec![NONE; classes],
             lengths: vec![0; classes],
@@ -63,32 +67,32 @@ impl PriorityLru {
 
     /// The class of a page; 0 for none.
     #[inline]
-    pub(crate) fn class(&self, vpn: u32) -> u8 {
-        self.places.get(vpn as usize).map_or(0, |place| place.class)
+    pub(crate) fn class(&self, vpn: Vpn) -> u8 {
+        self.places.get(vpn).map_or(0, |place| place.class)
     }
 
-    fn unlink(&mut self, vpn: u32) {
-        let Place { class, previous, next, .. } = self.places[vpn as usize];
+    fn unlink(&mut self, vpn: Vpn) {
+        let Place { class, previous, next, .. } = self.places[vpn];
         let class = class as usize;
         match previous {
             NONE => self.heads[class] = next,
-            previous => self.places[previous as usize].next = next,
+            previous => self.places[previous].next = next,
         }
         match next {
             NONE => self.tails[class] = previous,
-            next => self.places[next as usize].previous = previous,
+            next => self.places[next].previous = previous,
         }
         self.lengths[class] -= 1;
-        self.places[vpn as usize].class = 0;
+        self.places[vpn].class = 0;
     }
 
-    fn link(&mut self, vpn: u32, class: u8) {
+    fn link(&mut self, vpn: Vpn, class: u8) {
         let tail = std::mem::replace(&mut self.tails[class as usize], vpn);
-        let owed = self.places[vpn as usize].owed;
-        self.places[vpn as usize] = Place { class, owed, previous: tail, next: NONE };
+        let owed = self.places[vpn].owed;
+        self.places[vpn] = Place { class, owed, previous: tail, next: NONE };
         match tail {
             NONE => self.heads[class as usize] = vpn,
-            tail => self.places[tail as usize].next = vpn,
+            tail => self.places[tail].next = vpn,
         }
         self.lengths[class as usize] += 1;
     }
@@ -96,12 +100,12 @@ impl PriorityLru {
     /// A page was read. `moved` is told of every page that thereby entered a class, and which (0:
     /// none any more), in order; the first is the page itself.
     #[inline]
-    fn note_read(&mut self, vpn: u32, mut moved: impl FnMut(u32, u8)) {
-        if vpn as usize >= self.places.len() {
-            self.places.resize(vpn as usize + 1, NOWHERE);
+    fn note_read(&mut self, vpn: Vpn, mut moved: impl FnMut(Vpn, u8)) {
+        if vpn.index() >= self.places.len() {
+            self.places.resize(vpn.index() + 1, NOWHERE);
         }
         let highest = self.heads.len() - 1;
-        let old = self.places[vpn as usize].class;
+        let old = self.places[vpn].class;
         let class = (old as usize + 1).min(highest) as u8;
         if old > 0 {
             self.unlink(vpn);
@@ -123,7 +127,7 @@ impl PriorityLru {
 
     /// A page is no more.
     #[inline]
-    fn forget(&mut self, vpn: u32) {
+    fn forget(&mut self, vpn: Vpn) {
         if self.class(vpn) > 0 {
             self.unlink(vpn);
         }
@@ -131,22 +135,22 @@ impl PriorityLru {
     }
 
     /// Copies that a page has earned are not made.
-    fn forget_owed(&mut self, vpn: u32) {
-        if let Some(place) = self.places.get_mut(vpn as usize) {
+    fn forget_owed(&mut self, vpn: Vpn) {
+        if let Some(place) = self.places.get_mut(vpn) {
             place.owed = 0;
         }
     }
 
     /// A page has earned a copy while another of it is under way.
-    fn owe(&mut self, vpn: u32) {
-        let owed = &mut self.places[vpn as usize].owed;
+    fn owe(&mut self, vpn: Vpn) {
+        let owed = &mut self.places[vpn].owed;
         *owed = owed.saturating_add(1);
     }
 
     /// A copy is no longer under way: whether another is to be begun, where there is a chip left for it
     /// (`open`). One that was refused is forgotten with all that are owed.
-    fn take_owed(&mut self, vpn: u32, end: End, open: bool) -> bool {
-        let Some(place) = self.places.get_mut(vpn as usize) else { return false };
+    fn take_owed(&mut self, vpn: Vpn, end: End, open: bool) -> bool {
+        let Some(place) = self.places.get_mut(vpn) else { return false };
         let owed = match end {
             _ if !open => 0,
             End::Refused => 0,
@@ -163,9 +167,9 @@ impl PriorityLru {
     }
 
     /// The pages of a class, the least recent first.
-    pub(crate) fn pages_of(&self, class: u8) -> impl Iterator<Item = u32> {
+    pub(crate) fn pages_of(&self, class: u8) -> impl Iterator<Item = Vpn> {
         let first = self.heads[class as usize];
-        let next = |&vpn: &u32| Some(self.places[vpn as usize].next).filter(|&next| next != NONE);
+        let next = |&vpn: &Vpn| Some(self.places[vpn].next).filter(|&next| next != NONE);
         std::iter::successors(Some(first).filter(|&vpn| vpn != NONE), next)
     }
 
@@ -207,7 +211,7 @@ impl Replication for PriorityLru {
 
     /// Moves the page and those that fall, with their replicas; what it has earned is noted.
     #[inline]
-    fn read(&mut self, vpn: u32, map: &mut ContentMap, blocks: &Blocks, wanted: &mut Wanted) -> bool {
+    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, wanted: &mut Wanted) -> bool {
         let first = map.count_read(vpn);
         self.note_read(vpn, |moved, class| {
             #[cfg(test)]
@@ -226,7 +230,7 @@ impl Replication for PriorityLru {
     }
 
     #[inline]
-    fn dies(&mut self, vpn: u32, _map: &ContentMap, _blocks: &Blocks) {
+    fn dies(&mut self, vpn: Vpn, _map: &ContentMap, _blocks: &Blocks) {
         self.forget(vpn);
     }
 
@@ -235,12 +239,12 @@ impl Replication for PriorityLru {
         Ok(())
     }
 
-    fn may_fit(&self, vpn: u32, map: &ContentMap, budget_pages: u64) -> bool {
+    fn may_fit(&self, vpn: Vpn, map: &ContentMap, budget_pages: u64) -> bool {
         let victim = map.replicas.least_popular(u16::from(self.class(vpn)) + 1);
         map.pages_in_use() < budget_pages || victim.is_some_and(|(victim, _)| victim != vpn)
     }
 
-    fn found_no_room(&mut self, vpn: u32) {
+    fn found_no_room(&mut self, vpn: Vpn) {
         self.forget_owed(vpn);
     }
 
@@ -269,7 +273,7 @@ impl Replication for PriorityLru {
         making.add(NewCopy { vpn, source, chip, level: class }).map(Some)
     }
 
-    fn earns_again(&mut self, vpn: u32, end: End, _map: &ContentMap, held: Option<u32>) -> bool {
+    fn earns_again(&mut self, vpn: Vpn, end: End, _map: &ContentMap, held: Option<u32>) -> bool {
         let open = held.is_some_and(|held| held < self.chips);
         self.take_owed(vpn, end, open)
     }
@@ -287,10 +291,10 @@ impl Replication for PriorityLru {
     }
 }
 
-fn least_loaded_without(holds: &ChipSet, home: u32, blocks: &Blocks, loads: &LoadView<'_>) -> Option<u32> {
+fn least_loaded_without(holds: &ChipSet, home: Chip, blocks: &Blocks, loads: &LoadView<'_>) -> Option<Chip> {
     let chips = blocks.geometry.chips();
     (1..chips)
-        .map(|step| (home + step) % chips)
+        .map(|step| Chip::new((home.number() + step) % chips))
         .filter(|&chip| !holds.contains(chip) && blocks.chip_has_room(chip))
-        .min_by_key(|&chip| loads.chip[chip as usize])
+        .min_by_key(|&chip| loads.chip[chip])
 }

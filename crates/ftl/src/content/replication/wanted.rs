@@ -1,23 +1,18 @@
 //! Copies that are wanted or under way, one by one.
 
+use crate::ids::Vpn;
+use flashtwin_bits::By;
 use flashtwin_nand::{NO_PPN, Ppn};
+
+pub(super) use crate::content::background::CopyJob;
 
 /// Copies that are wanted or under way.
 #[derive(Default)]
 pub(crate) struct Wanted {
     /// Contents that have earned a copy since jobs were last begun, and the page to be read for it.
-    earned: Vec<(u32, Ppn)>,
+    earned: Vec<(Vpn, Ppn)>,
     /// By VPN: a copy is wanted or under way.
-    copying: Vec<bool>,
-}
-
-/// A content of which a page is read to be copied. Its VPN may have become another content's
-/// meanwhile.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct CopyJob {
-    pub(super) vpn: u32,
-    pub(super) content: u32,
-    pub(super) ppn: Ppn,
+    copying: By<Vpn, Vec<bool>>,
 }
 
 /// What became of a copy whose page has been read.
@@ -33,16 +28,16 @@ pub(crate) enum End {
 }
 
 impl Wanted {
-    fn copying(&mut self, vpn: u32) -> &mut bool {
-        if vpn as usize >= self.copying.len() {
-            self.copying.resize(vpn as usize + 1, false);
+    fn copying(&mut self, vpn: Vpn) -> &mut bool {
+        if vpn.index() >= self.copying.len() {
+            self.copying.resize(vpn.index() + 1, false);
         }
-        &mut self.copying[vpn as usize]
+        &mut self.copying[vpn]
     }
 
     /// A content has earned a copy. Returns whether one is under way already, after which the content is looked
     /// at again. [`Wanted::serve`] says which of its pages is read.
-    pub(super) fn earn(&mut self, vpn: u32) -> bool {
+    pub(super) fn earn(&mut self, vpn: Vpn) -> bool {
         let under_way = std::mem::replace(self.copying(vpn), true);
         if !under_way {
             self.earned.push((vpn, NO_PPN));
@@ -51,7 +46,7 @@ impl Wanted {
     }
 
     /// No copy of a content is wanted or under way any more.
-    pub(super) fn done(&mut self, vpn: u32) {
+    pub(super) fn done(&mut self, vpn: Vpn) {
         *self.copying(vpn) = false;
     }
 
@@ -70,7 +65,7 @@ impl Wanted {
     }
 
     /// What was earned last, and the page to be read for it.
-    pub(super) fn take(&mut self) -> Option<(u32, Ppn)> {
+    pub(super) fn take(&mut self) -> Option<(Vpn, Ppn)> {
         self.earned.pop()
     }
 }

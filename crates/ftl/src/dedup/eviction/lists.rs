@@ -1,6 +1,7 @@
 //! Lists of contents that run through arrays indexed by content: no allocation per entry.
 
-use flashtwin_bits::{HugeSlice, prefetch};
+use crate::ids::Content;
+use flashtwin_bits::{By, HugeSlice};
 
 /// A stored number, plus one; 0: none.
 const NONE: u32 = 0;
@@ -8,7 +9,7 @@ const NONE: u32 = 0;
 /// Several lists, each from its oldest entry to its newest. A content is in one at most. 8 bytes
 /// a content, which are looked at together.
 pub(super) struct Lists {
-    links: HugeSlice<[u32; 2]>,
+    links: By<Content, HugeSlice<[u32; 2]>>,
     newest: Vec<u32>,
     oldest: Vec<u32>,
 }
@@ -17,10 +18,22 @@ pub(super) struct Lists {
 const NEWER: usize = 0;
 const OLDER: usize = 1;
 
+/// How a content is stored as a link.
+#[inline]
+fn link(content: Content) -> u32 {
+    content.number() + 1
+}
+
+/// The content that a link names.
+#[inline]
+fn named(link: u32) -> Option<Content> {
+    link.checked_sub(1).map(Content::new)
+}
+
 impl Lists {
     pub(super) fn new(contents: u32, lists: usize) -> Self {
         Self {
-            links: HugeSlice::zeroed(contents as usize),
+            links: By::new(HugeSlice::zeroed(contents as usize)),
             newest: vec![NONE; lists],
             oldest: vec![NONE; lists],
         }
@@ -28,43 +41,43 @@ impl Lists {
 
     /// Asks for the links of a content.
     #[inline]
-    pub(super) fn prefetch(&self, content: u32) {
-        prefetch(&self.links, content as usize);
+    pub(super) fn prefetch(&self, content: Content) {
+        self.links.prefetch(content);
     }
 
     /// Asks for the links of a content's neighbours.
     #[inline]
-    pub(super) fn prefetch_neighbours(&self, content: u32) {
-        if let Some(links) = self.links.get(content as usize) {
-            links.iter().for_each(|&link| prefetch(&self.links, (link as usize).wrapping_sub(1)));
+    pub(super) fn prefetch_neighbours(&self, content: Content) {
+        if let Some(links) = self.links.get(content) {
+            links.iter().filter_map(|&link| named(link)).for_each(|other| self.links.prefetch(other));
         }
     }
 
     /// The entry at the old end.
-    pub(super) fn oldest(&self, list: usize) -> Option<u32> {
-        self.oldest[list].checked_sub(1)
+    pub(super) fn oldest(&self, list: usize) -> Option<Content> {
+        named(self.oldest[list])
     }
 
     /// Puts a content that is in no list at the new end.
-    pub(super) fn push(&mut self, list: usize, content: u32) {
-        let newest = std::mem::replace(&mut self.newest[list], content + 1);
-        self.links[content as usize] = [NONE, newest];
-        match newest {
-            NONE => self.oldest[list] = content + 1,
-            newest => self.links[newest as usize - 1][NEWER] = content + 1,
+    pub(super) fn push(&mut self, list: usize, content: Content) {
+        let newest = std::mem::replace(&mut self.newest[list], link(content));
+        self.links[content] = [NONE, newest];
+        match named(newest) {
+            None => self.oldest[list] = link(content),
+            Some(newest) => self.links[newest][NEWER] = link(content),
         }
     }
 
     /// Takes a content out of its list.
-    pub(super) fn unlink(&mut self, list: usize, content: u32) {
-        let [newer, older] = self.links[content as usize];
-        match newer {
-            NONE => self.newest[list] = older,
-            newer => self.links[newer as usize - 1][OLDER] = older,
+    pub(super) fn unlink(&mut self, list: usize, content: Content) {
+        let [newer, older] = self.links[content];
+        match named(newer) {
+            None => self.newest[list] = older,
+            Some(newer) => self.links[newer][OLDER] = older,
         }
-        match older {
-            NONE => self.oldest[list] = newer,
-            older => self.links[older as usize - 1][NEWER] = newer,
+        match named(older) {
+            None => self.oldest[list] = newer,
+            Some(older) => self.links[older][NEWER] = newer,
         }
     }
 

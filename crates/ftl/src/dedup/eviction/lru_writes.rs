@@ -4,6 +4,7 @@
 
 use super::Eviction;
 use super::lists::Lists;
+use crate::ids::Content;
 
 pub(super) struct LruWrites {
     order: Lists,
@@ -16,28 +17,28 @@ impl LruWrites {
 }
 
 impl Eviction for LruWrites {
-    fn entered(&mut self, content: u32, _references: u32) {
+    fn entered(&mut self, content: Content, _references: u32) {
         self.order.push(0, content);
     }
 
-    fn written(&mut self, content: u32) {
+    fn written(&mut self, content: Content) {
         self.order.unlink(0, content);
         self.order.push(0, content);
     }
 
-    fn left(&mut self, content: u32) {
+    fn left(&mut self, content: Content) {
         self.order.unlink(0, content);
     }
 
-    fn next(&self, _references: u32) -> Option<u32> {
+    fn next(&self, _references: u32) -> Option<Content> {
         self.order.oldest(0)
     }
 
-    fn prefetch(&self, content: u32) {
+    fn prefetch(&self, content: Content) {
         self.order.prefetch(content);
     }
 
-    fn prefetch_neighbours(&self, content: u32) {
+    fn prefetch_neighbours(&self, content: Content) {
         self.order.prefetch_neighbours(content);
     }
 

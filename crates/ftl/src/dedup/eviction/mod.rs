@@ -4,20 +4,21 @@ mod lists;
 mod lru_writes;
 mod reference_count;
 
+use crate::ids::Content;
 use crate::policies::policies;
 
 /// The order in which the entries of a full fingerprint store give way. Told of every change;
 /// never asked while the store is empty.
 pub(crate) trait Eviction: Send {
     /// `content` has been entered; `references` LPNs point to it.
-    fn entered(&mut self, content: u32, references: u32);
+    fn entered(&mut self, content: Content, references: u32);
 
     /// An entry's content has been written again.
-    fn written(&mut self, content: u32);
+    fn written(&mut self, content: Content);
 
     /// `references` LPNs point to an entry's content now. Told only where
     /// [`Eviction::counts_references`].
-    fn recounted(&mut self, _content: u32, _references: u32) {}
+    fn recounted(&mut self, _content: Content, _references: u32) {}
 
     /// Whether the order depends on reference counts.
     fn counts_references(&self) -> bool {
@@ -25,17 +26,17 @@ pub(crate) trait Eviction: Send {
     }
 
     /// An entry has left the store.
-    fn left(&mut self, content: u32);
+    fn left(&mut self, content: Content);
 
     /// The entry that gives way to a newcomer that `references` LPNs point to; `None` when the
     /// newcomer itself does.
-    fn next(&self, references: u32) -> Option<u32>;
+    fn next(&self, references: u32) -> Option<Content>;
 
     /// Asks for what the order keeps of a content.
-    fn prefetch(&self, content: u32);
+    fn prefetch(&self, content: Content);
 
     /// Asks for what is next to a content in the order.
-    fn prefetch_neighbours(&self, content: u32);
+    fn prefetch_neighbours(&self, content: Content);
 
     /// Bytes of the order.
     fn bytes(&self) -> u64;

@@ -5,7 +5,8 @@
 
 use super::Eviction;
 use super::lists::Lists;
-use flashtwin_bits::prefetch;
+use crate::ids::Content;
+use flashtwin_bits::By;
 
 /// Counts from here on are told apart no more: a count takes one byte.
 const HIGHEST: u32 = 255;
@@ -14,7 +15,7 @@ const HIGHEST: u32 = 255;
 /// Every step takes constant time. 9 bytes a content.
 pub(super) struct ReferenceCount {
     order: Lists,
-    count: Vec<u8>,
+    count: By<Content, Vec<u8>>,
     /// Entries of each count.
     entries: [u32; HIGHEST as usize + 1],
     /// Counts that some entry has, one bit each.
@@ -29,21 +30,21 @@ impl ReferenceCount {
     pub(super) fn new(contents: u32) -> Self {
         Self {
             order: Lists::new(contents, HIGHEST as usize + 1),
-            count: vec![0; contents as usize],
+            count: By::new(vec![0; contents as usize]),
             entries: [0; HIGHEST as usize + 1],
             present: [0; 4],
         }
     }
 
-    fn put(&mut self, content: u32, count: u8) {
-        self.count[content as usize] = count;
+    fn put(&mut self, content: Content, count: u8) {
+        self.count[content] = count;
         self.order.push(count.into(), content);
         self.entries[usize::from(count)] += 1;
         self.present[usize::from(count / 64)] |= 1 << (count % 64);
     }
 
-    fn take(&mut self, content: u32) -> u8 {
-        let count = self.count[content as usize];
+    fn take(&mut self, content: Content) -> u8 {
+        let count = self.count[content];
         self.order.unlink(count.into(), content);
         self.entries[usize::from(count)] -= 1;
         if self.entries[usize::from(count)] == 0 {
@@ -60,16 +61,16 @@ impl ReferenceCount {
 }
 
 impl Eviction for ReferenceCount {
-    fn entered(&mut self, content: u32, references: u32) {
+    fn entered(&mut self, content: Content, references: u32) {
         self.put(content, class(references));
     }
 
-    fn written(&mut self, content: u32) {
+    fn written(&mut self, content: Content) {
         let count = self.take(content);
         self.put(content, count);
     }
 
-    fn recounted(&mut self, content: u32, references: u32) {
+    fn recounted(&mut self, content: Content, references: u32) {
         self.take(content);
         self.put(content, class(references));
     }
@@ -78,11 +79,11 @@ impl Eviction for ReferenceCount {
         true
     }
 
-    fn left(&mut self, content: u32) {
+    fn left(&mut self, content: Content) {
         self.take(content);
     }
 
-    fn next(&self, references: u32) -> Option<u32> {
+    fn next(&self, references: u32) -> Option<Content> {
         let lowest = self.lowest()?;
         if lowest > usize::from(class(references)) {
             return None;
@@ -90,12 +91,12 @@ impl Eviction for ReferenceCount {
         self.order.oldest(lowest)
     }
 
-    fn prefetch(&self, content: u32) {
-        prefetch(&self.count, content as usize);
+    fn prefetch(&self, content: Content) {
+        self.count.prefetch(content);
         self.order.prefetch(content);
     }
 
-    fn prefetch_neighbours(&self, content: u32) {
+    fn prefetch_neighbours(&self, content: Content) {
         self.order.prefetch_neighbours(content);
     }
 

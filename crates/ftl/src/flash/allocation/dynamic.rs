@@ -2,7 +2,7 @@
 //!
 //! Source: Tavakkol et al., SIGMETRICS 2014 (the orders); DS-FTL paper, section 2.2 (round robin).
 
-use flashtwin_nand::Geometry;
+use flashtwin_nand::{Geometry, Plane};
 
 use super::Allocation;
 use super::static_order::{Order, planes_in};
@@ -10,7 +10,7 @@ use crate::loads::LoadView;
 
 pub(super) struct Dynamic {
     /// All planes in the order of their turns.
-    planes: Vec<u32>,
+    planes: Vec<Plane>,
     next: usize,
 }
 
@@ -21,7 +21,7 @@ impl Dynamic {
 }
 
 impl Allocation for Dynamic {
-    fn plane(&mut self, _address: u64, _loads: &LoadView<'_>) -> u32 {
+    fn plane(&mut self, _address: u64, _loads: &LoadView<'_>) -> Plane {
         let plane = self.planes[self.next];
         self.next = if self.next + 1 == self.planes.len() { 0 } else { self.next + 1 };
         plane
@@ -43,11 +43,11 @@ mod tests {
         let loads = LoadView::new(&[9; 16], &[9; 32]);
         let mut dynamic = Dynamic::new(Order::try_from("PCWD".to_owned()).unwrap(), &g);
         // The same address every time.
-        let planes: Vec<u32> = (0..65).map(|_| dynamic.plane(7, &loads)).collect();
+        let planes: Vec<Plane> = (0..65).map(|_| dynamic.plane(7, &loads)).collect();
         assert_eq!(planes[..3], [g.plane_at(0, 0, 0, 0), g.plane_at(0, 0, 0, 1), g.plane_at(1, 0, 0, 0)]);
         assert_eq!(planes[64], planes[0]);
         let mut sorted = planes[..64].to_vec();
         sorted.sort_unstable();
-        assert!(sorted.iter().copied().eq(0..64));
+        assert!(sorted.iter().copied().eq(Plane::each(0..64)));
     }
 }

@@ -7,7 +7,7 @@
 //! since the page written before. Pages written at one moment see one prediction: a request's own pages do not
 //! count against those that follow them.
 
-use flashtwin_nand::Geometry;
+use flashtwin_nand::{Geometry, Plane};
 
 use super::static_order::StaticOrder;
 use super::{Allocation, AllocationConfig};
@@ -63,7 +63,7 @@ impl Hipa {
         if looks > 0 {
             self.samples = samples;
             let keep = i128::from(power(self.keep, looks));
-            for (predicted, &load) in self.predicted.iter_mut().zip(loads.unit) {
+            for (predicted, &load) in self.predicted.iter_mut().zip(loads.unit.iter()) {
                 let newest = u64::from(load) << SCALE_BITS;
                 let gap = i128::from(*predicted) - i128::from(newest);
                 // Towards zero, so that a load that lasts is met exactly. Between the two, so that it fits.
@@ -89,23 +89,23 @@ fn power(share: u64, exponent: u64) -> u64 {
 }
 
 impl Allocation for Hipa {
-    fn plane(&mut self, address: u64, loads: &LoadView<'_>) -> u32 {
+    fn plane(&mut self, address: u64, loads: &LoadView<'_>) -> Plane {
         let target = self.target.plane(address, loads);
         let sum = self.predict(loads);
         let units = loads.unit.len();
         let planes_per_unit = self.planes / units;
-        let of_target = self.predicted[target as usize / planes_per_unit];
+        let of_target = self.predicted[target.index() / planes_per_unit];
         // Above threshold x mean; both sides times the number of units.
         let (above, limit) =
             (u128::from(of_target) * units as u128, u128::from(self.threshold) * u128::from(sum));
         if above << SCALE_BITS <= limit {
             return target;
         }
-        let unit = lowest_from(loads.unit, self.next_unit);
+        let unit = lowest_from(&loads.unit, self.next_unit);
         self.next_unit = if unit + 1 == units { 0 } else { unit + 1 };
         let plane = self.next_plane[unit] as usize % planes_per_unit;
         self.next_plane[unit] = (plane + 1) as u32;
-        (unit * planes_per_unit + plane) as u32
+        Plane::new((unit * planes_per_unit + plane) as u32)
     }
 
     fn wants_address(&self) -> bool {
@@ -128,7 +128,7 @@ mod tests {
 
     /// The plane of page 0 where these are the loads of the dies at the `look`th look.
     fn plane_at(hipa: &mut Hipa, unit: &[u32], look: u64) -> u32 {
-        hipa.plane(0, &LoadView::new(&[0; 16], unit).at(look * 100_000))
+        hipa.plane(0, &LoadView::new(&[0; 16], unit).at(look * 100_000)).number()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Source: RR-SSD paper, section I (write redirection); Tavakkol et al., SIGMETRICS 2014.
 
-use flashtwin_nand::Geometry;
+use flashtwin_nand::{Chip, Geometry, Plane};
 
 use super::Allocation;
 use crate::loads::{LoadView, lowest_from};
@@ -31,20 +31,19 @@ impl LeastLoaded {
 
 impl Allocation for LeastLoaded {
     #[inline]
-    fn plane(&mut self, _address: u64, loads: &LoadView<'_>) -> u32 {
-        let chip = lowest_from(loads.chip, self.next_chip);
+    fn plane(&mut self, _address: u64, loads: &LoadView<'_>) -> Plane {
+        let chip = lowest_from(&loads.chip, self.next_chip);
         self.next_chip = if chip + 1 == loads.chip.len() { 0 } else { chip + 1 };
         let units = loads.units_per_chip();
-        let first = chip * units;
         // Preloading sees a chip as one unit, so earlier turns may count further than there are.
         let turn = self.next_unit[chip] as usize % units;
-        let unit = lowest_from(&loads.unit[first..first + units], turn);
+        let unit = lowest_from(loads.of_units(Chip::new(chip as u32)), turn);
         self.next_unit[chip] = if unit + 1 == units { 0 } else { unit as u32 + 1 };
         let planes = self.planes_per_chip / units;
         let base = chip * self.planes_per_chip + unit * planes;
         let plane = self.next_plane[base] as usize % planes;
         self.next_plane[base] = if plane + 1 == planes { 0 } else { plane as u32 + 1 };
-        (base + plane) as u32
+        Plane::new((base + plane) as u32)
     }
 
     fn wants_address(&self) -> bool {
@@ -62,12 +61,12 @@ mod tests {
         let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
         let loads = LoadView::new(&[0; 16], &[0; 32]);
         let mut policy = LeastLoaded::new(&g);
-        let planes: Vec<u32> = (0..64).map(|_| policy.plane(0, &loads)).collect();
+        let planes: Vec<Plane> = (0..64).map(|_| policy.plane(0, &loads)).collect();
         let channels: Vec<u32> = planes[..8].iter().map(|&p| g.channel_of_chip(g.chip_of_plane(p))).collect();
         assert_eq!(channels, [0, 1, 2, 3, 4, 5, 6, 7]);
         let mut sorted = planes.clone();
         sorted.sort_unstable();
-        assert!(sorted.iter().copied().eq(0..64), "each plane once: {planes:?}");
+        assert!(sorted.iter().copied().eq(Plane::each(0..64)), "each plane once: {planes:?}");
     }
 
     #[test]
@@ -79,6 +78,6 @@ mod tests {
         unit[11] = 0;
         let mut policy = LeastLoaded::new(&g);
         let plane = policy.plane(0, &LoadView::new(&chip, &unit));
-        assert_eq!(plane / g.planes_per_die, 11);
+        assert_eq!(plane.number() / g.planes_per_die, 11);
     }
 }

@@ -5,7 +5,7 @@ mod hipa;
 mod least_loaded;
 mod static_order;
 
-use flashtwin_nand::Geometry;
+use flashtwin_nand::{Geometry, Plane};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,14 +23,14 @@ use crate::policies::policies;
 pub trait Allocation: Send {
     /// The plane for the logical page at `address` (page number in the host's address
     /// space), given the chips' loads at this moment.
-    fn plane(&mut self, address: u64, loads: &LoadView<'_>) -> u32;
+    fn plane(&mut self, address: u64, loads: &LoadView<'_>) -> Plane;
 
     /// Whether `address` is looked at; otherwise it need not be given.
     fn wants_address(&self) -> bool;
 
     /// The plane that `address` will probably go to, where that can be told before its turn comes. Only what is
     /// asked of memory ahead depends on it.
-    fn foresee(&self, _address: u64) -> Option<u32> {
+    fn foresee(&self, _address: u64) -> Option<Plane> {
         None
     }
 }

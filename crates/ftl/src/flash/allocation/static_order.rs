@@ -3,7 +3,7 @@
 //! Source: Hu et al., ICS 2011; Jung and Kandemir, HotStorage 2012; Tavakkol et al.,
 //! SIGMETRICS 2014: all 24 orders of the four levels.
 
-use flashtwin_nand::Geometry;
+use flashtwin_nand::{Geometry, Plane};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +44,7 @@ impl From<Order> for String {
 
 pub(super) struct StaticOrder {
     /// Plane of each residue of the page number modulo the number of planes.
-    planes: Vec<u32>,
+    planes: Vec<Plane>,
 }
 
 impl StaticOrder {
@@ -53,7 +53,7 @@ impl StaticOrder {
     }
 
     #[inline]
-    fn of(&self, address: u64) -> u32 {
+    fn of(&self, address: u64) -> Plane {
         let count = self.planes.len() as u64;
         // Divisions are not free, and most devices have a power of two of planes.
         let index = if count.is_power_of_two() { address & (count - 1) } else { address % count };
@@ -62,11 +62,11 @@ impl StaticOrder {
 }
 
 /// All planes in an order.
-pub(crate) fn planes_in(order: Order, geometry: &Geometry) -> Vec<u32> {
+pub(crate) fn planes_in(order: Order, geometry: &Geometry) -> Vec<Plane> {
     (0..geometry.planes()).map(|index| plane_of(order, geometry, index)).collect()
 }
 
-fn plane_of(order: Order, geometry: &Geometry, index: u32) -> u32 {
+fn plane_of(order: Order, geometry: &Geometry, index: u32) -> Plane {
     let mut rest = index;
     let [mut channel, mut way, mut die, mut plane] = [0; 4];
     for letter in order.0 {
@@ -83,7 +83,7 @@ fn plane_of(order: Order, geometry: &Geometry, index: u32) -> u32 {
 }
 
 impl Allocation for StaticOrder {
-    fn plane(&mut self, address: u64, _loads: &LoadView<'_>) -> u32 {
+    fn plane(&mut self, address: u64, _loads: &LoadView<'_>) -> Plane {
         self.of(address)
     }
 
@@ -91,7 +91,7 @@ impl Allocation for StaticOrder {
         true
     }
 
-    fn foresee(&self, address: u64) -> Option<u32> {
+    fn foresee(&self, address: u64) -> Option<Plane> {
         Some(self.of(address))
     }
 }
@@ -131,7 +131,7 @@ mod tests {
         for text in ALL_24 {
             let mut planes = StaticOrder::new(order(text), &g).planes;
             planes.sort_unstable();
-            assert!(planes.iter().copied().eq(0..g.planes()), "{text}");
+            assert!(planes.iter().copied().eq(g.all_planes()), "{text}");
         }
     }
 

@@ -11,6 +11,7 @@
 //! what is worth separating is what collection meets before it dies, and that grows with the device.
 
 use super::PartitionAssignment;
+use crate::ids::Lpn;
 use flashtwin_bits::{STEP, mix};
 
 /// Filters that take turns.
@@ -40,8 +41,8 @@ impl BloomFilters {
         Self { positions: vec![0; positions as usize], newest: 0, window, left: window }
     }
 
-    fn positions_of(&self, lpn: u32) -> impl Iterator<Item = usize> + use<> {
-        let first = mix(u64::from(lpn).wrapping_add(STEP));
+    fn positions_of(&self, lpn: Lpn) -> impl Iterator<Item = usize> + use<> {
+        let first = mix(u64::from(lpn.number()).wrapping_add(STEP));
         let step = mix(first) | 1;
         let positions = self.positions.len() as u128;
         (0..HASHES).map(move |turn| {
@@ -57,7 +58,7 @@ impl BloomFilters {
     }
 
     /// Ages of the filters that may hold a page, a bit each.
-    fn ages(&self, lpn: u32) -> u32 {
+    fn ages(&self, lpn: Lpn) -> u32 {
         let held = self.positions_of(lpn).fold(u8::MAX, |held, at| held & self.positions[at]);
         (0..FILTERS).map(|age| u32::from(held >> self.filter(age) & 1) << age).sum()
     }
@@ -80,7 +81,7 @@ fn partition_of(ages: u32) -> u8 {
 }
 
 impl PartitionAssignment for BloomFilters {
-    fn written(&mut self, lpn: u32) -> u8 {
+    fn written(&mut self, lpn: Lpn) -> u8 {
         let mut ages = self.ages(lpn);
         if let Some(age) = (0..FILTERS).find(|&age| ages >> age & 1 == 0) {
             let bit = 1 << self.filter(age);
@@ -96,7 +97,7 @@ impl PartitionAssignment for BloomFilters {
         partition_of(ages)
     }
 
-    fn partition(&self, lpn: u32) -> u8 {
+    fn partition(&self, lpn: Lpn) -> u8 {
         partition_of(self.ages(lpn))
     }
 
@@ -125,36 +126,36 @@ mod tests {
     fn a_page_is_hot_after_three_writes_and_cools_down_window_by_window() {
         // 16 writes a window, positions enough for no accidents.
         let mut filters = BloomFilters::new(64, 0.25, 64);
-        let told: Vec<u8> = (0..5).map(|_| filters.written(7)).collect();
+        let told: Vec<u8> = (0..5).map(|_| filters.written(Lpn::new(7))).collect();
         // 2, then 3.5, then 4.5 and 5.
         assert_eq!(told, [1, 1, 0, 0, 0]);
         let mut others = 100..;
         let mut pass = |filters: &mut BloomFilters, writes: usize| {
-            others.by_ref().take(writes).for_each(|lpn| assert_eq!(filters.written(lpn), 1));
+            others.by_ref().take(writes).for_each(|lpn| assert_eq!(filters.written(Lpn::new(lpn)), 1));
         };
         pass(&mut filters, 11);
         // Its oldest filter is emptied: 1.5 + 1 + 0.5 are left.
-        assert_eq!(filters.partition(7), 1);
-        assert_eq!(filters.written(7), 0, "2 + 1.5 + 1 + 0.5");
+        assert_eq!(filters.partition(Lpn::new(7)), 1);
+        assert_eq!(filters.written(Lpn::new(7)), 0, "2 + 1.5 + 1 + 0.5");
         pass(&mut filters, 3 * 16);
         // Only what it was last given is left, in the filter that is the oldest now.
-        assert_eq!(hotness(filters.ages(7)), 1);
+        assert_eq!(hotness(filters.ages(Lpn::new(7))), 1);
         pass(&mut filters, 16);
-        assert_eq!(filters.ages(7), 0);
-        filters.written(7);
+        assert_eq!(filters.ages(Lpn::new(7)), 0);
+        filters.written(Lpn::new(7));
         filters.forget();
-        assert_eq!((filters.ages(7), filters.left), (0, 16));
+        assert_eq!((filters.ages(Lpn::new(7)), filters.left), (0, 16));
         assert_eq!((filters.ram_bytes(), filters.bytes()), (4 * 16 * 64 / 8, 16 * 64));
     }
 
     /// Four plain sets that take turns.
     struct Sets {
-        newest_first: Vec<HashSet<u32>>,
+        newest_first: Vec<HashSet<Lpn>>,
         writes: u64,
     }
 
     impl Sets {
-        fn written(&mut self, lpn: u32, window: u64) -> u8 {
+        fn written(&mut self, lpn: Lpn, window: u64) -> u8 {
             if let Some(set) = self.newest_first.iter_mut().find(|set| !set.contains(&lpn)) {
                 set.insert(lpn);
             }
@@ -181,7 +182,7 @@ mod tests {
             let writes = 100_000;
             for _ in 0..writes {
                 let lpn = if rng.below(10) < 9 { rng.below(pages / 10) } else { rng.below(pages) };
-                let (told, truth) = (filters.written(lpn), sets.written(lpn, 500));
+                let (told, truth) = (filters.written(Lpn::new(lpn)), sets.written(Lpn::new(lpn), 500));
                 wrong += u32::from(told != truth);
                 hot += u32::from(truth == HOT_PARTITION);
             }

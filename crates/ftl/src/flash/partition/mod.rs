@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::RangeError;
+use crate::ids::Lpn;
 use crate::policies::policies;
 
 /// Most partitions that a block can name.
@@ -21,10 +22,10 @@ const MOST: u32 = 32;
 /// Says to which partition a page of the host goes. 0 is the hottest.
 pub trait PartitionAssignment: Send {
     /// The host writes a page: its partition, below the number of partitions.
-    fn written(&mut self, lpn: u32) -> u8;
+    fn written(&mut self, lpn: Lpn) -> u8;
 
     /// The partition of a page that is written again without the host's doing; teaches nothing.
-    fn partition(&self, lpn: u32) -> u8;
+    fn partition(&self, lpn: Lpn) -> u8;
 
     /// What was learnt so far is forgotten, as preloading ends.
     fn forget(&mut self);
@@ -128,7 +129,7 @@ impl Partitions {
 
     /// The partition of a page that the host writes.
     #[inline]
-    pub(crate) fn written(&mut self, lpn: u32) -> u8 {
+    pub(crate) fn written(&mut self, lpn: Lpn) -> u8 {
         let Some(assignment) = &mut self.assignment else { return 0 };
         let partition = assignment.written(lpn);
         if let Some(writes) = self.writes.get_mut(usize::from(partition)) {
@@ -138,7 +139,7 @@ impl Partitions {
     }
 
     /// The partition of a page that is written again without the host's doing.
-    pub(crate) fn of(&self, lpn: u32) -> u8 {
+    pub(crate) fn of(&self, lpn: Lpn) -> u8 {
         self.assignment.as_ref().map_or(0, |assignment| assignment.partition(lpn))
     }
 

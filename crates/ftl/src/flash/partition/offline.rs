@@ -4,6 +4,7 @@
 //! drives the controller does that; here is only the list.
 
 use super::PartitionAssignment;
+use crate::ids::Lpn;
 
 pub(super) struct Offline {
     of_page: Vec<u8>,
@@ -18,13 +19,13 @@ impl Offline {
 
 impl PartitionAssignment for Offline {
     #[inline]
-    fn written(&mut self, lpn: u32) -> u8 {
+    fn written(&mut self, lpn: Lpn) -> u8 {
         self.partition(lpn)
     }
 
     #[inline]
-    fn partition(&self, lpn: u32) -> u8 {
-        self.of_page.get(lpn as usize).map_or(self.coldest, |&partition| partition.min(self.coldest))
+    fn partition(&self, lpn: Lpn) -> u8 {
+        self.of_page.get(lpn.index()).map_or(self.coldest, |&partition| partition.min(self.coldest))
     }
 
     fn forget(&mut self) {}
@@ -47,7 +48,7 @@ mod tests {
     #[test]
     fn pages_go_where_the_list_says_and_the_others_to_the_coldest() {
         let mut offline = Offline::new(3, vec![0, 2, 1, 9]);
-        let told: Vec<u8> = (0..6).map(|lpn| offline.written(lpn)).collect();
+        let told: Vec<u8> = (0..6).map(|lpn| offline.written(Lpn::new(lpn))).collect();
         assert_eq!(told, [0, 2, 1, 2, 2, 2]);
         assert_eq!((offline.ram_bytes(), offline.bytes()), (1, 4));
         assert_eq!(Offline::new(1, vec![0; 100]).ram_bytes(), 0, "nothing to name");

@@ -6,11 +6,12 @@
 
 use std::cmp::Ordering;
 
-use flashtwin_nand::Geometry;
+use flashtwin_bits::By;
+use flashtwin_nand::{Block, Geometry, Plane};
 
 use super::VictimSelection;
 use super::closed_set::ClosedSet;
-use crate::flash::blocks::BlockTable;
+use crate::flash::block_table::BlockTable;
 
 /// Age is counted in blocks that the plane has closed since this one changed: the controller has no
 /// clock, and what matters is how much was written meanwhile.
@@ -18,53 +19,53 @@ pub(super) struct CostBenefit {
     geometry: Geometry,
     closed: ClosedSet,
     /// Blocks closed so far, a plane.
-    now: Vec<u64>,
+    now: By<Plane, Vec<u64>>,
     /// When each block was closed or lost a page last.
-    changed: Vec<u64>,
+    changed: By<Block, Vec<u64>>,
 }
 
 impl CostBenefit {
     pub(super) fn new(geometry: &Geometry) -> Self {
         Self {
             closed: ClosedSet::new(geometry),
-            now: vec![0; geometry.planes() as usize],
-            changed: vec![0; geometry.block_index_len()],
+            now: By::new(vec![0; geometry.planes() as usize]),
+            changed: By::new(vec![0; geometry.block_index_len()]),
             geometry: geometry.clone(),
         }
     }
 
-    fn now(&mut self, block: u32) -> &mut u64 {
-        &mut self.now[self.geometry.plane_of_block(block) as usize]
+    fn now(&mut self, block: Block) -> &mut u64 {
+        &mut self.now[self.geometry.plane_of_block(block)]
     }
 }
 
 impl VictimSelection for CostBenefit {
-    fn closed(&mut self, block: u32, _valid: u32) {
+    fn closed(&mut self, block: Block, _valid: u32) {
         *self.now(block) += 1;
-        self.changed[block as usize] = *self.now(block);
+        self.changed[block] = *self.now(block);
         self.closed.add(block);
     }
 
-    fn invalidated(&mut self, block: u32, _valid: u32) {
-        self.changed[block as usize] = *self.now(block);
+    fn invalidated(&mut self, block: Block, _valid: u32) {
+        self.changed[block] = *self.now(block);
     }
 
-    fn withdrawn(&mut self, block: u32, _valid: u32) {
+    fn withdrawn(&mut self, block: Block, _valid: u32) {
         self.closed.take(block);
     }
 
     /// Walks through the plane's closed blocks. Of equals the one that changed first.
-    fn choose(&mut self, plane: u32, blocks: &BlockTable) -> Option<u32> {
+    fn choose(&mut self, plane: Plane, blocks: &BlockTable) -> Option<Block> {
         let pages = u128::from(self.geometry.pages_per_block);
-        let now = self.now[plane as usize];
-        let candidate = |&block: &u32| {
+        let now = self.now[plane];
+        let candidate = |&block: &Block| {
             let valid = u128::from(blocks.valid(block));
             // + 1: also the block that was closed last has an age.
-            let age = u128::from(now - self.changed[block as usize] + 1);
-            (age * (pages - valid), valid, self.changed[block as usize], block)
+            let age = u128::from(now - self.changed[block] + 1);
+            (age * (pages - valid), valid, self.changed[block], block)
         };
         // a / (2 u) < b / (2 v) without a division: cross-multiplied. No valid page: free of cost.
-        let better = |a: &(u128, u128, u64, u32), b: &(u128, u128, u64, u32)| {
+        let better = |a: &(u128, u128, u64, Block), b: &(u128, u128, u64, Block)| {
             let benefit = match (a.1, b.1) {
                 (0, 0) => Ordering::Equal,
                 _ => (a.0 * b.1).cmp(&(b.0 * a.1)),

@@ -4,11 +4,11 @@
 //! state drives", SIGMETRICS 2013: ten choices come close to greedy without keeping any order. One choice
 //! is random collection.
 
-use flashtwin_nand::Geometry;
+use flashtwin_nand::{Block, Geometry, Plane};
 
 use super::VictimSelection;
 use super::closed_set::ClosedSet;
-use crate::flash::blocks::BlockTable;
+use crate::flash::block_table::BlockTable;
 use crate::rng::Rng;
 
 pub(super) struct DChoices {
@@ -30,20 +30,20 @@ impl DChoices {
 }
 
 impl VictimSelection for DChoices {
-    fn closed(&mut self, block: u32, _valid: u32) {
+    fn closed(&mut self, block: Block, _valid: u32) {
         self.closed.add(block);
     }
 
-    fn invalidated(&mut self, _block: u32, _valid: u32) {}
+    fn invalidated(&mut self, _block: Block, _valid: u32) {}
 
-    fn withdrawn(&mut self, block: u32, _valid: u32) {
+    fn withdrawn(&mut self, block: Block, _valid: u32) {
         self.closed.take(block);
     }
 
     /// Draws with replacement, as the model does; of equals the one drawn first. Wholly valid blocks gain
     /// nothing and are no choice: when only such were drawn it is tried again, and after as many tries as
     /// there are blocks the best of all is taken.
-    fn choose(&mut self, plane: u32, blocks: &BlockTable) -> Option<u32> {
+    fn choose(&mut self, plane: Plane, blocks: &BlockTable) -> Option<Block> {
         let closed = self.closed.of(plane);
         let drawn = |rng: &mut Rng| closed[rng.below(closed.len() as u32) as usize];
         let tries = (0..closed.len()).find_map(|_| {
@@ -57,6 +57,6 @@ impl VictimSelection for DChoices {
     }
 }
 
-fn fewest_valid(candidates: &mut dyn Iterator<Item = u32>, blocks: &BlockTable) -> Option<u32> {
+fn fewest_valid(candidates: &mut dyn Iterator<Item = Block>, blocks: &BlockTable) -> Option<Block> {
     candidates.min_by_key(|&block| blocks.valid(block))
 }

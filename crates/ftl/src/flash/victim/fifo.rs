@@ -5,34 +5,38 @@
 
 use std::collections::VecDeque;
 
-use flashtwin_nand::Geometry;
+use flashtwin_bits::By;
+use flashtwin_nand::{Block, Geometry, Plane};
 
 use super::VictimSelection;
-use crate::flash::blocks::BlockTable;
+use crate::flash::block_table::BlockTable;
 
 pub(super) struct Fifo {
-    queues: Vec<VecDeque<u32>>,
+    queues: By<Plane, Vec<VecDeque<Block>>>,
     geometry: Geometry,
 }
 
 impl Fifo {
     pub(super) fn new(geometry: &Geometry) -> Self {
-        Self { queues: vec![VecDeque::new(); geometry.planes() as usize], geometry: geometry.clone() }
+        Self {
+            queues: By::new(vec![VecDeque::new(); geometry.planes() as usize]),
+            geometry: geometry.clone(),
+        }
     }
 }
 
 impl VictimSelection for Fifo {
-    fn closed(&mut self, block: u32, _valid: u32) {
-        self.queues[self.geometry.plane_of_block(block) as usize].push_back(block);
+    fn closed(&mut self, block: Block, _valid: u32) {
+        self.queues[self.geometry.plane_of_block(block)].push_back(block);
     }
 
-    fn invalidated(&mut self, _block: u32, _valid: u32) {}
+    fn invalidated(&mut self, _block: Block, _valid: u32) {}
 
-    fn withdrawn(&mut self, block: u32, _valid: u32) {
-        self.queues[self.geometry.plane_of_block(block) as usize].retain(|&other| other != block);
+    fn withdrawn(&mut self, block: Block, _valid: u32) {
+        self.queues[self.geometry.plane_of_block(block)].retain(|&other| other != block);
     }
 
-    fn choose(&mut self, plane: u32, _blocks: &BlockTable) -> Option<u32> {
-        self.queues[plane as usize].pop_front()
+    fn choose(&mut self, plane: Plane, _blocks: &BlockTable) -> Option<Block> {
+        self.queues[plane].pop_front()
     }
 }

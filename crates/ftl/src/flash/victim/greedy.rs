@@ -1,11 +1,24 @@
 //! The block with the fewest valid pages, in constant time.
 
-use flashtwin_nand::Geometry;
+use flashtwin_bits::By;
+use flashtwin_nand::{Block, Geometry, Plane};
 
 use super::VictimSelection;
-use crate::flash::blocks::{BlockTable, State};
+use crate::flash::block_table::{BlockTable, State};
 
 const NONE: u32 = 0;
+
+/// How a block is stored as a link.
+#[inline]
+fn link(block: Block) -> u32 {
+    block.number() + 1
+}
+
+/// The block that a link names.
+#[inline]
+fn named(link: u32) -> Option<Block> {
+    link.checked_sub(1).map(Block::new)
+}
 
 /// Buckets of blocks by valid pages, one set a plane, as intrusive doubly linked lists.
 ///
@@ -14,13 +27,13 @@ const NONE: u32 = 0;
 /// (which the system hands out untouched) means "no block".
 pub(super) struct Greedy {
     geometry: Geometry,
-    armed: Vec<bool>,
+    armed: By<Plane, Vec<bool>>,
     /// Lowest valid count whose bucket may be occupied, per plane.
-    lowest: Vec<u32>,
+    lowest: By<Plane, Vec<u32>>,
     heads: Vec<u32>,
     tails: Vec<u32>,
-    next: Vec<u32>,
-    previous: Vec<u32>,
+    next: By<Block, Vec<u32>>,
+    previous: By<Block, Vec<u32>>,
 }
 
 impl Greedy {
@@ -28,52 +41,49 @@ impl Greedy {
         let planes = geometry.planes() as usize;
         let buckets = planes * (geometry.pages_per_block as usize + 1);
         Self {
-            armed: vec![false; planes],
-            lowest: vec![0; planes],
+            armed: By::new(vec![false; planes]),
+            lowest: By::new(vec![0; planes]),
             heads: vec![NONE; buckets],
             tails: vec![NONE; buckets],
-            next: vec![NONE; geometry.block_index_len()],
-            previous: vec![NONE; geometry.block_index_len()],
+            next: By::new(vec![NONE; geometry.block_index_len()]),
+            previous: By::new(vec![NONE; geometry.block_index_len()]),
             geometry: geometry.clone(),
         }
     }
 
-    fn bucket(&self, plane: u32, valid: u32) -> usize {
-        plane as usize * (self.geometry.pages_per_block as usize + 1) + valid as usize
+    fn bucket(&self, plane: Plane, valid: u32) -> usize {
+        plane.index() * (self.geometry.pages_per_block as usize + 1) + valid as usize
     }
 
-    fn push(&mut self, plane: u32, block: u32, valid: u32) {
+    fn push(&mut self, plane: Plane, block: Block, valid: u32) {
         let bucket = self.bucket(plane, valid);
         let tail = self.tails[bucket];
-        self.previous[block as usize] = tail;
-        self.next[block as usize] = NONE;
-        if tail == NONE {
-            self.heads[bucket] = block + 1;
-        } else {
-            self.next[tail as usize - 1] = block + 1;
+        self.previous[block] = tail;
+        self.next[block] = NONE;
+        match named(tail) {
+            None => self.heads[bucket] = link(block),
+            Some(tail) => self.next[tail] = link(block),
         }
-        self.tails[bucket] = block + 1;
-        let lowest = &mut self.lowest[plane as usize];
+        self.tails[bucket] = link(block);
+        let lowest = &mut self.lowest[plane];
         *lowest = (*lowest).min(valid);
     }
 
-    fn unlink(&mut self, plane: u32, block: u32, valid: u32) {
+    fn unlink(&mut self, plane: Plane, block: Block, valid: u32) {
         let bucket = self.bucket(plane, valid);
-        let (previous, next) = (self.previous[block as usize], self.next[block as usize]);
-        if previous == NONE {
-            self.heads[bucket] = next;
-        } else {
-            self.next[previous as usize - 1] = next;
+        let (previous, next) = (self.previous[block], self.next[block]);
+        match named(previous) {
+            None => self.heads[bucket] = next,
+            Some(previous) => self.next[previous] = next,
         }
-        if next == NONE {
-            self.tails[bucket] = previous;
-        } else {
-            self.previous[next as usize - 1] = previous;
+        match named(next) {
+            None => self.tails[bucket] = previous,
+            Some(next) => self.previous[next] = previous,
         }
     }
 
-    fn arm(&mut self, plane: u32, blocks: &BlockTable) {
-        self.armed[plane as usize] = true;
+    fn arm(&mut self, plane: Plane, blocks: &BlockTable) {
+        self.armed[plane] = true;
         for block in 0..self.geometry.blocks_per_plane {
             let index = self.geometry.block_index_of(plane, block);
             if blocks.state(index) == State::Closed {
@@ -85,39 +95,38 @@ impl Greedy {
 
 impl VictimSelection for Greedy {
     #[inline]
-    fn closed(&mut self, block: u32, valid: u32) {
+    fn closed(&mut self, block: Block, valid: u32) {
         let plane = self.geometry.plane_of_block(block);
-        if self.armed[plane as usize] {
+        if self.armed[plane] {
             self.push(plane, block, valid);
         }
     }
 
     #[inline]
-    fn invalidated(&mut self, block: u32, valid: u32) {
+    fn invalidated(&mut self, block: Block, valid: u32) {
         let plane = self.geometry.plane_of_block(block);
-        if self.armed[plane as usize] {
+        if self.armed[plane] {
             self.unlink(plane, block, valid + 1);
             self.push(plane, block, valid);
         }
     }
 
-    fn withdrawn(&mut self, block: u32, valid: u32) {
+    fn withdrawn(&mut self, block: Block, valid: u32) {
         let plane = self.geometry.plane_of_block(block);
-        if self.armed[plane as usize] {
+        if self.armed[plane] {
             self.unlink(plane, block, valid);
         }
     }
 
-    fn choose(&mut self, plane: u32, blocks: &BlockTable) -> Option<u32> {
-        if !self.armed[plane as usize] {
+    fn choose(&mut self, plane: Plane, blocks: &BlockTable) -> Option<Block> {
+        if !self.armed[plane] {
             self.arm(plane, blocks);
         }
-        for valid in self.lowest[plane as usize]..=self.geometry.pages_per_block {
-            let head = self.heads[self.bucket(plane, valid)];
-            if head != NONE {
-                self.lowest[plane as usize] = valid;
-                self.unlink(plane, head - 1, valid);
-                return Some(head - 1);
+        for valid in self.lowest[plane]..=self.geometry.pages_per_block {
+            if let Some(head) = named(self.heads[self.bucket(plane, valid)]) {
+                self.lowest[plane] = valid;
+                self.unlink(plane, head, valid);
+                return Some(head);
             }
         }
         None

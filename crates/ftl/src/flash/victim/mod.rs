@@ -6,9 +6,9 @@ mod d_choices;
 mod fifo;
 mod greedy;
 
-use flashtwin_nand::Geometry;
+use flashtwin_nand::{Block, Geometry, Plane};
 
-use crate::flash::blocks::BlockTable;
+use crate::flash::block_table::BlockTable;
 use crate::policies::policies;
 
 /// Chooses the block that garbage collection takes next.
@@ -19,18 +19,18 @@ use crate::policies::policies;
 pub trait VictimSelection: Send {
     /// `block` has been programmed to its last page and holds `valid` valid pages; or it was
     /// chosen, found wholly valid, and put back.
-    fn closed(&mut self, block: u32, valid: u32);
+    fn closed(&mut self, block: Block, valid: u32);
 
     /// A page of closed `block` became invalid; `valid` remain.
-    fn invalidated(&mut self, block: u32, valid: u32);
+    fn invalidated(&mut self, block: Block, valid: u32);
 
     /// Closed `block` with `valid` valid pages is taken out of consideration without having been chosen:
     /// wear levelling moves it.
-    fn withdrawn(&mut self, block: u32, valid: u32);
+    fn withdrawn(&mut self, block: Block, valid: u32);
 
     /// Takes the next victim of `plane` out of consideration and returns it; `None` when
     /// no block of the plane is closed.
-    fn choose(&mut self, plane: u32, blocks: &BlockTable) -> Option<u32>;
+    fn choose(&mut self, plane: Plane, blocks: &BlockTable) -> Option<Block>;
 }
 
 policies! {

@@ -5,20 +5,21 @@
 //! go to the most worn one. There pools remember which blocks hold cold data; here the time does for which a
 //! block has stayed closed. The rate is bounded by counting the collections in between.
 
-use flashtwin_nand::Geometry;
+use flashtwin_bits::By;
+use flashtwin_nand::{Block, Geometry, Plane};
 
 use super::WearConfig;
-use crate::flash::blocks::{BlockTable, State};
+use crate::flash::block_table::{BlockTable, State};
 
 pub(crate) struct Levelling {
     threshold: u32,
     every: u32,
     /// Blocks collected since the last one that was moved, a plane.
-    collected: Vec<u32>,
+    collected: By<Plane, Vec<u32>>,
     /// Blocks closed so far, a plane.
-    closes: Vec<u32>,
+    closes: By<Plane, Vec<u32>>,
     /// How many its plane had closed when each block was closed.
-    closed_at: Vec<u32>,
+    closed_at: By<Block, Vec<u32>>,
 }
 
 impl Levelling {
@@ -27,27 +28,27 @@ impl Levelling {
         Self {
             threshold: config.threshold,
             every: config.every,
-            collected: vec![0; planes],
-            closes: vec![0; planes],
-            closed_at: vec![0; geometry.block_index_len()],
+            collected: By::new(vec![0; planes]),
+            closes: By::new(vec![0; planes]),
+            closed_at: By::new(vec![0; geometry.block_index_len()]),
         }
     }
 
     /// A block has been programmed to its last page.
-    pub(crate) fn closed(&mut self, plane: u32, block: u32) {
-        let closes = &mut self.closes[plane as usize];
+    pub(crate) fn closed(&mut self, plane: Plane, block: Block) {
+        let closes = &mut self.closes[plane];
         *closes = closes.wrapping_add(1);
-        self.closed_at[block as usize] = *closes;
+        self.closed_at[block] = *closes;
     }
 
     /// A block was collected.
-    pub(crate) fn collected(&mut self, plane: u32) {
-        self.collected[plane as usize] += 1;
+    pub(crate) fn collected(&mut self, plane: Plane) {
+        self.collected[plane] += 1;
     }
 
     /// A block was moved.
-    pub(crate) fn moved(&mut self, plane: u32) {
-        self.collected[plane as usize] = 0;
+    pub(crate) fn moved(&mut self, plane: Plane) {
+        self.collected[plane] = 0;
     }
 
     /// The block of a plane whose data are to be moved now.
@@ -57,13 +58,13 @@ impl Levelling {
     /// it had it lost its pages. (The block last moved off is the least worn one, too, but what the host
     /// writes to it next is not cold.) Of several it is the one that was closed first. A pass over the
     /// plane, once in `every` collections.
-    pub(crate) fn due(&self, plane: u32, table: &BlockTable, geometry: &Geometry) -> Option<u32> {
-        if self.collected[plane as usize] < self.every {
+    pub(crate) fn due(&self, plane: Plane, table: &BlockTable, geometry: &Geometry) -> Option<Block> {
+        if self.collected[plane] < self.every {
             return None;
         }
         let blocks = || (0..geometry.blocks_per_plane).map(|block| geometry.block_index_of(plane, block));
         let most = blocks().map(|block| table.erases(block)).max()?;
-        let age = |block: u32| self.closes[plane as usize].wrapping_sub(self.closed_at[block as usize]);
+        let age = |block: Block| self.closes[plane].wrapping_sub(self.closed_at[block]);
         blocks()
             .filter(|&block| table.state(block) == State::Closed)
             .filter(|&block| most - table.erases(block) > self.threshold)

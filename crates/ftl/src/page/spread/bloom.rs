@@ -9,6 +9,7 @@
 //! Where there are none, as in a device that is large for what it holds, nobody need look at the bits: what does is kept
 //! out of the code that is fetched for every page.
 
+use crate::ids::Content;
 use flashtwin_bits::{HugeSlice, prefetch};
 
 /// Bits of a word.
@@ -58,8 +59,8 @@ impl Bloom {
 
     /// Where the words of a content begin, and its bits in each.
     #[inline]
-    fn place(&self, content: u32) -> (usize, u64) {
-        let first = mix(u64::from(content).wrapping_add(0x9e37_79b9_7f4a_7c15));
+    fn place(&self, content: Content) -> (usize, u64) {
+        let first = mix(u64::from(content.number()).wrapping_add(0x9e37_79b9_7f4a_7c15));
         // The upper bits of a product spread a hash evenly over any number of words.
         let word = ((u128::from(first) * u128::from(self.words)) >> 64) as usize;
         let mut bits = 0;
@@ -75,7 +76,7 @@ impl Bloom {
     }
 
     #[inline(never)]
-    pub(super) fn prefetch(&self, content: u32) {
+    pub(super) fn prefetch(&self, content: Content) {
         let (first, _) = self.place(content);
         for at in (first..first + self.stride).step_by(LINE) {
             prefetch(&self.bits, at);
@@ -84,7 +85,7 @@ impl Bloom {
 
     /// The channels whose filter may hold a content: bit c for channel c.
     #[inline(never)]
-    pub(super) fn query(&self, content: u32) -> u64 {
+    pub(super) fn query(&self, content: Content) -> u64 {
         let (first, bits) = self.place(content);
         let mut found = 0;
         for (channel, word) in self.bits[first..][..self.channels as usize].iter().enumerate() {
@@ -95,7 +96,7 @@ impl Bloom {
 
     /// Adds a content to a channel's filter.
     #[inline(never)]
-    pub(super) fn insert(&mut self, content: u32, channel: u32) {
+    pub(super) fn insert(&mut self, content: Content, channel: u32) {
         let (first, bits) = self.place(content);
         self.bits[first + channel as usize] |= bits;
     }
@@ -103,7 +104,7 @@ impl Bloom {
     /// Takes the bits of a content away, whoever else set them: of use only to whoever empties a
     /// filter of everything that it holds.
     #[inline(never)]
-    pub(super) fn clear(&mut self, content: u32, channel: u32) {
+    pub(super) fn clear(&mut self, content: Content, channel: u32) {
         let (first, bits) = self.place(content);
         self.bits[first + channel as usize] &= !bits;
     }
@@ -132,7 +133,7 @@ impl Bloom {
 
     /// The number of the word and the bits of each content.
     fn places(&self, contents: u32) -> impl Iterator<Item = (usize, u64)> {
-        (0..contents).map(|content| {
+        Content::each(0..contents).map(|content| {
             let (first, bits) = self.place(content);
             (first / self.stride, bits)
         })
@@ -153,14 +154,16 @@ mod tests {
             let mut rng = Rng::stream(u64::from(channels), "bloom");
             for _ in 0..400 {
                 let (content, channel) = (rng.next_u64() as u32, rng.below(channels));
-                bloom.insert(content, channel);
+                bloom.insert(Content::new(content), channel);
                 sets[channel as usize].insert(content);
-                let mask = bloom.query(content);
+                let mask = bloom.query(Content::new(content));
                 for (channel, set) in sets.iter().enumerate() {
                     assert!(!set.contains(&content) || mask >> channel & 1 == 1);
                 }
             }
-            assert!((0..64).all(|channel| channel < channels || bloom.query(1) >> channel == 0));
+            assert!(
+                (0..64).all(|channel| channel < channels || bloom.query(Content::new(1)) >> channel == 0)
+            );
         }
     }
 
@@ -170,22 +173,28 @@ mod tests {
         {
             let mut bloom = Bloom::new(2, bits, hashes);
             let crowded = bloom.crowded(contents);
-            let is_crowded = |content: u32| crowded[content as usize / 64] >> (content % 64) & 1 == 1;
+            let is_crowded =
+                |content: Content| crowded[content.index() / 64] >> (content.number() % 64) & 1 == 1;
             // All but one of those that share a word are in it: the most that can be.
             let mut coincidences = 0;
             for absent in 0..contents {
                 bloom.bits.fill(0);
-                let (place, _) = bloom.place(absent);
-                let others = (0..contents).filter(|&c| c != absent && bloom.place(c).0 == place);
+                let (place, _) = bloom.place(Content::new(absent));
+                let others =
+                    (0..contents).filter(|&c| c != absent && bloom.place(Content::new(c)).0 == place);
                 for other in others.collect::<Vec<_>>() {
-                    assert_eq!(is_crowded(other), is_crowded(absent), "a word matters or does not");
-                    bloom.insert(other, 1);
+                    assert_eq!(
+                        is_crowded(Content::new(other)),
+                        is_crowded(Content::new(absent)),
+                        "a word matters or does not"
+                    );
+                    bloom.insert(Content::new(other), 1);
                 }
-                let found = bloom.query(absent) == 2;
-                assert!(is_crowded(absent) || !found, "{absent} is found by coincidence");
+                let found = bloom.query(Content::new(absent)) == 2;
+                assert!(is_crowded(Content::new(absent)) || !found, "{absent} is found by coincidence");
                 coincidences += u32::from(found);
             }
-            let all = (0..contents).filter(|&content| is_crowded(content)).count() as u32;
+            let all = (0..contents).filter(|&content| is_crowded(Content::new(content))).count() as u32;
             assert!(coincidences <= all && (coincidences == 0) == (all == 0), "{coincidences} of {all}");
         }
     }
@@ -234,13 +243,14 @@ mod tests {
         for (bits, hashes) in [(10u32, 7u32), (5, 3), (16, 4), (12, 12)] {
             let entries = 40_000;
             let mut bloom = Bloom::new(8, u64::from(entries * bits), hashes);
-            (0..entries).for_each(|content| bloom.insert(content, content % 2));
+            (0..entries).for_each(|content| bloom.insert(Content::new(content), content % 2));
             // Channel 0 and 1 hold half as many each.
             let expected = false_positives(64.0 / f64::from(2 * bits), hashes);
             let asked = 2_000_000;
             for channel in [0, 1] {
-                let wrong =
-                    (entries..entries + asked).filter(|&c| bloom.query(c) >> channel & 1 == 1).count();
+                let wrong = (entries..entries + asked)
+                    .filter(|&c| bloom.query(Content::new(c)) >> channel & 1 == 1)
+                    .count();
                 let rate = wrong as f64 / f64::from(asked);
                 let noise = 4.0 * (expected / f64::from(asked)).sqrt();
                 assert!(
@@ -248,7 +258,10 @@ mod tests {
                     "{bits} {hashes}: {rate} {expected}"
                 );
             }
-            assert!((entries..entries + asked).all(|c| bloom.query(c) >> 2 == 0), "nothing is in the others");
+            assert!(
+                (entries..entries + asked).all(|c| bloom.query(Content::new(c)) >> 2 == 0),
+                "nothing is in the others"
+            );
         }
         // What the configuration's text says of the default.
         assert_eq!((false_positives(6.4, 7) * 1000.0).round(), 21.0, "in thousandths");

@@ -3,6 +3,7 @@
 
 use super::bloom::Bloom;
 use super::residents::Residents;
+use crate::ids::Content;
 
 /// Entries ahead at which a rebuild asks for what it will look at.
 const AHEAD: usize = 12;
@@ -17,7 +18,7 @@ pub(super) struct Filters {
     /// The contents for which the filters' bits say more than who has an entry, a bit each.
     crowded: Vec<u64>,
     /// Contents entered in each channel's filter since it was last rebuilt, dead ones included.
-    entries: Vec<Vec<u32>>,
+    entries: Vec<Vec<Content>>,
     dead: Vec<u32>,
     rebuild_share: f64,
 }
@@ -43,12 +44,12 @@ impl Filters {
 
     /// Whether the bits of a content matter.
     #[inline]
-    fn is_crowded(&self, content: u32) -> bool {
-        self.crowded[content as usize / 64] >> (content % 64) & 1 == 1
+    fn is_crowded(&self, content: Content) -> bool {
+        self.crowded[content.index() / 64] >> (content.number() % 64) & 1 == 1
     }
 
     #[inline]
-    pub(super) fn prefetch(&self, content: u32) {
+    pub(super) fn prefetch(&self, content: Content) {
         if self.is_crowded(content) {
             self.bloom.prefetch(content);
         }
@@ -56,13 +57,13 @@ impl Filters {
 
     /// The channels that may hold a content: bit c for channel c.
     #[inline]
-    pub(super) fn query(&self, content: u32, residents: &Residents) -> u64 {
+    pub(super) fn query(&self, content: Content, residents: &Residents) -> u64 {
         if self.is_crowded(content) { self.bloom.query(content) } else { residents.entered(content) }
     }
 
     /// A channel holds the first page of a content.
     #[inline]
-    pub(super) fn appeared(&mut self, content: u32, channel: u32, residents: &mut Residents) {
+    pub(super) fn appeared(&mut self, content: Content, channel: u32, residents: &mut Residents) {
         if residents.set_entry(content, channel, true) {
             self.dead[channel as usize] -= 1;
             return;
@@ -118,7 +119,7 @@ impl Filters {
     }
 
     /// The dead took bits along that the living share.
-    fn insert_all(&mut self, entries: &[u32], channel: u32) {
+    fn insert_all(&mut self, entries: &[Content], channel: u32) {
         for (index, &content) in entries.iter().enumerate() {
             if let Some(&soon) = entries.get(index + AHEAD) {
                 self.prefetch(soon);
@@ -143,7 +144,7 @@ impl Filters {
     /// Compares entries and dead ones with the contents that each channel holds.
     pub(super) fn audit(&self, residents: &Residents) -> Result<(), String> {
         let mut counts = vec![(0, 0); self.channels as usize];
-        for content in 0..residents.contents() {
+        for content in Content::each(0..residents.contents()) {
             let mask = self.query(content, residents);
             for channel in 0..self.channels {
                 let (alive, entered) =
@@ -175,6 +176,7 @@ impl Filters {
 mod tests {
     use super::super::SpreadConfig;
     use super::*;
+    use crate::ids::Lpn;
     use crate::rng::Rng;
     use std::collections::HashSet;
 
@@ -190,17 +192,16 @@ mod tests {
             let page = content * 3 + channel;
             let set: &mut HashSet<u32> = &mut sets[channel as usize];
             if set.remove(&content) {
-                assert!(residents.remove(page, content, channel, &mut pages));
+                assert!(residents.remove(Lpn::new(page), Content::new(content), channel, &mut pages));
                 rebuilds += u32::from(filters.died(channel, &mut residents));
             } else {
                 set.insert(content);
-                assert!(residents.add(page, content, channel, &mut pages));
-                filters.appeared(content, channel, &mut residents);
+                assert!(residents.add(Lpn::new(page), Content::new(content), channel, &mut pages));
+                filters.appeared(Content::new(content), channel, &mut residents);
             }
-            assert!(
-                (0..contents)
-                    .all(|c| (0..3).all(|at| sets[at].contains(&c) == residents.holds(c, at as u32)))
-            );
+            assert!((0..contents).all(|c| {
+                (0..3).all(|at| sets[at].contains(&c) == residents.holds(Content::new(c), at as u32))
+            }));
             filters.audit(&residents).unwrap();
             let dead = f64::from(filters.dead[channel as usize]);
             assert!(dead <= share * filters.entries[channel as usize].len() as f64);
@@ -215,7 +216,10 @@ mod tests {
         for (channel, entries) in filters.entries.iter().enumerate() {
             entries.iter().for_each(|&content| bloom.insert(content, channel as u32));
         }
-        assert!((0..contents).all(|content| filters.query(content, residents) == bloom.query(content)));
+        assert!(
+            (0..contents).all(|content| filters.query(Content::new(content), residents)
+                == bloom.query(Content::new(content)))
+        );
     }
 
     #[test]
@@ -234,7 +238,7 @@ mod tests {
             let config = SpreadConfig { bloom_hashes: hashes, ..SpreadConfig::default() };
             let mut filters = Filters::new(3, 60, channel_pages, &config);
             assert!(come_and_go(&mut filters, 60, u64::from(hashes), 0.5) > 20);
-            let crowded = (0..60).filter(|&content| filters.is_crowded(content)).count();
+            let crowded = (0..60).filter(|&content| filters.is_crowded(Content::new(content))).count();
             assert!(
                 if channel_pages == 4_000 { crowded == 0 } else { (1..60).contains(&crowded) },
                 "{crowded} of 60"

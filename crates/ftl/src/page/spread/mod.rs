@@ -15,18 +15,19 @@ mod residents;
 mod twins;
 
 pub use config::{SpreadConfig, SpreadPolicy};
-use flashtwin_nand::{NO_PPN, Ppn};
+use flashtwin_bits::By;
+use flashtwin_nand::{NO_PPN, Plane, Ppn};
 use smallvec::{SmallVec, smallvec};
 
 use super::map::PageMap;
 use crate::error::FtlError;
 use crate::flash::Flash;
 use crate::flash::allocation::Order;
+use crate::ids::{Content, Lpn, NO_CONTENT};
 use crate::jobs::Jobs;
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, NO_CONTENT, NO_JOB, OpKind, is_page};
+use crate::op::{Cause, FlashOp, NO_JOB, OpKind, is_page};
 use filters::Filters;
-use flashtwin_bits::prefetch;
 use flashtwin_nand::Geometry;
 use pages::Pages;
 pub use place::PlacePolicy;
@@ -37,13 +38,13 @@ use twins::Twins;
 /// What a comparison in the background is about.
 #[derive(Debug)]
 struct Comparison {
-    content: u32,
+    content: Content,
     pages: Compared,
 }
 
 /// The page just written, then those it may equal: whose they were, and where they lay. Most contents have few
 /// twins, and thousands of comparisons wait for idle time: it is better not to have to look elsewhere for them.
-type Compared = SmallVec<[(u32, Ppn); 4]>;
+type Compared = SmallVec<[(Lpn, Ppn); 4]>;
 
 const _: () = assert!(size_of::<Comparison>() <= 56, "with what is left to do, a job is a cache line");
 
@@ -56,7 +57,7 @@ pub(crate) struct Spreader {
     pages: Pages,
     channels: u32,
     /// The channel of each plane: divisions are not free.
-    channel_of_plane: Vec<u32>,
+    channel_of_plane: By<Plane, Vec<u32>>,
     places: Places,
     verify: bool,
     own_copy_counts: bool,
@@ -87,9 +88,12 @@ impl Spreader {
             twins: Twins::new(config.candidates),
             pages: pages::fresh(footprint_pages),
             channels,
-            channel_of_plane: (0..geometry.planes())
-                .map(|plane| geometry.channel_of_chip(geometry.chip_of_plane(plane)))
-                .collect(),
+            channel_of_plane: By::new(
+                geometry
+                    .all_planes()
+                    .map(|plane| geometry.channel_of_chip(geometry.chip_of_plane(plane)))
+                    .collect(),
+            ),
             places: Places::new(config.place, order, geometry),
             verify: config.verify,
             own_copy_counts: config.own_copy_counts,
@@ -105,8 +109,8 @@ impl Spreader {
     /// that are read in vain.
     fn candidates(
         &mut self,
-        new: (u32, Ppn),
-        content: u32,
+        new: (Lpn, Ppn),
+        content: Content,
         own_channel: Option<u32>,
         map: &PageMap,
     ) -> (Compared, Vec<Ppn>) {
@@ -119,10 +123,10 @@ impl Spreader {
         for channel in channels_from(self.first, positive) {
             if let Some(other) = self.residents.other_than(new.0, content, channel, &self.pages) {
                 // One page of a list stands for all of it.
-                let list = self.pages[other as usize].list();
+                let list = self.pages[other].list();
                 if list.is_none_or(|list| !self.lists.contains(&list)) {
                     self.lists.extend(list);
-                    self.twins.prefetch_list(&self.pages[other as usize]);
+                    self.twins.prefetch_list(&self.pages[other]);
                     pages.push((other, map.get(other)));
                 }
             } else if own_channel != Some(channel) && !self.residents.has_entry(content, channel) {
@@ -136,8 +140,8 @@ impl Spreader {
 
     /// Asks for the first tables that an operation on this page will look into.
     #[inline]
-    pub(crate) fn prefetch_far(&self, lpn: u32, content: u32) {
-        prefetch(&self.pages, lpn as usize);
+    pub(crate) fn prefetch_far(&self, lpn: Lpn, content: Content) {
+        self.pages.prefetch(lpn);
         if content != NO_CONTENT {
             self.filters.prefetch(content);
             self.residents.prefetch(content);
@@ -146,19 +150,19 @@ impl Spreader {
 
     /// Asks for what those tables point to, where the page is read.
     #[inline]
-    pub(crate) fn prefetch_near_read(&self, lpn: u32) {
-        self.twins.prefetch_list(&self.pages[lpn as usize]);
+    pub(crate) fn prefetch_near_read(&self, lpn: Lpn) {
+        self.twins.prefetch_list(&self.pages[lpn]);
     }
 
     /// Asks for what those tables point to, where the page is written; `held` is what it holds now, `content` what it
     /// may be given.
     #[inline]
-    pub(crate) fn prefetch_near(&self, lpn: u32, held: u32, content: u32, map: &PageMap) {
+    pub(crate) fn prefetch_near(&self, lpn: Lpn, held: Content, content: Content, map: &PageMap) {
         pages::prefetch_neighbours(&self.pages, lpn);
-        self.twins.prefetch_list(&self.pages[lpn as usize]);
+        self.twins.prefetch_list(&self.pages[lpn]);
         if content != NO_CONTENT {
             for other in self.residents.foresee_latest(content) {
-                prefetch(&self.pages, other as usize);
+                self.pages.prefetch(other);
                 map.prefetch(other);
             }
         }
@@ -169,25 +173,23 @@ impl Spreader {
 
     /// Asks for what a read or an overwrite will look at last.
     #[inline]
-    pub(crate) fn prefetch_next(&self, lpn: u32, content: u32) {
-        self.twins.prefetch_pages(&self.pages[lpn as usize]);
+    pub(crate) fn prefetch_next(&self, lpn: Lpn, content: Content) {
+        self.twins.prefetch_pages(&self.pages[lpn]);
         if content != NO_CONTENT && !self.verify {
-            self.residents
-                .latest(content)
-                .for_each(|other| self.twins.prefetch_list(&self.pages[other as usize]));
+            self.residents.latest(content).for_each(|other| self.twins.prefetch_list(&self.pages[other]));
         }
     }
 
     /// Pages that a read of `lpn` may choose from, its own among them; none when it has no twin.
     #[inline]
-    pub(crate) fn choices(&self, lpn: u32) -> &[Ppn] {
-        self.twins.choices(&self.pages[lpn as usize])
+    pub(crate) fn choices(&self, lpn: Lpn) -> &[Ppn] {
+        self.twins.choices(&self.pages[lpn])
     }
 
     /// A number that all twins of a logical page share, and no other page ever has.
     #[inline]
-    pub(crate) fn serial(&self, lpn: u32) -> Option<u64> {
-        self.twins.serial(&self.pages[lpn as usize])
+    pub(crate) fn serial(&self, lpn: Lpn) -> Option<u64> {
+        self.twins.serial(&self.pages[lpn])
     }
 
     /// Lists of twins.
@@ -203,11 +205,11 @@ impl Spreader {
     /// The channel of a page.
     #[inline]
     pub(crate) fn channel_of(&self, ppn: Ppn, geometry: &Geometry) -> u32 {
-        self.channel_of_plane[geometry.plane(ppn) as usize]
+        self.channel_of_plane[geometry.plane(ppn)]
     }
 
     /// The channel that holds a content in the page of one logical page and in no other, as a bit.
-    fn held_alone(&self, lpn: u32, content: u32, map: &PageMap, geometry: &Geometry) -> u64 {
+    fn held_alone(&self, lpn: Lpn, content: Content, map: &PageMap, geometry: &Geometry) -> u64 {
         let ppn = map.get(lpn);
         if !is_page(ppn) || map.content(lpn) != content {
             return 0;
@@ -219,7 +221,7 @@ impl Spreader {
 
     /// The channels of a mask without those whose entry of a content stands for pages of one logical page
     /// alone, alive or dead.
-    fn without_own(&self, holders: u64, lpn: u32, content: u32) -> u64 {
+    fn without_own(&self, holders: u64, lpn: Lpn, content: Content) -> u64 {
         channels_in(holders).fold(holders, |rest, channel| {
             let other = self.residents.other_than(lpn, content, channel, &self.pages);
             let own = other.is_none() && self.residents.has_entry(content, channel);
@@ -240,22 +242,22 @@ impl Spreader {
             match to_come {
                 1 => {
                     map.prefetch(lpn);
-                    self.twins.prefetch_end(&self.pages[lpn as usize]);
+                    self.twins.prefetch_end(&self.pages[lpn]);
                 }
-                _ => prefetch(&self.pages, lpn as usize),
+                _ => self.pages.prefetch(lpn),
             }
         }
     }
 
     /// A page with a content came to a channel.
-    fn came(&mut self, lpn: u32, content: u32, channel: u32) {
+    fn came(&mut self, lpn: Lpn, content: Content, channel: u32) {
         if self.residents.add(lpn, content, channel, &mut self.pages) {
             self.filters.appeared(content, channel, &mut self.residents);
         }
     }
 
     /// A page with a content is no longer in a channel. Returns whether that made a filter be rebuilt.
-    fn left(&mut self, lpn: u32, content: u32, channel: u32) -> bool {
+    fn left(&mut self, lpn: Lpn, content: Content, channel: u32) -> bool {
         self.residents.remove(lpn, content, channel, &mut self.pages)
             && self.filters.died(channel, &mut self.residents)
     }
@@ -267,7 +269,7 @@ impl Spreader {
 
     /// Bytes of the tables here.
     pub(crate) fn bytes(&self) -> u64 {
-        let pages = std::mem::size_of_val::<[_]>(&self.pages) as u64;
+        let pages = std::mem::size_of_val::<[_]>(&**self.pages) as u64;
         self.filters.bytes() + self.residents.bytes() + self.twins.bytes() + pages
     }
 }
@@ -294,12 +296,12 @@ impl Spreader {
     /// stands.
     pub(crate) fn place_write(
         &mut self,
-        proposal: u32,
-        (lpn, content): (u32, u32),
+        proposal: Plane,
+        (lpn, content): (Lpn, Content),
         map: &PageMap,
         flash: &mut Flash,
         loads: &LoadView<'_>,
-    ) -> u32 {
+    ) -> Plane {
         self.positive = 0;
         if content == NO_CONTENT {
             return proposal;
@@ -316,11 +318,11 @@ impl Spreader {
     /// with every move.
     pub(crate) fn place_aged(
         &mut self,
-        proposal: u32,
-        (lpn, content): (u32, u32),
+        proposal: Plane,
+        (lpn, content): (Lpn, Content),
         flash: &mut Flash,
         loads: &LoadView<'_>,
-    ) -> u32 {
+    ) -> Plane {
         self.positive = 0;
         if content == NO_CONTENT {
             return proposal;
@@ -333,13 +335,13 @@ impl Spreader {
     /// The plane of a page whose content the channels `holders` may hold, bit c for channel c.
     fn place_apart(
         &mut self,
-        proposal: u32,
-        content: u32,
+        proposal: Plane,
+        content: Content,
         holders: u64,
         flash: &mut Flash,
         loads: &LoadView<'_>,
-    ) -> u32 {
-        let first = self.channel_of_plane[proposal as usize];
+    ) -> Plane {
+        let first = self.channel_of_plane[proposal];
         let others = (first + 1..self.channels).chain(0..first);
         (self.positive, self.first) = (holders & 1 << first, first);
         if self.positive == 0 {
@@ -360,7 +362,7 @@ impl Spreader {
         plane
     }
 
-    fn count_answers(&self, content: u32, flash: &mut Flash) {
+    fn count_answers(&self, content: Content, flash: &mut Flash) {
         for channel in channels_in(self.positive) {
             flash.counters.filter_positives += 1;
             if !self.residents.holds(content, channel) {
@@ -373,7 +375,7 @@ impl Spreader {
     }
 
     /// A logical page is about to lose what it holds (and its page `old` with it).
-    pub(crate) fn forget_page(&mut self, (lpn, held): (u32, u32), old: Ppn, flash: &mut Flash) {
+    pub(crate) fn forget_page(&mut self, (lpn, held): (Lpn, Content), old: Ppn, flash: &mut Flash) {
         #[cfg(test)]
         let kept = !self.choices(lpn).is_empty() && crate::tests::planted(crate::tests::Bug::KeptTwin);
         #[cfg(not(test))]
@@ -389,7 +391,7 @@ impl Spreader {
     }
 
     /// A logical page now holds `content` in its page `ppn`.
-    pub(crate) fn note_page(&mut self, (lpn, content): (u32, u32), ppn: Ppn, flash: &Flash) {
+    pub(crate) fn note_page(&mut self, (lpn, content): (Lpn, Content), ppn: Ppn, flash: &Flash) {
         let channel = self.channel_of(ppn, flash.geometry());
         if content != NO_CONTENT {
             self.came(lpn, content, channel);
@@ -397,8 +399,14 @@ impl Spreader {
     }
 
     /// The page of a logical page moved, on its channel or to another.
-    pub(crate) fn page_moved(&mut self, (lpn, content): (u32, u32), from: Ppn, to: Ppn, flash: &mut Flash) {
-        self.twins.moved(&self.pages[lpn as usize], to);
+    pub(crate) fn page_moved(
+        &mut self,
+        (lpn, content): (Lpn, Content),
+        from: Ppn,
+        to: Ppn,
+        flash: &mut Flash,
+    ) {
+        self.twins.moved(&self.pages[lpn], to);
         let (left, came) = (self.channel_of(from, flash.geometry()), self.channel_of(to, flash.geometry()));
         if content == NO_CONTENT || left == came {
             return;
@@ -413,7 +421,7 @@ impl Spreader {
     #[inline]
     pub(crate) fn compare_later(
         &mut self,
-        (lpn, content): (u32, u32),
+        (lpn, content): (Lpn, Content),
         own_channel: Option<u32>,
         map: &PageMap,
         flash: &mut Flash,
@@ -439,8 +447,8 @@ impl Spreader {
     #[inline(never)]
     fn compare_with_holders(
         &mut self,
-        (lpn, new): (u32, Ppn),
-        content: u32,
+        (lpn, new): (Lpn, Ppn),
+        content: Content,
         own_channel: Option<u32>,
         map: &PageMap,
         flash: &mut Flash,
@@ -505,7 +513,7 @@ impl Spreader {
     /// The pages of a comparison have been read: those that still lie there and hold the content
     /// are twins.
     fn compare(&mut self, Comparison { content, pages }: Comparison, map: &PageMap, flash: &mut Flash) {
-        let holds = |&(lpn, ppn): &(u32, Ppn)| map.get(lpn) == ppn && map.content(lpn) == content;
+        let holds = |&(lpn, ppn): &(Lpn, Ppn)| map.get(lpn) == ppn && map.content(lpn) == content;
         if let Some((&first, others)) = pages.split_first() {
             let void = others.iter().filter(|page| !holds(&first) || !holds(page)).count();
             flash.counters.comparisons_void += void as u64;

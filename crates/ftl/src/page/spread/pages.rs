@@ -1,6 +1,7 @@
 //! What spreading keeps of each logical page.
 
-use flashtwin_bits::{HugeSlice, prefetch};
+use crate::ids::Lpn;
+use flashtwin_bits::{By, HugeSlice, prefetch};
 
 /// One logical page: its neighbours among those of the same content and channel ([`super::residents`]), and
 /// its place among its twins ([`super::twins`]). Together, as whoever looks at the one soon looks at
@@ -29,17 +30,29 @@ impl Page {
 pub(super) const NO_SET: u32 = u32::MAX;
 
 /// All of them, by number. 16 bytes each.
-pub(super) type Pages = HugeSlice<Page>;
+pub(super) type Pages = By<Lpn, HugeSlice<Page>>;
+
+/// How a logical page is stored as a link; none is 0.
+#[inline]
+pub(super) fn link(lpn: Lpn) -> u32 {
+    lpn.number() + 1
+}
+
+/// The logical page that a link names.
+#[inline]
+pub(super) fn named(link: u32) -> Option<Lpn> {
+    link.checked_sub(1).map(Lpn::new)
+}
 
 /// Pages that hold nothing yet.
 pub(super) fn fresh(footprint_pages: u32) -> Pages {
-    HugeSlice::filled(Page { before: 0, after: 0, set: NO_SET, at: 0 }, footprint_pages as usize)
+    By::new(HugeSlice::filled(Page { before: 0, after: 0, set: NO_SET, at: 0 }, footprint_pages as usize))
 }
 
 /// Asks for a page and those that it names.
 #[inline]
-pub(super) fn prefetch_neighbours(pages: &[Page], lpn: u32) {
-    if let Some(page) = pages.get(lpn as usize) {
+pub(super) fn prefetch_neighbours(pages: &Pages, lpn: Lpn) {
+    if let Some(page) = pages.get(lpn) {
         prefetch(pages, (page.before as usize).wrapping_sub(1));
         prefetch(pages, (page.after as usize).wrapping_sub(1));
     }

@@ -2,7 +2,7 @@
 //! "round robin" to "the next channel or chip" (4.2.1) and does not say to which of its dies and planes.
 
 use crate::policies::policies;
-use flashtwin_nand::Geometry;
+use flashtwin_nand::{Geometry, Plane};
 
 use crate::flash::allocation::{Order, planes_in};
 use crate::flash::blocks::Blocks;
@@ -28,7 +28,7 @@ policies! {
 pub(super) struct Places {
     policy: PlacePolicy,
     /// Channel by channel, in the order of their turns.
-    planes: Vec<u32>,
+    planes: Vec<Plane>,
     per_channel: usize,
     /// By channel: the place in its list that comes next.
     next: Vec<usize>,
@@ -36,7 +36,7 @@ pub(super) struct Places {
 
 impl Places {
     pub(super) fn new(policy: PlacePolicy, order: Order, geometry: &Geometry) -> Self {
-        let channel = |&plane: &u32| geometry.channel_of_chip(geometry.chip_of_plane(plane));
+        let channel = |&plane: &Plane| geometry.channel_of_chip(geometry.chip_of_plane(plane));
         let mut planes = planes_in(order, geometry);
         // Stable: the order within a channel is that of all planes.
         planes.sort_by_key(channel);
@@ -45,7 +45,7 @@ impl Places {
     }
 
     /// The planes of a channel with room for a page, the one whose turn it is first.
-    fn open<'a>(&'a self, channel: u32, blocks: &'a Blocks) -> impl Iterator<Item = u32> + 'a {
+    fn open<'a>(&'a self, channel: u32, blocks: &'a Blocks) -> impl Iterator<Item = Plane> + 'a {
         let planes = &self.planes[channel as usize * self.per_channel..][..self.per_channel];
         let (before, after) = planes.split_at(self.next[channel as usize]);
         after.iter().chain(before).copied().filter(|&plane| blocks.has_room(plane))
@@ -57,10 +57,10 @@ impl Places {
     pub(super) fn find(
         &self,
         channel: u32,
-        proposal: u32,
+        proposal: Plane,
         blocks: &Blocks,
         loads: &LoadView<'_>,
-    ) -> Option<u32> {
+    ) -> Option<Plane> {
         let next = self.planes[channel as usize * self.per_channel + self.next[channel as usize]];
         if self.policy == PlacePolicy::RoundRobin && blocks.has_room(next) {
             return Some(next);
@@ -70,7 +70,7 @@ impl Places {
 
     /// The same where the plane whose turn it is has no room, or other things than turns count.
     #[inline(never)]
-    fn search(&self, channel: u32, proposal: u32, blocks: &Blocks, loads: &LoadView<'_>) -> Option<u32> {
+    fn search(&self, channel: u32, proposal: Plane, blocks: &Blocks, loads: &LoadView<'_>) -> Option<Plane> {
         match self.policy {
             PlacePolicy::RoundRobin => self.open(channel, blocks).next(),
             PlacePolicy::LeastLoaded => {
@@ -85,7 +85,7 @@ impl Places {
 
     /// A page goes to a plane that [`Places::find`] gave for `channel`: the turn is the next one's.
     #[inline]
-    pub(super) fn taken(&mut self, channel: u32, plane: u32) {
+    pub(super) fn taken(&mut self, channel: u32, plane: Plane) {
         let first = channel as usize * self.per_channel;
         let planes = &self.planes[first..first + self.per_channel];
         // Most often it is the one whose turn it is.
@@ -98,9 +98,10 @@ impl Places {
 }
 
 /// The chip, die and plane of `plane` on another channel. Neighbouring channels' planes are a chip's planes apart.
-fn same_place(channel: u32, plane: u32, geometry: &Geometry) -> u32 {
-    let (chip, per_chip) = (geometry.chip_of_plane(plane), geometry.planes_per_chip());
-    (chip - chip % geometry.channels + channel) * per_chip + plane % per_chip
+fn same_place(channel: u32, plane: Plane, geometry: &Geometry) -> Plane {
+    let (chip, per_chip) = (geometry.chip_of_plane(plane).number(), geometry.planes_per_chip());
+    let other = chip - chip % geometry.channels + channel;
+    Plane::new(other * per_chip + plane.number() % per_chip)
 }
 
 #[cfg(test)]
@@ -125,9 +126,9 @@ mod tests {
             let mut went = Vec::new();
             for turn in 0..9 {
                 // Turns of other channels do not matter.
-                let other = places.find(turn % 3, 63, &blocks, &idle).unwrap();
+                let other = places.find(turn % 3, Plane::new(63), &blocks, &idle).unwrap();
                 places.taken(turn % 3, other);
-                let plane = places.find(5, 0, &blocks, &idle).unwrap();
+                let plane = places.find(5, Plane::new(0), &blocks, &idle).unwrap();
                 places.taken(5, plane);
                 went.push(plane);
             }
@@ -147,10 +148,10 @@ mod tests {
         // Chip 3 is on channel 3 and idle: another channel's. Of chips 5 and 13 on channel 5, the second.
         (chip[3], chip[13]) = (0, 3);
         unit[27] = 1;
-        let plane = places.find(5, 0, &blocks, &LoadView::new(&chip, &unit)).unwrap();
+        let plane = places.find(5, Plane::new(0), &blocks, &LoadView::new(&chip, &unit)).unwrap();
         assert_eq!(plane, g.plane_at(5, 1, 1, 0));
         let by_unit = LoadView { units_decide: true, ..LoadView::new(&[0; 16], &unit) };
-        assert_eq!(places.find(5, 0, &blocks, &by_unit), Some(plane));
+        assert_eq!(places.find(5, Plane::new(0), &blocks, &by_unit), Some(plane));
     }
 
     #[test]

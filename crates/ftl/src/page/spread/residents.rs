@@ -1,6 +1,7 @@
 //! Which logical pages hold which content, channel by channel.
 
-use super::pages::Page;
+use super::pages::{Page, Pages, link, named};
+use crate::ids::{Content, Lpn};
 use flashtwin_bits::{HugeSlice, prefetch};
 
 /// Of a word: whether the channel's filter has an entry of the content. The rest is the head of the list.
@@ -30,23 +31,23 @@ impl Residents {
     }
 
     #[inline]
-    fn slot(&self, content: u32, channel: u32) -> usize {
-        (content as usize) << self.shift | channel as usize
+    fn slot(&self, content: Content, channel: u32) -> usize {
+        content.index() << self.shift | channel as usize
     }
 
     /// The words of a content.
     #[inline]
-    fn of(&self, content: u32) -> &[u32] {
+    fn of(&self, content: Content) -> &[u32] {
         &self.words[self.slot(content, 0)..][..self.channels]
     }
 
     #[inline]
-    fn head(&self, content: u32, channel: u32) -> u32 {
+    fn head(&self, content: Content, channel: u32) -> u32 {
         self.words[self.slot(content, channel)] & !ENTERED
     }
 
     #[inline]
-    pub(super) fn prefetch(&self, content: u32) {
+    pub(super) fn prefetch(&self, content: Content) {
         prefetch(&self.words, self.slot(content, 0));
     }
 
@@ -57,27 +58,27 @@ impl Residents {
 
     /// The page last written with a content on each channel that holds it.
     #[inline]
-    pub(super) fn latest(&self, content: u32) -> impl Iterator<Item = u32> {
-        self.of(content).iter().filter_map(|word| (word & !ENTERED).checked_sub(1))
+    pub(super) fn latest(&self, content: Content) -> impl Iterator<Item = Lpn> {
+        self.of(content).iter().filter_map(|word| named(word & !ENTERED))
     }
 
     /// The same for whoever looks ahead, with a number that is no page's for each channel that does not hold the
     /// content: which channels do is as random as the trace, and a processor that guesses wrong loses more than
     /// asking for memory in vain costs.
     #[inline]
-    pub(super) fn foresee_latest(&self, content: u32) -> impl Iterator<Item = u32> {
-        self.of(content).iter().map(|word| (word & !ENTERED).wrapping_sub(1))
+    pub(super) fn foresee_latest(&self, content: Content) -> impl Iterator<Item = Lpn> {
+        self.of(content).iter().map(|word| Lpn::new((word & !ENTERED).wrapping_sub(1)))
     }
 
     /// Whether a channel holds a content.
     #[inline]
-    pub(super) fn holds(&self, content: u32, channel: u32) -> bool {
+    pub(super) fn holds(&self, content: Content, channel: u32) -> bool {
         self.head(content, channel) != 0
     }
 
     /// The channels whose filters have an entry of a content, dead or alive: bit c for channel c.
     #[inline]
-    pub(super) fn entered(&self, content: u32) -> u64 {
+    pub(super) fn entered(&self, content: Content) -> u64 {
         // Eight words at a time, which the compiler unrolls; words beyond the last channel's are 0.
         let (eights, rest) = self.words[self.slot(content, 0)..][..1 << self.shift].as_chunks::<8>();
         let bits = |words: &[u32]| {
@@ -91,13 +92,13 @@ impl Residents {
     /// Whether the filter of a channel has an entry of a content, dead or alive: otherwise a
     /// positive answer is a coincidence of other entries' bits.
     #[inline]
-    pub(super) fn has_entry(&self, content: u32, channel: u32) -> bool {
+    pub(super) fn has_entry(&self, content: Content, channel: u32) -> bool {
         self.words[self.slot(content, channel)] & ENTERED != 0
     }
 
     /// The filter of a channel has an entry of a content from now on, or none. Returns whether it had.
     #[inline]
-    pub(super) fn set_entry(&mut self, content: u32, channel: u32, entered: bool) -> bool {
+    pub(super) fn set_entry(&mut self, content: Content, channel: u32, entered: bool) -> bool {
         let slot = self.slot(content, channel);
         let word = self.words[slot];
         self.words[slot] = word & !ENTERED | if entered { ENTERED } else { 0 };
@@ -106,24 +107,24 @@ impl Residents {
 
     /// The page that was last written with a content to a channel, other than `lpn`.
     #[inline]
-    pub(super) fn other_than(&self, lpn: u32, content: u32, channel: u32, pages: &[Page]) -> Option<u32> {
+    pub(super) fn other_than(&self, lpn: Lpn, content: Content, channel: u32, pages: &Pages) -> Option<Lpn> {
         let mut link = self.head(content, channel);
-        if link == lpn + 1 {
-            link = pages[lpn as usize].after;
+        if link == self::link(lpn) {
+            link = pages[lpn].after;
         }
-        link.checked_sub(1)
+        named(link)
     }
 
     /// A page now holds a content in a channel; returns whether it is the first to.
     #[inline]
-    pub(super) fn add(&mut self, lpn: u32, content: u32, channel: u32, pages: &mut [Page]) -> bool {
+    pub(super) fn add(&mut self, lpn: Lpn, content: Content, channel: u32, pages: &mut Pages) -> bool {
         let slot = self.slot(content, channel);
         let word = self.words[slot];
-        self.words[slot] = word & ENTERED | (lpn + 1);
-        let page = &mut pages[lpn as usize];
+        self.words[slot] = word & ENTERED | link(lpn);
+        let page = &mut pages[lpn];
         (page.before, page.after) = (0, word & !ENTERED);
-        if let Some(after) = page.after.checked_sub(1) {
-            pages[after as usize].before = lpn + 1;
+        if let Some(after) = named(page.after) {
+            pages[after].before = link(lpn);
             return false;
         }
         true
@@ -131,14 +132,14 @@ impl Residents {
 
     /// A page no longer holds a content in a channel; returns whether it was the last to.
     #[inline]
-    pub(super) fn remove(&mut self, lpn: u32, content: u32, channel: u32, pages: &mut [Page]) -> bool {
-        let Page { before, after, .. } = pages[lpn as usize];
-        if let Some(after) = after.checked_sub(1) {
-            pages[after as usize].before = before;
+    pub(super) fn remove(&mut self, lpn: Lpn, content: Content, channel: u32, pages: &mut Pages) -> bool {
+        let Page { before, after, .. } = pages[lpn];
+        if let Some(after) = named(after) {
+            pages[after].before = before;
         }
-        match before.checked_sub(1) {
+        match named(before) {
             Some(before) => {
-                pages[before as usize].after = after;
+                pages[before].after = after;
                 false
             }
             None => {
@@ -156,16 +157,16 @@ impl Residents {
     /// Compares the lists with the content and channel of every page that has them.
     pub(super) fn audit(
         &self,
-        pages: &[Page],
-        place_of: impl Fn(u32) -> Option<(u32, u32)>,
+        pages: &Pages,
+        place_of: impl Fn(Lpn) -> Option<(Content, u32)>,
     ) -> Result<(), String> {
         let mut listed = 0;
-        let places = (0..self.contents())
+        let places = Content::each(0..self.contents())
             .flat_map(|content| (0..self.channels as u32).map(move |channel| (content, channel)));
         for place in places {
             let (mut before, mut link) = (0, self.head(place.0, place.1));
-            while let Some(lpn) = link.checked_sub(1) {
-                let page = pages[lpn as usize];
+            while let Some(lpn) = named(link) {
+                let page = pages[lpn];
                 if place_of(lpn) != Some(place) || page.before != before {
                     return Err(format!("LPN {lpn} is listed under content and channel {place:?}"));
                 }
@@ -173,7 +174,7 @@ impl Residents {
                 (before, link) = (link, page.after);
             }
         }
-        let known = (0..pages.len() as u32).filter(|&lpn| place_of(lpn).is_some()).count();
+        let known = Lpn::each(0..pages.len() as u32).filter(|&lpn| place_of(lpn).is_some()).count();
         if listed == known {
             return Ok(());
         }

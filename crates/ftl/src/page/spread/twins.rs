@@ -4,10 +4,11 @@
 //! PPNs. Every LPN keeps its own page: an overwrite kills that page alone, and takes it off the
 //! list.
 
-use flashtwin_nand::Ppn;
+use flashtwin_nand::{NO_PPN, Ppn};
 
-use super::pages::{NO_SET, Page};
+use super::pages::{NO_SET, Page, Pages};
 use crate::flash::blocks::Blocks;
+use crate::ids::{Content, Lpn};
 use flashtwin_bits::{Slab, prefetch};
 
 /// Pages that a list holds in place.
@@ -29,7 +30,7 @@ struct Set {
 enum Members {
     Few {
         ppns: [Ppn; FEW],
-        lpns: [u32; FEW],
+        lpns: [Lpn; FEW],
     },
     /// The first half is for the pages, the second for the logical ones.
     Many(Box<[u32]>),
@@ -37,31 +38,34 @@ enum Members {
 
 impl Set {
     fn new(serial: u64) -> Self {
-        Self { serial, len: 0, members: Members::Few { ppns: [0; FEW], lpns: [0; FEW] } }
+        Self { serial, len: 0, members: Members::Few { ppns: [NO_PPN; FEW], lpns: [Lpn::new(0); FEW] } }
     }
 
     #[inline]
     fn ppns(&self) -> &[Ppn] {
         match &self.members {
             Members::Few { ppns, .. } => &ppns[..self.len as usize],
-            Members::Many(both) => &both[..self.len as usize],
+            Members::Many(both) => Ppn::named(&both[..self.len as usize]),
         }
     }
 
     #[inline]
-    fn lpns(&self) -> &[u32] {
+    fn lpns(&self) -> &[Lpn] {
         match &self.members {
             Members::Few { lpns, .. } => &lpns[..self.len as usize],
-            Members::Many(both) => &both[both.len() / 2..][..self.len as usize],
+            Members::Many(both) => Lpn::named(&both[both.len() / 2..][..self.len as usize]),
         }
     }
 
     /// Room for pages, and for the logical page of each.
     #[inline]
-    fn rooms(&mut self) -> (&mut [Ppn], &mut [u32]) {
+    fn rooms(&mut self) -> (&mut [Ppn], &mut [Lpn]) {
         match &mut self.members {
             Members::Few { ppns, lpns } => (ppns, lpns),
-            Members::Many(both) => both.split_at_mut(both.len() / 2),
+            Members::Many(both) => {
+                let (ppns, lpns) = both.split_at_mut(both.len() / 2);
+                (Ppn::named_mut(ppns), Lpn::named_mut(lpns))
+            }
         }
     }
 
@@ -69,12 +73,12 @@ impl Set {
     fn grow(&mut self) {
         let room = if self.len as usize == FEW { MORE } else { 2 * self.len as usize };
         let mut both = vec![0; 2 * room];
-        both[..self.len as usize].copy_from_slice(self.ppns());
-        both[room..][..self.len as usize].copy_from_slice(self.lpns());
+        Ppn::named_mut(&mut both[..self.len as usize]).copy_from_slice(self.ppns());
+        Lpn::named_mut(&mut both[room..][..self.len as usize]).copy_from_slice(self.lpns());
         self.members = Members::Many(both.into());
     }
 
-    fn push(&mut self, lpn: u32, ppn: Ppn) {
+    fn push(&mut self, lpn: Lpn, ppn: Ppn) {
         let at = self.len as usize;
         if at == self.rooms().0.len() {
             self.grow();
@@ -196,17 +200,17 @@ impl Twins {
         self.sets.insert(Set::new(self.serials))
     }
 
-    fn push(&mut self, set: u32, lpn: u32, ppn: Ppn, pages: &mut [Page]) {
+    fn push(&mut self, set: u32, lpn: Lpn, ppn: Ppn, pages: &mut Pages) {
         let list = &mut self.sets[set as usize];
-        let page = &mut pages[lpn as usize];
+        let page = &mut pages[lpn];
         (page.set, page.at) = (set, list.ppns().len() as u32);
         list.push(lpn, ppn);
     }
 
     /// Two logical pages turn out to hold the same: from now on one list has both, with all that
     /// theirs had. Returns whether that is news.
-    pub(super) fn join(&mut self, one: (u32, Ppn), other: (u32, Ppn), pages: &mut [Page]) -> bool {
-        match (pages[one.0 as usize].list(), pages[other.0 as usize].list()) {
+    pub(super) fn join(&mut self, one: (Lpn, Ppn), other: (Lpn, Ppn), pages: &mut Pages) -> bool {
+        match (pages[one.0].list(), pages[other.0].list()) {
             (None, None) if one.0 == other.0 => return false,
             (Some(a), Some(b)) if a == b => return false,
             (None, None) => {
@@ -230,7 +234,7 @@ impl Twins {
 
     /// The shorter list goes into the longer, so that no page is moved more often than lists can
     /// double.
-    fn merge(&mut self, a: u32, b: u32, pages: &mut [Page]) {
+    fn merge(&mut self, a: u32, b: u32, pages: &mut Pages) {
         let longer = self.sets[a as usize].ppns().len() >= self.sets[b as usize].ppns().len();
         let (into, from) = if longer { (a, b) } else { (b, a) };
         let shorter = std::mem::replace(&mut self.sets[from as usize], Set::new(0));
@@ -242,8 +246,8 @@ impl Twins {
 
     /// A logical page no longer holds what its twins hold.
     #[inline]
-    pub(super) fn leave(&mut self, lpn: u32, pages: &mut [Page]) {
-        let page = &mut pages[lpn as usize];
+    pub(super) fn leave(&mut self, lpn: Lpn, pages: &mut Pages) {
+        let page = &mut pages[lpn];
         let Page { set, at, .. } = *page;
         if set != NO_SET {
             page.set = NO_SET;
@@ -251,19 +255,19 @@ impl Twins {
         }
     }
 
-    fn take_off(&mut self, set: u32, at: usize, pages: &mut [Page]) {
+    fn take_off(&mut self, set: u32, at: usize, pages: &mut Pages) {
         let list = &mut self.sets[set as usize];
         list.swap_remove(at);
         self.pages -= 1;
         if let Some(&lpn) = list.lpns().get(at) {
-            pages[lpn as usize].at = at as u32;
+            pages[lpn].at = at as u32;
         }
         if let &[last] = list.lpns() {
             // One page alone has no twin.
             *list = Set::new(0);
             self.pages -= 1;
             self.sets.free(set);
-            pages[last as usize].set = NO_SET;
+            pages[last].set = NO_SET;
         }
     }
 
@@ -272,8 +276,8 @@ impl Twins {
     pub(super) fn audit(
         &self,
         blocks: &Blocks,
-        known: &[Page],
-        own: impl Fn(u32) -> (Ppn, u32),
+        known: &Pages,
+        own: impl Fn(Lpn) -> (Ppn, Content),
     ) -> Result<(), String> {
         let mut pages = 0;
         for (set, list) in self.sets.iter().enumerate() {
@@ -284,9 +288,9 @@ impl Twins {
             let mut contents = Vec::new();
             for (at, &ppn) in ppns.iter().enumerate() {
                 let lpn =
-                    blocks.owner(ppn).ok_or_else(|| format!("list {set} of twins names a dead page"))?;
+                    blocks.owner(ppn).ok_or_else(|| format!("list {set} of twins names a dead page"))?.id();
                 let (ppn_of_lpn, content) = own(lpn);
-                let place = known[lpn as usize];
+                let place = known[lpn];
                 if ppn_of_lpn != ppn
                     || lpns[at] != lpn
                     || (place.set as usize, place.at as usize) != (set, at)

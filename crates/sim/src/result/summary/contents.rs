@@ -4,7 +4,7 @@ use flashtwin_ftl::{Cause, MappingForm, PartitionSize, PlaneContents};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::run::Finished;
+use crate::finished::Finished;
 
 /// What deduplication found and what it cost; all `null` for a system that does not look at contents.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -75,7 +75,8 @@ pub(super) struct Redundancy {
 
 impl Redundancy {
     pub(super) fn of(run: &Finished<'_>) -> Redundancy {
-        let shares: Vec<f64> = run.plane_contents.iter().flatten().filter_map(plane_redundancy).collect();
+        let shares: Vec<f64> =
+            run.plane_contents.iter().flat_map(|planes| planes.iter()).filter_map(plane_redundancy).collect();
         let mean = shares.iter().sum::<f64>() / shares.len() as f64;
         let squares = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>();
         let some = |value: f64| (!shares.is_empty()).then_some(value);

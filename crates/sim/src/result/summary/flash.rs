@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::EngineCounts;
-use crate::run::Finished;
+use crate::finished::Finished;
 
 /// Operations that the array carried out: counted at the array, not at the controller that ordered them.
 #[derive(Debug, Serialize, JsonSchema)]

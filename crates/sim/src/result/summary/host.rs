@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::{Charge, EngineCounts};
+use crate::finished::Finished;
 use crate::metrics::{Ledgers, Metrics, Share, Tally};
-use crate::run::Finished;
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct RequestCounts {

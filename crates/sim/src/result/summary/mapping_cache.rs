@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::run::Finished;
+use crate::finished::Finished;
 
 /// All `null` while all tables are in RAM and never written ([the model](model.md#mapping-tables-on-flash)).
 /// `written_back` + `gc_updates` + `checkpointed` + `moved` = `flash_writes.metadata`.

@@ -20,7 +20,7 @@ use self::mapping_cache::MappingCache;
 use self::ram::Ram;
 use self::replication::{Replication, Spread};
 use self::units::{HashUnit, Utilisation};
-use crate::run::Finished;
+use crate::finished::Finished;
 
 pub(super) use self::contents::plane_redundancy;
 pub(super) use self::host::all_ledgers;

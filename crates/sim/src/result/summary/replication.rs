@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::run::Finished;
+use crate::finished::Finished;
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Replication {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::run::Finished;
+use crate::finished::Finished;
 
 /// Busy share of the run, from 0 to 1; `null` when the run takes no time.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -21,7 +21,7 @@ pub(super) struct Utilisation {
 impl Utilisation {
     pub(super) fn of(run: &Finished<'_>) -> Utilisation {
         let end = run.engine.now_ns() as f64;
-        let spread = |busy: Vec<u64>| {
+        let spread = |busy: &[u64]| {
             if end == 0.0 {
                 return (None, None);
             }
@@ -30,8 +30,8 @@ impl Utilisation {
             let squares = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>();
             (Some(mean), Some((squares / shares.len() as f64).sqrt()))
         };
-        let (channel_mean, channel_stddev) = spread(run.engine.channel_busy_ns());
-        let (chip_mean, chip_stddev) = spread(run.engine.chip_busy_ns());
+        let (channel_mean, channel_stddev) = spread(&run.engine.channel_busy_ns());
+        let (chip_mean, chip_stddev) = spread(&run.engine.chip_busy_ns());
         Utilisation { channel_mean, channel_stddev, chip_mean, chip_stddev }
     }
 }

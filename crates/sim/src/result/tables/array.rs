@@ -1,9 +1,10 @@
 //! The flash array at the end of the run: chips, channels, planes, blocks.
 
 use flashtwin_analysis::rows;
+use flashtwin_nand::{Chip, Plane};
 
+use crate::finished::Finished;
 use crate::result::summary::plane_redundancy;
-use crate::run::Finished;
 
 rows! {
     /// One row a chip.
@@ -44,24 +45,24 @@ impl ChipRow {
         let (ftl, metrics) = (&engine.controller, &engine.observer);
         let replicas = ftl.chip_replica_pages();
         let share = |part: f64| (end_ns > 0).then(|| part / end_ns as f64);
-        let row = |(chip, busy_ns): (u32, u64)| {
-            let (at, bins) = (chip as usize, &queues[chip as usize]);
+        let row = |(chip, &busy_ns): (Chip, &u64)| {
+            let bins = &queues[chip.index()];
             ChipRow {
-                chip,
+                chip: chip.number(),
                 channel: geometry.channel_of_chip(chip),
-                reads: metrics.chip_reads[at],
-                redirected_reads: metrics.chip_redirected[at],
-                programs: metrics.chip_programs[at],
-                erases: ftl.chip_erases()[at],
+                reads: metrics.chip_reads[chip],
+                redirected_reads: metrics.chip_redirected[chip],
+                programs: metrics.chip_programs[chip],
+                erases: ftl.chip_erases()[chip],
                 busy_ns,
                 utilisation: share(busy_ns as f64),
                 queue_mean: share(bins.iter().map(|bin| bin.area as f64).sum()),
                 queue_max: bins.iter().map(|bin| bin.max).max().unwrap_or(0),
-                valid_pages: ftl.chip_valid_pages()[at],
-                replica_pages: replicas[at],
+                valid_pages: ftl.chip_valid_pages()[chip],
+                replica_pages: replicas[chip],
             }
         };
-        (0..).zip(engine.chip_busy_ns()).map(row).collect()
+        engine.chip_busy_ns().rows().map(row).collect()
     }
 }
 
@@ -110,19 +111,19 @@ rows! {
 impl PlaneRow {
     pub(super) fn all(run: &Finished<'_>) -> Vec<PlaneRow> {
         let geometry = &run.resolved.device.geometry;
-        let row = |(plane, valid_pages): (u32, u64)| {
-            let known = run.plane_contents.as_ref().map(|planes| planes[plane as usize]);
+        let row = |(plane, &valid_pages): (Plane, &u64)| {
+            let known = run.plane_contents.as_ref().map(|planes| planes[plane]);
             let chip = geometry.chip_of_plane(plane);
             PlaneRow {
-                plane,
-                chip,
+                plane: plane.number(),
+                chip: chip.number(),
                 channel: geometry.channel_of_chip(chip),
                 valid_pages,
                 contents: known.map(|known| known.contents),
                 redundancy: known.and_then(|known| plane_redundancy(&known)),
             }
         };
-        (0..).zip(run.engine.controller.plane_valid_pages()).map(row).collect()
+        run.engine.controller.plane_valid_pages().rows().map(row).collect()
     }
 }
 

@@ -14,7 +14,7 @@ use self::array::{BlockRow, ChannelRow, ChipRow, CopiesRow, PlaneRow, VictimRow}
 use self::periods::PeriodColumns;
 use self::queues::{HashQueueRow, QueueRow};
 use self::responses::{LatencyRow, LedgerRow};
-use crate::run::Finished;
+use crate::finished::Finished;
 
 /// All tables of a run, by name.
 pub(super) fn tables(run: &mut Finished<'_>) -> Vec<(String, RecordBatch)> {

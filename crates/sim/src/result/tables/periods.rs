@@ -3,7 +3,7 @@
 use flashtwin_analysis::rows;
 use flashtwin_ftl::Cause;
 
-use crate::run::PeriodRow;
+use crate::finished::PeriodRow;
 
 rows! {
     /// One row a period.

@@ -2,8 +2,8 @@
 
 use flashtwin_analysis::rows;
 
+use crate::finished::Finished;
 use crate::metrics::QueueSeries;
-use crate::run::Finished;
 
 rows! {
     /// One row a time bin and chip.

@@ -3,9 +3,9 @@
 use flashtwin_analysis::rows;
 
 use crate::engine::Charge;
+use crate::finished::Finished;
 use crate::metrics::Share;
 use crate::result::summary::all_ledgers;
-use crate::run::Finished;
 
 rows! {
     /// One row a kind of request, a part of the requests and a charge.

@@ -5,6 +5,8 @@ mod score;
 mod successors;
 
 use crate::policies::policies;
+use flashtwin_bits::By;
+use flashtwin_nand::Chip;
 
 use crate::rng::Rng;
 
@@ -32,13 +34,13 @@ pub struct ChipSet([u64; 4]);
 
 impl ChipSet {
     /// Adds a chip.
-    pub fn insert(&mut self, chip: u32) {
-        self.0[chip as usize >> 6] |= 1 << (chip & 63);
+    pub fn insert(&mut self, chip: Chip) {
+        self.0[chip.index() >> 6] |= 1 << (chip.number() & 63);
     }
 
     /// Whether the chip is in the set.
-    pub fn contains(&self, chip: u32) -> bool {
-        self.0[chip as usize >> 6] >> (chip & 63) & 1 == 1
+    pub fn contains(&self, chip: Chip) -> bool {
+        self.0[chip.index() >> 6] >> (chip.number() & 63) & 1 == 1
     }
 }
 
@@ -46,7 +48,7 @@ impl ChipSet {
 pub trait Placement: Send {
     /// A chip that is not in `holds` and has free pages; `None` when there is none.
     /// `home` is the chip of the first copy.
-    fn choose(&mut self, home: u32, chips: &[ChipView], holds: &ChipSet) -> Option<u32>;
+    fn choose(&mut self, home: Chip, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> Option<Chip>;
 }
 
 policies! {
@@ -95,8 +97,8 @@ policies! {
     Static => Box::new(successors::Successors);
 }
 
-fn open(chip: u32, chips: &[ChipView], holds: &ChipSet) -> bool {
-    chips[chip as usize].free_pages > 0 && !holds.contains(chip)
+fn open(chip: Chip, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> bool {
+    chips[chip].free_pages > 0 && !holds.contains(chip)
 }
 
 #[cfg(test)]
@@ -117,16 +119,18 @@ mod tests {
 
     fn held(list: &[u32]) -> ChipSet {
         let mut set = ChipSet::default();
-        list.iter().for_each(|&chip| set.insert(chip));
+        list.iter().for_each(|&chip| set.insert(Chip::new(chip)));
         set
     }
 
     fn choose(policy: PlacementPolicy, chips: &[ChipView], holds: &[u32]) -> Option<u32> {
-        let choose =
-            |popularity| policy.build(popularity, Rng::stream(1, "test")).choose(2, chips, &held(holds));
+        let chips = By::new(chips);
+        let choose = |popularity| {
+            policy.build(popularity, Rng::stream(1, "test")).choose(Chip::new(2), chips, &held(holds))
+        };
         let [mean, sum] = ScorePopularity::ALL.map(choose);
         assert_eq!(mean, sum, "chips that store as much as the others");
-        mean
+        mean.map(Chip::number)
     }
 
     #[test]
@@ -153,7 +157,7 @@ mod tests {
         (chips[4].stored_pages, chips[4].popularity) = (1_801, 8 << 16);
         let choose = |popularity| {
             let mut placement = PlacementPolicy::Score.build(popularity, Rng::stream(1, "test"));
-            placement.choose(2, &chips, &held(&[2]))
+            placement.choose(Chip::new(2), By::new(&chips), &held(&[2])).map(Chip::number)
         };
         assert_eq!(ScorePopularity::ALL.map(choose), [Some(4), Some(0)]);
     }
@@ -208,9 +212,9 @@ mod tests {
     #[test]
     fn random_placement_is_uniform() {
         let mut placement = PlacementPolicy::Random.build(ScorePopularity::Mean, Rng::stream(3, "test"));
-        let mut seen = [0u32; 6];
+        let (chips, mut seen) = (chips(), [0u32; 6]);
         for _ in 0..50_000 {
-            seen[placement.choose(2, &chips(), &held(&[2])).unwrap() as usize] += 1;
+            seen[placement.choose(Chip::new(2), By::new(&chips), &held(&[2])).unwrap().index()] += 1;
         }
         assert_eq!(seen[2], 0);
         assert!(seen.iter().enumerate().all(|(i, &n)| i == 2 || (9_500..10_500).contains(&n)), "{seen:?}");

@@ -1,5 +1,8 @@
 //! Any chip that does not hold the content (RR-SSD paper IV.B.3, "Random").
 
+use flashtwin_bits::By;
+use flashtwin_nand::Chip;
+
 use super::{ChipSet, ChipView, Placement, open};
 use crate::rng::Rng;
 
@@ -8,8 +11,8 @@ pub(super) struct Random {
 }
 
 impl Placement for Random {
-    fn choose(&mut self, _home: u32, chips: &[ChipView], holds: &ChipSet) -> Option<u32> {
-        let candidates: Vec<u32> = (0..chips.len() as u32).filter(|&chip| open(chip, chips, holds)).collect();
+    fn choose(&mut self, _home: Chip, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> Option<Chip> {
+        let candidates: Vec<Chip> = chips.ids().filter(|&chip| open(chip, chips, holds)).collect();
         if candidates.is_empty() {
             return None;
         }

@@ -3,6 +3,9 @@
 //! Scores are compared as fractions of integers, exactly. E and Pop are counted from one, so that a new device has
 //! a score. What is equal for all chips is left out: the number of a chip's blocks, by which E would be divided.
 
+use flashtwin_bits::By;
+use flashtwin_nand::Chip;
+
 use super::{ChipSet, ChipView, Placement, ScorePopularity, open};
 
 pub(super) struct Score {
@@ -50,23 +53,23 @@ impl Score {
 }
 
 /// The chips that may receive a copy.
-fn candidates(chips: &[ChipView], holds: &ChipSet) -> impl Iterator<Item = u32> {
-    (0..chips.len() as u32).filter(|&chip| open(chip, chips, holds))
+fn candidates(chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> impl Iterator<Item = Chip> {
+    chips.ids().filter(move |&chip| open(chip, chips, holds))
 }
 
 impl Score {
     /// The first of the chips with the largest score.
-    fn choose_by_fractions(&self, chips: &[ChipView], holds: &ChipSet) -> Option<u32> {
-        let scores = candidates(chips, holds).map(|chip| (chip, self.of(&chips[chip as usize])));
+    fn choose_by_fractions(&self, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> Option<Chip> {
+        let scores = candidates(chips, holds).map(|chip| (chip, self.of(&chips[chip])));
         let best = scores.reduce(|best, next| if next.1.exceeds(&best.1) { next } else { best });
         best.map(|(chip, _)| chip)
     }
 
     /// The same, if no fraction takes more than 64 bits above or below: such that do are rare, and take longer.
-    fn choose_by_words(&self, chips: &[ChipView], holds: &ChipSet) -> Option<u32> {
+    fn choose_by_words(&self, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> Option<Chip> {
         let mut best = (None, 0, 1);
         for at in candidates(chips, holds) {
-            let chip = &chips[at as usize];
+            let chip = &chips[at];
             let wear = chip.erases + chip.blocks;
             let below =
                 wear.checked_mul(chip.popularity + (1 << 16))?.checked_mul(u64::from(chip.load) + 1)?;
@@ -83,7 +86,7 @@ impl Score {
 }
 
 impl Placement for Score {
-    fn choose(&mut self, _home: u32, chips: &[ChipView], holds: &ChipSet) -> Option<u32> {
+    fn choose(&mut self, _home: Chip, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> Option<Chip> {
         self.choose_by_words(chips, holds).or_else(|| self.choose_by_fractions(chips, holds))
     }
 }
@@ -111,11 +114,11 @@ mod tests {
                 })
                 .collect();
             let mut holds = ChipSet::default();
-            holds.insert(rng.below(8));
+            holds.insert(Chip::new(rng.below(8)));
             for popularity in ScorePopularity::ALL {
                 let score = Score { popularity };
-                let expected = score.choose_by_fractions(&chips, &holds);
-                let found = score.choose_by_words(&chips, &holds);
+                let expected = score.choose_by_fractions(By::new(&chips), &holds);
+                let found = score.choose_by_words(By::new(&chips), &holds);
                 assert!(found.is_none() || found == expected, "{found:?} {expected:?}");
                 by_words += u32::from(found.is_some());
             }

@@ -1,0 +1,106 @@
+//! What is counted of every block, in one word each.
+
+use flashtwin_bits::{By, HugeSlice};
+use flashtwin_nand::Block;
+
+/// A block's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Erased.
+    Free,
+    /// Taking the pages of a stream.
+    Open,
+    /// Programmed to its last page.
+    Closed,
+    /// Chosen as victim, not yet erased.
+    Collecting,
+}
+
+/// Where a word's partition begins, and its erase count.
+const PARTITION_AT: u32 = 34;
+pub(super) const ERASES_AT: u32 = 40;
+
+/// Stands for a partition where the pages of a block are not data.
+pub(crate) const APART: u8 = 63;
+
+/// One block packed into a word of zeroed memory: valid pages (16 bits), written pages (16), state (2),
+/// partition (6) and erase count (24), so that touching a block costs one cache line and an untouched
+/// block costs no memory.
+#[derive(Clone, Copy)]
+pub(super) struct Word(pub(super) u64);
+
+impl Word {
+    pub(super) fn valid(self) -> u32 {
+        (self.0 & 0xffff) as u32
+    }
+
+    pub(super) fn written(self) -> u32 {
+        (self.0 >> 16 & 0xffff) as u32
+    }
+
+    pub(super) fn state(self) -> State {
+        match self.0 >> 32 & 3 {
+            0 => State::Free,
+            1 => State::Open,
+            2 => State::Closed,
+            _ => State::Collecting,
+        }
+    }
+
+    pub(super) fn partition(self) -> u8 {
+        (self.0 >> PARTITION_AT & 63) as u8
+    }
+
+    pub(super) fn erases(self) -> u32 {
+        (self.0 >> ERASES_AT) as u32
+    }
+
+    pub(super) fn with_state(self, state: State) -> Self {
+        Self(self.0 & !(3 << 32) | (state as u64) << 32)
+    }
+}
+
+/// Every block's counts; indexed by [`Geometry::block_index`].
+pub struct BlockTable {
+    pub(super) words: By<Block, HugeSlice<u64>>,
+}
+
+impl BlockTable {
+    pub(super) fn word(&self, block: Block) -> Word {
+        Word(self.words[block])
+    }
+
+    /// Valid pages.
+    pub fn valid(&self, block: Block) -> u32 {
+        self.word(block).valid()
+    }
+
+    /// Pages programmed since the last erase.
+    pub fn written(&self, block: Block) -> u32 {
+        self.word(block).written()
+    }
+
+    /// Where the block is in its life.
+    pub fn state(&self, block: Block) -> State {
+        self.word(block).state()
+    }
+
+    /// How often it was erased.
+    pub fn erases(&self, block: Block) -> u32 {
+        self.word(block).erases()
+    }
+
+    /// The partition to which the block's pages belong.
+    pub fn partition(&self, block: Block) -> u8 {
+        self.word(block).partition()
+    }
+
+    pub(super) fn set_state(&mut self, block: Block, state: State) {
+        self.words[block] = self.word(block).with_state(state).0;
+    }
+
+    /// An erased block begins to take pages of a partition.
+    pub(super) fn open(&mut self, block: Block, partition: u8) {
+        self.words[block] = self.word(block).with_state(State::Open).0 | u64::from(partition) << PARTITION_AT;
+    }
+}

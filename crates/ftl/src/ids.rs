@@ -1,0 +1,42 @@
+//! What the controller's tables are about, each kind of number a type of its own.
+
+use flashtwin_bits::{Id, ids};
+
+ids! {
+    /// Dense number of a logical page: one that the trace touches.
+    pub struct Lpn;
+
+    /// Virtual page number: one content that the device holds under one of its pages.
+    pub struct Vpn;
+
+    /// Dense number of a content: what a page's value is known by.
+    pub struct Content;
+
+    /// A part of a chip that serves one operation at a time: the chip, a die or a plane, by the engine's concurrency.
+    /// The units of a chip are neighbours.
+    pub struct Unit;
+
+    /// Whom a valid page belongs to, as the flash knows it: an LPN, a VPN or a content, by the mapping form, or a page
+    /// of the mapping tables.
+    pub(crate) struct Owner;
+}
+
+/// No content, or one that nobody knows.
+pub const NO_CONTENT: Content = Content::new(u32::MAX);
+
+/// No virtual page number.
+pub const NO_VPN: Vpn = Vpn::new(u32::MAX);
+
+impl Owner {
+    /// In the words of the tables that own the page.
+    #[inline]
+    pub(crate) fn of(id: impl Id) -> Self {
+        Self::new(id.number())
+    }
+
+    /// The same, for the tables that named it.
+    #[inline]
+    pub(crate) fn id<I: Id>(self) -> I {
+        I::new(self.number())
+    }
+}

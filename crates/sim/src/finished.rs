@@ -1,0 +1,39 @@
+//! What a run leaves behind for the results.
+
+use flashtwin_bits::By;
+use flashtwin_ftl::{Counters, Ftl, PlaneContents};
+use flashtwin_nand::Plane;
+use flashtwin_trace::PageTrace;
+
+use crate::engine::{Engine, EngineCounts};
+use crate::metrics::{Metrics, PeriodResponse};
+use crate::replication_time::PhaseTime;
+use crate::resolve::Resolved;
+
+/// What happened in one period; counts are of that period alone.
+/// `Copy`, so that nobody makes it hold more than numbers: a year has many seconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PeriodRow {
+    pub(crate) start_ns: i64,
+    pub(crate) end_ns: i64,
+    pub(crate) reads: PeriodResponse,
+    pub(crate) writes: PeriodResponse,
+    pub(crate) engine: EngineCounts,
+    pub(crate) ftl: Counters,
+    pub(crate) phase: PhaseTime,
+    pub(crate) replica_pages: u64,
+    pub(crate) pages_in_use: u64,
+}
+
+/// Everything a run leaves behind for the results.
+pub(crate) struct Finished<'a> {
+    pub(crate) trace: &'a PageTrace,
+    pub(crate) resolved: &'a Resolved,
+    pub(crate) engine: Engine<Ftl, Metrics>,
+    pub(crate) periods: Vec<PeriodRow>,
+    pub(crate) replication_passes: u64,
+    /// What lies on each plane at the end; `None` where contents are not known.
+    pub(crate) plane_contents: Option<By<Plane, Vec<PlaneContents>>>,
+    /// The hash unit's queue: length x nanoseconds, and the longest.
+    pub(crate) hash_queue: (f64, u32),
+}
