@@ -13,6 +13,7 @@ use flashtwin_ftl::dedup::sample_of;
 use flashtwin_ftl::{Content, Host, Lpn};
 use hashbrown::HashMap;
 
+use super::arrival::{FAR, NEAR};
 use super::ledger::{Charge, Ledger};
 use super::pool::{NONE, Pool, Slot, Work};
 use super::tables::Then;
@@ -46,8 +47,8 @@ enum Stage {
 /// A page write that the controller has not decided yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageWrite {
-    pub(super) page: Host,
-    pub(super) request: u32,
+    page: Host,
+    request: u32,
     /// The undecided write of the same page that came just before this one, which must be decided first.
     before: u32,
     /// The undecided write of the same page that came just after this one.
@@ -59,7 +60,7 @@ pub(super) struct PageWrite {
     fingerprint: Fingerprint,
     stage: Stage,
     /// It has waited for nothing but the hash unit, so that its wait can be worked out from its request.
-    pub(super) plain: bool,
+    plain: bool,
     /// It is the sample of other pages, which wait for it: [`Undecided::followers`].
     is_sample: bool,
     /// It is in [`Undecided::due`].
@@ -84,7 +85,7 @@ impl Slot for PageWrite {
 /// All page writes that are not decided yet.
 #[derive(Debug)]
 pub(super) struct Undecided {
-    pub(super) writes: Pool<PageWrite>,
+    writes: Pool<PageWrite>,
     /// By logical page, its newest undecided write.
     newest: HashMap<Lpn, u32>,
     /// By the write that is a sample: the writes that share it.
@@ -269,7 +270,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             if fingerprint == Fingerprint::Yes
                 && let Some(hash) = &mut self.hash
             {
-                hash.pages += 1;
+                hash.pass();
             }
             self.decide(page, fingerprint == Fingerprint::Yes, request, None)?;
             return Ok(None);
@@ -379,7 +380,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             Some(hash) if hashes && !hash.takes_no_time() => self.enter(slot),
             hash => {
                 let now = self.now_ns;
-                hash.iter_mut().filter(|_| hashes).for_each(|hash| hash.pages += 1);
+                hash.iter_mut().filter(|_| hashes).for_each(|hash| hash.pass());
                 let entry = &mut self.undecided.writes[slot];
                 entry.entered_ns = now;
                 if hashes {
@@ -454,11 +455,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline]
     fn look_ahead_in_queue(&self) {
         let Some(hash) = &self.hash else { return };
-        if let Some(slot) = hash.waiting(super::arrival::FAR) {
+        if let Some(slot) = hash.waiting(FAR) {
             let Host { lpn, content, .. } = self.undecided.writes[slot].page;
             self.controller.prefetch_far(lpn, content, true);
         }
-        if let Some(slot) = hash.waiting(super::arrival::NEAR) {
+        if let Some(slot) = hash.waiting(NEAR) {
             let Host { lpn, content, .. } = self.undecided.writes[slot].page;
             self.controller.prefetch_near(lpn, content, true);
         }
