@@ -27,6 +27,7 @@ mod paging;
 mod policies;
 pub mod redirection;
 mod rng;
+mod sabotage;
 mod side;
 #[cfg(test)]
 mod tests;

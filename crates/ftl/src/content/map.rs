@@ -10,6 +10,7 @@ use crate::dedup::{FingerprintStore, History};
 use crate::flash::{Flash, Moved};
 use crate::ids::{Content, Lpn, NO_VPN, Owner, Vpn};
 use crate::paging::{Entries, Layout, Map, Tables};
+use crate::sabotage::sabotaged;
 use flashtwin_bits::{By, HugeSlice, Slab};
 
 /// The map and, where its tables are on flash, their pages.
@@ -265,10 +266,7 @@ impl ContentMap {
 
     fn release(&mut self, vpn: Vpn) -> Released {
         let Held { home, content, replicas: set, .. } = self.vpns[vpn];
-        #[cfg(test)]
-        let kept = crate::tests::planted(crate::tests::Bug::StaleFingerprint);
-        #[cfg(not(test))]
-        let kept = false;
+        let kept = sabotaged!(StaleFingerprint);
         if self.fingerprints.peek(content) == vpn && !kept {
             self.fingerprints.remove(content);
         }

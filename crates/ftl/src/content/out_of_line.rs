@@ -4,9 +4,6 @@
 //! Source: CAFTL (Chen et al., FAST 2011). A page without a fingerprint belongs to one logical
 //! page (nothing else can have found it), which its spare area names: merging needs no search.
 
-#[cfg(test)]
-use crate::ids::NO_VPN;
-use crate::ids::{Lpn, Vpn};
 use std::collections::VecDeque;
 
 use flashtwin_bits::By;
@@ -16,8 +13,13 @@ use super::background::{Background, Candidate};
 use super::map::ContentMap;
 use crate::error::FtlError;
 use crate::flash::Flash;
+#[cfg(test)]
+use crate::ids::NO_VPN;
+use crate::ids::{Lpn, Vpn};
 use crate::jobs::Jobs;
 use crate::op::{Cause, FlashOp, OpKind};
+#[cfg(test)]
+use crate::sabotage::sabotaged;
 
 /// No ticket: the page has a fingerprint.
 const NONE: u32 = 0;
@@ -136,7 +138,7 @@ impl OutOfLine {
 fn plant_late_merge(map: &mut ContentMap, page: Candidate) {
     let known = map.fingerprints.peek(map.content(page.vpn));
     let harms = known != NO_VPN && map.vpn_of(page.lpn) != known;
-    if harms && crate::tests::planted(crate::tests::Bug::LateMerge) {
+    if sabotaged!(LateMerge if harms) {
         map.point(page.lpn, known);
     }
 }

@@ -1,6 +1,7 @@
 //! The further copies of replicated contents, in order of popularity.
 
 use crate::ids::Vpn;
+use crate::sabotage::sabotaged;
 use flashtwin_nand::Ppn;
 use smallvec::{SmallVec, smallvec};
 
@@ -129,8 +130,7 @@ impl ReplicaSets {
 
     /// Garbage collection moved a replica. Returns whether it was one of the set's.
     pub(crate) fn relocate(&mut self, set: u32, from: Ppn, to: Ppn) -> bool {
-        #[cfg(test)]
-        if crate::tests::planted(crate::tests::Bug::ForgottenMove) {
+        if sabotaged!(ForgottenMove) {
             return true;
         }
         match self.sets[set as usize].ppns.iter_mut().find(|ppn| **ppn == from) {

@@ -1,6 +1,7 @@
 //! Physical pages and blocks: who owns them, where the next page of a stream goes.
 
 use crate::ids::Owner;
+use crate::sabotage::sabotaged;
 use flashtwin_nand::{Block, Chip, Geometry, Plane, Ppn};
 
 use super::block_table::{APART, BlockTable, ERASES_AT, State, Word};
@@ -296,8 +297,7 @@ impl Blocks {
     /// The page no longer holds anything that anyone points to.
     #[inline]
     pub(crate) fn invalidate(&mut self, ppn: Ppn) {
-        #[cfg(test)]
-        if crate::tests::planted(crate::tests::Bug::SkippedInvalidate) {
+        if sabotaged!(SkippedInvalidate) {
             return;
         }
         debug_assert!(self.owner[ppn] != 0, "invalidated twice: {ppn}");

@@ -6,6 +6,7 @@ use flashtwin_nand::{NO_PPN, Ppn};
 
 use crate::dedup::{FingerprintStore, History};
 use crate::ids::{Content, Lpn};
+use crate::sabotage::sabotaged;
 use flashtwin_bits::{By, HugeSlice, Id};
 
 /// A stored link, plus one; 0: none.
@@ -174,10 +175,7 @@ impl InvertedMap {
     pub(crate) fn relocate(&mut self, from: Ppn, to: Ppn) -> bool {
         let page = std::mem::replace(&mut self.pages[from], [NONE; 2]);
         self.pages[to] = page;
-        #[cfg(test)]
-        let forgets = crate::tests::planted(crate::tests::Bug::ForgottenLpn);
-        #[cfg(not(test))]
-        let forgets = false;
+        let forgets = sabotaged!(ForgottenLpn);
         let mut next = named(page[FIRST]);
         if let (true, Some(first)) = (forgets, next) {
             next = named(self.links[first][NEXT]);

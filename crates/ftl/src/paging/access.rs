@@ -6,15 +6,13 @@ use crate::error::FtlError;
 use crate::flash::Flash;
 use crate::ids::{Content, Lpn, NO_VPN, Vpn};
 use crate::op::{FlashOp, Lookup, is_page};
+use crate::sabotage::sabotaged;
 
 impl Paging {
     /// Uses a page of the tables; where it must be read from, if at all.
     fn use_page(&mut self, page: u32, changes: bool, flash: &mut Flash) -> Read {
         let read = self.access(page);
-        #[cfg(test)]
-        let changes =
-            changes && (self.lru.is_dirty(page) || !crate::tests::planted(crate::tests::Bug::CleanPage));
-        if changes {
+        if changes && !sabotaged!(CleanPage if !self.lru.is_dirty(page)) {
             self.lru.set_dirty(page, true);
         }
         match read {
@@ -52,11 +50,9 @@ impl Paging {
         if !self.lru.is_cached(page) {
             return self.look_up(page, true, false, flash);
         }
-        #[cfg(test)]
-        if !self.lru.is_dirty(page) && crate::tests::planted(crate::tests::Bug::CleanPage) {
-            return Ok(());
+        if !sabotaged!(CleanPage if !self.lru.is_dirty(page)) {
+            self.lru.set_dirty(page, true);
         }
-        self.lru.set_dirty(page, true);
         Ok(())
     }
 

@@ -13,6 +13,7 @@ use crate::flash::Flash;
 use crate::flash::block_table::APART;
 use crate::ids::Owner;
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind, is_page};
+use crate::sabotage::sabotaged;
 
 fn op(kind: OpKind, ppn: Ppn, source: Ppn) -> FlashOp {
     FlashOp { kind, ppn, source, cause: Cause::Metadata, urgent: false, job: NO_JOB }
@@ -100,8 +101,7 @@ impl Paging {
             let from = flash.geometry().page_of_block(victim, at);
             let Some(page) = flash.blocks.owner(from).map(Owner::number) else { continue };
             let ppn = self.fill_block(plane, to, page, flash);
-            #[cfg(test)]
-            if crate::tests::planted(crate::tests::Bug::LostPage) {
+            if sabotaged!(LostPage) {
                 self.directory[page as usize] = from;
             }
             flash.blocks.invalidate_apart(from);

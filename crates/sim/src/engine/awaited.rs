@@ -1,8 +1,7 @@
-//! Reads of pages that are on their way to the flash, where controller RAM does not serve them.
+//! Reads that wait for the program of their page, where controller RAM does not serve reads.
 //!
-//! Such a read stands in the queue of the chip that it was sent to and counts as its load, but cannot
-//! begin before its page is programmed; reads behind it go first. A page that programs in a later life
-//! of its block is another page, so that page and life together name what is waited for.
+//! Such a read counts as load of its chip, but cannot start before the program; reads that came later go first.
+//! After an erase the same page number is another page, so the key of a wait is the page and the life of its block.
 
 use flashtwin_bits::Slab;
 use flashtwin_ftl::{Lpn, ReadTarget, Unit};
@@ -16,7 +15,7 @@ use super::unit::Queue;
 use super::{Controller, Engine, Observer};
 use crate::error::SimError;
 
-/// A read that waits for the program of its page, and may wait for its tables.
+/// A read that waits for the program of its page, and perhaps for pages of the mapping tables.
 #[derive(Debug, Clone)]
 struct Read {
     target: ReadTarget,
@@ -54,8 +53,7 @@ impl Awaited {
 }
 
 impl<C: Controller, O: Observer> Engine<C, O> {
-    /// Where the redirection would read a page if only copies counted that are on flash, and the name
-    /// of the data.
+    /// The copy that the redirection chooses among those already programmed, and the name of its data.
     pub(super) fn place_there(&mut self, lpn: Lpn) -> Result<Option<(ReadTarget, u64)>, SimError> {
         let Self { controller, loads, units, suspension, flash, blocks, geometry, now_ns, .. } = self;
         let loads = loads.view(units, suspension, *now_ns);
@@ -65,7 +63,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         Ok(controller.locate_among(lpn, &loads, &there)?)
     }
 
-    /// A host read whose `chosen` page is on its way goes to another copy, or waits.
+    /// Serves a host read whose `chosen` copy is not programmed yet: from another copy, or after the program.
     #[inline(never)]
     pub(super) fn read_when_programmed(
         &mut self,
@@ -94,7 +92,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         Ok(())
     }
 
-    /// The old page of a partial write is on its way to the flash: the write waits until it is read.
+    /// Reads the old page of a partial write after the program of that page; the write waits for the read.
     pub(super) fn await_old_page(&mut self, target: ReadTarget, write: u32, errand: u32) {
         let (work, request, charged) = (Work::ReadBeforeWrite, NONE, None);
         let (ready_ns, programmed) = (None, false);
@@ -104,8 +102,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         );
     }
 
-    /// The page that a partial write reads first: the one that was `chosen`, unless another copy is
-    /// `there` and it is not. None if controller RAM has it and serves it.
+    /// The copy of the old page that a partial write reads: the `chosen` one; if that is not programmed yet, one
+    /// that is (`there`). `None` where controller RAM serves it.
     pub(super) fn old_page(
         &mut self,
         chosen: Option<ReadTarget>,
@@ -122,10 +120,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         None
     }
 
-    /// A read begins to wait for the program of its page, and for its tables if they must be read.
+    /// Enters a read among those that wait for a program, and sends for its mapping tables where `errand` says so.
     fn await_program(&mut self, read: Read, errand: u32) {
         let ppn = read.target.ppn;
-        // The page as the tables have it now: what they have ordered since may erase it.
+        // The life that the mapping tables mean: erases that are ordered but not carried out count.
         let page = (ppn, self.blocks.decided_life(self.geometry.block_index(ppn)));
         let Some(awaited) = &mut self.awaited else { return };
         let at = awaited.insert(page, read);
@@ -136,7 +134,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// A read has its tables, for which it waited as `tables` says.
+    /// The read has its mapping tables and comes to its chip; `tables`: what that wait is charged as.
     pub(super) fn await_at_chip(&mut self, at: u32, tables: Option<Box<Ledger>>) {
         let now = self.now_ns;
         let Some(awaited) = &mut self.awaited else { return };
@@ -158,7 +156,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// A page has been programmed: reads that waited for it may begin.
+    /// Queues the reads that waited for the program of a page, which is done.
     #[cold]
     pub(super) fn programmed(&mut self, ppn: Ppn) {
         let page = (ppn, self.blocks.life(self.geometry.block_index(ppn)));
@@ -173,14 +171,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             let Read { target, ready_ns, .. } = *read;
             match ready_ns {
                 Some(_) => self.queue_awaited(at, Some(unit)),
-                // The page must still be there when its tables are.
+                // The read still waits for its mapping tables: until then the block may not be erased.
                 None => self.keep(&target),
             }
         }
     }
 
-    /// Queues a read whose page has been programmed. `programmer`, the unit that has just done so,
-    /// chooses by itself what it does next.
+    /// Queues a read whose page has been programmed. `programmer` is the unit of the program, if that ends now:
+    /// it dispatches itself.
     fn queue_awaited(&mut self, at: u32, programmer: Option<Unit>) {
         let Some(awaited) = &mut self.awaited else { return };
         let Read { target, data, request, work, other, charged, ready_ns, .. } = awaited.remove(at);

@@ -11,7 +11,7 @@ pub(crate) struct HashUnit {
     /// When each page write that is here has its hash.
     queue: VecDeque<(u64, u32)>,
     /// Pages taken in so far.
-    pub(crate) pages: u64,
+    pages: u64,
 }
 
 impl HashUnit {
@@ -44,6 +44,17 @@ impl HashUnit {
     #[inline]
     pub(crate) fn queue_length(&self) -> u32 {
         self.queue.len() as u32
+    }
+
+    /// Counts a page that has its hash as soon as it comes.
+    #[inline]
+    pub(crate) fn pass(&mut self) {
+        self.pages += 1;
+    }
+
+    /// Pages that it took in.
+    pub(crate) fn pages(&self) -> u64 {
+        self.pages
     }
 
     /// Takes a page write in.

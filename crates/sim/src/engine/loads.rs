@@ -15,7 +15,7 @@ const WAIT_SHIFT: u32 = 6;
 pub(super) struct Loads {
     measure: LoadMeasure,
     /// Operations waiting and in service.
-    pub(super) chip_queue: By<Chip, Vec<u32>>,
+    chip_queue: By<Chip, Vec<u32>>,
     unit_queue: By<Unit, Vec<u32>>,
     /// Host reads among them, counted where the measure looks at them.
     chip_reads: By<Chip, Vec<u32>>,
@@ -41,6 +41,17 @@ impl Loads {
             unit_wait: when(waits, units),
             read_ns,
         }
+    }
+
+    /// Chips of the device.
+    pub(super) fn chips(&self) -> usize {
+        self.chip_queue.len()
+    }
+
+    /// Operations waiting and in service at a chip.
+    #[inline]
+    pub(super) fn queue_length(&self, chip: Chip) -> u32 {
+        self.chip_queue[chip]
     }
 
     /// One more operation waits at a unit (or is in service).

@@ -271,7 +271,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Busy time of each chip: the mean over its units.
     pub fn chip_busy_ns(&self) -> By<Chip, Vec<u64>> {
-        let per_chip = self.units.len() / self.loads.chip_queue.len();
+        let per_chip = self.units.len() / self.loads.chips();
         let chips = self.units.chunks(per_chip);
         By::new(
             chips.map(|units| units.iter().map(|unit| unit.busy_ns).sum::<u64>() / per_chip as u64).collect(),
@@ -280,7 +280,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Pages that the hash unit took in.
     pub fn pages_hashed(&self) -> u64 {
-        self.hash.as_ref().map_or(0, |hash| hash.pages)
+        self.hash.as_ref().map_or(0, HashUnit::pages)
     }
 
     /// Lanes of the hash unit, and how long they were busy, all together; `None` for a system that does
@@ -300,14 +300,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn load_up(&mut self, unit: Unit, read: bool) {
         let chip = self.units[unit].chip;
         self.loads.up(unit, chip, read);
-        self.observer.queue_changed(chip, self.now_ns, self.loads.chip_queue[chip]);
+        self.observer.queue_changed(chip, self.now_ns, self.loads.queue_length(chip));
     }
 
     #[inline]
     fn load_down(&mut self, unit: Unit, read: bool) {
         let chip = self.units[unit].chip;
         self.loads.down(unit, chip, read);
-        self.observer.queue_changed(chip, self.now_ns, self.loads.chip_queue[chip]);
+        self.observer.queue_changed(chip, self.now_ns, self.loads.queue_length(chip));
     }
 
     /// The stage that a unit is in now will end at `time_ns`.

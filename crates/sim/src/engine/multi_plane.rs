@@ -1,4 +1,4 @@
-//! One command for several planes of a die: the array works on all of them at once.
+//! Multi-plane commands: one command for several planes of a die, on which the array works at once.
 //!
 //! ONFI 4.0, multi-plane operations: each plane's command and data pass over the channel one
 //! after the other, then all planes sense, program or erase together; data are read out plane by plane.
@@ -10,10 +10,10 @@ use crate::config::MultiPlane;
 use flashtwin_ftl::Unit;
 use flashtwin_nand::Plane;
 
-/// Waiting operations that are looked at for a command that starts.
+/// Operations of a queue that are searched for companions of one that starts.
 const WINDOW: u32 = 64;
 
-/// Which operations go together, and the units that wait until all have come that come now.
+/// The rule of multi-plane commands, and the idle units held back until all operations of this moment are queued.
 #[derive(Debug)]
 pub(super) struct Together {
     rule: MultiPlane,
@@ -23,7 +23,7 @@ pub(super) struct Together {
     held: Vec<Unit>,
 }
 
-/// Whether units are held since [`Engine::hold`].
+/// Whether this call of [`Engine::hold`] began to hold units back.
 #[must_use]
 pub(super) struct Held(bool);
 
@@ -40,14 +40,14 @@ impl Together {
         Self { rule, planes_per_die, dies_per_unit, holding: false, held: Vec::new() }
     }
 
-    /// Die of the unit and plane of the die. A read that any chip may serve stands for one of the same
-    /// place on the chip that does.
+    /// Die within the unit and plane within the die. A read of `any-chip` redirection counts as a read of the
+    /// same place on the chip that serves it.
     fn place(&self, plane: Plane) -> (u32, u32) {
         (plane.number() / self.planes_per_die % self.dies_per_unit, plane.number() % self.planes_per_die)
     }
 }
 
-/// What the array does; only the same goes together.
+/// Read, program or erase: a command has one kind of operation.
 fn kind(work: Work) -> u8 {
     match work {
         Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => 0,
@@ -57,8 +57,8 @@ fn kind(work: Work) -> u8 {
 }
 
 impl<C: Controller, O: Observer> Engine<C, O> {
-    /// Idle units wait from now on, so that pages that come at the same time can go together. Of
-    /// nested calls, the outermost counts.
+    /// Holds idle units back from now on, so that operations queued at the same time can share a command. Of
+    /// nested calls the outermost counts.
     #[inline]
     pub(super) fn hold(&mut self) -> Held {
         let begins = self.together.rule != MultiPlane::None && !self.together.holding;
@@ -66,7 +66,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         Held(begins)
     }
 
-    /// Lets the units go that were held.
+    /// Dispatches the units that were held back.
     #[inline]
     pub(super) fn release(&mut self, held: Held) {
         if held.0 {
@@ -85,7 +85,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.together.held = units;
     }
 
-    /// Starts the next operation of a unit, or does so when what comes now has come.
+    /// Dispatches a unit: now, or at [`Engine::release`] where units are held back.
     #[inline]
     pub(super) fn dispatch_or_hold(&mut self, unit: Unit) {
         if !self.together.holding {
@@ -95,8 +95,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// Takes up the operations that go together with one that starts, chained to it. Returns how many
-    /// planes the command works on.
+    /// Takes up the companions of an operation that starts, chained to it by `next`. Returns the number of planes
+    /// of the command.
     #[inline]
     pub(super) fn take_up_companions(&mut self, unit: Unit, queue: Queue, slot: u32) -> u64 {
         if self.together.rule == MultiPlane::None { 1 } else { self.gather(unit, queue, slot) }
@@ -113,7 +113,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             looked_at += 1;
             let (on, plane) = self.together.place(self.geometry.plane(self.ops[candidate].ppn));
             if on != die || free & (1 << plane) == 0 || !self.goes_with(&first, candidate) {
-                // The controller's own work on a plane is done in the order in which it was decided.
+                // The controller's own operations on a plane keep their order: none behind this one may go first.
                 if on == die && matches!(queue, Queue::Background | Queue::Idle) {
                     free &= !(1 << plane);
                 }
@@ -138,7 +138,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         planes
     }
 
-    /// Whether a waiting operation may be part of the command of one that starts.
+    /// Whether a queued operation may share the command of one that starts.
     fn goes_with(&self, first: &Op, candidate: u32) -> bool {
         let op = &self.ops[candidate];
         let page = |op: &Op| self.geometry.page_in_block(op.ppn);
@@ -148,7 +148,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         same_kind && on_flash && (anywhere || page(op) == page(first)) && self.may_start(candidate)
     }
 
-    /// How many operations are chained to this one of a command in service.
+    /// The number of operations chained behind one of a command in service.
     #[inline]
     pub(super) fn planes_after(&self, slot: u32) -> u64 {
         let (mut count, mut next) = (0, self.ops[slot].next);
@@ -158,7 +158,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         count
     }
 
-    /// Does something with each operation of a command, which may end it.
+    /// Calls `what` for each operation of a command; `what` may end the operation.
     #[inline]
     pub(super) fn each_of_command(&mut self, first: u32, mut what: impl FnMut(&mut Self, u32)) {
         let mut slot = first;
@@ -169,7 +169,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// Tells the observer what the flash starts.
+    /// Reports each operation of a starting command to the observer.
     #[inline]
     pub(super) fn tell_started(&mut self, first: u32, what: &'static str, unit: Unit) {
         let now = self.now_ns;

@@ -1,8 +1,8 @@
-//! Programs and erases that make way for reads.
+//! Suspension of programs and erases for reads.
 //!
 //! G. Wu, X. He, "Reducing SSD read latency via NAND flash program and erase suspension", FAST '12. A read
-//! that arrives while the array programs or erases stops it; once the reads that wait are served, it goes
-//! on with what was left. Data on their way to the register are not interrupted.
+//! that arrives during a program or an erase suspends it; after the waiting reads it is resumed for the time that
+//! was left. A transfer of data to the register is not interrupted.
 
 use super::ledger::holder;
 use super::pool::{Op, Work};
@@ -11,7 +11,7 @@ use super::{Controller, Engine, Observer};
 use crate::config::{EngineConfig, Suspend};
 use flashtwin_ftl::Unit;
 
-/// What may be suspended, what it costs, and for how long.
+/// Which operations may be suspended, how often and for how many reads, and the time that it takes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Suspension {
     what: Suspend,
@@ -21,16 +21,16 @@ pub(super) struct Suspension {
     reads: u32,
 }
 
-/// An operation that was stopped.
+/// A suspended operation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Suspended {
     slot: u32,
     remaining_ns: u64,
     since_ns: u64,
-    /// How often it has been stopped, and how long it has stood still before.
+    /// Suspensions of it so far, and the time that the earlier ones took.
     times: u32,
     lost_ns: u64,
-    /// Reads that may still go before it goes on.
+    /// Reads that may still be served before it is resumed.
     reads_left: u32,
 }
 
@@ -64,7 +64,7 @@ impl Suspension {
 }
 
 impl<C: Controller, O: Observer> Engine<C, O> {
-    /// Notes whether the operation that a unit has just begun can be stopped.
+    /// Notes whether the operation that a unit has just begun can be suspended.
     #[inline]
     pub(super) fn note_suspendable(&mut self, unit: Unit, work: Work, times: u32) {
         let suspendable = self.suspension.permits(work) && times < self.suspension.times;
@@ -73,7 +73,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         state.suspensions = times;
     }
 
-    /// A read has come to wait at a unit: stops what the array does, if that gains anything.
+    /// Suspends the operation in service for a read that has been queued, if the read gains by it.
     #[inline]
     pub(super) fn suspend_for_read(&mut self, unit: Unit) {
         let state = &self.units[unit];
@@ -89,7 +89,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             Work::OwnErase => self.timing.erase_ns,
             _ => self.timing.program_ns,
         };
-        // The data may still be on their way: then the array has not begun.
+        // During the transfer of the data the array has not begun: it is suspended when it does.
         let begins_ns = state.busy_until_ns.saturating_sub(array_ns);
         let from_ns = self.now_ns.max(begins_ns);
         let remaining_ns = state.busy_until_ns - from_ns;
@@ -110,14 +110,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.expect(unit, stopped_ns);
     }
 
-    /// The array has stopped: reads go.
+    /// The operation is suspended: reads are served.
     #[cold]
     pub(super) fn suspended(&mut self, unit: Unit) {
         self.units[unit].fall_idle(self.now_ns);
         self.dispatch(unit);
     }
 
-    /// With an operation stopped at the unit: whether one more read goes first.
+    /// Whether one more read is served before the suspended operation is resumed.
     #[inline]
     pub(super) fn read_before_resuming(&mut self, unit: Unit) -> bool {
         match &mut self.units[unit].suspended {
@@ -129,7 +129,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// Goes on with the operation that was stopped.
+    /// Resumes the suspended operation.
     #[cold]
     pub(super) fn resume(&mut self, unit: Unit) {
         let now = self.now_ns;

@@ -13,6 +13,7 @@ use flashtwin_ftl::dedup::sample_of;
 use flashtwin_ftl::{Content, Host, Lpn};
 use hashbrown::HashMap;
 
+use super::arrival::{FAR, NEAR};
 use super::ledger::{Charge, Ledger};
 use super::newest::Newest;
 use super::pool::{NONE, Pool, Slot, Work};
@@ -47,8 +48,8 @@ enum Stage {
 /// A page write that the controller has not decided yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageWrite {
-    pub(super) page: Host,
-    pub(super) request: u32,
+    page: Host,
+    request: u32,
     /// The undecided write of the same page that came just before this one, which must be decided first.
     before: u32,
     /// The undecided write of the same page that came just after this one.
@@ -60,7 +61,7 @@ pub(super) struct PageWrite {
     fingerprint: Fingerprint,
     stage: Stage,
     /// It has waited for nothing but the hash unit, so that its wait can be worked out from its request.
-    pub(super) plain: bool,
+    plain: bool,
     /// It is the sample of other pages, which wait for it: [`Undecided::followers`].
     is_sample: bool,
     /// It is in [`Undecided::due`].
@@ -85,7 +86,7 @@ impl Slot for PageWrite {
 /// All page writes that are not decided yet.
 #[derive(Debug)]
 pub(super) struct Undecided {
-    pub(super) writes: Pool<PageWrite>,
+    writes: Pool<PageWrite>,
     /// By logical page, its newest undecided write.
     newest: Newest,
     /// By the write that is a sample: the writes that share it.
@@ -272,7 +273,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             if fingerprint == Fingerprint::Yes
                 && let Some(hash) = &mut self.hash
             {
-                hash.pages += 1;
+                hash.pass();
             }
             self.decide(page, fingerprint == Fingerprint::Yes, request, None)?;
             return Ok(None);
@@ -326,12 +327,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline]
     fn note_arrival(&mut self, lpn: Lpn) {
         if self.awaited.is_none() {
-            // Reads that wait for a write may come to the flash when a newer one has arrived.
+            // Not where reads wait for writes: such a read may reach the flash after a newer write has arrived.
             self.controller.arrived(lpn);
         }
     }
 
-    /// Something that a page write waited for is there.
+    /// A page write has one of the things that it needs: its old page, or pages of the mapping tables.
     pub(super) fn got_what_it_needs(&mut self, slot: u32) {
         self.undecided.writes[slot].needs -= 1;
         if let Err(error) = self.look_at(slot) {
@@ -339,7 +340,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// Looks at a page write, and at those that thereby can go on.
+    /// Lets a page write go on if it can, and every write that becomes due by that.
     #[inline]
     fn look_at(&mut self, slot: u32) -> Result<(), SimError> {
         self.note_due(slot);
@@ -363,9 +364,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         Ok(())
     }
 
-    /// Sends a page write to the hash unit, or decides it, if nothing keeps it: neither what it needs
-    /// nor an earlier write of the same page. That one is done before it if it has come to the hash unit
-    /// already and this one goes there, too.
+    /// Sends a page write to the hash unit, or decides it, once it has what it needs and no earlier write of
+    /// the same page is in its way. An earlier write that is at the hash unit is not in the way of a later one
+    /// that goes there as well: the unit keeps their order.
     fn try_enter(&mut self, slot: u32) -> Result<(), SimError> {
         let write = self.undecided.writes[slot];
         if write.needs > 0 || write.stage == Stage::Hashing || write.fingerprint == Fingerprint::AsSample {
@@ -383,7 +384,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             Some(hash) if hashes && !hash.takes_no_time() => self.enter(slot),
             hash => {
                 let now = self.now_ns;
-                hash.iter_mut().filter(|_| hashes).for_each(|hash| hash.pages += 1);
+                hash.iter_mut().filter(|_| hashes).for_each(|hash| hash.pass());
                 let entry = &mut self.undecided.writes[slot];
                 entry.entered_ns = now;
                 if hashes {
@@ -396,8 +397,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         Ok(())
     }
 
-    /// A page write has its hash, so that the fingerprint store can tell whether its content is known: at
-    /// once, or when the page of the store in which it would be has been read.
+    /// Looks the hash of a page write up in the fingerprint store: at once, or after a read of the page of the
+    /// store that would hold it.
     #[inline]
     fn look_up_hash(&mut self, slot: u32) -> Result<(), SimError> {
         if self.pages_fingerprints { self.look_up_on_flash(slot) } else { self.decide_waiting(slot) }
@@ -417,7 +418,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let entry = &mut self.undecided.writes[slot];
         (entry.stage, entry.needs) = (Stage::Known, u8::from(errand != NONE));
         if write.behind != NONE {
-            // It may be hashed meanwhile.
+            // The later write of the same page may be hashed during this read.
             self.note_due(write.behind);
         }
         if errand != NONE {
@@ -441,7 +442,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// A page write has its hash.
+    /// The hash unit is done with a page write.
     #[inline]
     pub(super) fn hashed(&mut self, slot: u32) {
         if let Some(hash) = &self.hash {
@@ -453,23 +454,23 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// Where many pages wait for the hash unit, what was asked for when they came is long gone: asks for
-    /// the tables again that the pages soon to be decided will need.
+    /// Prefetches the tables for the writes next in the hash unit's queue. They were prefetched on arrival, but a
+    /// long queue outlasts the processor's cache.
     #[inline]
     fn look_ahead_in_queue(&self) {
         let Some(hash) = &self.hash else { return };
-        if let Some(slot) = hash.waiting(super::arrival::FAR) {
+        if let Some(slot) = hash.waiting(FAR) {
             let Host { lpn, content, .. } = self.undecided.writes[slot].page;
             self.controller.prefetch_far(lpn, content, true);
         }
-        if let Some(slot) = hash.waiting(super::arrival::NEAR) {
+        if let Some(slot) = hash.waiting(NEAR) {
             let Host { lpn, content, .. } = self.undecided.writes[slot].page;
             self.controller.prefetch_near(lpn, content, true);
         }
     }
 
-    /// Decides a page write that waited, and what follows: reads that it served are counted, a trim
-    /// takes effect, and whoever waited for it goes on.
+    /// Decides a page write that waited, then does what was put off until its decision: counts the reads that
+    /// it served from RAM, sends the reads that waited for it, trims the page, and lets its followers go on.
     fn decide_waiting(&mut self, slot: u32) -> Result<(), SimError> {
         let write = self.undecided.remove(slot);
         let charged = match write.plain || write.request == NONE {
@@ -501,9 +502,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         Ok(())
     }
 
-    /// What is charged to a page write before its decision: what it needed first, then the hash unit.
-    /// What is left was spent behind an earlier write of the same page, or waiting for the sample.
-    /// One whose hash was known before has all of that charged, and what its fingerprint's page took.
+    /// The ledger of a page write up to its decision: reads of what it needed, then queue and service of the hash
+    /// unit. The rest of the time is the wait for an earlier write of the same page, or for the sample of its run.
+    /// A write in [`Stage::Known`] has those charged already, with the read of its fingerprint's page.
     fn charges_before_decision(&mut self, slot: u32, write: &PageWrite) -> Ledger {
         let mut ledger = self.undecided.charged.remove(&slot).unwrap_or_default();
         let since_ns = self.requests[write.request].arrival_ns + self.controller_ns;
@@ -523,7 +524,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         ledger
     }
 
-    /// The sample of a run is decided: whether it was found on flash.
+    /// The sample of a run is decided; `found`: as a duplicate. Its followers are fingerprinted only then.
     fn sample_decided(&mut self, sample: u32, found: bool) {
         let followers = self.undecided.followers.remove(&sample).unwrap_or_default();
         for slot in followers {
@@ -534,8 +535,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// Asks the controller about a page write, and does what it says. Returns whether a page is
-    /// programmed.
+    /// The controller decides a page write: its program is queued, or its request completes in RAM. Returns
+    /// whether there is a program.
     #[inline]
     fn decide(
         &mut self,
@@ -556,8 +557,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         Ok(outcome.program.is_some())
     }
 
-    /// A read of a page whose newest write is not decided: controller RAM serves it, or it waits where
-    /// RAM serves no reads.
+    /// Serves a read of a page whose newest write is undecided: from controller RAM; where RAM serves no reads,
+    /// after the decision.
     #[inline(never)]
     pub(super) fn read_undecided(&mut self, write: u32, request: u32) {
         if self.undecided.writes[write].trimmed {
@@ -574,7 +575,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.page_done(request, |_, _| ());
     }
 
-    /// Reads that waited for a write to be decided are sent to the flash.
+    /// Sends the reads that waited for the decision of a write to the flash.
     fn let_readers_go(&mut self, write: u32, lpn: Lpn) -> Result<(), SimError> {
         for (request, since_ns) in self.undecided.readers.remove(&write).unwrap_or_default() {
             let waited = Box::new(Ledger::only(Charge::PageProgram, self.now_ns - since_ns));
@@ -585,7 +586,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         Ok(())
     }
 
-    /// A page is trimmed: at once, or as soon as its newest write is decided.
+    /// Trims a page: at once, or after the decision of its newest write.
     pub(super) fn trim_page(&mut self, lpn: Lpn) {
         match self.undecided.newest(lpn) {
             Some(write) => self.undecided.writes[write].trimmed = true,

@@ -1,11 +1,11 @@
 //! blkparse text, default format: `major,minor cpu sequence time pid action rwbs sector + sectors [process]`.
 //!
-//! A request passes through many events; those of one action are taken, D (issued to the driver) unless
-//! the options say otherwise, and all others passed over and counted. Times are seconds with nine
-//! decimals, addresses and sizes 512-byte sectors. What is asked is in the flags (RWBS), behind an F for
-//! a flush that goes ahead: R reads, W writes, D discards; ZA (zone append) writes. Events without sectors
-//! (flushes, commands passed through to the drive) are empty requests. Messages at the beginning and
-//! the summary at the end are passed over. Each device is a volume.
+//! blktrace records several events a request. The events of one action are the requests of the trace: D (issued
+//! to the driver) unless the options name another; all others are skipped and counted. Times are seconds with
+//! nine decimals, addresses and sizes 512-byte sectors. The flags (RWBS) say read (R), write (W, or ZA for a zone
+//! append) or discard (D), after an F where a flush precedes. Events without sectors (flushes, passthrough
+//! commands) are empty requests. Messages at the beginning and the summary at the end are skipped. Each device
+//! is a volume.
 //!
 //! Source: blktrace, blkparse(1), and blkparse_fmt.c for the default format of each action.
 
@@ -36,9 +36,9 @@ const PLUS: Field = Field { name: "separator", expected: "a plus sign" };
 const SIZE: Field = Field { name: "size", expected: "a number of 512-byte sectors" };
 
 struct Blkparse {
-    /// The letter of the action taken.
+    /// The letter of the action whose events are the requests.
     action: u8,
-    /// Whether lines of the summary are being passed over.
+    /// Whether the summary has begun, whose lines are skipped.
     in_summary: bool,
 }
 
@@ -83,7 +83,7 @@ impl LineParser for Blkparse {
 }
 
 impl Blkparse {
-    /// A line that begins as no event does: the summary, a message, or a bad one.
+    /// A line that is no event: part of the summary, a message, or an error.
     #[cold]
     fn other(&mut self, fields: &Fields<'_, false>, sink: &mut Collector) -> Result<(), Bad> {
         let text = &fields.line[fields.at..];
@@ -105,7 +105,7 @@ fn device(word: &[u8]) -> Option<(u32, u32)> {
     Some((number(&word[..comma])?, number(&word[comma + 1..])?))
 }
 
-/// What a line asks for, from its flags on: kind, first byte, bytes.
+/// The request of an event, read from its flags on: kind, first byte, bytes.
 #[inline]
 fn what(fields: &mut Fields<'_, false>) -> Result<(Op, u64, u32), Bad> {
     const NOTHING: (Op, u64, u32) = (Op::Write, 0, 0);

@@ -3,7 +3,7 @@
 //! vSCSI records as text: the version of the record (1 or 2), the time in seconds (whole ones in the
 //! published sample: two hours of a disk), the SCSI operation code in hex, bytes, and 512-byte sectors.
 //! Reads and writes of 6, 10, 12 and 16 bytes are requests; other commands (inquiries, cache flushes,
-//! UNMAP, whose addresses are not recorded) are passed over and counted. One file is one virtual disk.
+//! UNMAP, whose addresses are not recorded) are skipped and counted. One file is one virtual disk.
 //!
 //! Source: libCacheSim, data/cloudPhysicsIO.csv and its guide on the units of a trace; C. Waldspurger et
 //! al., "Efficient MRC Construction with SHARDS", FAST '15; operation codes: SCSI Block Commands (SBC-4).

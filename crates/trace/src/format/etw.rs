@@ -1,14 +1,14 @@
 //! Microsoft production servers: ETW events as `xperf` dumps them, of which `DiskRead` and `DiskWrite` count.
 //!
-//! Fields are parted by commas and padded with blanks. A header, from `BeginHeader` to `EndHeader`, lists
-//! the fields of every kind of event; theirs are found by name in it (later recorders have a `CPU` more)
-//! and are, without a header, those of the published traces: `kind, TimeStamp, Process Name ( PID),
+//! Fields are separated by commas and padded with blanks. A header, from `BeginHeader` to `EndHeader`, lists the
+//! fields of every kind of event; the fields of a request are found by their names there (later recorders add
+//! `CPU`). Without a header they are those of the published traces: `kind, TimeStamp, Process Name ( PID),
 //! ThreadID, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum, ...`. Offset and size are bytes in hex, times
-//! microseconds. All other events (`DiskReadInit`, `DiskFlush`, those of files and processes) are passed
-//! over and counted. Each disk is a volume.
+//! microseconds. All other events (`DiskReadInit`, `DiskFlush`, those of files and processes) are skipped and
+//! counted. Each disk is a volume.
 //!
-//! The recorder writes the event when the request completes. `TimeStamp` is taken for the arrival all the
-//! same, as those who have used these traces did: `ElapsedTime` is what a disk of 2007 needed.
+//! The recorder writes the event at the completion of the request. `TimeStamp` is nevertheless read as the arrival,
+//! as in the published studies of these traces: `ElapsedTime` is the response time of a disk of 2007.
 //!
 //! Source: the SNIA IOTTA repository's description of its Microsoft production server traces;
 //! S. Kavalanekar et al., "Characterization of storage workload traces from production Windows
@@ -35,7 +35,7 @@ const OFFSET: Field = Field { name: "ByteOffset", expected: "a number of bytes i
 const SIZE: Field = Field { name: "IOSize", expected: "a number of bytes in hex, such as 0x1000" };
 const DISK: Field = Field { name: "DiskNum", expected: "a whole number" };
 
-/// Which field (from 0) says what.
+/// The positions of the fields of a request, from 0.
 #[derive(Clone, Copy)]
 struct Places {
     time: usize,
@@ -44,11 +44,11 @@ struct Places {
     disk: usize,
 }
 
-/// Of the published traces.
+/// Those of the published traces.
 const PUBLISHED: Places = Places { time: 1, offset: 5, size: 6, disk: 8 };
 
 struct Etw {
-    /// Whether anything has shown that this is such a trace.
+    /// Whether a line has proved that this is such a trace.
     recognised: bool,
     in_header: bool,
     places: Places,

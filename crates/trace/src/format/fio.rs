@@ -1,11 +1,10 @@
 //! fio I/O logs of version 2 (`file action offset length`) and 3 (`time file action offset length`).
 //!
 //! The first line names the version. Offsets and lengths are bytes, each file is a volume; times of
-//! version 3 are microseconds since the start of the run. Version 2 has none: its `wait` lines say in
-//! the place of the offset how many microseconds pass, so a request stands at the sum of the waits
-//! before it, and where there is none all stand at 0 (which the trace's warnings say). Trims are
-//! requests, `sync` and `datasync` empty ones; `add`, `open` and `close` are passed over and counted.
-//! Version 1 has not been read by fio itself since 2008.
+//! version 3 are microseconds since the start of the run. Version 2 has no times but `wait` lines, with
+//! microseconds in the place of the offset: a request arrives at the sum of the waits before it. Without any wait
+//! all arrive at 0, which is a warning of the trace. Trims are requests, `sync` and `datasync` empty requests;
+//! `add`, `open` and `close` are skipped and counted. Version 1 is not read; fio itself dropped it in 2008.
 //!
 //! Source: fio, HOWTO, "Trace file format", and iolog.c (for the unit of version 3's times).
 
@@ -44,9 +43,9 @@ enum Version {
 
 struct Fio {
     version: Option<Version>,
-    /// Of version 2: the waits so far, in microseconds.
+    /// Version 2: sum of the waits so far, in microseconds.
     waited: u64,
-    /// Files in order of appearance; few.
+    /// The few files, in order of appearance.
     files: Vec<Vec<u8>>,
 }
 
@@ -96,7 +95,7 @@ impl LineParser for Fio {
 }
 
 impl Fio {
-    /// The rest of a line that lets time pass.
+    /// Reads the microseconds of a `wait` line.
     fn wait(&mut self, mut fields: Fields<'_, false>, sink: &mut Collector) -> Result<(), Bad> {
         let wait_at = fields.at;
         let wait = fields.ticks(WAIT)?;

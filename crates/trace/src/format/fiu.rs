@@ -1,9 +1,9 @@
 //! FIU IODedup and SRCMap: `ts_ns pid process lba_512 sectors W|R major minor digest`.
 //!
-//! One line a request or, as the FIU recorder wrote them, a line for every 4 KB of it: lines of one
-//! time, process, direction and volume with consecutive addresses are joined again. The digest is an
-//! MD5 (32 hex digits) for every 4 KB, or eight of them (256 hex digits, one a sector: the homes
-//! traces); those of a longer request are concatenated. A process name may contain blanks.
+//! A line is a request or, as the FIU recorder wrote it, 4 KB of one: lines of equal time, process, direction and
+//! volume with consecutive addresses are joined into one request. The digest is an MD5 for each 4 KB (32 hex
+//! digits) or, in the homes traces, eight of them, one for each sector (256 hex digits); those of a longer request
+//! are concatenated. A process name may contain blanks.
 //!
 //! Source: R. Koller, R. Rangaswami, "I/O Deduplication", FAST '10, and the SNIA IOTTA repository's
 //! description of its traces.
@@ -34,7 +34,7 @@ const MAJOR: Field = Field { name: "major device number", expected: "a whole num
 const MINOR: Field = Field { name: "minor device number", expected: "a whole number" };
 const DIGEST: Field = Field { name: "digest", expected: "hex digits, 32 or 256 for every 4 KB" };
 
-/// What a line must continue to be a part of the request of the line before.
+/// What two lines have in common that are parts of one request.
 #[derive(PartialEq, Eq)]
 struct Continued {
     time: u64,
@@ -87,7 +87,7 @@ impl LineParser for Fiu {
                 return Err(bad);
             }
         }
-        // Only whole chunks can be followed by more: contents lie on a grid from the request's start.
+        // Contents lie on a grid from the start of the request, so only whole chunks can be continued.
         self.last = (length > 0 && length.is_multiple_of(CHUNK_BYTES))
             .then(|| Continued { address: address + u64::from(length), ..this });
         Ok(())
@@ -104,7 +104,7 @@ fn direction(fields: &mut Fields<'_, false>) -> Result<Op, Bad> {
     }
 }
 
-/// Fields behind the process name.
+/// Number of fields after the process name.
 const FIELDS_BEHIND_NAME: usize = 6;
 const FIELDS: usize = 9;
 

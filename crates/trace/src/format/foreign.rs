@@ -1,19 +1,19 @@
-//! Formats that are recognised only to say so: they cannot be read.
+//! Formats that are recognised but not read, for a message that names them.
 
 type Looks = fn(&[&[u8]]) -> bool;
 
-/// What each such format is called, and how it looks.
+/// Name of each such format, and the check that recognises it.
 const FOREIGN: [(&str, Looks); 2] = [
     ("a phone trace with one digest a request (time op lba bytes process device digest)", phone),
     ("a fio I/O log without its first line ('fio version 2 iolog' or 'fio version 3 iolog')", fio),
 ];
 
-/// Name of the format that `lines` (at least one) seem to be in.
+/// Name of the format that `lines` (at least one) match.
 pub(super) fn name_of(lines: &[&[u8]]) -> Option<&'static str> {
     FOREIGN.iter().find(|(_, looks)| looks(lines)).map(|&(name, _)| name)
 }
 
-/// Whether most of the lines are as `check` says, given their fields.
+/// Whether the fields of most lines pass `check`.
 fn most(lines: &[&[u8]], check: impl Fn(&[&str]) -> bool) -> bool {
     let fits = |line: &&&[u8]| {
         std::str::from_utf8(line).is_ok_and(|text| check(&text.split_whitespace().collect::<Vec<_>>()))
@@ -29,7 +29,7 @@ fn decimal(text: &str) -> bool {
     text.split_once('.').is_some_and(|(left, right)| whole(left) && whole(right))
 }
 
-/// Its digest covers the first page of a request at most, and lines repeat: what they mean is not known.
+/// Not read: its digest covers at most the first page of a request, and the meaning of repeated lines is unknown.
 fn phone(lines: &[&[u8]]) -> bool {
     most(lines, |f| f.len() == 7 && decimal(f[0]) && matches!(f[1], "R" | "W") && whole(f[2]) && whole(f[3]))
 }

@@ -55,7 +55,7 @@ pub(crate) struct Row {
     pub(crate) aliases: &'static [&'static str],
     /// What a line looks like, for messages.
     pub(crate) layout: &'static str,
-    /// A format that is meant when it fits as many lines as this one.
+    /// The format that wins over this one where both read as many lines.
     pub(crate) yields_to: Option<&'static str>,
     pub(crate) reader: Reader,
 }
@@ -80,7 +80,7 @@ impl Reader {
 pub struct Format(&'static str);
 
 impl Format {
-    /// Of traces that were made in memory, not read.
+    /// Traces made in memory.
     pub const MEMORY: Format = Format("memory");
     /// The canonical Parquet.
     pub const PARQUET: Format = Format(parquet::ROW.name);
@@ -134,7 +134,7 @@ fn supported() -> String {
     names.join(", ")
 }
 
-/// Endings that are no part of a trace's name.
+/// File endings that do not belong to the name of a trace.
 fn known_endings() -> Vec<&'static str> {
     let compressions = ["gz", "zst", "xz", "bz2"];
     let texts = ["csv", "trace", "ascii", "txt", "blkparse"];
@@ -142,14 +142,15 @@ fn known_endings() -> Vec<&'static str> {
     compressions.into_iter().chain(texts).chain(formats).collect()
 }
 
-/// A trace of which nothing is read yet but what its format is.
+/// An opened trace: its format is known, no request is read yet.
 pub(crate) struct Opened {
     pub(crate) name: String,
     pub(crate) format: Format,
     pub(crate) feed: Box<dyn Feed>,
 }
 
-/// Opens a trace of any format, or one volume of it, or a span of time; `digests` says whether those of contents are wanted.
+/// Opens a trace of any format, or one volume of it, or a span of its time; `digests`: whether the digests of contents
+/// are read as well.
 ///
 /// # Errors
 /// Also when `progress` says to stop.
@@ -213,15 +214,15 @@ fn open_whole(
     Ok(Opened { name: trace_name, format: Format(row.name), feed })
 }
 
-/// What a text begins with.
+/// The beginning of a text.
 struct Beginning {
     /// Whole lines, enough of them to tell the format unless the text has no more.
     block: Vec<u8>,
-    /// Lines that say nothing in the blocks before, which were passed over.
+    /// Blank lines and comments in the blocks before, which were skipped.
     blank_lines: u64,
 }
 
-/// Reads on until there are lines that say something, however many blank ones and comments come first.
+/// Reads until there are lines with content, however many blank lines and comments precede them.
 fn beginning(blocks: &mut Blocks, name: &str, progress: &dyn Progress) -> Result<Beginning, TraceError> {
     let mut block = blocks.next(Vec::new())?;
     refuse_binary(name, &block)?;
@@ -259,7 +260,7 @@ fn telling_lines(block: &[u8]) -> usize {
     block.split(|&byte| byte == b'\n').filter(|line| !is_blank(line)).take(LINES_LOOKED_AT).count()
 }
 
-/// How much of the beginning is looked at for bytes that no text has.
+/// Bytes of the beginning that are searched for bytes that do not occur in text.
 const BINARY_LOOK_BYTES: usize = 64 * 1024;
 
 fn refuse_binary(name: &str, first: &[u8]) -> Result<(), TraceError> {
@@ -279,9 +280,9 @@ fn refuse_binary(name: &str, first: &[u8]) -> Result<(), TraceError> {
     ))
 }
 
-/// How many lines of the beginning decide on the format.
+/// Number of first lines by which the format is recognised.
 const LINES_LOOKED_AT: usize = 400;
-/// Fewer do where so many bytes hold fewer, comments among them.
+/// Bytes of the beginning, comments included, after which fewer lines have to do.
 const RECOGNITION_BYTES_MAX: usize = 64 << 20;
 
 /// Finds the one format whose parser reads most of the first lines.

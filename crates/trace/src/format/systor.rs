@@ -1,9 +1,8 @@
 //! SYSTOR '17 virtual desktops: `Timestamp,Response,IOType,LUN,Offset,Size`.
 //!
-//! Times are decimal seconds since 1970 (of nine decimals the last three mean nothing), offsets and
-//! sizes bytes, the type R, W, or blank where no response was seen: such lines do not say what was
-//! asked and are passed over and counted. A header line is passed over too, and the response time is
-//! not kept. Each LUN is a volume.
+//! Times are decimal seconds since 1970 (the last three of nine decimals are not significant), offsets and sizes
+//! bytes. The type is R or W; it is blank where the recorder saw no response, and such lines are skipped and
+//! counted. A header line is skipped as well, and the response time is not kept. Each LUN is a volume.
 //!
 //! Source: the README of the SNIA IOTTA repository's traces; C. Lee et al., "Understanding storage
 //! traffic characteristics on enterprise virtual desktop infrastructure", SYSTOR '17.

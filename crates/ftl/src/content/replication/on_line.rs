@@ -19,6 +19,7 @@ use crate::error::FtlError;
 use crate::flash::blocks::Blocks;
 use crate::ids::Vpn;
 use crate::loads::LoadView;
+use crate::sabotage::sabotaged;
 
 pub(super) struct OnLine {
     earning: Earning,
@@ -65,11 +66,9 @@ impl Replication for OnLine {
     /// Its popularity is no longer stored anywhere.
     #[inline]
     fn dies(&mut self, vpn: Vpn, map: &ContentMap, blocks: &Blocks) {
-        #[cfg(test)]
-        if map.popularity(vpn) > 0 && crate::tests::planted(crate::tests::Bug::KeptShare) {
-            return;
+        if !sabotaged!(KeptShare if map.popularity(vpn) > 0) {
+            self.chips.take(map, blocks, vpn);
         }
-        self.chips.take(map, blocks, vpn);
     }
 
     /// Copies were made as they were earned.

@@ -24,6 +24,7 @@ use crate::error::FtlError;
 use crate::flash::blocks::Blocks;
 use crate::ids::{NO_VPN, Vpn};
 use crate::loads::LoadView;
+use crate::sabotage::sabotaged;
 
 const NONE: Vpn = NO_VPN;
 
@@ -214,13 +215,9 @@ impl Replication for PriorityLru {
     fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, wanted: &mut Wanted) -> bool {
         let first = map.count_read(vpn);
         self.note_read(vpn, |moved, class| {
-            #[cfg(test)]
-            if map.replica_level(moved).is_some_and(|level| level != class)
-                && crate::tests::planted(crate::tests::Bug::KeptClass)
-            {
-                return;
+            if !sabotaged!(KeptClass if map.replica_level(moved).is_some_and(|level| level != class)) {
+                map.relist_replicas(moved, class);
             }
-            map.relist_replicas(moved, class);
         });
         let held = map.pages_of(vpn);
         if self.class(vpn) > 1 && held < blocks.geometry.chips() && wanted.earn(vpn) {

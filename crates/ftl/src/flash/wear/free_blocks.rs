@@ -1,5 +1,6 @@
 //! The erased blocks of a plane, in the order in which they are used.
 
+use crate::sabotage::sabotaged;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -29,13 +30,10 @@ impl FreeBlocks {
     pub(crate) fn take_last(&mut self) -> Option<u32> {
         let mut blocks = std::mem::take(&mut self.heap).into_vec();
         let last = (0..blocks.len()).max_by_key(|&at| blocks[at].0);
-        #[cfg(test)]
-        if let Some(at) = last.filter(|_| crate::tests::planted(crate::tests::Bug::KeptFree)) {
-            let kept = blocks[at].0.1;
-            self.heap = blocks.into();
-            return Some(kept);
-        }
-        let taken = last.map(|at| blocks.swap_remove(at).0.1);
+        let taken = last.map(|at| match sabotaged!(KeptFree) {
+            true => blocks[at].0.1,
+            false => blocks.swap_remove(at).0.1,
+        });
         self.heap = blocks.into();
         taken
     }

@@ -27,6 +27,7 @@ use crate::ids::{Content, Lpn, NO_CONTENT};
 use crate::jobs::Jobs;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind, is_page};
+use crate::sabotage::sabotaged;
 use filters::Filters;
 use flashtwin_nand::Geometry;
 use pages::Pages;
@@ -376,11 +377,7 @@ impl Spreader {
 
     /// A logical page is about to lose what it holds (and its page `old` with it).
     pub(crate) fn forget_page(&mut self, (lpn, held): (Lpn, Content), old: Ppn, flash: &mut Flash) {
-        #[cfg(test)]
-        let kept = !self.choices(lpn).is_empty() && crate::tests::planted(crate::tests::Bug::KeptTwin);
-        #[cfg(not(test))]
-        let kept = false;
-        if !kept {
+        if !sabotaged!(KeptTwin if !self.choices(lpn).is_empty()) {
             self.twins.leave(lpn, &mut self.pages);
         }
         if held == NO_CONTENT || !is_page(old) {

@@ -1,5 +1,4 @@
-//! The requests of a trace as Arrow columns: what the canonical Parquet file holds, and what other
-//! tools are handed in memory.
+//! The requests of a trace as Arrow columns, for the canonical Parquet file and for other tools in memory.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -33,7 +33,7 @@ pub(super) fn field() -> Field {
     Field::new(DIGEST, DataType::List(item()), false)
 }
 
-/// Makes the column of a trace, batch by batch: contents have their numbers by first appearance.
+/// Makes the column of a trace, batch by batch. Contents are numbered by first appearance.
 pub(super) struct ByFirstAppearance<'a> {
     trace: &'a Trace,
     next: u32,
@@ -121,11 +121,11 @@ impl Inside {
     }
 }
 
-/// Takes away the file of digests that an earlier version wrote beside a trace; nothing else of that name.
+/// Removes the file of digests that an earlier version wrote beside a trace, and no other file of that name.
 pub(super) fn remove_beside(path: &Path) {
     let is_ours = File::open(path).ok().and_then(|file| ParquetRecordBatchReaderBuilder::try_new(file).ok());
     if is_ours.is_some_and(|file| Metadata::of(file.metadata()).get(KEY_TRACE_DIGEST).is_some()) {
-        // What stays is not taken for this trace's: the trace says that its digests are inside.
+        // A file that stays does no harm: the metadata of the trace say that its digests are inside.
         let _ = std::fs::remove_file(path);
     }
 }

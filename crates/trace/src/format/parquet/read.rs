@@ -34,8 +34,8 @@ use crate::volumes::Volumes;
 
 const BATCH_ROWS: usize = 1 << 16;
 
-/// Opens the requests of `input`. A compressed file, and anything but a file, is taken into memory as
-/// it is, for Parquet is read from its end.
+/// Opens the requests of `input`. Parquet is read from its end, so a compressed file, or an input that is no file,
+/// is first read into memory whole.
 pub(crate) fn open(
     source: &Source,
     input: Input,
@@ -102,15 +102,15 @@ fn plan<R: ChunkReader + 'static>(name: &str, file: R, digests: bool) -> Result<
     Ok(Plan { batches, metadata, rows, digests })
 }
 
-/// The counters of the first reading, which the file keeps, to be added to.
+/// The counters of the first reading, which the file keeps; this reading adds to them.
 fn first_quality(metadata: &Metadata, rows: usize) -> Quality {
     let kept = metadata.get(KEY_QUALITY).and_then(|json| serde_json::from_str(json).ok());
     let quality = kept.unwrap_or_else(|| Quality { lines: rows as u64, ..Quality::default() });
-    // Warnings are judged again.
+    // Warnings follow from the counters, anew.
     Quality { warnings: Vec::new(), ..quality }
 }
 
-/// The columns that must be there, and their types as the schema has them.
+/// The columns that a file must have, and their types.
 const REQUIRED: [(&str, DataType); 5] = [
     ("time_ns", DataType::Int64),
     ("volume", DataType::UInt32),
@@ -368,7 +368,7 @@ impl Metadata {
     }
 }
 
-/// A row of a batch and what is wrong there.
+/// A row of a batch and the error in it.
 pub(super) type BadRow = (usize, String);
 
 /// Appends an integer column of any width to `values`.

@@ -11,8 +11,8 @@ const ENDING: &str = ".part";
 /// Names tried before giving up.
 const ATTEMPTS: u32 = 100;
 
-/// A file under a temporary name, removed unless it is finished. It is locked as long as somebody writes it,
-/// by which what a killed process left behind can be told from what another one is at.
+/// A file under a temporary name, removed unless it is finished. Its writer keeps it locked, which tells it from a
+/// file that a killed process left behind.
 pub(super) struct Temporary {
     path: PathBuf,
     wanted: PathBuf,
@@ -22,7 +22,7 @@ pub(super) struct Temporary {
 }
 
 impl Temporary {
-    /// Begins a file beside the wanted one, and removes what processes that are no more left of it.
+    /// Begins a file beside the wanted one, and removes the temporary files of it that killed processes left.
     pub(super) fn beside(wanted: &Path) -> Result<(Temporary, File), TraceError> {
         remove_left_over(wanted);
         for attempt in 0..ATTEMPTS {
@@ -43,7 +43,7 @@ impl Temporary {
         Err(cannot_write(wanted, "too many others are writing it"))
     }
 
-    /// Gives the file its name: one step, before which the old file is there and after which the new one.
+    /// Gives the file its name, in one step: at any time there is either the old file or the new one.
     pub(super) fn finish(mut self) -> Result<(), TraceError> {
         std::fs::rename(&self.path, &self.wanted).map_err(|e| cannot_write(&self.wanted, &e.to_string()))?;
         self.finished = true;
@@ -67,7 +67,7 @@ fn name(wanted: &Path, attempt: u32) -> PathBuf {
     wanted.with_file_name(format!(".{name}.{}{attempt}{ENDING}", std::process::id()))
 }
 
-/// Removes the temporary files of an output that nobody has locked. What cannot be told is left.
+/// Removes the temporary files of an output that are not locked. A file that cannot be examined stays.
 fn remove_left_over(wanted: &Path) {
     let begin = format!(".{}.", wanted.file_name().unwrap_or_default().to_string_lossy());
     let folder = wanted.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -79,7 +79,7 @@ fn remove_left_over(wanted: &Path) {
         }
         let path = entry.path();
         let Ok(file) = File::options().write(true).open(&path) else { continue };
-        // Whoever had it may have finished it and be at another one of that name.
+        // Its writer may have finished it meanwhile, and another file may have that name now.
         if file.try_lock().is_ok() && is_at(&file, &path) {
             let _ = std::fs::remove_file(&path);
         }

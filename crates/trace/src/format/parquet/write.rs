@@ -23,8 +23,7 @@ use crate::progress::Progress;
 use crate::trace::Trace;
 
 /// Writes `trace` as canonical Parquet to `path`, with its digests when it has any. Equal traces give equal
-/// bytes. The file appears under its name in one step, when it is complete; what a killed process left of an
-/// earlier attempt is removed.
+/// bytes. The complete file gets its name in one step; temporary files of killed processes are removed.
 ///
 /// # Errors
 /// [`Cause::Io`] when the folder cannot be written to, [`Cause::Cancelled`] when `progress` says so.
