@@ -497,22 +497,21 @@ impl Ftl {
     }
 
     /// Valid pages of each plane and the distinct contents in them; `None` where contents are not
-    /// known. Costs a sort of all pages.
+    /// known. Costs a sort of each plane's.
     pub fn plane_contents(&self) -> Option<Vec<PlaneContents>> {
         let pages = with_tables!(&self.tables, side => side.contents_on_flash(&self.flash))?;
         let geometry = self.flash.geometry();
-        let mut held: Vec<(u32, u32)> =
-            pages.into_iter().map(|(ppn, content)| (geometry.plane(ppn), content)).collect();
-        held.sort_unstable();
-        let mut planes = vec![PlaneContents::default(); geometry.planes() as usize];
-        let mut before = None;
-        for page in held {
-            let counts = &mut planes[page.0 as usize];
-            counts.pages += 1;
-            counts.contents += u64::from(before != Some(page));
-            before = Some(page);
+        let mut held = vec![Vec::new(); geometry.planes() as usize];
+        for (ppn, content) in pages {
+            held[geometry.plane(ppn) as usize].push(content);
         }
-        Some(planes)
+        let count = |mut held: Vec<u32>| {
+            let pages = held.len() as u64;
+            held.sort_unstable();
+            held.dedup();
+            PlaneContents { pages, contents: held.len() as u64 }
+        };
+        Some(held.into_iter().map(count).collect())
     }
 
     /// Compares all tables with one another and, where verification is on, with the truth:
