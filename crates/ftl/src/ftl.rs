@@ -500,22 +500,21 @@ impl Ftl {
     }
 
     /// Valid pages of each plane and the distinct contents in them; `None` where contents are not
-    /// known. Costs a sort of all pages.
+    /// known. Costs a sort of each plane's.
     pub fn plane_contents(&self) -> Option<By<Plane, Vec<PlaneContents>>> {
         let pages = with_tables!(&self.tables, side => side.contents_on_flash(&self.flash))?;
         let geometry = self.flash.geometry();
-        let mut held: Vec<(Plane, Content)> =
-            pages.into_iter().map(|(ppn, content)| (geometry.plane(ppn), content)).collect();
-        held.sort_unstable();
-        let mut planes = By::<Plane, _>::new(vec![PlaneContents::default(); geometry.planes() as usize]);
-        let mut before = None;
-        for page in held {
-            let counts = &mut planes[page.0];
-            counts.pages += 1;
-            counts.contents += u64::from(before != Some(page));
-            before = Some(page);
+        let mut held = By::<Plane, _>::new(vec![Vec::new(); geometry.planes() as usize]);
+        for (ppn, content) in pages {
+            held[geometry.plane(ppn)].push(content);
         }
-        Some(planes)
+        let count = |held: &mut Vec<Content>| {
+            let pages = held.len() as u64;
+            held.sort_unstable();
+            held.dedup();
+            PlaneContents { pages, contents: held.len() as u64 }
+        };
+        Some(By::new(held.iter_mut().map(count).collect()))
     }
 
     /// Compares all tables with one another and, where verification is on, with the truth:
