@@ -166,7 +166,7 @@ def run(
         return search(bench, out, axes, progress, notify)
     planned = bench.plan(_points(bench, axes, notify), axes)
     planned.write(out)
-    bench.make(planned.points, progress, notify)
+    bench.make(planned.points, progress, notify, say_reused=True)
     return finish(out, alone=how.shard is None, notify=notify)
 
 
@@ -253,12 +253,13 @@ class Bench:
         return replace(shown, key=key)
 
     def make(
-        self, points: Sequence[Planned], progress: Progress | None = None, notify: Notify | None = None
+        self, points: Sequence[Planned], progress: Progress | None = None, notify: Notify | None = None,
+        *, say_reused: bool = False,
     ) -> None:
         """Replays what the store does not have, each run once; what fails otherwise than by refusal is said."""
         keys = plan.shared(list(dict.fromkeys(point.key for point in points if point.key)), self.how.shard)
         missing = [key for key in keys if not self.store.has(key, tables=self.how.keep_tables)]
-        if notify and len(missing) < len(keys):
+        if say_reused and notify and len(missing) < len(keys):
             notify(f"reusing {len(keys) - len(missing)} of {len(keys)} runs from {_shown(self.store.path)}")
         if progress:
             progress("runs", 0, len(missing))
