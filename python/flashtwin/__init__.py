@@ -8,9 +8,9 @@
     True
 
 `open` reads a trace, `characterize` measures what it is like, `replay` runs it on one system, `compare`
-on several, `sweep` with keys set to one value after another, `study` writes the whole report; `synthesize` makes a trace from a recipe;
-`characterize_many` compares traces, `reproduce` measures what papers published. Errors are
-`FlashtwinError`s whose message says what is wrong, where, and what to do.
+on several, `sweep` with keys set to one value after another, `study` writes the whole report;
+`synthesize` makes a trace from a recipe; `characterize_many` compares traces, `reproduce` measures what
+papers published. Errors are `FlashtwinError`s whose message says what is wrong, where, and what to do.
 
 Importing the package loads nothing; each name loads what it needs when it is first asked for.
 """

@@ -65,7 +65,7 @@ _SHORT = ("speed", "queue_depth", "content")
 @out_option("Folder for table and page.  [default: sweep]")
 @json_option
 @click.pass_context
-def sweep(ctx: click.Context, paths: tuple[str, ...], out: Path | None, as_json: bool, **options: Any) -> None:
+def sweep(ctx: click.Context, /, paths: tuple[str, ...], out: Path | None, as_json: bool, **options: Any) -> None:
     """Replay each TRACE on several systems with keys set to one value after another: a row for each point.
 
     TRACE is a file, or a folder of files. Every run is kept as it ends; run again with the same folder, only what

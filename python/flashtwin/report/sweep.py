@@ -56,11 +56,16 @@ def build(folder: Path, target: Path) -> Path:
 def _charts(found: Swept) -> list[Chart[Swept]]:
     across, up = found.trade
     question = f"What does {across.label} cost in {up.label}, and which points does no other one beat?"
-    charts = [Chart("trade", f"{across.label} against {up.label}".capitalize(), question, "trade", swept.trade)]
+    charts = [Chart("trade", _sentence(f"{across.label} against {up.label}"), question, "trade", swept.trade)]
     for place, key in enumerate(found.axes, start=1):
         ask = f"What changes with `{key}`?"
         charts.append(Chart(f"by-{place}", f"By {key}", ask, "multiples", partial(swept.by_key, key=key)))
     return charts
+
+
+def _sentence(text: str) -> str:
+    """With a capital, but for p99."""
+    return text if text[1:2].isdigit() else text[0].upper() + text[1:]
 
 
 def _render(chart: Chart[Swept], found: Swept) -> Rendered:
@@ -112,7 +117,9 @@ def _facts(found: Swept) -> list[tuple[str, str]]:
 
 
 def _few(values: list[str]) -> str:
-    return ", ".join(values) if len(values) <= 12 else f"{', '.join(values[:5])}, …, {values[-1]} ({len(values)} values)"
+    return (
+        ", ".join(values) if len(values) <= 12 else f"{', '.join(values[:5])}, …, {values[-1]} ({len(values)} values)"
+    )
 
 
 def _best(found: Swept, row: Mapping[str, Any]) -> dict[str, Any]:

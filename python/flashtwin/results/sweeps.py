@@ -10,6 +10,7 @@ from typing import Any
 
 from flashtwin.errors import ReportError
 from flashtwin.results import figures, names
+from flashtwin.results.figures import Figure
 from flashtwin.results.reading import as_number, read_json, read_rows
 
 
@@ -64,16 +65,21 @@ class Swept:
         return figures.bounds(str(self.search.get("subject_to", "")))
 
     @property
-    def trade(self) -> list[figures.Figure]:
+    def trade(self) -> list[Figure]:
         """The two figures of the trade-off."""
         return [figures.figure(name) for name in self.plan["trade"]][:2]
 
     @property
-    def figures(self) -> list[figures.Figure]:
+    def figures(self) -> list[Figure]:
         """The figures that are shown: what was searched for, the trade-off, and what people ask for first."""
-        wanted = [*self.search.get("minimize", []), *self.plan["trade"], "read.p99", "wa", "erases"]
-        found = {one.path: one for one in map(figures.figure, wanted)}
-        return [one for one in found.values() if any(number(row, one) is not None for row in self.rows)]
+        asked = {one.path: one for one in map(figures.figure, [*self.search.get("minimize", []), *self.plan["trade"]])}
+        # Of what nobody asked for, what does not differ tells nothing.
+        more = {one.path: one for one in map(figures.figure, ("read.p99", "wa", "erases", "ram")) if self._differs(one)}
+        found = {**asked, **more}.values()
+        return [one for one in found if any(number(row, one) is not None for row in self.rows)]
+
+    def _differs(self, figure: Figure) -> bool:
+        return len({number(row, figure) for row in self.done}) > 1
 
     @property
     def best(self) -> Mapping[str, Any] | None:
@@ -86,7 +92,7 @@ class Swept:
         return min(good, key=lambda row: row[figure.path], default=None)
 
 
-def number(row: Mapping[str, Any], figure: figures.Figure) -> float | None:
+def number(row: Mapping[str, Any], figure: Figure) -> float | None:
     """A figure of a row; None where it has none."""
     return as_number(row.get(figure.path))
 

@@ -82,9 +82,7 @@ def _whole(future: Any, client: Any) -> Any:
 
 
 def _gone() -> FlashtwinError:
-    return FlashtwinError(
-        "the Dask scheduler is gone; what was finished is kept: run the same again when there is one"
-    )
+    return FlashtwinError("the Dask scheduler is gone; what was finished is kept: run the same again when there is one")
 
 
 def _answer(task: AnyTask, future: Any) -> Answer:

@@ -16,8 +16,6 @@ from collections.abc import Iterator, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from flashtwin.sweeps import worker
-
 #: What a task answers: nothing when it is done, otherwise the message under `error`.
 Answer = dict[str, str]
 

@@ -133,10 +133,10 @@ def _value(trial: Any, key: str, found: plan.Axis) -> str:
         return str(trial.suggest_categorical(key, list(found)))
     if found.steps is not None:
         # By its place, so that the last step is where the user put it.
-        return found.steps[trial.suggest_int(key, 0, len(found.steps) - 1)]
+        return found.steps[int(trial.suggest_int(key, 0, len(found.steps) - 1))]
     if found.whole:
-        return found.text(trial.suggest_int(key, round(found.low), round(found.high), log=found.log))
-    return found.text(trial.suggest_float(key, found.low, found.high, log=found.log))
+        return found.text(float(trial.suggest_int(key, round(found.low), round(found.high), log=found.log)))
+    return found.text(float(trial.suggest_float(key, found.low, found.high, log=found.log)))
 
 
 def _evaluate(

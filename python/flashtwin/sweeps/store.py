@@ -81,9 +81,9 @@ class Store:
     def clear_left_over(self) -> None:
         """Takes away what processes of this machine left half-written when they were killed."""
         me = socket.gethostname()
-        for left in self.path.glob(f"*/**/.*{_PARTIAL}"):
-            _, host, process, _ = (left.name.removesuffix(_PARTIAL).rsplit("~", 3) + ["", "", ""])[:4]
-            if host == me and process.isdecimal() and not _lives(int(process)):
+        for left in self.path.rglob(f".*~*~*~*{_PARTIAL}"):
+            _, host, process, _ = left.name.removesuffix(_PARTIAL).rsplit("~", 3)
+            if host == me and not _lives(int(process)):
                 _remove(left)
 
     def _put_tables(self, key: str, run: Run) -> None:

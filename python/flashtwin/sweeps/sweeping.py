@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from flashtwin.replays.studies import SYSTEMS, without_contents
 from flashtwin.results import figures, folder, ground, locking, names
 from flashtwin.settings import literal, merged
 from flashtwin.sweeps import crew, plan
+from flashtwin.sweeps.plan import Point, Sets
 from flashtwin.sweeps.runs import Run, Source
 from flashtwin.sweeps.sources import Known, known
 from flashtwin.sweeps.store import Store
@@ -35,7 +37,7 @@ TRADE = "read.mean,programs"
 class How:
     """Everything about a sweep but its traces, its systems and its keys."""
 
-    source: Source = Source("")
+    source: Source = field(default_factory=partial(Source, ""))
     mode: plan.Mode = "grid"
     sample: int | None = None
     seed: int = 0
@@ -196,7 +198,7 @@ def finish(out: Path, *, alone: bool, notify: Notify | None = None) -> Sweep:
     return found
 
 
-def _points(bench: Bench, axes: Mapping[str, plan.Axis], notify: Notify | None) -> list[plan.Point]:
+def _points(bench: Bench, axes: Mapping[str, plan.Axis], notify: Notify | None) -> list[Point]:
     how, number = bench.how, len(bench.traces)
     called = list(bench.systems)
     if how.sample is None:
@@ -218,10 +220,10 @@ class Bench:
         self.systems = systems
         self.store = store
         self.how = how
-        self._resolved: dict[plan.Sets, dict[str, System | str]] = {}
+        self._resolved: dict[Sets, dict[str, System | str]] = {}
         self._runs: dict[str, Run] = {}
 
-    def plan(self, points: Sequence[plan.Point], axes: Mapping[str, plan.Axis]) -> Plan:
+    def plan(self, points: Sequence[Point], axes: Mapping[str, plan.Axis]) -> Plan:
         """The points as the folder has them."""
         whole = {key: self.whole_key(key) for key in axes}
         values = {whole[key]: _said(found) for key, found in axes.items()}
@@ -236,7 +238,7 @@ class Bench:
             [figure.name for figure in figures.figures(self.how.trade)],
         )
 
-    def planned(self, number: int, point: plan.Point) -> Planned:
+    def planned(self, number: int, point: Point) -> Planned:
         """A point with the key of its run, or with why there can be none."""
         trace = self.traces[point.trace]
         system = self._system(point)
@@ -253,8 +255,12 @@ class Bench:
         return replace(shown, key=key)
 
     def make(
-        self, points: Sequence[Planned], progress: Progress | None = None, notify: Notify | None = None,
-        *, say_reused: bool = False,
+        self,
+        points: Sequence[Planned],
+        progress: Progress | None = None,
+        notify: Notify | None = None,
+        *,
+        say_reused: bool = False,
     ) -> None:
         """Replays what the store does not have, each run once; what fails otherwise than by refusal is said."""
         keys = plan.shared(list(dict.fromkeys(point.key for point in points if point.key)), self.how.shard)
@@ -288,12 +294,12 @@ class Bench:
                 return found[0]
         return key
 
-    def _system(self, point: plan.Point) -> System | str:
+    def _system(self, point: Point) -> System | str:
         if point.sets not in self._resolved:
             self._resolved[point.sets] = self._with(point.sets)
         return self._resolved[point.sets][point.system]
 
-    def _with(self, sets: plan.Sets) -> dict[str, System | str]:
+    def _with(self, sets: Sets) -> dict[str, System | str]:
         """Every system with keys set, or why it refuses them; on the first one's ground if asked for."""
         made: dict[str, System | str] = {}
         for name, system in self.systems.items():
@@ -309,7 +315,7 @@ class Bench:
         more = ground.equal({name: system.config for name, system in good.items()})
         return made | {name: system.with_sets(more[name]) for name, system in good.items()}
 
-    def _command(self, point: plan.Point, system: System | str) -> str:
+    def _command(self, point: Point, system: System | str) -> str:
         """What makes the run by itself."""
         source, base = self.traces[point.trace].source, self.systems[point.system]
         name, before = base.recipe

@@ -61,11 +61,12 @@ def trade(found: Swept) -> Drawing:
 def _seen(found: Swept, trace: str, rows: Sequence[Row], best: Sequence[int]) -> str:
     numbers = ", ".join(str(rows[place]["point"]) for place in best[:12])
     more = ", …" if len(best) > 12 else ""
-    where = f"On {trace}, n" if len(found.traces) > 1 else "N"
+    where = f"On {trace}, " if len(found.traces) > 1 else ""
     so_far = "" if found.complete else " so far"
+    are = "is" if len(best) == 1 else "are"
     return (
-        f"{where}o other point{so_far} is as good in both as {units.plural(len(best), 'point')} of "
-        f"{units.count(len(rows))}: {numbers}{more}."
+        f"{where}{units.count(len(best))} of {units.plural(len(rows), 'point')} {are} beaten by no other one"
+        f"{so_far}: {numbers}{more}."
     )
 
 
@@ -82,12 +83,12 @@ def by_key(found: Swept, key: str) -> Drawing:
     labels = _words(values)
     for axes, (trace, one) in zip(places, pairs, strict=True):
         rows = [row for row in _of(found, trace, (one,)) if row.get(column) is not None]
-        _against(axes, found, rows, trace, key, one, labels)
         axes.set_title(one.label if len(found.traces) == 1 else f"{style.shorten(trace, 22)}: {one.label}", size=9)
+        _against(axes, found, rows, trace, key, one, labels)
         axes.set_xlabel(key)
         style.quiet(axes, "y")
     _legend(fig, found)
-    return Drawing(fig, sees=_means(found, key), data=_data(found, wanted))
+    return Drawing(fig, sees=_means(found), data=_data(found, wanted))
 
 
 def _words(values: Sequence[Any]) -> list[str] | None:
@@ -106,17 +107,17 @@ def _against(
     def place(row: Row) -> float:
         return float(row[column]) if labels is None else float(labels.index(str(row[column])))
 
-    hues = colours(found)
-    for system in found.systems:
+    hues, wide = colours(found), style.widths(len(found.systems))
+    for system, width in zip(found.systems, wide, strict=True):
         mine = [row for row in rows if row["system"] == system]
         axes.plot(
             [place(row) for row in mine], [row[one.path] for row in mine], linestyle="none", marker="o",
-            markersize=3.4, markeredgewidth=0, alpha=0.75, color=hues[system],
+            markersize=2 + 1.2 * width, markeredgewidth=0, alpha=0.85, color=hues[system],
         )  # fmt: skip
         means = _mean_of(found, trace, system, key, one)
         if len(means) > 1:
             line = sorted((place(row), value) for row, value in means)
-            axes.plot(*zip(*line, strict=True), color=hues[system], linewidth=1.4)
+            axes.plot(*zip(*line, strict=True), color=hues[system], linewidth=width)
     if labels is not None:
         axes.set_xticks(range(len(labels)), [style.shorten(label, 16) for label in labels])
         axes.set_xlim(-0.5, len(labels) - 0.5)
@@ -146,7 +147,7 @@ def _mean_of(found: Swept, trace: str, system: str, key: str, one: figures.Figur
     return means
 
 
-def _means(found: Swept, key: str) -> list[str]:
+def _means(found: Swept) -> list[str]:
     """What the lines are, where there are any."""
     if found.plan["mode"] not in ("grid", "zip"):
         return ["Each dot is a point; other keys differ between them."]
@@ -177,14 +178,15 @@ def _panels(number_of: int, across: int, height: float) -> tuple[Drawn, list[Axe
 def _cloud(axes: Axes, found: Swept, rows: Sequence[Row], wanted: tuple[figures.Figure, figures.Figure]) -> None:
     across, up = wanted
     kept = [figures.keeps(row, found.bounds) for row in rows]
-    for system in found.systems:
+    # What lies under another point stays to be seen: the first system is the largest.
+    for system, width in zip(found.systems, style.widths(len(found.systems)), strict=True):
         for good in (True, False):
             mine = [row for row, its in zip(rows, kept, strict=True) if row["system"] == system and its is good]
             # What breaks a bound is hollow.
-            face = {} if good else {"markerfacecolor": "none", "markeredgewidth": 0.8}
+            face: dict[str, Any] = {} if good else {"markerfacecolor": "none", "markeredgewidth": 0.8}
             axes.plot(
                 [row[across.path] for row in mine], [row[up.path] for row in mine], linestyle="none", marker="o",
-                markersize=4.4, alpha=0.8, color=colours(found)[system], **face,
+                markersize=2.6 + 1.5 * width, alpha=0.9, color=colours(found)[system], **face,
             )  # fmt: skip
     best = found.best
     if best is not None and best in rows:
