@@ -6,8 +6,9 @@ noted and the others go on. Results do not depend on the number of workers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from flashtwin.progress import Progress
 from flashtwin.results import folder, names
 from flashtwin.results.frames import Framed, table_of
 from flashtwin.settings import Setting, merged
-from flashtwin.sweeps import crew, jobs
+from flashtwin.sweeps import crew, jobs, plan, store
 from flashtwin.traces.trace import OnBadLine
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ class Batch(Framed):
     """
 
     path: Path
-    report: Path
+    #: The page; None of one part of several.
+    report: Path | None
     traces: list[str]
     failures: list[Failure]
     #: Traces in all, large enough, and in the statistics of write and of read amplification.
@@ -67,6 +69,8 @@ def characterize_many(
     *,
     settings: Mapping[str, Setting] | None = None,
     workers: int = 0,
+    on: Any = None,
+    shard: str | None = None,
     reports: bool = True,
     sample: float | None = None,
     stream: bool = False,
@@ -87,6 +91,9 @@ def characterize_many(
         out: the folder for results; new, empty, or holding results of an earlier call.
         settings: options to set otherwise, as in `characterize`.
         workers: processes; 0 is one for each core, 1 does all in this process.
+        on: a Dask cluster, a Dask client or an address to work on instead, as in `sweep`.
+        shard: `"2/8"`: only the second of eight parts of the traces, beside other processes in the same folder.
+            Statistics and page are left to a call without it, when all parts have ended.
         reports: whether each trace gets a page of its own as well; drawing it takes seconds.
         sample: share of pages and contents looked at.
         stream: bounded memory, several passes.
@@ -109,6 +116,8 @@ def characterize_many(
         by_volume=by_volume,
         reports=reports,
         workers=workers,
+        on=on,
+        shard=plan.shard(shard) if shard else None,
         progress=progress,
         notify=notify,
     )
@@ -124,24 +133,30 @@ def run(
     by_volume: bool = False,
     reports: bool = True,
     workers: int = 0,
+    on: Any = None,
+    shard: tuple[int, int] | None = None,
     progress: Progress | None = None,
     notify: Notify | None = None,
 ) -> Batch:
     """`characterize_many` with its options gathered; for the modules of this package."""
-    with folder.prepared(out, holding=names.COLLECTION) as ready:
+    with folder.prepared(out, holding=names.COLLECTION) if shard is None else shared(out) as ready:
         found = find(paths)
         planned = [
             _job(name, path, ready, options, reading, stream=stream, by_volume=by_volume, report=reports)
             for name, (path, _) in found.items()
         ]
+        planned = plan.shared(planned, shard)
         missing = [job for job in planned if not job.is_done]
         if notify and len(missing) < len(planned):
             notify(
                 f"reusing {len(planned) - len(missing)} of {len(planned)} traces from {ready}: same file, same options"
             )
-        folder.record_characterization(ready, "")
-        failures = _do_all(missing, crew.size(workers, len(missing)), progress)
+        if shard is None:
+            folder.record_characterization(ready, "")
+        failures = _do_all(missing, crew.size(workers, len(missing)), on, progress)
         good = [job for job in planned if job.name not in failures]
+        if shard is not None:
+            return Batch(ready, None, [job.name for job in good], _failed(failures), {}, [])
         return _finish(ready, good, {name: category for name, (_, category) in found.items()}, failures)
 
 
@@ -205,10 +220,26 @@ def _job(
     return jobs.Job(name, str(path), str(out / names.TRACES / name), options, reading, stream, by_volume, report, key)
 
 
-def _do_all(work: Sequence[jobs.Job], workers: int, progress: Progress | None) -> dict[str, str]:
+@contextmanager
+def shared(out: Path) -> Iterator[Path]:
+    """A folder that several processes write into at once, each the folders of its own traces.
+
+    Raises:
+        OutputError: it cannot be made, or holds something else.
+    """
+    with folder.unlocked(out, holding=names.COLLECTION) as ready:
+        # Says that the folder is ours before there is anything else in it.
+        store.write_synced(ready / names.CHARACTERIZED_FROM, b'""\n')
+        yield ready
+
+
+def _do_all(work: Sequence[jobs.Job], workers: int, on: Any, progress: Progress | None) -> dict[str, str]:
     """Does all jobs; returns the messages of those that failed, by name."""
     failures: dict[str, str] = {}
-    each = crew.at_work(work, workers)
+    if on is not None:
+        # Whoever works elsewhere may work in another folder.
+        work = [replace(job, path=str(Path(job.path).resolve()), out=str(Path(job.out).resolve())) for job in work]
+    each = crew.at_work(work, workers, on)
     if progress:
         progress("traces", 0, len(work))
     for done, (job, answer) in enumerate(each, start=1):
@@ -242,7 +273,7 @@ def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], fa
     arrays = [pyarrow.array(column, kind) for column, kind in zip(columns, types, strict=True)]
     distributions = pyarrow.table(dict(zip(across.COLUMNS, arrays, strict=True)))
     folder.write_table(names.table(path, names.DISTRIBUTIONS), distributions)
-    failed = [Failure(name, message) for name, message in sorted(failures.items())]
+    failed = _failed(failures)
     folder.write_json(path / names.FAILURES, {"failures": [asdict(one) for one in failed]})
 
     folder.write_json(
@@ -251,6 +282,10 @@ def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], fa
     )
     page = report.build(path)
     return Batch(path, page, [trace.name for trace in traces], failed, who.counts, flat)
+
+
+def _failed(failures: Mapping[str, str]) -> list[Failure]:
+    return [Failure(name, message) for name, message in sorted(failures.items())]
 
 
 def _traced(job: jobs.Job, category: str) -> list[Traced]:

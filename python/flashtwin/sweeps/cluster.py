@@ -12,11 +12,13 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flashtwin.errors import ArgumentError, FlashtwinError
 from flashtwin.sweeps import worker
-from flashtwin.sweeps.crew import Answer, AnyTask
+
+if TYPE_CHECKING:
+    from flashtwin.sweeps.crew import Answer, AnyTask
 
 #: How long a scheduler may be silent before it counts as gone.
 PATIENCE_S = 20.0

@@ -49,8 +49,15 @@ def size(wanted: int, work: int) -> int:
     return max(1, min(wanted or cores(), work))
 
 
-def at_work(work: Sequence[AnyTask], workers: int) -> Iterator[tuple[AnyTask, Answer]]:
-    """Does tasks and yields each with its answer as it ends; one worker is this process itself."""
+def at_work(work: Sequence[AnyTask], workers: int, on: Any = None) -> Iterator[tuple[AnyTask, Answer]]:
+    """Does tasks and yields each with its answer as it ends; one worker is this process itself.
+
+    `on` is a cluster to do them on instead, as `cluster.at_work` takes it.
+    """
+    if on is not None:
+        from flashtwin.sweeps import cluster
+
+        return cluster.at_work(work, on)
     return ((task, task.answer()) for task in work) if workers == 1 else in_processes(work, workers)
 
 

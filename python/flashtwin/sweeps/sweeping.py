@@ -270,7 +270,9 @@ class Bench:
         if progress:
             progress("runs", 0, len(missing))
         lost = {}
-        for done, (run, answer) in enumerate(self._at_work([self._runs[key] for key in missing]), start=1):
+        workers = crew.size(self.how.workers, len(missing))
+        each = crew.at_work([self._runs[key] for key in missing], workers, self.how.on)
+        for done, (run, answer) in enumerate(each, start=1):
             if "error" in answer:
                 lost[run.key] = answer["error"]
             if progress:
@@ -278,13 +280,6 @@ class Bench:
         if lost and notify:
             for message in dict.fromkeys(lost.values()):
                 notify(message)
-
-    def _at_work(self, runs: Sequence[Run]) -> Iterable[tuple[Run, crew.Answer]]:
-        if self.how.on is not None:
-            from flashtwin.sweeps import cluster
-
-            return cluster.at_work(runs, self.how.on)
-        return crew.at_work(runs, crew.size(self.how.workers, len(runs)))
 
     def whole_key(self, key: str) -> str:
         """The whole dotted key that an ending stands for, in the first system that has it; else the ending."""
