@@ -91,9 +91,11 @@ def sweep(ctx: click.Context, /, paths: tuple[str, ...], out: Path | None, as_js
     )  # fmt: skip
     chosen = name_systems([resolve_text(name, []) for name in systems], {})
     with Bars() as bars:
+        heard = {"reading": bars.named("reading", "traces"), "runs": bars.named("replaying", "runs")}
         done = sweeping.run(
-            paths, out or Path("sweep"), chosen, _axes(options), how, bars.named("replaying", "runs"), say
-        )
+            paths, out or Path("sweep"), chosen, _axes(options), how,
+            lambda what, *steps: heard[what](what, *steps), say,
+        )  # fmt: skip
     show(done, as_json=as_json)
     if done.failed or (done.missing and how.shard is None):
         ctx.exit(1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: How long a scheduler may be silent before it counts as gone.
 PATIENCE_S = 20.0
+#: How long parting from it may take.
+CLOSE_S = 3.0
 #: How long to try to reach it at first.
 REACH_S = 10.0
 
@@ -124,5 +126,6 @@ def _reached(on: Any) -> dict[str, Any]:
 
 
 def _close(client: Any) -> None:
-    # Nothing is waited for where nobody answers.
-    client.close(timeout=2.0 if client.status == "running" else 0.1)
+    # Where nobody answers any more, there is nothing to part from.
+    with suppress(TimeoutError, OSError):
+        client.close(timeout=CLOSE_S)

@@ -69,7 +69,7 @@ def search(
     seen: dict[plan.Point, Planned] = {}
     if points is not None and len(points) <= how.trials:
         # So few that looking at all of them is the best search.
-        _evaluate(bench, points, seen, progress, notify)
+        _evaluate(bench, points, seen, len(points), progress, notify)
     else:
         _search(bench, out, axes, goal, seen, progress, notify)
     _write(bench, out, axes, goal, seen, ended=True)
@@ -106,7 +106,7 @@ def _search(
         asks = [study.ask() for _ in range(min(AT_ONCE, trials - len(seen)))]
         asked += len(asks)
         points = [_suggested(trial, list(bench.systems), axes) for trial in asks]
-        _evaluate(bench, points, seen, progress, notify)
+        _evaluate(bench, points, seen, trials, progress, notify)
         _write(bench, out, axes, goal, seen, ended=False)
         for trial, point in zip(asks, points, strict=True):
             _tell(study, trial, _row(bench, seen[point]), goal)
@@ -140,16 +140,16 @@ def _value(trial: Any, key: str, found: plan.Axis) -> str:
 
 
 def _evaluate(
-    bench: Bench, points: Sequence[plan.Point], seen: dict[plan.Point, Planned],
+    bench: Bench, points: Sequence[plan.Point], seen: dict[plan.Point, Planned], of: int,
     progress: Progress | None, notify: Callable[[str], None] | None,
 ) -> None:  # fmt: skip
-    """Replays the points that were not asked for before."""
+    """Replays the points that were not asked for before; `of` is how many there may be in the end."""
     before = len(seen)
 
     def heard(what: str, done: int, total: int) -> None:
         # Runs that are reused are done from the beginning.
         if progress:
-            progress(what, before + (len(seen) - before - total) + done, bench.how.trials)
+            progress(what, before + (len(seen) - before - total) + done, of)
 
     for point in points:
         if point not in seen:

@@ -5,6 +5,7 @@ What is finished is not done again, whoever did it: runs lie in a store under th
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -106,7 +107,7 @@ def sweep(
         trade: the two figures that the page sets against one another.
         format: the format of all files, where their looks leave doubt.
         on_bad_line: `"fail"` or `"skip"`.
-        progress: told `"runs"`, how many are done and how many there are (`flashtwin.progress`).
+        progress: told `"reading"` and `"runs"`, how many are done and how many there are (`flashtwin.progress`).
         notify: called with a sentence when runs are reused or fail.
         **sets: the same as `settings`, as keywords.
 
@@ -136,15 +137,21 @@ def as_axis(key: str, value: Any) -> plan.Axis:
         ArgumentError: a value is none that a key can have.
     """
     if isinstance(value, str):
-        found = plan.axis(value)
-        return found if isinstance(found, plan.Range) else (literal(value),)
+        found = plan.axis(value) if ":" in value else None
+        return found if isinstance(found, plan.Range) else (_text(value),)
     several = list(value) if isinstance(value, Iterable) and not isinstance(value, Mapping) else [value]
     if not several:
         raise ArgumentError(f"{key}: no value is given; give one at least")
     try:
-        return tuple(dict.fromkeys(literal(one) for one in several))
+        return tuple(dict.fromkeys(_text(one) for one in several))
     except ArgumentError as error:
         raise ArgumentError(f"{key}: {error}") from None
+
+
+def _text(value: Any) -> str:
+    """A value as people type it: a word that can be nothing else needs no quotes."""
+    plain = isinstance(value, str) and re.fullmatch(r"[A-Za-z][A-Za-z_-]*", value) is not None
+    return str(value) if plain and value not in ("true", "false", "inf", "nan") else literal(value)
 
 
 def run(

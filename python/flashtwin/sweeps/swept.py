@@ -220,14 +220,18 @@ class Sweep(Framed):
 
     def write(self) -> None:
         """Writes the table and the page into the folder."""
-        from pyarrow import parquet
-
         from flashtwin import report
+
+        self.write_table()
+        report.build(self.path)
+
+    def write_table(self) -> None:
+        """Writes the table alone."""
+        from pyarrow import parquet
 
         buffer = io.BytesIO()
         parquet.write_table(self._table, buffer, compression="zstd")
         write_synced(names.table(self.path, names.SWEEP_ROWS), buffer.getvalue())
-        report.build(self.path)
 
     @property
     def report(self) -> Path:
