@@ -394,3 +394,28 @@ def test_shards_of_characterize(cli: Cli, tmp_path: Path, of: int) -> None:
     assert cli(*common, "--out", "whole").status == 0
     tables = [names.table(tmp_path / place, names.TRACE_ROWS).read_bytes() for place in ("out", "whole")]
     assert tables[0] == tables[1]
+
+
+def test_shards_of_reproduce(tmp_path: Path) -> None:
+    small = {"scale": 0.002, "workloads": ["mail", "webvm"], "workers": 1}
+    whole = ft.reproduce("rr-ssd", ["fig-4"], out=tmp_path / "whole", **small)
+    for part in ("1/2", "2/2"):
+        done = ft.reproduce("rr-ssd", ["fig-4"], out=tmp_path / "out", shard=part, **small)
+        assert done.report is None
+    last = ft.reproduce("rr-ssd", ["fig-4"], out=tmp_path / "out", **small)
+    assert last.papers == whole.papers
+    assert last.report is not None
+
+
+def test_a_paper_measured_by_a_worker_is_found_again(tmp_path: Path) -> None:
+    from flashtwin.papers import choose
+    from flashtwin.papers.running import How, benches, run
+    from flashtwin.papers.spread import tasks
+    from flashtwin.sweeps import worker
+
+    chosen, how = choose("rr-ssd", ["table-4"]), How(scale=0.002, workloads=("webvm",), workers=1)
+    (task,) = tasks(list(benches(chosen, how)), tmp_path, how)
+    (tmp_path / "traces").mkdir()
+    assert worker.answer(json.loads(json.dumps(task.as_json()))) == {}
+    (tmp_path / names.MADE_FROM).write_text("{}")
+    assert run(chosen, tmp_path, how).replayed == 0

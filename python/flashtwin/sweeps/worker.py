@@ -31,10 +31,15 @@ def main() -> None:
 
 def answer(task: dict[str, Any]) -> dict[str, str]:
     """Does a task that came as JSON; empty when it is done, otherwise the message under `error`."""
-    if task.pop("kind") == "run":
+    kind = task.pop("kind")
+    if kind == "run":
         from flashtwin.sweeps.runs import Run
 
         return Run.from_json(task).answer()
+    if kind == "paper":
+        from flashtwin.papers.spread import Measuring
+
+        return Measuring.from_json(task).answer()
     from flashtwin.sweeps.jobs import Job
 
     return Job.from_json(task).answer()
