@@ -16,7 +16,7 @@ import pytest
 
 import flashtwin as ft
 from flashtwin.results import folder
-from flashtwin.sweeps import across, batch
+from flashtwin.sweeps import across, batch, crew
 
 from .conftest import PROGRAM, Cli, Outcome, clean_environment, fiu_trace
 from .test_bad_input import complains
@@ -423,7 +423,7 @@ def test_a_worker_that_dies_takes_one_trace_with_it(
         "jobs.do = lambda job, *rest: os.kill(os.getpid(), 9) if job.name == 'b' else do(job, *rest)\n"
         "worker.main()"
     )
-    monkeypatch.setattr(batch, "WORKER", (sys.executable, "-c", die))
+    monkeypatch.setattr(crew, "WORKER", (sys.executable, "-c", die))
     done = ft.characterize_many(many, tmp_path / "all", workers=2, reports=False, period_s=0.05)
     assert done.traces == ["mail-a.fiu", "web-a.fiu"]
     failed = {failure.trace: failure.message for failure in done.failures}
@@ -433,7 +433,7 @@ def test_a_worker_that_dies_takes_one_trace_with_it(
 
 
 def test_workers_end_with_their_parent(many: Path) -> None:
-    worker = subprocess.Popen(batch.WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    worker = subprocess.Popen(crew.WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert worker.stdin is not None
     assert worker.stdout is not None
     worker.stdin.close()

@@ -24,7 +24,10 @@ from .conftest import ROOT
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 API_MODULES = (
     "flashtwin",
+    "flashtwin.results.figures",
     "flashtwin.sweeps.batch",
+    "flashtwin.sweeps.plan",
+    "flashtwin.sweeps.sweeping",
     "flashtwin.characterization.measuring",
     "flashtwin.papers.search",
     "flashtwin.replays.presets",
@@ -102,7 +105,7 @@ def test_commands_exist(where: str, line: str) -> None:
     command.make_context(" ".join(words), rest)
 
 
-@pytest.mark.parametrize("name", ["quickstart", "advise", "adding-a-policy"])
+@pytest.mark.parametrize("name", ["quickstart", "advise", "sweeps", "adding-a-policy"])
 def test_commands_of_tutorial_and_how_to_run(name: str, at_a_clone: Path) -> None:
     """One after the other, as a reader would; `make` alone is left to those who have a clone."""
     (at_a_clone / ".venv").symlink_to(Path(sys.prefix))

@@ -40,10 +40,12 @@ MAY_IMPORT_CORE = {
 #: What a report is made with: files and their columns, read without the core.
 READING = {
     "flashtwin.errors",
+    "flashtwin.results.figures",
     "flashtwin.results.ground",
     "flashtwin.results.names",
     "flashtwin.results.reading",
     "flashtwin.results.schema",
+    "flashtwin.results.sweeps",
 }
 
 #: Modules that read and write nothing and know nothing of the core; they import one another at most.
@@ -51,10 +53,12 @@ PURE = {
     "flashtwin.characterization.advice",
     "flashtwin.characterization.rows",
     "flashtwin.errors",
+    "flashtwin.results.figures",
     "flashtwin.results.ground",
     "flashtwin.results.names",
     "flashtwin.results.schema",
     "flashtwin.sweeps.across",
+    "flashtwin.sweeps.plan",
 }
 
 LINES_AT_MOST = 600

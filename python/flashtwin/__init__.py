@@ -8,9 +8,9 @@
     True
 
 `open` reads a trace, `characterize` measures what it is like, `replay` runs it on one system, `compare`
-on several, `study` writes the whole report; `synthesize` makes a trace from a recipe;
-`characterize_many` compares traces, `reproduce` measures what papers published. Errors are
-`FlashtwinError`s whose message says what is wrong, where, and what to do.
+on several, `sweep` with keys set to one value after another, `study` writes the whole report;
+`synthesize` makes a trace from a recipe; `characterize_many` compares traces, `reproduce` measures what
+papers published. Errors are `FlashtwinError`s whose message says what is wrong, where, and what to do.
 
 Importing the package loads nothing; each name loads what it needs when it is first asked for.
 """
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from flashtwin.replays.running import Comparison, Result, compare, replay
     from flashtwin.replays.studies import Study, study
     from flashtwin.sweeps.batch import Batch, characterize_many
+    from flashtwin.sweeps.sweeping import sweep
+    from flashtwin.sweeps.swept import Sweep
     from flashtwin.traces.trace import Trace, open  # noqa: A004 - `ft.open` is the name people expect
 
 #: The room that each public name is at home in; no name is that of a room, which it would hide.
@@ -60,6 +62,8 @@ _ROOMS = {
     "flashtwin.replays.running": ("Comparison", "Result", "compare", "replay"),
     "flashtwin.replays.studies": ("Study", "study"),
     "flashtwin.sweeps.batch": ("Batch", "characterize_many"),
+    "flashtwin.sweeps.sweeping": ("sweep",),
+    "flashtwin.sweeps.swept": ("Sweep",),
     "flashtwin.traces.trace": ("Trace", "open"),
 }  # fmt: skip
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
@@ -79,6 +83,7 @@ __all__ = [
     "Result",
     "SimError",
     "Study",
+    "Sweep",
     "System",
     "Trace",
     "TraceError",
@@ -97,6 +102,7 @@ __all__ = [
     "replay",
     "reproduce",
     "study",
+    "sweep",
     "synthesize",
     "system",
     "system_toml",

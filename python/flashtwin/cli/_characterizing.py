@@ -196,7 +196,12 @@ def show_batch(done: Batch, *, as_json: bool) -> None:
     """Prints many characterizations: a row each, how many enter which statistic, and what failed."""
     if as_json:
         failures = [asdict(failure) for failure in done.failures]
-        data_json({"traces": done.rows, "counts": done.counts, "failures": failures, "report": str(done.report)})
+        data_json(
+            {"traces": done.rows, "counts": done.counts, "failures": failures, "report": str(done.report or "") or None}
+        )
+    elif done.report is None:
+        data(f"{len(done.traces)} traces of this part")
+        say(f"when all parts have ended, the same without --shard writes statistics and page into {done.path}")
     else:
         if done.rows:
             data(_table("trace", {str(row["trace"]): row for row in done.rows}))

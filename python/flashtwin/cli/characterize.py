@@ -10,6 +10,7 @@ from flashtwin.characterization.measuring import Characterization
 from flashtwin.cli._characterizing import Measuring, measuring_options, show, show_batch
 from flashtwin.cli._options import json_option, out_option
 from flashtwin.cli._progress import Bars
+from flashtwin.cli._spread import spread_options
 from flashtwin.cli._talk import say
 from flashtwin.results import names
 from flashtwin.sweeps import batch, jobs
@@ -21,6 +22,7 @@ from flashtwin.sweeps import batch, jobs
 @click.option(
     "--workers", type=click.IntRange(min=0), default=0, help="Traces that are read at once; 0: one for each core."
 )
+@spread_options
 @click.option(
     "--reports/--no-reports", default=True, show_default=True, help="Draw a page for each trace; it takes seconds."
 )
@@ -35,6 +37,8 @@ def characterize(
     paths: tuple[str, ...],
     measuring: Measuring,
     workers: int,
+    on: str | None,
+    shard: tuple[int, int] | None,
     reports: bool,
     by_volume: bool,
     out: Path | None,
@@ -45,7 +49,7 @@ def characterize(
     TRACE is a file, or - for standard input. With several, or with a folder, each trace gets a folder of its
     own below DIR/traces, and DIR a table with a row for each and the distributions over all; a trace that
     cannot be read is named at the end (exit status 1) and does not stop the others. Run again with the same
-    folder, only what is new is computed.
+    folder, only what is new is computed. With --shard, statistics and report are left to a last call without it.
 
     A file of several volumes is one trace. With --by-volume each of its volumes is characterized by itself as
     well, below volumes/ in the trace's folder; in the table and in the distributions over many traces the
@@ -55,9 +59,10 @@ def characterize(
     Example:
       flashtwin characterize mail.fiu.zst --out mail-workload
       flashtwin characterize huge.csv.gz --stream --sample 0.01
+      flashtwin characterize traces/ --shard 2/8 --out all
       flashtwin characterize traces/ --workers 2 --partitions 1,4,8 --op 7,28 --no-reports --out all
     """
-    if len(paths) == 1 and not Path(paths[0]).is_dir():
+    if len(paths) == 1 and not Path(paths[0]).is_dir() and on is None and shard is None:
         _one(paths[0], measuring, out, reports=reports, by_volume=by_volume, as_json=as_json)
         return
     with Bars() as bars:
@@ -70,6 +75,8 @@ def characterize(
             by_volume=by_volume,
             reports=reports,
             workers=workers,
+            on=on,
+            shard=shard,
             progress=bars.named("characterizing", "traces"),
             notify=say,
         )

@@ -9,6 +9,7 @@ import click
 
 from flashtwin.cli._options import Duration, json_option, out_option
 from flashtwin.cli._progress import Bars
+from flashtwin.cli._spread import spread_options
 from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.papers import choose
 from flashtwin.papers.model import Scale
@@ -51,12 +52,14 @@ class ScaleOption(click.ParamType[Scale]):
     "--period", type=Duration(), metavar="TIME", default="1d", show_default=True, help="Length of a day of the traces."
 )
 @click.option("--workers", type=click.IntRange(min=0), default=0, help="Replays at once; 0: one for each core.")
+@spread_options
 @click.option("--list", "listing", is_flag=True, help="List papers and items, and do nothing.")
 @out_option("Folder for results and report.  [default: reproduction]")
 @json_option
 def reproduce(
     paper: str | None, items: tuple[str, ...], traces: Path | None, workloads: str, scale: Scale, seed: int,
-    period: float, workers: int, listing: bool, out: Path | None, as_json: bool,
+    period: float, workers: int, on: str | None, shard: tuple[int, int] | None, listing: bool, out: Path | None,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Measure the tables and figures of a PAPER and put them beside what was published.
 
@@ -75,12 +78,15 @@ def reproduce(
         ]))  # fmt: skip
         return
     names = tuple(name.strip() for name in workloads.split(",") if name.strip())
-    how = How(traces, scale, seed, period, names, workers)
+    how = How(traces, scale, seed, period, names, workers, on, shard)
     with Bars() as bars:
         done = run(
             chosen, out or Path("reproduction"), how,
             progress=bars.named("measuring", "items"), notify=say,
         )  # fmt: skip
+    if done.report is None:
+        say(f"when all parts have ended, the same without --shard puts the papers together in {done.path}")
+        return
     if as_json:
         data_json({"report": str(done.report), "papers": done.papers})
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flashtwin.characterization.measuring import PERIOD_S
 from flashtwin.progress import Progress
@@ -25,6 +25,8 @@ def reproduce(
     period_s: float = PERIOD_S,
     workloads: Sequence[str] = (),
     workers: int = 0,
+    on: Any = None,
+    shard: str | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
     """Measures the tables and figures of a paper and puts them beside what was published (docs/reproduction.md).
@@ -40,10 +42,13 @@ def reproduce(
         period_s: length of a day of the traces in seconds.
         workloads: only these.
         workers: replays at once; 0: one for each core.
+        on: a Dask cluster, a Dask client or an address to measure on, as in `sweep`.
+        shard: `"2/8"`: only the second of eight parts of the workloads, beside other processes in the same folder;
+            papers and report are left to a call without it.
         progress: told `"items"`, how many are measured (one a workload) and how many there are (`flashtwin.progress`).
 
     Returns:
-        Where the report is (`report`), what was found (`papers`), and how many
+        Where the report is (`report`; None of a part), what was found (`papers`), and how many
         replays it took (`replayed`).
 
     Raises:
@@ -53,8 +58,12 @@ def reproduce(
     # The report draws charts: what only opens a trace need not wait for that.
     from flashtwin.papers import choose
     from flashtwin.papers.running import How, run
+    from flashtwin.sweeps import plan
 
     if scale not in ("default", "quick") and not (isinstance(scale, int | float) and 0 < scale <= 1):
         raise ValueError(f"scale is {scale!r}: expected 'default', 'quick' or a share above 0, up to 1")
-    how = How(Path(traces) if traces is not None else None, scale, seed, period_s, tuple(workloads), workers)
+    shared = plan.shard(shard) if shard else None
+    how = How(
+        Path(traces) if traces is not None else None, scale, seed, period_s, tuple(workloads), workers, on, shared
+    )
     return run(choose(paper, items), Path(out), how, progress=progress)

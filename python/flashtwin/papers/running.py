@@ -15,7 +15,7 @@ from typing import Any
 
 from flashtwin.characterization.measuring import PERIOD_S
 from flashtwin.errors import FlashtwinError
-from flashtwin.papers import markdown, sensitivity
+from flashtwin.papers import markdown, sensitivity, spread
 from flashtwin.papers.bench import Stand, Stopped
 from flashtwin.papers.claims import Claim, Judgement, Verdict, judge
 from flashtwin.papers.explanations import why_different
@@ -23,6 +23,7 @@ from flashtwin.papers.model import Facts, Item, Paper, Scale, Workload
 from flashtwin.papers.sources import Source, find
 from flashtwin.progress import Progress
 from flashtwin.results import folder, names
+from flashtwin.sweeps import crew, plan, store
 
 WORKLOADS = "workloads"
 CACHE = "traces"
@@ -41,6 +42,10 @@ class How:
     period_s: float = PERIOD_S
     workloads: tuple[str, ...] = ()
     workers: int = 0
+    #: A Dask cluster to measure on, as in `sweep`.
+    on: Any = None
+    #: Only this part of the workloads, beside other processes in the same folder; nothing is put together.
+    shard: tuple[int, int] | None = None
 
 
 @dataclass
@@ -63,7 +68,8 @@ class Reproduction:
     """A finished reproduction: where it is, what it found, how many replays it took."""
 
     path: Path
-    report: Path
+    #: The page; None of one part of several.
+    report: Path | None
     papers: list[dict[str, Any]]
     replayed: int
 
@@ -81,27 +87,55 @@ def run(
     """
     from flashtwin import report
 
+    if how.shard is not None:
+        return _part(chosen, out, how, how.shard, progress)
     with folder.prepared(out, holding=names.REPRODUCTION) as path:
         folder.write_json(path / names.MADE_FROM, {})
         (path / CACHE).mkdir(exist_ok=True)
-        benches = list(_benches(chosen, how))
-        _measure_all(benches, path, how, progress)
-        _refuse_nothing(benches)
-        papers = [_paper(paper, items, [one for one in benches if one.paper is paper], how) for paper, items in chosen]
-        choices = _sensitivity(chosen, benches)
+        found = list(benches(chosen, how))
+        if how.on is not None:
+            _elsewhere(found, path, how, progress)
+        _measure_all(found, path, how, progress)
+        _refuse_nothing(found)
+        papers = [_paper(paper, items, [one for one in found if one.paper is paper], how) for paper, items in chosen]
+        choices = _sensitivity(chosen, found)
         folder.write_json(
             path / names.REPRODUCTION, {"flashtwin": folder.VERSION, "papers": papers, "sensitivity": choices}
         )
         folder.write_text(path / names.CLAIMS, claims_csv(papers))
         folder.write_text(path / names.REPRODUCTION_PAGE, markdown.page(papers, choices))
-        replayed = sum(one.replayed for one in benches)
+        replayed = sum(one.replayed for one in found)
         if notify:
             notify(f"{replayed} replays made" if replayed else "no replay was needed: all were there")
         page = report.build(path)
     return Reproduction(path, page, papers, replayed)
 
 
-def _benches(chosen: Sequence[tuple[Paper, Sequence[Item]]], how: How) -> Iterator[Bench]:
+def _part(
+    chosen: Sequence[tuple[Paper, Sequence[Item]]], out: Path, how: How, shard: tuple[int, int],
+    progress: Progress | None,
+) -> Reproduction:  # fmt: skip
+    """Measures one part of the workloads; their replays stay in the folder for whoever puts the papers together."""
+    with folder.unlocked(out, holding=names.REPRODUCTION) as path:
+        store.write_synced(path / names.MADE_FROM, b"{}\n")
+        (path / CACHE).mkdir(exist_ok=True)
+        found = plan.shared(list(benches(chosen, how)), shard)
+        if how.on is not None:
+            _elsewhere(found, path, how, progress)
+        elif found:
+            _measure_all(found, path, how, progress)
+        return Reproduction(path, None, [], sum(one.replayed for one in found))
+
+
+def _elsewhere(found: Sequence[Bench], path: Path, how: How, progress: Progress | None) -> None:
+    """Measures workloads on a cluster; what fails there fails here again, with its reason."""
+    for done, _ in enumerate(crew.at_work(spread.tasks(found, path, how), 1, how.on), start=1):
+        if progress:
+            progress("workloads", done, len(found))
+
+
+def benches(chosen: Sequence[tuple[Paper, Sequence[Item]]], how: How) -> Iterator[Bench]:
+    """The workloads that the items are measured on."""
     for paper, items in chosen:
         known = paper.population(how.traces) if paper.population else paper.workloads
         for workload in known:
@@ -129,7 +163,7 @@ def _measure_all(benches: Sequence[Bench], path: Path, how: How, progress: Progr
     if progress:
         progress("items", 0, total)
     with ThreadPoolExecutor(workers) as pool:
-        waiting = {pool.submit(_measure, one, path, how, budget // workers, stop, step) for one in benches}
+        waiting = {pool.submit(measure, one, path, how, budget // workers, stop, step) for one in benches}
         try:
             _wait(waiting)
         except BaseException:
@@ -147,7 +181,7 @@ def _wait(waiting: set[Future[None]]) -> None:
             future.result()
 
 
-def _measure(bench: Bench, path: Path, how: How, threads: int, stop: threading.Event, step: Callable[[], None]) -> None:
+def measure(bench: Bench, path: Path, how: How, threads: int, stop: threading.Event, step: Callable[[], None]) -> None:
     """All items of one workload, one after another, on one stand."""
     workload = bench.workload
     try:

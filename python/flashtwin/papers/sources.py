@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -90,7 +91,7 @@ def _open_files(files: Sequence[Path], volume: str | None, key: str, cache: Path
         return open_trace(files[0], volume=volume, progress=progress)
     joined = cache / f"joined-{key[:16]}{files[0].suffix}"
     if not joined.is_file():
-        partial = joined.with_name(f".{joined.name}.partial")
+        partial = joined.with_name(f".{joined.name}-{os.getpid()}.partial")
         with partial.open("wb") as out:
             for path in files:
                 with path.open("rb") as part:

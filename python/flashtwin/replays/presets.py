@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -76,11 +76,19 @@ class System:
 
     def with_sets(self, sets: Mapping[str, Value]) -> System:
         """The same system under the same name with more keys set otherwise; keys are whole dotted ones."""
+        return self.with_texts(texts(sets))
+
+    def with_texts(self, sets: Sequence[tuple[str, str]]) -> System:
+        """The same with values as text, as `resolve_text` takes them."""
         if not sets:
             return self
         name, before = self._made_from
-        made = _resolve(name, [*before, *texts(sets)])
-        return replace(made, name=self.name)
+        return replace(_resolve(name, [*before, *sets]), name=self.name)
+
+    @property
+    def recipe(self) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """What makes it again in another process: its preset or file, and the keys set otherwise, as text."""
+        return self._made_from
 
 
 def system(name: str | Path, /, *, settings: Mapping[str, Value] | None = None, **sets: Value) -> System:

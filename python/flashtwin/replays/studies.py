@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from flashtwin import _core
 from flashtwin.characterization.measuring import Characterization, Reading, measure, options
@@ -74,7 +75,21 @@ def study(
         return finish(path, opened, chosen, progress)
 
 
-def without_contents(trace: Trace, systems: Mapping[str, System], notify: Notify | None = None) -> Mapping[str, System]:
+class Contents(Protocol):
+    """What is asked of a trace before it is replayed."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def has_content(self) -> bool:
+        """Whether pages carry contents."""
+
+
+def without_contents(
+    trace: Contents, systems: Mapping[str, System], notify: Notify | None = None
+) -> Mapping[str, System]:
     """Of the systems, those that can replay a trace: where it has no contents, those that do not look at them.
 
     All of them where none would be left: the core's message then says what to do.

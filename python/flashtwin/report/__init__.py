@@ -19,7 +19,7 @@ from flashtwin.errors import ReportError
 from flashtwin.results import names
 from flashtwin.results.reading import Collection, Study, load_any
 
-from . import files, reproduction, style
+from . import files, reproduction, style, sweep
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, note_figure
 from .findings import Finding, findings
 from .page import page, render
@@ -37,6 +37,8 @@ def build(folder: Path | str, *, out: Path | str | None = None) -> Path:
     target = Path(folder if out is None else out)
     if reproduction.is_reproduction(folder):
         return reproduction.build(Path(folder), target)
+    if sweep.is_sweep(folder):
+        return sweep.build(Path(folder), target)
     results = load_any(folder)
     # Drawing takes seconds: a folder that cannot be written is found before.
     files.make_folder(target / names.CHARTS)

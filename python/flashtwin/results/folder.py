@@ -59,6 +59,20 @@ def prepared(path: str | Path, *, holding: str = names.STUDY) -> Iterator[Path]:
 
 
 @contextmanager
+def unlocked(path: Path, *, holding: str) -> Iterator[Path]:
+    """Like `prepared`, for folders that several processes write into at once, none of them what another does.
+
+    Nothing that was left half-written is taken away: somebody may be at work on it.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written to ({_reason(error)}); choose another folder") from None
+    _refuse_strangers(path, holding)
+    yield path
+
+
+@contextmanager
 def locked(path: Path) -> Iterator[bool]:
     """Holds a folder, made if need be, for this thread alone; yields whether it did not hold it before.
 

@@ -19,6 +19,14 @@ The papers, published beside measured:
 
     OUT/reproduction.json, reproduction.md, claims.csv
     OUT/report.html, charts/
+
+A sweep, and the store of its runs, which several may share:
+
+    OUT/sweep.json          the points in order: trace, system, settings, the key of the run
+    OUT/sweep.parquet       a row for each point
+    OUT/report.html, charts/
+    STORE/runs/KEY[:2]/KEY.json     the summary of a run; KEY.tables/ its tables, where they were asked for
+    STORE/traces/KEY.json           what a file holds, so that it need not be read to be known
 """
 
 from __future__ import annotations
@@ -47,6 +55,11 @@ REPRODUCTION = "reproduction.json"
 CLAIMS = "claims.csv"
 REPRODUCTION_PAGE = "reproduction.md"
 
+#: What makes a folder a sweep, its table, and where its runs lie unless another place is named.
+SWEEP = "sweep.json"
+SWEEP_ROWS = "sweep"
+STORE = "store"
+
 REPORT = "report.html"
 CHARTS = "charts"
 
@@ -62,6 +75,26 @@ TABLE = ".parquet"
 def run(path: Path, name: str) -> Path:
     """The folder of a run of a result folder."""
     return path / RUNS / name
+
+
+def stored_run(store: Path, key: str) -> Path:
+    """The file of a run of a store. Folders of 256 kinds keep any one of them small."""
+    return store / RUNS / key[:2] / f"{key}.json"
+
+
+def stored_tables(store: Path, key: str) -> Path:
+    """The folder of the tables of a run of a store."""
+    return stored_run(store, key).with_suffix(".tables")
+
+
+def stored_trace(store: Path, key: str) -> Path:
+    """The file of a store that says what a trace's file holds."""
+    return store / TRACES / f"{key}.json"
+
+
+def stored_requests(store: Path, digest: str, name: str) -> Path:
+    """The file of a store that holds a trace which had none."""
+    return store / TRACES / digest[:32] / f"{file_name(name)}{TABLE}"
 
 
 def table(path: Path, name: str) -> Path:

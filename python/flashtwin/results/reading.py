@@ -325,6 +325,15 @@ def read_table(path: Path, known: tuple[str, ...] | None = None) -> Table | None
     return Table(columns, texts, table.num_rows, known)
 
 
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a Parquet file as they are; what is missing is None."""
+    try:
+        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+    except (pa.ArrowException, OSError) as error:
+        raise ReportError(f"{path}: not a readable Parquet file ({error}); make it again") from None
+    return rows
+
+
 def as_number(value: Any) -> float | None:
     """A finite number, or None; booleans are not numbers here."""
     if isinstance(value, bool) or not isinstance(value, int | float):

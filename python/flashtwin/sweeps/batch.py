@@ -1,24 +1,15 @@
 """Many traces: each characterized into a folder of its own, then the statistics over all of them.
 
-Work is handed to worker processes; what is finished is not done again; a trace that cannot be read is
+Work is handed to worker processes (`crew`); what is finished is not done again; a trace that cannot be read is
 noted and the others go on. Results do not depend on the number of workers.
-
-Not `concurrent.futures`: when a process of its pool is killed (out of memory, mostly) the pool is broken, and every
-trace that waits fails with the one that was read. Here it takes its own trace with it, a new process takes its
-place, and the message names the trace and the cure.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from flashtwin.characterization import rows
@@ -29,7 +20,7 @@ from flashtwin.progress import Progress
 from flashtwin.results import folder, names
 from flashtwin.results.frames import Framed, table_of
 from flashtwin.settings import Setting, merged
-from flashtwin.sweeps import jobs, worker
+from flashtwin.sweeps import crew, jobs, plan, store
 from flashtwin.traces.trace import OnBadLine
 
 if TYPE_CHECKING:
@@ -59,7 +50,8 @@ class Batch(Framed):
     """
 
     path: Path
-    report: Path
+    #: The page; None of one part of several.
+    report: Path | None
     traces: list[str]
     failures: list[Failure]
     #: Traces in all, large enough, and in the statistics of write and of read amplification.
@@ -77,6 +69,8 @@ def characterize_many(
     *,
     settings: Mapping[str, Setting] | None = None,
     workers: int = 0,
+    on: Any = None,
+    shard: str | None = None,
     reports: bool = True,
     sample: float | None = None,
     stream: bool = False,
@@ -97,6 +91,9 @@ def characterize_many(
         out: the folder for results; new, empty, or holding results of an earlier call.
         settings: options to set otherwise, as in `characterize`.
         workers: processes; 0 is one for each core, 1 does all in this process.
+        on: a Dask cluster, a Dask client or an address to work on instead, as in `sweep`.
+        shard: `"2/8"`: only the second of eight parts of the traces, beside other processes in the same folder.
+            Statistics and page are left to a call without it, when all parts have ended.
         reports: whether each trace gets a page of its own as well; drawing it takes seconds.
         sample: share of pages and contents looked at.
         stream: bounded memory, several passes.
@@ -119,6 +116,8 @@ def characterize_many(
         by_volume=by_volume,
         reports=reports,
         workers=workers,
+        on=on,
+        shard=plan.shard(shard) if shard else None,
         progress=progress,
         notify=notify,
     )
@@ -134,24 +133,30 @@ def run(
     by_volume: bool = False,
     reports: bool = True,
     workers: int = 0,
+    on: Any = None,
+    shard: tuple[int, int] | None = None,
     progress: Progress | None = None,
     notify: Notify | None = None,
 ) -> Batch:
     """`characterize_many` with its options gathered; for the modules of this package."""
-    with folder.prepared(out, holding=names.COLLECTION) as ready:
+    with folder.prepared(out, holding=names.COLLECTION) if shard is None else shared(out) as ready:
         found = find(paths)
         planned = [
             _job(name, path, ready, options, reading, stream=stream, by_volume=by_volume, report=reports)
             for name, (path, _) in found.items()
         ]
+        planned = plan.shared(planned, shard)
         missing = [job for job in planned if not job.is_done]
         if notify and len(missing) < len(planned):
             notify(
                 f"reusing {len(planned) - len(missing)} of {len(planned)} traces from {ready}: same file, same options"
             )
-        folder.record_characterization(ready, "")
-        failures = _do_all(missing, _workers(workers, len(missing)), progress)
+        if shard is None:
+            folder.record_characterization(ready, "")
+        failures = _do_all(missing, crew.size(workers, len(missing)), on, progress)
         good = [job for job in planned if job.name not in failures]
+        if shard is not None:
+            return Batch(ready, None, [job.name for job in good], _failed(failures), {}, [])
         return _finish(ready, good, {name: category for name, (_, category) in found.items()}, failures)
 
 
@@ -215,15 +220,26 @@ def _job(
     return jobs.Job(name, str(path), str(out / names.TRACES / name), options, reading, stream, by_volume, report, key)
 
 
-def _workers(wanted: int, work: int) -> int:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(wanted or cores, work))
+@contextmanager
+def shared(out: Path) -> Iterator[Path]:
+    """A folder that several processes write into at once, each the folders of its own traces.
+
+    Raises:
+        OutputError: it cannot be made, or holds something else.
+    """
+    with folder.unlocked(out, holding=names.COLLECTION) as ready:
+        # Says that the folder is ours before there is anything else in it.
+        store.write_synced(ready / names.CHARACTERIZED_FROM, b'""\n')
+        yield ready
 
 
-def _do_all(work: Sequence[jobs.Job], workers: int, progress: Progress | None) -> dict[str, str]:
+def _do_all(work: Sequence[jobs.Job], workers: int, on: Any, progress: Progress | None) -> dict[str, str]:
     """Does all jobs; returns the messages of those that failed, by name."""
     failures: dict[str, str] = {}
-    each = ((job, worker.answer(job)) for job in work) if workers == 1 else _in_processes(work, workers)
+    if on is not None:
+        # Whoever works elsewhere may work in another folder.
+        work = [replace(job, path=str(Path(job.path).resolve()), out=str(Path(job.out).resolve())) for job in work]
+    each = crew.at_work(work, workers, on)
     if progress:
         progress("traces", 0, len(work))
     for done, (job, answer) in enumerate(each, start=1):
@@ -232,106 +248,6 @@ def _do_all(work: Sequence[jobs.Job], workers: int, progress: Progress | None) -
         if progress:
             progress("traces", done, len(work))
     return failures
-
-
-def _in_processes(work: Sequence[jobs.Job], workers: int) -> Iterator[tuple[jobs.Job, dict[str, str]]]:
-    """Does jobs in worker processes; yields each with its answer as it ends."""
-    waiting: SimpleQueue[jobs.Job] = SimpleQueue()
-    answered: SimpleQueue[tuple[jobs.Job, dict[str, str]] | BaseException] = SimpleQueue()
-    for job in work:
-        waiting.put(job)
-    crew = [_Worker(waiting, answered) for _ in range(workers)]
-    try:
-        for _ in work:
-            answer = _take(answered)
-            if isinstance(answer, BaseException):
-                raise answer
-            yield answer
-    finally:
-        for member in crew:
-            member.stop()
-
-
-def _take(queue: SimpleQueue[Any]) -> Any:
-    """The next entry; wakes now and then, so that Ctrl-C is seen."""
-    while True:
-        try:
-            return queue.get(timeout=0.2)
-        except Empty:
-            continue
-
-
-class _Worker:
-    """A worker process and the thread that talks to it. A process that dies takes one trace with it."""
-
-    #: How long a worker may take to leave complete files behind.
-    PATIENCE_S = 20.0
-
-    def __init__(self, waiting: SimpleQueue[jobs.Job], answered: SimpleQueue[Any]) -> None:
-        self._waiting, self._answered = waiting, answered
-        self._stopped = False
-        self._process = _start()
-        self._thread = threading.Thread(target=self._talk, daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Ends the process, which first takes away what is incomplete."""
-        self._stopped = True
-        self._process.terminate()
-        try:
-            self._process.wait(self.PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-        self._thread.join(self.PATIENCE_S)
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                stream.close()
-
-    def _talk(self) -> None:
-        try:
-            while not self._stopped:
-                job = self._waiting.get(block=False)
-                self._answered.put((job, self._ask(job)))
-        except Empty:
-            pass
-        except BaseException as error:  # noqa: BLE001 - told to the thread that waits
-            self._answered.put(error)
-
-    def _ask(self, job: jobs.Job) -> dict[str, str]:
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None and stdout is not None  # noqa: S101, PT018 - both are pipes
-        line = ""
-        try:
-            stdin.write(json.dumps(job.as_json()) + "\n")
-            stdin.flush()
-            line = stdout.readline()
-        except BrokenPipeError:
-            pass
-        if line:
-            answer: dict[str, str] = json.loads(line)
-            return answer
-        status = self._process.wait()
-        if not self._stopped:
-            for stream in (stdin, stdout):
-                stream.close()
-            self._process = _start()
-        why = f"signal {-status}" if status < 0 else f"status {status}"
-        return {"error": f"{job.path}: the process that read it ended ({why}), out of memory perhaps; try --stream"}
-
-
-#: What a worker runs.
-WORKER = (sys.executable, "-c", "from flashtwin.sweeps.worker import main; main()")
-
-
-def _start() -> subprocess.Popen[str]:
-    # A session of its own: Ctrl-C on the terminal goes to the parent alone.
-    return subprocess.Popen(  # noqa: S603 - our own program
-        WORKER,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
 
 
 def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], failures: dict[str, str]) -> Batch:
@@ -357,7 +273,7 @@ def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], fa
     arrays = [pyarrow.array(column, kind) for column, kind in zip(columns, types, strict=True)]
     distributions = pyarrow.table(dict(zip(across.COLUMNS, arrays, strict=True)))
     folder.write_table(names.table(path, names.DISTRIBUTIONS), distributions)
-    failed = [Failure(name, message) for name, message in sorted(failures.items())]
+    failed = _failed(failures)
     folder.write_json(path / names.FAILURES, {"failures": [asdict(one) for one in failed]})
 
     folder.write_json(
@@ -366,6 +282,10 @@ def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], fa
     )
     page = report.build(path)
     return Batch(path, page, [trace.name for trace in traces], failed, who.counts, flat)
+
+
+def _failed(failures: Mapping[str, str]) -> list[Failure]:
+    return [Failure(name, message) for name, message in sorted(failures.items())]
 
 
 def _traced(job: jobs.Job, category: str) -> list[Traced]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from flashtwin.characterization.measuring import Characterization, Options, Reading, measure
+from flashtwin.errors import FlashtwinError
 from flashtwin.progress import Progress
 from flashtwin.results import folder, names
 
@@ -28,15 +29,35 @@ class Job:
     #: Names all that the result depends on; noted when it is complete.
     key: str
 
+    #: A trace that a process died of is not read again: mostly it does not fit into memory.
+    ATTEMPTS: ClassVar[int] = 1
+
     def as_json(self) -> dict[str, Any]:
         """For a worker."""
-        return asdict(self)
+        return {"kind": "trace", **asdict(self)}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Job:
         """From its parent."""
         options, reading = Options(**value.pop("options")), Reading(**value.pop("reading"))
         return cls(**value, options=options, reading=reading)
+
+    def answer(self) -> dict[str, str]:
+        """Does it; empty when it is done, otherwise the message under `error`."""
+        try:
+            do(self)
+        except MemoryError:
+            return {"error": f"{self.path}: does not fit into memory; try --stream, or --sample"}
+        except FlashtwinError as error:
+            return {"error": str(error)}
+        except Exception as error:  # noqa: BLE001 - one trace must not stop the others
+            kind, text = type(error).__name__, " ".join(str(error).split())
+            return {"error": f"{self.path}: internal error: {kind}: {text}; please report it"}
+        return {}
+
+    def lost(self, why: str) -> str:
+        """The message when the process that read the trace ended."""
+        return f"{self.path}: the process that read it ended ({why}), out of memory perhaps; try --stream"
 
     @property
     def is_done(self) -> bool:

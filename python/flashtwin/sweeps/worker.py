@@ -1,6 +1,6 @@
-"""A worker process: takes jobs as lines of JSON from standard input, answers with one line each.
+"""A worker process: takes tasks as lines of JSON from standard input, answers with one line each.
 
-Started by `flashtwin.sweeps.batch`. A process of its own keeps what one trace
+Started by `flashtwin.sweeps.crew`. A process of its own keeps what one task
 does (memory, a crash) away from the others. It ends when its input does, or when it is told to
 (SIGTERM), and leaves complete files only.
 """
@@ -8,12 +8,11 @@ does (memory, a crash) away from the others. It ends when its input does, or whe
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from types import FrameType
-
-from flashtwin.errors import FlashtwinError
-from flashtwin.sweeps import jobs
+from typing import Any
 
 
 def main() -> None:
@@ -21,27 +20,29 @@ def main() -> None:
     # Ctrl-C is for the parent to see, which then tells its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _stop)
-    for line in sys.stdin:
-        sys.stdout.write(json.dumps(answer(jobs.Job.from_json(json.loads(line)))) + "\n")
-        sys.stdout.flush()
-
-
-def answer(job: jobs.Job) -> dict[str, str]:
-    """Does a job; empty when it is done, otherwise the message under `error`."""
     try:
-        jobs.do(job)
-    except MemoryError:
-        return {"error": f"{job.path}: does not fit into memory; try --stream, or --sample"}
-    except Exception as error:  # noqa: BLE001 - one trace must not stop the others
-        return {"error": _message(job, error)}
-    return {}
+        for line in sys.stdin:
+            sys.stdout.write(json.dumps(answer(json.loads(line))) + "\n")
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # The parent was killed; what is done is done. Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _message(job: jobs.Job, error: Exception) -> str:
+def answer(task: dict[str, Any]) -> dict[str, str]:
+    """Does a task that came as JSON; empty when it is done, otherwise the message under `error`."""
+    kind = task.pop("kind")
+    if kind == "run":
+        from flashtwin.sweeps.runs import Run
 
-    if isinstance(error, FlashtwinError):
-        return str(error)
-    return f"{job.path}: internal error: {type(error).__name__}: {' '.join(str(error).split())}; please report it"
+        return Run.from_json(task).answer()
+    if kind == "paper":
+        from flashtwin.papers.spread import Measuring
+
+        return Measuring.from_json(task).answer()
+    from flashtwin.sweeps.jobs import Job
+
+    return Job.from_json(task).answer()
 
 
 def _stop(number: int, _: FrameType | None) -> None:

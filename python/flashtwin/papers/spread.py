@@ -1,0 +1,74 @@
+"""A paper's workloads measured elsewhere: by one of several parts, or on a cluster.
+
+Whoever measures a workload keeps its replays in the folder, as always; who puts the paper together finds them there.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from flashtwin.errors import FlashtwinError
+from flashtwin.papers.model import Scale
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """One workload of one paper, to be measured into the folder."""
+
+    paper: str
+    workload: str
+    items: tuple[str, ...]
+    out: str
+    traces: str | None
+    scale: Scale
+    seed: int
+    period_s: float
+
+    #: What a process died of, another would, too: mostly it does not fit into memory.
+    ATTEMPTS: ClassVar[int] = 1
+
+    def as_json(self) -> dict[str, Any]:
+        """For a worker, wherever it works."""
+        return {"kind": "paper", **asdict(self)}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Measuring:
+        """From its parent."""
+        return cls(**{**value, "items": tuple(value["items"])})
+
+    def answer(self) -> dict[str, str]:
+        """Does it; empty when its replays are in the folder, otherwise the message under `error`."""
+        from flashtwin.papers import choose
+        from flashtwin.papers.running import How, benches, measure
+
+        traces = Path(self.traces) if self.traces else None
+        how = How(traces, self.scale, self.seed, self.period_s, (self.workload,))
+        try:
+            for bench in benches(choose(self.paper, self.items), how):
+                measure(bench, Path(self.out), how, 1, threading.Event(), lambda: None)
+        except FlashtwinError as error:
+            return {"error": str(error)}
+        except Exception as error:  # noqa: BLE001 - one workload must not stop the others
+            kind, text = type(error).__name__, " ".join(str(error).split())
+            return {"error": f"{self.workload}: internal error: {kind}: {text}; please report it"}
+        return {}
+
+    def lost(self, why: str) -> str:
+        """The message when the process that measured it ended."""
+        return f"{self.paper} {self.workload}: the process that measured it ended ({why}), out of memory perhaps"
+
+
+def tasks(found: Sequence[Any], out: Path, how: Any) -> list[Measuring]:
+    """A task for each workload on the bench."""
+    traces = None if how.traces is None else str(how.traces.resolve())
+    return [
+        Measuring(
+            one.paper.id, one.workload.name, tuple(item.id for item in one.items), str(out.resolve()), traces,
+            how.scale, how.seed, how.period_s,
+        )
+        for one in found
+    ]  # fmt: skip

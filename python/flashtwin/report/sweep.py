@@ -1,0 +1,158 @@
+"""The page of a sweep: the trade-off, small multiples, every point with its command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from flashtwin.results import figures, names
+from flashtwin.results.sweeps import Swept, is_sweep, load, number
+
+from . import files, style, units
+from .charts import swept
+from .charts.base import Chart
+from .page import Rendered, figure_of, resource, template
+
+__all__ = ["build", "is_sweep"]
+
+
+def build(folder: Path, target: Path) -> Path:
+    """Writes the page and the charts; returns the page's path."""
+    found = load(folder)
+    files.make_folder(target / names.CHARTS)
+    pairs = style.page_pairs(None)
+    rendered = [_render(chart, found) for chart in _charts(found)]
+    for one in rendered:
+        for suffix, content in (("svg", one.svg), ("png", one.png)):
+            if content is not None:
+                files.write(target / names.CHARTS / f"{one.chart.name}.{suffix}", content)
+    best = found.best
+    html = target / names.REPORT
+    page = template("sweep.html.j2").render(
+        title=found.folder.resolve().name,
+        lead=_lead(found),
+        warnings=_warnings(found),
+        facts=_facts(found),
+        best=None if best is None else _best(found, best),
+        trade=[figure_of(one, pairs) for one in rendered[:1]],
+        multiples=[figure_of(one, pairs) for one in rendered[1:]],
+        shown=found.figures,
+        keys=list(found.axes),
+        points=[_point(found, row, plan) for row, plan in zip(found.rows, found.plan["points"], strict=True)],
+        one_trace=len(found.traces) == 1,
+        place_of={name: [light for light, _ in pairs].index(hue) for name, hue in swept.colours(found).items()},
+        pairs=pairs,
+        css=Markup(resource("page.css")),  # noqa: S704 - our own file
+        version=str(found.plan.get("flashtwin") or "version not recorded"),
+    )
+    files.write(html, page)
+    return html
+
+
+def _charts(found: Swept) -> list[Chart[Swept]]:
+    across, up = found.trade
+    question = f"What does {across.label} cost in {up.label}, and which points does no other one beat?"
+    charts = [Chart("trade", _sentence(f"{across.label} against {up.label}"), question, "trade", swept.trade)]
+    for place, key in enumerate(found.axes, start=1):
+        ask = f"What changes with `{key}`?"
+        charts.append(Chart(f"by-{place}", f"By {key}", ask, "multiples", partial(swept.by_key, key=key)))
+    return charts
+
+
+def _sentence(text: str) -> str:
+    """With a capital, but for p99."""
+    return text if text[1:2].isdigit() else text[0].upper() + text[1:]
+
+
+def _render(chart: Chart[Swept], found: Swept) -> Rendered:
+    with style.styled():
+        drawing = chart.draw(found)
+    fig = drawing.figure
+    return Rendered(chart, drawing, style.svg(fig) if fig else None, style.png(fig) if fig else None)
+
+
+def _lead(found: Swept) -> str:
+    parts = [units.plural(len(found.rows), "point"), units.plural(len(found.systems), "system")]
+    parts.append(found.traces[0] if len(found.traces) == 1 else units.plural(len(found.traces), "trace"))
+    return " · ".join(parts)
+
+
+def _warnings(found: Swept) -> list[str]:
+    """What keeps the sweep from being whole, said before any figure."""
+    said = []
+    missing, failed = found.counts["missing"], found.counts["failed"]
+    if missing:
+        said.append(
+            f"This sweep is partial: {units.plural(missing, 'point')} of {units.count(len(found.rows))} "
+            f"{'is' if missing == 1 else 'are'} missing. Nothing on this page is a mean over points that are missing; "
+            "the same command again makes them."
+        )
+    elif not found.complete:
+        said.append("This search has not ended: what stands here is the best so far. The same command goes on with it.")
+    if failed:
+        said.append(f"{units.plural(failed, 'point')} {'was' if failed == 1 else 'were'} refused; the table says why.")
+    return said
+
+
+def _facts(found: Swept) -> list[tuple[str, str]]:
+    search = found.search
+    rows = [("Traces", ", ".join(found.traces)), ("Systems", ", ".join(found.systems))]
+    for key, values in found.axes.items():
+        drawn = found.plan["mode"] in ("sample", "search") and len(values) == 2
+        rows.append((key, " to ".join(values) if drawn else _few(values)))
+    fixed = {key: values[0] for key, values in found.plan["axes"].items() if len(values) == 1}
+    rows += list(fixed.items())
+    if search:
+        rows.append(("Minimized", ", ".join(search["minimize"])))
+        rows.append(("Subject to", str(search["subject_to"]) or "nothing"))
+        rows.append(("Trials", f"{units.count(len(found.rows))} of at most {units.count(search['trials'])}"))
+    else:
+        kinds = {"grid": "each value with each", "zip": "values side by side", "sample": "drawn by a seed"}
+        rows.append(("Points", kinds[found.plan["mode"]]))
+    return rows
+
+
+def _few(values: list[str]) -> str:
+    return (
+        ", ".join(values) if len(values) <= 12 else f"{', '.join(values[:5])}, …, {values[-1]} ({len(values)} values)"
+    )
+
+
+def _best(found: Swept, row: Mapping[str, Any]) -> dict[str, Any]:
+    plan = found.plan["points"][found.rows.index(row)]
+    return {
+        "text": f"Point {row['point']}, {row['system']}: "
+        + ", ".join(f"{one.label} {written(number(row, one), one)}" for one in found.figures[:4]),
+        "settings": ", ".join(f"{key} = {text}" for key, text in plan["settings"].items()),
+        "command": plan["command"],
+    }
+
+
+def _point(found: Swept, row: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "number": row["point"],
+        "trace": row["trace"],
+        "system": row["system"],
+        "status": row["status"],
+        "error": row["error"],
+        "values": [str(plan["settings"].get(key, units.MISSING)) for key in found.axes],
+        "cells": [written(number(row, one), one) for one in found.figures],
+        "command": plan["command"],
+    }
+
+
+def written(value: float | None, figure: figures.Figure) -> str:
+    """A figure as people read it."""
+    if value is None:
+        return units.MISSING
+    if figure.unit == "ns":
+        return units.duration(value)
+    if figure.unit == "bytes":
+        return units.size(value)
+    if figure.unit == "percent":
+        return units.percent(value)
+    return units.ratio(value) if figure.path == "write_amplification" else units.count(value)

@@ -1,0 +1,116 @@
+"""Reads the folder of a sweep: its points in order and the figures of each. Reads files only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from flashtwin.errors import ReportError
+from flashtwin.results import figures, names
+from flashtwin.results.figures import Figure
+from flashtwin.results.reading import as_number, read_json, read_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Swept:
+    """A sweep that was written down: a row for each point."""
+
+    folder: Path
+    plan: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+
+    @property
+    def done(self) -> list[Mapping[str, Any]]:
+        """The rows of the points that were replayed."""
+        return [row for row in self.rows if row["status"] == "done"]
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Points that are done, failed (refused) and missing."""
+        found = [row["status"] for row in self.rows]
+        return {status: found.count(status) for status in ("done", "failed", "missing")}
+
+    @property
+    def complete(self) -> bool:
+        """Whether no point is missing, and a search has ended."""
+        return not self.counts["missing"] and bool(self.search.get("ended", True))
+
+    @property
+    def traces(self) -> list[str]:
+        """Names of the traces."""
+        return [str(trace["name"]) for trace in self.plan["traces"]]
+
+    @property
+    def systems(self) -> list[str]:
+        """Names of the systems."""
+        return [str(name) for name in self.plan["systems"]]
+
+    @property
+    def axes(self) -> dict[str, list[str]]:
+        """Keys that take more than one value, with these as text."""
+        return {key: values for key, values in self.plan["axes"].items() if len(values) > 1}
+
+    @property
+    def search(self) -> Mapping[str, Any]:
+        """What a search was for; nothing of a sweep."""
+        found: Mapping[str, Any] = self.plan.get("search") or {}
+        return found
+
+    @property
+    def bounds(self) -> list[figures.Bound]:
+        """What a search had to keep."""
+        return figures.bounds(str(self.search.get("subject_to", "")))
+
+    @property
+    def trade(self) -> list[Figure]:
+        """The two figures of the trade-off."""
+        return [figures.figure(name) for name in self.plan["trade"]][:2]
+
+    @property
+    def figures(self) -> list[Figure]:
+        """The figures that are shown: what was searched for, the trade-off, and what people ask for first."""
+        asked = {one.path: one for one in map(figures.figure, [*self.search.get("minimize", []), *self.plan["trade"]])}
+        # Of what nobody asked for, what does not differ tells nothing.
+        more = {one.path: one for one in map(figures.figure, ("read.p99", "wa", "erases", "ram")) if self._differs(one)}
+        found = {**asked, **more}.values()
+        return [one for one in found if any(number(row, one) is not None for row in self.rows)]
+
+    def _differs(self, figure: Figure) -> bool:
+        return len({number(row, figure) for row in self.done}) > 1
+
+    @property
+    def best(self) -> Mapping[str, Any] | None:
+        """What a search of one figure found; None without one."""
+        wanted = list(self.search.get("minimize", []))
+        if len(wanted) != 1:
+            return None
+        figure = figures.figure(wanted[0])
+        good = [row for row in self.done if number(row, figure) is not None and figures.keeps(row, self.bounds)]
+        return min(good, key=lambda row: row[figure.path], default=None)
+
+
+def number(row: Mapping[str, Any], figure: Figure) -> float | None:
+    """A figure of a row; None where it has none."""
+    return as_number(row.get(figure.path))
+
+
+def is_sweep(folder: Path | str) -> bool:
+    """Whether `flashtwin sweep` wrote the folder."""
+    return (Path(folder) / names.SWEEP).is_file()
+
+
+def load(folder: Path | str) -> Swept:
+    """Reads the folder of a sweep.
+
+    Raises:
+        ReportError: there is none in it, its table has not been written, or cannot be read.
+    """
+    path = Path(folder)
+    plan = read_json(path / names.SWEEP)
+    rows = read_rows(names.table(path, names.SWEEP_ROWS))
+    if not {"traces", "systems", "axes", "points", "trade"} <= plan.keys() or len(rows) != len(plan["points"]):
+        raise ReportError(f"{path}: table and points of the sweep do not belong together; sweep again")
+    return Swept(path, plan, rows)

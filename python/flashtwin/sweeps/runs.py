@@ -1,0 +1,132 @@
+"""One run of a sweep: what is to be replayed, and doing it into the store. In this process or in a worker's."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from flashtwin.errors import FlashtwinError, OutputError, SimError, TraceError
+from flashtwin.replays.presets import System, resolve_text
+from flashtwin.replays.running import replay
+from flashtwin.results import folder
+from flashtwin.sweeps.store import Store
+from flashtwin.traces.trace import BlkparseAction, OnBadLine, Trace
+from flashtwin.traces.trace import open as open_trace
+
+
+@dataclass(frozen=True)
+class Source:
+    """A trace's file and how to read it."""
+
+    path: str
+    format: str | None = None
+    on_bad_line: OnBadLine = "fail"
+    sort_window_ns: int = 1_000_000_000
+    blkparse_action: BlkparseAction = "D"
+    volume: str | None = None
+
+    def open(self) -> Trace:
+        """Reads it."""
+        return open_trace(self.path, **{key: value for key, value in asdict(self).items() if key != "path"})
+
+    def absolute(self) -> Source:
+        """The same wherever a process works."""
+        return replace(self, path=str(Path(self.path).resolve()))
+
+
+@dataclass(frozen=True)
+class Run:
+    """A trace on a system, to be replayed into a store unless it is there."""
+
+    key: str
+    store: str
+    source: Source
+    #: The system's name, its preset or file, and the keys set otherwise.
+    name: str
+    system: str
+    sets: tuple[tuple[str, str], ...]
+    keep_tables: bool
+
+    #: A process that was killed took an innocent run with it, mostly.
+    ATTEMPTS: ClassVar[int] = 3
+
+    def as_json(self) -> dict[str, Any]:
+        """For a worker, wherever it works."""
+        return {"kind": "run", **asdict(self)}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Run:
+        """From its parent."""
+        source, sets = Source(**value.pop("source")), tuple((key, text) for key, text in value.pop("sets"))
+        return cls(**value, source=source, sets=sets)
+
+    def answer(self) -> dict[str, str]:
+        """Does it; empty when the store has it, otherwise the message under `error`. A refusal is kept, too."""
+        store = Store(self.store)
+        try:
+            # Somebody else, on another machine perhaps, may have made it by now.
+            if not store.has(self.key, tables=self.keep_tables):
+                self._do(store)
+        except MemoryError:
+            return {"error": f"{self.source.path}: does not fit into memory; use fewer --workers"}
+        except FlashtwinError as error:
+            return {"error": str(error)}
+        except Exception as error:  # noqa: BLE001 - one run must not stop the others
+            kind, text = type(error).__name__, " ".join(str(error).split())
+            return {"error": f"{self.name}: internal error: {kind}: {text}; please report it"}
+        return {}
+
+    def lost(self, why: str) -> str:
+        """The message when processes that made it ended, again and again."""
+        return (
+            f"{self.name} on {self.source.path}: {self.ATTEMPTS} processes that replayed it ended ({why}), "
+            "out of memory perhaps; use fewer --workers"
+        )
+
+    def _do(self, store: Store) -> None:
+        trace = _traces.get(self.source)
+        system = self._system()
+        if folder.run_key(trace.digest, system.config) != self.key:
+            raise OutputError(
+                f"{self.source.path}: the trace, the system or flashtwin itself is not what it was when the sweep "
+                "began; run the sweep again, with the same flashtwin on all machines"
+            )
+        try:
+            # A step of progress is when a process hears that it is to end.
+            result = replay(trace, system, progress=lambda *_: None)
+        except (SimError, TraceError) as error:
+            store.put_refusal(self.key, str(error))
+            return
+        store.put(self.key, result.summary, result.native if self.keep_tables else None)
+
+    def _system(self) -> System:
+        return replace(resolve_text(self.system, list(self.sets)), name=self.name)
+
+
+class _Traces:
+    """The traces read last, one copy for all threads of a process."""
+
+    #: Runs come trace by trace; two, for where one ends and the next begins.
+    LIMIT = 2
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._read: OrderedDict[tuple[Any, ...], Trace] = OrderedDict()
+
+    def get(self, source: Source) -> Trace:
+        """A trace, read at most once as long as its file stays the same."""
+        status = Path(source.path).stat()
+        key = (source, status.st_size, status.st_mtime_ns)
+        with self._guard:
+            if key not in self._read:
+                while len(self._read) >= self.LIMIT:
+                    self._read.popitem(last=False)
+                self._read[key] = source.open()
+            self._read.move_to_end(key)
+            return self._read[key]
+
+
+_traces = _Traces()

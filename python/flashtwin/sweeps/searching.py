@@ -1,0 +1,191 @@
+"""Searches: which of many settings makes a figure smallest and keeps the bounds, without replaying them all.
+
+The sampler (Optuna's TPE) is asked for some points at a time and told what they gave, in an order that does not depend
+on which of them ended first; so with the same seed it asks the same again. An interrupted search is therefore simply
+begun anew: what it asks for the second time lies in the store. No state of its own is kept that could be torn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flashtwin.errors import ArgumentError, FlashtwinError
+from flashtwin.progress import Progress
+from flashtwin.results import figures, ground
+from flashtwin.sweeps import plan
+from flashtwin.sweeps.swept import Planned, Sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from flashtwin.sweeps.sweeping import Bench
+
+#: Points asked for at a time; a number of its own, for the search must not depend on the machine.
+AT_ONCE = 8
+#: A sampler asks for some points again when there are few; how many of its asks a trial may take before it is enough.
+ASKS = 10
+#: What the sampler calls the choice of the system.
+_SYSTEM = "system"
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is to be small, and what is to be kept."""
+
+    minimize: list[figures.Figure]
+    bounds: list[figures.Bound]
+    text: str
+
+    @property
+    def trade(self) -> list[str]:
+        """The two figures of the trade-off; fewer where the goal has no second."""
+        names = [one.name for one in self.minimize] + [one.figure.name for one in self.bounds]
+        return list(dict.fromkeys(names))[:2]
+
+
+def search(
+    bench: Bench,
+    out: Path,
+    axes: Mapping[str, plan.Axis],
+    progress: Progress | None = None,
+    notify: Callable[[str], None] | None = None,
+) -> Sweep:
+    """Replays what the sampler asks for until the trials are used up, or nothing new is left.
+
+    Raises:
+        ArgumentError: figures or bounds are wrong, or what is asked for makes no search.
+        FlashtwinError: Optuna is not installed.
+    """
+    from flashtwin.sweeps.sweeping import finish
+
+    how = bench.how
+    goal = Goal(figures.figures(how.minimize), figures.bounds(how.subject_to), how.subject_to)
+    _refuse(bench, axes)
+    points = _all_points(bench, axes)
+    seen: dict[plan.Point, Planned] = {}
+    if points is not None and len(points) <= how.trials:
+        # So few that looking at all of them is the best search.
+        _evaluate(bench, points, seen, len(points), progress, notify)
+    else:
+        _search(bench, out, axes, goal, seen, progress, notify)
+    _write(bench, out, axes, goal, seen, ended=True)
+    return finish(out, alone=True, notify=notify)
+
+
+def _refuse(bench: Bench, axes: Mapping[str, plan.Axis]) -> None:
+    how = bench.how
+    if len(bench.traces) != 1:
+        raise ArgumentError(f"a search is of one trace, not of {len(bench.traces)}; search each by itself")
+    for what, wrong in (("--sample", how.sample), ("--shard", how.shard), ("--zip", how.mode == "zip")):
+        if wrong:
+            raise ArgumentError(f"{what} and --minimize do not go together: the search chooses its points itself")
+    if not axes and len(bench.systems) == 1:
+        raise ArgumentError("there is nothing to search: set keys to several values, or name several systems")
+
+
+def _all_points(bench: Bench, axes: Mapping[str, plan.Axis]) -> list[plan.Point] | None:
+    """Every point there is; None where a range has no end of them."""
+    if any(isinstance(found, plan.Range) and found.steps is None for found in axes.values()):
+        return None
+    number = math.prod(len(found.steps or ()) if isinstance(found, plan.Range) else len(found)
+                       for found in axes.values()) * len(bench.systems)  # fmt: skip
+    return plan.points(1, list(bench.systems), axes) if number <= bench.how.trials else None
+
+
+def _search(
+    bench: Bench, out: Path, axes: Mapping[str, plan.Axis], goal: Goal, seen: dict[plan.Point, Planned],
+    progress: Progress | None, notify: Callable[[str], None] | None,
+) -> None:  # fmt: skip
+    study, trials = _study(bench.how.seed, len(goal.minimize)), bench.how.trials
+    asked = 0
+    while len(seen) < trials and asked < trials * ASKS:
+        asks = [study.ask() for _ in range(min(AT_ONCE, trials - len(seen)))]
+        asked += len(asks)
+        points = [_suggested(trial, list(bench.systems), axes) for trial in asks]
+        _evaluate(bench, points, seen, trials, progress, notify)
+        _write(bench, out, axes, goal, seen, ended=False)
+        for trial, point in zip(asks, points, strict=True):
+            _tell(study, trial, _row(bench, seen[point]), goal)
+
+
+def _study(seed: int, objectives: int) -> Any:
+    try:
+        import optuna
+    except ImportError:
+        raise FlashtwinError("a search needs Optuna; pip install 'flashtwin[search]'") from None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    sampler = optuna.samplers.TPESampler(seed=seed)
+    return optuna.create_study(sampler=sampler, directions=["minimize"] * objectives)
+
+
+def _suggested(trial: Any, systems: Sequence[str], axes: Mapping[str, plan.Axis]) -> plan.Point:
+    """The point that the sampler asks for."""
+    system = trial.suggest_categorical(_SYSTEM, list(systems)) if len(systems) > 1 else systems[0]
+    return plan.Point(0, system, tuple((key, _value(trial, key, found)) for key, found in axes.items()))
+
+
+def _value(trial: Any, key: str, found: plan.Axis) -> str:
+    if not isinstance(found, plan.Range):
+        return str(trial.suggest_categorical(key, list(found)))
+    if found.steps is not None:
+        # By its place, so that the last step is where the user put it.
+        return found.steps[int(trial.suggest_int(key, 0, len(found.steps) - 1))]
+    if found.whole:
+        return found.text(float(trial.suggest_int(key, round(found.low), round(found.high), log=found.log)))
+    return found.text(float(trial.suggest_float(key, found.low, found.high, log=found.log)))
+
+
+def _evaluate(
+    bench: Bench, points: Sequence[plan.Point], seen: dict[plan.Point, Planned], of: int,
+    progress: Progress | None, notify: Callable[[str], None] | None,
+) -> None:  # fmt: skip
+    """Replays the points that were not asked for before; `of` is how many there may be in the end."""
+    before = len(seen)
+
+    def heard(what: str, done: int, total: int) -> None:
+        # Runs that are reused are done from the beginning.
+        if progress:
+            progress(what, before + (len(seen) - before - total) + done, of)
+
+    for point in points:
+        if point not in seen:
+            seen[point] = bench.planned(len(seen) + 1, point)
+    bench.make(list(seen.values())[before:], heard, notify)
+
+
+def _row(bench: Bench, planned: Planned) -> Mapping[str, Any] | None:
+    """The summary of a point's run; None where it was refused or lost."""
+    kept = bench.store.get(planned.key) if planned.key else None
+    return None if kept is None else kept.summary
+
+
+def _tell(study: Any, trial: Any, summary: Mapping[str, Any] | None, goal: Goal) -> None:
+    from optuna.trial import TrialState
+
+    values = [None if summary is None else ground.dig(summary, one.path) for one in goal.minimize]
+    if summary is None or any(value is None for value in values):
+        study.tell(trial, state=TrialState.FAIL)
+        return
+    for bound in goal.bounds:
+        value = ground.dig(summary, bound.figure.path)
+        # What has no such figure does not keep the bound, but nobody can say by how much.
+        trial.set_constraint(bound.text, 1.0 if value is None else bound.excess(value))
+    study.tell(trial, values)
+
+
+def _write(
+    bench: Bench, out: Path, axes: Mapping[str, plan.Axis], goal: Goal, seen: Mapping[plan.Point, Planned],
+    *, ended: bool,
+) -> None:  # fmt: skip
+    """Notes the points so far: a search that is interrupted is a sweep that says so."""
+    said = {
+        "minimize": [one.name for one in goal.minimize], "subject_to": goal.text,
+        "trials": bench.how.trials, "seed": bench.how.seed, "ended": ended,
+    }  # fmt: skip
+    found = bench.plan((), axes)
+    trade = goal.trade if len(goal.trade) == 2 else found.trade
+    replace(found, mode="search", points=list(seen.values()), trade=trade, search=said).write(out)

@@ -1,0 +1,81 @@
+"""The traces of a sweep: what each file holds, known without reading it where it was read before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from flashtwin.errors import ArgumentError
+from flashtwin.progress import Progress
+from flashtwin.results import names
+from flashtwin.sweeps import batch
+from flashtwin.sweeps.runs import Source
+from flashtwin.sweeps.store import Store
+from flashtwin.traces.trace import Trace
+
+
+@dataclass(frozen=True)
+class Known:
+    """A trace of a sweep: what it is called, how it is read, what its requests are."""
+
+    name: str
+    #: As given, for the command of a point.
+    source: Source
+    digest: str
+    has_content: bool
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """For the sweep's folder."""
+        return {"name": self.name, "path": self.source.path, "digest": self.digest}
+
+
+def known(
+    traces: Sequence[str | Path | Trace], how: Source, store: Store, progress: Progress | None = None
+) -> list[Known]:
+    """The traces by name; files and folders of files, or traces in memory, which are written into the store.
+
+    Raises:
+        FlashtwinError: one does not exist or cannot be read, or two have one name.
+    """
+    held = [trace for trace in traces if isinstance(trace, Trace)]
+    paths = [trace for trace in traces if not isinstance(trace, Trace)]
+    if any(str(path) == "-" for path in paths):
+        raise ArgumentError("standard input can be read once only, and a sweep reads its traces again; save it first")
+    found = [_of_memory(trace, store) for trace in held]
+    files = batch.find(paths) if paths else {}
+    for number, (name, (path, _)) in enumerate(files.items()):
+        if progress:
+            progress("reading", number, len(files))
+        label = name if how.volume is None else f"{name}-{names.file_name(how.volume)}"
+        found.append(_of_file(label, Source(**{**asdict(how), "path": str(path)}), store))
+    called = [one.name for one in found]
+    twice = next((name for name in called if called.count(name) > 1), None)
+    if twice is not None:
+        raise ArgumentError(f"two traces are called '{twice}'; give each a name of its own")
+    return found
+
+
+def _of_file(name: str, source: Source, store: Store) -> Known:
+    """A file is known again by its place, size and time; whoever replays it looks whether it is what was expected."""
+    status = Path(source.path).stat()
+    parts = [asdict(source.absolute()), status.st_size, status.st_mtime_ns]
+    key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    facts = store.trace(key)
+    if facts is None:
+        trace = source.open()
+        facts = {"digest": trace.digest, "has_content": trace.has_content}
+        store.put_trace(key, facts)
+    return Known(name, source, str(facts["digest"]), bool(facts["has_content"]))
+
+
+def _of_memory(trace: Trace, store: Store) -> Known:
+    path = names.stored_requests(store.path, trace.digest, trace.name)
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        trace.write_parquet(path)
+    return Known(trace.name, Source(str(path)), trace.digest, trace.has_content)

@@ -1,0 +1,342 @@
+"""Sweeps: traces on systems with keys set to one value after another, each run kept as it ends.
+
+What is finished is not done again, whoever did it: runs lie in a store under the digest of what they were made from.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from flashtwin.errors import ArgumentError, FlashtwinError, OutputError
+from flashtwin.progress import Progress
+from flashtwin.replays.presets import System
+from flashtwin.replays.running import name_systems
+from flashtwin.replays.studies import SYSTEMS, without_contents
+from flashtwin.results import figures, folder, ground, locking, names
+from flashtwin.settings import literal, merged
+from flashtwin.sweeps import crew, plan
+from flashtwin.sweeps.plan import Point, Sets
+from flashtwin.sweeps.runs import Run, Source
+from flashtwin.sweeps.sources import Known, known
+from flashtwin.sweeps.store import Store
+from flashtwin.sweeps.swept import Plan, Planned, Sweep
+from flashtwin.traces.trace import OnBadLine, Trace
+
+#: Called with one sentence when there is something to say.
+Notify = Callable[[str], None]
+#: The figures of the trade-off unless others are asked for.
+TRADE = "read.mean,programs"
+
+
+@dataclass(frozen=True)
+class How:
+    """Everything about a sweep but its traces, its systems and its keys."""
+
+    source: Source = field(default_factory=partial(Source, ""))
+    mode: plan.Mode = "grid"
+    sample: int | None = None
+    seed: int = 0
+    workers: int = 0
+    on: Any = None
+    shard: tuple[int, int] | None = None
+    store: Path | None = None
+    keep_tables: bool = False
+    equal_ground: bool = False
+    trade: str = TRADE
+    minimize: str = ""
+    subject_to: str = ""
+    trials: int = 100
+    #: Whether nobody named the systems: of those, a trace without contents leaves out what looks at contents.
+    any_systems: bool = False
+
+
+def sweep(
+    traces: Trace | str | Path | Sequence[Trace | str | Path],
+    out: str | Path,
+    systems: Sequence[str | Path | System] | Mapping[str, str | Path | System] = SYSTEMS,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    zip: bool = False,  # noqa: A002 - as people know it
+    sample: int | None = None,
+    seed: int = 0,
+    minimize: str = "",
+    subject_to: str = "",
+    trials: int = 100,
+    workers: int = 0,
+    on: Any = None,
+    shard: str | None = None,
+    store: str | Path | None = None,
+    keep_tables: bool = False,
+    equal_ground: bool = False,
+    trade: str = TRADE,
+    format: str | None = None,  # noqa: A002 - as in `open`
+    on_bad_line: OnBadLine = "fail",
+    progress: Progress | None = None,
+    notify: Notify | None = None,
+    **sets: Any,
+) -> Sweep:
+    """Replays traces on systems with keys set to one value after another; one row a point, one page.
+
+    Each run is kept as it ends, complete or not at all; done again with the same folder, or with the same store,
+    only what is missing is replayed. Points that the core refuses are rows with the reason.
+
+    Args:
+        traces: files, folders of files, what `open` returned, or several of these.
+        out: the folder for table and page; new, empty, or holding a sweep.
+        systems: as in `compare`.
+        settings: keys with what to set them to in turn: a list, one value, or a range as text, `"0.1:0.5:0.1"`
+            (with a step), `"1:64"` or `"1:64:log"` (to draw from, with `sample` or `minimize`).
+        zip: values side by side, the first with the first, instead of each with each.
+        sample: replay this many of the points only, drawn by `seed`.
+        seed: another one draws, or searches, otherwise.
+        minimize: search instead: the figure to make small (`"read.p99"`), or several for the trade-off between them.
+        subject_to: what the search must keep: `"wa<=1.2,ram<=64MB"`.
+        trials: how many points a search replays at most.
+        workers: processes; 0 is one for each core, 1 does all in this process.
+        on: a Dask cluster, a Dask client, or an address such as `"dask://host:8786"`, to replay there instead.
+        shard: `"2/8"`: of the runs, this process makes the second of eight parts.
+        store: where runs are kept, `store` in `out` when not given; any number of sweeps may share one.
+        keep_tables: whether each run keeps its tables as well, a hundred times as much as the summary.
+        equal_ground: as in `compare`, for each point by itself.
+        trade: the two figures that the page sets against one another.
+        format: the format of all files, where their looks leave doubt.
+        on_bad_line: `"fail"` or `"skip"`.
+        progress: told `"reading"` and `"runs"`, how many are done and how many there are (`flashtwin.progress`).
+        notify: called with a sentence when runs are reused or fail.
+        **sets: the same as `settings`, as keywords.
+
+    Raises:
+        FlashtwinError: a trace, a system or an argument is wrong, or the folder cannot be written.
+
+    >>> import flashtwin as ft
+    >>> trace = ft.open("traces/webvm-small.fiu.zst").sample(0.02)
+    >>> swept = ft.sweep(trace, "out/sweep", ["conventional", "rr-ssd"], speed=[1, 10], workers=1)
+    >>> len(swept), swept.complete
+    (4, True)
+    """
+    given = [traces] if isinstance(traces, Trace | str | Path) else list(traces)
+    how = How(
+        Source("", format, on_bad_line), "zip" if zip else "grid", sample, seed, workers, on,
+        plan.shard(shard) if shard else None, Path(store) if store else None, keep_tables, equal_ground,
+        trade, minimize, subject_to, trials, systems is SYSTEMS,
+    )  # fmt: skip
+    axes = {key: as_axis(key, value) for key, value in merged(settings, sets).items()}
+    return run(given, Path(out), name_systems(systems, {}), axes, how, progress, notify)
+
+
+def as_axis(key: str, value: Any) -> plan.Axis:
+    """What a key is set to in turn, from what Python callers give: one value, several, or a range as text.
+
+    Raises:
+        ArgumentError: a value is none that a key can have.
+    """
+    if isinstance(value, str):
+        found = plan.axis(value) if ":" in value else None
+        return found if isinstance(found, plan.Range) else (_text(value),)
+    several = list(value) if isinstance(value, Iterable) and not isinstance(value, Mapping) else [value]
+    if not several:
+        raise ArgumentError(f"{key}: no value is given; give one at least")
+    try:
+        return tuple(dict.fromkeys(_text(one) for one in several))
+    except ArgumentError as error:
+        raise ArgumentError(f"{key}: {error}") from None
+
+
+def _text(value: Any) -> str:
+    """A value as people type it: a word that can be nothing else needs no quotes."""
+    plain = isinstance(value, str) and re.fullmatch(r"[A-Za-z][A-Za-z_-]*", value) is not None
+    return str(value) if plain and value not in ("true", "false", "inf", "nan") else literal(value)
+
+
+def run(
+    traces: Sequence[Trace | str | Path],
+    out: Path,
+    systems: Mapping[str, System],
+    axes: Mapping[str, plan.Axis],
+    how: How,
+    progress: Progress | None = None,
+    notify: Notify | None = None,
+) -> Sweep:
+    """`sweep` with its options gathered; for the modules of this package."""
+    made_ready(out)
+    store = Store((how.store or out / names.STORE).resolve())
+    store.clear_left_over()
+    bench = Bench(known(traces, how.source, store, progress), systems, store, how)
+    figures.figures(how.trade)
+    if how.minimize:
+        from flashtwin.sweeps.searching import search
+
+        return search(bench, out, axes, progress, notify)
+    planned = bench.plan(_points(bench, axes, notify), axes)
+    planned.write(out)
+    bench.make(planned.points, progress, notify, say_reused=True)
+    return finish(out, alone=how.shard is None, notify=notify)
+
+
+def made_ready(out: Path) -> None:
+    """Makes the folder; any number of processes may sweep in it at once.
+
+    Raises:
+        OutputError: it cannot be made, or holds something else.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{out}: cannot be made ({(error.strerror or str(error)).lower()})") from None
+    ours = {names.SWEEP, names.STORE, locking.LOCK}
+    held = [entry.name for entry in out.iterdir() if not entry.name.startswith(".")]
+    if held and not ours & set(held):
+        raise OutputError(f"{out}: holds '{min(held)}' but no sweep; choose a new or an empty folder")
+
+
+def finish(out: Path, *, alone: bool, notify: Notify | None = None) -> Sweep:
+    """Writes table and page. One shard of several leaves them to whoever comes last, and finds the sweep complete."""
+    found = Sweep.read(out)
+    if alone or found.complete:
+        found.write()
+    elif notify:
+        notify(f"{found.state}; when all shards have ended, `flashtwin report {out}` writes table and page")
+    return found
+
+
+def _points(bench: Bench, axes: Mapping[str, plan.Axis], notify: Notify | None) -> list[Point]:
+    how, number = bench.how, len(bench.traces)
+    called = list(bench.systems)
+    if how.sample is None:
+        found = plan.points(number, called, axes, how.mode)
+    else:
+        found = plan.sample(how.sample, how.seed, number, called, axes)
+    if not how.any_systems:
+        return found
+    fit = [without_contents(trace, bench.systems, notify) for trace in bench.traces]
+    return [point for point in found if point.system in fit[point.trace]]
+
+
+class Bench:
+    """What points are made on: traces, systems, the store, and who replays."""
+
+    def __init__(self, traces: Sequence[Known], systems: Mapping[str, System], store: Store, how: How) -> None:
+        """Systems are those of the sweep with nothing swept yet."""
+        self.traces = traces
+        self.systems = systems
+        self.store = store
+        self.how = how
+        self._resolved: dict[Sets, dict[str, System | str]] = {}
+        self._runs: dict[str, Run] = {}
+
+    def plan(self, points: Sequence[Point], axes: Mapping[str, plan.Axis]) -> Plan:
+        """The points as the folder has them."""
+        whole = {key: self.whole_key(key) for key in axes}
+        values = {whole[key]: _said(found) for key, found in axes.items()}
+        drawn = self.how.sample is not None
+        return Plan(
+            "sample" if drawn else self.how.mode,
+            self.store.path,
+            [trace.said for trace in self.traces],
+            list(self.systems),
+            values,
+            [self.planned(number, point) for number, point in enumerate(points, start=1)],
+            [figure.name for figure in figures.figures(self.how.trade)],
+        )
+
+    def planned(self, number: int, point: Point) -> Planned:
+        """A point with the key of its run, or with why there can be none."""
+        trace = self.traces[point.trace]
+        system = self._system(point)
+        settings = {self.whole_key(key): text for key, text in point.sets}
+        shown = Planned(number, trace.name, point.system, settings, self._command(point, system), None)
+        if isinstance(system, str):
+            return replace(shown, error=system)
+        key = folder.run_key(trace.digest, system.config)
+        name, sets = system.recipe
+        file = str(Path(name).resolve()) if name.endswith(".toml") else name
+        self._runs[key] = Run(
+            key, str(self.store.path), trace.source.absolute(), point.system, file, sets, self.how.keep_tables
+        )
+        return replace(shown, key=key)
+
+    def make(
+        self,
+        points: Sequence[Planned],
+        progress: Progress | None = None,
+        notify: Notify | None = None,
+        *,
+        say_reused: bool = False,
+    ) -> None:
+        """Replays what the store does not have, each run once; what fails otherwise than by refusal is said."""
+        keys = plan.shared(list(dict.fromkeys(point.key for point in points if point.key)), self.how.shard)
+        missing = [key for key in keys if not self.store.has(key, tables=self.how.keep_tables)]
+        if say_reused and notify and len(missing) < len(keys):
+            notify(f"reusing {len(keys) - len(missing)} of {len(keys)} runs from {_shown(self.store.path)}")
+        if progress:
+            progress("runs", 0, len(missing))
+        lost = {}
+        workers = crew.size(self.how.workers, len(missing))
+        each = crew.at_work([self._runs[key] for key in missing], workers, self.how.on)
+        for done, (run, answer) in enumerate(each, start=1):
+            if "error" in answer:
+                lost[run.key] = answer["error"]
+            if progress:
+                progress("runs", done, len(missing))
+        if lost and notify:
+            for message in dict.fromkeys(lost.values()):
+                notify(message)
+
+    def whole_key(self, key: str) -> str:
+        """The whole dotted key that an ending stands for, in the first system that has it; else the ending."""
+        for system in self.systems.values():
+            found = [leaf for leaf, _ in ground.leaves(system.config) if f".{leaf}".endswith(f".{key}")]
+            if len(found) == 1:
+                return found[0]
+        return key
+
+    def _system(self, point: Point) -> System | str:
+        if point.sets not in self._resolved:
+            self._resolved[point.sets] = self._with(point.sets)
+        return self._resolved[point.sets][point.system]
+
+    def _with(self, sets: Sets) -> dict[str, System | str]:
+        """Every system with keys set, or why it refuses them; on the first one's ground if asked for."""
+        made: dict[str, System | str] = {}
+        for name, system in self.systems.items():
+            try:
+                made[name] = system.with_texts(sets)
+            except FlashtwinError as error:
+                made[name] = str(error)
+        good = {name: system for name, system in made.items() if isinstance(system, System)}
+        if not self.how.equal_ground or not good:
+            return made
+        if next(iter(made)) not in good:
+            return dict.fromkeys(made, str(next(iter(made.values()))))
+        more = ground.equal({name: system.config for name, system in good.items()})
+        return made | {name: system.with_sets(more[name]) for name, system in good.items()}
+
+    def _command(self, point: Point, system: System | str) -> str:
+        """What makes the run by itself."""
+        source, base = self.traces[point.trace].source, self.systems[point.system]
+        name, before = base.recipe
+        sets = [*before, *point.sets] if isinstance(system, str) else system.recipe[1]
+        words = ["flashtwin", "replay", source.path]
+        for flag, value in (("--format", source.format), ("--volume", source.volume)):
+            words += [flag, value] if value is not None else []
+        words += ["--on-bad-line", "skip"] if source.on_bad_line == "skip" else []
+        words += ["--system", name]
+        words += [word for key, text in sets for word in ("--set", f"{key}={text}")]
+        return shlex.join(words)
+
+
+def _said(found: plan.Axis) -> list[str]:
+    steps = found.steps if isinstance(found, plan.Range) else found
+    return list(steps) if steps is not None else [found.at(0.0), found.at(1.0)] if isinstance(found, plan.Range) else []
+
+
+def _shown(path: Path) -> str:
+    """A path as short as it is clear."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -1,0 +1,282 @@
+"""A sweep as it stands in its folder: the points, what the store has of them, one tidy table."""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flashtwin.errors import ArgumentError, ReportError
+from flashtwin.replays.running import Result
+from flashtwin.results import figures, folder, names
+from flashtwin.results.frames import Framed, StoredRun, one_row, shown, table_of
+from flashtwin.sweeps.store import Store, write_synced
+
+if TYPE_CHECKING:
+    import pyarrow
+
+#: What became of a point: replayed, refused by the core, or not replayed yet.
+DONE, FAILED, MISSING = "done", "failed", "missing"
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A point of a sweep: what is replayed, under which key its run is kept, how it is made by itself."""
+
+    #: Its number, counted from 1, in the order of the sweep.
+    point: int
+    trace: str
+    system: str
+    #: Whole keys of the configuration with their values, as text.
+    settings: dict[str, str]
+    command: str
+    #: None where the configuration is refused, for the reason in `error`.
+    key: str | None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a sweep's folder says of it."""
+
+    #: `grid`, `zip`, `sample` or `search`.
+    mode: str
+    store: Path
+    traces: list[dict[str, Any]]
+    systems: list[str]
+    #: Keys that are swept, with their values as text; of a range that is drawn from, its ends.
+    axes: dict[str, list[str]]
+    points: list[Planned]
+    #: The two figures of the trade-off.
+    trade: list[str]
+    #: Of a search: `minimize`, `subject_to`, `trials`, `ended`.
+    search: dict[str, Any] = field(default_factory=dict)
+
+    def write(self, path: Path) -> None:
+        """Writes it into the folder; shards of one sweep write the same."""
+        said = {**asdict(self), "flashtwin": folder.VERSION, "store": _relative(self.store, path)}
+        write_synced(path / names.SWEEP, (json.dumps(said, indent=1, ensure_ascii=False) + "\n").encode())
+
+    @classmethod
+    def read(cls, path: Path) -> Plan:
+        """Reads it.
+
+        Raises:
+            ReportError: there is no sweep in the folder, or it cannot be read.
+        """
+        from flashtwin.results.reading import read_json
+
+        file = path / names.SWEEP
+        if not file.is_file():
+            raise ReportError(f"{path}: no {names.SWEEP} in it; expected a folder that `flashtwin sweep` wrote")
+        said = dict(read_json(file))
+        said.pop("flashtwin", None)
+        try:
+            found = [Planned(**one) for one in said.pop("points")]
+            return cls(**{**said, "store": path / said["store"]}, points=found)
+        except (KeyError, TypeError) as error:
+            raise ReportError(f"{file}: not a sweep of this version of flashtwin ({error}); sweep again") from None
+
+
+def _relative(store: Path, path: Path) -> str:
+    """The store's place as the folder notes it: one inside moves with it."""
+    store, path = store.resolve(), path.resolve()
+    return str(store.relative_to(path)) if store.is_relative_to(path) else str(store)
+
+
+class Sweep(Framed):
+    """Many replays: a row for each point, whether it is done, refused or missing.
+
+    As a frame: `point`, `trace`, `system`, `status` (done, failed, missing), `error`, `key`, what was swept, then every
+    number of the summaries under its dotted name; a point that is not done has none. A sweep that is not `complete`
+    says so wherever it is shown.
+    """
+
+    def __init__(self, path: Path, plan: Plan, table: pyarrow.Table) -> None:
+        """Use `flashtwin.sweep` or `Sweep.read`."""
+        self.path = path
+        self.plan = plan
+        self._table = table
+
+    @classmethod
+    def read(cls, path: str | Path) -> Sweep:
+        """Reads a sweep's folder: from its store, as far as the runs have come, or else from its table.
+
+        Raises:
+            ReportError: there is no sweep in the folder, or what stands there cannot be read.
+        """
+        path = Path(path)
+        plan = Plan.read(path)
+        if plan.store.is_dir():
+            return cls(path, plan, _table(plan))
+        return cls(path, plan, folder.read_table(names.table(path, names.SWEEP_ROWS)))
+
+    def __repr__(self) -> str:
+        return f"<flashtwin.Sweep {str(self.path)!r}: {self.state}>"
+
+    def __len__(self) -> int:
+        """Number of points, whatever became of them."""
+        return len(self.plan.points)
+
+    @property
+    def state(self) -> str:
+        """How far the sweep is, in words."""
+        counts = self.counts
+        refused = f", {counts[FAILED]} refused" if counts[FAILED] else ""
+        if self.complete:
+            return f"{len(self)} points{refused}"
+        if not counts[MISSING]:
+            return f"partial: the search has not ended; {len(self)} points so far{refused}"
+        return f"partial: {counts[DONE]} of {len(self)} points{refused}, {counts[MISSING]} missing"
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Points that are done, failed (refused) and missing."""
+        found = self._table["status"].to_pylist()
+        return {status: found.count(status) for status in (DONE, FAILED, MISSING)}
+
+    @property
+    def complete(self) -> bool:
+        """Whether no point is missing, and a search has ended; refused points are no gap, for they would be again."""
+        return not self.counts[MISSING] and bool(self.plan.search.get("ended", True))
+
+    @property
+    def missing(self) -> list[Planned]:
+        """The points that have not been replayed yet."""
+        return self._with(MISSING)
+
+    @property
+    def failed(self) -> list[Planned]:
+        """The points that the core refused; `errors` has the reasons."""
+        return self._with(FAILED)
+
+    @property
+    def errors(self) -> dict[int, str]:
+        """Why points were refused, by their numbers."""
+        pairs = zip(self._table["point"].to_pylist(), self._table["error"].to_pylist(), strict=True)
+        return {point: error for point, error in pairs if error is not None}
+
+    def _with(self, status: str) -> list[Planned]:
+        found = self._table["status"].to_pylist()
+        return [point for point, its in zip(self.plan.points, found, strict=True) if its == status]
+
+    def result(self, point: int) -> Result:
+        """The run of a point, by its number; its tables where the sweep kept them.
+
+        Raises:
+            ArgumentError: there is no such point, or it has no run.
+        """
+        planned = next((one for one in self.plan.points if one.point == point), None)
+        if planned is None:
+            raise ArgumentError(f"there is no point {point}; they are numbered from 1 to {len(self)}")
+        kept = Store(self.plan.store).get(planned.key) if planned.key else None
+        if kept is None or kept.summary is None:
+            raise ArgumentError(f"point {point} has no run; make it with `{planned.command}`")
+        tables = {name: partial(folder.read_table, file) for name, file in kept.tables.items()}
+        return Result(planned.system, StoredRun(json.dumps(kept.summary, ensure_ascii=False), tables))
+
+    def best(self, figure: str, subject_to: str = "") -> dict[str, Any] | None:
+        """The row with the smallest figure (`"read.p99"`) within bounds (`"wa<=1.2,ram<=64MB"`); None without one.
+
+        Of a sweep that is not `complete` it is the best so far.
+
+        Raises:
+            ArgumentError: a figure is not known.
+        """
+        wanted, limits = figures.figure(figure), figures.bounds(subject_to)
+        rows = [row for row in self._rows(wanted) if figures.keeps(row, limits)]
+        return min(rows, key=lambda row: row[wanted.path], default=None)
+
+    def pareto(self, by: str | None = None) -> pyarrow.Table:
+        """The points that no other one beats in all of the figures (`"read.mean,programs"`), as rows.
+
+        Raises:
+            ArgumentError: a figure is not known.
+        """
+        wanted = figures.figures(by or ",".join(self.plan.trade))
+        rows = self._rows(*wanted)
+        places = figures.front([[row[one.path] for one in wanted] for row in rows])
+        return table_of([rows[place] for place in places])
+
+    def _rows(self, *wanted: figures.Figure) -> list[dict[str, Any]]:
+        rows = self._table.to_pylist()
+        return [row for row in rows if all(row.get(one.path) is not None for one in wanted)]
+
+    def to_arrow(self) -> pyarrow.Table:
+        """A row for each point."""
+        return self._table
+
+    def _repr_html_(self) -> str:
+        axes = [f"config.{key}" for key in self.plan.axes]
+        wanted = [figures.figure(name).path for name in (*self.plan.trade, "wa")]
+        columns = ["point", "trace", "system", "status", *axes, *wanted]
+        there = [name for name in dict.fromkeys(columns) if name in self._table.column_names]
+        return f"<p>{html.escape(repr(self))}</p>{shown(self._table.select(there))}"
+
+    def write(self) -> None:
+        """Writes the table and the page into the folder."""
+        from flashtwin import report
+
+        self.write_table()
+        report.build(self.path)
+
+    def write_table(self) -> None:
+        """Writes the table alone."""
+        from pyarrow import parquet
+
+        buffer = io.BytesIO()
+        parquet.write_table(self._table, buffer, compression="zstd")
+        write_synced(names.table(self.path, names.SWEEP_ROWS), buffer.getvalue())
+
+    @property
+    def report(self) -> Path:
+        """The page."""
+        return self.path / names.REPORT
+
+
+def _table(plan: Plan) -> pyarrow.Table:
+    """A row for each point in the order of the plan: the same bytes in whatever order the runs have ended."""
+    import pyarrow
+
+    store = Store(plan.store)
+    rows = [_row(planned, store, plan.axes) for planned in plan.points]
+    table = table_of(rows)
+    for name in ("error", "key"):
+        # All of them may be missing, which has no type of its own.
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, table[name].cast(pyarrow.string()))
+    whole = all(row["status"] != MISSING for row in rows) and plan.search.get("ended", True)
+    return table.replace_schema_metadata({"flashtwin.complete": "true" if whole else "false"})
+
+
+def _row(planned: Planned, store: Store, axes: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    kept = store.get(planned.key) if planned.key else None
+    error = planned.error or (kept.error if kept is not None else None)
+    found = one_row(kept.summary) if kept is not None and kept.summary is not None else {}
+    status = FAILED if error is not None else DONE if found else MISSING
+    swept = {f"config.{key}": found.get(f"config.{key}", _value(planned.settings.get(key))) for key in axes}
+    first = {
+        "point": planned.point, "trace": planned.trace, "system": planned.system, "status": status,
+        "error": error, "key": planned.key, **swept,
+    }  # fmt: skip
+    # A run may have been made from a file of another name with the same requests.
+    return {**first, **{key: value for key, value in found.items() if key not in first}, **_named(found, planned)}
+
+
+def _named(found: Mapping[str, Any], planned: Planned) -> dict[str, Any]:
+    return {"trace.name": planned.trace} if found else {}
+
+
+def _value(text: str | None) -> Any:
+    """A value as the configuration would have it, for points without one."""
+    if text is None:
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

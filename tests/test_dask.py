@@ -1,0 +1,99 @@
+"""Sweeps on a Dask cluster: the same table, also when workers, the scheduler or nobody answers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import flashtwin as ft
+from flashtwin import report
+from flashtwin.results import names
+from flashtwin.sweeps import cluster
+
+from .conftest import clean_environment, fiu_trace
+from .test_sweep import stored
+
+distributed = pytest.importorskip("distributed", reason="flashtwin[dask] is not installed")
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+@pytest.fixture(autouse=True)
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "build", lambda path: path)
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Iterator[tuple[Path, list[subprocess.Popen[bytes]]]]:
+    """A scheduler, two workers, and the file that leads to them."""
+    file = tmp_path / "scheduler.json"
+    parts = ([["scheduler", "--port", "0", "--no-dashboard"]]
+             + 2 * [["worker", "--nthreads", "1", "--no-dashboard", "--death-timeout", "20"]])  # fmt: skip
+    programs = []
+    for part in parts:
+        words = [sys.executable, "-m", f"distributed.cli.dask_{part[0]}", "--scheduler-file", str(file), *part[1:]]
+        programs.append(
+            subprocess.Popen(
+                words, cwd=tmp_path, env=clean_environment(), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            )
+        )
+        while not file.exists():
+            assert programs[0].poll() is None
+            time.sleep(0.05)
+    yield file, programs
+    for program in programs:
+        program.kill()
+        program.wait()
+
+
+def test_the_same_table_on_a_cluster(tmp_path: Path, small_trace: Path) -> None:
+    ft.sweep(small_trace, tmp_path / "here", ["conventional", "rr-ssd"], speed=[1, 2, 0], workers=1)
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as there:
+        done = ft.sweep(small_trace, tmp_path / "there", ["conventional", "rr-ssd"], speed=[1, 2, 0], on=there)
+        assert done.counts == {"done": 4, "failed": 2, "missing": 0}
+        many = tmp_path / "many"
+        many.mkdir()
+        for number in (500, 600):
+            (many / f"t{number}.fiu").write_text(fiu_trace(number), encoding="ascii")
+        batch = ft.characterize_many(many, tmp_path / "batch", on=there, reports=False, period_s=0.05)
+        assert batch.traces == ["t500", "t600"]
+    tables = [names.table(tmp_path / place, names.SWEEP_ROWS).read_bytes() for place in ("here", "there")]
+    assert tables[0] == tables[1]
+
+
+def test_a_worker_and_then_the_scheduler_are_killed(
+    tmp_path: Path, started: tuple[Path, list[subprocess.Popen[bytes]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "PATIENCE_S", 3.0)
+    file, programs = started
+    trace = tmp_path / "small.fiu"
+    trace.write_text(fiu_trace(20_000), encoding="ascii")
+    speeds = list(range(1, 61))
+    whole = ft.sweep(trace, tmp_path / "whole", ["conventional"], speed=speeds, workers=2)
+
+    def kill(_: str, done: int, total: int) -> None:
+        if done == 10:
+            programs[1].kill()
+        if done == 25:
+            programs[0].kill()
+
+    with pytest.raises(ft.FlashtwinError, match="scheduler is gone"):
+        ft.sweep(trace, tmp_path / "out", ["conventional"], speed=speeds, on=f"dask:{file}", progress=kill)
+    half = ft.Sweep.read(tmp_path / "out")
+    assert not half.complete
+    assert half.counts["done"] >= 24
+    before = stored(tmp_path / "out" / names.STORE)
+    done = ft.sweep(trace, tmp_path / "out", ["conventional"], speed=speeds, workers=2)
+    after = stored(tmp_path / "out" / names.STORE)
+    assert {name: after[name] for name in before} == before, "only unfinished runs are made again"
+    assert done.to_arrow().equals(whole.to_arrow())
+
+
+def test_nobody_answers(tmp_path: Path, small_trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "REACH_S", 1.0)
+    with pytest.raises(ft.FlashtwinError, match="no Dask scheduler answers"):
+        ft.sweep(small_trace, tmp_path / "out", ["conventional"], on="dask://127.0.0.1:9")

@@ -1,0 +1,161 @@
+"""Whatever is killed, whenever: the same table in the end, no run that is half there, none made twice."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import flashtwin as ft
+from flashtwin.results import names
+from flashtwin.sweeps import crew
+from flashtwin.sweeps.store import Store
+
+from .conftest import PROGRAM, clean_environment, fiu_trace
+
+psutil = pytest.importorskip("psutil", reason="finds the worker processes")
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    path = tmp_path / "small.fiu"
+    path.write_text(fiu_trace(2000), encoding="ascii")
+    return path
+
+
+def command(trace: Path, points: int, out: str) -> list[str]:
+    # Two systems, and figures that need no page: `--json` is what the last one prints.
+    speeds = f"1:{points // 2}:1"
+    return [str(PROGRAM), "sweep", str(trace), "--systems", "conventional,rr-ssd", "--speed", speeds,
+            "--workers", "2", "--out", out]  # fmt: skip
+
+
+def start(folder: Path, words: list[str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        words, cwd=folder, env=clean_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+
+
+def runs(out: Path) -> dict[str, int]:
+    """The runs that are there, each with the time at which it was written."""
+    place = out / names.STORE / names.RUNS
+    return {file.stem: file.stat().st_mtime_ns for file in place.glob("*/*.json") if not file.name.startswith(".")}
+
+
+def table(out: Path) -> bytes:
+    return names.table(out, names.SWEEP_ROWS).read_bytes()
+
+
+def disturbed(folder: Path, words: list[str], points: int, kills: int, seed: int) -> int:
+    """Sweeps into `out` and kills a worker or the client, by turns, at random moments; how many kills struck."""
+    draw = random.Random(seed)
+    out, struck, before = folder / "out", 0, {}
+    while True:
+        program = start(folder, words)
+        try:
+            struck += _strike(program, out, draw, struck % 2 == 0) if struck < kills else 0
+            program.wait(timeout=300)
+        finally:
+            program.kill()
+            program.wait()
+        _nothing_is_torn(out)
+        after = runs(out)
+        assert {key: after.get(key) for key in before} == before, "what was finished is not made again"
+        before = after
+        if len(after) == points and names.table(out, names.SWEEP_ROWS).exists() and program.returncode == 0:
+            return struck
+
+
+def _strike(program: subprocess.Popen[bytes], out: Path, draw: random.Random, client: bool) -> int:
+    there = len(runs(out))
+    goal = there + draw.randrange(1, 12)
+    while program.poll() is None and len(runs(out)) < goal:
+        time.sleep(0.002)
+    time.sleep(draw.random() * 0.01)
+    if program.poll() is not None:
+        return 0
+    workers = psutil.Process(program.pid).children()
+    if client or not workers:
+        program.kill()
+        program.wait()
+        # Its workers end with it, each after the run that it is at.
+        psutil.wait_procs(workers, timeout=30)
+        return 1
+    victim = draw.choice(workers)
+    victim.send_signal(signal.SIGKILL)
+    return 1
+
+
+def _nothing_is_torn(out: Path) -> None:
+    store = Store(out / names.STORE)
+    for key in runs(out):
+        assert store.get(key) is not None, f"{key} is half there"
+
+
+def swept(folder: Path, trace: Path, points: int, kills: int, seed: int, whole: bytes) -> int:
+    struck = disturbed(folder, command(trace, points, "out"), points, kills, seed)
+    assert table(folder / "out") == whole
+    assert ft.Sweep.read(folder / "out").complete
+    return struck
+
+
+def test_killed_at_random(tmp_path: Path, trace: Path) -> None:
+    assert start(tmp_path, command(trace, 40, "whole")).wait(timeout=300) == 0
+    assert swept(tmp_path, trace, 40, 4, 1, table(tmp_path / "whole")) >= 2
+
+
+@pytest.mark.slow
+def test_200_runs_killed_100_times(tmp_path: Path, trace: Path) -> None:
+    assert start(tmp_path, command(trace, 200, "whole")).wait(timeout=300) == 0
+    whole = table(tmp_path / "whole")
+    struck, turn = 0, 0
+    while struck < 100:
+        place = tmp_path / f"turn-{turn}"
+        place.mkdir()
+        struck += swept(place, trace, 200, 25, turn, whole)
+        turn += 1
+
+
+def test_a_run_whose_processes_always_die_is_missing(
+    tmp_path: Path, trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+
+    from flashtwin import report
+
+    die = (
+        "import os\nfrom flashtwin.sweeps import runs, worker\ndo = runs.Run._do\n"
+        "runs.Run._do = lambda run, store: os.kill(os.getpid(), 9) if run.name == 'rr-ssd' else do(run, store)\n"
+        "worker.main()"
+    )
+    monkeypatch.setattr(crew, "WORKER", (sys.executable, "-c", die))
+    monkeypatch.setattr(report, "build", lambda path: path)
+    said: list[str] = []
+    done = ft.sweep(trace, tmp_path / "out", ["conventional", "rr-ssd"], speed=[1, 2], workers=2, notify=said.append)
+    assert done.counts == {"done": 2, "failed": 0, "missing": 2}
+    assert not done.complete
+    assert "signal 9" in said[0]
+    monkeypatch.undo()
+    monkeypatch.setattr(report, "build", lambda path: path)
+    assert ft.sweep(trace, tmp_path / "out", ["conventional", "rr-ssd"], speed=[1, 2], workers=2).complete
+
+
+def test_interrupted(tmp_path: Path, trace: Path) -> None:
+    program = subprocess.Popen(
+        command(trace, 400, "out"), cwd=tmp_path, env=clean_environment(), stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    while not runs(tmp_path / "out") and program.poll() is None:
+        time.sleep(0.01)
+    program.send_signal(signal.SIGINT)
+    _, err = program.communicate(timeout=60)
+    assert program.returncode == 130
+    assert err.decode().splitlines() == ["interrupted; no incomplete file was left"]
+    assert 0 < len(runs(tmp_path / "out")) < 400
+    left = [path.name for path in (tmp_path / "out").rglob("*")]
+    assert not [name for name in left if name.endswith((".partial", ".tmp"))]
+    assert not ft.Sweep.read(tmp_path / "out").complete
