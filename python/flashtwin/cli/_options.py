@@ -46,6 +46,19 @@ class Duration(click.ParamType[float]):
         return float(parts[1]) * _UNITS[parts[2]]
 
 
+class Effort(Duration):
+    """Time for replays: a length of time, `5m` for minutes as well; 0 is none."""
+
+    name = "effort"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Reads the text."""
+        text = str(value).strip()
+        if re.fullmatch(r"0(s|m|min|h)?", text):
+            return 0.0
+        return super().convert(f"{text}in" if re.fullmatch(r"[\d.]+m", text) else value, param, ctx)
+
+
 class KeyValue(click.ParamType[tuple[str, str]]):
     """`key=value`."""
 
@@ -192,6 +205,13 @@ equal_ground_option = click.option(
     is_flag=True,
     help="Give every system the baseline's device, engine, allocation, collection and replay keys: all but what "
     "defines it. Without it, what else differs is listed.",
+)
+
+goal_option = click.option(
+    "--goal",
+    metavar="FIGURE",
+    help="The figure to shorten: read.p99, all.mean, write.max, ..., or time for the whole trace.  [default: all.mean; "
+    "in a closed loop time]",
 )
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")

@@ -38,9 +38,11 @@ class Trace(Rows):
     It never changes, and any number of replays may share it.
     """
 
-    def __init__(self, native: _core.Trace) -> None:
+    def __init__(self, native: _core.Trace, source: Mapping[str, Any] | None = None) -> None:
         """Wraps the core's trace; use `flashtwin.open`."""
         self._native = native
+        #: The file it was read from and how, as `open` takes it; None for what came from no file.
+        self.source = source
 
     def __len__(self) -> int:
         """Number of requests."""
@@ -234,7 +236,10 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
             f"a path is expected, not of type {type(path).__name__}; `ft.Trace.from_frame` makes a trace of a table"
         )
     heard = named(progress, "reading")
-    return Trace(_core.Trace.open(path, format, on_bad_line, sort_window_ns, heard, blkparse_action, volume))
+    native = _core.Trace.open(path, format, on_bad_line, sort_window_ns, heard, blkparse_action, volume)
+    how = {"format": format, "on_bad_line": on_bad_line, "sort_window_ns": sort_window_ns,
+           "blkparse_action": blkparse_action, "volume": volume}  # fmt: skip
+    return Trace(native, {"path": str(path), **how})
 
 
 def as_trace(given: Trace | str | Path, progress: Progress | None = None) -> Trace:
