@@ -14,6 +14,8 @@ from flashtwin.results import ground
 
 #: Keys that have an option of their own.
 _OPTIONS = {"replay.speed": "--speed", "replay.queue_depth": "--queue-depth", "replay.content": "--content"}
+#: Share of what two changes bring together that each must bring alone for either to do.
+_EITHER_SHARE = 0.8
 #: Steps that the words name; all stand in the data.
 _NAMED_STEPS = 5
 
@@ -120,8 +122,10 @@ def _action(inquiry: Inquiry, steps: list[Taken], of: str, command: Command) -> 
         line = command.explain("--goal read.p99 --effort 5m")
         return {"words": f"Nothing to do for {inquiry.goal.words}: {tried}; ask about another figure.", "sets": {},
                 "command": line}  # fmt: skip
+    opening = "" if of != attribution.NOTHING else "Nothing needs to be done. What brings most: "
+    words = best.step.words if opening else _upper(best.step.words)
     return {
-        "words": f"{_upper(best.step.words)}: {units.duration(best.after_ns)} ({units.percent(best.percent)} less)"
+        "words": f"{opening}{words}: {units.duration(best.after_ns)} ({units.percent(best.percent)} less)"
         f"{_takes(best)}.",
         "sets": dict(best.sets),
         "command": command.replay(best.sets),
@@ -156,7 +160,10 @@ def _interactions(pairs: list[Pair]) -> list[str]:
                 f"{_upper(one)} and {other} hide behind one another: both gone bring {together}, {alone}; change both."
             )
         else:
-            text = f"{_upper(one)} and {other} share the blame: both gone bring {together}, {alone}; either will do."
+            larger = one if pair.first.cost_ns >= pair.second.cost_ns else other
+            least = min(pair.first.cost_ns, pair.second.cost_ns)
+            advice = "either will do" if least >= _EITHER_SHARE * pair.cost_ns else f"begin with {larger}"
+            text = f"{_upper(one)} and {other} share the blame: both gone bring {together}, {alone}; {advice}."
         sentences.append(text)
     return sentences
 

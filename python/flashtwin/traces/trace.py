@@ -270,7 +270,7 @@ def _unpickled(name: str, parquet: bytes) -> Trace:
     with TemporaryDirectory(prefix="flashtwin-") as scratch:
         path = Path(scratch) / name
         path.write_bytes(parquet)
-        return open(path)
+        return Trace(open(path).native)
 
 
 def requests_by_volume(path: str | Path) -> dict[str, int]:
