@@ -20,7 +20,7 @@ from flashtwin.replays.presets import systems as presets
 from flashtwin.replays.running import Result, compare, name_systems
 from flashtwin.results import folder, names
 from flashtwin.results.frames import Framed, shown, table_of
-from flashtwin.results.ground import leaves
+from flashtwin.results.ground import leaves, looks_at_contents
 from flashtwin.results.reading import read_json
 from flashtwin.settings import Value, merged
 from flashtwin.traces.trace import Trace, as_trace
@@ -219,8 +219,11 @@ def explain_runs(
     kept = Kept.of(path)
     replay_all(trace, list(asked.values()), kept, effort_s=effort_s, threads=threads, progress=progress)
     found = []
+    said = False
     for name, (system, inquiry) in asked.items():
-        told = wording.told(inquiry, _command(trace, name, system), ideal=is_ideal(system))
+        looks = looks_at_contents(system.config)
+        told = wording.told(inquiry, _command(trace, name, system), say_contents=looks and not said)
+        said = said or looks
         if path is not None:
             folder.write_json(names.explained_file(path, name), told)
         found.append(Explanation(told))

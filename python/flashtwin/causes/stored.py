@@ -28,7 +28,13 @@ def set_otherwise(config: Mapping[str, Any], preset: str) -> dict[str, Any]:
         found = {key: value for key, value in leaves(config) if key == "device" or of_device.get(key) != value}
     elif "device" in found:
         del found["device"]
-    return {key: value for key, value in found.items() if key not in LABELS}
+    hashes = dict(leaves(config)).get("ftl.mapping") == "content"
+    return {
+        key: value
+        for key, value in found.items()
+        # A system that does not hash does the same whatever its hash unit is like.
+        if key not in LABELS and (hashes or not key.startswith("engine.hash_"))
+    }
 
 
 def _shipped() -> list[str]:

@@ -14,6 +14,9 @@ from flashtwin.results import ground
 
 #: Keys that have an option of their own.
 _OPTIONS = {"replay.speed": "--speed", "replay.queue_depth": "--queue-depth", "replay.content": "--content"}
+_MADE_UP = (
+    "The contents are made up (`{}`): what is said of deduplication and copies holds for these, not for the trace."
+)
 #: Share of what two changes bring together that each must bring alone for either to do.
 _EITHER_SHARE = 0.8
 #: Steps that the words name; all stand in the data.
@@ -51,7 +54,7 @@ class Command:
         return " ".join(words)
 
 
-def told(inquiry: Inquiry, command: Command, *, ideal: bool = False) -> dict[str, Any]:
+def told(inquiry: Inquiry, command: Command, *, say_contents: bool = True) -> dict[str, Any]:
     """Everything that is known of one system, with its sentences; what is written as a file."""
     causes, steps, pairs = inquiry.causes(), inquiry.steps(), inquiry.pairs()
     untried = inquiry.untried()
@@ -61,7 +64,6 @@ def told(inquiry: Inquiry, command: Command, *, ideal: bool = False) -> dict[str
     content = inquiry.config["replay"]["content"]
     found: dict[str, Any] = {
         "system": command.name,
-        "ideal_system": ideal,
         "goal": inquiry.goal.name,
         "goal_words": inquiry.goal.words,
         "before_ns": inquiry.before_ns,
@@ -81,7 +83,8 @@ def told(inquiry: Inquiry, command: Command, *, ideal: bool = False) -> dict[str
     }  # fmt: skip
     found["headline"] = _headline(inquiry, causes, of, command)
     found["action"] = _action(inquiry, steps, of, command)
-    found["more"] = [*_interactions(pairs), *_knee(inquiry), *_caveats(inquiry, causes, command)]
+    made_up = [_MADE_UP.format(content)] if say_contents and content != "recorded" else []
+    found["more"] = [*made_up, *_interactions(pairs), *_knee(inquiry), *_caveats(inquiry, causes, command)]
     return found
 
 
@@ -183,13 +186,14 @@ def _knee(inquiry: Inquiry) -> list[str]:
     shown = [units.duration(here[lanes]) for lanes in (fewest, enough, most)]
     text = (
         f"The hash unit at {speed:g} times the recorded speed: with {units.plural(fewest, 'lane')} the mean response "
-        f"is {shown[0]}, with {enough} {shown[1]}, with {most} {shown[2]}; {enough} are enough (`engine.hash_lanes`)"
+        f"is {shown[0]}, with {enough} {shown[1]}, with {most} {shown[2]}; from {enough} on it is near its best "
+        "(`engine.hash_lanes`)"
     )
     if enough == fewest:
-        return [f"The hash unit: {units.plural(fewest, 'lane')} are enough at this speed."]
+        return [f"The hash unit: with {units.plural(fewest, 'lane')} the mean response is near its best."]
     slow = [at for at, lanes, mean in points if lanes == fewest and mean <= here[enough] * 2]
     if slow and max(slow) < speed:
-        text += f"; up to {max(slow):g} times {fewest} would do"
+        text += f"; {fewest} would do up to {max(slow):g} times"
     return [f"{text}."]
 
 

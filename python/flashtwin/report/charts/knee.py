@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from flashtwin.results.reading import Study
 
@@ -15,7 +16,7 @@ from .base import Chart, Data, Drawing, nothing
 
 
 def draw(study: Study) -> Drawing:
-    """One curve a number of lanes, and beside it the systems without a hash unit would not bend."""
+    """One curve a number of lanes."""
     found = knee(study)
     if found is None:
         return nothing("No system was replayed with other speeds and lanes of its hash unit.")
@@ -40,7 +41,8 @@ def knee(study: Study) -> tuple[str, Sequence[Mapping[str, Any]]] | None:
 def _finish(axes: Axes, speeds: Sequence[float]) -> None:
     style.quiet(axes)
     axes.set_yscale("log")
-    style.log_time(axes)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda ns, _: style.plain_duration(ns)))
+    axes.yaxis.set_minor_formatter(NullFormatter())
     if len(speeds) > 1:
         marks.factors(axes, speeds, "x")
     axes.set_xlabel("times the recorded speed")
