@@ -217,6 +217,8 @@ def explain_runs(
         hashing = hashing or inquiry.base.pages_hashed > 0
         asked[name] = (system, inquiry)
     kept = Kept.of(path)
+    if path is not None:
+        (path / names.CAUSES).mkdir(exist_ok=True)
     replay_all(trace, list(asked.values()), kept, effort_s=effort_s, threads=threads, progress=progress)
     found = []
     said = False

@@ -55,7 +55,6 @@ class Kept:
         self.figures[key] = figures
         if self.path is not None:
             found = {key: one.as_json() for key, one in sorted(self.figures.items())}
-            (self.path / names.CAUSES).mkdir(exist_ok=True)
             folder.write_text(self.path / names.CAUSES / names.REPLAYS, json.dumps(found, separators=(",", ":")))
 
 
