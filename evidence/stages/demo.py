@@ -27,7 +27,7 @@ def measure(lab: Lab) -> Mapping[str, Any]:
         for system in SYSTEMS
         for lanes in LANES
     }
-    more = {"engine.hash_lanes": DEMO_LANES, "engine.merge_reads": "same-page"}
+    more: Mapping[str, Value] = {"engine.hash_lanes": DEMO_LANES, "engine.merge_reads": "same-page"}
     merging = {name: named(name, name, KEYS, more) for name in SYSTEMS}
     kept = lab.store.replays(trace, {**systems, **{f"{name}/merging": one for name, one in merging.items()}})
     one = kept["ca-ssd/1"]
