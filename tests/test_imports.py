@@ -28,6 +28,7 @@ CRATES = {
 #: The modules of the Python API, the only ones that reach the core; one or a few in each room.
 MAY_IMPORT_CORE = {
     "flashtwin",
+    "flashtwin.causes.replaying",
     "flashtwin.characterization.measuring",
     "flashtwin.recipes.workloads",
     "flashtwin.replays.presets",

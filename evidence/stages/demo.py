@@ -16,6 +16,7 @@ TRACE = ROOT / "traces" / "webvm-small.fiu.zst"
 KEYS: Mapping[str, Value] = {"replay.period_s": 120.0, "replay.speed": 100.0}
 SYSTEMS = ("conventional", "ca-ssd", "rr-ssd", "oracle")
 LANES = (1, 2, 4, 16, 64)
+DEMO_LANES = 16
 
 
 def measure(lab: Lab) -> Mapping[str, Any]:
@@ -26,7 +27,8 @@ def measure(lab: Lab) -> Mapping[str, Any]:
         for system in SYSTEMS
         for lanes in LANES
     }
-    merging = {name: named(name, name, KEYS, {"engine.merge_reads": "same-page"}) for name in SYSTEMS}
+    more: Mapping[str, Value] = {"engine.hash_lanes": DEMO_LANES, "engine.merge_reads": "same-page"}
+    merging = {name: named(name, name, KEYS, more) for name in SYSTEMS}
     kept = lab.store.replays(trace, {**systems, **{f"{name}/merging": one for name, one in merging.items()}})
     one = kept["ca-ssd/1"]
     return {

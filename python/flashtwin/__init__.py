@@ -8,9 +8,10 @@
     True
 
 `open` reads a trace, `characterize` measures what it is like, `replay` runs it on one system, `compare`
-on several, `sweep` with keys set to one value after another, `study` writes the whole report;
-`synthesize` makes a trace from a recipe; `characterize_many` compares traces, `reproduce` measures what
-papers published. Errors are `FlashtwinError`s whose message says what is wrong, where, and what to do.
+on several, `sweep` with keys set to one value after another, `study` writes the whole report, `explain`
+says what holds a trace back; `synthesize` makes a trace from a recipe; `characterize_many` compares
+traces, `reproduce` measures what papers published. Errors are `FlashtwinError`s whose message says what
+is wrong, where, and what to do.
 
 Importing the package loads nothing; each name loads what it needs when it is first asked for.
 """
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from flashtwin._core import __version__
+    from flashtwin.causes.explaining import Explanation, Explanations, explain
     from flashtwin.characterization.advice import Advice
     from flashtwin.characterization.measuring import Characterization, characterize, options_schema
     from flashtwin.errors import (
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 #: The room that each public name is at home in; no name is that of a room, which it would hide.
 _ROOMS = {
     "flashtwin._core": ("__version__",),
+    "flashtwin.causes.explaining": ("Explanation", "Explanations", "explain"),
     "flashtwin.characterization.advice": ("Advice",),
     "flashtwin.characterization.measuring": ("Characterization", "characterize", "options_schema"),
     "flashtwin.errors": (
@@ -75,6 +78,8 @@ __all__ = [
     "Characterization",
     "Comparison",
     "ConfigError",
+    "Explanation",
+    "Explanations",
     "Fit",
     "FlashtwinError",
     "InternalError",
@@ -95,6 +100,7 @@ __all__ = [
     "config_schema",
     "device_toml",
     "devices",
+    "explain",
     "fit",
     "open",
     "options_schema",

@@ -18,6 +18,8 @@ import synthetic_times as times
 from synthetic_times import Parts, deduplicated, reads, writes
 from tests import fabricated, schema
 
+from flashtwin.results import names
+
 PERIODS = 7
 PERIOD_NS = 120_000_000_000
 #: The replay runs this many times faster than the trace.
@@ -99,9 +101,40 @@ def write_study(
     hot = random.gamma(1.2, 1.0, CHIPS)
     for name, system in systems.items():
         _write_run(folder / "runs" / name, system, trace, periods, gc, bursts, hot, random)
+    for place, name in enumerate(name for name, system in systems.items() if not name.startswith("oracle")):
+        _write_explained(folder, name, place, seed)
     fabricated.characterization(trace["name"], seed, content=content).write_into(folder)
     _write_workload(folder / "workload", trace, periods, content, random)
     return folder
+
+
+def _write_explained(folder: Path, name: str, place: int, seed: int) -> None:
+    """What `explain` would have found to hold a run back: numbers are made up, fields are those of `causes.wording`."""
+    before = 1e6 * (1 + place) + seed * 1e4
+    command = f"flashtwin replay synthetic.parquet --system {name}"
+    percents = {"hash": 40.0 + seed, "dies": 22.0 + place, "program": 60.0 + seed / 7}
+    causes = [
+        {"name": cause, "words": cause, "without": f"no {cause}", "after_ns": before * (1 - percent / 100),
+         "cost_ns": before * percent / 100, "percent": percent, "reached": True, "within": [], "is_cells": False,
+         "sets": {}, "command": command}
+        for cause, percent in percents.items()
+    ]  # fmt: skip
+    knee = [
+        {"speed": speed, "lanes": lanes, "mean_ns": 1e5 * (1 + seed * speed / lanes)}
+        for lanes in (1, 4, 16) for speed in (1.0, 10.0, 100.0)
+    ]  # fmt: skip
+    step = {"cause": "hash", "words": "2 hash lanes for 1", "sets": {"engine.hash_lanes": 2}, "after_ns": before / 2,
+            "percent": 50.0, "programs": 0, "erases": 0, "ram_bytes": 0, "takes": "1 more hash lane",
+            "costs": "; takes 1 more hash lane", "command": f"{command} --set engine.hash_lanes=2"}  # fmt: skip
+    _json(
+        folder / "causes" / f"{names.file_name(name)}.explained.json",
+        {"system": name, "goal": "all.mean", "goal_words": "the mean response of requests", "before_ns": before,
+         "verdict": "hash", "waiting_percent": 50.0, "made_up_contents": None, "causes": causes, "interactions": [],
+         "steps": [step], "knee": knee, "replays": 12, "untried": [], "failed": [], "command": command,
+         "headline": f"The hash unit holds `{name}` back.",
+         "action": {"words": "2 hash lanes for 1.", "sets": step["sets"], "command": step["command"]},
+         "more": [f"The hash unit: with 1 lane the mean response is {seed} times as long."]},
+    )  # fmt: skip
 
 
 def _trace_info(requests: int, reads: int, periods: int, content: bool) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from flashtwin.errors import FlashtwinError
 
 #: The verbs in the order of the help; `name` is the function of that name in the module of that name.
 VERBS = (
-    "study", "characterize", "advise", "replay", "compare", "sweep", "reproduce", "systems", "devices", "workloads",
+    "study", "explain", "characterize", "advise", "replay", "compare", "sweep", "reproduce", "systems", "devices",
+    "workloads",
     "trace", "report", "version",
 )  # fmt: skip
 

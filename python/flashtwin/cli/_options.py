@@ -13,7 +13,7 @@ import click
 
 from flashtwin.progress import Progress
 from flashtwin.replays.presets import System, resolve_text
-from flashtwin.results.names import file_name
+from flashtwin.results.names import part_of
 from flashtwin.traces.trace import BlkparseAction, OnBadLine, Trace
 from flashtwin.traces.trace import open as open_trace
 
@@ -46,6 +46,19 @@ class Duration(click.ParamType[float]):
         return float(parts[1]) * _UNITS[parts[2]]
 
 
+class Effort(Duration):
+    """Time for replays: a length of time, `5m` for minutes as well; 0 is none."""
+
+    name = "effort"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Reads the text."""
+        text = str(value).strip()
+        if re.fullmatch(r"0(s|m|min|h)?", text):
+            return 0.0
+        return super().convert(f"{text}in" if re.fullmatch(r"[\d.]+m", text) else value, param, ctx)
+
+
 class KeyValue(click.ParamType[tuple[str, str]]):
     """`key=value`."""
 
@@ -61,11 +74,7 @@ class KeyValue(click.ParamType[tuple[str, str]]):
 
 def stem(path: str, volume: str | None, from_s: float | None = None, to_s: float | None = None) -> str:
     """What results of a trace, or of one of its volumes or a span of its time, are called: no folder, no endings."""
-    parts = ["stdin" if path == "-" else Path(path).name.split(".")[0]]
-    parts += [] if volume is None else [file_name(volume)]
-    parts += [] if from_s is None else [f"from-{from_s:g}s"]
-    parts += [] if to_s is None else [f"to-{to_s:g}s"]
-    return "-".join(parts)
+    return part_of("stdin" if path == "-" else Path(path).name.split(".")[0], volume, from_s, to_s)
 
 
 @dataclass(frozen=True)
@@ -118,6 +127,19 @@ def reading_options(command: Command) -> Command:
     return _wrapped(command, (click.argument("path", metavar="TRACE"), *how_to_read()), _to_reading)
 
 
+#: --from and --to.
+SPAN = (
+    click.option(
+        "--from",
+        "from_s",
+        type=Duration(),
+        metavar="TIME",
+        help="Only what arrives from this time after the first request on: 90s, 2h, 1d.",
+    ),
+    click.option("--to", "to_s", type=Duration(), metavar="TIME", help="Only what arrives before this time."),
+)
+
+
 def how_to_read() -> tuple[Any, ...]:
     """--format, --on-bad-line, --sort-window, --blkparse-action, --volume, --from, --to."""
     format_ = click.option(
@@ -146,15 +168,7 @@ def how_to_read() -> tuple[Any, ...]:
         help="blkparse text: the event that is the request; queued, issued to the driver or completed.",
     )
     volume = click.option("--volume", metavar="NAME", help="Only the requests of this volume, as a trace of its own.")
-    begin = click.option(
-        "--from",
-        "from_s",
-        type=Duration(),
-        metavar="TIME",
-        help="Only what arrives from this time after the first request on: 90s, 2h, 1d.",
-    )
-    end = click.option("--to", "to_s", type=Duration(), metavar="TIME", help="Only what arrives before this time.")
-    return format_, bad, window, action, volume, begin, end
+    return format_, bad, window, action, volume, *SPAN
 
 
 def running_options(command: Command) -> Command:
@@ -207,6 +221,13 @@ equal_ground_option = click.option(
     is_flag=True,
     help="Give every system the baseline's device, engine, allocation, collection and replay keys: all but what "
     "defines it. Without it, what else differs is listed.",
+)
+
+goal_option = click.option(
+    "--goal",
+    metavar="FIGURE",
+    help="The figure to shorten: read.p99, all.mean, write.max, ..., or time for the whole trace.  [default: all.mean; "
+    "in a closed loop time]",
 )
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -71,11 +71,28 @@ def duration(time_ns: int) -> str:
     return text if size <= 10**9 else f"{text} ({time_ns / 10**9:,.3f} s)"
 
 
-def show_report(page: Path, findings: Sequence[str], unequal: Sequence[Difference] = (), *, as_json: bool) -> None:
-    """Where the report is and what it found; for machines, also what else differs between the systems."""
+def show_report(
+    page: Path,
+    findings: Sequence[str],
+    unequal: Sequence[Difference] = (),
+    limits: Sequence[Mapping[str, Any]] = (),
+    *,
+    as_json: bool,
+) -> None:
+    """Where the report is, what holds each system back, what was found; for machines, also what else differs."""
     if as_json:
-        data_json({"report": str(page), "findings": list(findings), "ground": [one.as_json() for one in unequal]})
+        data_json(
+            {
+                "report": str(page),
+                "limits": [dict(one) for one in limits],
+                "findings": list(findings),
+                "ground": [one.as_json() for one in unequal],
+            }
+        )
         return
+    for one in limits:
+        data(str(one["headline"]).replace("`", ""))
+        data(f"  do: {one['action']['words']}\n      {one['action']['command']}".replace("`", ""))
     for number, finding in enumerate(findings, start=1):
         data(f"{number}. {finding}")
     data(f"report: {page}")

@@ -8,9 +8,11 @@ import click
 from click.core import ParameterSource
 
 from flashtwin.cli._options import (
+    Effort,
     Reading,
     Running,
     equal_ground_option,
+    goal_option,
     json_option,
     out_option,
     reading_options,
@@ -20,7 +22,7 @@ from flashtwin.cli._options import (
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._replaying import choose
 from flashtwin.cli._talk import say, show_report
-from flashtwin.replays.studies import SYSTEMS, finish, replay_into, without_contents
+from flashtwin.replays.studies import EFFORT_S, SYSTEMS, finish, replay_into, without_contents
 from flashtwin.results import folder, ground
 
 
@@ -29,12 +31,28 @@ from flashtwin.results import folder, ground
 @systems_option(default=",".join(SYSTEMS))
 @equal_ground_option
 @running_options
+@goal_option
+@click.option(
+    "--effort",
+    type=Effort(),
+    metavar="TIME",
+    default=f"{EFFORT_S:g}s",
+    show_default=True,
+    help="Time for replays that tell what holds each system back: 30s, 5m, 1h; 0: none.",
+)
 @out_option("Folder for results and report.  [default: the trace's name and -study]")
 @json_option
 def study(
-    reading: Reading, running: Running, systems: list[str], equal_ground: bool, out: Path | None, as_json: bool
-) -> None:
-    """Characterize TRACE, replay it on several systems and write the report.
+    reading: Reading,
+    running: Running,
+    systems: list[str],
+    equal_ground: bool,
+    goal: str | None,
+    effort: float,
+    out: Path | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Characterize TRACE, replay it on several systems, say what holds each back, and write the report.
 
     TRACE is a file in any format of docs/trace-formats.md, plain or compressed, or - for standard input.
     Run again with the same folder, only what is new is computed. A trace without contents is replayed on what does
@@ -51,6 +69,6 @@ def study(
         if nobody_named:
             chosen = dict(without_contents(trace, chosen, say))
         replay_into(path, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground)
-        done = finish(path, trace, chosen, bars.job)
+        done = finish(path, trace, chosen, bars.job, effort_s=effort, goal=goal, threads=running.threads)
     unequal = ground.ground({name: system.config for name, system in chosen.items()})
-    show_report(done.report, done.findings, unequal, as_json=as_json)
+    show_report(done.report, done.findings, unequal, done.limits, as_json=as_json)

@@ -7,7 +7,15 @@ from typing import Any
 
 import click
 
-from flashtwin.cli._options import KEYS, KeyValue, equal_ground_option, json_option, out_option, systems_option
+from flashtwin.cli._options import (
+    KEYS,
+    SPAN,
+    KeyValue,
+    equal_ground_option,
+    json_option,
+    out_option,
+    systems_option,
+)
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._spread import spread_options
 from flashtwin.cli._sweeping import show
@@ -55,6 +63,8 @@ _SHORT = ("speed", "queue_depth", "content")
     help="Stop at a line that cannot be read, or skip it.",
 )  # fmt: skip
 @click.option("--volume", metavar="NAME", help="Only the requests of this volume.")
+@SPAN[0]
+@SPAN[1]
 @click.option("--workers", type=click.IntRange(min=0), default=0, help="Runs at once; 0: one for each core.")
 @spread_options
 @click.option(
@@ -80,7 +90,10 @@ def sweep(ctx: click.Context, /, paths: tuple[str, ...], out: Path | None, as_js
     systems = options["systems"]
     nobody_named = ctx.get_parameter_source("systems") is click.core.ParameterSource.DEFAULT
     how = sweeping.How(
-        source=Source("", options["format_"], options["on_bad_line"], volume=options["volume"]),
+        source=Source(
+            "", options["format_"], options["on_bad_line"], volume=options["volume"],
+            from_s=options["from_s"], to_s=options["to_s"],
+        ),
         mode="grid" if options["grid"] else "zip",
         any_systems=nobody_named,
         **{

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from flashtwin import _core
 from flashtwin.characterization.measuring import Characterization, Reading, measure, options
 from flashtwin.progress import Progress, numbered
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import name_systems, what_else_differs
-from flashtwin.results import folder, ground
+from flashtwin.results import folder, ground, names
 from flashtwin.settings import Value, merged
 from flashtwin.traces.trace import Trace, as_trace
 
 #: The systems of a study unless others are asked for; the first is the baseline.
 SYSTEMS = ("conventional", "ca-ssd", "rr-ssd", "oracle")
+
+#: Seconds of replaying that tell what holds each system back, unless otherwise asked for.
+EFFORT_S = 10.0
 
 #: Called with one sentence when there is something to say.
 Notify = Callable[[str], None]
@@ -30,6 +33,8 @@ class Study:
     path: Path
     report: Path
     findings: list[str]
+    #: What holds each system back, as `Explanation.data`; of those that no device could be built as nothing.
+    limits: list[Mapping[str, Any]] = field(default_factory=list)
 
 
 def study(
@@ -42,9 +47,11 @@ def study(
     progress: Progress | None = None,
     notify: Notify | None = None,
     equal_ground: bool = False,
+    effort_s: float | None = EFFORT_S,
+    goal: str | None = None,
     **sets: Value,
 ) -> Study:
-    """Characterizes a trace, replays it on every system and writes the report.
+    """Characterizes a trace, replays it on every system, says what holds each back and writes the report.
 
     Runs are written as they finish; done again with the same folder, those that were made from the
     same trace and configuration are not made again.
@@ -59,6 +66,8 @@ def study(
         progress: told how far reading, each system, the workload and the report are (`flashtwin.progress`).
         notify: called with a sentence when runs are reused or systems left out.
         equal_ground: as in `compare`.
+        effort_s: seconds of replaying that tell what holds each system back; 0: none, None: as many as it takes.
+        goal: the figure to shorten, as in `explain`.
         **sets: the same as keywords.
 
     >>> import flashtwin as ft
@@ -72,7 +81,7 @@ def study(
         if systems is SYSTEMS:
             chosen = dict(without_contents(opened, chosen, notify))
         replay_into(path, opened, chosen, threads, progress, notify, equal_ground=equal_ground)
-        return finish(path, opened, chosen, progress)
+        return finish(path, opened, chosen, progress, effort_s=effort_s, goal=goal, threads=threads)
 
 
 class Contents(Protocol):
@@ -136,18 +145,57 @@ def replay_into(
         resolved = [systems[name]._resolved for name in missing]
         _core.run(trace.native, resolved, threads, numbered(progress, missing), write)
     configs = {name: system.config for name, system in systems.items()}
-    folder.write_study(path, trace.info, list(systems), what_else_differs(configs, equal_ground=equal_ground))
+    more = {**what_else_differs(configs, equal_ground=equal_ground), "source": trace.source}
+    folder.write_study(path, trace.info, list(systems), more)
 
 
-def finish(path: Path, trace: Trace, systems: Mapping[str, System], progress: Progress | None = None) -> Study:
-    """Characterizes the workload and writes the report of a folder whose runs are complete."""
+def finish(
+    path: Path,
+    trace: Trace,
+    systems: Mapping[str, System],
+    progress: Progress | None = None,
+    *,
+    effort_s: float | None = 0.0,
+    goal: str | None = None,
+    threads: int = 0,
+) -> Study:
+    """Explains the runs of a folder that has them all, characterizes the workload and writes the report."""
     from flashtwin import report
 
+    limits = _explain(path, trace, systems, progress, effort_s=effort_s, goal=goal, threads=threads)
     _characterize(path, trace, next(iter(systems.values())).period_s, progress)
     if progress:
         progress("report", 0, 0)
     page = report.build(path)
-    return Study(path, page, [finding.text for finding in report.findings(path)])
+    return Study(path, page, [finding.text for finding in report.findings(path)], limits)
+
+
+def _explain(
+    path: Path,
+    trace: Trace,
+    systems: Mapping[str, System],
+    progress: Progress | None,
+    *,
+    effort_s: float | None,
+    goal: str | None,
+    threads: int,
+) -> list[Mapping[str, Any]]:
+    """What holds each system back; an earlier study's is taken away first."""
+    from flashtwin.causes import explaining
+    from flashtwin.causes.figures import goal as named_goal
+    from flashtwin.replays.running import Result
+
+    for file in names.explained(path):
+        file.unlink()
+    if effort_s == 0:
+        return []
+    runs = {name: (system, Result.read(names.run(path, name))) for name, system in systems.items()}
+    runs = {name: one for name, one in runs.items() if not explaining.is_ideal(one[0])} or runs
+    chosen = None if goal is None else named_goal(goal)
+    found = explaining.explain_runs(
+        path, trace, runs, goal=chosen, effort_s=effort_s, threads=threads, progress=progress
+    )
+    return [one.data for _, one in found.items()]
 
 
 def _characterize(path: Path, trace: Trace, period_s: float, progress: Progress | None) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from flashtwin.results.reading import Run, Study, load_any
 
-from . import facts, reasons, units
+from . import actions, facts, reasons, units
 
 #: A run that ends this much later than its trace could not keep up.
 LATE_FACTOR = 1.1
@@ -37,14 +37,16 @@ class Finding:
     numbers: Mapping[str, float] = field(default_factory=dict)
     #: Names of the runs that it is about.
     runs: tuple[str, ...] = ()
+    #: What to do, with the key and the command; empty where no run that it is about was explained.
+    action: str = ""
 
     def __str__(self) -> str:
         return self.text
 
     @property
     def text(self) -> str:
-        """Headline and reason as one paragraph."""
-        return f"{self.headline} {self.reason}".strip()
+        """Headline, reason and action as one paragraph."""
+        return " ".join(part for part in (self.headline, self.reason, self.action) if part)
 
 
 def findings(folder: Path | str | Study, count: int = 3) -> list[Finding]:
@@ -62,7 +64,8 @@ def findings(folder: Path | str | Study, count: int = 3) -> list[Finding]:
     asked = [topic(study) for topic in (_redirection, _deduplication)]
     others = [topic(study) for topic in (_wear, _tail, _load, _cost)]
     ranked = [first, *_by_weight(asked), *_by_weight(others)]
-    return [_of_made_up_contents(study, finding) for finding in ranked if finding is not None][:count]
+    told = [_of_made_up_contents(study, finding) for finding in ranked if finding is not None][:count]
+    return [replace(finding, action=actions.action(study, finding.topic, finding.runs)) for finding in told]
 
 
 def _of_made_up_contents(study: Study, finding: Finding) -> Finding:

@@ -23,7 +23,7 @@ from flashtwin.results.ground import leaves
 from flashtwin.results.reading import Collection, Run, Study, Workload, as_number
 
 from . import choices, facts, style, units
-from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, Chart, Drawing
+from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, Chart, Drawing, knee
 from .charts.workload import CHART as BRIEF
 from .charts.workload import table_of_facts
 from .findings import findings
@@ -36,6 +36,7 @@ _CHARACTERIZATION = (
 )
 #: The parts of the page that hold charts, in order, of the three kinds of results.
 SECTIONS = (
+    ("limits", "What holds the workload back, in figures"),
     ("workload", "The workload"),
     ("response", "Response times"),
     ("time", "Over time"),
@@ -77,7 +78,14 @@ def _charts(results: Workload | Collection) -> list[Chart[Any]]:
         return list(ACROSS_CHARTS.values())
     # Without a characterization nothing but the brief is known of the workload; one sentence says so.
     of_workload = list(WORKLOAD_CHARTS.values()) if results.characterization else [BRIEF]
-    return [*of_workload, *(CHARTS.values() if isinstance(results, Study) else ())]
+    return [*of_workload, *(_of_runs(results) if isinstance(results, Study) else ())]
+
+
+def _of_runs(study: Study) -> list[Chart[Study]]:
+    """The charts of runs; those of what holds them back only where that was looked for."""
+    absent = {"knee"} if study.explained and knee.knee(study) is None else set()
+    absent |= {"causes", "knee"} if not study.explained else set()
+    return [chart for name, chart in CHARTS.items() if name not in absent]
 
 
 def page(results: Workload | Collection, rendered: list[Rendered]) -> str:
@@ -87,6 +95,7 @@ def page(results: Workload | Collection, rendered: list[Rendered]) -> str:
     values: dict[str, Any] = {
         "study": study,
         "findings": findings(study) if study is not None else None,
+        "limits": [],
         "columns": [],
         "rows": [],
         "place_of": {},
@@ -106,6 +115,7 @@ def page(results: Workload | Collection, rendered: list[Rendered]) -> str:
             "columns": columns,
             "rows": rows,
             "place_of": {name: pairs.index(pair) for name, pair in style.colour_pairs(study).items()},
+            "limits": [(run, study.explained[run.name]) for run in study.runs if run.name in study.explained],
             "unequal": choices.unequal_ground(study),
             "made_equal": choices.was_made_equal(study),
             "choices": choices.choices(study),
@@ -179,6 +189,8 @@ def template(name: str) -> jinja2.Template:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["prose"] = prose
+    environment.filters["duration"] = units.duration
+    environment.filters["percent"] = units.percent
     return environment.from_string(resource(name))
 
 

@@ -6,6 +6,7 @@ No other module of the package knows a file's name; a test looks.
     OUT/runs/NAME/          summary.json and tables of one run
     OUT/characterization.json, advice.json
     OUT/workload/           tables about the trace
+    OUT/causes/             what holds each system back, and the replays that say so
     OUT/volumes/NAME/       each volume by itself, where that was asked for; names.json
     OUT/report.html, charts/
 
@@ -41,6 +42,11 @@ CHARACTERIZATION = "characterization.json"
 ADVICE = "advice.json"
 WORKLOAD = "workload"
 VOLUMES = "volumes"
+CAUSES = "causes"
+#: In the folder of causes: the figures of every replay, by all that it depends on.
+REPLAYS = "replays.json"
+#: The ending of what was found of a run, after its name.
+EXPLAINED = ".explained.json"
 #: In the folder of volumes: the folder of each, by its name.
 VOLUME_NAMES = "names.json"
 
@@ -71,6 +77,9 @@ CHARACTERIZED_FROM = ".characterized-from.json"
 #: How tables are stored.
 TABLE = ".parquet"
 
+#: What makes a folder one of an explained trace, without runs.
+EXPLAINED_FROM = ".explained-from.json"
+
 
 def run(path: Path, name: str) -> Path:
     """The folder of a run of a result folder."""
@@ -95,6 +104,25 @@ def stored_trace(store: Path, key: str) -> Path:
 def stored_requests(store: Path, digest: str, name: str) -> Path:
     """The file of a store that holds a trace which had none."""
     return store / TRACES / digest[:32] / f"{file_name(name)}{TABLE}"
+
+
+def explained_file(path: Path, name: str) -> Path:
+    """The file of what was found to hold a run back."""
+    return path / CAUSES / f"{file_name(name)}{EXPLAINED}"
+
+
+def explained(path: Path) -> list[Path]:
+    """The files of what was found to hold runs back, in the order of their names."""
+    return sorted((path / CAUSES).glob(f"*{EXPLAINED}"))
+
+
+def part_of(trace: str, volume: str | None, from_s: float | None = None, to_s: float | None = None) -> str:
+    """What results of a volume of a trace, or of a span of its time, are called."""
+    parts = [trace]
+    parts += [] if volume is None else [file_name(volume)]
+    parts += [] if from_s is None else [f"from-{from_s:g}s"]
+    parts += [] if to_s is None else [f"to-{to_s:g}s"]
+    return "-".join(parts)
 
 
 def table(path: Path, name: str) -> Path:

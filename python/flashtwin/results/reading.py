@@ -181,6 +181,12 @@ class Study(Workload):
                 return candidate
         return {}
 
+    @cached_property
+    def explained(self) -> Mapping[str, Mapping[str, Any]]:
+        """What was found to hold the runs back, by run, in their order; empty where nobody looked."""
+        files = {run.name: names.explained_file(self.folder, run.name) for run in self.runs}
+        return {name: read_json(file) for name, file in files.items() if file.is_file()}
+
     def run_of(self, system: str) -> Run | None:
         """The first run of a system, found by the run's name, then by its preset."""
         named = [run for run in self.runs if run.name == system]

@@ -27,6 +27,9 @@ class Source:
     sort_window_ns: int = 1_000_000_000
     blkparse_action: BlkparseAction = "D"
     volume: str | None = None
+    #: Only the requests from this many seconds after the first one on, and before that many.
+    from_s: float | None = None
+    to_s: float | None = None
 
     def open(self) -> Trace:
         """Reads it."""

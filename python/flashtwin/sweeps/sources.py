@@ -51,7 +51,7 @@ def known(
     for number, (name, (path, _)) in enumerate(files.items()):
         if progress:
             progress("reading", number, len(files))
-        label = name if how.volume is None else f"{name}-{names.file_name(how.volume)}"
+        label = names.part_of(name, how.volume, how.from_s, how.to_s)
         found.append(_of_file(label, Source(**{**asdict(how), "path": str(path)}), store))
     called = [one.name for one in found]
     twice = next((name for name in called if called.count(name) > 1), None)

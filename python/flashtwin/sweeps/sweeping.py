@@ -325,6 +325,8 @@ class Bench:
         words = ["flashtwin", "replay", source.path]
         for flag, value in (("--format", source.format), ("--volume", source.volume)):
             words += [flag, value] if value is not None else []
+        for flag, moment_s in (("--from", source.from_s), ("--to", source.to_s)):
+            words += [flag, f"{moment_s!r}s"] if moment_s is not None else []
         words += ["--on-bad-line", "skip"] if source.on_bad_line == "skip" else []
         words += ["--system", name]
         words += [word for key, text in sets for word in ("--set", f"{key}={text}")]

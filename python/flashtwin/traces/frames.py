@@ -100,7 +100,8 @@ def _trace(table: pyarrow.Table, name: str, place: str, how: Columns) -> Trace:
         path = names.table(Path(scratch), names.file_name(name))
         parquet.write_table(requests, path)
         try:
-            return open_trace(path)
+            # Its file is gone in a moment: nobody can read it again.
+            return Trace(open_trace(path).native)
         except TraceError as error:
             raise TraceError(str(error).replace(str(path), place)) from None
 

@@ -58,9 +58,11 @@ class Trace(Rows):
     It never changes, and any number of replays may share it.
     """
 
-    def __init__(self, native: _core.Trace) -> None:
+    def __init__(self, native: _core.Trace, source: Mapping[str, Any] | None = None) -> None:
         """Wraps the core's trace; use `flashtwin.open`."""
         self._native = native
+        #: The file it was read from and how, as `open` takes it; None for what came from no file.
+        self.source = source
 
     def __len__(self) -> int:
         """Number of requests."""
@@ -281,7 +283,10 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
         )
     heard = named(progress, "reading")
     span = excerpt_ns(from_s, to_s)
-    return Trace(_core.Trace.open(path, format, on_bad_line, sort_window_ns, heard, blkparse_action, volume, span))
+    native = _core.Trace.open(path, format, on_bad_line, sort_window_ns, heard, blkparse_action, volume, span)
+    how = {"format": format, "on_bad_line": on_bad_line, "sort_window_ns": sort_window_ns,
+           "blkparse_action": blkparse_action, "volume": volume, "from_s": from_s, "to_s": to_s}  # fmt: skip
+    return Trace(native, {"path": str(path), **how})
 
 
 def as_trace(given: Trace | str | Path, progress: Progress | None = None) -> Trace:
@@ -312,7 +317,7 @@ def _unpickled(name: str, parquet: bytes) -> Trace:
     with TemporaryDirectory(prefix="flashtwin-") as scratch:
         path = Path(scratch) / name
         path.write_bytes(parquet)
-        return open(path)
+        return Trace(open(path).native)
 
 
 def requests_by_volume(path: str | Path) -> dict[str, int]:

@@ -17,8 +17,10 @@ from . import (
     across_read_amplification,
     across_read_cost,
     across_write_amplification,
+    causes,
     copies,
     gc_victims,
+    knee,
     latency,
     locality,
     locality_gain,
@@ -78,6 +80,8 @@ WORKLOAD_CHARTS: dict[str, Chart[Workload]] = _named(
 #: What systems did with it: drawn from a study.
 CHARTS: dict[str, Chart[Study]] = _named(
     (
+        causes.CHART,
+        knee.CHART,
         response.CHART,
         waits.CHART,
         latency.CHART,

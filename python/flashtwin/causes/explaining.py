@@ -1,0 +1,294 @@
+"""`flashtwin.explain`: what holds a workload back on a system, what removes it, what that brings, and the command."""
+
+from __future__ import annotations
+
+import html
+import shlex
+from collections.abc import ItemsView, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flashtwin.causes import wording
+from flashtwin.causes.figures import Goal, goal, usual_goal
+from flashtwin.causes.inquiry import Inquiry
+from flashtwin.causes.replaying import Kept, base_figures, replay_all
+from flashtwin.causes.stored import runs_of, set_otherwise, system_of, trace_of
+from flashtwin.errors import ArgumentError, ConfigError, ReportError
+from flashtwin.progress import Progress
+from flashtwin.replays.presets import System
+from flashtwin.replays.presets import systems as presets
+from flashtwin.replays.running import Result, compare, name_systems
+from flashtwin.results import folder, names
+from flashtwin.results.frames import Framed, shown, table_of
+from flashtwin.results.ground import leaves, looks_at_contents
+from flashtwin.results.reading import read_json
+from flashtwin.settings import Value, merged
+from flashtwin.traces.trace import Trace, as_trace
+
+if TYPE_CHECKING:
+    import pyarrow
+
+#: Seconds of replaying unless otherwise asked for.
+EFFORT_S = 30.0
+
+
+class Explanation(Framed):
+    """What holds a trace back on one system. As a frame: a row for each cause, pair and step, with its command."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        """Wraps what was found; use `flashtwin.explain` or `Explanations.read`."""
+        #: Everything that was found, as it is written; times in ns, shares in percent.
+        self.data = data
+
+    @property
+    def system(self) -> str:
+        """The system's name."""
+        return str(self.data["system"])
+
+    @property
+    def verdict(self) -> str:
+        """The first cause: `hash`, `bus`, `gc`, ...; `nothing`; `unknown` where the time allowed no replay."""
+        return str(self.data["verdict"])
+
+    @property
+    def headline(self) -> str:
+        """What holds the trace back, in one sentence."""
+        return str(self.data["headline"])
+
+    @property
+    def command(self) -> str:
+        """The command of the step that brings most."""
+        return str(self.data["action"]["command"])
+
+    @property
+    def text(self) -> str:
+        """As a terminal shows it."""
+        return "\n".join(wording.lines(self.data))
+
+    def to_arrow(self) -> pyarrow.Table:
+        """A row for each cause, pair and step."""
+        return table_of(list(self._rows()))
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        of = {"system": self.system, "goal": self.data["goal"], "before_ns": self.data["before_ns"]}
+        for one in self.data["causes"]:
+            yield {**of, "what": "cause", "name": one["name"], "after_ns": one["after_ns"], "percent": one["percent"],
+                   "command": one["command"]}  # fmt: skip
+        for one in self.data["interactions"]:
+            after = self.data["before_ns"] - one["cost_ns"]
+            yield {**of, "what": "pair", "name": f"{one['first']}+{one['second']}", "after_ns": after,
+                   "percent": one["percent"], "command": one["command"]}  # fmt: skip
+        for one in self.data["steps"]:
+            yield {**of, "what": "step", "name": one["words"], "after_ns": one["after_ns"], "percent": one["percent"],
+                   "programs": one["programs"], "erases": one["erases"], "ram_bytes": one["ram_bytes"],
+                   "command": one["command"]}  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"<flashtwin.Explanation of {self.system!r}: {self.verdict}>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.text)}</pre>{shown(self.to_arrow())}"
+
+
+class Explanations(Framed):
+    """What holds a trace back, by system. As a frame: the rows of all."""
+
+    def __init__(self, found: Sequence[Explanation]) -> None:
+        """Use `flashtwin.explain` or `Explanations.read`."""
+        self._found = {one.system: one for one in found}
+
+    @classmethod
+    def read(cls, path: str | Path) -> Explanations:
+        """Reads what `flashtwin study` or `flashtwin explain` left in a folder.
+
+        Raises:
+            ReportError: there is none in it, or what stands there cannot be read.
+        """
+        files = names.explained(Path(path))
+        if not files:
+            raise ReportError(f"{path}: nothing in it was explained; `flashtwin explain {path}` does that")
+        return cls([Explanation(read_json(file)) for file in files])
+
+    def __getitem__(self, system: str) -> Explanation:
+        return self._found[system]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def items(self) -> ItemsView[str, Explanation]:
+        """Systems and what was found of each."""
+        return self._found.items()
+
+    @property
+    def text(self) -> str:
+        """As a terminal shows it."""
+        return "\n\n".join(one.text for one in self._found.values())
+
+    def to_arrow(self) -> pyarrow.Table:
+        """A row for each system, cause, pair and step."""
+        return table_of([row for one in self._found.values() for row in one._rows()])
+
+    def __repr__(self) -> str:
+        return f"<flashtwin.Explanations: {', '.join(f'{name}: {one.verdict}' for name, one in self.items())}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(one._repr_html_() for one in self._found.values())
+
+
+def explain(
+    what: Trace | str | Path,
+    systems: Sequence[str | Path | System] | str | Path | System | None = None,
+    *,
+    goal: str | None = None,
+    effort_s: float | None = EFFORT_S,
+    out: str | Path | None = None,
+    trace: str | Path | None = None,
+    settings: Mapping[str, Value] | None = None,
+    threads: int = 0,
+    progress: Progress | None = None,
+    **sets: Value,
+) -> Explanations:
+    """Says what holds a workload back, which change removes it and what that brings.
+
+    One thing at a time is made ideal (hashing, channels, collection, erases, ...), and the trace replayed again; then
+    steps that can really be taken. Every sentence names the run that shows it.
+
+    Args:
+        what: a trace, a path of one, or a folder of results; these then keep what is found (`Explanations.read`).
+        systems: the systems; of a folder those of its runs, all of them where none is named.
+        goal: the figure to shorten: `"read.p99"`, `"all.mean"`, `"write.max"`, `"time"` for the whole trace; the
+            mean response where none is named, in a closed loop the time.
+        effort_s: seconds of replaying; None is as many as it takes. What was replayed before takes none.
+        out: a folder to keep replays of a trace in, so that an interrupted inquiry goes on.
+        trace: of a folder of results, the file of its trace where that is no more where it was.
+        settings: keys to set otherwise, dotted ones as they are; not for a folder.
+        threads: replays at once; 0 is one for each core. What is found does not depend on it.
+        progress: told how many replays are done.
+        **sets: the same as keywords.
+
+    Raises:
+        ConfigError: there is no such system, key or goal.
+        ReportError: there are no such results.
+        TraceError: the trace cannot be read, or is another one than the results are of.
+
+    >>> import flashtwin as ft
+    >>> found = ft.explain("traces/webvm-small.fiu.zst", "ca-ssd", period_s=120, speed=100)
+    >>> found["ca-ssd"].verdict
+    'hash'
+    """
+    keys = merged(settings, sets)
+    chosen_goal = _goal(goal)
+    if not isinstance(what, Trace) and isinstance(what, str | Path) and Path(what).is_dir():
+        if keys:
+            raise ConfigError(f"{what}: runs are explained as they were made; keys are for traces")
+        return _explain_folder(Path(what), _names(systems), chosen_goal, effort_s, trace, threads, progress)
+    if trace is not None:
+        raise ArgumentError("`trace` names the file of a folder of results; here the trace itself is given")
+    if systems is None:
+        raise ArgumentError("name a system to explain a trace on: ft.explain(trace, 'ca-ssd')")
+    chosen = name_systems(systems, keys)  # type: ignore[arg-type]
+    opened = as_trace(what, progress)
+    if out is None:
+        return _explain_trace(None, opened, chosen, chosen_goal, effort_s, threads, progress)
+    with folder.prepared(out, holding=names.EXPLAINED_FROM) as path:
+        folder.write_json(path / names.EXPLAINED_FROM, opened.digest)
+        return _explain_trace(path, opened, chosen, chosen_goal, effort_s, threads, progress)
+
+
+def explain_runs(
+    path: Path | None,
+    trace: Trace,
+    runs: Mapping[str, tuple[System, Result]],
+    *,
+    goal: Goal | None,
+    effort_s: float | None,
+    threads: int = 0,
+    progress: Progress | None = None,
+) -> Explanations:
+    """Explains runs that are there, with their systems; writes what is found into the folder, if there is one."""
+    asked = {}
+    hashing = False
+    for name, (system, result) in runs.items():
+        inquiry = Inquiry(system.config, base_figures(result), goal or usual_goal(system.config), with_knee=not hashing)
+        # The knee is the hash unit's, whatever else a system does: one that is shown is enough.
+        hashing = hashing or inquiry.base.pages_hashed > 0
+        asked[name] = (system, inquiry)
+    kept = Kept.of(path)
+    if path is not None:
+        (path / names.CAUSES).mkdir(exist_ok=True)
+    replay_all(trace, list(asked.values()), kept, effort_s=effort_s, threads=threads, progress=progress)
+    found = []
+    said = False
+    for name, (system, inquiry) in asked.items():
+        looks = looks_at_contents(system.config)
+        told = wording.told(inquiry, _command(trace, name, system), say_contents=looks and not said)
+        said = said or looks
+        if path is not None:
+            folder.write_json(names.explained_file(path, name), told)
+        found.append(Explanation(told))
+    return Explanations(found)
+
+
+def is_ideal(system: System) -> bool:
+    """Whether no device could be built so."""
+    return bool(system.config["ftl"]["redirection"]["policy"] == "any-chip")
+
+
+def _explain_folder(
+    path: Path,
+    wanted: list[str] | None,
+    chosen: Goal | None,
+    effort_s: float | None,
+    trace: str | Path | None,
+    threads: int,
+    progress: Progress | None,
+) -> Explanations:
+    found = runs_of(path, wanted)
+    runs = {name: (system_of(name, result.summary["config"]), result) for name, result in found.items()}
+    if wanted is None and len(runs) > 1:
+        runs = {name: one for name, one in runs.items() if not is_ideal(one[0])} or runs
+    digest = str(next(iter(found.values())).summary["trace"]["digest"])
+    opened = trace_of(path, digest, trace, progress)
+    with folder.locked(path):
+        return explain_runs(path, opened, runs, goal=chosen, effort_s=effort_s, threads=threads, progress=progress)
+
+
+def _explain_trace(
+    path: Path | None,
+    trace: Trace,
+    chosen: Mapping[str, System],
+    of: Goal | None,
+    effort_s: float | None,
+    threads: int,
+    progress: Progress | None,
+) -> Explanations:
+    results = compare(trace, chosen, threads=threads, progress=progress)
+    runs = {name: (system, results[name]) for name, system in chosen.items()}
+    return explain_runs(path, trace, runs, goal=of, effort_s=effort_s, threads=threads, progress=progress)
+
+
+def _command(trace: Trace, name: str, system: System) -> wording.Command:
+    """How runs of the system on the trace are made by hand."""
+    source = dict(trace.source or {})
+    words = [shlex.quote(str(source.get("path", "TRACE")))]
+    usual = {"on_bad_line": "fail", "blkparse_action": "D", "volume": None, "format": None}
+    for key, value in usual.items():
+        if source.get(key, value) != value:
+            words.append(f"--{key.replace('_', '-')} {shlex.quote(str(source[key]))}")
+    words += [f"--{end} {source[f'{end}_s']!r}s" for end in ("from", "to") if source.get(f"{end}_s") is not None]
+    preset = system._made_from[0]
+    base = preset if preset in presets() or Path(preset).is_file() else str(dict(leaves(system.config))["name"])
+    return wording.Command(" ".join(words), name, base, set_otherwise(system.config, base))
+
+
+def _goal(text: str | None) -> Goal | None:
+    return None if text is None else goal(text)
+
+
+def _names(wanted: object) -> list[str] | None:
+    if wanted is None:
+        return None
+    return [str(wanted)] if isinstance(wanted, str | Path) else [str(name) for name in wanted]  # type: ignore[attr-defined]

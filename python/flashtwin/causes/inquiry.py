@@ -1,0 +1,167 @@
+"""What to replay next to find what holds one system back, and what the replays so far say.
+
+An inquiry replays nothing: it names keys to set, is told figures, and may be asked for causes at any time, however
+few of its wishes were granted. Its order is fixed by the figures alone: the wait ledger proposes, replays decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from flashtwin.causes import attribution, knobs
+from flashtwin.causes.attribution import Cause, Pair, Taken
+from flashtwin.causes.figures import Figures, Goal
+from flashtwin.causes.knobs import Knob, Sets
+from flashtwin.causes.remedies import Case, Config, Step
+
+#: Causes about which something is done.
+TREATED = 3
+#: Lanes and speeds, as shares of the speed asked for, at which the knee of a hash unit is looked for.
+LANES = (1, 2, 4, 16, 64)
+SPEEDS = (0.01, 0.03, 0.1, 0.3, 1.0)
+#: Share of the figure that hashing has to cost for that, in percent.
+KNEE_PERCENT = 5.0
+
+Key = tuple[tuple[str, Any], ...]
+
+
+def key_of(sets: Mapping[str, Any]) -> Key:
+    """Keys and values as something that can be looked up."""
+    return tuple(sorted(sets.items()))
+
+
+@dataclass
+class Inquiry:
+    """What holds one system back; see `wanted`, `causes`, `pairs`, `steps`, `knee`."""
+
+    config: Config
+    base: Figures
+    goal: Goal
+    #: Whether the knee of the hash unit is looked for, too.
+    with_knee: bool = True
+    known: dict[Key, Figures] = field(default_factory=dict)
+    #: What could not be replayed, with the reason.
+    failed: dict[Key, str] = field(default_factory=dict)
+
+    @property
+    def before_ns(self) -> float:
+        """The goal's figure as it is; 0 where no request has one."""
+        return self.base.value(self.goal) or 0.0
+
+    @property
+    def _case(self) -> Case:
+        return Case(self.config, self.base, self.goal)
+
+    def wanted(self) -> list[Sets]:
+        """What to replay next, the most telling first; empty when all is known."""
+        done = self.known.keys() | self.failed.keys()
+        for stage in (self._ideals, self._treatments, self._knee):
+            missing = [sets for sets in stage() if key_of(sets) not in done]
+            if missing:
+                return list({key_of(sets): sets for sets in missing}.values())
+        return []
+
+    def causes(self) -> list[Cause]:
+        """The causes among what was switched off, the first to be named first."""
+        return attribution.ordered(self._measured())
+
+    def pairs(self) -> list[Pair]:
+        """Of the first causes those pairs that were switched off together."""
+        found = []
+        for one, other in attribution.to_pair(self.causes()):
+            sets = attribution.both(one, other)
+            after = self._value(sets)
+            if after is not None:
+                found.append(Pair(one, other, sets, self.before_ns - after))
+        return sorted(found, key=lambda pair: -abs(pair.interaction_ns))
+
+    def steps(self) -> list[Taken]:
+        """The steps that were replayed, those that bring most first."""
+        found = []
+        for place, (knob, step) in enumerate(self._to_take()):
+            sets = knobs.changes(self.config, step.sets)
+            figures = self.known.get(key_of(sets))
+            after = figures.value(self.goal) if figures else None
+            if figures is None or after is None:
+                continue
+            found.append(
+                Taken(
+                    knob, step, sets, self.before_ns, after, figures.programs - self.base.programs,
+                    figures.erases - self.base.erases, figures.ram_bytes - self.base.ram_bytes,
+                    place,
+                )
+            )  # fmt: skip
+        return attribution.ranked(found)
+
+    def knee(self) -> list[tuple[float, int, float]]:
+        """Speed, lanes and the mean response of all requests in ns, where the knee was looked for."""
+        found = []
+        for speed, lanes in self._knee_points():
+            figures = self._figures(self._point(speed, lanes))
+            mean = figures.response.get("all", {}).get("mean") if figures else None
+            if mean is not None:
+                found.append((speed, lanes, mean))
+        return found
+
+    def untried(self) -> list[Knob]:
+        """Things that may cost something and were not switched off."""
+        names = {cause.knob.name for cause in self._measured()}
+        return [
+            knob for knob, sets in self._to_switch_off() if knob.name not in names and key_of(sets) not in self.failed
+        ]
+
+    def _to_switch_off(self) -> list[tuple[Knob, Sets]]:
+        found = []
+        for knob in knobs.proposed(self._case):
+            sets = knobs.changes(self.config, knob.ideal(self._case))
+            if sets:
+                found.append((knob, sets))
+        return found
+
+    def _ideals(self) -> list[Sets]:
+        return [sets for _, sets in self._to_switch_off()] if self.before_ns > 0 else []
+
+    def _measured(self) -> Iterator[Cause]:
+        for knob, sets in self._to_switch_off():
+            figures = self.known.get(key_of(sets))
+            after = figures.value(self.goal) if figures else None
+            if figures is not None and after is not None:
+                reached = attribution.is_reached(knob.name, figures)
+                yield Cause(knob, sets, self.before_ns, after, reached)
+
+    def _to_take(self) -> list[tuple[Knob, Step]]:
+        causes = self.causes()
+        cells = [cause for cause in causes if cause.knob.is_cells and cause.percent >= attribution.BLAMED_PERCENT]
+        others = [cause for cause in causes if not cause.knob.is_cells][:TREATED]
+        return attribution.steps_of([*others, *cells], self._case)
+
+    def _treatments(self) -> list[Sets]:
+        steps = [knobs.changes(self.config, step.sets) for _, step in self._to_take()]
+        pairs = [attribution.both(one, other) for one, other in attribution.to_pair(self.causes())]
+        # The steps of the first cause come before the pairs, which change no advice.
+        return [*steps, *pairs]
+
+    def _knee_points(self) -> list[tuple[float, int]]:
+        hashing = next((cause for cause in self._measured() if cause.knob.name == "hash"), None)
+        now = self.config["engine"]["hash_lanes"]
+        lone = self.config["engine"].get("hash_us", 0)
+        if not self.with_knee or hashing is None or not lone or hashing.percent < KNEE_PERCENT:
+            return []
+        speed = float(self.config["replay"]["speed"])
+        shares = (1.0,) if self.config["replay"]["queue_depth"] else SPEEDS
+        return [(speed * share, lanes) for lanes in sorted({*LANES, now}) for share in shares]
+
+    def _point(self, speed: float, lanes: int) -> Sets:
+        return knobs.changes(self.config, {"replay.speed": speed, "engine.hash_lanes": lanes})
+
+    def _knee(self) -> list[Sets]:
+        return [sets for speed, lanes in self._knee_points() if (sets := self._point(speed, lanes))]
+
+    def _figures(self, sets: Sets) -> Figures | None:
+        return self.known.get(key_of(sets)) if sets else self.base
+
+    def _value(self, sets: Sets) -> float | None:
+        figures = self.known.get(key_of(sets))
+        return figures.value(self.goal) if figures else None

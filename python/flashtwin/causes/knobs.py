@@ -1,0 +1,219 @@
+"""What may hold a workload back: one row a thing, with what switches it off and what can really be done about it.
+
+`ideal` gives the keys under which the thing costs nothing; `steps` those that a designer may choose, each with
+what it takes. `within` names wider things that this one is a part of: erases are a part of garbage collection, this
+a part of what keeps the chips busy. A new thing is one row here and one scenario in tests/causes/.
+
+Pure: configurations in, keys out. Whether a step helps is for a replay to tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from flashtwin.causes import remedies
+from flashtwin.causes.figures import TIME
+from flashtwin.causes.remedies import Case, Config, Step
+from flashtwin.settings import Value
+
+Sets = dict[str, Value]
+
+#: Transfers a second, in millions, at which the largest page takes less than a nanosecond.
+_FREE_BUS_MT_S = 1e9
+#: Most lanes of a hash unit that a configuration accepts.
+_ALL_LANES = 65_536
+#: Times as many dies, or requests under way, as there are.
+_DIES_TIMES = 8
+_DEPTH_TIMES = 64
+#: Fewest blocks of a plane that keep a reserve for collection.
+_FEWEST_BLOCKS = 8
+#: A new drive has room for so many times all that is held and written, so that no plane of it fills up.
+_ROOM_TIMES = 4
+
+
+@dataclass(frozen=True)
+class Knob:
+    """Something that may hold a workload back."""
+
+    name: str
+    #: As a sentence names it.
+    words: str
+    #: As a sentence says that it is switched off.
+    without: str
+    #: Charges of the wait ledger that speak for it.
+    charges: frozenset[str]
+    #: Whether it can cost anything at all: what never happened needs no replay.
+    applies: Callable[[Case], bool]
+    #: Keys under which it costs nothing.
+    ideal: Callable[[Case], Sets]
+    #: What can be done about it, in the order in which it is tried.
+    steps: Callable[[Case], Iterator[Step]]
+    #: Wider things that it is a part of, directly or not.
+    within: frozenset[str] = field(default_factory=frozenset)
+    #: Whether it is what flash cells take, whatever the controller does.
+    is_cells: bool = False
+
+
+_CHIP = frozenset(
+    ("host_read", "host_program", "gc_read", "gc_program", "erase", "copy", "table_page", "comparison", "order")
+)
+
+
+def _always(_: Case) -> bool:
+    return True
+
+
+def _programs(case: Case) -> bool:
+    return case.base.programs > 0
+
+
+def _collects(case: Case) -> bool:
+    return case.base.erases > 0 or case.base.gc_programs > 0
+
+
+def _suspends_nothing(case: Case) -> bool:
+    return case.base.programs > 0 and "read" in case.base.response and case.goal.kind != "write"
+
+
+def _fixed(sets: Mapping[str, Value]) -> Callable[[Case], Sets]:
+    return lambda _: dict(sets)
+
+
+def more_dies(config: Config, times: int) -> Sets:
+    """So many times the dies of a chip, in blocks so much fewer, so that the drive's capacity stays where it can."""
+    nand = config["nand"]
+    fewer = max(-(-int(nand["blocks_per_plane"]) // times), _FEWEST_BLOCKS)
+    return {
+        "nand.dies_per_chip": int(nand["dies_per_chip"]) * times,
+        "nand.blocks_per_plane": min(fewer, int(nand["blocks_per_plane"])),
+    }
+
+
+def _many_dies(case: Case) -> Sets:
+    engine = {"engine.concurrency": "die"} if case.config["engine"]["concurrency"] == "chip" else {}
+    return {**more_dies(case.config, _DIES_TIMES), **engine}
+
+
+def _new_drive(case: Case) -> Sets:
+    """A drive that has not been aged, and so large that no plane runs out of erased blocks."""
+    nand, base = case.config["nand"], case.base
+    planes = nand["channels"] * nand["chips_per_channel"] * nand["dies_per_chip"] * nand["planes_per_die"]
+    pages = _ROOM_TIMES * (base.footprint_pages + base.page_writes + base.copies)
+    blocks = 64 + -(-pages // (planes * nand["pages_per_block"]))
+    aged = {"replay.preload": "first-reads"} if case.config["replay"]["preload"] == "footprint" else {}
+    return {"nand.blocks_per_plane": max(blocks, int(nand["blocks_per_plane"])), **aged}
+
+
+def _depth(case: Case) -> Sets:
+    """For the whole time a deep queue; for response times, which grow with the depth, one request at a time."""
+    depth = int(case.config["replay"]["queue_depth"])
+    return {"replay.queue_depth": min(depth * _DEPTH_TIMES, 65_536) if case.goal.statistic == TIME else 1}
+
+
+def _even(_: Case) -> Sets:
+    return {
+        "ftl.allocation.policy": "least-loaded",
+        "ftl.redirection.policy": "any-chip",
+        "engine.load": "expected-wait",
+    }
+
+
+def _tables(_: Case) -> Sets:
+    return {"ftl.mapping_cache.bytes": "unlimited", "ftl.mapping_cache.checkpoint_s": 0.0}
+
+
+_CELLS = frozenset(("program", "read"))
+
+#: The things that may hold a workload back.
+KNOBS: tuple[Knob, ...] = (
+    Knob(
+        "hash", "the hash unit", "hashing at no cost", frozenset(("hash_queue",)),
+        lambda case: case.base.pages_hashed > 0,
+        _fixed({"engine.hash_us": 0.0, "engine.hash_lanes": _ALL_LANES}), remedies.hashing,
+    ),
+    Knob(
+        "bus", "the channels", "channels without a transfer time", frozenset(("channel",)),
+        _always, _fixed({"nand.bus_mt_s": _FREE_BUS_MT_S, "nand.command_ns": 0}), remedies.bus,
+    ),
+    Knob(
+        "gc", "garbage collection", "a new drive that never collects",
+        frozenset(("gc_read", "gc_program", "erase")), _collects, _new_drive, remedies.collection,
+        within=frozenset(("suspension", "dies", "placement", "read", "program")),
+    ),
+    Knob(
+        "erase", "erases", "erases that take no time", frozenset(("erase",)),
+        lambda case: case.base.erases > 0, _fixed({"nand.erase_us": 0.0}), remedies.erases,
+        within=frozenset(("gc", "suspension", "dies", "placement", "read", "program")),
+    ),
+    Knob(
+        "placement", "pages that wait at busy chips while others are idle",
+        "writes to the chip with the shortest wait and reads from it, wherever the page lies", _CHIP, _always, _even,
+        remedies.placement, within=frozenset(("dies", "suspension", "read", "program")),
+    ),
+    Knob(
+        "dies", "too few dies", f"{_DIES_TIMES} times the dies", _CHIP, _always, _many_dies, remedies.dies,
+        within=frozenset(("read", "program")),
+    ),
+    Knob(
+        "suspension", "reads behind programs and erases", "programs and erases that any read may interrupt",
+        frozenset(("host_program", "gc_program", "erase", "copy")), _suspends_nothing,
+        _fixed({
+            "engine.suspend": "program-erase", "engine.suspend_us": 0.0, "engine.resume_us": 0.0,
+            "engine.suspend_times": 1_000_000, "engine.suspend_reads": 1_000_000,
+        }),
+        remedies.suspension, within=frozenset(("program",)),
+    ),
+    Knob(
+        "mapping", "misses in the mapping cache", "all mapping tables in RAM", frozenset(("tables", "table_page")),
+        lambda case: case.base.mapping_misses > 0, _tables, remedies.mapping,
+        within=frozenset(("dies", "placement", "suspension", "read", "program", "bus")),
+    ),
+    Knob(
+        "fingerprints", "duplicates that a small fingerprint store misses", "a store of all fingerprints", frozenset(),
+        lambda case: case.base.duplicates_missed > 0,
+        _fixed({"ftl.dedup.fingerprint_entries": "unlimited"}), remedies.fingerprints,
+        within=frozenset(("dies", "placement", "suspension", "read", "program")),
+    ),
+    Knob(
+        "copies", "the making of copies", "no copies", frozenset(("copy",)),
+        lambda case: case.base.copies > 0, _fixed({"ftl.replication.policy": "none"}), remedies.copies,
+        within=frozenset(("dies", "placement", "suspension", "read", "program")),
+    ),
+    Knob(
+        "queue_depth", "the number of requests that the host keeps under way", "another queue depth", frozenset(),
+        lambda case: case.config["replay"]["queue_depth"] > 0, _depth, remedies.depth,
+    ),
+    Knob(
+        "program", "the time of programs (tPROG)", "programs that take no time",
+        frozenset(("host_program", "gc_program", "copy", "page_program")), _programs,
+        _fixed({"nand.program_us": 0.0}), remedies.programs, is_cells=True,
+    ),
+    Knob(
+        "read", "the time of reads (tR)", "reads that take no time", frozenset(("host_read", "gc_read", "table_page")),
+        _always, _fixed({"nand.read_us": 0.0}), remedies.reads, is_cells=True,
+    ),
+)  # fmt: skip
+
+BY_NAME: Mapping[str, Knob] = {knob.name: knob for knob in KNOBS}
+
+
+def proposed(case: Case) -> list[Knob]:
+    """The knobs that can cost anything, those first for which the wait ledger speaks most."""
+    charges = case.base.charges(case.goal)
+
+    def spoken_for(knob: Knob) -> float:
+        return sum(charges.get(charge, 0.0) for charge in knob.charges)
+
+    usable = [knob for knob in KNOBS if knob.applies(case)]
+    # What is the host's or the cells' own has no charge of its own; the depth goes first, the cells last.
+    return sorted(
+        usable,
+        key=lambda knob: (knob.name != "queue_depth", knob.is_cells, -spoken_for(knob), KNOBS.index(knob)),
+    )
+
+
+def changes(config: Config, sets: Mapping[str, Any]) -> Sets:
+    """Of the keys, those that are not so already."""
+    return {key: value for key, value in sets.items() if remedies.at(config, key) != value}

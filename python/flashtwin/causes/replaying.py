@@ -1,0 +1,180 @@
+"""Replays for inquiries: on all cores, over one copy of the trace, within a budget of time; nothing done is lost.
+
+How far a budget goes depends on the machine; what a replay says does not, nor does what is replayed first.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flashtwin import _core
+from flashtwin.causes.figures import Figures, figures_of
+from flashtwin.causes.inquiry import Inquiry, key_of
+from flashtwin.causes.knobs import Sets
+from flashtwin.errors import ConfigError, SimError
+from flashtwin.progress import Progress
+from flashtwin.replays.presets import System
+from flashtwin.replays.running import Result
+from flashtwin.results import folder, names
+from flashtwin.traces.trace import Trace
+
+#: Requests a second that one core replays at least, until a replay has shown how many it is.
+_REQUESTS_PER_S = 500_000.0
+
+
+class _OutOfTimeError(Exception):
+    """The budget is used up: whatever is under way stops."""
+
+
+@dataclass
+class Kept:
+    """Figures of replays, by all that they depend on; in a file where there is a folder."""
+
+    path: Path | None
+    figures: dict[str, Figures] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, path: Path | None) -> Kept:
+        """What the folder holds; nothing where that cannot be read."""
+        if path is None:
+            return cls(None)
+        try:
+            found = json.loads((path / names.CAUSES / names.REPLAYS).read_text(encoding="utf-8"))
+            return cls(path, {key: Figures(**one) for key, one in found.items()})
+        except (OSError, ValueError, TypeError, AttributeError):
+            return cls(path)
+
+    def keep(self, key: str, figures: Figures) -> None:
+        """Adds a replay's figures, and writes them at once."""
+        self.figures[key] = figures
+        if self.path is not None:
+            found = {key: one.as_json() for key, one in sorted(self.figures.items())}
+            folder.write_text(self.path / names.CAUSES / names.REPLAYS, json.dumps(found, separators=(",", ":")))
+
+
+@dataclass(frozen=True)
+class _Wish:
+    inquiry: Inquiry
+    sets: Sets
+    system: System
+    key: str
+
+
+def base_figures(result: Result) -> Figures:
+    """The figures of a finished run."""
+    return figures_of(result.summary, result.table("wait_ledger").to_arrow().to_pylist())
+
+
+def replay_all(
+    trace: Trace,
+    asked: Sequence[tuple[System, Inquiry]],
+    kept: Kept,
+    *,
+    effort_s: float | None,
+    threads: int = 0,
+    progress: Progress | None = None,
+) -> None:
+    """Grants the wishes of all inquiries in turn, until none is left or the time is used up.
+
+    Args:
+        trace: what is replayed.
+        asked: systems with the inquiries about them.
+        kept: figures known from before, which take no time; new ones are added.
+        effort_s: seconds that may pass; None is as many as it takes.
+        threads: replays at once; 0 is one for each core.
+        progress: told how many replays are done, of those that are known to be wanted.
+    """
+    deadline = None if effort_s is None else time.monotonic() + effort_s
+    at_once = threads or len(os.sched_getaffinity(0))
+    expected_s = len(trace) / _REQUESTS_PER_S
+    done = 0
+    while wishes := _next_wishes(trace, asked, kept):
+        if deadline is not None:
+            rounds = int((deadline - time.monotonic()) / max(expected_s, 1e-3))
+            wishes = wishes[: max(rounds, 0) * at_once]
+        batch = wishes[: at_once * 2]
+        if not batch:
+            return
+        began = time.monotonic()
+        try:
+            _run(trace, batch, kept, at_once, _watched(progress, done, done + len(wishes), deadline))
+        except _OutOfTimeError:
+            return
+        done += len(batch)
+        expected_s = max((time.monotonic() - began) / -(-len(batch) // at_once), expected_s if done == 0 else 0.0)
+
+
+def _next_wishes(trace: Trace, asked: Sequence[tuple[System, Inquiry]], kept: Kept) -> list[_Wish]:
+    """What is not known yet, one of each inquiry in turn; inquiries are told what is known already."""
+    while True:
+        told = False
+        lists: list[list[_Wish]] = []
+        for system, inquiry in asked:
+            mine = []
+            for sets in inquiry.wanted():
+                wish = _wish(trace, system, inquiry, sets)
+                if wish is None:
+                    told = True
+                elif wish.key in kept.figures:
+                    inquiry.known[key_of(sets)] = kept.figures[wish.key]
+                    told = True
+                else:
+                    mine.append(wish)
+            lists.append(mine)
+        if not told:
+            break
+    turns = itertools.zip_longest(*lists)
+    return [wish for turn in turns for wish in turn if wish is not None]
+
+
+def _wish(trace: Trace, system: System, inquiry: Inquiry, sets: Sets) -> _Wish | None:
+    """A system with the keys set; None, and noted, where it cannot be so."""
+    try:
+        made = system.with_sets(sets)
+    except ConfigError as error:
+        inquiry.failed[key_of(sets)] = str(error)
+        return None
+    return _Wish(inquiry, sets, made, folder.run_key(trace.digest, made.config))
+
+
+def _run(
+    trace: Trace, wishes: Sequence[_Wish], kept: Kept, threads: int, watch: Callable[[int, int, int], None]
+) -> None:
+    """Replays; where one of several cannot be replayed, each by itself."""
+    finished: set[int] = set()
+
+    def write(index: int, native: _core.RunResult) -> None:
+        figures = base_figures(Result("replay", native))
+        kept.keep(wishes[index].key, figures)
+        wishes[index].inquiry.known[key_of(wishes[index].sets)] = figures
+        finished.add(index)
+
+    try:
+        _core.run(trace.native, [wish.system._resolved for wish in wishes], threads, watch, write)
+    except SimError as error:
+        if len(wishes) == 1:
+            wishes[0].inquiry.failed[key_of(wishes[0].sets)] = str(error)
+            return
+        for index, wish in enumerate(wishes):
+            if index not in finished:
+                _run(trace, [wish], kept, 1, watch)
+
+
+def _watched(
+    progress: Progress | None, done: int, total: int, deadline: float | None
+) -> Callable[[int, int, int], None]:
+    """Passes on how many replays are done, and stops them when the time is up."""
+
+    def heard(index: int, _steps: int, _of: int) -> None:
+        if deadline is not None and time.monotonic() > deadline:
+            raise _OutOfTimeError
+        if progress:
+            progress("causes", done + index, total)
+
+    return heard

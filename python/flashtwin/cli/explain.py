@@ -1,0 +1,101 @@
+"""`flashtwin explain`: what limits me, and what removes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flashtwin.causes.explaining import Explanations
+from flashtwin.causes.explaining import explain as explain_all
+from flashtwin.cli._options import (
+    Effort,
+    Reading,
+    Running,
+    goal_option,
+    json_option,
+    out_option,
+    reading_options,
+    running_options,
+)
+from flashtwin.cli._progress import Bars
+from flashtwin.cli._talk import data, data_json, say
+
+
+@click.command(short_help="Say what holds a trace back, what removes it, and what that brings.")
+@reading_options
+@click.option(
+    "--system", "--systems", "system", metavar="A,B,...", help="The systems; of a folder its runs, all without this."
+)
+@goal_option
+@click.option(
+    "--effort",
+    type=Effort(),
+    metavar="TIME",
+    default="30s",
+    show_default=True,
+    help="Time for replays: 30s, 5m, 1h. What was replayed before takes none.",
+)
+@click.option("--trace", "trace_file", metavar="FILE", help="Of a folder: its trace, where that was moved.")
+@running_options
+@out_option("Folder to keep replays in, so that an interrupted inquiry goes on.")
+@json_option
+def explain(
+    reading: Reading,
+    running: Running,
+    system: str | None,
+    goal: str | None,
+    effort: float,
+    trace_file: str | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Say what holds TRACE back on a system, which change removes it, what that brings and takes, and the command.
+
+    TRACE is a file, or a folder that `study`, `compare` or `replay` wrote. One thing at a time is made ideal and the
+    trace replayed again, then steps that can be taken; docs/explain.md tells how to read it.
+
+    \b
+    Example:
+      flashtwin explain mail.fiu.zst --system rr-ssd --goal read.p99
+      flashtwin explain mail-study --effort 5m
+    """
+    of = None if system is None else [name.strip() for name in system.split(",") if name.strip()]
+    with Bars() as bars:
+        found = _explained(reading, running, of, goal, effort, trace_file, out, bars)
+    if as_json:
+        data_json([dict(one.data) for _, one in found.items()])
+        return
+    data(found.text)
+    if Path(reading.path).is_dir():
+        say(f"kept in {reading.path}; `flashtwin report {reading.path}` shows it")
+
+
+def _explained(
+    reading: Reading,
+    running: Running,
+    systems: list[str] | None,
+    goal: str | None,
+    effort: float,
+    trace_file: str | None,
+    out: Path | None,
+    bars: Bars,
+) -> Explanations:
+    heard = bars.named("causes", "replays")
+    if Path(reading.path).is_dir():
+        if running.sets:
+            raise click.UsageError(
+                f"{reading.path}: runs are explained as they were made; --set and its short forms are for traces"
+            )
+        if out is not None:
+            raise click.UsageError(f"{reading.path}: what is found is kept in it; --out is for traces")
+        return explain_all(
+            reading.path, systems, goal=goal, effort_s=effort, trace=trace_file, threads=running.threads, progress=heard
+        )
+    if trace_file is not None:
+        raise click.UsageError("--trace is for folders; here the trace itself is given")
+    if not systems:
+        raise click.UsageError("name a system to explain the trace on: --system ca-ssd")
+    chosen = [running.system(name) for name in systems]
+    trace = reading.open(bars.reading())
+    return explain_all(trace, chosen, goal=goal, effort_s=effort, out=out, threads=running.threads, progress=heard)

@@ -1,0 +1,90 @@
+"""What holds each system back: by how much the goal's figure falls with one thing ideal at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flashtwin.results.reading import Study
+
+from .. import style, units
+from .base import Chart, Data, Drawing, nothing
+
+#: Causes shown at most, those that cost most in any system.
+SHOWN = 8
+#: What each thing is called beside its bar.
+LABELS: Mapping[str, str] = {
+    "hash": "hash unit",
+    "bus": "channels",
+    "gc": "garbage collection",
+    "erase": "erases",
+    "placement": "uneven chips",
+    "dies": "too few dies",
+    "suspension": "reads behind programs",
+    "mapping": "mapping misses",
+    "fingerprints": "missed duplicates",
+    "copies": "making copies",
+    "queue_depth": "queue depth",
+    "program": "tPROG",
+    "read": "tR",
+}
+
+
+def draw(study: Study) -> Drawing:
+    """Bars by cause, one a system."""
+    found = study.explained
+    costs = {name: {one["name"]: float(one["percent"]) for one in data["causes"]} for name, data in found.items()}
+    weight = {cause: max(of.get(cause, 0.0) for of in costs.values()) for of in costs.values() for cause in of}
+    causes = sorted(weight, key=lambda cause: (-weight[cause], cause))[:SHOWN]
+    if not causes:
+        return nothing("Nothing was switched off to see what it costs; `flashtwin explain DIR` does that.")
+    runs = [run for run in study.runs if run.name in costs]
+    colours = style.colours(study)
+    fig = style.figure(0.9 + 0.2 * len(causes) * (len(runs) + 1))
+    axes = fig.subplots()
+    height = 0.8 / len(runs)
+    for row, cause in enumerate(causes):
+        for place, run in enumerate(runs):
+            percent = costs[run.name].get(cause)
+            if percent is None:
+                continue
+            y = row - 0.4 + (place + 0.5) * height
+            axes.barh(y, percent, height * 0.9, color=colours[run.name], linewidth=0)
+            style.value_label(axes, percent, y, units.percent(percent))
+    axes.set_yticks(range(len(causes)), [LABELS.get(cause, cause) for cause in causes])
+    axes.invert_yaxis()
+    style.quiet(axes, "x")
+    style.percents(axes, "x")
+    axes.set_xlim(0, max(weight.values()) * 1.15)
+    axes.set_xlabel("less with this at no cost")
+    handles = [axes.barh(0, 0, color=colours[run.name]) for run in runs]
+    style.legend_above(fig, [bar[0] for bar in handles], [run.label for run in runs])
+    return Drawing(fig, _sees(found), data=_data(found))
+
+
+def _sees(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    goals = sorted({str(data["goal_words"]) for data in found.values()})
+    largest = [
+        f"Under `{name}` {LABELS.get(one['name'], one['name'])} costs most, {units.percent(one['percent'])}."
+        for name, data in found.items()
+        for one in sorted(data["causes"], key=lambda one: -float(one["percent"]))[:1]
+    ]
+    return [
+        *largest,
+        f"Each bar is one replay of the same trace with one thing ideal, and by how much {units.names_plain(goals)} "
+        "falls. Bars of one system may sum to more than 100 %: a nanosecond may have two causes.",
+    ]
+
+
+def _data(found: Mapping[str, Mapping[str, Any]]) -> Data:
+    data = Data(("system", "goal", "cause", "before_ns", "after_ns", "percent", "command"))
+    for name, one in found.items():
+        for cause in one["causes"]:
+            data.rows.append(
+                (name, one["goal"], cause["name"], one["before_ns"], cause["after_ns"], cause["percent"],
+                 cause["command"])
+            )  # fmt: skip
+    return data
+
+
+CHART = Chart("causes", "What each thing costs", "What would be gone if one thing cost nothing?", "limits", draw)
