@@ -108,7 +108,8 @@ def _client(on: Any) -> Iterator[Any]:
         return
     with ExitStack() as stack:
         try:
-            client = distributed.Client(**_reached(on), timeout=REACH_S, set_as_default=False)
+            reached = {**_reached(on), "timeout": REACH_S, "set_as_default": False}
+            client = distributed.Client(**reached)  # type: ignore[no-untyped-call]
         except (OSError, TimeoutError, ValueError) as error:
             raise FlashtwinError(f"{on}: no Dask scheduler answers ({error}); check its address") from None
         stack.callback(_close, client)
