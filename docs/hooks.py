@@ -22,6 +22,7 @@ API = {
         "characterize", "Characterization", "Advice", "characterize_many", "Batch", "options_schema",
     ),
     "Replays": ("replay", "Result", "compare", "Comparison", "study", "Study", "sweep", "Sweep"),
+    "Causes": ("explain", "Explanation", "Explanations"),
     "Systems and devices": ("System", "system", "systems", "system_toml", "devices", "device_toml", "config_schema"),
     "Workloads": ("workloads", "workload", "Workload", "synthesize", "fit", "Fit", "recipe_schema"),
     "Reproduction": ("reproduce",),
