@@ -26,13 +26,13 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 def replayed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The keys of the runs that were replayed, in order."""
     seen: list[str] = []
-    do = runs.Run._do
+    do = runs.Run.do
 
     def counted(run: runs.Run, store: object) -> None:
         seen.append(run.key)
         do(run, store)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(runs.Run, "_do", counted)
+    monkeypatch.setattr(runs.Run, "do", counted)
     return seen
 
 

@@ -128,8 +128,8 @@ def test_a_run_whose_processes_always_die_is_missing(
     from flashtwin import report
 
     die = (
-        "import os\nfrom flashtwin.sweeps import runs, worker\ndo = runs.Run._do\n"
-        "runs.Run._do = lambda run, store: os.kill(os.getpid(), 9) if run.name == 'rr-ssd' else do(run, store)\n"
+        "import os\nfrom flashtwin.sweeps import runs, worker\ndo = runs.Run.do\n"
+        "runs.Run.do = lambda run, store: os.kill(os.getpid(), 9) if run.name == 'rr-ssd' else do(run, store)\n"
         "worker.main()"
     )
     monkeypatch.setattr(crew, "WORKER", (sys.executable, "-c", die))

@@ -21,6 +21,7 @@ from typing import Any
 from evidence import benches, sources
 from evidence.places import ROOT
 from evidence.stage import Lab, Stage
+from flashtwin.sweeps import crew
 
 CODE = (
     *sources.REPLAY, *sources.ANALYSIS, "workloads", "evidence/benches.py", "benches", "crates/trace/benches",
@@ -48,7 +49,7 @@ REQUESTS, MORE, PAGES = 1_000_000, 8, 198_000
 
 def measure(lab: Lab) -> Mapping[str, Any]:
     """One bench after the other; nothing is kept, since another time is another measurement."""
-    machine = {"processor": processor(), "cores": cores(), "load_before": round(os.getloadavg()[0], 2)}
+    machine = {"processor": processor(), "cores": crew.cores(), "load_before": round(os.getloadavg()[0], 2)}
     found: dict[str, Any] = {"machine": machine}
     for package, bench, parse in BENCHES:
         lab.say(f"cargo bench -p {package} --bench {bench}")
@@ -72,11 +73,6 @@ def processor() -> str:
         lines = []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
-
-
-def cores() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def output(command: Sequence[str]) -> str:

@@ -23,6 +23,7 @@ from flashtwin.results.frames import Framed, shown, table_of
 from flashtwin.results.ground import leaves, looks_at_contents
 from flashtwin.results.reading import read_json
 from flashtwin.settings import Value, merged
+from flashtwin.traces.reading import Reading
 from flashtwin.traces.trace import Trace, as_trace
 
 if TYPE_CHECKING:
@@ -272,16 +273,11 @@ def _explain_trace(
 
 def _command(trace: Trace, name: str, system: System) -> wording.Command:
     """How runs of the system on the trace are made by hand."""
-    source = dict(trace.source or {})
-    words = [shlex.quote(str(source.get("path", "TRACE")))]
-    usual = {"on_bad_line": "fail", "blkparse_action": "D", "volume": None, "format": None}
-    for key, value in usual.items():
-        if source.get(key, value) != value:
-            words.append(f"--{key.replace('_', '-')} {shlex.quote(str(source[key]))}")
-    words += [f"--{end} {source[f'{end}_s']!r}s" for end in ("from", "to") if source.get(f"{end}_s") is not None]
-    preset = system._made_from[0]
+    how = dict(trace.source or {})
+    path = str(how.pop("path", "TRACE"))
+    preset = system.recipe[0]
     base = preset if preset in presets() or Path(preset).is_file() else str(dict(leaves(system.config))["name"])
-    return wording.Command(" ".join(words), name, base, set_otherwise(system.config, base))
+    return wording.Command(shlex.join([path, *Reading(**how).words]), name, base, set_otherwise(system.config, base))
 
 
 def _goal(text: str | None) -> Goal | None:

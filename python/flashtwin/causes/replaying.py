@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from flashtwin.progress import Progress
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import Result
 from flashtwin.results import folder, names
+from flashtwin.sweeps import crew
 from flashtwin.traces.trace import Trace
 
 #: Requests a second that one core replays at least, until a replay has shown how many it is.
@@ -91,7 +91,7 @@ def replay_all(
         progress: told how many replays are done, of those that are known to be wanted.
     """
     deadline = None if effort_s is None else time.monotonic() + effort_s
-    at_once = threads or len(os.sched_getaffinity(0))
+    at_once = threads or crew.cores()
     expected_s = len(trace) / _REQUESTS_PER_S
     done = 0
     while wishes := _next_wishes(trace, asked, kept):

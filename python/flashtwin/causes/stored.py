@@ -9,7 +9,7 @@ from typing import Any
 
 from flashtwin.errors import ConfigError, FlashtwinError, ReportError, TraceError
 from flashtwin.progress import Progress
-from flashtwin.replays.presets import System, system, systems
+from flashtwin.replays.presets import System, devices, system, systems
 from flashtwin.replays.running import Result
 from flashtwin.results import names
 from flashtwin.results.ground import LABELS, leaves
@@ -22,7 +22,7 @@ def set_otherwise(config: Mapping[str, Any], preset: str) -> dict[str, Any]:
     """The keys of a configuration that are not as the preset (or the TOML file) has them."""
     usual = dict(leaves(system(preset).config))
     found = {key: value for key, value in leaves(config) if usual.get(key) != value}
-    if "device" in found and found["device"] in _shipped():
+    if "device" in found and found["device"] in devices():
         # A device brings its numbers: what is as the device has it need not be set as well.
         of_device = dict(leaves(system(preset, settings={"device": found["device"]}).config))
         found = {key: value for key, value in leaves(config) if key == "device" or of_device.get(key) != value}
@@ -35,12 +35,6 @@ def set_otherwise(config: Mapping[str, Any], preset: str) -> dict[str, Any]:
         # A system that does not hash does the same whatever its hash unit is like.
         if key not in LABELS and (hashes or not key.startswith("engine.hash_"))
     }
-
-
-def _shipped() -> list[str]:
-    from flashtwin.replays.presets import devices
-
-    return devices()
 
 
 def system_of(name: str, config: Mapping[str, Any]) -> System:

@@ -18,8 +18,8 @@ from flashtwin.progress import Progress, named
 from flashtwin.results import folder, names
 from flashtwin.results.frames import ArrowTable, Framed, Table, shown, table_of
 from flashtwin.settings import Setting, merged, texts
-from flashtwin.traces.trace import BlkparseAction, OnBadLine, Trace, excerpt_ns, refuse_what_is_no_trace
-from flashtwin.traces.trace import open as open_trace
+from flashtwin.traces.reading import Reading
+from flashtwin.traces.trace import OnBadLine, Trace, refuse_what_is_no_trace
 
 if TYPE_CHECKING:
     import pyarrow
@@ -213,21 +213,6 @@ def characterize(
     return measure(trace, chosen, reading, stream=stream, by_volume=by_volume, progress=progress)
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How to read a trace that is given as a path."""
-
-    format: str | None = None
-    on_bad_line: OnBadLine = "fail"
-    sort_window_ns: int = 1_000_000_000
-    blkparse_action: BlkparseAction = "D"
-    #: Only the requests of this volume.
-    volume: str | None = None
-    #: Only the requests from this many seconds after the first one on, and before that many.
-    from_s: float | None = None
-    to_s: float | None = None
-
-
 def measure(
     trace: Trace | str | Path,
     options: Options,
@@ -247,7 +232,7 @@ def measure(
         return _wrapped(_streamed(source, options, replace(reading, volume=volume or reading.volume), heard))
 
     refuse_what_is_no_trace(trace)
-    source = trace if isinstance(trace, Trace) or stream else _opened(trace, reading, progress)
+    source = trace if isinstance(trace, Trace) or stream else reading.open(trace, progress)
     whole = part(None)
     volumes = _volumes(whole) if by_volume else []
     return replace(whole, volumes={name: part(name) for name in volumes}) if len(volumes) > 1 else whole
@@ -267,20 +252,6 @@ def _wrapped(native: _core.Characterization) -> Characterization:
     return Characterization(summary, tables)
 
 
-def _opened(path: str | Path, reading: Reading, progress: Progress | None) -> Trace:
-    return open_trace(
-        path,
-        reading.format,
-        on_bad_line=reading.on_bad_line,
-        sort_window_ns=reading.sort_window_ns,
-        blkparse_action=reading.blkparse_action,
-        volume=reading.volume,
-        from_s=reading.from_s,
-        to_s=reading.to_s,
-        progress=progress,
-    )
-
-
 def _streamed(
     path: str | Path, options: Options, reading: Reading, heard: Callable[[int, int], None] | None
 ) -> _core.Characterization:
@@ -293,5 +264,5 @@ def _streamed(
         heard,
         reading.blkparse_action,
         reading.volume,
-        excerpt_ns(reading.from_s, reading.to_s),
+        reading.excerpt_ns,
     )

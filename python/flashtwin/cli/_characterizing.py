@@ -12,11 +12,12 @@ from typing import Any, cast
 import click
 
 from flashtwin.characterization.advice import ENTRIES
-from flashtwin.characterization.measuring import Characterization, Options, Reading, options_from_text
-from flashtwin.cli._options import Command, Duration, KeyValue, how_to_read, stem
+from flashtwin.characterization.measuring import Characterization, Options, options_from_text
+from flashtwin.cli._options import Command, Duration, KeyValue, how_to_read, taken_reading
 from flashtwin.cli._talk import data, data_json, pairs, say, table
 from flashtwin.results import folder
 from flashtwin.sweeps.batch import Batch
+from flashtwin.traces.reading import Reading, Source
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Measuring:
 
     def stem(self, path: str) -> str:
         """The trace's name without folder and endings, the volume's, and the span of time."""
-        return stem(path, self.reading.volume, self.reading.from_s, self.reading.to_s)
+        return Source(path, self.reading).stem
 
     def key(self, path: str, *, by_volume: bool) -> str:
         """Names all that the result of a single trace depends on."""
@@ -140,15 +141,7 @@ def measuring_options(command: Command) -> Command:
 
 
 def _gather(arguments: dict[str, Any]) -> Measuring:
-    reading = Reading(
-        format=arguments.pop("format_"),
-        on_bad_line=arguments.pop("on_bad_line"),
-        sort_window_ns=round(arguments.pop("sort_window") * 1e9),
-        blkparse_action=arguments.pop("blkparse_action"),
-        volume=arguments.pop("volume"),
-        from_s=arguments.pop("from_s"),
-        to_s=arguments.pop("to_s"),
-    )
+    reading = taken_reading(arguments)
     short = [(key, arguments.pop(flag)) for flag, key in KEYS.items()]
     sets = [*arguments.pop("sets"), *((key, _literal(value)) for key, value in short if value is not None)]
     options = options_from_text(sets, threads=0)

@@ -11,11 +11,8 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from flashtwin.progress import Progress
 from flashtwin.replays.presets import System, resolve_text
-from flashtwin.results.names import part_of
-from flashtwin.traces.trace import BlkparseAction, OnBadLine, Trace
-from flashtwin.traces.trace import open as open_trace
+from flashtwin.traces.reading import Reading, Source
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -72,44 +69,6 @@ class KeyValue(click.ParamType[tuple[str, str]]):
         return key.strip(), literal.strip()
 
 
-def stem(path: str, volume: str | None, from_s: float | None = None, to_s: float | None = None) -> str:
-    """What results of a trace, or of one of its volumes or a span of its time, are called: no folder, no endings."""
-    return part_of("stdin" if path == "-" else Path(path).name.split(".")[0], volume, from_s, to_s)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How to read the trace."""
-
-    path: str
-    format: str | None
-    on_bad_line: OnBadLine
-    sort_window_ns: int
-    blkparse_action: BlkparseAction
-    volume: str | None
-    from_s: float | None
-    to_s: float | None
-
-    @property
-    def stem(self) -> str:
-        """The trace's name without folder and endings, the volume's, and the span of time."""
-        return stem(self.path, self.volume, self.from_s, self.to_s)
-
-    def open(self, progress: Progress | None) -> Trace:
-        """Reads it."""
-        return open_trace(
-            self.path,
-            self.format,
-            on_bad_line=self.on_bad_line,
-            sort_window_ns=self.sort_window_ns,
-            blkparse_action=self.blkparse_action,
-            volume=self.volume,
-            from_s=self.from_s,
-            to_s=self.to_s,
-            progress=progress,
-        )
-
-
 @dataclass(frozen=True)
 class Running:
     """How to replay it."""
@@ -123,21 +82,15 @@ class Running:
 
 
 def reading_options(command: Command) -> Command:
-    """TRACE and how to read it; the verb gets `reading`."""
-    return _wrapped(command, (click.argument("path", metavar="TRACE"), *how_to_read()), _to_reading)
+    """TRACE and how to read it; the verb gets `source`."""
+    return _wrapped(command, (click.argument("path", metavar="TRACE"), *how_to_read()), _to_source)
 
 
-#: --from and --to.
-SPAN = (
-    click.option(
-        "--from",
-        "from_s",
-        type=Duration(),
-        metavar="TIME",
-        help="Only what arrives from this time after the first request on: 90s, 2h, 1d.",
-    ),
-    click.option("--to", "to_s", type=Duration(), metavar="TIME", help="Only what arrives before this time."),
-)
+def files_options(command: Command) -> Command:
+    """How to read each of several files; `taken_reading` gathers it."""
+    for option in reversed(how_to_read()):
+        command = option(command)
+    return command
 
 
 def how_to_read() -> tuple[Any, ...]:
@@ -168,7 +121,15 @@ def how_to_read() -> tuple[Any, ...]:
         help="blkparse text: the event that is the request; queued, issued to the driver or completed.",
     )
     volume = click.option("--volume", metavar="NAME", help="Only the requests of this volume, as a trace of its own.")
-    return format_, bad, window, action, volume, *SPAN
+    begin = click.option(
+        "--from",
+        "from_s",
+        type=Duration(),
+        metavar="TIME",
+        help="Only what arrives from this time after the first request on: 90s, 2h, 1d.",
+    )
+    end = click.option("--to", "to_s", type=Duration(), metavar="TIME", help="Only what arrives before this time.")
+    return format_, bad, window, action, volume, begin, end
 
 
 def running_options(command: Command) -> Command:
@@ -258,9 +219,13 @@ def _wrapped(command: Command, options: tuple[Any, ...], gather: Callable[[dict[
     return cast("Command", wrapped)
 
 
-def _to_reading(arguments: dict[str, Any]) -> None:
-    arguments["reading"] = Reading(
-        path=arguments.pop("path"),
+def _to_source(arguments: dict[str, Any]) -> None:
+    arguments["source"] = Source(arguments.pop("path"), taken_reading(arguments))
+
+
+def taken_reading(arguments: dict[str, Any]) -> Reading:
+    """Takes what `how_to_read` put among a verb's arguments out of them."""
+    return Reading(
         format=arguments.pop("format_"),
         on_bad_line=arguments.pop("on_bad_line"),
         sort_window_ns=round(arguments.pop("sort_window") * 1e9),

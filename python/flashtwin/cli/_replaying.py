@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flashtwin.cli._options import Reading, Running
+from flashtwin.cli._options import Running
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import compare, name_systems
 from flashtwin.replays.studies import replay_into
 from flashtwin.results import folder, ground, names, schema
+from flashtwin.traces.reading import Source
 
 Summary = Mapping[str, Any]
 
@@ -53,17 +54,17 @@ def choose(running: Running, systems: list[str], *, equal_ground: bool = False) 
 
 
 def replay_all(
-    reading: Reading, running: Running, chosen: Mapping[str, System], out: Path | None, *, equal_ground: bool = False
+    source: Source, running: Running, chosen: Mapping[str, System], out: Path | None, *, equal_ground: bool = False
 ) -> dict[str, Summary]:
     """Replays the trace on the systems; returns their summaries, and leaves results in `out` if asked to."""
     if out is None:
         with Bars() as bars:
-            trace = reading.open(bars.reading())
+            trace = source.open(bars.reading())
             results = compare(trace, chosen, threads=running.threads, progress=bars.job)
         return {name: result.summary for name, result in results.items()}
     with folder.prepared(out) as path:
         with Bars() as bars:
-            trace = reading.open(bars.reading())
+            trace = source.open(bars.reading())
             replay_into(path, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground)
         say(f"results: {path}")
         return {name: _summary(path, name) for name in chosen}

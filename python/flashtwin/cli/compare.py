@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from flashtwin.cli._options import (
-    Reading,
     Running,
     equal_ground_option,
     json_option,
@@ -18,6 +17,7 @@ from flashtwin.cli._options import (
 )
 from flashtwin.cli._replaying import choose, replay_all, show
 from flashtwin.replays.studies import SYSTEMS
+from flashtwin.traces.reading import Source
 
 
 @click.command(short_help="Replay a trace on several systems side by side.")
@@ -28,7 +28,7 @@ from flashtwin.replays.studies import SYSTEMS
 @out_option("Folder for summaries and tables, as `flashtwin report` reads it; without it, figures are printed only.")
 @json_option
 def compare(
-    reading: Reading, running: Running, systems: list[str], equal_ground: bool, out: Path | None, as_json: bool
+    source: Source, running: Running, systems: list[str], equal_ground: bool, out: Path | None, as_json: bool
 ) -> None:
     """Replay TRACE on several systems, on all cores, and print their figures side by side.
 
@@ -39,4 +39,4 @@ def compare(
       flashtwin compare mail.fiu.zst --systems ca-ssd,rr-ssd --speed 10 --out mail-compared
     """
     chosen = choose(running, systems, equal_ground=equal_ground)
-    show(replay_all(reading, running, chosen, out, equal_ground=equal_ground), as_json=as_json)
+    show(replay_all(source, running, chosen, out, equal_ground=equal_ground), as_json=as_json)

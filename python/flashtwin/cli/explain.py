@@ -10,7 +10,6 @@ from flashtwin.causes.explaining import Explanations
 from flashtwin.causes.explaining import explain as explain_all
 from flashtwin.cli._options import (
     Effort,
-    Reading,
     Running,
     goal_option,
     json_option,
@@ -20,6 +19,7 @@ from flashtwin.cli._options import (
 )
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say
+from flashtwin.traces.reading import Source
 
 
 @click.command(short_help="Say what holds a trace back, what removes it, and what that brings.")
@@ -41,7 +41,7 @@ from flashtwin.cli._talk import data, data_json, say
 @out_option("Folder to keep replays in, so that an interrupted inquiry goes on.")
 @json_option
 def explain(
-    reading: Reading,
+    source: Source,
     running: Running,
     system: str | None,
     goal: str | None,
@@ -62,17 +62,17 @@ def explain(
     """
     of = None if system is None else [name.strip() for name in system.split(",") if name.strip()]
     with Bars() as bars:
-        found = _explained(reading, running, of, goal, effort, trace_file, out, bars)
+        found = _explained(source, running, of, goal, effort, trace_file, out, bars)
     if as_json:
         data_json([dict(one.data) for _, one in found.items()])
         return
     data(found.text)
-    if Path(reading.path).is_dir():
-        say(f"kept in {reading.path}; `flashtwin report {reading.path}` shows it")
+    if Path(source.path).is_dir():
+        say(f"kept in {source.path}; `flashtwin report {source.path}` shows it")
 
 
 def _explained(
-    reading: Reading,
+    source: Source,
     running: Running,
     systems: list[str] | None,
     goal: str | None,
@@ -82,20 +82,20 @@ def _explained(
     bars: Bars,
 ) -> Explanations:
     heard = bars.named("causes", "replays")
-    if Path(reading.path).is_dir():
+    if Path(source.path).is_dir():
         if running.sets:
             raise click.UsageError(
-                f"{reading.path}: runs are explained as they were made; --set and its short forms are for traces"
+                f"{source.path}: runs are explained as they were made; --set and its short forms are for traces"
             )
         if out is not None:
-            raise click.UsageError(f"{reading.path}: what is found is kept in it; --out is for traces")
+            raise click.UsageError(f"{source.path}: what is found is kept in it; --out is for traces")
         return explain_all(
-            reading.path, systems, goal=goal, effort_s=effort, trace=trace_file, threads=running.threads, progress=heard
+            source.path, systems, goal=goal, effort_s=effort, trace=trace_file, threads=running.threads, progress=heard
         )
     if trace_file is not None:
         raise click.UsageError("--trace is for folders; here the trace itself is given")
     if not systems:
         raise click.UsageError("name a system to explain the trace on: --system ca-ssd")
     chosen = [running.system(name) for name in systems]
-    trace = reading.open(bars.reading())
+    trace = source.open(bars.reading())
     return explain_all(trace, chosen, goal=goal, effort_s=effort, out=out, threads=running.threads, progress=heard)

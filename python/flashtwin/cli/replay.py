@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from flashtwin.cli._options import Reading, Running, json_option, out_option, reading_options, running_options
+from flashtwin.cli._options import Running, json_option, out_option, reading_options, running_options
 from flashtwin.cli._replaying import choose, replay_all, show
+from flashtwin.traces.reading import Source
 
 
 @click.command(short_help="Replay a trace on one system.")
@@ -16,11 +17,11 @@ from flashtwin.cli._replaying import choose, replay_all, show
 @running_options
 @out_option("Folder for the summary and the tables; without it, only the figures are printed.")
 @json_option
-def replay(reading: Reading, running: Running, system: str, out: Path | None, as_json: bool) -> None:
+def replay(source: Source, running: Running, system: str, out: Path | None, as_json: bool) -> None:
     """Replay TRACE on one system and print what it did.
 
     \b
     Example:
       flashtwin replay mail.fiu.zst --system rr-ssd --set replication.alpha=0.2
     """
-    show(replay_all(reading, running, choose(running, [system]), out), as_json=as_json)
+    show(replay_all(source, running, choose(running, [system]), out), as_json=as_json)

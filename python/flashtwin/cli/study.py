@@ -9,7 +9,6 @@ from click.core import ParameterSource
 
 from flashtwin.cli._options import (
     Effort,
-    Reading,
     Running,
     equal_ground_option,
     goal_option,
@@ -24,6 +23,7 @@ from flashtwin.cli._replaying import choose
 from flashtwin.cli._talk import say, show_report
 from flashtwin.replays.studies import EFFORT_S, SYSTEMS, finish, replay_into, without_contents
 from flashtwin.results import folder, ground
+from flashtwin.traces.reading import Source
 
 
 @click.command(short_help="Characterize a trace, replay it on several systems, write the report.")
@@ -43,7 +43,7 @@ from flashtwin.results import folder, ground
 @out_option("Folder for results and report.  [default: the trace's name and -study]")
 @json_option
 def study(
-    reading: Reading,
+    source: Source,
     running: Running,
     systems: list[str],
     equal_ground: bool,
@@ -64,8 +64,8 @@ def study(
     """
     nobody_named = click.get_current_context().get_parameter_source("systems") is ParameterSource.DEFAULT
     chosen = choose(running, systems, equal_ground=equal_ground)
-    with folder.prepared(out or Path(f"{reading.stem}-study")) as path, Bars() as bars:
-        trace = reading.open(bars.reading())
+    with folder.prepared(out or Path(f"{source.stem}-study")) as path, Bars() as bars:
+        trace = source.open(bars.reading())
         if nobody_named:
             chosen = dict(without_contents(trace, chosen, say))
         replay_into(path, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground)

@@ -9,12 +9,13 @@ import click
 
 from flashtwin.cli._options import (
     KEYS,
-    SPAN,
     KeyValue,
     equal_ground_option,
+    files_options,
     json_option,
     out_option,
     systems_option,
+    taken_reading,
 )
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._spread import spread_options
@@ -24,7 +25,6 @@ from flashtwin.replays.presets import resolve_text
 from flashtwin.replays.running import name_systems
 from flashtwin.replays.studies import SYSTEMS
 from flashtwin.sweeps import plan, sweeping
-from flashtwin.sweeps.runs import Source
 
 #: The short forms of `--set` that take several values here.
 _SHORT = ("speed", "queue_depth", "content")
@@ -57,14 +57,7 @@ _SHORT = ("speed", "queue_depth", "content")
     "--trade", default=sweeping.TRADE, show_default=True, metavar="X,Y",
     help="The two figures that the page sets against one another.",
 )  # fmt: skip
-@click.option("--format", "format_", metavar="NAME", help="The traces' format, where their looks leave doubt.")
-@click.option(
-    "--on-bad-line", type=click.Choice(["fail", "skip"]), default="fail", show_default=True,
-    help="Stop at a line that cannot be read, or skip it.",
-)  # fmt: skip
-@click.option("--volume", metavar="NAME", help="Only the requests of this volume.")
-@SPAN[0]
-@SPAN[1]
+@files_options
 @click.option("--workers", type=click.IntRange(min=0), default=0, help="Runs at once; 0: one for each core.")
 @spread_options
 @click.option(
@@ -90,10 +83,7 @@ def sweep(ctx: click.Context, /, paths: tuple[str, ...], out: Path | None, as_js
     systems = options["systems"]
     nobody_named = ctx.get_parameter_source("systems") is click.core.ParameterSource.DEFAULT
     how = sweeping.How(
-        source=Source(
-            "", options["format_"], options["on_bad_line"], volume=options["volume"],
-            from_s=options["from_s"], to_s=options["to_s"],
-        ),
+        reading=taken_reading(options),
         mode="grid" if options["grid"] else "zip",
         any_systems=nobody_named,
         **{

@@ -9,12 +9,13 @@ from typing import Any, Literal
 import click
 
 from flashtwin.cli._comparing import as_row, comparison
-from flashtwin.cli._options import Duration, Reading, json_option, reading_options
+from flashtwin.cli._options import Duration, json_option, reading_options
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, duration, pairs, say
 from flashtwin.errors import FlashtwinError
 from flashtwin.recipes.workloads import workload
 from flashtwin.results.folder import write_text
+from flashtwin.traces.reading import Source
 
 
 @click.group(short_help="Look at traces, convert them, thin them out, make them.")
@@ -30,7 +31,7 @@ def trace() -> None:
 @trace.command(short_help="What a trace is like, in numbers.")
 @reading_options
 @json_option
-def info(reading: Reading, as_json: bool) -> None:
+def info(source: Source, as_json: bool) -> None:
     """Print what TRACE is like: requests, bytes, footprint, duplicates, and the quality of the file.
 
     \b
@@ -39,7 +40,7 @@ def info(reading: Reading, as_json: bool) -> None:
       zstdcat mail.fiu.zst | flashtwin trace info - --json
     """
     with Bars() as bars:
-        found = reading.open(bars.reading()).info
+        found = source.open(bars.reading()).info
     data_json(found) if as_json else data(pairs(list(_flat(found))))
 
 
@@ -47,21 +48,21 @@ def info(reading: Reading, as_json: bool) -> None:
 @reading_options
 @click.argument("output", type=click.Path(path_type=Path, dir_okay=False), metavar="OUTPUT.parquet")
 @click.option("--force", is_flag=True, help="Replace OUTPUT if it exists.")
-def convert(reading: Reading, output: Path, force: bool) -> None:
+def convert(source: Source, output: Path, force: bool) -> None:
     """Convert TRACE to the canonical Parquet file that docs/trace-formats.md describes.
 
     \b
     Example:
       flashtwin trace convert mail.fiu.zst mail.parquet
     """
-    _convert(reading, output, force=force)
+    _convert(source, output, force=force)
 
 
 @trace.command(short_help="Cut a span of time out of a trace.")
 @reading_options
 @click.argument("output", type=click.Path(path_type=Path, dir_okay=False), metavar="OUTPUT.parquet")
 @click.option("--force", is_flag=True, help="Replace OUTPUT if it exists.")
-def cut(reading: Reading, output: Path, force: bool) -> None:
+def cut(source: Source, output: Path, force: bool) -> None:
     """Keep what arrives from --from on and before --to, as a trace of its own.
 
     What pages held before is not in it. All verbs that read a trace know --from and --to as well.
@@ -70,9 +71,9 @@ def cut(reading: Reading, output: Path, force: bool) -> None:
     Example:
       flashtwin trace cut mail.fiu.zst mail-day-2.parquet --from 1d --to 2d
     """
-    if reading.from_s is None and reading.to_s is None:
+    if source.reading.from_s is None and source.reading.to_s is None:
         raise FlashtwinError("nothing is to be cut; give --from TIME or --to TIME, or both")
-    _convert(reading, output, force=force)
+    _convert(source, output, force=force)
 
 
 @trace.command(short_help="Thin a trace out, by pages or by contents.")
@@ -95,7 +96,7 @@ def cut(reading: Reading, output: Path, force: bool) -> None:
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Another seed keeps others.")
 @click.option("--force", is_flag=True, help="Replace OUTPUT if it exists.")
 def sample(
-    reading: Reading, output: Path, rate: float, by: Literal["address", "content"], seed: int, force: bool
+    source: Source, output: Path, rate: float, by: Literal["address", "content"], seed: int, force: bool
 ) -> None:
     """Keep a share of TRACE's pages (or contents), chosen by hash, with all that happens to them.
 
@@ -107,7 +108,7 @@ def sample(
     """
     _check_output(output, force=force)
     with Bars() as bars:
-        opened = reading.open(bars.reading())
+        opened = source.open(bars.reading())
         sampled = opened.sample(rate, seed=seed, by=by)
         sampled.write_parquet(output)
     say(f"{len(sampled):,} of {len(opened):,} requests: {output}")
@@ -167,7 +168,7 @@ def synthesize(recipe: str, output: Path, scale: float, seed: int, force: bool) 
 )
 @click.option("--force", is_flag=True, help="Replace RECIPE if it exists.")
 @json_option
-def fit(reading: Reading, period: float, output: Path | None, force: bool, as_json: bool) -> None:
+def fit(source: Source, period: float, output: Path | None, force: bool, as_json: bool) -> None:
     """Write the recipe that imitates TRACE, and print how well a trace made from it does.
 
     \b
@@ -177,7 +178,7 @@ def fit(reading: Reading, period: float, output: Path | None, force: bool, as_js
     if output is not None:
         _check_name(output, ".toml", "the ending of recipes", force=force)
     with Bars() as bars:
-        opened = reading.open(bars.reading())
+        opened = source.open(bars.reading())
     # Only this verb needs what it brings along.
     from flashtwin.recipes.fitting import fit as fitted
 
@@ -189,10 +190,10 @@ def fit(reading: Reading, period: float, output: Path | None, force: bool, as_js
     data_json([as_row(one) for one in found.achieved]) if as_json else data(comparison(found.achieved))
 
 
-def _convert(reading: Reading, output: Path, *, force: bool) -> None:
+def _convert(source: Source, output: Path, *, force: bool) -> None:
     _check_output(output, force=force)
     with Bars() as bars:
-        opened = reading.open(bars.reading())
+        opened = source.open(bars.reading())
         opened.write_parquet(output)
     say(f"{len(opened):,} requests: {output}")
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from flashtwin.characterization.measuring import Characterization, Reading, measure, options
+from flashtwin.characterization.measuring import Characterization, measure, options
 from flashtwin.papers.model import Workload
 from flashtwin.papers.search import Found, rate_for
 from flashtwin.papers.sources import Source
@@ -18,6 +18,7 @@ from flashtwin.replays.running import compare
 from flashtwin.results import folder, names, schema
 from flashtwin.results.ground import dig
 from flashtwin.settings import Value
+from flashtwin.traces.reading import Reading
 from flashtwin.traces.trace import Trace
 
 #: How much later than the last request a drive that keeps up may end, as a factor and in nanoseconds beside it.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -146,8 +145,7 @@ def benches(chosen: Sequence[tuple[Paper, Sequence[Item]]], how: How) -> Iterato
 
 def _measure_all(benches: Sequence[Bench], path: Path, how: How, progress: Progress | None) -> None:
     """Measures workloads side by side, each in a thread: the core runs without Python's lock."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    budget = how.workers or cores
+    budget = how.workers or crew.cores()
     workers = max(1, min(budget, len(benches)))
     stop = threading.Event()
     done, total = 0, sum(len(one.items) + 1 for one in benches)

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from flashtwin.errors import FlashtwinError
 from flashtwin.papers.model import Scale
+from flashtwin.sweeps.crew import Task
 
 
 @dataclass(frozen=True)
-class Measuring:
+class Measuring(Task):
     """One workload of one paper, to be measured into the folder."""
 
     paper: str
@@ -28,34 +28,32 @@ class Measuring:
     seed: int
     period_s: float
 
-    #: What a process died of, another would, too: mostly it does not fit into memory.
-    ATTEMPTS: ClassVar[int] = 1
-
-    def as_json(self) -> dict[str, Any]:
-        """For a worker, wherever it works."""
-        return {"kind": "paper", **asdict(self)}
+    KIND: ClassVar[str] = "paper"
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Measuring:
         """From its parent."""
         return cls(**{**value, "items": tuple(value["items"])})
 
-    def answer(self) -> dict[str, str]:
-        """Does it; empty when its replays are in the folder, otherwise the message under `error`."""
+    @property
+    def place(self) -> str:
+        """The workload."""
+        return self.workload
+
+    @property
+    def too_large(self) -> str:
+        """The message when the workload does not fit into memory."""
+        return f"{self.paper} {self.workload}: does not fit into memory; try a smaller --scale"
+
+    def do(self) -> None:
+        """Measures the workload: its replays are in the folder then."""
         from flashtwin.papers import choose
         from flashtwin.papers.running import How, benches, measure
 
         traces = Path(self.traces) if self.traces else None
         how = How(traces, self.scale, self.seed, self.period_s, (self.workload,))
-        try:
-            for bench in benches(choose(self.paper, self.items), how):
-                measure(bench, Path(self.out), how, 1, threading.Event(), lambda: None)
-        except FlashtwinError as error:
-            return {"error": str(error)}
-        except Exception as error:  # noqa: BLE001 - one workload must not stop the others
-            kind, text = type(error).__name__, " ".join(str(error).split())
-            return {"error": f"{self.workload}: internal error: {kind}: {text}; please report it"}
-        return {}
+        for bench in benches(choose(self.paper, self.items), how):
+            measure(bench, Path(self.out), how, 1, threading.Event(), lambda: None)
 
     def lost(self, why: str) -> str:
         """The message when the process that measured it ended."""

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from flashtwin import _core
-from flashtwin.characterization.measuring import Characterization, Reading, measure, options
+from flashtwin.characterization.measuring import Characterization, measure, options
 from flashtwin.progress import Progress, numbered
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import name_systems, what_else_differs
 from flashtwin.results import folder, ground, names
 from flashtwin.settings import Value, merged
+from flashtwin.traces.reading import Reading
 from flashtwin.traces.trace import Trace, as_trace
 
 #: The systems of a study unless others are asked for; the first is the baseline.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashtwin.characterization import rows
-from flashtwin.characterization.measuring import Characterization, Options, Reading
+from flashtwin.characterization.measuring import Characterization, Options
 from flashtwin.characterization.measuring import options as resolved
 from flashtwin.errors import OutputError
 from flashtwin.progress import Progress
@@ -21,6 +21,7 @@ from flashtwin.results import folder, names
 from flashtwin.results.frames import Framed, table_of
 from flashtwin.settings import Setting, merged
 from flashtwin.sweeps import crew, jobs, plan, store
+from flashtwin.traces.reading import Reading
 from flashtwin.traces.trace import OnBadLine
 
 if TYPE_CHECKING:

@@ -12,28 +12,68 @@ import os
 import subprocess
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from queue import Empty, SimpleQueue
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+
+from flashtwin.errors import FlashtwinError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 #: What a task answers: nothing when it is done, otherwise the message under `error`.
 Answer = dict[str, str]
 
 
-class Task(Protocol):
+class Task(ABC):
     """Something that a worker process can do."""
 
-    #: How often it is tried when the process that does it ends.
-    ATTEMPTS: ClassVar[int]
+    #: How often it is tried when the process that does it ends. What a process died of another would, too, mostly: it
+    #: does not fit into memory.
+    ATTEMPTS: ClassVar[int] = 1
+    #: What a worker is told under `kind`, so that it knows which class the rest is of.
+    KIND: ClassVar[str]
 
     def as_json(self) -> dict[str, Any]:
-        """For a worker, which is told the kind of task under `kind`."""
+        """For a worker, wherever it works."""
+        return {"kind": self.KIND, **asdict(cast("DataclassInstance", self))}
 
-    def answer(self) -> Answer:
-        """Does it, in this process."""
+    @property
+    @abstractmethod
+    def place(self) -> str:
+        """What a message names."""
 
+    @property
+    @abstractmethod
+    def too_large(self) -> str:
+        """The message when it does not fit into memory."""
+
+    @abstractmethod
     def lost(self, why: str) -> str:
         """The message when the process that did it ended; `why` says how."""
+
+    @abstractmethod
+    def do(self) -> object:
+        """Does it, in this process; what is returned goes nowhere.
+
+        Raises:
+            FlashtwinError: it cannot be done; the message says why.
+        """
+
+    def answer(self) -> Answer:
+        """Does it; empty when it is done, otherwise the message under `error`: one task must not stop the others."""
+        try:
+            self.do()
+        except MemoryError:
+            return {"error": self.too_large}
+        except FlashtwinError as error:
+            return {"error": str(error)}
+        except Exception as error:  # noqa: BLE001 - as above
+            kind, text = type(error).__name__, " ".join(str(error).split())
+            return {"error": f"{self.place}: internal error: {kind}: {text}; please report it"}
+        return {}
 
 
 AnyTask = TypeVar("AnyTask", bound=Task)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from flashtwin.characterization.measuring import Characterization, Options, Reading, measure
-from flashtwin.errors import FlashtwinError
+from flashtwin.characterization.measuring import Characterization, Options, measure
 from flashtwin.progress import Progress
 from flashtwin.results import folder, names
+from flashtwin.sweeps.crew import Task
+from flashtwin.traces.reading import Reading
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(Task):
     """A trace to characterize into a folder."""
 
     name: str
@@ -29,12 +30,7 @@ class Job:
     #: Names all that the result depends on; noted when it is complete.
     key: str
 
-    #: A trace that a process died of is not read again: mostly it does not fit into memory.
-    ATTEMPTS: ClassVar[int] = 1
-
-    def as_json(self) -> dict[str, Any]:
-        """For a worker."""
-        return {"kind": "trace", **asdict(self)}
+    KIND: ClassVar[str] = "trace"
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Job:
@@ -42,18 +38,19 @@ class Job:
         options, reading = Options(**value.pop("options")), Reading(**value.pop("reading"))
         return cls(**value, options=options, reading=reading)
 
-    def answer(self) -> dict[str, str]:
-        """Does it; empty when it is done, otherwise the message under `error`."""
-        try:
-            do(self)
-        except MemoryError:
-            return {"error": f"{self.path}: does not fit into memory; try --stream, or --sample"}
-        except FlashtwinError as error:
-            return {"error": str(error)}
-        except Exception as error:  # noqa: BLE001 - one trace must not stop the others
-            kind, text = type(error).__name__, " ".join(str(error).split())
-            return {"error": f"{self.path}: internal error: {kind}: {text}; please report it"}
-        return {}
+    @property
+    def place(self) -> str:
+        """The trace's file."""
+        return self.path
+
+    @property
+    def too_large(self) -> str:
+        """The message when the trace does not fit into memory."""
+        return f"{self.path}: does not fit into memory; try --stream, or --sample"
+
+    def do(self) -> None:
+        """Characterizes the trace into its folder."""
+        do(self)
 
     def lost(self, why: str) -> str:
         """The message when the process that read the trace ended."""

@@ -4,44 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from flashtwin.errors import FlashtwinError, OutputError, SimError, TraceError
+from flashtwin.errors import OutputError, SimError, TraceError
 from flashtwin.replays.presets import System, resolve_text
 from flashtwin.replays.running import replay
 from flashtwin.results import folder
+from flashtwin.sweeps.crew import Task
 from flashtwin.sweeps.store import Store
-from flashtwin.traces.trace import BlkparseAction, OnBadLine, Trace
-from flashtwin.traces.trace import open as open_trace
+from flashtwin.traces.reading import Source
+from flashtwin.traces.trace import Trace
 
 
 @dataclass(frozen=True)
-class Source:
-    """A trace's file and how to read it."""
-
-    path: str
-    format: str | None = None
-    on_bad_line: OnBadLine = "fail"
-    sort_window_ns: int = 1_000_000_000
-    blkparse_action: BlkparseAction = "D"
-    volume: str | None = None
-    #: Only the requests from this many seconds after the first one on, and before that many.
-    from_s: float | None = None
-    to_s: float | None = None
-
-    def open(self) -> Trace:
-        """Reads it."""
-        return open_trace(self.path, **{key: value for key, value in asdict(self).items() if key != "path"})
-
-    def absolute(self) -> Source:
-        """The same wherever a process works."""
-        return replace(self, path=str(Path(self.path).resolve()))
-
-
-@dataclass(frozen=True)
-class Run:
+class Run(Task):
     """A trace on a system, to be replayed into a store unless it is there."""
 
     key: str
@@ -55,32 +33,23 @@ class Run:
 
     #: A process that was killed took an innocent run with it, mostly.
     ATTEMPTS: ClassVar[int] = 3
-
-    def as_json(self) -> dict[str, Any]:
-        """For a worker, wherever it works."""
-        return {"kind": "run", **asdict(self)}
+    KIND: ClassVar[str] = "run"
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Run:
         """From its parent."""
-        source, sets = Source(**value.pop("source")), tuple((key, text) for key, text in value.pop("sets"))
+        source, sets = Source.from_json(value.pop("source")), tuple((key, text) for key, text in value.pop("sets"))
         return cls(**value, source=source, sets=sets)
 
-    def answer(self) -> dict[str, str]:
-        """Does it; empty when the store has it, otherwise the message under `error`. A refusal is kept, too."""
-        store = Store(self.store)
-        try:
-            # Somebody else, on another machine perhaps, may have made it by now.
-            if not store.has(self.key, tables=self.keep_tables):
-                self._do(store)
-        except MemoryError:
-            return {"error": f"{self.source.path}: does not fit into memory; use fewer --workers"}
-        except FlashtwinError as error:
-            return {"error": str(error)}
-        except Exception as error:  # noqa: BLE001 - one run must not stop the others
-            kind, text = type(error).__name__, " ".join(str(error).split())
-            return {"error": f"{self.name}: internal error: {kind}: {text}; please report it"}
-        return {}
+    @property
+    def place(self) -> str:
+        """The run's name."""
+        return self.name
+
+    @property
+    def too_large(self) -> str:
+        """The message when the trace does not fit into memory."""
+        return f"{self.source.path}: does not fit into memory; use fewer --workers"
 
     def lost(self, why: str) -> str:
         """The message when processes that made it ended, again and again."""
@@ -89,7 +58,12 @@ class Run:
             "out of memory perhaps; use fewer --workers"
         )
 
-    def _do(self, store: Store) -> None:
+    def do(self) -> None:
+        """Replays it into the store; a refusal is kept, too."""
+        store = Store(self.store)
+        # Somebody else, on another machine perhaps, may have made it by now.
+        if store.has(self.key, tables=self.keep_tables):
+            return
         trace = _traces.get(self.source)
         system = self._system()
         if folder.run_key(trace.digest, system.config) != self.key:

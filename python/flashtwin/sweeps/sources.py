@@ -13,8 +13,8 @@ from flashtwin.errors import ArgumentError
 from flashtwin.progress import Progress
 from flashtwin.results import names
 from flashtwin.sweeps import batch
-from flashtwin.sweeps.runs import Source
 from flashtwin.sweeps.store import Store
+from flashtwin.traces.reading import Reading, Source
 from flashtwin.traces.trace import Trace
 
 
@@ -35,7 +35,7 @@ class Known:
 
 
 def known(
-    traces: Sequence[str | Path | Trace], how: Source, store: Store, progress: Progress | None = None
+    traces: Sequence[str | Path | Trace], how: Reading, store: Store, progress: Progress | None = None
 ) -> list[Known]:
     """The traces by name; files and folders of files, or traces in memory, which are written into the store.
 
@@ -51,8 +51,7 @@ def known(
     for number, (name, (path, _)) in enumerate(files.items()):
         if progress:
             progress("reading", number, len(files))
-        label = names.part_of(name, how.volume, how.from_s, how.to_s)
-        found.append(_of_file(label, Source(**{**asdict(how), "path": str(path)}), store))
+        found.append(_of_file(how.label(name), Source(str(path), how), store))
     called = [one.name for one in found]
     twice = next((name for name in called if called.count(name) > 1), None)
     if twice is not None:

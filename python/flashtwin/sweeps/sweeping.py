@@ -9,7 +9,6 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +21,11 @@ from flashtwin.results import figures, folder, ground, locking, names
 from flashtwin.settings import literal, merged
 from flashtwin.sweeps import crew, plan
 from flashtwin.sweeps.plan import Point, Sets
-from flashtwin.sweeps.runs import Run, Source
+from flashtwin.sweeps.runs import Run
 from flashtwin.sweeps.sources import Known, known
 from flashtwin.sweeps.store import Store
 from flashtwin.sweeps.swept import Plan, Planned, Sweep
+from flashtwin.traces.reading import Reading
 from flashtwin.traces.trace import OnBadLine, Trace
 
 #: Called with one sentence when there is something to say.
@@ -38,7 +38,7 @@ TRADE = "read.mean,programs"
 class How:
     """Everything about a sweep but its traces, its systems and its keys."""
 
-    source: Source = field(default_factory=partial(Source, ""))
+    reading: Reading = field(default_factory=Reading)
     mode: plan.Mode = "grid"
     sample: int | None = None
     seed: int = 0
@@ -122,7 +122,7 @@ def sweep(
     """
     given = [traces] if isinstance(traces, Trace | str | Path) else list(traces)
     how = How(
-        Source("", format, on_bad_line), "zip" if zip else "grid", sample, seed, workers, on,
+        Reading(format, on_bad_line), "zip" if zip else "grid", sample, seed, workers, on,
         plan.shard(shard) if shard else None, Path(store) if store else None, keep_tables, equal_ground,
         trade, minimize, subject_to, trials, systems is SYSTEMS,
     )  # fmt: skip
@@ -167,7 +167,7 @@ def run(
     made_ready(out)
     store = Store((how.store or out / names.STORE).resolve())
     store.clear_left_over()
-    bench = Bench(known(traces, how.source, store, progress), systems, store, how)
+    bench = Bench(known(traces, how.reading, store, progress), systems, store, how)
     figures.figures(how.trade)
     if how.minimize:
         from flashtwin.sweeps.searching import search
@@ -322,13 +322,7 @@ class Bench:
         source, base = self.traces[point.trace].source, self.systems[point.system]
         name, before = base.recipe
         sets = [*before, *point.sets] if isinstance(system, str) else system.recipe[1]
-        words = ["flashtwin", "replay", source.path]
-        for flag, value in (("--format", source.format), ("--volume", source.volume)):
-            words += [flag, value] if value is not None else []
-        for flag, moment_s in (("--from", source.from_s), ("--to", source.to_s)):
-            words += [flag, f"{moment_s!r}s"] if moment_s is not None else []
-        words += ["--on-bad-line", "skip"] if source.on_bad_line == "skip" else []
-        words += ["--system", name]
+        words = ["flashtwin", "replay", source.path, *source.reading.words, "--system", name]
         words += [word for key, text in sets for word in ("--set", f"{key}={text}")]
         return shlex.join(words)
 

@@ -1,0 +1,96 @@
+"""How the file of a trace is read: one set of options for the command line, for workers and for whoever stores them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from flashtwin.progress import Progress
+from flashtwin.results.names import part_of
+from flashtwin.traces.trace import BlkparseAction, OnBadLine, Trace, excerpt_ns
+from flashtwin.traces.trace import open as open_trace
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a trace that is given as a path; the options of `flashtwin.open`."""
+
+    format: str | None = None
+    on_bad_line: OnBadLine = "fail"
+    sort_window_ns: int = 1_000_000_000
+    blkparse_action: BlkparseAction = "D"
+    #: Only the requests of this volume.
+    volume: str | None = None
+    #: Only the requests from this many seconds after the first one on, and before that many.
+    from_s: float | None = None
+    to_s: float | None = None
+
+    def open(self, path: str | Path, progress: Progress | None = None) -> Trace:
+        """Reads it.
+
+        Raises:
+            TraceError: the file cannot be read so.
+        """
+        return open_trace(path, **asdict(self), progress=progress)
+
+    @property
+    def excerpt_ns(self) -> tuple[int, int] | None:
+        """The span of time as the core wants it; None where everything is meant."""
+        return excerpt_ns(self.from_s, self.to_s)
+
+    def label(self, trace: str) -> str:
+        """What results of the part that is read are called."""
+        return part_of(trace, self.volume, self.from_s, self.to_s)
+
+    @property
+    def words(self) -> list[str]:
+        """What is not as usual, as the command line takes it."""
+        usual = Reading()
+        flags = {
+            "--format": self.format,
+            "--on-bad-line": self.on_bad_line if self.on_bad_line != usual.on_bad_line else None,
+            "--sort-window": _time(self.sort_window_ns / 1e9) if self.sort_window_ns != usual.sort_window_ns else None,
+            "--blkparse-action": self.blkparse_action if self.blkparse_action != usual.blkparse_action else None,
+            "--volume": self.volume,
+            "--from": None if self.from_s is None else _time(self.from_s),
+            "--to": None if self.to_s is None else _time(self.to_s),
+        }
+        return [word for flag, value in flags.items() if value is not None for word in (flag, value)]
+
+
+def _time(moment_s: float) -> str:
+    """Seconds as the command line takes them: without an exponent."""
+    return f"{Decimal(repr(moment_s)):f}s"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A trace's file and how to read it."""
+
+    path: str
+    reading: Reading = field(default_factory=Reading)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Source:
+        """From what `dataclasses.asdict` made of one."""
+        return cls(str(value["path"]), Reading(**value["reading"]))
+
+    @property
+    def stem(self) -> str:
+        """The trace's name without folder and endings, the volume's, and the span of time."""
+        return self.reading.label("stdin" if self.path == "-" else Path(self.path).name.split(".")[0])
+
+    def open(self, progress: Progress | None = None) -> Trace:
+        """Reads it.
+
+        Raises:
+            TraceError: the file cannot be read so.
+        """
+        return self.reading.open(self.path, progress)
+
+    def absolute(self) -> Source:
+        """The same wherever a process works."""
+        return replace(self, path=str(Path(self.path).resolve()))
