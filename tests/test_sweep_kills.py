@@ -129,7 +129,7 @@ def test_a_run_whose_processes_always_die_is_missing(
 
     die = (
         "import os\nfrom flashtwin.sweeps import runs, worker\ndo = runs.Run.do\n"
-        "runs.Run.do = lambda run, store: os.kill(os.getpid(), 9) if run.name == 'rr-ssd' else do(run, store)\n"
+        "runs.Run.do = lambda run: os.kill(os.getpid(), 9) if run.name == 'rr-ssd' else do(run)\n"
         "worker.main()"
     )
     monkeypatch.setattr(crew, "WORKER", (sys.executable, "-c", die))
