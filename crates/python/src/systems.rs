@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 
 use crate::errors;
+use crate::trace::Trace;
 
 /// Names of the systems that come with flashtwin.
 #[pyfunction]
@@ -69,6 +70,21 @@ impl Resolved {
     #[getter]
     fn json(&self) -> String {
         self.resolved.json().to_string()
+    }
+
+    /// Logical pages that the device holds.
+    #[getter]
+    fn capacity_pages(&self) -> u64 {
+        self.resolved.capacity_pages()
+    }
+
+    /// The logical pages that a trace touches, and the fewest blocks a plane with which they take up at most `fill`
+    /// of what the device holds.
+    fn filled_by(&self, py: Python<'_>, trace: &Trace, fill: f64) -> PyResult<(u32, u32)> {
+        let content = self.resolved.content_source(trace.trace.has_content());
+        let pages = trace.cut(py, self.resolved.config.nand.page_bytes, content)?.footprint_pages();
+        let blocks = self.resolved.blocks_filled_by(u64::from(pages), fill);
+        Ok((pages, blocks.map_err(|error| errors::config(&error))?))
     }
 
     /// Every key with its value, unit, description and source, as TOML.

@@ -1,5 +1,6 @@
 //! From what was given (a system's name, settings) to a checked configuration.
 
+use flashtwin_ftl::Ftl;
 use flashtwin_nand::{NandConfig, NandDevice, device_names, device_toml};
 use flashtwin_settings::{Keys, from_tree, nearest, set, shown};
 use flashtwin_trace::ContentSource;
@@ -27,6 +28,43 @@ impl Resolved {
     /// Every key as TOML, with its meaning as a comment.
     pub fn toml_documented(&self) -> String {
         crate::toml_doc::document(&self.json(), &schema())
+    }
+
+    /// Logical pages that the device holds, where no mapping tables lie on flash between gaps.
+    pub fn capacity_pages(&self) -> u64 {
+        Ftl::capacity_pages(&self.config.ftl, &self.device.geometry)
+    }
+
+    /// The fewest blocks a plane, and no fewer than the controller works with, of a device of this kind that so many
+    /// logical pages fill to at most `fill` of what it holds (above 0, up to 1).
+    ///
+    /// # Errors
+    /// [`ConfigError`] when there is no device so large.
+    pub fn blocks_filled_by(&self, footprint_pages: u64, fill: f64) -> Result<u32, ConfigError> {
+        let wanted = (footprint_pages as f64 / fill).ceil();
+        let mut config = self.config.clone();
+        let mut holds = |blocks_per_plane: u32| -> Result<bool, ConfigError> {
+            config.nand.blocks_per_plane = blocks_per_plane;
+            let device = config.nand.resolve().map_err(|error| {
+                ConfigError(format!(
+                    "no device of the kind of '{}' holds {wanted:.0} pages: {error}",
+                    self.config.device
+                ))
+            })?;
+            let reserved = config.ftl.reserved_blocks(&device.geometry);
+            let works = blocks_per_plane > reserved;
+            Ok(works && Ftl::capacity_pages(&config.ftl, &device.geometry) as f64 >= wanted)
+        };
+        // Between a number that is too small and one that is not.
+        let (mut few, mut enough) = (0, 1);
+        while !holds(enough)? {
+            (few, enough) = (enough, enough.saturating_mul(2));
+        }
+        while enough - few > 1 {
+            let middle = few + (enough - few) / 2;
+            (few, enough) = if holds(middle)? { (few, middle) } else { (middle, enough) };
+        }
+        Ok(enough)
     }
 
     /// Whether pages are smaller than what one recorded content covers.

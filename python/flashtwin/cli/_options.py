@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
 
+from flashtwin.cli._talk import say
+from flashtwin.replays.filling import filled
 from flashtwin.replays.presets import System, resolve_text
 from flashtwin.traces.reading import Reading, Source
+from flashtwin.traces.trace import Trace
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -56,6 +59,20 @@ class Effort(Duration):
         return super().convert(f"{text}in" if re.fullmatch(r"[\d.]+m", text) else value, param, ctx)
 
 
+class Share(click.ParamType[float]):
+    """A share: `90%` or `0.9`."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Reads the text."""
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(%?)", str(value).strip())
+        share = float(found[1]) / (100 if found[2] else 1) if found else 0.0
+        if not 0 < share <= 1:
+            self.fail(f"'{value}' is not a share above 0 and up to 100 %; write it like 90% or 0.9", param, ctx)
+        return share
+
+
 class KeyValue(click.ParamType[tuple[str, str]]):
     """`key=value`."""
 
@@ -75,10 +92,16 @@ class Running:
 
     threads: int
     sets: list[tuple[str, str]]
+    #: The share of the drive that the trace is to take up; None: the drive is as large as it is.
+    fill: float | None = None
 
     def system(self, name: str) -> System:
         """A system with the keys set as asked for."""
         return resolve_text(name, self.sets)
+
+    def fitted(self, trace: Trace, systems: Mapping[str, System]) -> dict[str, System]:
+        """The systems on drives that the trace fills as asked for."""
+        return dict(systems) if self.fill is None else filled(trace, systems, self.fill, say)
 
 
 def reading_options(command: Command) -> Command:
@@ -141,6 +164,19 @@ def running_options(command: Command) -> Command:
         click.option("--period", type=Duration(), metavar="TIME", help="Length of a period: 120s, 1h, 1d."),
         click.option("--speed", metavar="X", help="Replay X times as fast as recorded."),
         click.option("--queue-depth", metavar="N", help="Ignore the recorded times; keep N requests under way."),
+        click.option(
+            "--fill",
+            type=Share(),
+            metavar="SHARE",
+            help="Give the drive as few blocks as it can have if the trace's pages are to take up no more than this "
+            "of it: 90%. Without it, the drive is as large as it is, most often far too large to collect garbage.",
+        ),
+        click.option(
+            "--aged",
+            is_flag=True,
+            help="Begin with every page of the trace written and overwritten at random until write amplification "
+            "has settled, instead of with a new drive: replay.preload = footprint.",
+        ),
         click.option(
             "--content",
             metavar="SOURCE",
@@ -240,7 +276,9 @@ def _to_running(arguments: dict[str, Any]) -> None:
     sets = list(arguments.pop("sets"))
     short = [(key, arguments.pop(flag)) for flag, key in KEYS.items()]
     sets += [(key, _literal(value)) for key, value in short if value is not None]
-    arguments["running"] = Running(arguments.pop("threads"), sets)
+    if arguments.pop("aged"):
+        sets.append(("replay.preload", "footprint"))
+    arguments["running"] = Running(arguments.pop("threads"), sets, arguments.pop("fill"))
 
 
 def _literal(value: object) -> str:

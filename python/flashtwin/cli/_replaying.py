@@ -60,11 +60,13 @@ def replay_all(
     if out is None:
         with Bars() as bars:
             trace = source.open(bars.reading())
+            chosen = running.fitted(trace, chosen)
             results = compare(trace, chosen, threads=running.threads, progress=bars.job)
         return {name: result.summary for name, result in results.items()}
     with folder.prepared(out) as path:
         with Bars() as bars:
             trace = source.open(bars.reading())
+            chosen = running.fitted(trace, chosen)
             replay_into(path, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground)
         say(f"results: {path}")
         return {name: _summary(path, name) for name in chosen}

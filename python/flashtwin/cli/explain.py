@@ -83,7 +83,7 @@ def _explained(
 ) -> Explanations:
     heard = bars.named("causes", "replays")
     if Path(source.path).is_dir():
-        if running.sets:
+        if running.sets or running.fill is not None:
             raise click.UsageError(
                 f"{source.path}: runs are explained as they were made; --set and its short forms are for traces"
             )
@@ -96,6 +96,9 @@ def _explained(
         raise click.UsageError("--trace is for folders; here the trace itself is given")
     if not systems:
         raise click.UsageError("name a system to explain the trace on: --system ca-ssd")
-    chosen = [running.system(name) for name in systems]
+    named = {name: running.system(name) for name in systems}
     trace = source.open(bars.reading())
-    return explain_all(trace, chosen, goal=goal, effort_s=effort, out=out, threads=running.threads, progress=heard)
+    chosen = running.fitted(trace, named)
+    return explain_all(
+        trace, list(chosen.values()), goal=goal, effort_s=effort, out=out, threads=running.threads, progress=heard
+    )

@@ -68,6 +68,7 @@ def study(
         trace = source.open(bars.reading())
         if nobody_named:
             chosen = dict(without_contents(trace, chosen, say))
+        chosen = running.fitted(trace, chosen)
         replay_into(path, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground)
         done = finish(path, trace, chosen, bars.job, effort_s=effort, goal=goal, threads=running.threads)
     unequal = ground.ground({name: system.config for name, system in chosen.items()})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -64,6 +65,12 @@ class System:
     def period_s(self) -> float:
         """Length of a period in seconds of the trace's own clock."""
         return float(self.config["replay"]["period_s"])
+
+    @property
+    def planes(self) -> int:
+        """Planes of the drive."""
+        levels = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")
+        return math.prod(int(self.config["nand"][level]) for level in levels)
 
     @property
     def toml(self) -> str:

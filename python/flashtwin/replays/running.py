@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from flashtwin import _core
 from flashtwin.errors import ArgumentError, ConfigError, ReportError
 from flashtwin.progress import Progress, numbered
+from flashtwin.replays.filling import filled
 from flashtwin.replays.presets import System, as_system
 from flashtwin.results import folder, ground, names, schema
 from flashtwin.results.frames import Framed, StoredRun, Table, one_row, shown, stacked, table_of
@@ -245,6 +246,7 @@ def replay(
     system: str | Path | System,
     *,
     settings: Mapping[str, Value] | None = None,
+    fill: float | None = None,
     progress: Progress | None = None,
     **sets: Value,
 ) -> Result:
@@ -254,6 +256,8 @@ def replay(
         trace: what `open` returned, or a path.
         system: a name of `systems()`, a path of a TOML file, or what `system` returned.
         settings: keys of the configuration to set otherwise, dotted ones as they are: `{"replication.alpha": 0.2}`.
+        fill: the share of the drive that the trace's pages take up, such as 0.9: the drive has as few blocks as that
+            takes (`flashtwin.replays.filling`). Without it, the drive is as large as it is.
         progress: told how far reading and replaying are (`flashtwin.progress`).
         **sets: the same as keywords; `content="unique"` gives a trace without
             contents one of its own for every page write, `content="zipf(0.8,100000)"` values drawn by
@@ -275,6 +279,8 @@ def replay(
     """
     chosen = as_system(system, merged(settings, sets))
     opened = as_trace(trace, progress)
+    if fill is not None:
+        chosen = filled(opened, {chosen.name: chosen}, fill)[chosen.name]
     native = _core.run(opened.native, [chosen._resolved], 1, numbered(progress, [chosen.name]))
     return Result(chosen.name, native[0])
 
@@ -284,6 +290,7 @@ def compare(
     systems: Sequence[str | Path | System] | Mapping[str, str | Path | System],
     *,
     settings: Mapping[str, Value] | None = None,
+    fill: float | None = None,
     threads: int = 0,
     progress: Progress | None = None,
     equal_ground: bool = False,
@@ -296,6 +303,7 @@ def compare(
         systems: the systems, first the baseline, or a single one; a mapping gives them names of its own, so that one
             system can stand beside itself with other keys.
         settings: keys to set otherwise in every system given by name, dotted ones as they are.
+        fill: as in `replay`; systems on one kind of drive get as many blocks.
         threads: how many run at once; 0 is one for each core. Results do not depend on it.
         progress: told how far reading and each system are (`flashtwin.progress`).
         equal_ground: whether every system gets the baseline's device, engine, allocation, collection and
@@ -315,6 +323,8 @@ def compare(
     """
     chosen = name_systems(systems, merged(settings, sets), equal_ground=equal_ground)
     opened = as_trace(trace, progress)
+    if fill is not None:
+        chosen = filled(opened, chosen, fill)
     resolved = [system._resolved for system in chosen.values()]
     native = _core.run(opened.native, resolved, threads, numbered(progress, list(chosen)))
     results = {name: Result(name, result) for name, result in zip(chosen, native, strict=True)}

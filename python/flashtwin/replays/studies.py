@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from flashtwin import _core
 from flashtwin.characterization.measuring import Characterization, measure, options
 from flashtwin.progress import Progress, numbered
+from flashtwin.replays.filling import filled
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import name_systems, what_else_differs
 from flashtwin.results import folder, ground, names
@@ -44,6 +45,7 @@ def study(
     systems: Sequence[str | Path | System] | Mapping[str, str | Path | System] = SYSTEMS,
     *,
     settings: Mapping[str, Value] | None = None,
+    fill: float | None = None,
     threads: int = 0,
     progress: Progress | None = None,
     notify: Notify | None = None,
@@ -63,6 +65,7 @@ def study(
         systems: as in `compare`. Of those that nobody named, a trace without contents leaves out what
             looks at contents.
         settings: keys to set otherwise in every system given by name, dotted ones as they are.
+        fill: as in `compare`.
         threads: how many systems run at once; 0 is one for each core.
         progress: told how far reading, each system, the workload and the report are (`flashtwin.progress`).
         notify: called with a sentence when runs are reused or systems left out.
@@ -81,6 +84,8 @@ def study(
         opened = as_trace(trace, progress)
         if systems is SYSTEMS:
             chosen = dict(without_contents(opened, chosen, notify))
+        if fill is not None:
+            chosen = filled(opened, chosen, fill, notify)
         replay_into(path, opened, chosen, threads, progress, notify, equal_ground=equal_ground)
         return finish(path, opened, chosen, progress, effort_s=effort_s, goal=goal, threads=threads)
 

@@ -342,3 +342,29 @@ fn a_run_can_be_stopped_while_the_drive_is_prepared_and_between_periods() {
         assert!(matches!(outcome, Err(SimError::Interrupted)), "{sets:?}");
     }
 }
+
+#[test]
+fn a_filled_drive_has_the_fewest_blocks_that_hold_the_pages() {
+    let mut rng = Rng::stream(5, "filled drives");
+    for turn in 0..200 {
+        let level = |rng: &mut Rng| 1 + rng.below(3);
+        let levels =
+            [level(&mut rng), level(&mut rng), level(&mut rng), level(&mut rng), 40, 4 + rng.below(60)];
+        let name = system_names()[turn % system_names().len()];
+        let resolved = system_on(levels, name, &[]);
+        let (pages, fill) = (1 + u64::from(rng.below(20_000)), f64::from(1 + rng.below(100)) / 100.0);
+        let blocks = resolved.blocks_filled_by(pages, fill).unwrap();
+        // Pages that a drive of so many blocks holds, of those that may be filled; none where it cannot work.
+        let holds = |blocks_per_plane: u32| {
+            let [channels, chips, dies, planes, _, pages_per_block] = levels;
+            let drive =
+                system_on([channels, chips, dies, planes, blocks_per_plane, pages_per_block], name, &[]);
+            let works = blocks_per_plane > drive.config.ftl.reserved_blocks(&drive.device.geometry);
+            if works { drive.capacity_pages() as f64 * fill } else { 0.0 }
+        };
+        assert!(holds(blocks) >= pages as f64 - 1e-6, "{name}: {pages} pages, {fill}");
+        assert!(blocks == 1 || holds(blocks - 1) < pages as f64, "{name}: {pages} pages, {fill}");
+    }
+    let error = system("conventional", &[]).blocks_filled_by(1 << 40, 0.5).unwrap_err().to_string();
+    assert!(error.contains("2199023255552 pages") && error.contains("nand.blocks_per_plane"), "{error}");
+}

@@ -1,0 +1,98 @@
+"""Drives that a trace fills as far as one wants, and drives that begin aged."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+import flashtwin as ft
+from flashtwin.replays.filling import filled
+
+from .conftest import Cli
+
+#: One chip with small blocks: a step of one block is a small part of the drive.
+NARROW = {"channels": 2, "chips_per_channel": 1, "dies_per_chip": 1, "planes_per_die": 1, "pages_per_block": 8}
+WORDS = [word for key, value in NARROW.items() for word in ("--set", f"{key}={value}")]
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """400 pages, each written once, then any of them, again and again."""
+    path = tmp_path / "over.fiu"
+    draw = random.Random(1)
+    pages = [*range(400), *(draw.randrange(400) for _ in range(4_000))]
+    lines = [f"{turn * 1_000_000} 1 p {page * 8} 8 W 8 0 {turn:032x}" for turn, page in enumerate(pages)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("share", "fill"), [("90%", 0.9), ("0.5", 0.5), ("100 %", 1.0)])
+def test_the_share_is_kept_and_nearly_reached(cli: Cli, trace: Path, share: str, fill: float) -> None:
+    done = cli("replay", trace, "--system", "conventional", "--fill", share, "--json", *WORDS)
+    found = json.loads(done.out)
+    nand = found["conventional"]["config"]["nand"]
+    planes_pages = 2 * nand["pages_per_block"]
+    # What the controller keeps back in each plane: the active blocks of the host, of collection and of copies, and the
+    # block that collection begins with.
+    holds = (nand["blocks_per_plane"] - 4) * planes_pages - 1
+    assert fill * holds >= 400
+    assert fill * (holds - planes_pages) < 400
+
+
+def test_systems_on_one_drive_have_as_many_blocks(trace: Path) -> None:
+    opened = ft.open(trace)
+    chosen = {name: ft.system(name, **NARROW) for name in ("conventional", "caftl", "rr-ssd")}
+    other = {"wide": ft.system("conventional", device="ds-ftl")}
+    said: list[str] = []
+    found = filled(opened, chosen | other, 0.95, said.append)
+    assert list(found) == [*chosen, "wide"]
+    blocks = {name: system.config["nand"]["blocks_per_plane"] for name, system in found.items()}
+    assert len({blocks[name] for name in chosen}) == 1
+    alone = [filled(opened, {name: system}, 0.95)[name] for name, system in chosen.items()]
+    assert blocks["rr-ssd"] == max(system.config["nand"]["blocks_per_plane"] for system in alone)
+    assert len(said) == 2
+    assert all("the trace's 400 pages take up" in line for line in said)
+    # A block in each of very many planes is a large step, which is said.
+    assert "smaller blocks" in said[1]
+
+
+def test_a_fuller_drive_writes_more_and_an_aged_one_at_once(cli: Cli, trace: Path) -> None:
+    amplification = [
+        ft.replay(trace, "conventional", fill=fill, settings=NARROW).summary["write_amplification"]
+        for fill in (0.5, 0.8, 0.95)
+    ]
+    assert amplification == sorted(amplification)
+    assert amplification[0] < amplification[-1]
+    words = ("replay", trace, "--system", "conventional", "--fill", "95%", "--json", *WORDS)
+    new, aged = (json.loads(cli(*words, *more).out)["conventional"] for more in ((), ("--aged",)))
+    assert aged["config"]["replay"]["preload"] == "footprint"
+    assert aged["erases"]["total"] > new["erases"]["total"]
+
+
+def test_a_study_says_how_full_its_drive_is(cli: Cli, trace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "study"
+    words = ("--systems", "conventional", "--fill", "90%", "--effort", "0", "--out", out)
+    done = cli("study", trace, *words, *WORDS)
+    blocks = ft.Comparison.read(out).baseline.summary["config"]["nand"]["blocks_per_plane"]
+    assert f"nand.blocks_per_plane = {blocks}: the trace's 400 pages take up" in done.err
+
+
+@pytest.mark.parametrize("fill", [0, -0.5, 1.01, float("nan"), True, "90%"])
+def test_what_is_no_share_is_refused(trace: Path, fill: object) -> None:
+    with pytest.raises(ft.ArgumentError, match=r"expected a share above 0 and up to 1, such as 0\.9"):
+        ft.replay(trace, "conventional", fill=fill)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("share", ["0", "101%", "much", "-3%", "1.2"])
+def test_the_command_line_says_how_to_write_it(cli: Cli, trace: Path, share: str) -> None:
+    done = cli("replay", trace, "--system", "conventional", f"--fill={share}")
+    assert done.status == 2
+    assert "write it like 90% or 0.9" in done.err
+
+
+def test_a_drive_that_cannot_be_so_large_is_refused(trace: Path) -> None:
+    with pytest.raises(ft.ConfigError, match=r"no device of the kind of 'rr-ssd' holds 400000000000 pages"):
+        ft.replay(trace, "conventional", fill=1e-9)
