@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shlex
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,20 @@ def test_the_command_line_says_how_to_write_it(cli: Cli, trace: Path, share: str
 def test_a_drive_that_cannot_be_so_large_is_refused(trace: Path) -> None:
     with pytest.raises(ft.ConfigError, match=r"no device of the kind of 'rr-ssd' holds 400000000000 pages"):
         ft.replay(trace, "conventional", fill=1e-9)
+
+
+def test_a_sweep_fills_drives_as_far_as_asked_for(cli: Cli, trace: Path, tmp_path: Path) -> None:
+    swept = ("--systems", "conventional,caftl", "--fill", "60%,95%,150%", "--set", "preload=footprint", "--workers", 1)
+    done = cli("sweep", trace, *swept, *WORDS, "--out", "swept")
+    assert done.status == 1
+    rows = ft.Sweep.read(tmp_path / "swept").to_arrow().to_pylist()
+    assert [row["config.fill"] for row in rows] == [0.6, 0.95, 1.5] * 2
+    assert [row["status"] for row in rows] == ["done", "done", "failed"] * 2
+    assert "expected a share above 0 and up to 1" in rows[2]["error"]
+    blocks = {row["config.fill"]: row["config.nand.blocks_per_plane"] for row in rows if row["status"] == "done"}
+    assert [row["config.nand.blocks_per_plane"] for row in rows if row["status"] == "done"] == list(blocks.values()) * 2
+    assert rows[0]["write_amplification"] < rows[1]["write_amplification"]
+    # The command of a point makes the same drive by itself.
+    command = ft.Sweep.read(tmp_path / "swept").plan.points[1].command
+    alone = json.loads(cli(*shlex.split(command)[1:], "--json").out)["conventional"]
+    assert alone["erases"] == {name: rows[1][f"erases.{name}"] for name in alone["erases"]}

@@ -22,7 +22,8 @@ CRATES = {
     "ftl": {"bits", "nand"},
     "analysis": {"bits", "settings", "trace"},
     "sim": {"analysis", "bits", "ftl", "nand", "settings", "trace"},
-    "python": {"nand", "ftl", "settings", "sim", "trace", "analysis"},
+    "live": {"bits", "ftl", "nand", "settings", "sim", "trace"},
+    "python": {"nand", "ftl", "settings", "sim", "trace", "analysis", "live"},
 }
 
 #: The modules of the Python API, the only ones that reach the core; one or a few in each room.

@@ -17,7 +17,7 @@ from flashtwin.errors import ArgumentError, ConfigError, ReportError
 from flashtwin.progress import Progress
 from flashtwin.replays.presets import System
 from flashtwin.replays.presets import systems as presets
-from flashtwin.replays.running import Result, compare, name_systems
+from flashtwin.replays.running import Result, compare, fitted, name_systems
 from flashtwin.results import folder, names
 from flashtwin.results.frames import Framed, shown, table_of
 from flashtwin.results.ground import leaves, looks_at_contents
@@ -192,6 +192,7 @@ def explain(
         raise ArgumentError("name a system to explain a trace on: ft.explain(trace, 'ca-ssd')")
     chosen = name_systems(systems, keys)  # type: ignore[arg-type]
     opened = as_trace(what, progress)
+    chosen = fitted(opened, chosen)
     if out is None:
         return _explain_trace(None, opened, chosen, chosen_goal, effort_s, threads, progress)
     with folder.prepared(out, holding=names.EXPLAINED_FROM) as path:

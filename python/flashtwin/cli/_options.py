@@ -12,8 +12,8 @@ from typing import Any, TypeVar, cast
 import click
 
 from flashtwin.cli._talk import say
-from flashtwin.replays.filling import filled
 from flashtwin.replays.presets import System, resolve_text
+from flashtwin.replays.running import fitted
 from flashtwin.traces.reading import Reading, Source
 from flashtwin.traces.trace import Trace
 
@@ -100,8 +100,8 @@ class Running:
         return resolve_text(name, self.sets)
 
     def fitted(self, trace: Trace, systems: Mapping[str, System]) -> dict[str, System]:
-        """The systems on drives that the trace fills as asked for."""
-        return dict(systems) if self.fill is None else filled(trace, systems, self.fill, say)
+        """The systems with the periods that suit the trace, on drives that it fills as asked for."""
+        return fitted(trace, systems, self.fill, say)
 
 
 def reading_options(command: Command) -> Command:
@@ -161,7 +161,13 @@ def running_options(command: Command) -> Command:
         click.option(
             "--set", "sets", multiple=True, type=KeyValue(), help="Set a key of the configuration; repeatable."
         ),
-        click.option("--period", type=Duration(), metavar="TIME", help="Length of a period: 120s, 1h, 1d."),
+        click.option(
+            "--period",
+            type=Duration(),
+            metavar="TIME",
+            help="Length of a period, at whose end contents are copied: 120s, 1h, 1d.  [default: a day; the longest "
+            "round length that it has eight of for a trace of less than three days]",
+        ),
         click.option("--speed", metavar="X", help="Replay X times as fast as recorded."),
         click.option("--queue-depth", metavar="N", help="Ignore the recorded times; keep N requests under way."),
         click.option(

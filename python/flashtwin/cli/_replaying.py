@@ -12,9 +12,10 @@ from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import compare, name_systems
-from flashtwin.replays.studies import replay_into
+from flashtwin.replays.studies import replay_into, without_contents
 from flashtwin.results import folder, ground, names, schema
 from flashtwin.traces.reading import Source
+from flashtwin.traces.trace import Trace
 
 Summary = Mapping[str, Any]
 
@@ -54,22 +55,34 @@ def choose(running: Running, systems: list[str], *, equal_ground: bool = False) 
 
 
 def replay_all(
-    source: Source, running: Running, chosen: Mapping[str, System], out: Path | None, *, equal_ground: bool = False
+    source: Source,
+    running: Running,
+    chosen: Mapping[str, System],
+    out: Path | None,
+    *,
+    equal_ground: bool = False,
+    any_systems: bool = False,
 ) -> dict[str, Summary]:
-    """Replays the trace on the systems; returns their summaries, and leaves results in `out` if asked to."""
+    """Replays the trace on the systems; returns their summaries, and leaves results in `out` if asked to.
+
+    Of systems that nobody named (`any_systems`), a trace without contents leaves out what looks at contents.
+    """
+
+    def suited(trace: Trace) -> dict[str, System]:
+        return running.fitted(trace, without_contents(trace, chosen, say) if any_systems else chosen)
+
     if out is None:
         with Bars() as bars:
             trace = source.open(bars.reading())
-            chosen = running.fitted(trace, chosen)
-            results = compare(trace, chosen, threads=running.threads, progress=bars.job)
+            results = compare(trace, suited(trace), threads=running.threads, progress=bars.job)
         return {name: result.summary for name, result in results.items()}
     with folder.prepared(out) as path:
         with Bars() as bars:
             trace = source.open(bars.reading())
-            chosen = running.fitted(trace, chosen)
-            replay_into(path, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground)
+            suitable = suited(trace)
+            replay_into(path, trace, suitable, running.threads, bars.job, say, equal_ground=equal_ground)
         say(f"results: {path}")
-        return {name: _summary(path, name) for name in chosen}
+        return {name: _summary(path, name) for name in suitable}
 
 
 def show(summaries: Mapping[str, Summary], *, as_json: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from flashtwin.cli._options import (
     Running,
@@ -32,11 +33,16 @@ def compare(
 ) -> None:
     """Replay TRACE on several systems, on all cores, and print their figures side by side.
 
+    A trace without contents is replayed on what does not look at them, unless `--content` or `--systems` says
+    otherwise.
+
     What differs between the systems beyond what defines them, and moves reads or writes by itself, is listed.
 
     \b
     Example:
       flashtwin compare mail.fiu.zst --systems ca-ssd,rr-ssd --speed 10 --out mail-compared
     """
+    nobody_named = click.get_current_context().get_parameter_source("systems") is ParameterSource.DEFAULT
     chosen = choose(running, systems, equal_ground=equal_ground)
-    show(replay_all(source, running, chosen, out, equal_ground=equal_ground), as_json=as_json)
+    found = replay_all(source, running, chosen, out, equal_ground=equal_ground, any_systems=nobody_named)
+    show(found, as_json=as_json)

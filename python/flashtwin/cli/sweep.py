@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from flashtwin.cli._progress import Bars
 from flashtwin.cli._spread import spread_options
 from flashtwin.cli._sweeping import show
 from flashtwin.cli._talk import say
+from flashtwin.replays.filling import FILL
 from flashtwin.replays.presets import resolve_text
 from flashtwin.replays.running import name_systems
 from flashtwin.replays.studies import SYSTEMS
@@ -39,6 +42,11 @@ _SHORT = ("speed", "queue_depth", "content")
 )  # fmt: skip
 @click.option("--speed", metavar="X,Y,...", help="Replay X, Y, ... times as fast as recorded.")
 @click.option("--queue-depth", metavar="N,M,...", help="Ignore the recorded times; keep N, M, ... requests under way.")
+@click.option(
+    "--fill", metavar="SHARE,...",
+    help="Give the drive as few blocks as it can have if the trace's pages are to take up no more than this of it: "
+    "80%,90%,95%.",
+)  # fmt: skip
 @click.option("--content", metavar="SOURCE,...", help="Contents of pages, as in `flashtwin replay`.")
 @systems_option(default=",".join(SYSTEMS))
 @equal_ground_option
@@ -108,6 +116,8 @@ def _axes(options: dict[str, Any]) -> dict[str, plan.Axis]:
     """Keys with what to set them to in turn."""
     sets = list(options["sets"])
     sets += [(KEYS[flag], options[flag]) for flag in _SHORT if options[flag] is not None]
+    if options["fill"] is not None:
+        sets.append((FILL, re.sub(r"([\d.]+)\s*%", lambda found: str(Decimal(found[1]) / 100), options["fill"])))
     twice = next((key for key, _ in sets if [other for other, _ in sets].count(key) > 1), None)
     if twice is not None:
         raise click.BadParameter(f"'{twice}' is set twice; give all of its values at once: {twice}=a,b")

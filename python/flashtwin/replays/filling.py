@@ -11,6 +11,8 @@ from flashtwin.errors import ArgumentError
 from flashtwin.replays.presets import System
 from flashtwin.traces.trace import Trace
 
+#: What sweeps call the share: no key of the configuration, but what decides one.
+FILL = "fill"
 BLOCKS = "nand.blocks_per_plane"
 #: A drive that is so much less full than asked for is said to be.
 _COARSE = 0.02

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
 from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +14,7 @@ from flashtwin import _core
 from flashtwin.errors import ArgumentError, ConfigError, ReportError
 from flashtwin.progress import Progress, numbered
 from flashtwin.replays.filling import filled
+from flashtwin.replays.periods import with_periods
 from flashtwin.replays.presets import System, as_system
 from flashtwin.results import folder, ground, names, schema
 from flashtwin.results.frames import Framed, StoredRun, Table, one_row, shown, stacked, table_of
@@ -259,7 +260,8 @@ def replay(
         fill: the share of the drive that the trace's pages take up, such as 0.9: the drive has as few blocks as that
             takes (`flashtwin.replays.filling`). Without it, the drive is as large as it is.
         progress: told how far reading and replaying are (`flashtwin.progress`).
-        **sets: the same as keywords; `content="unique"` gives a trace without
+        **sets: the same as keywords. A `period_s` that nobody sets is chosen from the trace's length
+            (`flashtwin.replays.periods`); `content="unique"` gives a trace without
             contents one of its own for every page write, `content="zipf(0.8,100000)"` values drawn by
             popularity.
 
@@ -279,8 +281,7 @@ def replay(
     """
     chosen = as_system(system, merged(settings, sets))
     opened = as_trace(trace, progress)
-    if fill is not None:
-        chosen = filled(opened, {chosen.name: chosen}, fill)[chosen.name]
+    chosen = fitted(opened, {chosen.name: chosen}, fill)[chosen.name]
     native = _core.run(opened.native, [chosen._resolved], 1, numbered(progress, [chosen.name]))
     return Result(chosen.name, native[0])
 
@@ -323,12 +324,24 @@ def compare(
     """
     chosen = name_systems(systems, merged(settings, sets), equal_ground=equal_ground)
     opened = as_trace(trace, progress)
-    if fill is not None:
-        chosen = filled(opened, chosen, fill)
+    chosen = fitted(opened, chosen, fill)
     resolved = [system._resolved for system in chosen.values()]
     native = _core.run(opened.native, resolved, threads, numbered(progress, list(chosen)))
     results = {name: Result(name, result) for name, result in zip(chosen, native, strict=True)}
     return Comparison(opened, results, equal_ground=equal_ground)
+
+
+def fitted(
+    trace: Trace, systems: Mapping[str, System], fill: float | None = None, notify: Callable[[str], None] | None = None
+) -> dict[str, System]:
+    """Systems with what a trace decides: the period where nobody has set it, and how many blocks it is to fill.
+
+    Raises:
+        ArgumentError: `fill` is no share above 0 and up to 1.
+        ConfigError: there is no drive so large.
+    """
+    found = with_periods(int(trace.info["duration_ns"]), systems, notify)
+    return found if fill is None else filled(trace, found, fill, notify)
 
 
 def name_systems(

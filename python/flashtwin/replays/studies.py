@@ -10,9 +10,8 @@ from typing import Any, Protocol
 from flashtwin import _core
 from flashtwin.characterization.measuring import Characterization, measure, options
 from flashtwin.progress import Progress, numbered
-from flashtwin.replays.filling import filled
 from flashtwin.replays.presets import System
-from flashtwin.replays.running import name_systems, what_else_differs
+from flashtwin.replays.running import fitted, name_systems, what_else_differs
 from flashtwin.results import folder, ground, names
 from flashtwin.settings import Value, merged
 from flashtwin.traces.reading import Reading
@@ -84,8 +83,7 @@ def study(
         opened = as_trace(trace, progress)
         if systems is SYSTEMS:
             chosen = dict(without_contents(opened, chosen, notify))
-        if fill is not None:
-            chosen = filled(opened, chosen, fill, notify)
+        chosen = fitted(opened, chosen, fill, notify)
         replay_into(path, opened, chosen, threads, progress, notify, equal_ground=equal_ground)
         return finish(path, opened, chosen, progress, effort_s=effort_s, goal=goal, threads=threads)
 

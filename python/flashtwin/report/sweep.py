@@ -95,7 +95,7 @@ def _warnings(found: Swept) -> list[str]:
         said.append("This search has not ended: what stands here is the best so far. The same command goes on with it.")
     if failed:
         said.append(f"{units.plural(failed, 'point')} {'was' if failed == 1 else 'were'} refused; the table says why.")
-    return said
+    return said + [effect.line for effect in found.effects]
 
 
 def _facts(found: Swept) -> list[tuple[str, str]]:

@@ -155,7 +155,7 @@ def differences(configs: Mapping[str, Config]) -> list[Difference]:
     for key in keys:
         if (key == "device" and not _arrays_differ(flat)) or (key.startswith("nand.") and not same_device):
             continue
-        values = {name: config[key] for name, config in flat.items() if key in config and _concerns(key, configs[name])}
+        values = {name: config[key] for name, config in flat.items() if key in config and concerns(key, configs[name])}
         if len(set(map(literal, values.values()))) > 1:
             found.append(_difference(key, values, configs))
     return found
@@ -256,7 +256,7 @@ def _merges_twins(config: Config) -> bool:
 
 def _reference(key: str, configs: Mapping[str, Config]) -> str:
     """The system whose value the others are held against: the first that the key concerns."""
-    return next((name for name, config in configs.items() if _concerns(key, config)), next(iter(configs)))
+    return next((name for name, config in configs.items() if concerns(key, config)), next(iter(configs)))
 
 
 def _arrays_differ(flat: Mapping[str, Mapping[str, Any]]) -> bool:
@@ -335,8 +335,8 @@ _CONCERNS: Mapping[str, Uses] = {
 }  # fmt: skip
 
 
-def _concerns(key: str, config: Config) -> bool:
-    """Whether a system uses what the key is for."""
+def concerns(key: str, config: Config) -> bool:
+    """Whether a system uses what the key is for: where not, another value changes nothing that happens."""
     for start, uses in _CONCERNS.items():
         if key == start or (start[-1] in "._" and key.startswith(start)):
             return uses(config)

@@ -10,8 +10,22 @@ from typing import Any
 
 from flashtwin.errors import ReportError
 from flashtwin.results import figures, names
+from flashtwin.results.effects import NoEffect, without_effect
 from flashtwin.results.figures import Figure
 from flashtwin.results.reading import as_number, read_json, read_rows
+
+#: What became of a point: replayed, refused by the core, or not replayed yet.
+DONE, FAILED, MISSING = "done", "failed", "missing"
+
+
+def tally(statuses: Sequence[str]) -> dict[str, int]:
+    """Points that are done, failed (refused) and missing."""
+    return {status: statuses.count(status) for status in (DONE, FAILED, MISSING)}
+
+
+def is_whole(counts: Mapping[str, int], search: Mapping[str, Any]) -> bool:
+    """Whether no point is missing, and a search has ended; refused points are no gap, for they would be again."""
+    return not counts[MISSING] and bool(search.get("ended", True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,18 +39,23 @@ class Swept:
     @property
     def done(self) -> list[Mapping[str, Any]]:
         """The rows of the points that were replayed."""
-        return [row for row in self.rows if row["status"] == "done"]
+        return [row for row in self.rows if row["status"] == DONE]
 
     @cached_property
     def counts(self) -> dict[str, int]:
         """Points that are done, failed (refused) and missing."""
-        found = [row["status"] for row in self.rows]
-        return {status: found.count(status) for status in ("done", "failed", "missing")}
+        return tally([row["status"] for row in self.rows])
 
     @property
     def complete(self) -> bool:
         """Whether no point is missing, and a search has ended."""
-        return not self.counts["missing"] and bool(self.search.get("ended", True))
+        return is_whole(self.counts, self.search)
+
+    @property
+    def effects(self) -> list[NoEffect]:
+        """Keys that changed nothing on a system."""
+        ignored = {int(point["point"]): point.get("ignored") or () for point in self.plan["points"]}
+        return without_effect(self.done, self.plan["axes"], ignored)
 
     @property
     def traces(self) -> list[str]:

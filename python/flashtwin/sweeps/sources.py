@@ -17,6 +17,9 @@ from flashtwin.sweeps.store import Store
 from flashtwin.traces.reading import Reading, Source
 from flashtwin.traces.trace import Trace
 
+#: What is noted of a file; what an earlier version noted less of is read again.
+_FACTS = {"digest", "has_content", "duration_ns"}
+
 
 @dataclass(frozen=True)
 class Known:
@@ -27,6 +30,7 @@ class Known:
     source: Source
     digest: str
     has_content: bool
+    duration_ns: int
 
     @property
     def said(self) -> dict[str, Any]:
@@ -65,11 +69,13 @@ def _of_file(name: str, source: Source, store: Store) -> Known:
     parts = [asdict(source.absolute()), status.st_size, status.st_mtime_ns]
     key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     facts = store.trace(key)
-    if facts is None:
+    if facts is None or not facts.keys() >= _FACTS:
         trace = source.open()
-        facts = {"digest": trace.digest, "has_content": trace.has_content}
+        facts = {
+            "digest": trace.digest, "has_content": trace.has_content, "duration_ns": trace.info["duration_ns"],
+        }  # fmt: skip
         store.put_trace(key, facts)
-    return Known(name, source, str(facts["digest"]), bool(facts["has_content"]))
+    return Known(name, source, str(facts["digest"]), bool(facts["has_content"]), int(facts["duration_ns"]))
 
 
 def _of_memory(trace: Trace, store: Store) -> Known:
@@ -77,4 +83,4 @@ def _of_memory(trace: Trace, store: Store) -> Known:
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         trace.write_parquet(path)
-    return Known(trace.name, Source(str(path)), trace.digest, trace.has_content)
+    return Known(trace.name, Source(str(path)), trace.digest, trace.has_content, int(trace.info["duration_ns"]))

@@ -14,6 +14,8 @@ from typing import Any
 
 from flashtwin.errors import ArgumentError, FlashtwinError, OutputError
 from flashtwin.progress import Progress
+from flashtwin.replays.filling import BLOCKS, FILL, filled
+from flashtwin.replays.periods import with_periods
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import name_systems
 from flashtwin.replays.studies import SYSTEMS, without_contents
@@ -200,6 +202,9 @@ def finish(out: Path, *, alone: bool, notify: Notify | None = None) -> Sweep:
     found = Sweep.read(out)
     if alone or found.complete:
         found.write()
+        if notify:
+            for effect in found.effects:
+                notify(effect.line)
     elif notify:
         notify(f"{found.state}; when all shards have ended, `flashtwin report {out}` writes table and page")
     return found
@@ -229,6 +234,7 @@ class Bench:
         self.how = how
         self._resolved: dict[Sets, dict[str, System | str]] = {}
         self._runs: dict[str, Run] = {}
+        self._last: tuple[int, Trace] | None = None
 
     def plan(self, points: Sequence[Point], axes: Mapping[str, plan.Axis]) -> Plan:
         """The points as the folder has them."""
@@ -249,8 +255,16 @@ class Bench:
         """A point with the key of its run, or with why there can be none."""
         trace = self.traces[point.trace]
         system = self._system(point)
+        ignored = self._ignored(point, system)
+        if ignored:
+            system = self._system(replace(point, sets=tuple(one for one in point.sets if one[0] not in ignored)))
+        if isinstance(system, System):
+            system = self._fitted(point, system)
         settings = {self.whole_key(key): text for key, text in point.sets}
-        shown = Planned(number, trace.name, point.system, settings, self._command(point, system), None)
+        shown = Planned(
+            number, trace.name, point.system, settings, self._command(point, system), None,
+            ignored=[self.whole_key(key) for key in ignored],
+        )  # fmt: skip
         if isinstance(system, str):
             return replace(shown, error=system)
         key = folder.run_key(trace.digest, system.config)
@@ -296,6 +310,31 @@ class Bench:
                 return found[0]
         return key
 
+    def _fitted(self, point: Point, system: System) -> System | str:
+        """The system with what the trace decides: the period where nobody has set it, the blocks that it is to fill."""
+        fill = dict(point.sets).get(FILL)
+        if fill is not None:
+            # With the others that have the same keys: all get one number of blocks.
+            others = {name: one for name, one in self._resolved[point.sets].items() if isinstance(one, System)}
+            try:
+                blocks = filled(self._opened(point.trace), others, _share(fill))[point.system]
+            except FlashtwinError as error:
+                return str(error)
+            system = system.with_sets({BLOCKS: blocks.config["nand"]["blocks_per_plane"]})
+        return with_periods(self.traces[point.trace].duration_ns, {point.system: system})[point.system]
+
+    def _opened(self, place: int) -> Trace:
+        """A trace itself; the last one is kept, for points come trace by trace."""
+        if self._last is None or self._last[0] != place:
+            self._last = (place, self.traces[place].source.open())
+        return self._last[1]
+
+    def _ignored(self, point: Point, system: System | str) -> list[str]:
+        """The keys set by a point that its system does not look at; points that differ in them alone share a run."""
+        if isinstance(system, str) or self.how.equal_ground:
+            return []
+        return [key for key, _ in point.sets if not ground.concerns(self.whole_key(key), system.config)]
+
     def _system(self, point: Point) -> System | str:
         if point.sets not in self._resolved:
             self._resolved[point.sets] = self._with(point.sets)
@@ -304,6 +343,7 @@ class Bench:
     def _with(self, sets: Sets) -> dict[str, System | str]:
         """Every system with keys set, or why it refuses them; on the first one's ground if asked for."""
         made: dict[str, System | str] = {}
+        sets = tuple(one for one in sets if one[0] != FILL)
         for name, system in self.systems.items():
             try:
                 made[name] = system.with_texts(sets)
@@ -322,9 +362,17 @@ class Bench:
         source, base = self.traces[point.trace].source, self.systems[point.system]
         name, before = base.recipe
         sets = [*before, *point.sets] if isinstance(system, str) else system.recipe[1]
+        sets = [one for one in sets if one[0] != FILL]
         words = ["flashtwin", "replay", source.path, *source.reading.words, "--system", name]
         words += [word for key, text in sets for word in ("--set", f"{key}={text}")]
         return shlex.join(words)
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ArgumentError(f"fill is '{text}': expected a share above 0 and up to 1, such as 0.9") from None
 
 
 def _said(found: plan.Axis) -> list[str]:

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 from flashtwin.errors import ArgumentError, ReportError
 from flashtwin.replays.running import Result
 from flashtwin.results import figures, folder, names
+from flashtwin.results.effects import NoEffect, without_effect
 from flashtwin.results.frames import Framed, StoredRun, one_row, shown, table_of
+from flashtwin.results.sweeps import DONE, FAILED, MISSING, is_whole, tally
 from flashtwin.sweeps.store import Store, write_synced
 
 if TYPE_CHECKING:
     import pyarrow
-
-#: What became of a point: replayed, refused by the core, or not replayed yet.
-DONE, FAILED, MISSING = "done", "failed", "missing"
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,8 @@ class Planned:
     #: None where the configuration is refused, for the reason in `error`.
     key: str | None
     error: str | None = None
+    #: Of the keys in `settings`, those that the system does not look at: its run is made without them.
+    ignored: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -137,13 +138,18 @@ class Sweep(Framed):
     @cached_property
     def counts(self) -> dict[str, int]:
         """Points that are done, failed (refused) and missing."""
-        found = self._table["status"].to_pylist()
-        return {status: found.count(status) for status in (DONE, FAILED, MISSING)}
+        return tally(self._table["status"].to_pylist())
 
     @property
     def complete(self) -> bool:
         """Whether no point is missing, and a search has ended; refused points are no gap, for they would be again."""
-        return not self.counts[MISSING] and bool(self.plan.search.get("ended", True))
+        return is_whole(self.counts, self.plan.search)
+
+    @property
+    def effects(self) -> list[NoEffect]:
+        """Keys that changed nothing on a system, and why where the figures tell."""
+        rows = [row for row in self._table.to_pylist() if row["status"] == DONE]
+        return without_effect(rows, self.plan.axes, {one.point: one.ignored for one in self.plan.points})
 
     @property
     def missing(self) -> list[Planned]:
@@ -250,7 +256,7 @@ def _table(plan: Plan) -> pyarrow.Table:
         # All of them may be missing, which has no type of its own.
         place = table.column_names.index(name)
         table = table.set_column(place, name, table[name].cast(pyarrow.string()))
-    whole = all(row["status"] != MISSING for row in rows) and plan.search.get("ended", True)
+    whole = is_whole(tally([row["status"] for row in rows]), plan.search)
     return table.replace_schema_metadata({"flashtwin.complete": "true" if whole else "false"})
 
 
@@ -259,7 +265,9 @@ def _row(planned: Planned, store: Store, axes: Mapping[str, Sequence[str]]) -> d
     error = planned.error or (kept.error if kept is not None else None)
     found = one_row(kept.summary) if kept is not None and kept.summary is not None else {}
     status = FAILED if error is not None else DONE if found else MISSING
-    swept = {f"config.{key}": found.get(f"config.{key}", _value(planned.settings.get(key))) for key in axes}
+    # What a system does not look at is in the point, but not in the run that stands for it.
+    made = {name: value for name, value in found.items() if name.removeprefix("config.") not in planned.ignored}
+    swept = {f"config.{key}": made.get(f"config.{key}", _value(planned.settings.get(key))) for key in axes}
     first = {
         "point": planned.point, "trace": planned.trace, "system": planned.system, "status": status,
         "error": error, "key": planned.key, **swept,

@@ -1,0 +1,91 @@
+"""Keys of a sweep that changed nothing, system by system, and why where the figures tell."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Row = Mapping[str, Any]
+
+#: What happened, of all that a summary says: sizes of tables and rooms follow from keys without anything happening.
+_HAPPENED = ("completed_ns", "response.", "requests.", "page_ops.", "flash_", "erases.")
+
+
+@dataclass(frozen=True)
+class NoEffect:
+    """A key whose values gave the same results on a system, everything else being equal."""
+
+    key: str
+    system: str
+    why: str
+
+    @property
+    def line(self) -> str:
+        """As a sentence."""
+        return f"{self.key} changed nothing on {self.system}: {self.why}."
+
+
+def without_effect(rows: Sequence[Row], axes: Iterable[str], ignored: Mapping[int, Sequence[str]]) -> list[NoEffect]:
+    """The keys that changed nothing on a system, of those that took several values there.
+
+    Args:
+        rows: of the points that were replayed, as the table has them.
+        axes: whole keys that were swept.
+        ignored: by point, the keys that its system does not look at.
+    """
+    found = []
+    by_system: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_system[str(row["system"])].append(row)
+    for key in axes:
+        for system, its in by_system.items():
+            if len({row.get(f"config.{key}") for row in its}) < 2:
+                continue
+            if all(key in ignored.get(int(row["point"]), ()) for row in its):
+                found.append(NoEffect(key, system, "the system does not look at it; one run stands for all values"))
+            elif (compared := _groups(its, key)) and all(_alike(group) for group in compared):
+                found.append(NoEffect(key, system, _reason(key, its)))
+    return found
+
+
+def _groups(rows: Sequence[Row], key: str) -> list[list[Row]]:
+    """Rows that differ in nothing that was set but the key; those that have no other beside them are left out."""
+    groups: dict[Any, list[Row]] = defaultdict(list)
+    for row in rows:
+        alike = (
+            row["trace"],
+            *((name, value) for name, value in row.items() if name.startswith("config.") and name != f"config.{key}"),
+        )
+        groups[alike].append(row)
+    return [group for group in groups.values() if len({row[f"config.{key}"] for row in group}) > 1]
+
+
+def _alike(group: Sequence[Row]) -> bool:
+    results = [{name: value for name, value in row.items() if name.startswith(_HAPPENED)} for row in group]
+    return all(one == results[0] for one in results[1:])
+
+
+def _reason(key: str, rows: Sequence[Row]) -> str:
+    """What the figures say of why; that all results are the same is said in any case."""
+    same = "responses, flash operations and erases are the same for all its values"
+
+    def all_rows(name: str, holds: Any) -> bool:
+        values = [row.get(name) for row in rows]
+        return all(value is not None and holds(value) for value in values)
+
+    if key.startswith(("ftl.replication.", "replay.period_s")) and all_rows("flash_writes.replica", lambda n: n == 0):
+        return f"{same}; no copy was made"
+    if key.startswith("ftl.replication.") and _within_budget(rows):
+        return f"{same}; the room for copies was never used up"
+    if key.startswith(("ftl.gc.", "ftl.wear.", "nand.blocks_per_plane")) and all_rows("erases.total", lambda n: n == 0):
+        return f"{same}; no block was collected"
+    if key.startswith("engine.hash_") and all_rows("hash_unit.pages", lambda n: n == 0):
+        return f"{same}; no page was hashed"
+    return same
+
+
+def _within_budget(rows: Sequence[Row]) -> bool:
+    pairs = [(row.get("space.pages_in_use_peak"), row.get("replication.budget_pages")) for row in rows]
+    return all(used is not None and budget is not None and used < budget for used, budget in pairs)

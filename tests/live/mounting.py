@@ -1,0 +1,186 @@
+"""File systems and programs on a drive that a server serves: nbdfuse, a loop device, mkfs, mount.
+
+It takes no network block device of the kernel's, which many machines lack, but root, FUSE and loop devices.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+#: How a file system is made on a device, and how it is checked without being mended.
+MAKE = {"ext4": ("mkfs.ext4", "-q", "-F"), "xfs": ("mkfs.xfs", "-q", "-f")}
+CHECK = {"ext4": ("fsck.ext4", "-f", "-n"), "xfs": ("xfs_repair", "-n")}
+_PATIENCE_S = 20.0
+
+
+def needs(file_system: str = "ext4", *programs: str) -> None:
+    """Skips the test where the machine cannot do it, and says what it lacks."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting takes root")
+    if not Path("/dev/fuse").exists() or not Path("/dev/loop-control").exists():
+        pytest.skip("the kernel has no FUSE or no loop devices here")
+    wanted = ("nbdfuse", "losetup", "mount", MAKE[file_system][0], CHECK[file_system][0], *programs)
+    missing = [program for program in wanted if shutil.which(program) is None]
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+
+
+@contextmanager
+def device(uri: str, folder: Path) -> Iterator[Path]:
+    """What an NBD server serves, as a block device."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with subprocess.Popen(["nbdfuse", str(folder), uri]) as fuse:
+        try:
+            _wait_for(folder / "nbd", fuse)
+            loop = _said("losetup", "--find", "--show", "--direct-io=off", str(folder / "nbd"))
+            try:
+                yield Path(loop)
+            finally:
+                _run("losetup", "--detach", loop)
+        finally:
+            subprocess.run(["fusermount3", "-u", str(folder)], check=False, capture_output=True)
+            fuse.wait(_PATIENCE_S)
+
+
+@contextmanager
+def mounted(uri: str, folder: Path, file_system: str = "ext4", *, make: bool = True) -> Iterator[Path]:
+    """A file system on what a server serves, mounted; checked once it is unmounted, and found clean."""
+    place = folder / "mounted"
+    with device(uri, folder / "fuse") as loop:
+        if make:
+            _run(*MAKE[file_system], str(loop))
+        place.mkdir(parents=True, exist_ok=True)
+        _run("mount", str(loop), str(place))
+        try:
+            yield place
+        finally:
+            _run("umount", str(place))
+        _run(*CHECK[file_system], str(loop))
+
+
+def build_project(folder: Path, files: int = 40) -> None:
+    """Writes a C project of some files, builds it, changes one and builds again."""
+    folder.mkdir()
+    for number in range(files):
+        body = "".join(f"int f{number}_{part}(int x) {{ return x * {part} + {number}; }}\n" for part in range(60))
+        (folder / f"part{number}.c").write_text(body, encoding="utf-8")
+    calls = " + ".join(f"f{number}_1(1)" for number in range(files))
+    heads = "".join(f"int f{number}_1(int);\n" for number in range(files))
+    (folder / "main.c").write_text(f"{heads}int main(void) {{ return ({calls}) > 0 ? 0 : 1; }}\n", encoding="utf-8")
+    rules = "OBJECTS = $(patsubst %.c,%.o,$(wildcard *.c))\nprogram: $(OBJECTS)\n\tcc -g -o $@ $^\n"
+    (folder / "Makefile").write_text(rules, encoding="utf-8")
+    make = ["make", "-s", "-C", str(folder), "CFLAGS=-g -O1"]
+    subprocess.run(make, check=True, timeout=300)
+    (folder / "part0.c").touch()
+    subprocess.run(make, check=True, timeout=300)
+    subprocess.run([str(folder / "program")], check=True, timeout=60)
+    os.sync()
+
+
+def fill_database(path: Path, rows: int = 2_000, transactions: int = 40) -> list[tuple[int, str]]:
+    """Rows in many transactions, some changed, some deleted; returns what it must hold then."""
+    with sqlite3.connect(path, isolation_level=None) as base:
+        base.execute("PRAGMA journal_mode = WAL")
+        base.execute("PRAGMA synchronous = FULL")
+        base.execute("CREATE TABLE kept (id INTEGER PRIMARY KEY, text TEXT)")
+        each = rows // transactions
+        for turn in range(transactions):
+            base.execute("BEGIN")
+            values = [(turn * each + row, f"{turn}-{row}-" + "x" * 200) for row in range(each)]
+            base.executemany("INSERT INTO kept VALUES (?, ?)", values)
+            base.execute("UPDATE kept SET text = text || 'y' WHERE id % 7 = ?", (turn % 7,))
+            base.execute("DELETE FROM kept WHERE id % 31 = ?", (turn % 31,))
+            base.execute("COMMIT")
+    base.close()
+    return read_database(path)
+
+
+def read_database(path: Path) -> list[tuple[int, str]]:
+    """All rows, after the database has checked itself."""
+    base = sqlite3.connect(path)
+    try:
+        assert base.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        return base.execute("SELECT id, text FROM kept ORDER BY id").fetchall()
+    finally:
+        base.close()
+
+
+def postgres_programs() -> Path:
+    """Where PostgreSQL's own programs are; skips the test where there are none."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if not found:
+        pytest.skip("not installed: postgresql")
+    return found[-1].parent
+
+
+def bench_postgres(folder: Path, transactions: int = 300) -> str:
+    """A PostgreSQL cluster with page checksums in an empty folder, filled and used by pgbench, stopped, its checksums
+    verified; returns the sums of balances that must agree, as one line.
+    """
+    programs = postgres_programs()
+    folder.mkdir()
+    shutil.chown(folder, "postgres", "postgres")
+    _as_postgres(programs / "initdb", "--data-checksums", "-D", folder / "data")
+    with _running(programs, folder) as connect:
+        _as_postgres(programs / "createdb", *connect, "bench")
+        _as_postgres(programs / "pgbench", *connect, "-q", "-i", "-s", "2", "bench")
+        _as_postgres(programs / "pgbench", *connect, "-c", "4", "-j", "2", "-t", str(transactions // 4), "bench")
+    _as_postgres(programs / "pg_checksums", "--check", "-D", folder / "data")
+    return postgres_sums(folder)
+
+
+def postgres_sums(folder: Path) -> str:
+    """The sums of balances of accounts, tellers and branches; pgbench keeps them equal."""
+    programs = postgres_programs()
+    sums = ", ".join(f"(SELECT sum({one[0]}balance) FROM pgbench_{one[1]})" for one in (
+        ("a", "accounts"), ("t", "tellers"), ("b", "branches"),
+    ))  # fmt: skip
+    with _running(programs, folder) as connect:
+        return _as_postgres(programs / "psql", *connect, "-At", "-c", f"SELECT {sums}", "bench").strip()
+
+
+@contextmanager
+def _running(programs: Path, folder: Path) -> Iterator[list[str]]:
+    """A server that listens on a socket in the folder alone; yields the options that reach it."""
+    start = [programs / "pg_ctl", "-w", "-s", "-D", folder / "data"]
+    _as_postgres(*start, "-l", folder / "log", "-o", f"-c listen_addresses='' -k {folder}", "start")
+    try:
+        yield ["-h", str(folder)]
+    finally:
+        _as_postgres(*start, "-m", "fast", "stop")
+
+
+def _as_postgres(*words: str | Path) -> str:
+    done = subprocess.run(
+        ["runuser", "-u", "postgres", "--", *map(str, words)],
+        capture_output=True, text=True, timeout=300, check=False, cwd="/", stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{words[0]}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def _wait_for(file: Path, process: subprocess.Popen[bytes]) -> None:
+    """Until FUSE shows the file."""
+    end = time.monotonic() + _PATIENCE_S
+    while not file.exists():
+        assert process.poll() is None, f"nbdfuse ended with status {process.returncode}"
+        assert time.monotonic() < end, f"{file} did not appear within {_PATIENCE_S:g} s"
+        time.sleep(0.02)
+
+
+def _run(*words: str) -> None:
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, f"{' '.join(words)}: {done.stdout}{done.stderr}"
+
+
+def _said(*words: str) -> str:
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout.strip()

@@ -1,0 +1,154 @@
+"""Keys that change nothing: those that a system does not look at, and those whose time does not come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flashtwin as ft
+from flashtwin.results.ground import concerns, leaves
+from flashtwin.results.sweeps import load
+
+from .conftest import Cli
+
+#: A small drive that collects garbage.
+DRIVE = {
+    "channels": 2, "chips_per_channel": 2, "dies_per_chip": 1, "planes_per_die": 2, "pages_per_block": 16,
+    "blocks_per_plane": 10, "replay.period_s": 0.2,
+}  # fmt: skip
+HAPPENED = (
+    "completed_ns",
+    "response",
+    "requests",
+    "page_ops",
+    "flash_operations",
+    "flash_reads",
+    "flash_writes",
+    "erases",
+)
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Writes and reads of few contents on few pages, so that all that a system can do is done."""
+    path = tmp_path_factory.mktemp("effects") / "busy.fiu"
+    path.write_text("\n".join(_lines()) + "\n", encoding="utf-8")
+    return path
+
+
+def _lines() -> Iterator[str]:
+    for turn in range(4_000):
+        page = turn * 7919 % 600 if turn % 3 else turn % 40
+        kind = "W" if turn < 600 or turn % 2 else "R"
+        yield f"{turn * 250_000} 1 p {page * 8} 8 {kind} 8 0 {page * turn % 97:032x}"
+
+
+def _others(schema: dict[str, Any], value: Any) -> list[Any]:
+    """Other values that a key might have."""
+    words = [one.get("const") for one in schema.get("oneOf", []) if "const" in one] + schema.get("enum", [])
+    if words:
+        return [word for word in words if word != value]
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int | float):
+        return [value * 2 + 1, value / 2 if isinstance(value, float) else value // 2]
+    return []
+
+
+def _schema_of(key: str) -> dict[str, Any]:
+    found = ft.config_schema()
+    for part in key.split("."):
+        found = found["properties"][part]
+    return found
+
+
+@pytest.mark.parametrize("name", ft.systems())
+def test_what_does_not_concern_a_system_changes_nothing(name: str, trace: Path) -> None:
+    """A sweep lets one run stand for all values of such a key, so that this must be true."""
+    opened = ft.open(trace)
+    base = ft.system(name, settings=DRIVE)
+    happened = _happened(opened, base)
+    tried = 0
+    for key, value in leaves(base.config):
+        if concerns(key, base.config):
+            continue
+        for other in _others(_schema_of(key), value):
+            try:
+                changed = base.with_sets({key: other})
+            except ft.ConfigError:
+                continue
+            if concerns(key, changed.config):
+                continue
+            assert _happened(opened, changed) == happened, (key, other)
+            tried += 1
+    assert tried > 10
+
+
+def _happened(trace: ft.Trace, system: ft.System) -> dict[str, Any]:
+    summary = ft.replay(trace, system).summary
+    return {name: summary[name] for name in HAPPENED}
+
+
+def test_points_that_differ_in_such_a_key_share_a_run(trace: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    out = tmp_path / "out"
+    swept = ft.sweep(
+        trace, out, ["conventional", "rr-ssd"], settings={"replication.alpha": [0.1, 0.2, 0.4], **_one(DRIVE)},
+        workers=1, notify=said.append,
+    )  # fmt: skip
+    rows = swept.to_arrow().to_pylist()
+    assert [row["config.ftl.replication.alpha"] for row in rows] == [0.1, 0.2, 0.4] * 2
+    keys = {row["system"]: {other["key"] for other in rows if other["system"] == row["system"]} for row in rows}
+    assert {name: len(found) for name, found in keys.items()} == {"conventional": 1, "rr-ssd": 3}
+    line = (
+        "ftl.replication.alpha changed nothing on conventional: the system does not look at it; one run stands for all "
+        "values."
+    )
+    assert line in said
+    assert [one.line for one in load(out).effects] == [one.line for one in swept.effects]
+    assert line in (out / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_key_whose_time_does_not_come_is_said_to(trace: Path, tmp_path: Path) -> None:
+    wide = {**_one(DRIVE), "blocks_per_plane": 400}
+    swept = ft.sweep(
+        trace, tmp_path / "out", ["rr-ssd"], settings={"replication.alpha": [0.9, 0.95], **wide}, workers=1
+    )
+    assert [one.why for one in swept.effects] == [
+        "responses, flash operations and erases are the same for all its values; the room for copies was never used up"
+    ]
+    swept = ft.sweep(
+        trace, tmp_path / "gc", ["conventional"], settings={"gc.victim": ["greedy", "fifo"], **wide}, workers=1
+    )
+    assert [one.why.split("; ")[-1] for one in swept.effects] == ["no block was collected"]
+    # Where blocks are collected, it matters.
+    swept = ft.sweep(
+        trace, tmp_path / "full", ["conventional"], settings={"gc.victim": ["fifo", "random"], **_one(DRIVE)}, workers=1
+    )
+    assert swept.effects == []
+
+
+def _one(sets: dict[str, Any]) -> dict[str, Any]:
+    return {key: [value] for key, value in sets.items()}
+
+
+def test_the_command_line_says_so(cli: Cli, trace: Path) -> None:
+    words = [word for key, value in DRIVE.items() for word in ("--set", f"{key}={value}")]
+    done = cli(
+        "sweep",
+        trace,
+        "--systems",
+        "conventional,ca-ssd",
+        "--set",
+        "hash_us=10,20",
+        *words,
+        "--out",
+        "swept",
+        "--workers",
+        1,
+    )
+    assert "engine.hash_us changed nothing on conventional: the system does not look at it" in done.err
+    assert "on ca-ssd" not in done.err
