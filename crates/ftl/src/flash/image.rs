@@ -63,7 +63,8 @@ impl Blocks {
         let &BlockImage { block, erases, written, used } = image;
         let geometry = &self.geometry;
         let plane = geometry.plane_of_block(block);
-        if plane.number() >= geometry.planes() || geometry.block_in_plane(block) >= geometry.blocks_per_plane {
+        if plane.number() >= geometry.planes() || geometry.block_in_plane(block) >= geometry.blocks_per_plane
+        {
             return Err(format!("there is no block {block}"));
         }
         let place = geometry.describe(geometry.page_of_block(block, 0));

@@ -187,7 +187,9 @@ fn read_all(core: &Core, report: &mut CheckReport) -> Result<(), DriveError> {
             report.pages_read += 1;
             match core.read_flash(ppn, &mut page) {
                 Ok(()) => {}
-                Err(error) if error.kind() == std::io::ErrorKind::InvalidData => report.add(error.to_string()),
+                Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+                    report.add(error.to_string())
+                }
                 Err(cause) => return Err(DriveError::Medium { place: geometry.describe(ppn), cause }),
             }
         }

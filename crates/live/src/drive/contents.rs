@@ -68,9 +68,8 @@ impl Contents {
         }
         let named = self.number(digest)?;
         let digests = &self.digests;
-        self.index.insert_unique(hash(digest), named.content.number(), |&content| {
-            hash(&digests[content as usize])
-        });
+        self.index
+            .insert_unique(hash(digest), named.content.number(), |&content| hash(&digests[content as usize]));
         Some(named)
     }
 
@@ -153,9 +152,8 @@ impl Contents {
             return;
         }
         let (heads, deaths) = (&self.heads, &self.deaths);
-        self.dead.retain(|&(content, death)| {
-            heads[content as usize] == NONE && deaths[content as usize] == death
-        });
+        self.dead
+            .retain(|&(content, death)| heads[content as usize] == NONE && deaths[content as usize] == death);
     }
 
     /// Contents that logical pages hold.

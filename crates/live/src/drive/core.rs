@@ -8,7 +8,7 @@ use flashtwin_ftl::{BlockUse, FlashOp, Ftl, FtlError, LoadView, Lpn};
 use flashtwin_nand::{Block, FlashArray, Ppn};
 
 use super::contents::Contents;
-use super::options::{OpenOptions, Omission};
+use super::options::{Omission, OpenOptions};
 use crate::store::Medium;
 use crate::store::checkpoint::Writer;
 use crate::store::image::BlockState;
@@ -104,9 +104,10 @@ impl Core {
     pub(crate) fn may_write(&self) -> io::Result<()> {
         match &self.failed {
             None => Ok(()),
-            Some(why) => {
-                Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, format!("nothing is written since {why}")))
-            }
+            Some(why) => Err(io::Error::new(
+                io::ErrorKind::ReadOnlyFilesystem,
+                format!("nothing is written since {why}"),
+            )),
         }
     }
 
@@ -115,9 +116,8 @@ impl Core {
         self.may_write()?;
         let outcome = what(self);
         if let Err(error) = &outcome {
-            self.failed = Some(format!(
-                "it failed ({error}); open the drive again: it has what was flushed before"
-            ));
+            self.failed =
+                Some(format!("it failed ({error}); open the drive again: it has what was flushed before"));
         }
         outcome
     }
@@ -313,7 +313,11 @@ impl Core {
                 written: image.written,
                 open: if let BlockUse::Open(kind) = image.used { Some(kind) } else { None },
                 last_program: self.last_programs[number],
-                collected: if let BlockUse::Collected { levelled } = image.used { Some(levelled) } else { None },
+                collected: if let BlockUse::Collected { levelled } = image.used {
+                    Some(levelled)
+                } else {
+                    None
+                },
             };
             writer.block(number as u32, &state, self.layout.geometry.pages_per_block)?;
         }
@@ -334,7 +338,11 @@ impl Core {
                 continue;
             }
             seen[word] |= bit;
-            match self.contents.as_ref().and_then(|contents| Some(contents.digest(contents.of(lpn.number())?))) {
+            match self
+                .contents
+                .as_ref()
+                .and_then(|contents| Some(contents.digest(contents.of(lpn.number())?)))
+            {
                 Some(digest) => writer.bytes(&digest)?,
                 None => writer.bytes(&{ self.spares[number].check }.to_le_bytes())?,
             }

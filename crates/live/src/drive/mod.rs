@@ -20,9 +20,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use flashtwin_ftl::Counters;
 
 pub use self::check::{CheckReport, DriveInfo};
-pub use self::core::StoreCounts;
 use self::core::Core;
-pub use self::options::{CreateOptions, OpenOptions, Omission};
+pub use self::core::StoreCounts;
+pub use self::options::{CreateOptions, Omission, OpenOptions};
 use self::recovery::Recovered;
 use crate::store::checkpoint::Writer;
 use crate::store::layout::Layout;
@@ -129,7 +129,12 @@ impl Drive {
     ///
     /// # Errors
     /// [`DriveError`]: what cannot be made, with the cure.
-    pub fn create(path: &Path, system: &str, size_bytes: u64, options: &CreateOptions) -> Result<(), DriveError> {
+    pub fn create(
+        path: &Path,
+        system: &str,
+        size_bytes: u64,
+        options: &CreateOptions,
+    ) -> Result<(), DriveError> {
         use std::os::unix::fs::FileTypeExt;
         let plan = Plan::new(system, size_bytes, options)?;
         let place = path.display().to_string();
@@ -145,9 +150,10 @@ impl Drive {
                 }
                 plan.write(&medium)
             }
-            Ok(_) => {
-                Err(DriveError::image(place, "it exists: give another name, or remove it if it is not needed"))
-            }
+            Ok(_) => Err(DriveError::image(
+                place,
+                "it exists: give another name, or remove it if it is not needed",
+            )),
             Err(_) => {
                 let part = PathBuf::from(format!("{place}.part"));
                 let medium = FileMedium::create(&part, plan.medium_bytes()).map_err(failed())?;

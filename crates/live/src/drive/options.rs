@@ -79,7 +79,8 @@ pub(crate) fn system_of(
         )));
     }
     let pages = u32::try_from(size_bytes / page_bytes).ok().filter(|&pages| pages < u32::MAX / 2);
-    let pages = pages.ok_or_else(|| config(format!("{size_bytes} bytes are more pages than 31 bits number")))?;
+    let pages =
+        pages.ok_or_else(|| config(format!("{size_bytes} bytes are more pages than 31 bits number")))?;
     let spare = options.spare_share.unwrap_or(0.07);
     if !(0.0..=100.0).contains(&spare) {
         return Err(config(format!("spare_share is {spare}: expected 0 to 100")));

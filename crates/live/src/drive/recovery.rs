@@ -80,7 +80,10 @@ fn go_on(
     let next = LogEnd { epoch: end.epoch + 1, position: 0, ..end };
     let behind = replay(medium, uuid, layout, next, &mut take)?;
     if behind.position > 0 {
-        notes.push(format!("the checkpoint of epoch {} is damaged; the one before and the log were read", next.epoch));
+        notes.push(format!(
+            "the checkpoint of epoch {} is damaged; the one before and the log were read",
+            next.epoch
+        ));
         end = behind;
     }
     let batches = end.sequence - first.sequence;
@@ -113,23 +116,20 @@ fn newest_pages(core: &Core) -> Result<(), String> {
             let written = core.open.get(&block).map_or(0, Vec::len) as u32;
             let pages = (0..written).rev().map(|at| geometry.page_of_block(block, at));
             if let Some(ppn) = pages.into_iter().find(|&ppn| core.ftl.is_valid(ppn)) {
-                core.read_flash(ppn, &mut page).map_err(|error| format!("a page of an open block: {error}"))?;
+                core.read_flash(ppn, &mut page)
+                    .map_err(|error| format!("a page of an open block: {error}"))?;
             }
         }
     }
     Ok(())
 }
 
-fn empty_core(
-    medium: Arc<dyn Medium>,
-    superblock: &Superblock,
-    options: &OpenOptions,
-    end: LogEnd,
-) -> Core {
+fn empty_core(medium: Arc<dyn Medium>, superblock: &Superblock, options: &OpenOptions, end: LogEnd) -> Core {
     let Superblock { layout, system, uuid } = superblock;
     let geometry = &layout.geometry;
     let pages = layout.logical_pages;
-    let most = u64::from(pages) + u64::from(SPARE_CONTENTS.max(2 * system.ftl.dedup.sampling_pages.min(1 << 20)));
+    let most =
+        u64::from(pages) + u64::from(SPARE_CONTENTS.max(2 * system.ftl.dedup.sampling_pages.min(1 << 20)));
     let limit = most.max(geometry.pages()).min(u64::from(u32::MAX - 1)) as u32;
     let contents = if layout.aware { limit } else { 0 };
     let ftl = Ftl::new(&system.ftl, geometry, pages, contents, system.seed);
@@ -205,7 +205,11 @@ fn hold(contents: &mut Contents, lpn: u32, digest: &Digest) -> Result<flashtwin_
 }
 
 /// The flash array as it is, and what the pages of open blocks will have beside them.
-fn program_again(core: &mut Core, layout: &Layout, blocks: &[flashtwin_ftl::BlockImage]) -> Result<(), String> {
+fn program_again(
+    core: &mut Core,
+    layout: &Layout,
+    blocks: &[flashtwin_ftl::BlockImage],
+) -> Result<(), String> {
     let geometry = &layout.geometry;
     for image in blocks {
         let pages = (0..image.written).map(|page| geometry.page_of_block(image.block, page));

@@ -169,10 +169,8 @@ pub(crate) fn replay(
             let broken = |text: String| DriveError::image(place(end.position), text);
             let record = Record::take(&mut taker);
             let record = record.ok_or_else(|| broken("a record that is not known".into()))?;
-            let programs = matches!(
-                record,
-                Record::Program { .. } | Record::Moved { .. } | Record::Copied { .. }
-            );
+            let programs =
+                matches!(record, Record::Program { .. } | Record::Moved { .. } | Record::Copied { .. });
             end.programs += u64::from(programs);
             take(&record, end.programs).map_err(broken)?;
         }
@@ -199,7 +197,8 @@ fn nothing_behind(
             .is_some_and(|header| header.epoch == end.epoch && header.sequence > end.sequence);
         if later {
             let place = format!("log of epoch {}, byte {}", end.epoch, end.position);
-            let text = "damaged: what follows it is there, so that this is no torn end; put back a copy of the file";
+            let text =
+                "damaged: what follows it is there, so that this is no torn end; put back a copy of the file";
             return Err(DriveError::image(place, text));
         }
         position += ALIGN;

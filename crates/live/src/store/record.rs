@@ -45,7 +45,9 @@ impl Record {
             }
             Self::Share { lpn, ppn } => words(2, &[lpn, ppn.number()]),
             Self::Trim { lpn } => words(3, &[lpn]),
-            Self::Moved { from, to, levelled } => words(4 + u8::from(levelled), &[from.number(), to.number()]),
+            Self::Moved { from, to, levelled } => {
+                words(4 + u8::from(levelled), &[from.number(), to.number()])
+            }
             Self::Copied { from, to } => words(6, &[from.number(), to.number()]),
             Self::Erase { first } => words(7, &[first.number()]),
         }

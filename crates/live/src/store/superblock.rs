@@ -110,7 +110,8 @@ impl Superblock {
         let mut bytes = vec![0; SUPERBLOCK_BYTES as usize];
         medium.read_at(&mut bytes, Layout::superblock(copy)).map_err(DriveError::medium(&place))?;
         let parsed = Header::parse(&bytes);
-        let header = parsed.ok_or_else(|| wrong("not a drive of flashtwin (no FLASHTWN at its beginning)"))?;
+        let header =
+            parsed.ok_or_else(|| wrong("not a drive of flashtwin (no FLASHTWN at its beginning)"))?;
         if header.version != VERSION {
             return Err(wrong(&format!(
                 "format {}, this program knows {VERSION}: open it with the program that made it",
@@ -133,7 +134,9 @@ impl Superblock {
         let layout = Layout::new(&geometry, header.logical_pages, aware, header.log_bytes);
         if layout.size_bytes != header.size_bytes || layout.size_bytes > size {
             let needs = layout.size_bytes;
-            return Err(wrong(&format!("{size} bytes are there, {needs} belong to it: the file was cut off")));
+            return Err(wrong(&format!(
+                "{size} bytes are there, {needs} belong to it: the file was cut off"
+            )));
         }
         Ok(Self { uuid: header.uuid, system, layout })
     }

@@ -1,7 +1,7 @@
 //! Against a plain row of bytes, with restarts at any time.
 
 use flashtwin_bits::SplitMix64;
-use flashtwin_live::drive::{OpenOptions, Omission};
+use flashtwin_live::drive::{Omission, OpenOptions};
 use flashtwin_live::{Drive, Export};
 
 use crate::scene::{Host, SINGLE, SYSTEMS, Shape, TIGHT, Truth, WIDE, check, open, read_all};
@@ -67,7 +67,10 @@ fn pages_whose_digests_collide_keep_their_bytes() {
             kept.unwrap_or_else(|error| panic!("{system}: {error}"));
         }
         let lost = (0..3).find_map(|seed| plain(system, seed, &trusting).err());
-        assert!(lost.is_some() || system == "ds-ftl", "{system} took different pages for equal and nobody saw");
+        assert!(
+            lost.is_some() || system == "ds-ftl",
+            "{system} took different pages for equal and nobody saw"
+        );
     }
 }
 

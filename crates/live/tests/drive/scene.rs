@@ -59,6 +59,7 @@ impl Shape {
             ("nand.blocks_per_plane", self.blocks),
             ("nand.pages_per_block", self.pages),
             ("nand.page_bytes", self.page_bytes),
+            ("nand.metadata_bytes", 16),
         ]
         .map(|(key, value)| (key.to_owned(), value.to_string()))
         .into();
@@ -201,8 +202,10 @@ impl Host {
                 return Ok(());
             }
             _ => {
-                let bytes: Vec<u8> =
-                    (0..length.div_ceil(page_bytes)).flat_map(|_| self.page(page_bytes)).take(length).collect();
+                let bytes: Vec<u8> = (0..length.div_ceil(page_bytes))
+                    .flat_map(|_| self.page(page_bytes))
+                    .take(length)
+                    .collect();
                 truth.change(offset, &bytes);
                 drive.write(offset as u64, &bytes, how).map_err(told)?;
             }
@@ -237,7 +240,8 @@ pub(crate) fn read_all(drive: &Drive, truth: &Truth) -> Result<Truth, String> {
 
 /// No problem is found, and the tables agree.
 pub(crate) fn check(bytes: Vec<u8>) -> Result<(), String> {
-    let report = Drive::check_on(Arc::new(FaultMedium::of(bytes)), true).map_err(|error| error.to_string())?;
+    let report =
+        Drive::check_on(Arc::new(FaultMedium::of(bytes)), true).map_err(|error| error.to_string())?;
     match report.problems.first() {
         None => Ok(()),
         Some(problem) => Err(format!("{} problems: {problem}", report.problems.len())),
