@@ -118,6 +118,8 @@ pub struct DriveStats {
     pub pages_in_use: u64,
     /// Of these, copies made on purpose.
     pub replica_pages: u64,
+    /// Contents that logical pages hold; `None` for a system that does not look at them.
+    pub contents: Option<u32>,
     /// Page writes whose content was found on flash / page writes; `None` when there were none.
     pub duplicate_share: Option<f64>,
     /// Bytes of all tables in RAM.
@@ -254,6 +256,7 @@ impl Drive {
             mapped_pages: sizes.mapped_lpns,
             pages_in_use: core.ftl.pages_in_use(),
             replica_pages: core.ftl.replica_pages(),
+            contents: core.contents.as_ref().map(contents::Contents::live),
             duplicate_share: (writes > 0).then(|| controller.duplicate_writes as f64 / writes as f64),
             table_bytes: sizes.page_table_bytes + sizes.content_table_bytes + own as u64 + contents,
         }

@@ -33,6 +33,9 @@
 //! only a part was written holds all or nothing of that write. What was decided since the last batch of the log is
 //! forgotten as if it had not been asked for.
 //!
+//! A cut is told from damage by what follows: a batch that is not whole is a torn end if none is whole behind it. Damage
+//! to the very last batch, later than any cut, cannot be told from that, and takes along what it said.
+//!
 //! What begins anew with each start: all counters but erases, popularity of contents, which fingerprints a limited store
 //! had kept, twins, the turns of allocation, contents that had died (one that comes back counts as never held). Copies
 //! that had given way since the last checkpoint may be back.
