@@ -16,10 +16,11 @@ use crate::host;
 use crate::ids::{Content, Lpn};
 use crate::inverted::{InvertedMap, InvertedSide};
 use crate::loads::LoadView;
-use crate::op::{FlashOp, Host, Lookup, PagingSizes, ReadOutcome, ReadTarget, WriteOutcome};
+use crate::op::{FlashOp, Host, Lookup, PagingSizes, ReadOutcome, ReadTarget, WriteOutcome, is_page};
 use crate::page::spread::{SpreadPolicy, Spreader};
 use crate::page::{PageMap, PageSide};
 use crate::paging::{Layout, Paging};
+use crate::restore::HeldPage;
 use crate::side::Side;
 
 /// The controller of one device.
@@ -341,6 +342,29 @@ impl Ftl {
     /// As [`Ftl::write`].
     pub fn checkpoint(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         with_tables!(&mut self.tables, side => side.checkpoint(&mut self.flash, ops))
+    }
+}
+
+/// Tables from what another controller left, and what tells of it.
+impl Ftl {
+    pub(crate) fn restore_page(&mut self, page: HeldPage<'_>) -> Result<(), String> {
+        with_tables!(&mut self.tables, side => side.restore_page(page, &mut self.flash))
+    }
+
+    pub(crate) fn restore_reference(&mut self, lpn: Lpn, home: Ppn) -> Result<(), String> {
+        with_tables!(&mut self.tables, side => side.restore_reference(lpn, home, &mut self.flash))
+    }
+
+    /// The first copy of a logical page and those made on purpose; `None` where it is not mapped.
+    #[inline]
+    pub fn copies_of(&self, lpn: Lpn) -> Option<(Ppn, &[Ppn])> {
+        let copies = with_tables!(&self.tables, side => side.copies_of(lpn));
+        is_page(copies.0).then_some(copies)
+    }
+
+    /// The number of a content that no logical page holds is given to another one: that has not been held or read.
+    pub fn forget_content(&mut self, content: Content) {
+        with_tables!(&mut self.tables, side => side.forget_content(content));
     }
 }
 

@@ -8,6 +8,7 @@ use crate::flash::{Flash, Owners};
 use crate::ids::{Content, Lpn, Owner};
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes};
+use crate::restore::HeldPage;
 
 /// The tables of a system and what it does on their account. What only some systems do has a default that says what the
 /// others answer.
@@ -171,8 +172,31 @@ pub(crate) trait Side: Owners {
     /// Each valid page and the content in it; `None` where contents are not known.
     fn contents_on_flash(&self, flash: &Flash) -> Option<Vec<(Ppn, Content)>>;
 
+    /// The first copy of a logical page and those made on purpose.
+    #[inline]
+    fn copies_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]) {
+        (self.places_of(lpn).0, &[])
+    }
+
+    /// Takes a page that another controller wrote, and the first logical page that points to it.
+    fn restore_page(&mut self, page: HeldPage<'_>, flash: &mut Flash) -> Result<(), String>;
+
+    /// Points another logical page at such a page.
+    fn restore_reference(&mut self, lpn: Lpn, home: Ppn, flash: &mut Flash) -> Result<(), String>;
+
+    /// A content that is not held was never held.
+    fn forget_content(&mut self, _content: Content) {}
+
     /// Compares all tables with one another and, where verification is on, with the truth.
     fn audit(&self, flash: &Flash) -> Result<(), FtlError>;
+}
+
+/// A logical page of a list is none, or mapped already.
+pub(crate) fn unfit(lpn: Lpn, lpns: u32) -> String {
+    match lpn.number() < lpns {
+        true => format!("LPN {lpn} is mapped twice"),
+        false => format!("there is no LPN {lpn}: the drive has {lpns}"),
+    }
 }
 
 /// Compares logical pages, each with the owner and the place that a map gives it, with the owners of pages and with

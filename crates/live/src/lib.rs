@@ -2,6 +2,9 @@
 
 #![warn(missing_docs)]
 
+pub mod drive;
 mod export;
+pub mod store;
 
+pub use drive::Drive;
 pub use export::{Export, Extent, Writing};

@@ -18,7 +18,8 @@ use crate::jobs::Jobs;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes};
 use crate::paging::{Paging, Tables};
-use crate::side::{Side, audit_pages};
+use crate::restore::HeldPage;
+use crate::side::{Side, audit_pages, unfit};
 use background::Background;
 #[cfg(test)]
 pub(crate) use background::Candidate;
@@ -459,6 +460,55 @@ impl Side for ContentSide {
         let map = &self.tables.map;
         let live = Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn));
         Some(live.flat_map(|vpn| map.copies(vpn).map(move |ppn| (ppn, map.content(vpn)))).collect())
+    }
+
+    #[inline]
+    fn copies_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]) {
+        self.places_of(lpn)
+    }
+
+    fn restore_page(&mut self, page: HeldPage<'_>, flash: &mut Flash) -> Result<(), String> {
+        let HeldPage { lpn, content, home, replicas } = page;
+        let map = &mut self.tables.map;
+        if content.number() >= map.history.contents() {
+            return Err(format!("LPN {lpn} holds content {content}, and there is none"));
+        }
+        if !replicas.is_empty() && self.replicator.is_none() {
+            return Err(format!("LPN {lpn} has copies, which this system does not make"));
+        }
+        let vpn = map.create(content);
+        map.place(vpn, home);
+        flash.blocks.adopt(home, Owner::of(vpn))?;
+        for &ppn in replicas {
+            flash.blocks.adopt(ppn, Owner::of(vpn))?;
+            map.add_replica(vpn, 0, ppn);
+        }
+        let known = map.fingerprints.peek(content) == NO_VPN;
+        if known {
+            map.enter(vpn);
+        }
+        self.restore_reference(lpn, home, flash)?;
+        if let Some(late) = &mut self.late {
+            late.written(&self.tables.map, lpn, vpn, known);
+        }
+        Ok(())
+    }
+
+    fn restore_reference(&mut self, lpn: Lpn, home: Ppn, flash: &mut Flash) -> Result<(), String> {
+        let map = &mut self.tables.map;
+        if lpn.number() >= map.lpns() || map.vpn_of(lpn) != NO_VPN {
+            return Err(unfit(lpn, map.lpns()));
+        }
+        let owner = flash.blocks.owner(home).map(Owner::id);
+        match owner.filter(|&vpn| map.home(vpn) == home) {
+            Some(vpn) => map.point(lpn, vpn),
+            None => return Err(format!("LPN {lpn} lies in a page that is no first copy")),
+        };
+        Ok(())
+    }
+
+    fn forget_content(&mut self, content: Content) {
+        self.tables.map.history.forget(content);
     }
 
     fn audit(&self, flash: &Flash) -> Result<(), FtlError> {

@@ -71,6 +71,11 @@ impl History {
         first
     }
 
+    /// A content that is not held was never held.
+    pub(crate) fn forget(&mut self, content: Content) {
+        self.flags[content] = 0;
+    }
+
     pub(crate) fn bytes(&self) -> u64 {
         self.flags.len() as u64 + self.copies.len() as u64 * 4
     }

@@ -400,6 +400,58 @@ impl Blocks {
         self.chip_erases[self.chip_of_plane[plane]] += 1;
     }
 
+    /// The open block of a stream.
+    pub(super) fn open_block(&self, plane: Plane, stream: Stream) -> Option<Block> {
+        Some(self.active[self.active_at(plane, stream)]).filter(|&block| block != NO_BLOCK)
+    }
+
+    /// Makes a block the open one of a stream; `false` where there is one already, or no such stream.
+    pub(super) fn reopen(&mut self, plane: Plane, stream: Stream, block: Block) -> bool {
+        let known = !stream.levels(self.partitions) || self.levelling.is_some();
+        let at = self.active_at(plane, stream);
+        let vacant = known && self.active[at] == NO_BLOCK;
+        if vacant {
+            self.active[at] = block;
+        }
+        vacant
+    }
+
+    /// Blocks of a plane from `fresh` on were never used; those before that are erased can be.
+    pub(super) fn restore_free(&mut self, plane: Plane, fresh: u32) {
+        self.planes[plane].fresh = fresh;
+        for number in 0..fresh {
+            let word = self.table.word(self.geometry.block_index_of(plane, number));
+            if word.state() == State::Free {
+                let rank = if self.wear == WearPolicy::None { 0 } else { word.erases() };
+                self.planes[plane].recycled.push(rank, number);
+            }
+        }
+    }
+
+    /// So many erases of a plane are its chip's.
+    pub(super) fn add_erases(&mut self, plane: Plane, erases: u32) {
+        self.chip_erases[self.chip_of_plane[plane]] += u64::from(erases);
+    }
+
+    /// A programmed page without an owner gets one.
+    pub(super) fn own(&mut self, ppn: Ppn, block: Block, owner: Owner) {
+        self.owner[ppn] = owner.number() + 1;
+        self.table.words[block] += 1;
+        let plane = self.geometry.plane(ppn);
+        self.planes[plane].valid_pages += 1;
+        self.chip_valid[self.chip_of_plane[plane]] += 1;
+    }
+
+    /// All pages have their owners: blocks become victims, in the order in which they were closed.
+    pub(crate) fn restored(&mut self, closed: &[Block]) {
+        for &block in closed {
+            self.victims.closed(block, self.table.valid(block));
+            if let Some(levelling) = &mut self.levelling {
+                levelling.closed(self.geometry.plane_of_block(block), block);
+            }
+        }
+    }
+
     /// Forgets the wear so far: what preloading did is not in the counts.
     pub(crate) fn reset_wear(&mut self) {
         for word in self.table.words.iter_mut().filter(|word| **word != 0) {

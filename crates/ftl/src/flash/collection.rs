@@ -167,6 +167,22 @@ impl Flash {
         Ok(())
     }
 
+    /// Whether a plane moves the pages of a block on account of wear.
+    pub(crate) fn collects_for_wear(&self, plane: Plane, block: Block) -> bool {
+        self.collector.victims[plane].is_some_and(|victim| victim.block == block && victim.levelled)
+    }
+
+    /// A plane goes on with a block some of whose pages have been moved.
+    pub(crate) fn resume_collection(&mut self, block: Block, levelled: bool) -> Result<(), String> {
+        let plane = self.geometry().plane_of_block(block);
+        if self.collector.victims[plane].is_some() {
+            return Err(format!("plane {plane} collects two blocks at once"));
+        }
+        self.collector.victims[plane] = Some(Victim { block, next_page: 0, levelled });
+        self.collector.collecting[plane] = true;
+        Ok(())
+    }
+
     fn victim(&mut self, plane: Plane) -> Option<Victim> {
         if let Some(victim) = self.collector.victims[plane] {
             return Some(victim);

@@ -9,6 +9,7 @@ pub(crate) mod blocks;
 pub(crate) mod checker;
 mod collection;
 pub(crate) mod counters;
+mod image;
 pub mod partition;
 pub mod victim;
 pub mod wear;

@@ -11,7 +11,8 @@ use crate::flash::{Flash, Moved, Owners};
 use crate::ids::{Content, Lpn, Owner};
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, is_page};
-use crate::side::{Side, audit_pages};
+use crate::restore::HeldPage;
+use crate::side::{Side, audit_pages, unfit};
 pub(crate) use map::InvertedMap;
 
 /// The tables; a page is owned by its content, whichever of its LPNs is looked at.
@@ -166,6 +167,35 @@ impl Side for InvertedSide {
         pages.sort_unstable();
         pages.dedup();
         Some(pages.into_iter().filter_map(|ppn| Some((ppn, flash.blocks.owner(ppn)?.id()))).collect())
+    }
+
+    fn restore_page(&mut self, page: HeldPage<'_>, flash: &mut Flash) -> Result<(), String> {
+        let HeldPage { lpn, content, home, replicas } = page;
+        if content.number() >= self.map.history.contents() || !replicas.is_empty() {
+            return Err(format!("LPN {lpn} holds content {content} with {} copies", replicas.len()));
+        }
+        flash.blocks.adopt(home, Owner::of(content))?;
+        self.map.history.born(content);
+        if self.map.hashes.peek(content) == NO_PPN {
+            self.map.enter(content, home);
+        }
+        self.restore_reference(lpn, home, flash)
+    }
+
+    fn restore_reference(&mut self, lpn: Lpn, home: Ppn, flash: &mut Flash) -> Result<(), String> {
+        let lpns = self.map.lpns();
+        if lpn.number() >= lpns || is_page(self.map.get(lpn)) {
+            return Err(unfit(lpn, lpns));
+        }
+        if flash.blocks.owner(home).is_none() {
+            return Err(format!("LPN {lpn} lies in a page that nobody owns"));
+        }
+        self.map.point(lpn, home);
+        Ok(())
+    }
+
+    fn forget_content(&mut self, content: Content) {
+        self.map.history.forget(content);
     }
 
     fn audit(&self, flash: &Flash) -> Result<(), FtlError> {

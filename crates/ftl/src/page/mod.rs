@@ -12,7 +12,8 @@ use crate::ids::{Content, Lpn, NO_CONTENT, Owner};
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes, is_page};
 use crate::paging::{Entries, Layout, Map, Paging, Tables};
-use crate::side::{Side, audit_pages};
+use crate::restore::HeldPage;
+use crate::side::{Side, audit_pages, unfit};
 pub(crate) use map::PageMap;
 use spread::Spreader;
 
@@ -342,6 +343,29 @@ impl Side for PageSide {
         let map = self.map();
         let known = Lpn::each(0..map.len()).filter(|&lpn| map.content(lpn) != NO_CONTENT);
         (map.contents() > 0).then(|| known.map(|lpn| (map.get(lpn), map.content(lpn))).collect())
+    }
+
+    fn restore_page(&mut self, page: HeldPage<'_>, flash: &mut Flash) -> Result<(), String> {
+        let HeldPage { lpn, content, home, replicas } = page;
+        let Pages { map, spreader } = &mut self.tables.map;
+        if lpn.number() >= map.len() || is_page(map.get(lpn)) {
+            return Err(unfit(lpn, map.len()));
+        }
+        if !replicas.is_empty() {
+            return Err(format!("LPN {lpn} has copies, which a conventional SSD does not make"));
+        }
+        flash.blocks.adopt(home, Owner::of(lpn))?;
+        let content = map.known(content);
+        map.set(lpn, home);
+        map.hold(lpn, content);
+        if let Some(spreader) = spreader {
+            spreader.note_page((lpn, content), home, flash);
+        }
+        Ok(())
+    }
+
+    fn restore_reference(&mut self, lpn: Lpn, _home: Ppn, _flash: &mut Flash) -> Result<(), String> {
+        Err(format!("LPN {lpn} shares its page with another, which a conventional SSD does not do"))
     }
 
     fn audit(&self, flash: &Flash) -> Result<(), FtlError> {

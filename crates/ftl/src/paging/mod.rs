@@ -60,7 +60,7 @@ pub struct MappingCacheConfig {
 
 impl MappingCacheConfig {
     /// Whether anything of the tables is ever on flash.
-    pub(crate) fn is_on(&self) -> bool {
+    pub fn is_on(&self) -> bool {
         self.bytes != CacheBytes::Unlimited || self.checkpoint_s > 0.0
     }
 

@@ -1,0 +1,184 @@
+//! A controller that takes up where another one left off: its tables rebuilt from what the flash holds.
+//!
+//! For a drive of real bytes, which finds after a start what it had made durable: which blocks are erased, open or
+//! full, which pages hold what, and which logical pages point to them. Everything that has to be right follows from
+//! that. What only guides decisions does not, and begins anew: popularity and classes of pages read, which
+//! fingerprints a limited store had kept, twins (found again as pages are written), turns of allocation, what
+//! partitions have learnt, and all counters but those of erases.
+
+use flashtwin_nand::{Block, Plane, Ppn};
+use thiserror::Error;
+
+use crate::flash::blocks::Stream;
+use crate::ftl::Ftl;
+use crate::ids::{Content, Lpn};
+
+/// Tables that contradict one another.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("{0}")]
+pub struct RestoreError(pub String);
+
+/// Which pages an open block takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum OpenFor {
+    /// Copies made on purpose.
+    Replicas = 0,
+    /// Pages that the host writes.
+    Host = 1,
+    /// Pages that garbage collection moves.
+    Collection = 2,
+    /// Pages that wear levelling moves.
+    Levelling = 3,
+}
+
+impl OpenFor {
+    /// All of them, by their number.
+    pub const ALL: [Self; 4] = [Self::Replicas, Self::Host, Self::Collection, Self::Levelling];
+
+    /// The stream of such pages, where there is one partition.
+    pub(crate) fn stream(self) -> Stream {
+        match self {
+            Self::Replicas => Stream::REPLICA,
+            Self::Host => Stream::host(0),
+            Self::Collection => Stream::gc(0),
+            Self::Levelling => Stream::levelled(0, 1),
+        }
+    }
+}
+
+/// What a block is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockUse {
+    /// Nothing: it is erased.
+    Free,
+    /// It takes pages.
+    Open(OpenFor),
+    /// It is programmed to its last page.
+    Closed,
+    /// The same, and its pages are being moved, on account of wear or for what that gains.
+    Collected {
+        /// On account of wear.
+        levelled: bool,
+    },
+}
+
+/// A block that was ever used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockImage {
+    /// Which.
+    pub block: Block,
+    /// How often it was erased.
+    pub erases: u32,
+    /// Pages programmed since.
+    pub written: u32,
+    /// What for.
+    pub used: BlockUse,
+}
+
+/// A page that logical pages point to, with its further copies.
+#[derive(Debug, Clone, Copy)]
+pub struct HeldPage<'a> {
+    /// The first of the logical pages.
+    pub lpn: Lpn,
+    /// What it holds; [`crate::NO_CONTENT`] for systems that do not look.
+    pub content: Content,
+    /// Where.
+    pub home: Ppn,
+    /// Copies made on purpose, in the order in which they were made.
+    pub replicas: &'a [Ppn],
+}
+
+/// A controller whose tables are being filled.
+pub struct Restoring {
+    ftl: Ftl,
+    /// Full blocks in the order in which they were closed.
+    closed: Vec<Block>,
+    collected: Vec<(Block, bool)>,
+}
+
+impl Ftl {
+    /// Begins to fill the tables of a controller that has done nothing yet. `blocks` are all that were ever used, in
+    /// the order in which they were closed.
+    ///
+    /// # Errors
+    /// [`RestoreError`] where they cannot be those of such a controller; also for partitions of the host's data and
+    /// for mapping tables on flash, which a list of pages does not tell.
+    pub fn restore(mut self, blocks: &[BlockImage]) -> Result<Restoring, RestoreError> {
+        if self.flash.blocks.partitions() > 1 || self.paging_sizes().is_some() {
+            let text = "partitions of the host's data and mapping tables on flash cannot be restored";
+            return Err(RestoreError(text.into()));
+        }
+        self.flash.blocks.restore(blocks).map_err(RestoreError)?;
+        let is_full = |image: &&BlockImage| image.used == BlockUse::Closed;
+        let closed = blocks.iter().filter(is_full).map(|image| image.block).collect();
+        let collected = blocks.iter().filter_map(|image| match image.used {
+            BlockUse::Collected { levelled } => Some((image.block, levelled)),
+            _ => None,
+        });
+        let collected = collected.collect();
+        Ok(Restoring { ftl: self, closed, collected })
+    }
+}
+
+impl Restoring {
+    /// A page that logical pages point to; [`Restoring::reference`] tells of those behind the first.
+    ///
+    /// # Errors
+    /// [`RestoreError`] for a page that is not programmed or holds something else already.
+    pub fn page(&mut self, page: HeldPage<'_>) -> Result<(), RestoreError> {
+        self.ftl.restore_page(page).map_err(RestoreError)
+    }
+
+    /// Another logical page points to a page that was told of.
+    ///
+    /// # Errors
+    /// [`RestoreError`] where it cannot.
+    pub fn reference(&mut self, lpn: Lpn, home: Ppn) -> Result<(), RestoreError> {
+        self.ftl.restore_reference(lpn, home).map_err(RestoreError)
+    }
+
+    /// The controller, ready for page operations.
+    ///
+    /// # Errors
+    /// [`RestoreError`] where collection is left in a state that it does not have.
+    pub fn finish(mut self) -> Result<Ftl, RestoreError> {
+        let flash = &mut self.ftl.flash;
+        flash.blocks.restored(&self.closed);
+        for (block, levelled) in self.collected {
+            flash.resume_collection(block, levelled).map_err(RestoreError)?;
+        }
+        Ok(self.ftl)
+    }
+}
+
+/// What whoever makes a controller's state durable asks.
+impl Ftl {
+    /// The first copy of a logical page; `None` where it is not mapped.
+    #[inline]
+    pub fn home_of(&self, lpn: Lpn) -> Option<Ppn> {
+        self.copies_of(lpn).map(|copies| copies.0)
+    }
+
+    /// Whether a physical page holds what some logical page points to, or a copy of that.
+    #[inline]
+    pub fn is_valid(&self, ppn: Ppn) -> bool {
+        self.flash.blocks.owner(ppn).is_some()
+    }
+
+    /// Pages of valid data that one plane takes.
+    pub fn plane_limit_pages(&self) -> u64 {
+        self.flash.blocks.plane_limit()
+    }
+
+    /// Every block that was ever used, plane by plane.
+    pub fn block_images(&self) -> Vec<BlockImage> {
+        let levelled = |plane, block| self.flash.collects_for_wear(plane, block);
+        self.flash.blocks.images(levelled)
+    }
+
+    /// Open blocks of a plane and what for.
+    pub fn open_blocks(&self, plane: Plane) -> impl Iterator<Item = (Block, OpenFor)> {
+        self.flash.blocks.open_blocks(plane)
+    }
+}

@@ -1,0 +1,356 @@
+//! The controller and what it has decided, carried out on the medium: everything behind the drive's one lock.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::io;
+use std::sync::Arc;
+
+use flashtwin_ftl::{BlockUse, FlashOp, Ftl, FtlError, LoadView, Lpn};
+use flashtwin_nand::{Block, FlashArray, Ppn};
+
+use super::contents::Contents;
+use super::options::{Omission, OpenOptions};
+use crate::store::Medium;
+use crate::store::checkpoint::Writer;
+use crate::store::image::BlockState;
+use crate::store::layout::Layout;
+use crate::store::log::{Log, LogEnd};
+use crate::store::record::{Digest, MOST_BYTES, Record};
+use crate::store::spare::{Spare, SpareBytes};
+
+/// What the store did since the drive was opened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StoreCounts {
+    /// Batches of the log written.
+    pub log_batches: u64,
+    /// Of these, those that had to be durable before an erased block was programmed again.
+    pub erase_barriers: u64,
+    /// Checkpoints written.
+    pub checkpoints: u64,
+    /// Duplicates compared byte by byte.
+    pub compared: u64,
+    /// Of these, pages that differ for all that their digests are equal.
+    pub collisions: u64,
+}
+
+/// Everything that changes.
+pub(crate) struct Core {
+    pub(crate) ftl: Ftl,
+    pub(crate) flash: FlashArray,
+    pub(crate) layout: Layout,
+    pub(crate) medium: Arc<dyn Medium>,
+    pub(crate) contents: Option<Contents>,
+    /// By page number.
+    pub(crate) spares: Vec<Spare>,
+    /// By block number: sequence of the last program.
+    pub(crate) last_programs: Vec<u64>,
+    /// What the pages of open blocks will have beside them.
+    pub(crate) open: HashMap<Block, Vec<SpareBytes>>,
+    pub(crate) log: Log,
+    /// Blocks erased since the log was made durable.
+    pub(crate) erased: HashSet<Block>,
+    pub(crate) ops: Vec<FlashOp>,
+    pub(crate) queue: VecDeque<FlashOp>,
+    pub(crate) jobs: VecDeque<FlashOp>,
+    /// Nothing waits in a drive without a clock.
+    pub(crate) loads: Vec<u32>,
+    pub(crate) page: Vec<u8>,
+    pub(crate) other: Vec<u8>,
+    /// Why nothing is written any more.
+    pub(crate) failed: Option<String>,
+    pub(crate) counts: StoreCounts,
+    pub(crate) options: OpenOptions,
+}
+
+/// The page that the host writes.
+#[derive(Clone, Copy)]
+pub(crate) struct HostPage<'a> {
+    pub(crate) ppn: Ppn,
+    pub(crate) lpn: u32,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) digest: Digest,
+}
+
+/// The digest by which contents are known.
+pub(crate) fn digest_of(bytes: &[u8], omission: Option<Omission>) -> Digest {
+    let hash = blake3::hash(bytes);
+    if omission == Some(Omission::Collision) {
+        return [hash.as_bytes()[0] & 3; 16];
+    }
+    let mut digest = [0; 16];
+    digest.copy_from_slice(&hash.as_bytes()[..16]);
+    digest
+}
+
+/// The part of it that is kept of every page.
+pub(crate) fn check_of(digest: &Digest) -> u64 {
+    let mut first = [0; 8];
+    first.copy_from_slice(&digest[..8]);
+    u64::from_le_bytes(first)
+}
+
+pub(crate) fn broken(error: impl std::fmt::Display) -> io::Error {
+    io::Error::other(error.to_string())
+}
+
+pub(crate) fn of_ftl(error: FtlError) -> io::Error {
+    match error {
+        FtlError::DeviceFull { .. } => io::Error::new(io::ErrorKind::StorageFull, error),
+        FtlError::Broken(_) => io::Error::other(error),
+    }
+}
+
+impl Core {
+    /// Refuses to go on once something failed: what the controller decided since may not be on the medium.
+    pub(crate) fn may_write(&self) -> io::Result<()> {
+        match &self.failed {
+            None => Ok(()),
+            Some(why) => Err(io::Error::new(
+                io::ErrorKind::ReadOnlyFilesystem,
+                format!("nothing is written since {why}"),
+            )),
+        }
+    }
+
+    /// Does something that changes tables; if it fails, nothing is written from then on.
+    pub(crate) fn change<T>(&mut self, what: impl FnOnce(&mut Self) -> io::Result<T>) -> io::Result<T> {
+        self.may_write()?;
+        let outcome = what(self);
+        if let Err(error) = &outcome {
+            self.failed =
+                Some(format!("it failed ({error}); open the drive again: it has what was flushed before"));
+        }
+        outcome
+    }
+
+    /// Reads a page and compares it with the digest that it had.
+    pub(crate) fn read_flash(&self, ppn: Ppn, into: &mut [u8]) -> io::Result<()> {
+        self.medium.read_at(into, self.layout.data(ppn))?;
+        let check = self.spares[self.layout.page_number(ppn)].check;
+        if self.options.check_reads && check_of(&digest_of(into, self.options.omission)) != check {
+            return Err(self.damaged(ppn));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn damaged(&self, ppn: Ppn) -> io::Error {
+        let place = self.layout.geometry.describe(ppn);
+        let offset = self.layout.data(ppn);
+        let text = format!("{place} (byte {offset} of the medium) does not hold what was written to it");
+        io::Error::new(io::ErrorKind::InvalidData, text)
+    }
+
+    /// Carries out what the controller has put on the list, in its order; the host's page as soon as its block can take
+    /// it: before what its write made collection do, after what made room for it. What follows from the end of a job is
+    /// asked for when everything before has been carried out, so that tables and medium agree then.
+    pub(crate) fn carry_out(&mut self, host: Option<HostPage<'_>>) -> io::Result<()> {
+        let mut host = host;
+        self.queue.extend(self.ops.drain(..));
+        loop {
+            while let Some(op) = self.queue.pop_front() {
+                self.place_host(&mut host)?;
+                self.carry_out_one(&op)?;
+            }
+            self.place_host(&mut host)?;
+            let Some(op) = self.jobs.pop_front() else { break };
+            self.end_job(&op)?;
+        }
+        match host {
+            None => Ok(()),
+            Some(HostPage { ppn, .. }) => {
+                let place = self.layout.geometry.describe(ppn);
+                Err(broken(format!("{place}: its block never became ready for the host's page")))
+            }
+        }
+    }
+
+    fn place_host(&mut self, host: &mut Option<HostPage<'_>>) -> io::Result<()> {
+        let Some(HostPage { ppn, lpn, bytes, digest }) = *host else { return Ok(()) };
+        if !self.flash.is_next(&self.layout.geometry, ppn) {
+            return Ok(());
+        }
+        *host = None;
+        let spare = Spare { check: check_of(&digest), lpn };
+        self.program(ppn, bytes, spare, &Record::Program { lpn, ppn, digest })
+    }
+
+    fn carry_out_one(&mut self, op: &FlashOp) -> io::Result<()> {
+        use flashtwin_ftl::{Cause, NO_JOB, OpKind};
+        match op.kind {
+            // What is read to be copied is read when it is; what is read to be compared is known.
+            OpKind::Read => {}
+            OpKind::Program => {
+                let (from, to) = (op.source, op.ppn);
+                let record = match op.cause {
+                    Cause::Replica => Record::Copied { from, to },
+                    cause => Record::Moved { from, to, levelled: cause == Cause::WearLevelling },
+                };
+                self.copy(from, to, &record)?;
+            }
+            OpKind::Erase => {
+                let block = self.layout.geometry.block_index(op.ppn);
+                self.flash.erase(block);
+                self.erased.insert(block);
+                self.log.push(&Record::Erase { first: op.ppn });
+            }
+        }
+        if op.job != NO_JOB {
+            self.jobs.push_back(*op);
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, from: Ppn, to: Ppn, record: &Record) -> io::Result<()> {
+        let mut page = std::mem::take(&mut self.page);
+        let spare = self.spares[self.layout.page_number(from)];
+        let done = self.read_flash(from, &mut page).and_then(|()| self.program(to, &page, spare, record));
+        self.page = page;
+        done
+    }
+
+    /// Programs a page. Its block, if it was erased since the log was last durable, may hold what only that erase says
+    /// is not needed any more.
+    fn program(&mut self, ppn: Ppn, bytes: &[u8], spare: Spare, record: &Record) -> io::Result<()> {
+        let block = self.layout.geometry.block_index(ppn);
+        let barrier = self.options.omission != Some(Omission::EraseBarrier);
+        if barrier && self.erased.contains(&block) {
+            self.commit()?;
+            self.counts.erase_barriers += 1;
+        }
+        self.flash.program(&self.layout.geometry, ppn).map_err(broken)?;
+        self.medium.write_at(bytes, self.layout.data(ppn))?;
+        let number = self.layout.page_number(ppn);
+        self.spares[number] = spare;
+        let sequence = self.log.next_program();
+        self.last_programs[self.layout.block_number(block)] = sequence;
+        self.log.push(record);
+        let beside = self.open.entry(block).or_default();
+        beside.push(SpareBytes { sequence, page: ppn.number(), spare });
+        if self.flash.is_full(&self.layout.geometry, block) {
+            self.write_spares(block)?;
+        }
+        if self.log.pending_bytes() + MOST_BYTES as u64 > self.layout.log_bytes / 8 {
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    /// The spare bytes of a full block.
+    fn write_spares(&mut self, block: Block) -> io::Result<()> {
+        let Some(spares) = self.open.remove(&block) else { return Ok(()) };
+        let mut bytes = Vec::new();
+        spares.iter().for_each(|spare| spare.append(&self.log.uuid, &mut bytes));
+        self.medium.write_at(&bytes, self.layout.spare(block))
+    }
+
+    /// An operation of a job is done. A page that turned out to be a duplicate after it was written shares the other's
+    /// place now.
+    fn end_job(&mut self, op: &FlashOp) -> io::Result<()> {
+        let merged = self.ftl.counters().duplicates_out_of_line;
+        let loads = LoadView::new(&self.loads, &self.loads);
+        self.ftl.job_done(op.job, &loads, &mut self.ops).map_err(of_ftl)?;
+        if self.ftl.counters().duplicates_out_of_line > merged {
+            let lpn = self.spares[self.layout.page_number(op.ppn)].lpn;
+            match self.ftl.home_of(Lpn::new(lpn)) {
+                Some(ppn) => self.log.push(&Record::Share { lpn, ppn }),
+                None => return Err(broken(format!("logical page {lpn} was merged with nothing"))),
+            }
+        }
+        self.queue.extend(self.ops.drain(..));
+        Ok(())
+    }
+
+    /// Makes everything that was carried out durable: the data, then the log that names them.
+    pub(crate) fn commit(&mut self) -> io::Result<()> {
+        if self.log.is_empty() {
+            return Ok(());
+        }
+        if self.options.omission != Some(Omission::DataSync) {
+            self.medium.sync()?;
+        }
+        let Some(batch) = self.log.seal(&self.layout) else {
+            return Err(broken(format!(
+                "half of the log, {} bytes, is too small for one operation: make the drive with a larger one",
+                self.layout.log_bytes
+            )));
+        };
+        self.medium.write_at(&batch.bytes, batch.offset)?;
+        if self.options.omission != Some(Omission::LogSync) {
+            self.medium.sync()?;
+        }
+        self.erased.clear();
+        self.counts.log_batches += 1;
+        Ok(())
+    }
+
+    /// Between two operations: sees to it that the log has room for the next.
+    pub(crate) fn settle(&mut self) -> io::Result<()> {
+        if self.log.position > self.layout.log_bytes / 2 { self.checkpoint() } else { Ok(()) }
+    }
+
+    /// Writes all tables to the place whose turn it is. Not while operations wait: tables run ahead of the medium then.
+    pub(crate) fn checkpoint(&mut self) -> io::Result<()> {
+        self.commit()?;
+        let epoch = self.log.epoch + 1;
+        let medium = Arc::clone(&self.medium);
+        let mut writer = Writer::new(&*medium, &self.layout, epoch);
+        self.write_blocks(&mut writer)?;
+        self.write_tables(&mut writer)?;
+        let end = LogEnd { epoch, sequence: self.log.sequence, position: 0, programs: self.log.programs };
+        writer.finish(&self.log.uuid, &end)?;
+        self.medium.sync()?;
+        self.log.restart(epoch);
+        self.counts.checkpoints += 1;
+        Ok(())
+    }
+
+    fn write_blocks(&self, writer: &mut Writer<'_>) -> io::Result<()> {
+        let images = self.ftl.block_images();
+        writer.u32(images.len() as u32)?;
+        for image in images {
+            let number = self.layout.block_number(image.block);
+            let state = BlockState {
+                erases: image.erases,
+                written: image.written,
+                open: if let BlockUse::Open(kind) = image.used { Some(kind) } else { None },
+                last_program: self.last_programs[number],
+                collected: if let BlockUse::Collected { levelled } = image.used {
+                    Some(levelled)
+                } else {
+                    None
+                },
+            };
+            writer.block(number as u32, &state, self.layout.geometry.pages_per_block)?;
+        }
+        Ok(())
+    }
+
+    fn write_tables(&self, writer: &mut Writer<'_>) -> io::Result<()> {
+        for lpn in Lpn::each(0..self.layout.logical_pages) {
+            let home = self.ftl.home_of(lpn);
+            writer.u32(home.map_or(0, |ppn| self.layout.page_number(ppn) as u32 + 1))?;
+        }
+        let mut seen = vec![0u64; self.spares.len().div_ceil(64)];
+        for lpn in Lpn::each(0..self.layout.logical_pages) {
+            let Some((home, copies)) = self.ftl.copies_of(lpn) else { continue };
+            let number = self.layout.page_number(home);
+            let (word, bit) = (number / 64, 1 << (number % 64));
+            if seen[word] & bit != 0 {
+                continue;
+            }
+            seen[word] |= bit;
+            match self
+                .contents
+                .as_ref()
+                .and_then(|contents| Some(contents.digest(contents.of(lpn.number())?)))
+            {
+                Some(digest) => writer.bytes(&digest)?,
+                None => writer.bytes(&{ self.spares[number].check }.to_le_bytes())?,
+            }
+            writer.bytes(&[copies.len() as u8])?;
+            for &ppn in copies {
+                writer.u32(self.layout.page_number(ppn) as u32)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,181 @@
+//! The drive as a row of bytes.
+
+use std::io;
+
+use flashtwin_ftl::Lpn;
+
+use super::Drive;
+use super::core::{Core, digest_of};
+use super::host::PageWrite;
+use crate::{Export, Extent, Writing};
+
+/// A part of a page: bytes `from` to `to` of it.
+#[derive(Clone, Copy)]
+struct Part {
+    lpn: u32,
+    from: usize,
+    to: usize,
+    /// Where in the request they are.
+    at: usize,
+}
+
+impl Drive {
+    fn page_bytes(&self) -> usize {
+        self.superblock.layout.geometry.page_bytes as usize
+    }
+
+    /// A request, page by page.
+    fn parts(&self, offset: u64, length: u64) -> impl Iterator<Item = Part> + use<> {
+        let page_bytes = self.page_bytes() as u64;
+        let end = offset + length;
+        let mut next = offset;
+        std::iter::from_fn(move || {
+            let page = next / page_bytes;
+            let stop = end.min((page + 1) * page_bytes);
+            let part = Part {
+                lpn: page as u32,
+                from: (next % page_bytes) as usize,
+                to: (stop - page * page_bytes) as usize,
+                at: (next - offset) as usize,
+            };
+            (next < end).then(|| {
+                next = stop;
+                part
+            })
+        })
+    }
+
+    pub(super) fn may_write(&self) -> io::Result<()> {
+        match &self.read_only {
+            None => Ok(()),
+            Some(why) => Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, why.clone())),
+        }
+    }
+
+    /// The pages of a run of a write, the parts completed by what the rest of their pages hold.
+    fn whole_pages(&self, core: &mut Core, run: &[Part], bytes: &[u8]) -> io::Result<Vec<Option<Vec<u8>>>> {
+        let page_bytes = self.page_bytes();
+        let complete = |part: &Part| {
+            if part.to - part.from == page_bytes {
+                return Ok(None);
+            }
+            let mut page = vec![0; page_bytes];
+            core.read_before_write(part.lpn, &mut page)?;
+            page[part.from..part.to].copy_from_slice(&bytes[part.at..part.at + part.to - part.from]);
+            Ok(Some(page))
+        };
+        run.iter().map(complete).collect()
+    }
+
+    fn write_parts(&self, parts: &[Part], bytes: &[u8]) -> io::Result<()> {
+        let omission = self.options.omission;
+        let page_bytes = self.page_bytes();
+        let whole = |part: &Part| part.to - part.from == page_bytes;
+        let slice = |part: &Part| &bytes[part.at..part.at + part.to - part.from];
+        // Hashing takes longer than all that the lock is held for.
+        let digests: Vec<_> =
+            parts.iter().map(|part| whole(part).then(|| digest_of(slice(part), omission))).collect();
+        let run_pages = (self.superblock.system.ftl.dedup.sampling_pages.max(1) as usize).min(1024);
+        let mut core = self.core();
+        for (run, digests) in parts.chunks(run_pages).zip(digests.chunks(run_pages)) {
+            let completed = self.whole_pages(&mut core, run, bytes)?;
+            let pages = run.iter().zip(digests).zip(&completed).map(|((part, digest), completed)| {
+                let bytes = completed.as_deref().unwrap_or_else(|| slice(part));
+                let digest = digest.unwrap_or_else(|| digest_of(bytes, omission));
+                PageWrite { lpn: part.lpn, bytes, digest }
+            });
+            core.write_run(&pages.collect::<Vec<_>>())?;
+        }
+        Ok(())
+    }
+
+    fn finish(&self, how: Writing) -> io::Result<()> {
+        if how.durable { self.flush() } else { Ok(()) }
+    }
+}
+
+impl Export for Drive {
+    fn size_bytes(&self) -> u64 {
+        u64::from(self.superblock.layout.logical_pages) * self.page_bytes() as u64
+    }
+
+    fn preferred_block_bytes(&self) -> u32 {
+        self.superblock.layout.geometry.page_bytes
+    }
+
+    fn read_only(&self) -> Option<String> {
+        self.read_only.clone()
+    }
+
+    fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        let page_bytes = self.page_bytes();
+        let mut page = Vec::new();
+        for part in self.parts(offset, into.len() as u64) {
+            let wanted = &mut into[part.at..part.at + part.to - part.from];
+            if wanted.len() == page_bytes {
+                self.core().read_page(part.lpn, wanted)?;
+                continue;
+            }
+            page.resize(page_bytes, 0);
+            self.core().read_page(part.lpn, &mut page)?;
+            wanted.copy_from_slice(&page[part.from..part.to]);
+        }
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8], how: Writing) -> io::Result<()> {
+        self.may_write()?;
+        let parts: Vec<Part> = self.parts(offset, bytes.len() as u64).collect();
+        self.write_parts(&parts, bytes)?;
+        self.finish(how)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        if self.read_only.is_some() {
+            return Ok(());
+        }
+        self.core().change(Core::commit)
+    }
+
+    fn trim(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
+        self.may_write()?;
+        let page_bytes = self.page_bytes();
+        for part in self.parts(offset, length).filter(|part| part.to - part.from == page_bytes) {
+            self.core().trim_page(part.lpn)?;
+        }
+        self.finish(how)
+    }
+
+    /// A page that was trimmed reads as zeroes, so that is what is done with whole pages unless room is to be kept.
+    fn write_zeroes(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
+        self.may_write()?;
+        if how.keep_room && how.only_if_fast {
+            let text = "zeroes that keep room take as long as any write";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, text));
+        }
+        let page_bytes = self.page_bytes();
+        let zeroes = vec![0; page_bytes];
+        for part in self.parts(offset, length) {
+            if part.to - part.from == page_bytes && !how.keep_room {
+                self.core().trim_page(part.lpn)?;
+            } else {
+                self.write_parts(&[Part { at: 0, ..part }], &zeroes)?;
+            }
+        }
+        self.finish(how)
+    }
+
+    fn extents(&self, offset: u64, length: u64) -> io::Result<Vec<Extent>> {
+        let core = self.core();
+        let mut extents: Vec<Extent> = Vec::new();
+        for part in self.parts(offset, length) {
+            let hole = core.ftl.home_of(Lpn::new(part.lpn)).is_none();
+            let length_bytes = (part.to - part.from) as u64;
+            match extents.last_mut() {
+                Some(last) if last.hole == hole => last.length_bytes += length_bytes,
+                _ => extents.push(Extent { length_bytes, hole, zero: hole }),
+            }
+        }
+        Ok(extents)
+    }
+}

@@ -1,0 +1,186 @@
+//! Page operations of the host.
+
+use std::io;
+
+use flashtwin_ftl::dedup::sample_of;
+use flashtwin_ftl::{Content, Host, LoadView, Lpn, NO_CONTENT, ReadOutcome};
+
+use super::contents::Named;
+use super::core::{Core, HostPage, broken, of_ftl};
+use super::options::Omission;
+use crate::store::record::{Digest, Record};
+
+/// A whole page to be written.
+#[derive(Clone, Copy)]
+pub(crate) struct PageWrite<'a> {
+    pub(crate) lpn: u32,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) digest: Digest,
+}
+
+impl Core {
+    /// Reads a page; zeroes where nothing was written.
+    pub(crate) fn read_page(&mut self, lpn: u32, into: &mut [u8]) -> io::Result<()> {
+        if self.failed.is_some() || self.options.read_only {
+            // The controller is to decide nothing more.
+            return self.read_home(lpn, into);
+        }
+        let loads = LoadView::new(&self.loads, &self.loads);
+        match self.ftl.read(Lpn::new(lpn), &loads).map_err(of_ftl)? {
+            ReadOutcome::Unmapped => into.fill(0),
+            ReadOutcome::Flash { target, .. } => self.read_flash(target.ppn, into)?,
+        }
+        // The copies that this read has earned; should they fail, it has its data all the same.
+        let _ = self.change(|core| {
+            core.ftl.begin_jobs(&mut core.ops).map_err(of_ftl)?;
+            core.carry_out(None)?;
+            core.settle()
+        });
+        Ok(())
+    }
+
+    fn read_home(&self, lpn: u32, into: &mut [u8]) -> io::Result<()> {
+        match self.ftl.home_of(Lpn::new(lpn)) {
+            Some(ppn) => self.read_flash(ppn, into),
+            None => {
+                into.fill(0);
+                Ok(())
+            }
+        }
+    }
+
+    /// The old data of a page of which only a part is written.
+    pub(crate) fn read_before_write(&mut self, lpn: u32, into: &mut [u8]) -> io::Result<()> {
+        self.may_write()?;
+        let loads = LoadView::new(&self.loads, &self.loads);
+        match self.ftl.prepare_write(Lpn::new(lpn), true, &loads).map_err(of_ftl)? {
+            Some(target) => self.read_flash(target.ppn, into),
+            None => {
+                into.fill(0);
+                Ok(())
+            }
+        }
+    }
+
+    /// Pages of a request that share a sample, which is written first; the others are fingerprinted if it was found.
+    pub(crate) fn write_run(&mut self, pages: &[PageWrite<'_>]) -> io::Result<()> {
+        self.change(|core| {
+            let names = core.name(pages)?;
+            let contents: Vec<Content> = names.iter().map(|named| named.content).collect();
+            let first = if pages.len() > 1 { sample_of(&contents) } else { 0 };
+            let found = core.write_page(&pages[first], names.get(first).copied(), true)?;
+            for (at, page) in pages.iter().enumerate().filter(|&(at, _)| at != first) {
+                core.write_page(page, names.get(at).copied(), found)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The numbers of the contents of pages; none for a system that does not look at them.
+    fn name(&mut self, pages: &[PageWrite<'_>]) -> io::Result<Vec<Named>> {
+        let Some(contents) = &mut self.contents else { return Ok(Vec::new()) };
+        let names = pages.iter().map(|page| contents.name(&page.digest));
+        let names: Option<Vec<Named>> = names.collect();
+        let names = names.ok_or_else(|| broken("there are more contents than pages"))?;
+        for named in names.iter().filter(|named| named.reused) {
+            self.ftl.forget_content(named.content);
+        }
+        Ok(names)
+    }
+
+    /// Writes a page; whether its content was found on flash.
+    fn write_page(
+        &mut self,
+        page: &PageWrite<'_>,
+        named: Option<Named>,
+        fingerprinted: bool,
+    ) -> io::Result<bool> {
+        let &PageWrite { lpn, bytes, digest } = page;
+        let (content, digest) = match named {
+            Some(named) => self.told_apart(page, named)?,
+            None => (NO_CONTENT, digest),
+        };
+        let before = self.ftl.home_of(Lpn::new(lpn));
+        if self.options.omission == Some(Omission::CountDownFirst) && before.is_some() {
+            self.log.push(&Record::Trim { lpn });
+            self.commit()?;
+        }
+        let loads = LoadView::new(&self.loads, &self.loads);
+        let host = Host { lpn: Lpn::new(lpn), address: u64::from(lpn), content };
+        let outcome = self.ftl.write(host, fingerprinted, &loads, &mut self.ops).map_err(of_ftl)?;
+        let program = outcome.program.map(|(ppn, _)| HostPage { ppn, lpn, bytes, digest });
+        if program.is_none() {
+            match self.ftl.home_of(Lpn::new(lpn)) {
+                Some(ppn) if before != Some(ppn) => self.log.push(&Record::Share { lpn, ppn }),
+                Some(_) if self.options.omission == Some(Omission::CountDownFirst) => {
+                    let ppn = before.unwrap_or(flashtwin_nand::NO_PPN);
+                    self.log.push(&Record::Share { lpn, ppn });
+                }
+                Some(_) => {}
+                None => return Err(broken(format!("logical page {lpn} was found equal to nothing"))),
+            }
+        }
+        if let Some(contents) = &mut self.contents {
+            contents.hold(lpn, Some(content));
+        }
+        self.carry_out(program)?;
+        self.settle()?;
+        Ok(outcome.program.is_none())
+    }
+
+    /// The content of a page: that of its digest if all bytes are equal, else one of its own. That has a digest of its
+    /// own as well, whose second half is a number: no page is found equal to it by its digest, now or after a start.
+    fn told_apart(&mut self, page: &PageWrite<'_>, named: Named) -> io::Result<(Content, Digest)> {
+        let same = (named.content, page.digest);
+        let Some(contents) = &mut self.contents else { return Ok(same) };
+        let Some(holder) = contents.holder(named.content).filter(|_| self.options.compare_duplicates) else {
+            return Ok(same);
+        };
+        let Some(home) = self.ftl.home_of(Lpn::new(holder)) else {
+            return Err(broken(format!("logical page {holder} holds a content and no page")));
+        };
+        self.counts.compared += 1;
+        self.medium.read_at(&mut self.other, self.layout.data(home))?;
+        if self.other == page.bytes {
+            return Ok(same);
+        }
+        self.counts.collisions += 1;
+        let mut digest = page.digest;
+        digest[8..].copy_from_slice(&(self.log.programs + 1).to_le_bytes());
+        let apart = contents.name(&digest).ok_or_else(|| broken("there are more contents than pages"))?;
+        if apart.reused {
+            self.ftl.forget_content(apart.content);
+        }
+        Ok((apart.content, digest))
+    }
+
+    /// Forgets a page.
+    pub(crate) fn trim_page(&mut self, lpn: u32) -> io::Result<()> {
+        self.change(|core| {
+            if core.ftl.home_of(Lpn::new(lpn)).is_none() {
+                return Ok(());
+            }
+            core.ftl.trim(Lpn::new(lpn));
+            if let Some(contents) = &mut core.contents {
+                contents.hold(lpn, None);
+            }
+            if core.options.omission != Some(Omission::Tombstone) {
+                core.log.push(&Record::Trim { lpn });
+            }
+            core.ftl.begin_jobs(&mut core.ops).map_err(of_ftl)?;
+            core.carry_out(None)?;
+            core.settle()
+        })
+    }
+
+    /// Ends a profiling period: copies are made as popularity has earned them.
+    pub(crate) fn end_period(&mut self) -> io::Result<()> {
+        self.change(|core| {
+            // The copies of a period are one operation, and the log must have room for all of them.
+            core.checkpoint()?;
+            core.ftl.end_period(&mut core.ops).map_err(of_ftl)?;
+            core.carry_out(None)?;
+            core.settle()
+        })
+    }
+}

@@ -1,0 +1,297 @@
+//! A drive: the simulator's controller over a medium that keeps what it decides.
+//!
+//! The controller is driven as the event engine drives it, but for time: what it orders is carried out at once and in
+//! its order, background work directly behind the operation that it follows from. No policy stands here a second time.
+//! All changes pass one lock; pages are hashed before it is taken.
+//!
+//! What lies on the medium and what is promised: [`crate::store`].
+
+mod check;
+mod contents;
+mod core;
+mod export;
+mod host;
+mod options;
+mod recovery;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use flashtwin_ftl::Counters;
+
+pub use self::check::{CheckReport, DriveInfo};
+use self::core::Core;
+pub use self::core::StoreCounts;
+pub use self::options::{CreateOptions, Omission, OpenOptions};
+use self::recovery::Recovered;
+use crate::store::checkpoint::Writer;
+use crate::store::layout::Layout;
+use crate::store::log::LogEnd;
+use crate::store::superblock::Superblock;
+use crate::store::{DriveError, FileMedium, Medium, System};
+
+/// A drive that is yet to be made.
+pub struct Plan {
+    superblock: Superblock,
+}
+
+impl Plan {
+    /// Of a system (a preset's name, or the path of a TOML file) for so many bytes.
+    ///
+    /// # Errors
+    /// [`DriveError::Config`] for a system that cannot be served and for sizes that cannot be.
+    pub fn new(system: &str, size_bytes: u64, options: &CreateOptions) -> Result<Self, DriveError> {
+        let resolved = flashtwin_sim::resolve(system, &options.sets);
+        let resolved = resolved.map_err(|error| DriveError::Config(error.to_string()))?;
+        let (system, pages) = options::system_of(&resolved, size_bytes, options)?;
+        let geometry = system.geometry().map_err(DriveError::Config)?;
+        let log_bytes = options.log_bytes.unwrap_or_else(|| Layout::usual_log_bytes(&geometry));
+        if log_bytes < crate::store::LEAST_LOG_BYTES || !log_bytes.is_multiple_of(4096) {
+            let least = crate::store::LEAST_LOG_BYTES;
+            let text = format!("log_bytes is {log_bytes}: expected a multiple of 4096, at least {least}");
+            return Err(DriveError::Config(text));
+        }
+        let layout = Layout::new(&geometry, pages, system.ftl.looks_at_contents(), log_bytes);
+        let uuid = random_uuid().map_err(DriveError::medium("/dev/urandom"))?;
+        Ok(Self { superblock: Superblock { uuid, system, layout } })
+    }
+
+    /// Bytes of the medium that it takes.
+    pub fn medium_bytes(&self) -> u64 {
+        self.superblock.layout.size_bytes
+    }
+
+    /// The system as it will be kept.
+    pub fn system(&self) -> &System {
+        &self.superblock.system
+    }
+
+    /// Makes it. The superblock comes last: what is not complete is no drive.
+    ///
+    /// # Errors
+    /// What the medium reports.
+    pub fn write(&self, medium: &dyn Medium) -> Result<(), DriveError> {
+        let Superblock { uuid, layout, .. } = &self.superblock;
+        let empty = || -> std::io::Result<()> {
+            let mut writer = Writer::new(medium, layout, 0);
+            writer.u32(0)?;
+            for _ in 0..layout.logical_pages {
+                writer.u32(0)?;
+            }
+            writer.finish(uuid, &LogEnd { epoch: 0, sequence: 0, position: 0, programs: 0 })?;
+            medium.sync()
+        };
+        empty().map_err(DriveError::medium("checkpoint"))?;
+        self.superblock.write(medium)?;
+        medium.sync().map_err(DriveError::medium("superblock"))
+    }
+}
+
+fn random_uuid() -> std::io::Result<[u8; 16]> {
+    use std::io::Read;
+    let mut uuid = [0; 16];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut uuid)?;
+    Ok(uuid)
+}
+
+/// A drive that is open. Several threads may use it at once.
+pub struct Drive {
+    core: Mutex<Core>,
+    superblock: Superblock,
+    options: OpenOptions,
+    read_only: Option<String>,
+    notes: Vec<String>,
+    replayed_batches: u64,
+    recovery: std::time::Duration,
+}
+
+/// What a drive did since it was opened, and what it holds.
+#[derive(Debug, Clone, Copy)]
+pub struct DriveStats {
+    /// What the controller counts: programs, reads and erases by cause, duplicates.
+    pub controller: Counters,
+    /// What the store counts.
+    pub store: StoreCounts,
+    /// Logical pages that hold something.
+    pub mapped_pages: u64,
+    /// Flash pages that hold what these have, copies included.
+    pub pages_in_use: u64,
+    /// Of these, copies made on purpose.
+    pub replica_pages: u64,
+    /// Contents that logical pages hold; `None` for a system that does not look at them.
+    pub contents: Option<u32>,
+    /// Page writes whose content was found on flash / page writes; `None` when there were none.
+    pub duplicate_share: Option<f64>,
+    /// Bytes of all tables in RAM.
+    pub table_bytes: u64,
+}
+
+impl Drive {
+    /// Makes a drive in a file, which must not exist, or on a block device whose first bytes are zero.
+    ///
+    /// # Errors
+    /// [`DriveError`]: what cannot be made, with the cure.
+    pub fn create(
+        path: &Path,
+        system: &str,
+        size_bytes: u64,
+        options: &CreateOptions,
+    ) -> Result<(), DriveError> {
+        use std::os::unix::fs::FileTypeExt;
+        let plan = Plan::new(system, size_bytes, options)?;
+        let place = path.display().to_string();
+        let failed = || DriveError::medium(&place);
+        match std::fs::metadata(path) {
+            Ok(data) if data.file_type().is_block_device() => {
+                let medium = FileMedium::create(path, plan.medium_bytes()).map_err(failed())?;
+                let mut first = [0; 4096];
+                medium.read_at(&mut first, 0).map_err(failed())?;
+                if first.iter().any(|&byte| byte != 0) {
+                    let text = "the device holds something: zero its first 4096 bytes if that is not needed";
+                    return Err(DriveError::image(place, text));
+                }
+                plan.write(&medium)
+            }
+            Ok(_) => Err(DriveError::image(
+                place,
+                "it exists: give another name, or remove it if it is not needed",
+            )),
+            Err(_) => {
+                let part = PathBuf::from(format!("{place}.part"));
+                let medium = FileMedium::create(&part, plan.medium_bytes()).map_err(failed())?;
+                plan.write(&medium)?;
+                std::fs::rename(&part, path).map_err(failed())?;
+                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+                let folder = std::fs::File::open(folder.unwrap_or(Path::new("."))).map_err(failed())?;
+                folder.sync_all().map_err(failed())
+            }
+        }
+    }
+
+    /// Opens a drive. After a cut it goes on with what was durable, writes a checkpoint, and is then as any other.
+    ///
+    /// # Errors
+    /// [`DriveError`]: what is wrong with the file, with the cure.
+    pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, DriveError> {
+        let place = path.display().to_string();
+        let medium = FileMedium::open(path, !options.read_only).map_err(DriveError::medium(&place))?;
+        Self::open_on(Arc::new(medium), options).map_err(|error| match error {
+            DriveError::Image { place: part, text } => DriveError::image(format!("{place}: {part}"), text),
+            DriveError::Medium { place: part, cause } => {
+                DriveError::Medium { place: format!("{place}: {part}"), cause }
+            }
+            config => config,
+        })
+    }
+
+    /// Opens a drive on any medium.
+    ///
+    /// # Errors
+    /// As [`Drive::open`].
+    pub fn open_on(medium: Arc<dyn Medium>, options: &OpenOptions) -> Result<Self, DriveError> {
+        let began = std::time::Instant::now();
+        let (superblock, damaged) = Superblock::read(&*medium)?;
+        options::refuse(&superblock.system.name, &superblock.system.ftl).map_err(DriveError::Config)?;
+        let mut options = options.clone();
+        let notes = damaged.into_iter().collect();
+        let Recovered { mut core, superblock, doubt, notes, batches } =
+            recovery::recover(medium, superblock, &options, notes)?;
+        let asked = options.read_only.then(|| "it was opened to be read only".to_owned());
+        let doubt = doubt.map(|why| format!("{why}. Save what can be read, and put back a copy of the file"));
+        let read_only = doubt.or(asked);
+        options.read_only = read_only.is_some();
+        core.options = options.clone();
+        if read_only.is_none() && (batches > 0 || !notes.is_empty()) {
+            core.change(Core::checkpoint).map_err(DriveError::medium("checkpoint"))?;
+        }
+        Ok(Self {
+            core: Mutex::new(core),
+            superblock,
+            options,
+            read_only,
+            notes,
+            replayed_batches: batches,
+            recovery: began.elapsed(),
+        })
+    }
+
+    fn core(&self) -> MutexGuard<'_, Core> {
+        match self.core.lock() {
+            Ok(core) => core,
+            Err(poisoned) => {
+                // Whoever held the lock stopped in the middle of something.
+                let mut core = poisoned.into_inner();
+                core.failed.get_or_insert_with(|| "a thread stopped in the middle of a write".into());
+                core
+            }
+        }
+    }
+
+    /// What was found beside the drive when it was opened: damaged copies of what exists twice.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Batches of the log that were read when it was opened, and how long opening took.
+    pub fn recovery(&self) -> (u64, std::time::Duration) {
+        (self.replayed_batches, self.recovery)
+    }
+
+    /// The system that it is.
+    pub fn system(&self) -> &System {
+        &self.superblock.system
+    }
+
+    /// What it did since it was opened.
+    pub fn stats(&self) -> DriveStats {
+        let core = self.core();
+        let controller = *core.ftl.counters();
+        let sizes = core.ftl.table_sizes();
+        let writes = controller.host_pages_written;
+        let own = core.spares.len() * 12 + core.last_programs.len() * 8;
+        let contents = core.contents.as_ref().map_or(0, contents::Contents::bytes);
+        DriveStats {
+            controller,
+            store: core.counts,
+            mapped_pages: sizes.mapped_lpns,
+            pages_in_use: core.ftl.pages_in_use(),
+            replica_pages: core.ftl.replica_pages(),
+            contents: core.contents.as_ref().map(contents::Contents::live),
+            duplicate_share: (writes > 0).then(|| controller.duplicate_writes as f64 / writes as f64),
+            table_bytes: sizes.page_table_bytes + sizes.content_table_bytes + own as u64 + contents,
+        }
+    }
+
+    /// Ends a profiling period of the system ([`System::period_s`] is its length): copies are made as popularity has
+    /// earned them. Whoever serves the drive has the clock.
+    ///
+    /// # Errors
+    /// What the medium reports.
+    pub fn end_period(&self) -> std::io::Result<()> {
+        self.may_write()?;
+        self.core().end_period()
+    }
+
+    /// Compares all tables with one another; a pass over the device.
+    ///
+    /// # Errors
+    /// The first thing that does not hold.
+    pub fn audit(&self) -> Result<(), String> {
+        self.core().ftl.audit().map_err(|error| error.to_string())
+    }
+
+    /// Makes everything durable and writes a checkpoint, so that opening it again reads no log.
+    ///
+    /// # Errors
+    /// What the medium reports.
+    pub fn close(self) -> std::io::Result<()> {
+        if self.read_only.is_some() {
+            return Ok(());
+        }
+        let mut core = self.core();
+        core.change(|core| {
+            core.commit()?;
+            if core.log.position > 0 { core.checkpoint() } else { Ok(()) }
+        })
+    }
+}

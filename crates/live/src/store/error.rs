@@ -1,0 +1,50 @@
+//! What is wrong with an image, in words for the person who can mend it.
+
+use std::io;
+
+use thiserror::Error;
+
+/// A drive that cannot be made or opened: what, where, and the cure.
+#[derive(Debug, Error)]
+pub enum DriveError {
+    /// What was asked for cannot be.
+    #[error("{0}")]
+    Config(String),
+    /// The file or device cannot be used.
+    #[error("{place}: {cause}")]
+    Medium {
+        /// Its path.
+        place: String,
+        /// What the system reports.
+        cause: io::Error,
+    },
+    /// What lies on the medium is not a drive, or not a whole one.
+    #[error("{place}: {text}")]
+    Image {
+        /// Which part.
+        place: String,
+        /// What is wrong, and what can be done.
+        text: String,
+    },
+}
+
+impl DriveError {
+    pub(crate) fn image(place: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::Image { place: place.into(), text: text.into() }
+    }
+
+    pub(crate) fn medium(place: &str) -> impl Fn(io::Error) -> Self + '_ {
+        move |cause| Self::Medium { place: place.to_owned(), cause }
+    }
+}
+
+impl From<DriveError> for io::Error {
+    fn from(error: DriveError) -> Self {
+        let kind = match &error {
+            DriveError::Config(_) => io::ErrorKind::InvalidInput,
+            DriveError::Medium { cause, .. } => cause.kind(),
+            DriveError::Image { .. } => io::ErrorKind::InvalidData,
+        };
+        io::Error::new(kind, error)
+    }
+}

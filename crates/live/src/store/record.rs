@@ -1,0 +1,101 @@
+//! What the log says of one decision that has been carried out. Each record is whole by itself: a logical page never
+//! points nowhere between two of them, and what it pointed to counts one less only in the record in which it points to
+//! something else.
+//!
+//! A tag (u8), then, little-endian: 1 program: logical page (u32), page (u32), digest of its data (16 bytes); 2 share:
+//! logical page, page with the same data; 3 trim: logical page; 4 collection moved: from (u32), to (u32); 5 wear
+//! levelling moved: from, to; 6 copied: from, to; 7 erase: first page of the block.
+
+use flashtwin_nand::Ppn;
+
+use super::bytes::Taker;
+
+/// First bytes of a page's digest.
+pub(crate) type Digest = [u8; 16];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Record {
+    /// The host's page: the logical page lies there now, alone.
+    Program { lpn: u32, ppn: Ppn, digest: Digest },
+    /// The logical page has what lies there.
+    Share { lpn: u32, ppn: Ppn },
+    /// The logical page has nothing.
+    Trim { lpn: u32 },
+    /// Whoever had the first page has the second.
+    Moved { from: Ppn, to: Ppn, levelled: bool },
+    /// The second page is a copy of the first.
+    Copied { from: Ppn, to: Ppn },
+    /// The block with this first page holds nothing.
+    Erase { first: Ppn },
+}
+
+/// Bytes of the longest record.
+pub(crate) const MOST_BYTES: usize = 25;
+
+impl Record {
+    pub(crate) fn append(&self, to: &mut Vec<u8>) {
+        let mut words = |tag: u8, words: &[u32]| {
+            to.push(tag);
+            words.iter().for_each(|word| to.extend(word.to_le_bytes()));
+        };
+        match *self {
+            Self::Program { lpn, ppn, digest } => {
+                words(1, &[lpn, ppn.number()]);
+                to.extend(digest);
+            }
+            Self::Share { lpn, ppn } => words(2, &[lpn, ppn.number()]),
+            Self::Trim { lpn } => words(3, &[lpn]),
+            Self::Moved { from, to, levelled } => {
+                words(4 + u8::from(levelled), &[from.number(), to.number()])
+            }
+            Self::Copied { from, to } => words(6, &[from.number(), to.number()]),
+            Self::Erase { first } => words(7, &[first.number()]),
+        }
+    }
+
+    /// The next record; `None` where there is none that is known.
+    pub(crate) fn take(taker: &mut Taker<'_>) -> Option<Self> {
+        let tag = taker.u8()?;
+        let word = taker.u32()?;
+        let page = |taker: &mut Taker<'_>| taker.u32().map(Ppn::new);
+        Some(match tag {
+            1 => Self::Program { lpn: word, ppn: page(taker)?, digest: taker.array()? },
+            2 => Self::Share { lpn: word, ppn: page(taker)? },
+            3 => Self::Trim { lpn: word },
+            4 | 5 => Self::Moved { from: Ppn::new(word), to: page(taker)?, levelled: tag == 5 },
+            6 => Self::Copied { from: Ppn::new(word), to: page(taker)? },
+            7 => Self::Erase { first: Ppn::new(word) },
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_nothing_else_is() {
+        let (a, b) = (Ppn::new(7), Ppn::new(0x0102_0304));
+        let records = [
+            Record::Program { lpn: 5, ppn: b, digest: [9; 16] },
+            Record::Share { lpn: 5, ppn: a },
+            Record::Trim { lpn: u32::MAX },
+            Record::Moved { from: a, to: b, levelled: false },
+            Record::Moved { from: b, to: a, levelled: true },
+            Record::Copied { from: a, to: b },
+            Record::Erase { first: b },
+        ];
+        let mut bytes = Vec::new();
+        records.iter().for_each(|record| record.append(&mut bytes));
+        let mut taker = Taker(&bytes);
+        for record in records {
+            assert_eq!(Record::take(&mut taker), Some(record));
+        }
+        assert!(taker.0.is_empty());
+        for cut in 0..25 {
+            assert_eq!(Record::take(&mut Taker(&bytes[..cut])), None);
+        }
+        assert_eq!(Record::take(&mut Taker(&[8; 30])), None);
+    }
+}

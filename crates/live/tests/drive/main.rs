@@ -1,0 +1,9 @@
+//! The drive keeps what it promises: against a plain row of bytes, through power cuts, from damaged images, and with
+//! the same programs as a controller without a medium.
+
+mod counts;
+mod cuts;
+mod damage;
+mod files;
+mod model;
+mod scene;
