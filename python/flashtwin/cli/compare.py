@@ -11,6 +11,7 @@ from flashtwin.cli._options import (
     equal_ground_option,
     json_option,
     out_option,
+    per_request_option,
     reading_options,
     running_options,
     systems_option,
@@ -25,11 +26,18 @@ from flashtwin.traces.reading import Source
 @systems_option(default=",".join(SYSTEMS))
 @equal_ground_option
 @running_options
+@per_request_option
 @out_option("Folder for summaries and tables, as `flashtwin report` reads it; without it, figures are printed only.")
 @json_option
 def compare(
-    source: Source, running: Running, systems: list[str], equal_ground: bool, out: Path | None, as_json: bool
-) -> None:
+    source: Source,
+    running: Running,
+    systems: list[str],
+    equal_ground: bool,
+    per_request: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Replay TRACE on several systems, on all cores, and print their figures side by side.
 
     What differs between the systems beyond what defines them, and moves reads or writes by itself, is listed.
@@ -39,4 +47,5 @@ def compare(
       flashtwin compare mail.fiu.zst --systems ca-ssd,rr-ssd --speed 10 --out mail-compared
     """
     chosen = choose(running, systems, equal_ground=equal_ground)
-    show(replay_all(source, running, chosen, out, equal_ground=equal_ground), as_json=as_json)
+    found = replay_all(source, running, chosen, out, equal_ground=equal_ground, per_request=per_request)
+    show(found, as_json=as_json)

@@ -226,6 +226,8 @@ _SHOWN = (
     ("mean write, ns", "response.write.mean_ns"),
     ("p99 of writes, ns", "response.write.p99_ns"),
     ("p99.9 of writes, ns", "response.write.p99_9_ns"),
+    ("IOPS", "throughput.all.iops"),
+    ("MB/s", "throughput.all.mb_per_s"),
     ("pages programmed", "pages_programmed"),
     ("write amplification", "write_amplification"),
     ("erases", "erases.total"),
@@ -246,6 +248,7 @@ def replay(
     *,
     settings: Mapping[str, Value] | None = None,
     progress: Progress | None = None,
+    per_request: bool = False,
     **sets: Value,
 ) -> Result:
     """Replays a trace on one system.
@@ -255,6 +258,8 @@ def replay(
         system: a name of `systems()`, a path of a TOML file, or what `system` returned.
         settings: keys of the configuration to set otherwise, dotted ones as they are: `{"replication.alpha": 0.2}`.
         progress: told how far reading and replaying are (`flashtwin.progress`).
+        per_request: whether the result has a table `requests` too, every request by itself with its response time in
+            parts. It is held in memory, compressed; `study` and `flashtwin replay --out` write it as it grows.
         **sets: the same as keywords; `content="unique"` gives a trace without
             contents one of its own for every page write, `content="zipf(0.8,100000)"` values drawn by
             popularity.
@@ -275,7 +280,13 @@ def replay(
     """
     chosen = as_system(system, merged(settings, sets))
     opened = as_trace(trace, progress)
-    native = _core.run(opened.native, [chosen._resolved], 1, numbered(progress, [chosen.name]))
+    native = _core.run(
+        opened.native,
+        [chosen._resolved],
+        1,
+        numbered(progress, [chosen.name]),
+        requests=[None] if per_request else None,
+    )
     return Result(chosen.name, native[0])
 
 
@@ -287,6 +298,7 @@ def compare(
     threads: int = 0,
     progress: Progress | None = None,
     equal_ground: bool = False,
+    per_request: bool = False,
     **sets: Value,
 ) -> Comparison:
     """Replays one trace on several systems, on all cores, over one copy of the trace.
@@ -301,6 +313,7 @@ def compare(
         equal_ground: whether every system gets the baseline's device, engine, allocation, collection and
             replay keys, so that nothing differs but what the systems are about. Without it, see
             `Comparison.ground` for what else differs.
+        per_request: as in `replay`, of every system.
         **sets: the same as keywords.
 
     Raises:
@@ -316,7 +329,8 @@ def compare(
     chosen = name_systems(systems, merged(settings, sets), equal_ground=equal_ground)
     opened = as_trace(trace, progress)
     resolved = [system._resolved for system in chosen.values()]
-    native = _core.run(opened.native, resolved, threads, numbered(progress, list(chosen)))
+    requests = [None] * len(chosen) if per_request else None
+    native = _core.run(opened.native, resolved, threads, numbered(progress, list(chosen)), requests=requests)
     results = {name: Result(name, result) for name, result in zip(chosen, native, strict=True)}
     return Comparison(opened, results, equal_ground=equal_ground)
 

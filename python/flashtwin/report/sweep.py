@@ -107,7 +107,8 @@ def _facts(found: Swept) -> list[tuple[str, str]]:
     fixed = {key: values[0] for key, values in found.plan["axes"].items() if len(values) == 1}
     rows += list(fixed.items())
     if search:
-        rows.append(("Minimized", ", ".join(search["minimize"])))
+        goals = (("Minimized", search.get("minimize")), ("Maximized", search.get("maximize")))
+        rows += [(title, ", ".join(found_of)) for title, found_of in goals if found_of]
         rows.append(("Subject to", str(search["subject_to"]) or "nothing"))
         rows.append(("Trials", f"{units.count(len(found.rows))} of at most {units.count(search['trials'])}"))
     else:
@@ -155,4 +156,6 @@ def written(value: float | None, figure: figures.Figure) -> str:
         return units.size(value)
     if figure.unit == "percent":
         return units.percent(value)
+    if figure.more_is_better:
+        return units.rate(value)
     return units.ratio(value) if figure.path == "write_amplification" else units.count(value)

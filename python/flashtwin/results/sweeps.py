@@ -60,6 +60,11 @@ class Swept:
         return found
 
     @property
+    def goals(self) -> list[str]:
+        """Names of the figures that a search makes small, then of those that it makes large."""
+        return [*self.search.get("minimize", []), *self.search.get("maximize", [])]
+
+    @property
     def bounds(self) -> list[figures.Bound]:
         """What a search had to keep."""
         return figures.bounds(str(self.search.get("subject_to", "")))
@@ -72,7 +77,7 @@ class Swept:
     @property
     def figures(self) -> list[Figure]:
         """The figures that are shown: what was searched for, the trade-off, and what people ask for first."""
-        asked = {one.path: one for one in map(figures.figure, [*self.search.get("minimize", []), *self.plan["trade"]])}
+        asked = {one.path: one for one in map(figures.figure, [*self.goals, *self.plan["trade"]])}
         # Of what nobody asked for, what does not differ tells nothing.
         more = {one.path: one for one in map(figures.figure, ("read.p99", "wa", "erases", "ram")) if self._differs(one)}
         found = {**asked, **more}.values()
@@ -84,12 +89,11 @@ class Swept:
     @property
     def best(self) -> Mapping[str, Any] | None:
         """What a search of one figure found; None without one."""
-        wanted = list(self.search.get("minimize", []))
-        if len(wanted) != 1:
+        if len(self.goals) != 1:
             return None
-        figure = figures.figure(wanted[0])
+        figure = figures.figure(self.goals[0])
         good = [row for row in self.done if number(row, figure) is not None and figures.keeps(row, self.bounds)]
-        return min(good, key=lambda row: row[figure.path], default=None)
+        return min(good, key=lambda row: figure.cost(row[figure.path]), default=None)
 
 
 def number(row: Mapping[str, Any], figure: Figure) -> float | None:

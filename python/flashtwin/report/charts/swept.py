@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawn
@@ -45,9 +45,9 @@ def trade(found: Swept) -> Drawing:
     sees = []
     for axes, trace in zip(places, shown, strict=True):
         rows = _of(found, trace, (across, up))
-        best = figures.front([[row[across.path], row[up.path]] for row in rows])
+        best = figures.front([[one.cost(row[one.path]) for one in (across, up)] for row in rows])
         _cloud(axes, found, rows, (across, up))
-        _front(axes, [(rows[place][across.path], rows[place][up.path]) for place in best])
+        _front(axes, (across, up), [rows[place] for place in best])
         _limits(axes, found, across, up)
         _scaled(axes, "x", across, [row[across.path] for row in rows])
         _scaled(axes, "y", up, [row[up.path] for row in rows])
@@ -196,10 +196,13 @@ def _cloud(axes: Axes, found: Swept, rows: Sequence[Row], wanted: tuple[figures.
         )  # fmt: skip
 
 
-def _front(axes: Axes, points: Sequence[tuple[float, float]]) -> None:
-    points = sorted(set(points))
+def _front(axes: Axes, wanted: tuple[figures.Figure, figures.Figure], best: Sequence[Row]) -> None:
+    across, up = wanted
+    points = sorted({(row[across.path], row[up.path]) for row in best})
     if len(points) > 1:
-        axes.step(*zip(*points, strict=True), where="post", color=style.INK, linewidth=0.9, zorder=1)
+        # As far as a point reaches: on the side where what lies across is worse.
+        where: Literal["pre", "post"] = "pre" if across.more_is_better else "post"
+        axes.step(*zip(*points, strict=True), where=where, color=style.INK, linewidth=0.9, zorder=1)
 
 
 def _limits(axes: Axes, found: Swept, across: figures.Figure, up: figures.Figure) -> None:
