@@ -13,7 +13,7 @@ from flashtwin.results import figures, names
 from flashtwin.results.sweeps import Swept, is_sweep, load, number
 
 from . import files, style, units
-from .charts import swept
+from .charts import swept, throughput
 from .charts.base import Chart
 from .page import Rendered, figure_of, resource, template
 
@@ -57,6 +57,9 @@ def _charts(found: Swept) -> list[Chart[Swept]]:
     across, up = found.trade
     question = f"What does {across.label} cost in {up.label}, and which points does no other one beat?"
     charts = [Chart("trade", _sentence(f"{across.label} against {up.label}"), question, "trade", swept.trade)]
+    if throughput.is_swept(found):
+        ask = "How much does each system serve, and from where on do more requests under way only wait longer?"
+        charts.append(Chart("throughput", "Throughput against latency", ask, "multiples", throughput.draw))
     for place, key in enumerate(found.axes, start=1):
         ask = f"What changes with `{key}`?"
         charts.append(Chart(f"by-{place}", f"By {key}", ask, "multiples", partial(swept.by_key, key=key)))

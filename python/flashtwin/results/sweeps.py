@@ -13,6 +13,9 @@ from flashtwin.results import figures, names
 from flashtwin.results.figures import Figure
 from flashtwin.results.reading import as_number, read_json, read_rows
 
+#: The key that says how many requests are under way in a closed loop; with 0 the trace's clock says when they come.
+DEPTH = "replay.queue_depth"
+
 
 @dataclass(frozen=True, eq=False)
 class Swept:
@@ -78,8 +81,11 @@ class Swept:
     def figures(self) -> list[Figure]:
         """The figures that are shown: what was searched for, the trade-off, and what people ask for first."""
         asked = {one.path: one for one in map(figures.figure, [*self.goals, *self.plan["trade"]])}
+        # In an open loop the trace says how much is served; with more under way that is what one wants to know.
+        first = ("iops",) if DEPTH in self.axes else ()
         # Of what nobody asked for, what does not differ tells nothing.
-        more = {one.path: one for one in map(figures.figure, ("read.p99", "wa", "erases", "ram")) if self._differs(one)}
+        names_of = (*first, "read.p99", "wa", "erases", "ram")
+        more = {one.path: one for one in map(figures.figure, names_of) if self._differs(one)}
         found = {**asked, **more}.values()
         return [one for one in found if any(number(row, one) is not None for row in self.rows)]
 
