@@ -16,7 +16,9 @@ SCHEMA: dict[str, Any] = json.loads(_core.results_schema())
 BLOCK = re.compile(r"<!-- schema: (?P<what>[a-z.]+) -->.*?<!-- end of schema -->", re.DOTALL)
 WORDS = {"integer": "integer", "number": "number", "string": "text", "boolean": "true or false", "null": "null"}
 #: Arrow's names of the types of columns.
-COLUMN_TYPES = {"string": "string", "uint32": "uint32", "uint64": "uint64", "int64": "int64", "double": "double"}
+COLUMN_TYPES = {
+    "string": "string", "uint32": "uint32", "uint64": "uint64", "int64": "int64", "double": "double", "boolean": "bool",
+}  # fmt: skip
 
 Schema = dict[str, Any]
 #: What the schema of a run or of a characterization leaves to the schemas of configuration and options.

@@ -100,6 +100,7 @@ def _column_is(found: pa.DataType, kind: str) -> bool:
         "string": pa.types.is_string,
         "integer": pa.types.is_integer,
         "number": pa.types.is_floating,
+        "boolean": pa.types.is_boolean,
         "null": pa.types.is_null,
     }
     return tests[kind](found)

@@ -150,6 +150,7 @@ def run(
     threads: int = 0,
     progress: Callable[[int, int, int], None] | None = None,
     finished: Callable[[int, RunResult], None] | None = None,
+    requests: Sequence[str | PathLike[str] | None] | None = None,
 ) -> list[RunResult]: ...
 def workloads() -> list[str]:
     """Names of the recipes that come with flashtwin."""

@@ -221,6 +221,9 @@ def _write_run(
             "queue_max": np.ceil(queue.ravel() * 3).astype(int),
         },
     )
+    moments, slow = times.over_time(latencies, parts, bursts, width)
+    _parquet(folder / "response_over_time.parquet", moments)
+    _parquet(folder / "slowest_over_time.parquet", slow)
     starts = np.arange(BINS if system.deduplicates else 0) * width
     _parquet(
         folder / "hash_queue_over_time.parquet",
@@ -245,6 +248,21 @@ def _write_run(
                 "contents": np.maximum(40_000 / degree**2.6, 3).astype(int),
             },
         )
+
+
+def _throughput(trace: dict[str, Any]) -> dict[str, Any]:
+    span_ns = trace["duration_ns"] // SPEED + 3_000_000
+    amounts = {kind: (trace[f"{kind}s"], trace[f"{kind}_bytes"]) for kind in ("read", "write")}
+    amounts["all"] = tuple(map(sum, zip(*amounts.values(), strict=True)))
+    return {
+        "first_arrival_ns": 0,
+        "last_response_ns": span_ns,
+        "span_ns": span_ns,
+        "requests_per_s": trace["requests"] / (span_ns / 1e9),
+    } | {
+        kind: {"bytes": size, "iops": count / (span_ns / 1e9), "mb_per_s": size / 1e6 / (span_ns / 1e9)}
+        for kind, (count, size) in amounts.items()
+    }
 
 
 def _summary(
@@ -285,6 +303,7 @@ def _summary(
         "completed_ns": trace["duration_ns"] // SPEED + 4_000_000,
         "requests": {"read": reads, "write": writes, "trim": 0, "completed": reads + writes},
         "response": {kind: times.response(latencies[kind], parts[kind]) for kind in ("read", "write", "all")},
+        "throughput": _throughput(trace),
         "page_ops": {
             "read": page_reads,
             "write": page_writes,

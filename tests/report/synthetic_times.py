@@ -30,6 +30,10 @@ ORDER = (
 )  # fmt: skip
 
 
+#: The slowest that are looked at by themselves.
+SLICES = {"slowest_1_percent": 0.01, "slowest_0_1_percent": 0.001}
+
+
 def us(queueing: float, **others: float) -> Parts:
     """All parts; those that are not given are none."""
     return {**dict.fromkeys((*WAITS, *SERVICE), 0.0), "queueing": queueing, **others}
@@ -121,6 +125,39 @@ def wait_ledger(latencies: dict[str, np.ndarray], parts: dict[str, Parts]) -> di
         for charge, part, mean, percent in _charges(_split(slowest, parts[kind]))
     ]
     names = ("kind", "requests", "count", "from_ns", "part", "charge", "mean_ns", "percent")
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+
+
+def over_time(
+    latencies: dict[str, np.ndarray], parts: dict[str, Parts], bursts: np.ndarray, width: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The tables `response_over_time` and `slowest_over_time`: what is slow comes in bursts."""
+    moments, slow = [], []
+    for kind in ("read", "write"):
+        values = np.sort(latencies[kind])
+        # Slower requests fall into busier buckets, but for every other one, which falls anywhere.
+        share = np.arange(values.size) / max(values.size, 1)
+        busiest = np.argsort(bursts, kind="stable")
+        bucket = busiest[(np.where(np.arange(values.size) % 2, share, share[::-1]) * bursts.size).astype(int)]
+        slices = {name: values.size - int(np.ceil(values.size * part)) for name, part in SLICES.items()}
+        for at in range(bursts.size if values.size else 0):
+            mine = values[bucket == at]
+            places = np.flatnonzero(bucket == at)
+            counts = {name: float((places >= first).sum()) for name, first in slices.items()}
+            stats = (mine.mean(), int(np.quantile(mine, 0.99)), int(mine.max())) if mine.size else (None,) * 3
+            moments.append((kind, at * width, width, int(mine.size), *stats, *counts.values()))
+            for name, first in slices.items():
+                slowest = values[places[places >= first]]
+                slow += [
+                    (kind, name, at * width, counts[name], part, charge, mean * slowest.size)
+                    for charge, part, mean, _ in _charges(_split(slowest, parts[kind])) if mean
+                ]  # fmt: skip
+    of_moments = ("kind", "start_ns", "width_ns", "count", "mean_ns", "p99_ns", "max_ns", *SLICES)
+    of_slow = ("kind", "requests", "start_ns", "count", "part", "charge", "sum_ns")
+    return _columns(of_moments, moments), _columns(of_slow, slow)
+
+
+def _columns(names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> dict[str, Any]:
     return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
 

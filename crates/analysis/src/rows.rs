@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
+};
 use arrow_schema::{Field, Schema};
 use serde_json::Value;
 
@@ -140,8 +142,17 @@ cells! {
     u64, false, UInt64Array::from_iter_values;
     i64, false, Int64Array::from_iter_values;
     f64, true, Float64Array::from_iter_values;
+    Option<u32>, true, UInt32Array::from_iter;
     Option<u64>, true, UInt64Array::from_iter;
     Option<f64>, true, Float64Array::from_iter;
+}
+
+impl Cell for bool {
+    const MAY_MISS: bool = false;
+
+    fn array<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef {
+        Arc::new(values.map(|value| Some(*value)).collect::<BooleanArray>())
+    }
 }
 
 impl Cell for &str {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-use flashtwin_sim::SimError;
+use flashtwin_sim::{RequestsTo, SimError};
 use flashtwin_trace::PageTrace;
 use pyo3::prelude::*;
 
@@ -14,6 +14,9 @@ use crate::enter::{self, Control, Patience};
 use crate::errors;
 use crate::systems::Resolved;
 use crate::trace::Trace;
+
+/// The table of every request by itself.
+const REQUESTS: &str = "requests";
 
 /// What one system did with one trace.
 #[pyclass(frozen, module = "flashtwin._core")]
@@ -32,11 +35,15 @@ impl RunResult {
     /// Names of the tables.
     #[getter]
     fn table_names(&self) -> Vec<String> {
-        self.result.tables.iter().map(|(name, _)| name.clone()).collect()
+        let names = self.result.tables.iter().map(|(name, _)| name.clone());
+        names.chain(self.result.requests.as_ref().map(|_| REQUESTS.to_owned())).collect()
     }
 
     /// One of the tables.
-    fn table(&self, name: &str) -> PyResult<Table> {
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
+        if let Some(requests) = self.result.requests.as_ref().filter(|_| name == REQUESTS) {
+            return py.detach(|| requests.read()).map(Table::new).map_err(|error| errors::sim(&error));
+        }
         let known = || self.table_names().join(", ");
         let unknown = || format!("no table is called '{name}'; there are: {}", known());
         let batch = self.result.table(name).ok_or_else(|| errors::FlashtwinError::new_err(unknown()))?;
@@ -53,9 +60,10 @@ impl RunResult {
 ///
 /// `progress(index, done, total)` is called for every unfinished run about 20 times a second,
 /// `finished(index, result)` once for each run soon after it has ended. At the first failure the
-/// other runs are stopped.
+/// other runs are stopped. `requests` asks for the table of every request: one entry a system, the file that it is
+/// written into while the run goes on, or none for memory.
 #[pyfunction]
-#[pyo3(signature = (trace, systems, threads=0, progress=None, finished=None))]
+#[pyo3(signature = (trace, systems, threads=0, progress=None, finished=None, requests=None))]
 pub(crate) fn run(
     py: Python<'_>,
     trace: &Trace,
@@ -63,8 +71,9 @@ pub(crate) fn run(
     threads: usize,
     progress: Option<Py<PyAny>>,
     finished: Option<Py<PyAny>>,
+    requests: Option<Vec<Option<PathBuf>>>,
 ) -> PyResult<Vec<RunResult>> {
-    let jobs = jobs(py, trace, &systems)?;
+    let jobs = jobs(py, trace, &systems, requests.as_deref())?;
     let count = jobs.len();
     let control = Control::new(count);
     let done = Arc::new(Done::new(count));
@@ -85,17 +94,29 @@ pub(crate) fn run(
 struct Job {
     trace: Arc<PageTrace>,
     resolved: Arc<flashtwin_sim::Resolved>,
+    requests: RequestsTo,
 }
 
 /// Cuts the trace once for each page size; systems of one page size share the cut.
-fn jobs(py: Python<'_>, trace: &Trace, systems: &[PyRef<'_, Resolved>]) -> PyResult<Vec<Job>> {
+fn jobs(
+    py: Python<'_>,
+    trace: &Trace,
+    systems: &[PyRef<'_, Resolved>],
+    requests: Option<&[Option<PathBuf>]>,
+) -> PyResult<Vec<Job>> {
+    let requests_to = |index: usize| match requests.map(|files| files.get(index)) {
+        None => RequestsTo::Nowhere,
+        Some(Some(Some(file))) => RequestsTo::File(file.clone()),
+        Some(_) => RequestsTo::Memory,
+    };
     systems
         .iter()
-        .map(|system| {
+        .enumerate()
+        .map(|(index, system)| {
             let resolved = Arc::clone(&system.resolved);
             let content = resolved.content_source(trace.trace.has_content());
             let trace = trace.cut(py, resolved.config.nand.page_bytes, content)?;
-            Ok(Job { trace, resolved })
+            Ok(Job { trace, resolved, requests: requests_to(index) })
         })
         .collect()
 }
@@ -158,11 +179,14 @@ fn run_all(jobs: &[Job], control: &Control, done: &Done, threads: usize) {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(job) = jobs.get(index) else { break };
-            let outcome =
-                match enter::catch(|| flashtwin_sim::run(&job.trace, &job.resolved, &control.job(index))) {
-                    Ok(outcome) => outcome.map(Arc::new).map_err(Failure::Sim),
-                    Err(panic) => Err(Failure::Panic(panic)),
-                };
+            let run = || {
+                let progress = control.job(index);
+                flashtwin_sim::run_following(&job.trace, &job.resolved, &progress, &job.requests)
+            };
+            let outcome = match enter::catch(run) {
+                Ok(outcome) => outcome.map(Arc::new).map_err(Failure::Sim),
+                Err(panic) => Err(Failure::Panic(panic)),
+            };
             if outcome.is_err() {
                 control.cancel();
             }

@@ -10,9 +10,11 @@ pub mod event_queue;
 mod finished;
 mod memory;
 mod metrics;
+mod parquet_file;
 mod preload;
 mod registry;
 mod replication_time;
+mod requests;
 mod resolve;
 mod result;
 mod run;
@@ -25,9 +27,10 @@ pub use config::{
 };
 pub use error::{ConfigError, SimError};
 pub use registry::{system_names, system_toml};
+pub use requests::{RequestTable, RequestsTo};
 pub use resolve::{Resolved, device_file, resolve, schema};
 pub use result::{RunResult, results_schema};
-pub use run::{Progress, run};
+pub use run::{Progress, run, run_following};
 pub use temperature::offline_partitions;
 
 pub use flashtwin_nand::{device_names, device_toml};

@@ -12,6 +12,7 @@ use crate::memory;
 use crate::metrics::Metrics;
 use crate::preload::preload;
 use crate::replication_time::{PhaseTime, phase_time};
+use crate::requests::{RequestLog, RequestsTo};
 use crate::resolve::Resolved;
 use crate::result::RunResult;
 use crate::temperature::offline_partitions;
@@ -38,8 +39,25 @@ impl Progress for () {
 /// [`SimError`] when the configuration does not fit the trace, the device fills up, or
 /// `progress` asks to stop. Every request of the trace is completed and counted otherwise.
 pub fn run(trace: &PageTrace, resolved: &Resolved, progress: &dyn Progress) -> Result<RunResult, SimError> {
+    run_following(trace, resolved, progress, &RequestsTo::Nowhere)
+}
+
+/// Like [`run`]; every request by itself as well, in the table `requests`.
+///
+/// # Errors
+/// Those of [`run`]; [`SimError::Write`] where the table cannot be written.
+pub fn run_following(
+    trace: &PageTrace,
+    resolved: &Resolved,
+    progress: &dyn Progress,
+    requests: &RequestsTo,
+) -> Result<RunResult, SimError> {
     check_fit(trace, resolved)?;
     let mut replay = Replay::new(trace, resolved, progress)?;
+    if *requests != RequestsTo::Nowhere {
+        let log = RequestLog::new(&resolved.config.name, requests)?;
+        replay.engine.observer.log = Some(Box::new(log));
+    }
     replay.serve_all(progress)?;
     replay.finish()
 }
@@ -195,6 +213,7 @@ impl<'a> Replay<'a> {
                 if progress.cancelled() {
                     return Err(SimError::Interrupted);
                 }
+                self.engine.observer.check_log()?;
             }
             while self.trace.time_ns[index] >= boundary {
                 if replay.queue_depth == 0 {
@@ -247,7 +266,9 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    fn finish(self) -> Result<RunResult, SimError> {
+    fn finish(mut self) -> Result<RunResult, SimError> {
+        let log = self.engine.observer.log.take();
+        let requests = log.map(|log| log.finish()).transpose()?;
         let passes = self.periods.len() as u64 - 1;
         // On-line copies and priority-LRU know no passes.
         let replicates = self.resolved.config.ftl.replication.policy.copies_at_period_ends();
@@ -260,6 +281,6 @@ impl<'a> Replay<'a> {
             replication_passes: if replicates { passes } else { 0 },
             hash_queue: (0.0, 0),
         };
-        Ok(crate::result::collect(finished))
+        Ok(RunResult { requests, ..crate::result::collect(finished) })
     }
 }

@@ -226,6 +226,12 @@ equal_ground_option = click.option(
     "defines it. Without it, what else differs is listed.",
 )
 
+per_request_option = click.option(
+    "--per-request",
+    is_flag=True,
+    help="Also write every request by itself, with its response time in parts, as `requests.parquet` of the run.",
+)
+
 goal_option = click.option(
     "--goal",
     metavar="FIGURE",

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import click
+
 from flashtwin.cli._options import Running
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say, table
@@ -28,6 +30,12 @@ _FIGURES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("  p99.9", "response.read.p99_9_ns", lambda ns: f"{ns / 1e3:,.1f}"),
     ("p99 of writes, us", "response.write.p99_ns", lambda ns: f"{ns / 1e3:,.1f}"),
     ("  p99.9", "response.write.p99_9_ns", lambda ns: f"{ns / 1e3:,.1f}"),
+    ("IOPS", "throughput.all.iops", lambda rate: f"{rate:,.1f}"),
+    ("  reads", "throughput.read.iops", lambda rate: f"{rate:,.1f}"),
+    ("  writes", "throughput.write.iops", lambda rate: f"{rate:,.1f}"),
+    ("MB/s", "throughput.all.mb_per_s", lambda rate: f"{rate:,.2f}"),
+    ("  reads", "throughput.read.mb_per_s", lambda rate: f"{rate:,.2f}"),
+    ("  writes", "throughput.write.mb_per_s", lambda rate: f"{rate:,.2f}"),
     ("duplicate page writes", "page_ops.duplicate_writes", lambda n: f"{n:,}"),
     ("redirected page reads", "page_ops.redirected_reads", lambda n: f"{n:,}"),
     ("pages programmed", "pages_programmed", lambda n: f"{n:,}"),
@@ -62,6 +70,7 @@ def replay_all(
     *,
     equal_ground: bool = False,
     any_systems: bool = False,
+    per_request: bool = False,
 ) -> dict[str, Summary]:
     """Replays the trace on the systems; returns their summaries, and leaves results in `out` if asked to.
 
@@ -72,6 +81,8 @@ def replay_all(
         return running.fitted(trace, without_contents(trace, chosen, say) if any_systems else chosen)
 
     if out is None:
+        if per_request:
+            raise click.UsageError("--per-request writes a table; say with --out where to")
         with Bars() as bars:
             trace = source.open(bars.reading())
             results = compare(trace, suited(trace), threads=running.threads, progress=bars.job)
@@ -80,7 +91,16 @@ def replay_all(
         with Bars() as bars:
             trace = source.open(bars.reading())
             suitable = suited(trace)
-            replay_into(path, trace, suitable, running.threads, bars.job, say, equal_ground=equal_ground)
+            replay_into(
+                path,
+                trace,
+                suitable,
+                running.threads,
+                bars.job,
+                say,
+                equal_ground=equal_ground,
+                per_request=per_request,
+            )
         say(f"results: {path}")
         return {name: _summary(path, name) for name in suitable}
 

@@ -21,7 +21,7 @@ def show(done: Sweep, *, as_json: bool) -> None:
     if as_json:
         data_json(_said(done))
         return
-    wanted = [figures.figure(name) for name in [*done.plan.search.get("minimize", []), *done.plan.trade]]
+    wanted = [figures.figure(name) for name in [*_goals(done), *done.plan.trade]]
     columns = list({one.path: one for one in wanted}.values())
     rows = done.to_arrow().to_pylist()
     best = _best(done)
@@ -43,10 +43,13 @@ def show(done: Sweep, *, as_json: bool) -> None:
 
 
 def _best(done: Sweep) -> dict[str, Any] | None:
+    goals = _goals(done)
+    return done.best(goals[0], done.plan.search["subject_to"]) if len(goals) == 1 else None
+
+
+def _goals(done: Sweep) -> list[str]:
     search = done.plan.search
-    if len(search.get("minimize", [])) != 1:
-        return None
-    return done.best(search["minimize"][0], search["subject_to"])
+    return [*search.get("minimize", []), *search.get("maximize", [])]
 
 
 def _head(figure: figures.Figure) -> str:

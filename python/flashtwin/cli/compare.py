@@ -12,6 +12,7 @@ from flashtwin.cli._options import (
     equal_ground_option,
     json_option,
     out_option,
+    per_request_option,
     reading_options,
     running_options,
     systems_option,
@@ -26,11 +27,18 @@ from flashtwin.traces.reading import Source
 @systems_option(default=",".join(SYSTEMS))
 @equal_ground_option
 @running_options
+@per_request_option
 @out_option("Folder for summaries and tables, as `flashtwin report` reads it; without it, figures are printed only.")
 @json_option
 def compare(
-    source: Source, running: Running, systems: list[str], equal_ground: bool, out: Path | None, as_json: bool
-) -> None:
+    source: Source,
+    running: Running,
+    systems: list[str],
+    equal_ground: bool,
+    per_request: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Replay TRACE on several systems, on all cores, and print their figures side by side.
 
     A trace without contents is replayed on what does not look at them, unless `--content` or `--systems` says
@@ -44,5 +52,7 @@ def compare(
     """
     nobody_named = click.get_current_context().get_parameter_source("systems") is ParameterSource.DEFAULT
     chosen = choose(running, systems, equal_ground=equal_ground)
-    found = replay_all(source, running, chosen, out, equal_ground=equal_ground, any_systems=nobody_named)
+    found = replay_all(
+        source, running, chosen, out, equal_ground=equal_ground, any_systems=nobody_named, per_request=per_request
+    )
     show(found, as_json=as_json)

@@ -14,6 +14,7 @@ from flashtwin.cli._options import (
     goal_option,
     json_option,
     out_option,
+    per_request_option,
     reading_options,
     running_options,
     systems_option,
@@ -31,6 +32,7 @@ from flashtwin.traces.reading import Source
 @systems_option(default=",".join(SYSTEMS))
 @equal_ground_option
 @running_options
+@per_request_option
 @goal_option
 @click.option(
     "--effort",
@@ -47,6 +49,7 @@ def study(
     running: Running,
     systems: list[str],
     equal_ground: bool,
+    per_request: bool,
     goal: str | None,
     effort: float,
     out: Path | None,
@@ -69,7 +72,9 @@ def study(
         if nobody_named:
             chosen = dict(without_contents(trace, chosen, say))
         chosen = running.fitted(trace, chosen)
-        replay_into(path, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground)
+        replay_into(
+            path, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground, per_request=per_request
+        )
         done = finish(path, trace, chosen, bars.job, effort_s=effort, goal=goal, threads=running.threads)
     unequal = ground.ground({name: system.config for name, system in chosen.items()})
     show_report(done.report, done.findings, unequal, done.limits, as_json=as_json)

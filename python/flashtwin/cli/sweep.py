@@ -57,6 +57,9 @@ _SHORT = ("speed", "queue_depth", "content")
     "--minimize", default="", metavar="FIGURE,...",
     help="Search for the smallest: read.p99, wa, ram, ...; of several, for the trade-off.",
 )  # fmt: skip
+@click.option(
+    "--maximize", default="", metavar="FIGURE,...", help="Search for the largest throughput: iops, read.mb_per_s, ...",
+)  # fmt: skip
 @click.option("--subject-to", default="", metavar="BOUND,...", help="What a search must keep: wa<=1.2,ram<=64MB.")
 @click.option(
     "--trials", type=click.IntRange(min=1), default=100, show_default=True, help="Points that a search may replay."
@@ -97,7 +100,7 @@ def sweep(ctx: click.Context, /, paths: tuple[str, ...], out: Path | None, as_js
         **{
             name: options[name]
             for name in ("sample", "seed", "workers", "on", "shard", "store", "keep_tables", "equal_ground", "trade",
-                         "minimize", "subject_to", "trials")
+                         "minimize", "maximize", "subject_to", "trials")
         },
     )  # fmt: skip
     chosen = name_systems([resolve_text(name, []) for name in systems], {})

@@ -228,6 +228,8 @@ _SHOWN = (
     ("mean write, ns", "response.write.mean_ns"),
     ("p99 of writes, ns", "response.write.p99_ns"),
     ("p99.9 of writes, ns", "response.write.p99_9_ns"),
+    ("IOPS", "throughput.all.iops"),
+    ("MB/s", "throughput.all.mb_per_s"),
     ("pages programmed", "pages_programmed"),
     ("write amplification", "write_amplification"),
     ("erases", "erases.total"),
@@ -249,6 +251,7 @@ def replay(
     settings: Mapping[str, Value] | None = None,
     fill: float | None = None,
     progress: Progress | None = None,
+    per_request: bool = False,
     **sets: Value,
 ) -> Result:
     """Replays a trace on one system.
@@ -260,6 +263,8 @@ def replay(
         fill: the share of the drive that the trace's pages take up, such as 0.9: the drive has as few blocks as that
             takes (`flashtwin.replays.filling`). Without it, the drive is as large as it is.
         progress: told how far reading and replaying are (`flashtwin.progress`).
+        per_request: whether the result has a table `requests` too, every request by itself with its response time in
+            parts. It is held in memory, compressed; `study` and `flashtwin replay --out` write it as it grows.
         **sets: the same as keywords. A `period_s` that nobody sets is chosen from the trace's length
             (`flashtwin.replays.periods`); `content="unique"` gives a trace without
             contents one of its own for every page write, `content="zipf(0.8,100000)"` values drawn by
@@ -282,7 +287,13 @@ def replay(
     chosen = as_system(system, merged(settings, sets))
     opened = as_trace(trace, progress)
     chosen = fitted(opened, {chosen.name: chosen}, fill)[chosen.name]
-    native = _core.run(opened.native, [chosen._resolved], 1, numbered(progress, [chosen.name]))
+    native = _core.run(
+        opened.native,
+        [chosen._resolved],
+        1,
+        numbered(progress, [chosen.name]),
+        requests=[None] if per_request else None,
+    )
     return Result(chosen.name, native[0])
 
 
@@ -295,6 +306,7 @@ def compare(
     threads: int = 0,
     progress: Progress | None = None,
     equal_ground: bool = False,
+    per_request: bool = False,
     **sets: Value,
 ) -> Comparison:
     """Replays one trace on several systems, on all cores, over one copy of the trace.
@@ -310,6 +322,7 @@ def compare(
         equal_ground: whether every system gets the baseline's device, engine, allocation, collection and
             replay keys, so that nothing differs but what the systems are about. Without it, see
             `Comparison.ground` for what else differs.
+        per_request: as in `replay`, of every system.
         **sets: the same as keywords.
 
     Raises:
@@ -326,7 +339,8 @@ def compare(
     opened = as_trace(trace, progress)
     chosen = fitted(opened, chosen, fill)
     resolved = [system._resolved for system in chosen.values()]
-    native = _core.run(opened.native, resolved, threads, numbered(progress, list(chosen)))
+    requests = [None] * len(chosen) if per_request else None
+    native = _core.run(opened.native, resolved, threads, numbered(progress, list(chosen)), requests=requests)
     results = {name: Result(name, result) for name, result in zip(chosen, native, strict=True)}
     return Comparison(opened, results, equal_ground=equal_ground)
 

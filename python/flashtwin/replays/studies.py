@@ -49,6 +49,7 @@ def study(
     progress: Progress | None = None,
     notify: Notify | None = None,
     equal_ground: bool = False,
+    per_request: bool = False,
     effort_s: float | None = EFFORT_S,
     goal: str | None = None,
     **sets: Value,
@@ -69,6 +70,8 @@ def study(
         progress: told how far reading, each system, the workload and the report are (`flashtwin.progress`).
         notify: called with a sentence when runs are reused or systems left out.
         equal_ground: as in `compare`.
+        per_request: also write every request by itself, `requests.parquet` in the folder of each run. What is held in
+            memory meanwhile does not grow with the trace.
         effort_s: seconds of replaying that tell what holds each system back; 0: none, None: as many as it takes.
         goal: the figure to shorten, as in `explain`.
         **sets: the same as keywords.
@@ -84,7 +87,7 @@ def study(
         if systems is SYSTEMS:
             chosen = dict(without_contents(opened, chosen, notify))
         chosen = fitted(opened, chosen, fill, notify)
-        replay_into(path, opened, chosen, threads, progress, notify, equal_ground=equal_ground)
+        replay_into(path, opened, chosen, threads, progress, notify, equal_ground=equal_ground, per_request=per_request)
         return finish(path, opened, chosen, progress, effort_s=effort_s, goal=goal, threads=threads)
 
 
@@ -130,11 +133,15 @@ def replay_into(
     notify: Notify | None = None,
     *,
     equal_ground: bool = False,
+    per_request: bool = False,
 ) -> None:
     """Makes the runs that the folder does not hold yet, writing each as it finishes, then what makes them a study."""
     keys = {name: folder.run_key(trace.digest, system.config) for name, system in systems.items()}
     finished = folder.finished_runs(path)
-    missing = [name for name, key in keys.items() if finished.get(name) != key]
+    missing = [
+        name for name, key in keys.items()
+        if finished.get(name) != key or (per_request and not folder.has_requests(path, name))
+    ]  # fmt: skip
     kept = [name for name in systems if name not in missing]
     if kept and notify:
         notify(f"reusing {', '.join(kept)} from {path}: same trace, same configuration")
@@ -147,7 +154,8 @@ def replay_into(
 
     if missing:
         resolved = [systems[name]._resolved for name in missing]
-        _core.run(trace.native, resolved, threads, numbered(progress, missing), write)
+        requests = [folder.requests_part(path, name) for name in missing] if per_request else None
+        _core.run(trace.native, resolved, threads, numbered(progress, missing), write, requests)
     configs = {name: system.config for name, system in systems.items()}
     more = {**what_else_differs(configs, equal_ground=equal_ground), "source": trace.source}
     folder.write_study(path, trace.info, list(systems), more)

@@ -246,7 +246,9 @@ def _space(run: Run) -> float | None:
     return peak if peak is not None else run.number("space.pages_in_use")
 
 
-#: Title, second line of the title, the number, how it is written; less is better in all of them.
+#: Titles of columns of which more is better; of all others less is.
+_MORE_IS_BETTER = ("Served",)
+#: Title, second line of the title, the number, how it is written.
 _COLUMNS: tuple[tuple[str, str, Callable[[Run], float | None], Callable[[float | None], str]], ...] = (
     ("Read", "mean", lambda run: facts.mean(run, "read"), units.duration),
     ("Read", "p99", lambda run: run.number("response.read.p99_ns"), units.duration),
@@ -254,6 +256,8 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Run], float | None], Callable[[float |
     ("Write", "mean", lambda run: facts.mean(run, "write"), units.duration),
     ("Write", "p99", lambda run: run.number("response.write.p99_ns"), units.duration),
     ("Write", "p99.9", lambda run: run.number("response.write.p99_9_ns"), units.duration),
+    ("Served", "IOPS", lambda run: run.number("throughput.all.iops"), units.rate),
+    ("Served", "MB/s", lambda run: run.number("throughput.all.mb_per_s"), units.rate),
     ("WA", "", lambda run: run.number("write_amplification"), units.ratio),
     ("Pages", "programmed", lambda run: run.number("pages_programmed"), units.count),
     ("Erases", "", lambda run: run.number("erases.total"), units.count),
@@ -267,9 +271,10 @@ def systems_table(study: Study) -> tuple[list[tuple[str, str]], list[tuple[Run, 
     rows = []
     for run in study.runs:
         cells = []
-        for _, _, get, write in _COLUMNS:
+        for title, _, get, write in _COLUMNS:
             change = facts.change(get(run), get(study.baseline)) if run is not study.baseline else None
-            sense = "" if change is None or units.unchanged(change) else ("worse" if change > 0 else "better")
+            worse = change is not None and (change > 0) != (title in _MORE_IS_BETTER)
+            sense = "" if change is None or units.unchanged(change) else ("worse" if worse else "better")
             cells.append(Cell(write(get(run)), "" if change is None else units.change(change), sense))
         rows.append((run, cells))
     return [(title, second) for title, second, _, _ in _COLUMNS], rows

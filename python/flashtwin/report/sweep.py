@@ -13,7 +13,7 @@ from flashtwin.results import figures, names
 from flashtwin.results.sweeps import Swept, is_sweep, load, number
 
 from . import files, style, units
-from .charts import swept
+from .charts import swept, throughput
 from .charts.base import Chart
 from .page import Rendered, figure_of, resource, template
 
@@ -57,6 +57,9 @@ def _charts(found: Swept) -> list[Chart[Swept]]:
     across, up = found.trade
     question = f"What does {across.label} cost in {up.label}, and which points does no other one beat?"
     charts = [Chart("trade", _sentence(f"{across.label} against {up.label}"), question, "trade", swept.trade)]
+    if throughput.is_swept(found):
+        ask = "How much does each system serve, and from where on do more requests under way only wait longer?"
+        charts.append(Chart("throughput", "Throughput against latency", ask, "multiples", throughput.draw))
     for place, key in enumerate(found.axes, start=1):
         ask = f"What changes with `{key}`?"
         charts.append(Chart(f"by-{place}", f"By {key}", ask, "multiples", partial(swept.by_key, key=key)))
@@ -107,7 +110,8 @@ def _facts(found: Swept) -> list[tuple[str, str]]:
     fixed = {key: values[0] for key, values in found.plan["axes"].items() if len(values) == 1}
     rows += list(fixed.items())
     if search:
-        rows.append(("Minimized", ", ".join(search["minimize"])))
+        goals = (("Minimized", search.get("minimize")), ("Maximized", search.get("maximize")))
+        rows += [(title, ", ".join(found_of)) for title, found_of in goals if found_of]
         rows.append(("Subject to", str(search["subject_to"]) or "nothing"))
         rows.append(("Trials", f"{units.count(len(found.rows))} of at most {units.count(search['trials'])}"))
     else:
@@ -155,4 +159,6 @@ def written(value: float | None, figure: figures.Figure) -> str:
         return units.size(value)
     if figure.unit == "percent":
         return units.percent(value)
+    if figure.more_is_better:
+        return units.rate(value)
     return units.ratio(value) if figure.path == "write_amplification" else units.count(value)

@@ -51,6 +51,13 @@ def count(value: float | None) -> str:
     return f"{significant(value / 1e9)} G"
 
 
+def rate(value: float | None) -> str:
+    """Something a second: three significant digits, from 1,000 on as a count."""
+    if value is None:
+        return MISSING
+    return significant(value) if abs(value) < 999.5 else count(value)
+
+
 def size(value: float | None) -> str:
     """Bytes in binary units."""
     if value is None:

@@ -1,6 +1,6 @@
-"""Figures of a run by short names: what a sweep draws, what a search makes small, what it must keep below.
+"""Figures of a run by short names: what a sweep draws, what a search makes small or large, what it must keep below.
 
-`read.p99`, `wa`, `ram`; every number of docs/results.md under its whole name as well. Pure.
+`read.p99`, `wa`, `ram`, `iops`; every number of docs/results.md under its whole name as well. Pure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from flashtwin.errors import ArgumentError
 from flashtwin.results import schema
 
-#: Short names of single fields; `read.p99` and the like stand for fields of `response`.
+#: Short names of single fields; `read.p99` and the like stand for fields of `response`, `read.iops` of `throughput`.
 SHORT = {
     "wa": "write_amplification",
     "programs": "pages_programmed",
@@ -22,6 +22,8 @@ SHORT = {
     "ram": "ram.total_bytes",
     "space": "space.pages_in_use_peak",
     "life": "erases.life_used_percent",
+    "iops": "throughput.all.iops",
+    "mb_per_s": "throughput.all.mb_per_s",
 }
 _LABELS = {
     "write_amplification": "write amplification",
@@ -33,6 +35,12 @@ _LABELS = {
     "response.read.mean_ns": "mean read",
     "response.write.mean_ns": "mean write",
     "response.all.mean_ns": "mean response",
+    "throughput.all.iops": "IOPS",
+    "throughput.read.iops": "read IOPS",
+    "throughput.write.iops": "write IOPS",
+    "throughput.all.mb_per_s": "MB/s",
+    "throughput.read.mb_per_s": "MB/s read",
+    "throughput.write.mb_per_s": "MB/s written",
 }
 #: Units that a bound may be written with, by what the figure is in.
 _TIMES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
@@ -53,6 +61,15 @@ class Figure:
     def unit(self) -> str:
         """`"ns"`, `"bytes"`, `"percent"`, or nothing for counts and ratios."""
         return next((unit for unit in ("ns", "bytes", "percent") if self.path.endswith(f"_{unit}")), "")
+
+    @property
+    def more_is_better(self) -> bool:
+        """Whether it is a rate at which the host is served; of all else less is better."""
+        return self.path.startswith("throughput.") and self.path.endswith(("iops", "_per_s"))
+
+    def cost(self, value: float) -> float:
+        """The value, turned round where more is better: of costs the smallest is the best."""
+        return -value if self.more_is_better else value
 
 
 @dataclass(frozen=True)
@@ -79,7 +96,7 @@ def figure(name: str) -> Figure:
     >>> figure("read.p99").path
     'response.read.p99_ns'
     """
-    for path in (SHORT.get(name, name), f"response.{name}_ns"):
+    for path in (SHORT.get(name, name), f"response.{name}_ns", f"throughput.{name}"):
         if path in schema.SUMMARY:
             return Figure(name, path, _LABELS.get(path) or _label(path))
     known = [*SHORT, *(short(path) for path in sorted(schema.SUMMARY))]
@@ -94,7 +111,7 @@ def short(path: str) -> str:
         if field == path:
             return name
     of_response = re.fullmatch(r"response\.(\w+\.\w+)_ns", path)
-    return of_response[1] if of_response else path
+    return of_response[1] if of_response else path.removeprefix("throughput.")
 
 
 def _label(path: str) -> str:
@@ -147,6 +164,8 @@ def _bound(text: str) -> Bound:
 
 def front(values: Sequence[Sequence[float]]) -> list[int]:
     """Places of the entries that no other one beats: none is as small in everything and smaller in something.
+
+    Values of which more is better come as their `Figure.cost`.
 
     >>> front([(1.0, 3.0), (2.0, 2.0), (3.0, 3.0)])
     [0, 1]

@@ -121,6 +121,16 @@ def write_run(path: Path, name: str, result: Run) -> None:
         partial.replace(final)
 
 
+def has_requests(path: Path, name: str) -> bool:
+    """Whether a run has the table of every request by itself."""
+    return names.table(names.run(path, name), names.REQUESTS).is_file()
+
+
+def requests_part(path: Path, name: str) -> Path:
+    """Where the table of a run's requests grows while the run goes on; what a killed process left is taken away."""
+    return path / f".{name}-{names.REQUESTS}{_PARTIAL}"
+
+
 def write_workload(path: Path, tables: Mapping[str, Any]) -> None:
     """Writes the tables about the trace, which speak the Arrow PyCapsule interface."""
     import pyarrow

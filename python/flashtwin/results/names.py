@@ -69,6 +69,9 @@ STORE = "store"
 REPORT = "report.html"
 CHARTS = "charts"
 
+#: The table of a run with every request by itself, there where it was asked for.
+REQUESTS = "requests"
+
 #: What each finished run was made from, so that the same run need not be made again.
 MADE_FROM = ".made-from.json"
 #: The same for a characterization.

@@ -14,6 +14,8 @@ from flashtwin.results.effects import NoEffect, without_effect
 from flashtwin.results.figures import Figure
 from flashtwin.results.reading import as_number, read_json, read_rows
 
+#: The key that says how many requests are under way in a closed loop; with 0 the trace's clock says when they come.
+DEPTH = "replay.queue_depth"
 #: What became of a point: replayed, refused by the core, or not replayed yet.
 DONE, FAILED, MISSING = "done", "failed", "missing"
 
@@ -79,6 +81,11 @@ class Swept:
         return found
 
     @property
+    def goals(self) -> list[str]:
+        """Names of the figures that a search makes small, then of those that it makes large."""
+        return [*self.search.get("minimize", []), *self.search.get("maximize", [])]
+
+    @property
     def bounds(self) -> list[figures.Bound]:
         """What a search had to keep."""
         return figures.bounds(str(self.search.get("subject_to", "")))
@@ -91,9 +98,12 @@ class Swept:
     @property
     def figures(self) -> list[Figure]:
         """The figures that are shown: what was searched for, the trade-off, and what people ask for first."""
-        asked = {one.path: one for one in map(figures.figure, [*self.search.get("minimize", []), *self.plan["trade"]])}
+        asked = {one.path: one for one in map(figures.figure, [*self.goals, *self.plan["trade"]])}
+        # In an open loop the trace says how much is served; with more under way that is what one wants to know.
+        first = ("iops",) if DEPTH in self.axes else ()
         # Of what nobody asked for, what does not differ tells nothing.
-        more = {one.path: one for one in map(figures.figure, ("read.p99", "wa", "erases", "ram")) if self._differs(one)}
+        names_of = (*first, "read.p99", "wa", "erases", "ram")
+        more = {one.path: one for one in map(figures.figure, names_of) if self._differs(one)}
         found = {**asked, **more}.values()
         return [one for one in found if any(number(row, one) is not None for row in self.rows)]
 
@@ -103,12 +113,11 @@ class Swept:
     @property
     def best(self) -> Mapping[str, Any] | None:
         """What a search of one figure found; None without one."""
-        wanted = list(self.search.get("minimize", []))
-        if len(wanted) != 1:
+        if len(self.goals) != 1:
             return None
-        figure = figures.figure(wanted[0])
+        figure = figures.figure(self.goals[0])
         good = [row for row in self.done if number(row, figure) is not None and figures.keeps(row, self.bounds)]
-        return min(good, key=lambda row: row[figure.path], default=None)
+        return min(good, key=lambda row: figure.cost(row[figure.path]), default=None)
 
 
 def number(row: Mapping[str, Any], figure: Figure) -> float | None:

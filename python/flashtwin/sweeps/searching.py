@@ -34,16 +34,16 @@ _SYSTEM = "system"
 
 @dataclass(frozen=True)
 class Goal:
-    """What is to be small, and what is to be kept."""
+    """What is to be small or, where more is better, large; and what is to be kept."""
 
-    minimize: list[figures.Figure]
+    best: list[figures.Figure]
     bounds: list[figures.Bound]
     text: str
 
     @property
     def trade(self) -> list[str]:
         """The two figures of the trade-off; fewer where the goal has no second."""
-        names = [one.name for one in self.minimize] + [one.figure.name for one in self.bounds]
+        names = [one.name for one in self.best] + [one.figure.name for one in self.bounds]
         return list(dict.fromkeys(names))[:2]
 
 
@@ -63,7 +63,7 @@ def search(
     from flashtwin.sweeps.sweeping import finish
 
     how = bench.how
-    goal = Goal(figures.figures(how.minimize), figures.bounds(how.subject_to), how.subject_to)
+    goal = Goal(_wanted(how.minimize, how.maximize), figures.bounds(how.subject_to), how.subject_to)
     _refuse(bench, axes)
     points = _all_points(bench, axes)
     seen: dict[plan.Point, Planned] = {}
@@ -76,13 +76,24 @@ def search(
     return finish(out, alone=True, notify=notify)
 
 
+def _wanted(minimize: str, maximize: str) -> list[figures.Figure]:
+    """The figures to make small, then those to make large; the other way round nobody means."""
+    small, large = (figures.figures(text) if text else [] for text in (minimize, maximize))
+    for one in (one for one in small if one.more_is_better):
+        raise ArgumentError(f"of '{one.name}' more is better; search with --maximize {one.name}")
+    for one in (one for one in large if not one.more_is_better):
+        raise ArgumentError(f"of '{one.name}' less is better; search with --minimize {one.name}")
+    return small + large
+
+
 def _refuse(bench: Bench, axes: Mapping[str, plan.Axis]) -> None:
     how = bench.how
     if len(bench.traces) != 1:
         raise ArgumentError(f"a search is of one trace, not of {len(bench.traces)}; search each by itself")
     for what, wrong in (("--sample", how.sample), ("--shard", how.shard), ("--zip", how.mode == "zip")):
         if wrong:
-            raise ArgumentError(f"{what} and --minimize do not go together: the search chooses its points itself")
+            goal = "--minimize" if how.minimize else "--maximize"
+            raise ArgumentError(f"{what} and {goal} do not go together: the search chooses its points itself")
     if not axes and len(bench.systems) == 1:
         raise ArgumentError("there is nothing to search: set keys to several values, or name several systems")
 
@@ -100,7 +111,7 @@ def _search(
     bench: Bench, out: Path, axes: Mapping[str, plan.Axis], goal: Goal, seen: dict[plan.Point, Planned],
     progress: Progress | None, notify: Callable[[str], None] | None,
 ) -> None:  # fmt: skip
-    study, trials = _study(bench.how.seed, len(goal.minimize)), bench.how.trials
+    study, trials = _study(bench.how.seed, len(goal.best)), bench.how.trials
     asked = 0
     while len(seen) < trials and asked < trials * ASKS:
         asks = [study.ask() for _ in range(min(AT_ONCE, trials - len(seen)))]
@@ -166,7 +177,7 @@ def _row(bench: Bench, planned: Planned) -> Mapping[str, Any] | None:
 def _tell(study: Any, trial: Any, summary: Mapping[str, Any] | None, goal: Goal) -> None:
     from optuna.trial import TrialState
 
-    values = [None if summary is None else ground.dig(summary, one.path) for one in goal.minimize]
+    values = [None if summary is None else ground.dig(summary, one.path) for one in goal.best]
     if summary is None or any(value is None for value in values):
         study.tell(trial, state=TrialState.FAIL)
         return
@@ -174,7 +185,8 @@ def _tell(study: Any, trial: Any, summary: Mapping[str, Any] | None, goal: Goal)
         value = ground.dig(summary, bound.figure.path)
         # What has no such figure does not keep the bound, but nobody can say by how much.
         trial.set_constraint(bound.text, 1.0 if value is None else bound.excess(value))
-    study.tell(trial, values)
+    costs = [one.cost(value) for one, value in zip(goal.best, values, strict=True) if value is not None]
+    study.tell(trial, costs)
 
 
 def _write(
@@ -183,7 +195,8 @@ def _write(
 ) -> None:  # fmt: skip
     """Notes the points so far: a search that is interrupted is a sweep that says so."""
     said = {
-        "minimize": [one.name for one in goal.minimize], "subject_to": goal.text,
+        "minimize": [one.name for one in goal.best if not one.more_is_better],
+        "maximize": [one.name for one in goal.best if one.more_is_better], "subject_to": goal.text,
         "trials": bench.how.trials, "seed": bench.how.seed, "ended": ended,
     }  # fmt: skip
     found = bench.plan((), axes)

@@ -52,6 +52,7 @@ class How:
     equal_ground: bool = False
     trade: str = TRADE
     minimize: str = ""
+    maximize: str = ""
     subject_to: str = ""
     trials: int = 100
     #: Whether nobody named the systems: of those, a trace without contents leaves out what looks at contents.
@@ -68,6 +69,7 @@ def sweep(
     sample: int | None = None,
     seed: int = 0,
     minimize: str = "",
+    maximize: str = "",
     subject_to: str = "",
     trials: int = 100,
     workers: int = 0,
@@ -98,6 +100,7 @@ def sweep(
         sample: replay this many of the points only, drawn by `seed`.
         seed: another one draws, or searches, otherwise.
         minimize: search instead: the figure to make small (`"read.p99"`), or several for the trade-off between them.
+        maximize: the same of throughput, of which more is better: `"iops"`, `"read.mb_per_s"`; both may be given.
         subject_to: what the search must keep: `"wa<=1.2,ram<=64MB"`.
         trials: how many points a search replays at most.
         workers: processes; 0 is one for each core, 1 does all in this process.
@@ -126,7 +129,7 @@ def sweep(
     how = How(
         Reading(format, on_bad_line), "zip" if zip else "grid", sample, seed, workers, on,
         plan.shard(shard) if shard else None, Path(store) if store else None, keep_tables, equal_ground,
-        trade, minimize, subject_to, trials, systems is SYSTEMS,
+        trade, minimize, maximize, subject_to, trials, systems is SYSTEMS,
     )  # fmt: skip
     axes = {key: as_axis(key, value) for key, value in merged(settings, sets).items()}
     return run(given, Path(out), name_systems(systems, {}), axes, how, progress, notify)
@@ -171,7 +174,7 @@ def run(
     store.clear_left_over()
     bench = Bench(known(traces, how.reading, store, progress), systems, store, how)
     figures.figures(how.trade)
-    if how.minimize:
+    if how.minimize or how.maximize:
         from flashtwin.sweeps.searching import search
 
         return search(bench, out, axes, progress, notify)

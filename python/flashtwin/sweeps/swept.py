@@ -55,7 +55,7 @@ class Plan:
     points: list[Planned]
     #: The two figures of the trade-off.
     trade: list[str]
-    #: Of a search: `minimize`, `subject_to`, `trials`, `ended`.
+    #: Of a search: `minimize`, `maximize`, `subject_to`, `trials`, `ended`.
     search: dict[str, Any] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:
@@ -187,16 +187,17 @@ class Sweep(Framed):
         return Result(planned.system, StoredRun(json.dumps(kept.summary, ensure_ascii=False), tables))
 
     def best(self, figure: str, subject_to: str = "") -> dict[str, Any] | None:
-        """The row with the smallest figure (`"read.p99"`) within bounds (`"wa<=1.2,ram<=64MB"`); None without one.
+        """The row with the best figure (`"read.p99"`) within bounds (`"wa<=1.2,ram<=64MB"`); None without one.
 
-        Of a sweep that is not `complete` it is the best so far.
+        The best is the smallest; of throughput (`"iops"`) the largest. Of a sweep that is not `complete` it is the best
+        so far.
 
         Raises:
             ArgumentError: a figure is not known.
         """
         wanted, limits = figures.figure(figure), figures.bounds(subject_to)
         rows = [row for row in self._rows(wanted) if figures.keeps(row, limits)]
-        return min(rows, key=lambda row: row[wanted.path], default=None)
+        return min(rows, key=lambda row: wanted.cost(row[wanted.path]), default=None)
 
     def pareto(self, by: str | None = None) -> pyarrow.Table:
         """The points that no other one beats in all of the figures (`"read.mean,programs"`), as rows.
@@ -206,7 +207,7 @@ class Sweep(Framed):
         """
         wanted = figures.figures(by or ",".join(self.plan.trade))
         rows = self._rows(*wanted)
-        places = figures.front([[row[one.path] for one in wanted] for row in rows])
+        places = figures.front([[one.cost(row[one.path]) for one in wanted] for row in rows])
         return table_of([rows[place] for place in places])
 
     def _rows(self, *wanted: figures.Figure) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ use super::ledger::{Charge, Ledger};
 use super::pool::{NONE, NOT_STARTED, Op, Request, Work};
 use super::tables::Then;
 use super::unit::Queue;
-use super::{Controller, Engine, FOREVER, Observer};
+use super::{Arrived, Controller, Engine, FOREVER, Observer};
 use crate::error::SimError;
 
 /// How many page operations ahead memory is asked for the controller's tables. A table's entry says where in the next
@@ -51,6 +51,20 @@ impl Arrivals<'_> {
         }
     }
 
+    /// Request `index` as it arrives at `arrival_ns`.
+    #[cold]
+    #[inline(never)]
+    fn arrived(&self, index: usize, arrival_ns: u64) -> Arrived {
+        let trace = self.trace;
+        Arrived {
+            number: index as u64,
+            kind: trace.op[index],
+            pages: trace.page_ops_of(index).len() as u32,
+            time_ns: trace.time_ns[index],
+            arrival_ns,
+        }
+    }
+
     /// Arrival of request `index` by the trace's clock, in simulated nanoseconds.
     #[inline]
     pub fn arrival_ns(&self, index: usize) -> u64 {
@@ -81,6 +95,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         } else {
             self.next_place(arrivals.queue_depth)
         };
+        self.first_arrival_ns = self.first_arrival_ns.min(arrival);
         let taken_in = arrival + self.controller_ns;
         if taken_in >= self.checkpoint_ns {
             self.checkpoint_until(taken_in);
@@ -109,6 +124,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline]
     pub(super) fn leave(&mut self, kind: HostOp) {
         self.counts.requests[kind as usize] += 1;
+        self.last_response_ns = self.now_ns;
         if self.places > 0 {
             self.places_freed_ns.push_back(self.now_ns);
         }
@@ -118,6 +134,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn take_in(&mut self, arrivals: &Arrivals<'_>, index: usize, arrival_ns: u64) -> Result<(), SimError> {
         let trace = arrivals.trace;
         let kind = trace.op[index];
+        let followed = self.observer.follows_requests().then(|| arrivals.arrived(index, arrival_ns));
         let pages = trace.first_page_op[index] as usize..trace.first_page_op[index + 1] as usize;
         self.counts.page_ops[kind as usize] += pages.len() as u64;
         if kind == HostOp::Trim {
@@ -131,16 +148,21 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 self.queue_own(false);
             }
             self.leave(HostOp::Trim);
+            if let Some(arrived) = &followed {
+                self.observer.trimmed(arrived);
+            }
             return Ok(());
         }
         let is_read = kind == HostOp::Read;
+        let request = self.requests.insert(Request::new(arrival_ns, pages.len() as u32, is_read));
+        if let Some(arrived) = &followed {
+            self.observer.arrived(request, arrived);
+        }
         if pages.is_empty() {
-            self.leave(kind);
-            let ledger = Ledger::only(Charge::Controller, self.controller_ns);
-            self.observer.completed(is_read, self.controller_ns, &ledger);
+            self.requests[request].pages_left = 1;
+            self.page_done(request, None, |_, _| ());
             return Ok(());
         }
-        let request = self.requests.insert(Request::new(arrival_ns, pages.len() as u32, is_read));
         if is_read {
             for at in pages {
                 self.look_ahead(trace, at);
@@ -269,7 +291,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// Completes a page read that controller RAM serves, or that finds nothing.
     #[inline(never)]
     fn read_without_flash(&mut self, request: u32, charged: Option<Box<Ledger>>) {
-        self.page_done(request, |_, ledger| ledger.add_all(charged.as_deref()));
+        self.page_done(request, None, |_, ledger| ledger.add_all(charged.as_deref()));
     }
 
     /// Whether the flash holds what the controller's tables say that this page holds. Otherwise the data are
@@ -296,7 +318,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
         let charged = match self.merging {
             None => charged,
-            Some(_) => match self.join_read(chip, (target.ppn, data), request, charged) {
+            Some(_) => match self.join_read(chip, (target, data), request, charged) {
                 Ok(()) => return,
                 Err(charged) => charged,
             },
@@ -330,7 +352,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.blocks.read_begins(self.geometry.block_index(target.ppn));
         }
         let unit = self.unit_of_plane[target.plane];
-        let op = Op { pins_block, other, request, ready_ns: self.now_ns, ..Op::new(target.ppn, work) };
+        let ReadTarget { redirected, ppn, .. } = target;
+        let op = Op { pins_block, redirected, other, request, ready_ns: self.now_ns, ..Op::new(ppn, work) };
         self.enqueue(unit, Queue::Reads, op)
     }
 
@@ -409,7 +432,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// complete as soon as controller RAM has it.
     #[inline]
     pub(super) fn complete_in_ram(&mut self, request: u32, hashed: bool, charged: Option<Box<Ledger>>) {
-        self.page_done(request, |engine, ledger| match charged {
+        self.page_done(request, None, |engine, ledger| match charged {
             Some(charged) => ledger.add(&charged),
             None => engine.charge_hashing(ledger, request, hashed, engine.now_ns),
         });

@@ -189,7 +189,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let may_join = work == Work::HostRead && self.merging.is_some();
         let mut charged = Some(charged);
         if may_join {
-            charged = match self.join_read(chip, (target.ppn, data), request, charged) {
+            charged = match self.join_read(chip, (target, data), request, charged) {
                 Ok(()) => return self.load_down(unit, true),
                 Err(charged) => charged,
             };
@@ -198,7 +198,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if pins_block {
             self.blocks.read_begins(self.geometry.block_index(target.ppn));
         }
-        let slot = self.ops.insert(Op { pins_block, other, request, ready_ns, ..Op::new(target.ppn, work) });
+        let slot = self.ops.insert(Op {
+            pins_block,
+            redirected: target.redirected,
+            other,
+            request,
+            ready_ns,
+            ..Op::new(target.ppn, work)
+        });
         if let Some(charged) = charged {
             self.note_charged(slot, charged);
         }

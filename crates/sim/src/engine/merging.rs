@@ -4,19 +4,21 @@
 //! Only a read that still waits can be joined: one in service has begun too early for whoever comes now.
 
 use flashtwin_bits::Slab;
-use flashtwin_ftl::Unit;
+use flashtwin_ftl::{ReadTarget, Unit};
 use flashtwin_nand::{Chip, Ppn};
 use hashbrown::HashMap;
 
 use super::ledger::{HoldTimes, Ledger, charge_wait};
 use super::pool::{NONE, Op};
-use super::{Controller, Engine, Observer};
+use super::{Controller, Engine, Observer, Server};
 use crate::config::MergeReads;
 
 /// A host read that joined another.
 #[derive(Debug, Clone)]
 struct Joined {
     request: u32,
+    /// Whether another place than this chip holds the home copy.
+    redirected: bool,
     /// What was charged to its request before it joined; `None` for nothing.
     charged: Option<Box<Ledger>>,
     /// When it joined.
@@ -82,18 +84,18 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     pub(super) fn join_read(
         &mut self,
         chip: Chip,
-        (ppn, data): (Ppn, u64),
+        (target, data): (ReadTarget, u64),
         request: u32,
         charged: Option<Box<Ledger>>,
     ) -> Result<(), Option<Box<Ledger>>> {
         let now = self.now_ns;
         let Some(party) =
-            self.merging.as_mut().and_then(|merging| merging.find(merging.key(chip, ppn, data)))
+            self.merging.as_mut().and_then(|merging| merging.find(merging.key(chip, target.ppn, data)))
         else {
             return Err(charged);
         };
         let held = self.units[party.unit].held_until(now);
-        party.joined.push(Joined { request, charged, came_ns: now, held });
+        party.joined.push(Joined { request, redirected: target.redirected, charged, came_ns: now, held });
         self.counts.merged_reads += 1;
         Ok(())
     }
@@ -124,18 +126,18 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// A host read is complete, and with it the reads that joined it, in the order in which they came.
     #[inline]
-    pub(super) fn complete_party(&mut self, op: &Op) {
+    pub(super) fn complete_party(&mut self, op: &Op, chip: Chip) {
         if op.other != NONE {
-            self.complete_joined(op);
+            self.complete_joined(op, chip);
         }
     }
 
     #[inline(never)]
-    fn complete_joined(&mut self, op: &Op) {
+    fn complete_joined(&mut self, op: &Op, chip: Chip) {
         let Some(merging) = &mut self.merging else { return };
         let mut joined = std::mem::take(&mut merging.parties[op.other as usize].joined);
-        for Joined { request, charged, came_ns, held } in joined.drain(..) {
-            self.page_done(request, |engine, ledger| {
+        for Joined { request, redirected, charged, came_ns, held } in joined.drain(..) {
+            self.page_done(request, Some(Server { chip, redirected }), |engine, ledger| {
                 ledger.add_all(charged.as_deref());
                 charge_wait(ledger, op.start_ns - came_ns, &held);
                 engine.charge_command(ledger, op.start_ns, engine.timing.read_ns, 0);

@@ -56,10 +56,59 @@ use write_cache::WriteCache;
 pub use arrival::Arrivals;
 pub use ledger::{Charge, Ledger};
 
+/// A request as it comes.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrived {
+    /// Its place in the trace, from 0.
+    pub number: u64,
+    /// What it asks.
+    pub kind: HostOp,
+    /// Page operations.
+    pub pages: u32,
+    /// When it arrives by the trace's clock.
+    pub time_ns: i64,
+    /// When it arrives in simulated time.
+    pub arrival_ns: u64,
+}
+
+/// A request of the host's that is complete.
+#[derive(Debug)]
+pub struct Completed<'a> {
+    /// The slot that it had while it was under way: a number that an earlier request had, too, and a later one may have.
+    pub request: u32,
+    /// A read; otherwise a write.
+    pub is_read: bool,
+    /// When it arrived, in simulated time.
+    pub arrival_ns: u64,
+    /// Its response time.
+    pub total_ns: u64,
+    /// Where that went.
+    pub ledger: &'a Ledger,
+    /// What served the page that was complete last; `None` where that was controller RAM.
+    pub server: Option<Server>,
+}
+
+/// What served a page on the flash.
+#[derive(Debug, Clone, Copy)]
+pub struct Server {
+    /// The chip.
+    pub chip: Chip,
+    /// Whether the page was read there although another place holds the home copy.
+    pub redirected: bool,
+}
+
 /// What an engine reports while it runs. The default does nothing.
 pub trait Observer {
-    /// A request is complete: its response time, and where it went.
-    fn completed(&mut self, _is_read: bool, _total_ns: u64, _ledger: &Ledger) {}
+    /// Whether [`Observer::arrived`] and [`Observer::trimmed`] are of interest.
+    fn follows_requests(&self) -> bool {
+        false
+    }
+    /// A read or a write has come and got a slot.
+    fn arrived(&mut self, _request: u32, _arrived: &Arrived) {}
+    /// A trim has come, and is complete.
+    fn trimmed(&mut self, _arrived: &Arrived) {}
+    /// A request is complete.
+    fn completed(&mut self, _done: &Completed<'_>) {}
     /// A chip's queue (waiting and in service) changed to `length`.
     fn queue_changed(&mut self, _chip: Chip, _now_ns: u64, _length: u32) {}
     /// The hash unit's queue (waiting and in service) changed to `length` pages.
@@ -132,6 +181,10 @@ pub struct Engine<C, O> {
     unit_of_plane: By<Plane, Vec<Unit>>,
     ops: Pool<Op>,
     requests: Pool<Request>,
+    /// When the first request arrived; [`NO_EVENT`] before it.
+    first_arrival_ns: u64,
+    /// When the last request so far was complete.
+    last_response_ns: u64,
     /// Closed loop: how many of the queue's places were taken for the first time; 0 in an open loop.
     places: u32,
     /// Closed loop: when each place was freed that no later request has taken yet, first freed first.
@@ -227,6 +280,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             ),
             ops: Pool::new(),
             requests: Pool::new(),
+            first_arrival_ns: NO_EVENT,
+            last_response_ns: 0,
             places: 0,
             places_freed_ns: std::collections::VecDeque::new(),
             buses: vec![Bus::default(); geometry.channels as usize],
@@ -262,6 +317,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// Simulated time so far.
     pub fn now_ns(&self) -> u64 {
         self.now_ns
+    }
+
+    /// When the first request arrived and when the last one was complete, in simulated time; `None` before any.
+    pub fn served_ns(&self) -> Option<(u64, u64)> {
+        (self.first_arrival_ns != NO_EVENT).then_some((self.first_arrival_ns, self.last_response_ns))
     }
 
     /// Busy time of each channel.
@@ -368,11 +428,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.events.next().0.min(hashed) != u64::MAX
     }
 
-    /// One page of a request is complete. `charge` enters the page's time into a ledger that has the
+    /// One page of a request is complete, served by `server`. `charge` enters the page's time into a ledger that has the
     /// controller's own already. It is called for the last page of the request only, whose time is the
     /// request's.
     #[inline]
-    fn page_done(&mut self, request: u32, charge: impl FnOnce(&Self, &mut Ledger)) {
+    fn page_done(&mut self, request: u32, server: Option<Server>, charge: impl FnOnce(&Self, &mut Ledger)) {
         let entry = &mut self.requests[request];
         entry.pages_left -= 1;
         if entry.pages_left > 0 {
@@ -389,7 +449,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         debug_assert_eq!(ledger.total_ns(), total_ns, "{ledger:?}");
         self.requests.remove(request);
         self.leave(if is_read { HostOp::Read } else { HostOp::Write });
-        self.observer.completed(is_read, total_ns, &ledger);
+        self.observer.completed(&Completed {
+            request,
+            is_read,
+            arrival_ns,
+            total_ns,
+            ledger: &ledger,
+            server,
+        });
     }
 }
 

@@ -78,6 +78,8 @@ pub(crate) struct Op {
     pub(crate) charged: bool,
     /// A host's program: of a page that was hashed.
     pub(crate) hashed: bool,
+    /// A host's read: of another place than that of the home copy.
+    pub(crate) redirected: bool,
     /// Its block may not be erased before it is done.
     pub(crate) pins_block: bool,
 }
@@ -102,6 +104,7 @@ impl Op {
             waits: false,
             charged: false,
             hashed: false,
+            redirected: false,
             pins_block: false,
         }
     }

@@ -1,12 +1,12 @@
 //! How a unit chooses what to serve next, and the stages of each operation.
 
 use flashtwin_ftl::{NO_JOB, Unit};
-use flashtwin_nand::Ppn;
+use flashtwin_nand::{Chip, Ppn};
 
 use super::ledger::{Charge, Ledger, charge_wait, holder};
 use super::pool::{NONE, Op, Work};
 use super::unit::{Queue, Stage};
-use super::{Controller, Engine, Observer};
+use super::{Controller, Engine, Observer, Server};
 use crate::config::WriteCompletes;
 
 impl<C: Controller, O: Observer> Engine<C, O> {
@@ -235,9 +235,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             }
             Stage::DataIn => {
                 state.stage = Stage::Busy;
-                let first = state.current;
+                let (first, chip) = (state.current, state.chip);
                 self.expect(unit, now + self.timing.program_ns);
-                self.each_of_command(first, |engine, slot| engine.host_op_done(slot, 0, 0));
+                self.each_of_command(first, |engine, slot| engine.host_op_done(chip, slot, 0, 0));
             }
             Stage::DataOut if self.ops[state.current].next != NONE => {
                 // The data of one plane are out, those of the next follow.
@@ -278,9 +278,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         match op.work {
             Work::HostRead => {
                 self.observer.served(chip, false);
-                self.host_op_done(slot, self.timing.read_ns, 0);
+                self.host_op_done(chip, slot, self.timing.read_ns, 0);
                 self.ops.remove(slot);
-                self.complete_party(&op);
+                self.complete_party(&op, chip);
             }
             Work::HostProgram => {
                 self.observer.served(chip, true);
@@ -288,7 +288,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 // With the other rules the request completed earlier, and its slot may be another's by now.
                 if self.write_completes == WriteCompletes::Programmed {
                     let lost_ns = self.units[unit].lost_ns;
-                    self.host_op_done(slot, self.timing.program_ns, lost_ns);
+                    self.host_op_done(chip, slot, self.timing.program_ns, lost_ns);
                 }
                 self.ops.remove(slot);
             }
@@ -312,10 +312,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// An operation of a host's request is done, and with it a page of the request.
     #[inline]
-    fn host_op_done(&mut self, slot: u32, array_ns: u64, lost_ns: u64) {
+    fn host_op_done(&mut self, chip: Chip, slot: u32, array_ns: u64, lost_ns: u64) {
         let op = self.ops[slot];
         let charged = if op.charged { self.take_charged(slot) } else { None };
-        self.page_done(op.request, |engine, ledger| {
+        let server = Server { chip, redirected: op.redirected };
+        self.page_done(op.request, Some(server), |engine, ledger| {
             match charged {
                 Some(charged) => ledger.add(&charged),
                 None => engine.charge_hashing(ledger, op.request, op.hashed, engine.came_ns(&op)),

@@ -212,7 +212,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             Then::Awaited(read) => self.await_at_chip(read, Some(waited)),
             Then::Read { target: None, request, charged } => {
                 waited.add_all(charged.as_deref());
-                self.page_done(request, |_, ledger| ledger.add(&waited));
+                self.page_done(request, None, |_, ledger| ledger.add(&waited));
             }
             Then::Write { write, old } => {
                 self.undecided.charge(write, &waited);

@@ -199,7 +199,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if self.write_completes != WriteCompletes::Buffered {
             return request;
         }
-        (0..pages).for_each(|_| self.page_done(request, |_, _| ()));
+        (0..pages).for_each(|_| self.page_done(request, None, |_, _| ()));
         NONE
     }
 
@@ -563,7 +563,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     pub(super) fn read_undecided(&mut self, write: u32, request: u32) {
         if self.undecided.writes[write].trimmed {
             self.counts.undecided_unmapped_reads += 1;
-            return self.page_done(request, |_, _| ());
+            return self.page_done(request, None, |_, _| ());
         }
         if self.awaited.is_some() {
             let since_ns = self.now_ns;
@@ -572,7 +572,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.counts.buffer_reads += 1;
         self.counts.undecided_reads += 1;
         self.undecided.writes[write].reads += 1;
-        self.page_done(request, |_, _| ());
+        self.page_done(request, None, |_, _| ());
     }
 
     /// Sends the reads that waited for the decision of a write to the flash.

@@ -274,7 +274,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn complete_cached(&mut self, request: u32) {
         let waited_ns = self.now_ns - self.requests[request].arrival_ns;
         let waited_ns = waited_ns - self.controller_ns;
-        self.page_done(request, |_, ledger| ledger.charge(Charge::CachePlace, waited_ns));
+        self.page_done(request, None, |_, ledger| ledger.charge(Charge::CachePlace, waited_ns));
     }
 
     /// Serves a host's read of a page from the cache. Returns whether it is there.

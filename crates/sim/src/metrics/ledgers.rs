@@ -28,12 +28,14 @@ pub(crate) struct Ledgers {
 }
 
 /// Where the time of some requests went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Share {
     /// Requests.
     pub(crate) count: u64,
     /// The fastest of them took no less than this.
     pub(crate) from_ns: u64,
+    /// Which part of the fastest of them, those of one row, belong to it.
+    pub(crate) first_part: f64,
     /// Sums by [`Charge`]; where a row of equally slow requests is cut, its part of each, rounded down.
     pub(crate) charges_ns: [u128; Charge::COUNT],
 }
@@ -45,8 +47,9 @@ impl Share {
     }
 }
 
+/// The row of a response time.
 #[inline]
-fn row_of(total_ns: u64) -> usize {
+pub(super) fn row_of(total_ns: u64) -> usize {
     if total_ns < STEPS {
         return total_ns as usize;
     }
@@ -55,7 +58,7 @@ fn row_of(total_ns: u64) -> usize {
 }
 
 /// The shortest time that belongs to a row.
-fn from_ns(row: usize) -> u64 {
+pub(super) fn from_ns(row: usize) -> u64 {
     let row = row as u64;
     if row < 2 * STEPS {
         return row;
@@ -120,7 +123,7 @@ impl Ledgers {
 
     /// Where the time of the slowest requests went, so many of them.
     pub(crate) fn slowest(&self, requests: u64) -> Share {
-        let mut share = Share { count: 0, from_ns: 0, charges_ns: [0; Charge::COUNT] };
+        let mut share = Share { count: 0, from_ns: 0, first_part: 1.0, charges_ns: [0; Charge::COUNT] };
         for at in (0..self.rows.len()).rev().filter(|&at| self.rows[at].count > 0) {
             let missing = requests - share.count;
             if missing == 0 {
@@ -131,6 +134,7 @@ impl Ledgers {
             share.charges_ns.iter_mut().zip(self.sums(at)).for_each(|(mine, sum)| *mine += part(sum));
             share.count += count;
             share.from_ns = from_ns(at);
+            share.first_part = count as f64 / self.rows[at].count as f64;
         }
         share
     }

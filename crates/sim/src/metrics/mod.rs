@@ -1,14 +1,18 @@
 //! What a run measures while it goes.
 
+mod course;
 mod ledgers;
 mod queues;
 mod response;
 
+pub(crate) use course::Course;
 pub(crate) use ledgers::{Ledgers, Share};
 pub(crate) use queues::QueueSeries;
 pub(crate) use response::{PeriodResponse, Response, Tally};
 
-use crate::engine::{Ledger, Observer};
+use crate::engine::{Arrived, Completed, Observer};
+use crate::error::SimError;
+use crate::requests::RequestLog;
 use flashtwin_bits::By;
 use flashtwin_nand::Chip;
 
@@ -24,6 +28,8 @@ pub(crate) struct Metrics {
     pub(crate) chip_reads: By<Chip, Vec<u64>>,
     pub(crate) chip_programs: By<Chip, Vec<u64>>,
     pub(crate) chip_redirected: By<Chip, Vec<u64>>,
+    /// Every request by itself, where that was asked for.
+    pub(crate) log: Option<Box<RequestLog>>,
 }
 
 impl Metrics {
@@ -36,15 +42,43 @@ impl Metrics {
             chip_reads: By::new(vec![0; chips as usize]),
             chip_programs: By::new(vec![0; chips as usize]),
             chip_redirected: By::new(vec![0; chips as usize]),
+            log: None,
         }
+    }
+}
+
+impl Metrics {
+    /// Whether every request could be written so far, where that was asked for.
+    pub(crate) fn check_log(&mut self) -> Result<(), SimError> {
+        self.log.as_mut().map_or(Ok(()), |log| log.check())
     }
 }
 
 impl Observer for Metrics {
     #[inline]
-    fn completed(&mut self, is_read: bool, total_ns: u64, ledger: &Ledger) {
-        let kind = if is_read { &mut self.reads } else { &mut self.writes };
-        kind.record(total_ns, ledger);
+    fn follows_requests(&self) -> bool {
+        self.log.is_some()
+    }
+
+    fn arrived(&mut self, request: u32, arrived: &Arrived) {
+        if let Some(log) = &mut self.log {
+            log.arrived(request, arrived);
+        }
+    }
+
+    fn trimmed(&mut self, arrived: &Arrived) {
+        if let Some(log) = &mut self.log {
+            log.trimmed(arrived);
+        }
+    }
+
+    #[inline]
+    fn completed(&mut self, done: &Completed<'_>) {
+        let kind = if done.is_read { &mut self.reads } else { &mut self.writes };
+        kind.record(done.arrival_ns, done.total_ns, done.ledger);
+        if let Some(log) = &mut self.log {
+            log.completed(done);
+        }
     }
 
     #[inline]

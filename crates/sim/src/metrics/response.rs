@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 
-use super::Ledgers;
+use super::{Course, Ledgers};
 use crate::engine::Ledger;
 
 /// Exact sums and a high dynamic range histogram (values to three significant digits), of
@@ -14,6 +14,7 @@ pub(crate) struct Response {
     /// Of the period, how many times fell into each bucket ([`bucket_of`]); its tally gets them when it ends.
     buckets: Vec<u64>,
     ledgers: Ledgers,
+    course: Course,
 }
 
 /// Buckets that each doubling of the time is cut into, as a power of two: those of a histogram that keeps three
@@ -161,11 +162,11 @@ impl Response {
     pub(crate) fn new() -> Self {
         let (whole, period) = (Tally::new(), Tally::new());
         let buckets = vec![0; bucket_of(whole.histogram.high()) + 1];
-        Self { whole, period, buckets, ledgers: Ledgers::default() }
+        Self { whole, period, buckets, ledgers: Ledgers::default(), course: Course::default() }
     }
 
     #[inline]
-    pub(crate) fn record(&mut self, total: u64, ledger: &Ledger) {
+    pub(crate) fn record(&mut self, arrival_ns: u64, total: u64, ledger: &Ledger) {
         let bucket = bucket_of(total);
         if bucket >= self.buckets.len() {
             self.buckets.resize(bucket + 1, 0);
@@ -178,6 +179,17 @@ impl Response {
         tally.min_ns = tally.min_ns.min(total);
         tally.max_ns = tally.max_ns.max(total);
         self.ledgers.record(total, ledger);
+        self.course.record(arrival_ns, total, ledger);
+    }
+
+    /// The times over the course of the run.
+    pub(crate) fn course(&self) -> &Course {
+        &self.course
+    }
+
+    /// Makes the buckets of the course twice as wide.
+    pub(crate) fn widen_course(&mut self) {
+        self.course.widen();
     }
 
     /// Where the time went, of all requests and of the slowest.
@@ -230,7 +242,7 @@ mod tests {
         let mut response = Response::new();
         let mut histogram = Tally::new().histogram;
         for time in (0..70_000u64).chain((5..64).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1])) {
-            response.record(time, &flash(time));
+            response.record(0, time, &flash(time));
             histogram.record(time).unwrap();
             assert!(histogram.equivalent(time, time_of(bucket_of(time))), "{time}");
         }
@@ -247,14 +259,14 @@ mod tests {
     fn times_of_centuries_have_a_mean_and_a_deviation() {
         // Half of the requests took 2^62 ns, half 2^63: mean 1.5 x 2^62, deviation half of 2^62.
         let mut response = Response::new();
-        (0..1_000).for_each(|at| response.record(1 << (62 + at % 2), &flash(1 << (62 + at % 2))));
+        (0..1_000).for_each(|at| response.record(0, 1 << (62 + at % 2), &flash(1 << (62 + at % 2))));
         response.end_period();
         let unit = 2.0_f64.powi(62);
         assert_eq!(response.whole().mean_ns(), Some(1.5 * unit));
         assert!((response.whole().stddev_ns().unwrap() / unit - 0.5).abs() < 1e-9);
         // Where all are equal there is none, however long they took.
         let mut equal = Response::new();
-        (0..3).for_each(|_| equal.record(83_725, &flash(83_725)));
+        (0..3).for_each(|_| equal.record(0, 83_725, &flash(83_725)));
         equal.end_period();
         assert_eq!(equal.whole().stddev_ns(), Some(0.0));
     }
@@ -264,7 +276,7 @@ mod tests {
         let mut response = Response::new();
         let values: Vec<u64> = (1..=10_000).map(|i| i * 977).collect();
         for &value in &values {
-            response.record(value, &flash(value));
+            response.record(0, value, &flash(value));
         }
         response.end_period();
         let tally = response.whole();

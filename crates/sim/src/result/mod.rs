@@ -9,14 +9,15 @@ use std::io::Write;
 use std::path::Path;
 
 use arrow_array::RecordBatch;
+use flashtwin_analysis::Row;
 use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
 use serde_json::{Value, json};
 
 use self::summary::Summary;
 use crate::error::SimError;
 use crate::finished::Finished;
+use crate::parquet_file::{self, whole};
+use crate::requests::{RequestRow, RequestTable};
 
 /// The results of one run.
 #[derive(Debug, Clone)]
@@ -25,6 +26,8 @@ pub struct RunResult {
     pub summary: Value,
     /// Tables by name.
     pub tables: Vec<(String, RecordBatch)>,
+    /// Every request by itself, where that was asked for.
+    pub requests: Option<RequestTable>,
 }
 
 /// The JSON schema of what a run leaves behind: its `summary`, and a row of each of its `tables` by name.
@@ -41,7 +44,7 @@ pub(crate) fn collect(mut finished: Finished<'_>) -> RunResult {
     finished.hash_queue = (area, bins.iter().flatten().map(|bin| bin.max).max().unwrap_or(0));
     // Plain structures of numbers and strings always have a JSON form.
     let summary = serde_json::to_value(Summary::of(&finished)).unwrap_or_default();
-    RunResult { summary, tables }
+    RunResult { summary, tables, requests: None }
 }
 
 impl RunResult {
@@ -62,6 +65,9 @@ impl RunResult {
             let path = dir.join(format!("{name}.parquet"));
             whole(&path, |file| write_parquet(file, batch)).map_err(|cause| failed(&path, cause))?;
         }
+        if let Some(requests) = &self.requests {
+            requests.write(&dir.join(format!("{}.parquet", <RequestRow<'_> as Row>::TABLE)))?;
+        }
         let path = dir.join("summary.json");
         let text =
             serde_json::to_string_pretty(&self.summary).map_err(|error| failed(&path, error.to_string()))?;
@@ -70,29 +76,10 @@ impl RunResult {
     }
 }
 
-/// Writes a file beside its final name and renames it when it is complete.
-fn whole(path: &Path, write: impl FnOnce(File) -> Result<(), String>) -> Result<(), String> {
-    let text = |error: std::io::Error| error.to_string();
-    let partial = path.with_extension("part");
-    let outcome = File::create(&partial).map_err(text).and_then(write);
-    match outcome {
-        Ok(()) => std::fs::rename(&partial, path).map_err(text),
-        Err(cause) => {
-            // What is half-written is of no use; the first error is the one to report.
-            std::fs::remove_file(&partial).unwrap_or_default();
-            Err(cause)
-        }
-    }
-}
-
 fn write_parquet(file: File, batch: &RecordBatch) -> Result<(), String> {
-    let level = ZstdLevel::try_new(3).map_err(|error| error.to_string())?;
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(level))
-        .set_created_by(format!("flashtwin {}", env!("CARGO_PKG_VERSION")))
-        .build();
     let text = |error: parquet::errors::ParquetError| error.to_string();
-    let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).map_err(text)?;
+    let mut writer =
+        ArrowWriter::try_new(file, batch.schema(), Some(parquet_file::properties())).map_err(text)?;
     writer.write(batch).map_err(text)?;
     writer.close().map(|_| ()).map_err(text)
 }

@@ -6,7 +6,7 @@ use flashtwin_ftl::{
     Content, FlashOp, Ftl, FtlConfig, Host, LoadView, Lpn, MappingForm, NO_JOB, OpKind, Rng, Unit,
 };
 use flashtwin_nand::{Chip, FlashArray, NandConfig, NandDevice, Ppn};
-use flashtwin_sim::engine::{Arrivals, Charge, Engine, EngineCounts, Ledger, Observer};
+use flashtwin_sim::engine::{Arrivals, Charge, Completed, Engine, EngineCounts, Ledger, Observer};
 use flashtwin_sim::{EngineConfig, Resolved, RunResult, resolve, run};
 use flashtwin_trace::{ContentSource, FirstAccess, NO_CONTENT, Op, PageQuality, PageTrace, Trace};
 
@@ -137,6 +137,10 @@ pub(crate) fn page_trace(asks: &[Ask], footprint: u32, contents: u32) -> PageTra
         name: "by hand".into(),
         digest: String::new(),
         page_bytes: 4096,
+        bytes: Op::ALL.map(|op| {
+            let of_kind = asks.iter().filter(|ask| ask.op == op);
+            of_kind.map(|ask| ask.contents.len() as u64 * 4096).sum()
+        }),
         time_ns: asks.iter().map(|ask| ask.time_ns).collect(),
         op: asks.iter().map(|ask| ask.op).collect(),
         partial: asks.iter().map(|ask| if ask.partial { 3 } else { 0 }).collect(),
@@ -167,9 +171,9 @@ pub(crate) struct Log {
 }
 
 impl Observer for Log {
-    fn completed(&mut self, _is_read: bool, total_ns: u64, ledger: &Ledger) {
-        assert_eq!(ledger.total_ns(), total_ns, "the ledger has a remainder");
-        self.responses.push(*ledger);
+    fn completed(&mut self, done: &Completed<'_>) {
+        assert_eq!(done.ledger.total_ns(), done.total_ns, "the ledger has a remainder");
+        self.responses.push(*done.ledger);
     }
     fn started(&mut self, now_ns: u64, what: &'static str, unit: Unit, ppn: Ppn) {
         self.commands.push((now_ns, what, unit.number()));

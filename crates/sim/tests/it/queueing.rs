@@ -1,11 +1,11 @@
 //! Waiting times and throughput against closed forms, within 2 %.
 
-use flashtwin_ftl::Rng;
+use flashtwin_ftl::{Ftl, Rng};
 use flashtwin_nand::Chip;
-use flashtwin_sim::engine::{Charge, Ledger, Observer};
+use flashtwin_sim::engine::{Charge, Completed, Engine, Observer};
 use flashtwin_trace::{Op, PageTrace};
 
-use crate::bench::{Bench, COMMAND, READ_ALL, TRANSFER, WRITE_ALL, page_trace};
+use crate::bench::{Bench, COMMAND, READ_ALL, TRANSFER, WRITE_ALL, page_trace, write};
 
 const TOLERANCE: f64 = 0.02;
 
@@ -25,8 +25,8 @@ struct Sums {
 }
 
 impl Observer for Means {
-    fn completed(&mut self, is_read: bool, _total_ns: u64, ledger: &Ledger) {
-        let sums = if is_read { &mut self.reads } else { &mut self.writes };
+    fn completed(&mut self, done: &Completed<'_>) {
+        let (sums, ledger) = (if done.is_read { &mut self.reads } else { &mut self.writes }, done.ledger);
         sums.count += 1;
         let unit = |charge: &Charge| charge.part() == "unit";
         sums.queueing_ns += Charge::ALL.into_iter().filter(unit).map(|charge| ledger.of(charge)).sum::<u64>();
@@ -127,8 +127,14 @@ fn reads_go_before_writes_as_in_a_priority_queue() {
     close("writes", writes.mean(writes.queueing_ns), behind);
 }
 
-/// Nanoseconds a request when `depth` requests are always under way, on one channel.
+/// Nanoseconds a request when four requests a chip are always under way, on one channel.
 fn pace(op: Op, chips: u32, requests: usize) -> f64 {
+    let engine = closed_loop(op, chips, 4 * chips, requests);
+    engine.now_ns() as f64 / requests as f64
+}
+
+/// One-page requests to each chip in turn, on one channel, `depth` of them under way at any time.
+fn closed_loop(op: Op, chips: u32, depth: u32, requests: usize) -> Engine<Ftl, Means> {
     let mut trace = page_trace(&[], chips, 64);
     for request in 0..requests {
         trace.time_ns.push(0);
@@ -140,10 +146,45 @@ fn pace(op: Op, chips: u32, requests: usize) -> f64 {
     }
     let bench = Bench::new([1, chips, 1, 1, 64, 64]).holding(chips).with(|bench| {
         bench.footprint = chips;
-        (bench.queue_depth, bench.verify) = (4 * chips, false);
+        (bench.queue_depth, bench.verify) = (depth, false);
     });
+    bench.serve_trace(&trace, Means::default())
+}
+
+/// Requests a nanosecond from the first arrival to the last response.
+fn rate<O: Observer>(engine: &Engine<Ftl, O>) -> f64 {
+    let (first, last) = engine.served_ns().unwrap();
+    engine.counts.requests.iter().sum::<u64>() as f64 / (last - first) as f64
+}
+
+#[test]
+fn one_request_at_a_time_is_served_at_the_inverse_of_its_response() {
+    let engine = closed_loop(Op::Read, 1, 1, 5_000);
+    assert_eq!(engine.served_ns(), Some((0, 5_000 * READ_ALL)));
+    assert!((rate(&engine) * READ_ALL as f64 - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn requests_under_way_are_throughput_times_response() {
+    // Little's law, as long as requests do not run out: the last ones, 32 of 20,000, are fewer than the depth.
+    for (op, chips, depth) in [(Op::Read, 4, 2), (Op::Read, 4, 16), (Op::Read, 16, 32), (Op::Write, 4, 8)] {
+        let engine = closed_loop(op, chips, depth, 20_000);
+        let Means { reads, writes } = &engine.observer;
+        let sums = if op == Op::Read { reads } else { writes };
+        let response = sums.mean(sums.queueing_ns + sums.served_ns);
+        close(&format!("{op:?} of {chips} chips"), rate(&engine) * response, f64::from(depth));
+    }
+}
+
+#[test]
+fn work_of_the_controller_s_own_after_the_last_response_is_no_response() {
+    // Programs complete in controller RAM here; the flash is busy long after.
+    let bench = Bench::new([1, 1, 1, 1, 64, 64])
+        .with(|bench| bench.engine.write_completes = flashtwin_sim::WriteCompletes::Buffered);
+    let trace = page_trace(&[write(700, 0, 1), write(900, 1, 2)], 16, 64);
     let engine = bench.serve_trace(&trace, Means::default());
-    engine.now_ns() as f64 / requests as f64
+    assert_eq!(engine.served_ns(), Some((700, 900)));
+    assert!(engine.now_ns() > 900 + WRITE_ALL);
 }
 
 #[test]

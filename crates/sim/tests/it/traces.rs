@@ -201,7 +201,7 @@ fn a_run_writes_the_same_bytes_twice() {
         assert!(one == two, "{name:?} differs");
         files += 1;
     }
-    assert_eq!(files, 12);
+    assert_eq!(files, 14);
     std::fs::remove_dir_all(&scratch).unwrap();
 }
 

@@ -77,6 +77,8 @@ pub struct PageTrace {
     pub time_ns: Vec<i64>,
     /// What each request asks.
     pub op: Vec<Op>,
+    /// Bytes that all requests of a kind address, as the trace has them: reads, writes, trims.
+    pub bytes: [u64; 3],
     /// Of each request, bit 0: the first page operation covers only a part of its page; bit 1: the
     /// last one does. A request of a single page has both or none.
     pub partial: Vec<u8>,
@@ -125,6 +127,7 @@ impl PageTrace {
             page_bytes,
             time_ns: trace.time_ns.clone(),
             op: trace.op.clone(),
+            bytes: bytes_by_kind(trace),
             partial: cut.partial,
             first_page_op: cut.first_page_op,
             content: Vec::new(),
@@ -219,6 +222,15 @@ impl PageTrace {
         self.first_access = first;
         self.quality = quality;
     }
+}
+
+/// Bytes that the requests of each kind address.
+fn bytes_by_kind(trace: &Trace) -> [u64; 3] {
+    let mut bytes = [0; 3];
+    for (&op, &length) in trace.op.iter().zip(&trace.length_bytes) {
+        bytes[op as usize] += u64::from(length);
+    }
+    bytes
 }
 
 fn check_arguments(trace: &Trace, page_bytes: u32, content_source: ContentSource) -> Result<(), TraceError> {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawn
@@ -41,16 +41,16 @@ def trade(found: Swept) -> Drawing:
     shown = [trace for trace in found.traces if _of(found, trace, (across, up))][:TRACES_MAX]
     if not shown:
         return nothing(f"No point has both figures, {across.label} and {up.label}.")
-    fig, places = _panels(len(shown), min(len(shown), 2), 3.6 if len(shown) == 1 else 2.9)
+    fig, places = panels(len(shown), min(len(shown), 2), 3.6 if len(shown) == 1 else 2.9)
     sees = []
     for axes, trace in zip(places, shown, strict=True):
         rows = _of(found, trace, (across, up))
-        best = figures.front([[row[across.path], row[up.path]] for row in rows])
+        best = figures.front([[one.cost(row[one.path]) for one in (across, up)] for row in rows])
         _cloud(axes, found, rows, (across, up))
-        _front(axes, [(rows[place][across.path], rows[place][up.path]) for place in best])
+        _front(axes, (across, up), [rows[place] for place in best])
         _limits(axes, found, across, up)
-        _scaled(axes, "x", across, [row[across.path] for row in rows])
-        _scaled(axes, "y", up, [row[up.path] for row in rows])
+        scaled(axes, "x", across, [row[across.path] for row in rows])
+        scaled(axes, "y", up, [row[up.path] for row in rows])
         axes.set_title(trace if len(shown) > 1 else "")
         style.quiet(axes, "both")
         sees.append(_seen(found, trace, rows, best))
@@ -77,7 +77,7 @@ def by_key(found: Swept, key: str) -> Drawing:
     pairs = [(trace, one) for trace, one in pairs if _of(found, trace, (one,))]
     if not pairs:
         return nothing("No point was replayed.")
-    fig, places = _panels(len(pairs), 2 if len(found.traces) == 1 else len(wanted), 2.4)
+    fig, places = panels(len(pairs), 2 if len(found.traces) == 1 else len(wanted), 2.4)
     column = f"config.{key}"
     values = [row.get(column) for row in found.done]
     labels = _words(values)
@@ -123,7 +123,7 @@ def _against(
         axes.set_xlim(-0.5, len(labels) - 0.5)
     else:
         _plain_scale(axes, [place(row) for row in rows])
-    _scaled(axes, "y", one, [row[one.path] for row in rows])
+    scaled(axes, "y", one, [row[one.path] for row in rows])
 
 
 def _mean_of(found: Swept, trace: str, system: str, key: str, one: figures.Figure) -> list[tuple[Row, float]]:
@@ -165,7 +165,8 @@ def _of(found: Swept, trace: str, wanted: Sequence[figures.Figure]) -> list[Row]
     ]  # fmt: skip
 
 
-def _panels(number_of: int, across: int, height: float) -> tuple[Drawn, list[Axes]]:
+def panels(number_of: int, across: int, height: float) -> tuple[Drawn, list[Axes]]:
+    """A figure with places for so many panels, some side by side."""
     across = max(1, min(across, number_of))
     rows = math.ceil(number_of / across)
     fig = style.figure(0.5 + rows * height)
@@ -196,10 +197,13 @@ def _cloud(axes: Axes, found: Swept, rows: Sequence[Row], wanted: tuple[figures.
         )  # fmt: skip
 
 
-def _front(axes: Axes, points: Sequence[tuple[float, float]]) -> None:
-    points = sorted(set(points))
+def _front(axes: Axes, wanted: tuple[figures.Figure, figures.Figure], best: Sequence[Row]) -> None:
+    across, up = wanted
+    points = sorted({(row[across.path], row[up.path]) for row in best})
     if len(points) > 1:
-        axes.step(*zip(*points, strict=True), where="post", color=style.INK, linewidth=0.9, zorder=1)
+        # As far as a point reaches: on the side where what lies across is worse.
+        where: Literal["pre", "post"] = "pre" if across.more_is_better else "post"
+        axes.step(*zip(*points, strict=True), where=where, color=style.INK, linewidth=0.9, zorder=1)
 
 
 def _limits(axes: Axes, found: Swept, across: figures.Figure, up: figures.Figure) -> None:
@@ -210,7 +214,7 @@ def _limits(axes: Axes, found: Swept, across: figures.Figure, up: figures.Figure
             axes.axhline(bound.limit, color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 3)))
 
 
-def _scaled(axes: Axes, which: str, figure: figures.Figure, values: Sequence[float]) -> None:
+def scaled(axes: Axes, which: str, figure: figures.Figure, values: Sequence[float]) -> None:
     """An axis in the figure's own unit, logarithmic where values lie far apart."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     far = min(values) > 0 and max(values) / min(values) >= WIDE

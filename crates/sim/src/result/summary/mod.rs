@@ -7,6 +7,7 @@ mod host;
 mod mapping_cache;
 mod ram;
 mod replication;
+mod throughput;
 mod units;
 
 use schemars::JsonSchema;
@@ -19,6 +20,7 @@ use self::host::{PageOps, RequestCounts, Responses};
 use self::mapping_cache::MappingCache;
 use self::ram::Ram;
 use self::replication::{Replication, Spread};
+use self::throughput::Throughput;
 use self::units::{HashUnit, Utilisation};
 use crate::finished::Finished;
 
@@ -46,6 +48,8 @@ pub(crate) struct Summary {
     requests: RequestCounts,
     /// Response times.
     response: Responses,
+    /// Requests and bytes a second.
+    throughput: Throughput,
     /// Page operations.
     page_ops: PageOps,
     /// Operations of the flash array.
@@ -102,6 +106,7 @@ impl Summary {
             completed_ns: run.engine.now_ns(),
             requests: RequestCounts::of(&run.engine.counts),
             response: Responses::of(&run.engine.observer),
+            throughput: Throughput::of(run),
             page_ops: PageOps::of(run),
             flash_operations: FlashOperations::of(&run.engine.counts),
             flash_reads: FlashReads::of(counters, &run.engine.counts),

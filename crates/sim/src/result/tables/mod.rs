@@ -4,6 +4,7 @@
 mod array;
 mod periods;
 mod queues;
+mod response_course;
 mod responses;
 
 use arrow_array::RecordBatch;
@@ -13,8 +14,10 @@ use serde_json::Value;
 use self::array::{BlockRow, ChannelRow, ChipRow, CopiesRow, PlaneRow, VictimRow};
 use self::periods::PeriodColumns;
 use self::queues::{HashQueueRow, QueueRow};
+use self::response_course::{CourseRow, SlowRow};
 use self::responses::{LatencyRow, LedgerRow};
 use crate::finished::Finished;
+use crate::requests::RequestRow;
 
 /// All tables of a run, by name.
 pub(super) fn tables(run: &mut Finished<'_>) -> Vec<(String, RecordBatch)> {
@@ -27,6 +30,8 @@ pub(super) fn tables(run: &mut Finished<'_>) -> Vec<(String, RecordBatch)> {
         of(&HashQueueRow::all(run)),
         of(&LedgerRow::all(run)),
         of(&LatencyRow::all(run)),
+        of(&CourseRow::all(run)),
+        of(&SlowRow::all(run)),
         of(&VictimRow::all(run)),
         of(&CopiesRow::all(run)),
         of(&BlockRow::all(run)),
@@ -44,9 +49,12 @@ pub(super) fn schemas() -> Vec<(String, Value)> {
         HashQueueRow::schema(),
         LedgerRow::schema(),
         LatencyRow::schema(),
+        CourseRow::schema(),
+        SlowRow::schema(),
         VictimRow::schema(),
         CopiesRow::schema(),
         BlockRow::schema(),
+        RequestRow::schema(),
     ]
 }
 

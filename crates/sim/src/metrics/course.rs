@@ -1,0 +1,249 @@
+//! Response times over simulated time: what the requests of each moment took, and where that time went.
+
+use super::Share;
+use super::ledgers::{from_ns, row_of};
+use crate::engine::{Charge, Ledger};
+
+/// Most buckets a run has; when time outgrows them, neighbours are merged, so that half of them are left.
+const MAX_BUCKETS: u64 = 400;
+/// Width of the first buckets: 2^16 ns.
+const FIRST_SHIFT: u32 = 16;
+/// No cell.
+const NONE: u16 = u16::MAX;
+
+/// Requests of one bucket and of nearly the same response time.
+#[derive(Debug, Clone, Copy)]
+struct Cell {
+    row: u16,
+    count: u64,
+    /// Exact up to five centuries.
+    charges_ns: [u64; Charge::COUNT],
+}
+
+impl Cell {
+    fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.charges_ns.iter_mut().zip(&other.charges_ns).for_each(add);
+    }
+}
+
+#[inline]
+fn add((sum, ns): (&mut u64, &u64)) {
+    *sum = sum.saturating_add(*ns);
+}
+
+/// Requests that arrived in one bucket of time.
+#[derive(Debug, Clone, Default)]
+struct Bucket {
+    max_ns: u64,
+    /// Of each row of response times ([`row_of`]), the place of its cell.
+    place: Vec<u16>,
+    cells: Vec<Cell>,
+}
+
+impl Bucket {
+    fn cell(&mut self, row: usize) -> &mut Cell {
+        if row >= self.place.len() {
+            self.place.resize(row + 1, NONE);
+        }
+        if self.place[row] == NONE {
+            // There are fewer rows than 2^16 (a test counts them).
+            self.place[row] = self.cells.len() as u16;
+            self.cells.push(Cell { row: row as u16, count: 0, charges_ns: [0; Charge::COUNT] });
+        }
+        &mut self.cells[self.place[row] as usize]
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.max_ns = self.max_ns.max(other.max_ns);
+        for theirs in &other.cells {
+            self.cell(usize::from(theirs.row)).add(theirs);
+        }
+    }
+}
+
+/// Response times of one kind of requests, in at most 400 buckets of equal width by the time of arrival, however long
+/// the run: the width doubles when they are full. Within a bucket, sums of wait ledgers by response time, in the rows
+/// of [`super::Ledgers`]: which requests are the slowest is known at the end only.
+#[derive(Debug)]
+pub(crate) struct Course {
+    shift: u32,
+    buckets: Vec<Bucket>,
+}
+
+/// What the requests of a bucket took.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Moment {
+    pub(crate) count: u64,
+    pub(crate) sum_ns: u128,
+    pub(crate) max_ns: u64,
+    /// At most 3.2 % above the exact one.
+    pub(crate) p99_ns: Option<u64>,
+}
+
+/// The slowest requests of a bucket: how many, and where their time went. Requests of the row that the whole run's
+/// slowest begin in count by the part of them that belongs to these.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Slow {
+    pub(crate) count: f64,
+    pub(crate) charges_ns: [f64; Charge::COUNT],
+}
+
+impl Default for Course {
+    fn default() -> Self {
+        Self { shift: FIRST_SHIFT, buckets: Vec::new() }
+    }
+}
+
+impl Course {
+    /// Width of a bucket.
+    pub(crate) fn width_ns(&self) -> u64 {
+        1 << self.shift
+    }
+
+    /// Buckets from time 0 to the last arrival.
+    pub(crate) fn len(&self) -> usize {
+        self.buckets.len()
+    }
+
+    /// Adds a request that arrived at `arrival_ns`.
+    #[inline]
+    pub(crate) fn record(&mut self, arrival_ns: u64, total_ns: u64, ledger: &Ledger) {
+        let at = (arrival_ns >> self.shift) as usize;
+        if at >= self.buckets.len() {
+            return self.record_further(arrival_ns, total_ns, ledger);
+        }
+        let bucket = &mut self.buckets[at];
+        bucket.max_ns = bucket.max_ns.max(total_ns);
+        let cell = bucket.cell(row_of(total_ns));
+        cell.count += 1;
+        cell.charges_ns.iter_mut().zip(&ledger.0).for_each(add);
+    }
+
+    #[cold]
+    fn record_further(&mut self, arrival_ns: u64, total_ns: u64, ledger: &Ledger) {
+        while arrival_ns >> self.shift >= MAX_BUCKETS {
+            self.widen();
+        }
+        let buckets = (arrival_ns >> self.shift) as usize + 1;
+        if buckets > self.buckets.len() {
+            self.buckets.resize_with(buckets, Bucket::default);
+        }
+        self.record(arrival_ns, total_ns, ledger);
+    }
+
+    /// Makes buckets twice as wide.
+    pub(crate) fn widen(&mut self) {
+        self.shift += 1;
+        let mut halves = std::mem::take(&mut self.buckets).into_iter();
+        while let Some(mut bucket) = halves.next() {
+            if let Some(right) = halves.next() {
+                bucket.merge(&right);
+            }
+            self.buckets.push(bucket);
+        }
+    }
+
+    /// What the requests of a bucket took.
+    pub(crate) fn moment(&self, at: usize) -> Moment {
+        let none = Bucket::default();
+        let bucket = self.buckets.get(at).unwrap_or(&none);
+        let mut cells: Vec<&Cell> = bucket.cells.iter().collect();
+        cells.sort_unstable_by_key(|cell| cell.row);
+        let count = cells.iter().map(|cell| cell.count).sum::<u64>();
+        let sum_ns = cells.iter().flat_map(|cell| cell.charges_ns).map(u128::from).sum();
+        // The 99th percentile is the time that 1 % of the requests, rounded down, exceed.
+        let mut above = 0;
+        let row = cells.iter().rev().find(|cell| {
+            above += cell.count;
+            above > count / 100
+        });
+        let p99_ns = row.map(|cell| (from_ns(usize::from(cell.row) + 1) - 1).min(bucket.max_ns));
+        Moment { count, sum_ns, max_ns: bucket.max_ns, p99_ns }
+    }
+
+    /// Of the slowest requests of the run, those of a bucket.
+    pub(crate) fn slow(&self, at: usize, slowest: &Share) -> Slow {
+        let mut slow = Slow { count: 0.0, charges_ns: [0.0; Charge::COUNT] };
+        let first = row_of(slowest.from_ns);
+        let cells = self.buckets.get(at).map_or(&[][..], |bucket| &bucket.cells);
+        for cell in cells.iter().filter(|cell| slowest.count > 0 && usize::from(cell.row) >= first) {
+            let part = if usize::from(cell.row) == first { slowest.first_part } else { 1.0 };
+            slow.count += cell.count as f64 * part;
+            slow.charges_ns.iter_mut().zip(cell.charges_ns).for_each(|(sum, ns)| *sum += ns as f64 * part);
+        }
+        slow
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashtwin_ftl::Rng;
+
+    use super::*;
+    use crate::metrics::Ledgers;
+
+    fn ledger(total_ns: u64) -> Ledger {
+        let mut ledger = Ledger::default();
+        ledger.0[Charge::Erase as usize] = total_ns / 3;
+        ledger.0[Charge::Flash as usize] = total_ns - total_ns / 3;
+        ledger
+    }
+
+    #[test]
+    fn places_of_cells_name_all_rows() {
+        assert!(row_of(u64::MAX) < usize::from(NONE));
+    }
+
+    #[test]
+    fn buckets_hold_what_a_list_of_requests_says() {
+        let mut rng = Rng::stream(3, "course");
+        let (mut course, mut ledgers, mut list) = (Course::default(), Ledgers::default(), Vec::new());
+        for at in 0..30_000u64 {
+            // Time outgrows the buckets seven times; requests do not come in order.
+            let (arrival, total) =
+                (at * 100_000 + u64::from(rng.below(50_000_000)), 100 + u64::from(rng.below(9_000_000)));
+            course.record(arrival, total, &ledger(total));
+            ledgers.record(total, &ledger(total));
+            list.push((arrival, total));
+        }
+        assert!((200..=400).contains(&course.len()), "{}", course.len());
+        let slowest = ledgers.slowest(300);
+        let (mut slow_count, mut slow_ns) = (0.0, 0.0);
+        for at in 0..course.len() {
+            let begin = at as u64 * course.width_ns();
+            let inside =
+                list.iter().filter(|(arrival, _)| (begin..begin + course.width_ns()).contains(arrival));
+            let mut times: Vec<u64> = inside.map(|(_, total)| *total).collect();
+            times.sort_unstable();
+            let moment = course.moment(at);
+            assert_eq!(
+                (moment.count, moment.sum_ns),
+                (times.len() as u64, times.iter().map(|&t| u128::from(t)).sum())
+            );
+            assert_eq!(moment.max_ns, times.last().copied().unwrap_or(0));
+            if let Some(found) = moment.p99_ns {
+                let exact = times[times.len() - 1 - times.len() / 100] as f64;
+                assert!((1.0..1.032).contains(&(found as f64 / exact)), "{found} for {exact}");
+            }
+            let slow = course.slow(at, &slowest);
+            let surely =
+                times.iter().filter(|&&total| row_of(total) > row_of(slowest.from_ns)).count() as f64;
+            let at_most = times.iter().filter(|&&total| total >= slowest.from_ns).count() as f64;
+            assert!((surely..=at_most).contains(&slow.count), "{slow:?}");
+            slow_count += slow.count;
+            slow_ns += slow.charges_ns[Charge::Erase as usize];
+        }
+        assert!((slow_count - 300.0).abs() < 1e-6, "{slow_count}");
+        let whole = slowest.charges_ns[Charge::Erase as usize] as f64;
+        assert!((slow_ns / whole - 1.0).abs() < 1e-6, "{slow_ns} of {whole}");
+    }
+
+    #[test]
+    fn nothing_arrived_is_missing_not_zero() {
+        let mut course = Course::default();
+        course.record(5 * course.width_ns(), 100, &ledger(100));
+        assert_eq!((course.len(), course.moment(2).p99_ns, course.moment(5).p99_ns), (6, None, Some(100)));
+        assert_eq!(course.slow(2, &Ledgers::default().slowest(0)).count, 0.0);
+    }
+}

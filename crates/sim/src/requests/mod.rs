@@ -1,0 +1,104 @@
+//! Every request by itself, on demand: followed from arrival to completion and written as Parquet while the run goes
+//! on, a lot at a time, so that what is held does not grow with the run.
+
+mod row;
+mod writer;
+
+pub(crate) use row::RequestRow;
+use writer::Writer;
+pub use writer::{RequestTable, RequestsTo};
+
+use crate::engine::{Arrived, Completed, Ledger, Server};
+use crate::error::SimError;
+
+/// Requests of a lot. One is some 15 MB.
+const LOT: usize = 1 << 16;
+
+/// A request that is complete.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    arrived: Arrived,
+    /// Response time; trims have none.
+    total_ns: Option<u64>,
+    ledger: Ledger,
+    server: Option<Server>,
+}
+
+/// Follows requests from their arrival to their completion.
+#[derive(Debug)]
+pub(crate) struct RequestLog {
+    /// What arrived in each slot of the engine's.
+    under_way: Vec<Option<Arrived>>,
+    lot: Vec<Entry>,
+    writer: Writer,
+    failed: Option<SimError>,
+}
+
+impl RequestLog {
+    /// A log of a run of `system`.
+    ///
+    /// # Errors
+    /// [`SimError::Write`] when the file cannot be made.
+    pub(crate) fn new(system: &str, to: &RequestsTo) -> Result<Self, SimError> {
+        let writer = Writer::new(system, to)?;
+        Ok(Self { under_way: Vec::new(), lot: Vec::with_capacity(LOT), writer, failed: None })
+    }
+
+    /// A read or a write has come and got a slot.
+    #[cold]
+    pub(crate) fn arrived(&mut self, request: u32, arrived: &Arrived) {
+        let slot = request as usize;
+        if slot >= self.under_way.len() {
+            self.under_way.resize(slot + 1, None);
+        }
+        self.under_way[slot] = Some(*arrived);
+    }
+
+    /// A trim has come, and is complete.
+    #[cold]
+    pub(crate) fn trimmed(&mut self, arrived: &Arrived) {
+        self.push(Entry { arrived: *arrived, total_ns: None, ledger: Ledger::default(), server: None });
+    }
+
+    /// A read or a write is complete.
+    #[cold]
+    pub(crate) fn completed(&mut self, done: &Completed<'_>) {
+        // What is complete has arrived: the engine tells of both.
+        if let Some(arrived) = self.under_way.get_mut(done.request as usize).and_then(Option::take) {
+            let (total_ns, ledger, server) = (Some(done.total_ns), *done.ledger, done.server);
+            self.push(Entry { arrived, total_ns, ledger, server });
+        }
+    }
+
+    fn push(&mut self, entry: Entry) {
+        self.lot.push(entry);
+        if self.lot.len() == LOT {
+            self.hand_on();
+        }
+    }
+
+    fn hand_on(&mut self) {
+        if self.failed.is_none() && !self.lot.is_empty() {
+            self.failed = self.writer.write(&self.lot).err();
+        }
+        self.lot.clear();
+    }
+
+    /// What went wrong so far: a full disk is no reason to replay for hours.
+    ///
+    /// # Errors
+    /// [`SimError::Write`] naming the file.
+    pub(crate) fn check(&mut self) -> Result<(), SimError> {
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    /// The whole table.
+    ///
+    /// # Errors
+    /// [`SimError::Write`] naming the file.
+    pub(crate) fn finish(mut self) -> Result<RequestTable, SimError> {
+        self.hand_on();
+        self.check()?;
+        self.writer.finish()
+    }
+}

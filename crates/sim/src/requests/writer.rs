@@ -1,0 +1,164 @@
+//! The table of requests as Parquet, written row group by row group into a file or into memory.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use bytes::Bytes;
+use flashtwin_analysis::{Nullable, table};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use super::{Entry, RequestRow};
+use crate::error::SimError;
+use crate::parquet_file;
+
+/// Where the table of requests goes while a run makes it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum RequestsTo {
+    /// Nowhere: it is not made.
+    #[default]
+    Nowhere,
+    /// Into memory, compressed.
+    Memory,
+    /// Into this file, which is there while the run goes on and moves away when its results are written.
+    File(PathBuf),
+}
+
+/// The finished table of requests of a run.
+#[derive(Debug, Clone)]
+pub struct RequestTable(Stored);
+
+#[derive(Debug, Clone)]
+enum Stored {
+    Memory(Bytes),
+    File(Arc<PartFile>),
+}
+
+/// A file that is there for as long as somebody may want it.
+#[derive(Debug)]
+struct PartFile(PathBuf);
+
+impl Drop for PartFile {
+    fn drop(&mut self) {
+        // Where the results were written it has moved away; otherwise nobody wants it any more.
+        std::fs::remove_file(&self.0).unwrap_or_default();
+    }
+}
+
+#[derive(Debug)]
+enum Sink {
+    Memory(Vec<u8>),
+    File(File),
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Memory(all) => all.write(bytes),
+            Self::File(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Self::Memory(_) => Ok(()),
+            Self::File(file) => file.flush(),
+        }
+    }
+}
+
+/// Writes lots of requests as row groups.
+#[derive(Debug)]
+pub(super) struct Writer {
+    system: String,
+    to: ArrowWriter<Sink>,
+    file: Option<PartFile>,
+}
+
+fn failed(path: Option<&Path>, cause: &impl ToString) -> SimError {
+    let path = path.map_or_else(|| "the table of requests".to_owned(), |path| path.display().to_string());
+    SimError::Write { path, cause: cause.to_string() }
+}
+
+impl Writer {
+    pub(super) fn new(system: &str, to: &RequestsTo) -> Result<Self, SimError> {
+        let (sink, file) = match to {
+            RequestsTo::File(path) => {
+                let file = File::create(path).map_err(|error| failed(Some(path), &error))?;
+                (Sink::File(file), Some(PartFile(path.clone())))
+            }
+            RequestsTo::Memory | RequestsTo::Nowhere => (Sink::Memory(Vec::new()), None),
+        };
+        let schema = batch(system, &[]).schema();
+        let to = ArrowWriter::try_new(sink, schema, Some(parquet_file::properties()))
+            .map_err(|error| failed(file.as_ref().map(|file| file.0.as_path()), &error))?;
+        Ok(Self { system: system.to_owned(), to, file })
+    }
+
+    pub(super) fn write(&mut self, lot: &[Entry]) -> Result<(), SimError> {
+        let written = self.to.write(&batch(&self.system, lot)).and_then(|()| self.to.flush());
+        written.map_err(|error| failed(self.path(), &error))
+    }
+
+    pub(super) fn finish(self) -> Result<RequestTable, SimError> {
+        let Self { to, file, .. } = self;
+        let path = file.as_ref().map(|file| file.0.clone());
+        let sink = to.into_inner().map_err(|error| failed(path.as_deref(), &error))?;
+        Ok(RequestTable(match (sink, file) {
+            (Sink::Memory(bytes), _) => Stored::Memory(bytes.into()),
+            (Sink::File(_), Some(file)) => Stored::File(Arc::new(file)),
+            (Sink::File(_), None) => unreachable!("a file has a name"),
+        }))
+    }
+
+    fn path(&self) -> Option<&Path> {
+        self.file.as_ref().map(|file| file.0.as_path())
+    }
+}
+
+fn batch(system: &str, lot: &[Entry]) -> RecordBatch {
+    let rows: Vec<RequestRow<'_>> = lot.iter().map(|entry| RequestRow::of(system, entry)).collect();
+    table(&rows, Nullable::All).1
+}
+
+impl RequestTable {
+    /// The whole table, in memory.
+    ///
+    /// # Errors
+    /// [`SimError::Write`] where the file is no longer there, or cannot be read.
+    pub fn read(&self) -> Result<RecordBatch, SimError> {
+        match &self.0 {
+            Stored::Memory(bytes) => read(bytes.clone()).map_err(|cause| failed(None, &cause)),
+            Stored::File(part) => {
+                let file = File::open(&part.0).map_err(|error| failed(Some(&part.0), &error))?;
+                read(file).map_err(|cause| failed(Some(&part.0), &cause))
+            }
+        }
+    }
+
+    /// Brings the table to its place. A file is moved, from where it was on the same file system.
+    pub(crate) fn write(&self, path: &Path) -> Result<(), SimError> {
+        let outcome = match &self.0 {
+            Stored::Memory(bytes) => {
+                return parquet_file::whole(path, |mut file| {
+                    file.write_all(bytes).map_err(|error| error.to_string())
+                })
+                .map_err(|cause| failed(Some(path), &cause));
+            }
+            Stored::File(part) => std::fs::rename(&part.0, path),
+        };
+        outcome.map_err(|error| failed(Some(path), &error))
+    }
+}
+
+fn read(from: impl parquet::file::reader::ChunkReader + 'static) -> Result<RecordBatch, String> {
+    let text = |error: parquet::errors::ParquetError| error.to_string();
+    let builder = ParquetRecordBatchReaderBuilder::try_new(from).map_err(text)?;
+    let (schema, rows) = (builder.schema().clone(), builder.metadata().file_metadata().num_rows());
+    let mut batches = builder.with_batch_size(rows.max(1) as usize).build().map_err(text)?;
+    let batch = batches.next().transpose().map_err(|error| error.to_string())?;
+    Ok(batch.unwrap_or_else(|| RecordBatch::new_empty(schema)))
+}

@@ -1,0 +1,63 @@
+//! How much was served in how much time.
+
+use flashtwin_trace::Op;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::finished::Finished;
+
+/// What was served a second of simulated time, from the first arrival to the last response. In an open loop the trace's
+/// clock says how fast requests come, so this is what was asked for unless the device falls behind; in a closed loop
+/// (`replay.queue_depth`) it is what the device can do.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Throughput {
+    /// Arrival of the first request; `null` without any.
+    first_arrival_ns: Option<u64>,
+    /// When the last request was complete; `null` without any. Work on the controller's own account may go on.
+    last_response_ns: Option<u64>,
+    /// From the one to the other.
+    span_ns: Option<u64>,
+    /// Requests of all kinds a second, trims included; as all rates `null` where the span is 0.
+    requests_per_s: Option<f64>,
+    /// Of read requests.
+    read: Rate,
+    /// Of write requests.
+    write: Rate,
+    /// Of reads and writes.
+    all: Rate,
+}
+
+/// Bytes are those that the requests address, whole pages or not.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Rate {
+    /// Bytes.
+    bytes: u64,
+    /// Requests a second.
+    iops: Option<f64>,
+    /// Megabytes (10^6 bytes) a second.
+    mb_per_s: Option<f64>,
+}
+
+impl Throughput {
+    pub(super) fn of(run: &Finished<'_>) -> Throughput {
+        let served_ns = run.engine.served_ns();
+        let span_ns = served_ns.map(|(first, last)| last - first);
+        let a_second = |amount: f64| {
+            span_ns.filter(|&span_ns| span_ns > 0).map(|span_ns| amount / (span_ns as f64 / 1e9))
+        };
+        let rate = |kinds: &[Op]| {
+            let sum = |of_kinds: &[u64; 3]| kinds.iter().map(|&kind| of_kinds[kind as usize]).sum::<u64>();
+            let (requests, bytes) = (sum(&run.engine.counts.requests), sum(&run.trace.bytes));
+            Rate { bytes, iops: a_second(requests as f64), mb_per_s: a_second(bytes as f64 / 1e6) }
+        };
+        Throughput {
+            first_arrival_ns: served_ns.map(|(first, _)| first),
+            last_response_ns: served_ns.map(|(_, last)| last),
+            span_ns,
+            requests_per_s: a_second(run.engine.counts.requests.iter().sum::<u64>() as f64),
+            read: rate(&[Op::Read]),
+            write: rate(&[Op::Write]),
+            all: rate(&[Op::Read, Op::Write]),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+"""Every request by itself: as many rows as requests, sums as in the summary, nothing of it unless asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import flashtwin as ft
+from flashtwin import _core
+from flashtwin.errors import SimError
+from flashtwin.results import folder, names, schema
+
+from .conftest import Cli, fiu_trace
+
+CHARGES = [name for name in schema.TABLES[names.REQUESTS] if name.endswith("_ns")][3:]
+#: Copies and redirection, collection, reads that join, a write cache, mapping tables on flash.
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "open loop": ("conventional", {}),
+    "closed loop": ("rr-ssd", {"queue_depth": 16, "period_s": 0.05}),
+    "merged": ("ca-ssd", {"merge_reads": "same-page", "speed": 60}),
+    "cached": ("ca-ssd", {"write_cache_pages": 64, "speed": 20}),
+    "buffered": ("ca-ssd", {"write_completes": "buffered", "speed": 20}),
+    "awaited": ("rr-ssd", {"buffer_reads": False, "speed": 20}),
+}
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> ft.Trace:
+    """2,000 requests, every fifth of them of two pages, and some trims."""
+    lines = fiu_trace(2_000).splitlines()
+    rows = [line.split() for line in lines]
+    path = tmp_path_factory.mktemp("requests") / "made.parquet"
+    pages = [2 if number % 5 == 0 else 1 for number in range(len(rows))]
+    ops = [2 if number % 97 == 5 else int(row[5] == "W") for number, row in enumerate(rows)]
+    pq.write_table(
+        pa.table(
+            {
+                "time_ns": pa.array([int(row[0]) for row in rows], pa.int64()),
+                "volume": pa.array([0] * len(rows), pa.uint32()),
+                "op": pa.array(ops, pa.uint8()),
+                "offset_bytes": pa.array([int(row[3]) * 512 for row in rows], pa.uint64()),
+                "length_bytes": pa.array([4096 * one for one in pages], pa.uint32()),
+                "content": pa.array(
+                    [
+                        None if op == 2 else [int(row[8], 16) % 2**31] * one
+                        for row, op, one in zip(rows, ops, pages, strict=True)
+                    ],
+                    pa.list_(pa.uint32()),
+                ),
+            }
+        ),
+        path,
+    )
+    return ft.open(path)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rows_are_the_requests_and_sum_to_the_totals(case: str, trace: ft.Trace) -> None:
+    system, keys = CASES[case]
+    result = ft.replay(trace, system, per_request=True, **keys)
+    table = pa.table(result.table(names.REQUESTS))
+    assert table.column_names == list(schema.TABLES[names.REQUESTS])
+    assert sorted(table["request"].to_pylist()) == list(range(len(trace)))
+    assert set(table["system"].to_pylist()) == {system}
+    for kind in ("read", "write"):
+        mine = table.filter(pc.equal(table["op"], kind))
+        response = result.summary["response"][kind]
+        assert mine.num_rows == response["count"] == result.summary["requests"][kind]
+        assert pc.sum(mine["response_ns"]).as_py() == round(response["mean_ns"] * response["count"])
+        assert pc.max(mine["response_ns"]).as_py() == response["max_ns"]
+        ledger = pa.table(result.table("wait_ledger")).to_pylist()
+        means = {row["charge"]: row["mean_ns"] for row in ledger if (row["kind"], row["requests"]) == (kind, "all")}
+        found = {name.removesuffix("_ns"): pc.mean(mine[name]).as_py() for name in CHARGES}
+        assert found == pytest.approx(means)
+    trims = table.filter(pc.equal(table["op"], "trim"))
+    assert trims.num_rows == result.summary["requests"]["trim"] > 0
+    assert trims["response_ns"].null_count == trims.num_rows
+    for row in table.to_pylist():
+        assert sum(row[name] for name in CHARGES) == (row["response_ns"] or 0)
+
+
+def test_arrivals_are_on_both_clocks(trace: ft.Trace) -> None:
+    result = ft.replay(trace, "conventional", per_request=True, speed=4)
+    table = pa.table(result.table(names.REQUESTS)).sort_by("request")
+    asked = pa.table(trace)
+    assert table["time_ns"].to_pylist() == asked["time_ns"].to_pylist()
+    assert table["arrival_ns"].to_pylist() == [time // 4 for time in asked["time_ns"].to_pylist()]
+    assert table["pages"].to_pylist() == [length // 4096 for length in asked["length_bytes"].to_pylist()]
+    ends = [
+        arrival + response
+        for arrival, response in zip(table["arrival_ns"].to_pylist(), table["response_ns"].to_pylist(), strict=True)
+        if response is not None
+    ]
+    assert max(ends) == result.summary["throughput"]["last_response_ns"]
+
+
+def test_chips_are_those_that_served(trace: ft.Trace) -> None:
+    """Of reads of one page the rows say all that the chips' own counts say."""
+    result = ft.replay(trace, "rr-ssd", per_request=True, speed=40, period_s=0.02)
+    table = pa.table(result.table(names.REQUESTS))
+    chips = pa.table(result.table("chips")).to_pylist()
+    single = table.filter(pc.and_(pc.equal(table["op"], "read"), pc.equal(table["pages"], 1)))
+    several = pc.sum(table.filter(pc.and_(pc.equal(table["op"], "read"), pc.greater(table["pages"], 1)))["pages"])
+    served = [0] * len(chips)
+    for chip in single["chip"].drop_null().to_pylist():
+        served[chip] += 1
+    counts = [chip["reads"] for chip in chips]
+    assert all(mine <= all_of_them for mine, all_of_them in zip(served, counts, strict=True))
+    assert sum(counts) - sum(served) <= several.as_py()
+    redirected = pc.sum(table["redirected"]).as_py()
+    assert 0 < redirected <= result.summary["page_ops"]["redirected_reads"]
+    assert not any(row["redirected"] for row in table.to_pylist() if row["chip"] is None or row["op"] != "read")
+
+
+def test_nothing_unless_asked_for_and_nothing_else_differs(trace: ft.Trace) -> None:
+    plain, followed = ft.replay(trace, "rr-ssd"), ft.replay(trace, "rr-ssd", per_request=True)
+    assert names.REQUESTS not in plain.table_names
+    assert plain.summary == followed.summary
+    for name in plain.table_names:
+        assert pa.table(plain.table(name)).equals(pa.table(followed.table(name))), name
+
+
+def test_a_study_writes_them_and_makes_runs_again_that_lack_them(trace: ft.Trace, tmp_path: Path) -> None:
+    systems, said = ["conventional", "ca-ssd"], []
+    ft.study(trace, tmp_path / "out", systems, effort_s=0)
+    assert not folder.has_requests(tmp_path / "out", "ca-ssd")
+    ft.study(trace, tmp_path / "out", systems, effort_s=0, per_request=True, notify=said.append)
+    assert said == []
+    ft.study(trace, tmp_path / "out", systems, effort_s=0, notify=said.append)
+    assert "reusing conventional, ca-ssd" in said[0]
+    both = ft.Comparison.read(tmp_path / "out")
+    assert len(both.table(names.REQUESTS)) == 2 * len(trace)
+    in_memory = pa.table(ft.replay(trace, "ca-ssd", per_request=True).table(names.REQUESTS))
+    assert in_memory.equals(pa.table(both["ca-ssd"].table(names.REQUESTS)))
+    assert not list((tmp_path / "out").rglob(".*partial"))
+
+
+def test_a_saved_result_has_them(trace: ft.Trace, tmp_path: Path) -> None:
+    result = ft.replay(trace, "ca-ssd", per_request=True)
+    read = ft.Result.read(result.save(tmp_path / "one"))
+    assert pa.table(read.table(names.REQUESTS)).equals(pa.table(result.table(names.REQUESTS)))
+
+
+def test_on_the_command_line(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    refused = cli("replay", small_trace, "--system", "ca-ssd", "--per-request")
+    assert refused.status == 2
+    assert "--per-request writes a table; say with --out where to" in refused.err
+    done = cli("compare", small_trace, "--systems", "conventional,ca-ssd", "--per-request", "--out", "out")
+    assert done.status == 0, done.err
+    file = names.table(names.run(tmp_path / "out", "ca-ssd"), names.REQUESTS)
+    assert pq.read_metadata(file).num_rows == 2_000
+
+
+def test_a_table_that_cannot_be_written_is_named(tmp_path: Path, trace: ft.Trace) -> None:
+    place = tmp_path / "nowhere" / "requests"
+    system = ft.system("conventional")
+    with pytest.raises(SimError, match=str(place)):
+        _core.run(trace.native, [system._resolved], requests=[place])
+
+
+def test_a_table_that_nobody_moved_goes_with_its_result(tmp_path: Path, trace: ft.Trace) -> None:
+    place = tmp_path / "requests"
+    runs = _core.run(trace.native, [ft.system("conventional")._resolved], requests=[place])
+    assert len(runs[0].table(names.REQUESTS)) == len(trace)
+    assert place.is_file()
+    del runs
+    assert not place.exists()
