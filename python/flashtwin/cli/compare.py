@@ -1,4 +1,4 @@
-"""`flashtwin compare`: one trace on several systems side by side."""
+"""`flashtwin compare`: one trace on several systems side by side, or results that were saved."""
 
 from __future__ import annotations
 
@@ -11,32 +11,70 @@ from flashtwin.cli._options import (
     equal_ground_option,
     json_option,
     out_option,
-    reading_options,
+    results_or_trace_options,
     running_options,
     systems_option,
 )
 from flashtwin.cli._replaying import choose, replay_all, show
+from flashtwin.cli._talk import say
+from flashtwin.replays.running import Comparison
 from flashtwin.replays.studies import SYSTEMS
 from flashtwin.traces.reading import Source
 
 
-@click.command(short_help="Replay a trace on several systems side by side.")
-@reading_options
+@click.command(short_help="Replay a trace on several systems side by side, or compare saved results.")
+@results_or_trace_options
 @systems_option(default=",".join(SYSTEMS))
 @equal_ground_option
 @running_options
 @out_option("Folder for summaries and tables, as `flashtwin report` reads it; without it, figures are printed only.")
+@click.option(
+    "--across-traces", is_flag=True, help="Of saved results: changes in percent between different traces, too."
+)
 @json_option
+@click.pass_context
 def compare(
-    source: Source, running: Running, systems: list[str], equal_ground: bool, out: Path | None, as_json: bool
+    ctx: click.Context,
+    source: Source | None,
+    results: list[Path] | None,
+    running: Running,
+    systems: list[str],
+    equal_ground: bool,
+    out: Path | None,
+    across_traces: bool,
+    as_json: bool,
 ) -> None:
     """Replay TRACE on several systems, on all cores, and print their figures side by side.
 
     What differs between the systems beyond what defines them, and moves reads or writes by itself, is listed.
 
+    Of RESULTs instead, from whatever day, nothing is replayed: what differs in their settings is printed, then their
+    figures, the first being the baseline. A RESULT is a folder that `study`, `compare` or `replay` wrote, one run in
+    it, the folder of a sweep, or an entry of its store.
+
     \b
-    Example:
+    Examples:
       flashtwin compare mail.fiu.zst --systems ca-ssd,rr-ssd --speed 10 --out mail-compared
+      flashtwin compare mail-monday mail-tuesday
     """
+    if results is not None:
+        _of_results(ctx, results, out, across_traces=across_traces, as_json=as_json)
+        return
+    if across_traces:
+        raise click.UsageError("--across-traces is for saved results; a trace is one trace")
+    assert source is not None  # noqa: S101 - one of the two is given
     chosen = choose(running, systems, equal_ground=equal_ground)
     show(replay_all(source, running, chosen, out, equal_ground=equal_ground), as_json=as_json)
+
+
+def _of_results(
+    ctx: click.Context, results: list[Path], out: Path | None, *, across_traces: bool, as_json: bool
+) -> None:
+    from flashtwin.cli import _saved
+    from flashtwin.results import together
+
+    _saved.refuse_options(ctx)
+    _saved.show(together.gather(results), across_traces=across_traces, as_json=as_json)
+    if out is not None:
+        Comparison.of(*results).save(out)
+        say(f"results: {out}")
