@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -40,3 +41,53 @@ def chromium(file: Path | str, shot: Path, scratch: Path, *more: str, width: int
     )
     (shot.parent / "log").write_text(done.stderr)
     return done.stderr + done.stdout
+
+
+#: Asks the browser of each drawing that it shows: how small its smallest letters are, how many pairs of words in it
+#: overlap, and whether it is within its frame.
+PROBE = """
+  const seen = [...document.querySelectorAll(".chart svg")].filter((svg) => svg.getBoundingClientRect().width > 0);
+  const words = (svg) => [...svg.querySelectorAll("text")].map((text) => text.getBoundingClientRect());
+  const least = Math.min(...seen.flatMap((svg) => [...svg.querySelectorAll("text")].map((text) =>
+    parseFloat(getComputedStyle(text).fontSize) * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width)));
+  const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
+  const over = seen.filter((svg) => { const all = words(svg);
+    return all.some((a, i) => all.slice(i + 1).some((b) => meet(a, b))); });
+  const right = (element) => element.getBoundingClientRect().right;
+  const framed = seen.every((svg) => right(svg) <= right(svg.closest("figure")));
+  const names = over.map((svg) => svg.closest("figure").id).join(",");
+  const sized = seen.map((svg) => svg.getBoundingClientRect()).every((box) => box.width > 280 && box.height > 60);
+  const fits = document.documentElement.scrollWidth <= innerWidth;
+"""
+
+
+def look(page_file: Path, scratch: Path, width: int, ask: str) -> str:
+    """Runs a script in a copy of the page (which has none) in a frame of a width, and returns its answer."""
+    text = page_file.read_text(encoding="utf-8")
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
+    # The same pictures once more as <img>: the load event waits for those, so nothing has to be waited for.
+    pictures = re.findall(r'xlink:href="(data:image/[^"]+)"', text)
+    text += "".join(f'<img class="probe" alt="" style="position:absolute;width:1px" src="{uri}">' for uri in pictures)
+    script = f'addEventListener("load", () => {{ {PROBE} parent.postMessage(`PROBE ${{{ask}}}`, "*"); }});'
+    (scratch / "framed.html").write_text(f"{text}<script>{script}</script>", encoding="utf-8")
+    # A window is 500 pixels wide at least; a frame is as narrow as a phone.
+    outer = scratch / "outer.html"
+    outer.write_text(
+        '<script>addEventListener("message", (event) => { document.title = event.data; });</script>'
+        f'<iframe src="framed.html" style="border:0;width:{width}px;height:2000px"></iframe>'
+    )
+    dump = chromium(outer, scratch / "none", scratch / "profile", "--dump-dom", "--virtual-time-budget=9000")
+    found = re.search(r"<title>PROBE (.*?)</title>", dump)
+    assert found, "the page's load event did not come"
+    return found[1]
+
+
+def readable(page_file: Path, scratch: Path, width: int) -> int:
+    """How many charts a page shows at a width, all of which can be read: no letter below 9 pixels, no words overlap."""
+    ask = "[seen.length, sized, fits, framed, least.toFixed(2), names].join(' ')"
+    count, sized, fits, framed, least, *over = look(page_file, scratch, width, ask).split(" ")
+    assert (sized, fits, framed) == ("true", "true", "true")
+    assert float(least) >= 9.0
+    assert over == [""], "words overlap"
+    return int(count)

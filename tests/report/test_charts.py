@@ -16,7 +16,7 @@ import synthetic
 from matplotlib.figure import Figure
 
 from flashtwin import report
-from flashtwin.report import facts, ledger, style, units
+from flashtwin.report import facts, ledger, saving, style, units
 from flashtwin.report.charts import CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.charts.base import Drawing
 from flashtwin.results.reading import Study, load
@@ -75,7 +75,7 @@ def test_chart_without_data_is_a_figure_with_the_reason(made: Callable[..., Path
 def test_one_colour_a_system_on_every_chart(four: Path) -> None:
     colours = style.colours(load(four))
     assert len(set(colours.values())) == 4
-    document = style.svg(report.chart("latency", four))
+    document = saving.svg(report.chart("latency", four))
     assert all(colour in document for colour in colours.values())
 
 

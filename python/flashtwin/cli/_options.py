@@ -14,6 +14,7 @@ import click
 from flashtwin.cli._talk import say
 from flashtwin.replays.presets import System, resolve_text
 from flashtwin.replays.running import fitted
+from flashtwin.results import together
 from flashtwin.traces.reading import Reading, Source
 from flashtwin.traces.trace import Trace
 
@@ -107,6 +108,12 @@ class Running:
 def reading_options(command: Command) -> Command:
     """TRACE and how to read it; the verb gets `source`."""
     return _wrapped(command, (click.argument("path", metavar="TRACE"), *how_to_read()), _to_source)
+
+
+def results_or_trace_options(command: Command) -> Command:
+    """TRACE and how to read it, or several saved RESULTs; the verb gets `source` and `results`, one of them None."""
+    argument = click.argument("paths", metavar="TRACE | RESULT...", nargs=-1, required=True)
+    return _wrapped(command, (argument, *how_to_read()), _to_source_or_results)
 
 
 def files_options(command: Command) -> Command:
@@ -269,6 +276,21 @@ def _wrapped(command: Command, options: tuple[Any, ...], gather: Callable[[dict[
 
 def _to_source(arguments: dict[str, Any]) -> None:
     arguments["source"] = Source(arguments.pop("path"), taken_reading(arguments))
+
+
+def _to_source_or_results(arguments: dict[str, Any]) -> None:
+    paths, reading = arguments.pop("paths"), taken_reading(arguments)
+    saved = [Path(path) for path in paths if path != "-" and together.is_results(path)]
+    if saved and len(saved) == len(paths):
+        arguments.update(results=saved, source=None)
+        return
+    if len(paths) > 1:
+        other = next(path for path in paths if Path(path) not in saved)
+        raise click.UsageError(
+            f"{other}: holds no results; several are compared only where all are results that were saved. Of one "
+            "trace, --systems names what to replay it on"
+        )
+    arguments.update(results=None, source=Source(paths[0], reading))
 
 
 def taken_reading(arguments: dict[str, Any]) -> Reading:

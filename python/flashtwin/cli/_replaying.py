@@ -22,7 +22,7 @@ from flashtwin.traces.trace import Trace
 Summary = Mapping[str, Any]
 
 #: The figures shown: label with unit, where it stands in the summary, how it is written.
-_FIGURES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
+FIGURES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("mean response, us", "response.all.mean_ns", lambda ns: f"{ns / 1e3:,.1f}"),
     ("  reads", "response.read.mean_ns", lambda ns: f"{ns / 1e3:,.1f}"),
     ("  writes", "response.write.mean_ns", lambda ns: f"{ns / 1e3:,.1f}"),
@@ -110,9 +110,7 @@ def show(summaries: Mapping[str, Summary], *, as_json: bool) -> None:
     if as_json:
         data_json(_with_ground(summaries))
         return
-    rows = [
-        [label, *(_cell(summary, path, write) for summary in summaries.values())] for label, path, write in _FIGURES
-    ]
+    rows = [[label, *(cell(summary, path, write) for summary in summaries.values())] for label, path, write in FIGURES]
     data(table(["", *summaries], rows))
 
 
@@ -132,6 +130,7 @@ def _summary(path: Path, name: str) -> Summary:
     return summary
 
 
-def _cell(summary: Summary, path: str, write: Callable[[float], str]) -> str:
+def cell(summary: Summary, path: str, write: Callable[[float], str]) -> str:
+    """A figure as it is shown; a dash where the run has none."""
     value = ground.dig(summary, schema.summary_field(path))
     return "-" if value is None else write(value)

@@ -1,4 +1,4 @@
-"""`flashtwin compare`: one trace on several systems side by side."""
+"""`flashtwin compare`: one trace on several systems side by side, or results that were saved."""
 
 from __future__ import annotations
 
@@ -13,30 +13,39 @@ from flashtwin.cli._options import (
     json_option,
     out_option,
     per_request_option,
-    reading_options,
+    results_or_trace_options,
     running_options,
     systems_option,
 )
 from flashtwin.cli._replaying import choose, replay_all, show
+from flashtwin.cli._talk import say
+from flashtwin.replays.running import Comparison
 from flashtwin.replays.studies import SYSTEMS
 from flashtwin.traces.reading import Source
 
 
-@click.command(short_help="Replay a trace on several systems side by side.")
-@reading_options
+@click.command(short_help="Replay a trace on several systems side by side, or compare saved results.")
+@results_or_trace_options
 @systems_option(default=",".join(SYSTEMS))
 @equal_ground_option
 @running_options
 @per_request_option
 @out_option("Folder for summaries and tables, as `flashtwin report` reads it; without it, figures are printed only.")
+@click.option(
+    "--across-traces", is_flag=True, help="Of saved results: changes in percent between different traces, too."
+)
 @json_option
+@click.pass_context
 def compare(
-    source: Source,
+    ctx: click.Context,
+    source: Source | None,
+    results: list[Path] | None,
     running: Running,
     systems: list[str],
     equal_ground: bool,
     per_request: bool,
     out: Path | None,
+    across_traces: bool,
     as_json: bool,
 ) -> None:  # fmt: skip
     """Replay TRACE on several systems, on all cores, and print their figures side by side.
@@ -46,13 +55,37 @@ def compare(
 
     What differs between the systems beyond what defines them, and moves reads or writes by itself, is listed.
 
+    Of RESULTs instead, from whatever day, nothing is replayed: what differs in their settings is printed, then their
+    figures, the first being the baseline. A RESULT is a folder that `study`, `compare` or `replay` wrote, one run in
+    it, the folder of a sweep, or an entry of its store.
+
     \b
-    Example:
+    Examples:
       flashtwin compare mail.fiu.zst --systems ca-ssd,rr-ssd --speed 10 --out mail-compared
+      flashtwin compare mail-monday mail-tuesday
     """
-    nobody_named = click.get_current_context().get_parameter_source("systems") is ParameterSource.DEFAULT
+    if results is not None:
+        _of_results(ctx, results, out, across_traces=across_traces, as_json=as_json)
+        return
+    if across_traces:
+        raise click.UsageError("--across-traces is for saved results; a trace is one trace")
+    assert source is not None  # noqa: S101 - one of the two is given
+    nobody_named = ctx.get_parameter_source("systems") is ParameterSource.DEFAULT
     chosen = choose(running, systems, equal_ground=equal_ground)
     found = replay_all(
         source, running, chosen, out, equal_ground=equal_ground, any_systems=nobody_named, per_request=per_request
     )
     show(found, as_json=as_json)
+
+
+def _of_results(
+    ctx: click.Context, results: list[Path], out: Path | None, *, across_traces: bool, as_json: bool
+) -> None:
+    from flashtwin.cli import _saved
+    from flashtwin.results import together
+
+    _saved.refuse_options(ctx)
+    _saved.show(together.gather(results), across_traces=across_traces, as_json=as_json)
+    if out is not None:
+        Comparison.of(*results).save(out)
+        say(f"results: {out}")

@@ -7,24 +7,37 @@ from pathlib import Path
 
 import click
 
-from flashtwin.cli._options import json_option
-from flashtwin.cli._talk import show_report
+from flashtwin.cli._options import json_option, out_option
+from flashtwin.cli._talk import say, show_report
+from flashtwin.errors import ReportError
 from flashtwin.results import names
-from flashtwin.results.folder import locked
+from flashtwin.results.folder import VERSION, locked
 
 
 @click.command(short_help="Write the HTML report of results made earlier.")
-@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.argument("folders", type=click.Path(path_type=Path), metavar="DIR...", nargs=-1, required=True)
+@out_option("Folder for the report of several DIRs.  [default: FIRST-vs-SECOND]")
+@click.option("--across-traces", is_flag=True, help="Also where the DIRs hold results of different traces.")
 @json_option
-def report(folder: Path, as_json: bool) -> None:
+def report(folders: tuple[Path, ...], out: Path | None, across_traces: bool, as_json: bool) -> None:
     """Write the HTML report of the results in DIR, made by `study`, `characterize`, `compare`, `sweep` or `replay`.
 
+    Of several DIRs, one report of all their runs, the first being the baseline; what differs in their settings
+    stands first.
+
     \b
-    Example:
+    Examples:
       flashtwin report mail-study
+      flashtwin report mail-monday mail-tuesday --out mail-days
     """
     from flashtwin import report as page
 
+    if len(folders) > 1:
+        folder = _together(folders, out, across_traces=across_traces)
+    elif out is not None:
+        raise click.UsageError("--out is for several DIRs; the report of one lies in it")
+    else:
+        folder = folders[0]
     is_sweep = (folder / names.SWEEP).is_file()
     if is_sweep:
         from flashtwin.sweeps.swept import Sweep
@@ -35,3 +48,21 @@ def report(folder: Path, as_json: bool) -> None:
         written = page.build(folder)
     findings = [] if is_sweep else page.findings(folder)
     show_report(written, [finding.text for finding in findings], as_json=as_json)
+
+
+def _together(folders: tuple[Path, ...], out: Path | None, *, across_traces: bool) -> Path:
+    """Writes the runs of several folders into one."""
+    from flashtwin.cli._saved import default_out
+    from flashtwin.replays.running import Comparison
+    from flashtwin.results import together
+
+    runs = together.gather(folders)
+    warnings = together.warnings(runs, VERSION)
+    if not across_traces and not together.same_trace(runs):
+        raise ReportError(
+            f"{warnings[0].rstrip('.')}; a report is of one trace. `flashtwin compare` shows their figures side by "
+            "side; --across-traces writes the report all the same"
+        )
+    for warning in warnings:
+        say(f"warning: {warning}")
+    return Comparison.of(*folders).save(default_out(folders) if out is None else out)

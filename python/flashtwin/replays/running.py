@@ -16,7 +16,7 @@ from flashtwin.progress import Progress, numbered
 from flashtwin.replays.filling import filled
 from flashtwin.replays.periods import with_periods
 from flashtwin.replays.presets import System, as_system
-from flashtwin.results import folder, ground, names, schema
+from flashtwin.results import earlier, folder, ground, names, schema, together
 from flashtwin.results.frames import Framed, StoredRun, Table, one_row, shown, stacked, table_of
 from flashtwin.settings import Value, merged
 from flashtwin.traces.trace import Trace, as_trace
@@ -134,6 +134,8 @@ class Comparison(Framed):
         #: Whether all systems were given the baseline's ground.
         self.equal_ground = equal_ground
         self._results = dict(results)
+        #: Where each run comes from, where `of` put them together.
+        self.gathered: Sequence[Mapping[str, Any]] = ()
 
     @classmethod
     def read(cls, path: str | Path) -> Comparison:
@@ -148,6 +150,46 @@ class Comparison(Framed):
         order = [found.baseline, *found.others(found.baseline)]
         results = {run.name: Result.read(run.folder) for run in order}
         return cls(found.trace, results, equal_ground=bool(found.info.get("equal_ground")))
+
+    @classmethod
+    def of(cls, *runs: Result | Comparison | str | Path) -> Comparison:
+        """Runs made at different times, by paths or as objects, side by side; the first is the baseline.
+
+        A path is a result folder, of which all runs are taken, the folder of one run, the folder of a sweep, or an
+        entry of a sweep's store. Runs of one name are called by what differs in their settings. Whether they
+        replayed one trace, and are of one version, `warnings` tells.
+
+        Raises:
+            ReportError: there is no run at a path.
+
+        >>> import flashtwin as ft
+        >>> one = ft.replay("traces/webvm-small.fiu.zst", "rr-ssd", period_s=120)
+        >>> two = ft.replay("traces/webvm-small.fiu.zst", "rr-ssd", period_s=60)
+        >>> list(ft.Comparison.of(one, two))
+        ['rr-ssd (replay.period_s=120)', 'rr-ssd (replay.period_s=60)']
+        """
+        saved: list[together.Saved] = []
+        objects: dict[int, Result] = {}
+        for run in runs:
+            if isinstance(run, str | Path):
+                saved += together.gather([run])
+                continue
+            for name, result in run.items() if isinstance(run, Comparison) else [(run.name, run)]:
+                objects[len(saved)] = result
+                saved.append(together.Saved(name, name, Path(), result.summary, {}))
+        if not saved:
+            raise ArgumentError("no run is named; name results, or folders of them")
+        labelled = together.labelled(saved)
+        results = {run.label: _named(objects.get(place), run) for place, run in enumerate(labelled)}
+        found = cls(dict(labelled[0].summary["trace"]), results)
+        found.gathered = [run.as_json() for run in labelled]
+        return found
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to know before figures are held against one another: other traces, other versions of flashtwin."""
+        runs = [together.Saved(name, name, Path(), one.summary, {}) for name, one in self._results.items()]
+        return together.warnings(runs, folder.VERSION)
 
     def __getitem__(self, name: str) -> Result:
         return self._results[name]
@@ -212,8 +254,16 @@ class Comparison(Framed):
     def save(self, path: str | Path) -> Path:
         """Writes the result folder that `flashtwin report` reads; returns it."""
         with folder.prepared(path) as ready:
-            _write(ready, self._results, self.info, equal_ground=self.equal_ground)
+            _write(ready, self._results, self.info, equal_ground=self.equal_ground, gathered=self.gathered)
         return ready
+
+
+def _named(result: Result | None, run: together.Saved) -> Result:
+    """A result under the label that tells it from others."""
+    if result is not None:
+        return Result(run.label, result.native)
+    tables = {name: partial(folder.read_table, file) for name, file in run.tables.items()}
+    return Result(run.label, StoredRun(json.dumps(run.summary, ensure_ascii=False), tables))
 
 
 def _compared(info: Mapping[str, Any], results: Mapping[str, Result], equal_ground: bool) -> Comparison:
@@ -402,11 +452,20 @@ def _chart(results: Mapping[str, Result], name: str) -> Figure:
         return report.chart(name, path)
 
 
-def _write(path: Path, results: Mapping[str, Result], trace: Mapping[str, Any], *, equal_ground: bool = False) -> None:
+def _write(
+    path: Path,
+    results: Mapping[str, Result],
+    trace: Mapping[str, Any],
+    *,
+    equal_ground: bool = False,
+    gathered: Sequence[Mapping[str, Any]] = (),
+) -> None:
     for name, result in results.items():
+        earlier.keep(path, name, result.summary)
         folder.write_run(path, name, result.native)
     configs = {name: result.summary["config"] for name, result in results.items()}
-    folder.write_study(path, trace, list(results), what_else_differs(configs, equal_ground=equal_ground))
+    more = what_else_differs(configs, equal_ground=equal_ground)
+    folder.write_study(path, trace, list(results), {**more, "gathered": list(gathered)} if gathered else more)
 
 
 def what_else_differs(configs: Mapping[str, Mapping[str, Any]], *, equal_ground: bool) -> dict[str, Any]:

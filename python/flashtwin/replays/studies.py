@@ -12,7 +12,7 @@ from flashtwin.characterization.measuring import Characterization, measure, opti
 from flashtwin.progress import Progress, numbered
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import fitted, name_systems, what_else_differs
-from flashtwin.results import folder, ground, names
+from flashtwin.results import earlier, folder, ground, names
 from flashtwin.settings import Value, merged
 from flashtwin.traces.reading import Reading
 from flashtwin.traces.trace import Trace, as_trace
@@ -137,6 +137,7 @@ def replay_into(
 ) -> None:
     """Makes the runs that the folder does not hold yet, writing each as it finishes, then what makes them a study."""
     keys = {name: folder.run_key(trace.digest, system.config) for name, system in systems.items()}
+    _bring_back(path, trace, systems, keys, notify)
     finished = folder.finished_runs(path)
     missing = [
         name for name, key in keys.items()
@@ -148,6 +149,7 @@ def replay_into(
 
     def write(index: int, result: _core.RunResult) -> None:
         name = missing[index]
+        _keep_earlier(path, name, _summary_of(systems[name], trace), notify)
         folder.forget_run(path, name)
         folder.write_run(path, name, result)
         folder.record_run(path, name, keys[name])
@@ -159,6 +161,34 @@ def replay_into(
     configs = {name: system.config for name, system in systems.items()}
     more = {**what_else_differs(configs, equal_ground=equal_ground), "source": trace.source}
     folder.write_study(path, trace.info, list(systems), more)
+
+
+def _summary_of(system: System, trace: Trace) -> dict[str, Any]:
+    """What the summary of a run will say of what it is."""
+    return {"flashtwin": folder.VERSION, "config": system.config, "trace": {"name": trace.name, "digest": trace.digest}}
+
+
+def _bring_back(
+    path: Path, trace: Trace, systems: Mapping[str, System], keys: Mapping[str, str], notify: Notify | None
+) -> None:
+    """Takes runs that the folder holds as earlier ones for what they are."""
+    finished = folder.finished_runs(path)
+    for name, key in keys.items():
+        if finished.get(name) == key:
+            continue
+        label = earlier.restore(path, name, key, _summary_of(systems[name], trace))
+        if label is not None and notify:
+            notify(f"{path / names.EARLIER / label}: asked for again, is {names.run(path, name)} now")
+
+
+def _keep_earlier(path: Path, name: str, summary: Mapping[str, Any], notify: Notify | None) -> None:
+    """Keeps the run of that name with other settings, and says where."""
+    label = earlier.keep(path, name, summary)
+    if label is not None and notify:
+        notify(
+            f"{name} was there with other settings; kept as {path / names.EARLIER / label} "
+            f"(flashtwin compare {path} {path / names.EARLIER})"
+        )
 
 
 def finish(

@@ -19,7 +19,7 @@ from flashtwin.errors import ReportError
 from flashtwin.results import names
 from flashtwin.results.reading import Collection, Study, load_any
 
-from . import files, reproduction, style, sweep
+from . import files, fitting, rendering, reproduction, style, sweep
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, note_figure
 from .findings import Finding, findings
 from .page import page, render
@@ -28,7 +28,7 @@ __all__ = ["Finding", "ReportError", "build", "chart", "chart_names", "findings"
 
 
 def build(folder: Path | str, *, out: Path | str | None = None) -> Path:
-    """Writes the page, and each chart as SVG and PNG, from a result folder; returns the page's path.
+    """Writes the page, and beside it each chart as PDF, SVG, PNG and CSV; returns the page's path.
 
     `out` is the folder to write to, the result folder itself when not given.
     Each file appears complete or not at all. Raises `ReportError` when the
@@ -43,14 +43,7 @@ def build(folder: Path | str, *, out: Path | str | None = None) -> Path:
     # Drawing takes seconds: a folder that cannot be written is found before.
     files.make_folder(target / names.CHARTS)
     rendered = render(results)
-    for one in rendered:
-        for suffix, content in (("svg", one.svg), ("png", one.png)):
-            path = target / names.CHARTS / f"{one.chart.name}.{suffix}"
-            if content is not None:
-                files.write(path, content)
-            else:
-                # A chart of an earlier build that these results no longer have.
-                path.unlink(missing_ok=True)
+    rendering.write(target, rendered)
     html = target / names.REPORT
     files.write(html, page(results, rendered))
     return html
@@ -76,7 +69,10 @@ def chart(name: str, folder: Path | str) -> Figure:
     if drawing is None:
         kind = "many traces" if name in ACROSS_CHARTS else "one trace" if name in WORKLOAD_CHARTS else "a study"
         raise ReportError(f"{folder}: the chart '{name}' is drawn from the results of {kind}, which these are not")
-    return drawing.figure if drawing.figure is not None else note_figure(title, drawing.absent)
+    if drawing.figure is None:
+        return note_figure(title, drawing.absent)
+    fitting.tell_apart(drawing.figure)
+    return drawing.figure
 
 
 def chart_names() -> list[str]:

@@ -98,7 +98,13 @@ Corner = Literal["best", "upper left", "upper right", "lower left", "lower right
 def inside_legend(axes: Axes, loc: Corner = "upper right", title: str | None = None, ncols: int = 1) -> None:
     """A legend within the axes, close to its corner."""
     axes.legend(
-        loc=loc, title=title, ncols=ncols, handlelength=1.4, borderaxespad=0.3, columnspacing=1.2, title_fontsize=8.5
+        loc=loc,
+        title=title,
+        ncols=ncols,
+        handlelength=1.4,
+        borderaxespad=0.3,
+        columnspacing=1.2,
+        title_fontsize=style.SMALL_PT,
     )
     legend = axes.get_legend()
     if legend is not None and title is not None:

@@ -1,13 +1,13 @@
 """Puts findings, tables and charts together into one HTML page.
 
 The page is self-contained: no script, no external file, one style sheet, the
-charts as inline SVG that follows the reader's light or dark setting. Its
-content security policy forbids any request, so it cannot fetch even by mistake.
+charts as inline SVG that follows the reader's light or dark setting, each for
+a desk and for a phone. Its content security policy forbids any request, so it
+cannot fetch even by mistake; links lead to the charts' files beside it.
 """
 
 from __future__ import annotations
 
-import base64
 import html
 import re
 from collections.abc import Callable
@@ -22,11 +22,12 @@ from markupsafe import Markup
 from flashtwin.results.ground import leaves
 from flashtwin.results.reading import Collection, Run, Study, Workload, as_number
 
-from . import choices, facts, style, units
-from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, Chart, Drawing, knee
+from . import choices, facts, rendering, style, units
+from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, Chart, knee
 from .charts.workload import CHART as BRIEF
 from .charts.workload import table_of_facts
 from .findings import findings
+from .rendering import Rendered, figure_of
 
 _CHARACTERIZATION = (
     ("contents", "Contents"),
@@ -50,26 +51,9 @@ ACROSS_SECTIONS = (
 )
 
 
-@dataclass(frozen=True)
-class Rendered:
-    """A chart with the bytes of its files; both None when there was nothing to draw."""
-
-    chart: Chart[Any]
-    drawing: Drawing
-    svg: str | None
-    png: bytes | None
-
-
 def render(results: Workload | Collection) -> list[Rendered]:
     """Draws every chart of the results."""
-    rendered = []
-    for chart in _charts(results):
-        with style.styled():
-            drawing = chart.draw(results)
-        fig = drawing.figure
-        svg = style.svg(fig) if fig is not None else None
-        rendered.append(Rendered(chart, drawing, svg, style.png(fig) if fig is not None else None))
-    return rendered
+    return [rendering.render(chart, results) for chart in _charts(results)]
 
 
 def _charts(results: Workload | Collection) -> list[Chart[Any]]:
@@ -278,27 +262,6 @@ def systems_table(study: Study) -> tuple[list[tuple[str, str]], list[tuple[Run, 
             cells.append(Cell(write(get(run)), "" if change is None else units.change(change), sense))
         rows.append((run, cells))
     return [(title, second) for title, second, _, _ in _COLUMNS], rows
-
-
-def figure_of(one: Rendered, pairs: list[tuple[str, str]]) -> dict[str, Any]:
-    """What the template needs of a chart."""
-    name = one.chart.name
-    links = []
-    inline = Markup("")
-    if one.svg is not None and one.png is not None:
-        links = [
-            ("SVG", f"{name}.svg", _data_uri("image/svg+xml", one.svg.encode())),
-            ("PNG", f"{name}.png", _data_uri("image/png", one.png)),
-            ("CSV", f"{name}.csv", _data_uri("text/csv", one.drawing.data.csv().encode())),
-        ]
-        label = html.escape(one.chart.title, quote=True)
-        themed = style.themed(one.svg, name, pairs)
-        inline = Markup(themed.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1))  # noqa: S704 - Matplotlib escapes what it writes
-    return {"chart": one.chart, "svg": inline, "links": links, "drawing": one.drawing}
-
-
-def _data_uri(kind: str, content: bytes) -> str:
-    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
 def _origin(study: Workload) -> list[tuple[str, str]]:

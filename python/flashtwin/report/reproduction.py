@@ -12,10 +12,11 @@ from markupsafe import Markup
 from flashtwin.results import names
 from flashtwin.results.reading import read_json
 
-from . import files, style, units
+from . import files, rendering, style, units
 from .charts import reproduced
-from .charts.base import Chart, Drawing
-from .page import Rendered, figure_of, resource, template
+from .charts.base import Chart
+from .page import resource, template
+from .rendering import Rendered, figure_of
 
 #: Verdicts with the class that paints them.
 VERDICTS = {
@@ -51,8 +52,7 @@ def build(folder: Path, target: Path) -> Path:
         for item in paper["items"]:
             rendered = _render(f"{paper['id']}-{item['id']}", item)
             if rendered is not None:
-                for suffix, content in (("svg", rendered.svg), ("png", rendered.png)):
-                    files.write(target / names.CHARTS / f"{rendered.chart.name}.{suffix}", content or "")
+                rendering.write(target, [rendered])
             figure = figure_of(rendered, pairs) if rendered is not None else None
             sections.append(Section(f"{paper['id']}-{item['id']}", item, figure))
         papers.append({"paper": paper, "sections": sections, "counts": _counts(paper)})
@@ -75,12 +75,8 @@ def _render(name: str, item: Mapping[str, Any]) -> Rendered | None:
     panels = (item.get("chart") or {}).get("panels")
     if not panels:
         return None
-    with style.styled():
-        drawing: Drawing = reproduced.draw(panels)
-    fig = drawing.figure
-    assert fig is not None  # noqa: S101 - panels are drawn
-    chart: Chart[Any] = Chart(name, f"{item['place']}: {item['title']}", "", "reproduction", lambda _: drawing)
-    return Rendered(chart, drawing, style.svg(fig), style.png(fig))
+    chart: Chart[Any] = Chart(name, f"{item['place']}: {item['title']}", "", "reproduction", reproduced.draw)
+    return rendering.render(chart, panels)
 
 
 def _counts(paper: Mapping[str, Any]) -> dict[str, int]:

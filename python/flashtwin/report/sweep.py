@@ -12,10 +12,11 @@ from markupsafe import Markup
 from flashtwin.results import figures, names
 from flashtwin.results.sweeps import Swept, is_sweep, load, number
 
-from . import files, style, units
+from . import files, rendering, style, units
 from .charts import swept, throughput
 from .charts.base import Chart
-from .page import Rendered, figure_of, resource, template
+from .page import resource, template
+from .rendering import figure_of
 
 __all__ = ["build", "is_sweep"]
 
@@ -25,11 +26,8 @@ def build(folder: Path, target: Path) -> Path:
     found = load(folder)
     files.make_folder(target / names.CHARTS)
     pairs = style.page_pairs(None)
-    rendered = [_render(chart, found) for chart in _charts(found)]
-    for one in rendered:
-        for suffix, content in (("svg", one.svg), ("png", one.png)):
-            if content is not None:
-                files.write(target / names.CHARTS / f"{one.chart.name}.{suffix}", content)
+    rendered = [rendering.render(chart, found) for chart in _charts(found)]
+    rendering.write(target, rendered)
     best = found.best
     html = target / names.REPORT
     page = template("sweep.html.j2").render(
@@ -69,13 +67,6 @@ def _charts(found: Swept) -> list[Chart[Swept]]:
 def _sentence(text: str) -> str:
     """With a capital, but for p99."""
     return text if text[1:2].isdigit() else text[0].upper() + text[1:]
-
-
-def _render(chart: Chart[Swept], found: Swept) -> Rendered:
-    with style.styled():
-        drawing = chart.draw(found)
-    fig = drawing.figure
-    return Rendered(chart, drawing, style.svg(fig) if fig else None, style.png(fig) if fig else None)
 
 
 def _lead(found: Swept) -> str:

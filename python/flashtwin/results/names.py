@@ -8,6 +8,7 @@ No other module of the package knows a file's name; a test looks.
     OUT/workload/           tables about the trace
     OUT/causes/             what holds each system back, and the replays that say so
     OUT/volumes/NAME/       each volume by itself, where that was asked for; names.json
+    OUT/earlier/NAME (KEY=VALUE)/   a run that another of its name, with other settings, has replaced
     OUT/report.html, charts/
 
 Many characterized traces:
@@ -37,6 +38,8 @@ from pathlib import Path
 
 STUDY = "study.json"
 RUNS = "runs"
+#: Runs that others of their name have replaced.
+EARLIER = "earlier"
 SUMMARY = "summary.json"
 CHARACTERIZATION = "characterization.json"
 ADVICE = "advice.json"

@@ -9,7 +9,6 @@ arithmetic between systems (`facts`) and all wording (`findings`, `charts`).
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,10 +22,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from flashtwin.errors import ReportError
-from flashtwin.results import names, schema
+from flashtwin.results import documents, names, schema
 from flashtwin.results.ground import dig, leaves
 
 Floats = NDArray[np.float64]
+
+#: A JSON object from a file; see `documents`.
+read_json = documents.read_json
 
 #: Systems that no device could be built as, for results that do not hold their configuration.
 IDEAL_SYSTEMS = ("oracle", "ideal")
@@ -293,21 +295,6 @@ def _read_runs(folder: Path, info: Mapping[str, Any]) -> tuple[list[Run], list[s
         except ReportError as error:
             problems.append(f"run `{name}` is left out: {error}")
     return runs, problems
-
-
-def read_json(path: Path) -> Mapping[str, Any]:
-    """A JSON object from a file, or `ReportError` naming file, line and column."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ReportError(f"{path}: not found") from None
-    except json.JSONDecodeError as error:
-        raise ReportError(f"{path}:{error.lineno}:{error.colno}: not JSON ({error.msg})") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ReportError(f"{path}: cannot be read ({error})") from None
-    if not isinstance(value, dict):
-        raise ReportError(f"{path}: expected a JSON object")
-    return value
 
 
 def read_table(path: Path, known: tuple[str, ...] | None = None) -> Table | None:

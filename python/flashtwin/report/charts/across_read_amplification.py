@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from flashtwin.results.reading import Collection, Floats, Table
 
@@ -23,25 +24,35 @@ def draw(results: Collection) -> Drawing:
     if boxes is None:
         return nothing(across.nobody(results, "read_amplification", NEEDED))
     fig = style.figure(5.2)
-    halves: Any = fig.subfigures(2, 1)
-    above, below = halves
-    left, right = above.subplots(1, 2, width_ratios=[1.5, 1.0])
+    names = across.series(discounts) if discounts is not None else []
+    left, right, below = _panels(fig, len(names))
     _boxes(left, boxes)
     _estimates(right, estimates)
-    names = across.series(discounts) if discounts is not None else []
-    for axes, name in zip(below.subplots(1, max(len(names), 1), squeeze=False)[0], names, strict=False):
+    for axes, name in zip(below, names, strict=True):
         if discounts is not None:
-            _discount(axes, discounts.where("series", name), name)
-    if not names:
-        below.axes[0].set_axis_off()
+            _discount(axes, discounts.where("series", name), name, first=axes is below[0])
     return Drawing(fig, _sees(boxes, discounts), data=across.data(results, "10", "17", "18"))
+
+
+def _panels(fig: Figure, discounts: int) -> tuple[Axes, Axes, list[Axes]]:
+    """Two panels, and below them one for each discount; all below one another where the medium is narrow."""
+    if style.is_column():
+        fig.set_figheight(fig.get_figheight() * (2 + discounts) / 2.4)
+        left, right, *below = fig.subplots(2 + discounts, 1)
+        return left, right, below
+    halves: Any = fig.subfigures(2, 1)
+    left, right = halves[0].subplots(1, 2, width_ratios=[1.5, 1.0])
+    below = list(halves[1].subplots(1, max(discounts, 1), squeeze=False)[0])
+    if not discounts:
+        below.pop().set_axis_off()
+    return left, right, below
 
 
 def _boxes(axes: Axes, table: Table) -> None:
     x = across.statistic(table, "median")[0]
     across.boxes(axes, table, np.arange(x.size, dtype=float), style.HUES[0][0])
     axes.set_xticks(range(x.size), [scales.plain_size(float(value)) for value in x])
-    axes.tick_params(axis="x", labelsize=7.5)
+    axes.tick_params(axis="x", labelsize=style.SMALL_PT)
     axes.set_yscale("log", base=2)
     axes.yaxis.set_major_formatter(lambda value, _: scales.plain(value))
     style.quiet(axes)
@@ -64,7 +75,7 @@ def _estimates(axes: Axes, table: Table | None) -> None:
     scales.inside_legend(axes, "upper left", "cache, pages")
 
 
-def _discount(axes: Axes, table: Table, name: str) -> None:
+def _discount(axes: Axes, table: Table, name: str, *, first: bool) -> None:
     x, y = across.statistic(table, "trace")
     axes.plot(x, y, "o", color=style.HUES[0][0], markersize=3.5)
     ends = np.array([0.0, float(x.max()) if x.size else 1.0])
@@ -76,7 +87,7 @@ def _discount(axes: Axes, table: Table, name: str) -> None:
     style.quiet(axes, "both")
     axes.set_title(f"{scales.plain_size(page)}, cache of {cache:.0f}")
     axes.set_xlabel("locality discount")
-    if axes.get_subplotspec() is not None and axes.get_subplotspec().is_first_col():  # type: ignore[union-attr]
+    if first or style.is_column():
         axes.set_ylabel("estimate less RA")
 
 

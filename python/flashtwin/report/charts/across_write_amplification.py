@@ -57,7 +57,7 @@ def _pages(axes: Axes, table: Table | None) -> None:
     axes.set_xlabel("page size")
     axes.set_title(f"Mean at {lowest[0].split(',')[0]}" if lowest else "By page size")
     scales.inside_legend(style.quiet(axes, "both"), "upper left")
-    axes.tick_params(axis="x", labelsize=7.5)
+    axes.tick_params(axis="x", labelsize=style.SMALL_PT)
 
 
 def _sees(table: Table | None) -> list[str]:

@@ -80,6 +80,6 @@ def note_figure(title: str, reasons: Sequence[str]) -> Figure:
     """A figure that says why there is no chart, for callers who asked for a figure."""
     with style.styled():
         fig = style.figure(1.4)
-        fig.text(0.02, 0.72, title, weight="bold", size=10)
+        fig.text(0.02, 0.72, title, weight="bold", size=style.TITLE_PT)
         fig.text(0.02, 0.18, "\n".join(reason.replace("`", "") for reason in reasons), wrap=True, color=style.MUTED)
     return fig

@@ -33,8 +33,9 @@ def draw(study: Study) -> Drawing:
     for column, (kind, title) in enumerate(kinds):
         _panel(study, kind, grid[0][column], grid[1][column], data)
         grid[0][column].set_title(title)
-    grid[0][0].set_ylabel("requests answered in this time")
-    grid[1][0].set_ylabel("requests that take longer")
+    for above, below in zip(*(row if style.is_column() else row[:1] for row in grid), strict=True):
+        above.set_ylabel("requests answered in this time")
+        below.set_ylabel("requests that take longer")
     shown = [run for run in study.runs if any(_curve(run, kind) for kind, _ in kinds)]
     colours, dashes = style.colours(study), style.dashes(study)
     lines = [Line2D([], [], color=colours[run.name], linestyle=dashes[run.name]) for run in shown]

@@ -81,7 +81,7 @@ def _bar(fig: Figure, mesh: QuadMesh, panels: np.ndarray) -> None:
     bar = fig.colorbar(mesh, ax=list(panels[:, 0]), location="left", shrink=0.7, aspect=25, pad=0.02)
     bar.outline.set_visible(False)
     bar.ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0f} %")
-    bar.ax.tick_params(length=0, labelsize=8)
+    bar.ax.tick_params(length=0, labelsize=style.SMALL_PT)
 
 
 def _sections(axes: Axes, x: Floats, probability: Floats, at: Floats, wanted: tuple[float, ...], unit: str) -> None:

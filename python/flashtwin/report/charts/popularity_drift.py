@@ -39,7 +39,7 @@ def draw(workload: Workload) -> Drawing:
     scales.shares(axes, "x")
     axes.set_xlabel("of the contents, those most read in the first period first")
     axes.set_title("Share of a period's page reads that they receive")
-    scales.inside_legend(axes, "lower right", ncols=1 + (len(lines) > 4))
+    style.legend_above(fig, axes.get_lines(), [f"period {period + 1}" for period in lines], columns=8)
     notes = (
         [f"{len(periods) - len(lines)} of {len(periods)} periods are left out."] if len(lines) < len(periods) else []
     )

@@ -37,7 +37,7 @@ def draw(panels: Sequence[Panel]) -> Drawing:
     """All panels of a figure, and their numbers."""
     names = list(dict.fromkeys(series["name"] for panel in panels for series in panel["series"]))
     colours = style.series_colours(names)
-    fig = style.figure(_height(panels), style.WIDTH)
+    fig = style.figure(_height(panels))
     across = _across(panels)
     rows = math.ceil(len(panels) / across)
     places = fig.subplots(rows, across, squeeze=False).flatten()

@@ -29,10 +29,8 @@ Row = Mapping[str, Any]
 
 
 def colours(found: Swept) -> dict[str, str]:
-    """One colour a system, as in the report of a study: the conventional SSD is grey."""
-    return style.series_colours([name for name in found.systems if name != "conventional"]) | {
-        name: style.GREY[0] for name in found.systems if name == "conventional"
-    }
+    """One colour a system, as in the report of a study."""
+    return {name: light for name, (light, _) in style.of_systems((name, name) for name in found.systems).items()}
 
 
 def trade(found: Swept) -> Drawing:
@@ -83,7 +81,7 @@ def by_key(found: Swept, key: str) -> Drawing:
     labels = _words(values)
     for axes, (trace, one) in zip(places, pairs, strict=True):
         rows = [row for row in _of(found, trace, (one,)) if row.get(column) is not None]
-        axes.set_title(one.label if len(found.traces) == 1 else f"{style.shorten(trace, 22)}: {one.label}", size=9)
+        axes.set_title(one.label if len(found.traces) == 1 else f"{style.shorten(trace, 22)}: {one.label}")
         _against(axes, found, rows, trace, key, one, labels)
         axes.set_xlabel(key)
         style.quiet(axes, "y")

@@ -51,7 +51,7 @@ def _dots(axes: Axes, study: Study, table: str, data: Data) -> None:
         values = _shares(run, table)
         if values is None:
             why = "none" if table == HASH_UNIT else "not recorded"
-            axes.text(0, place, f" {why}", va="center", size=8, color=style.MUTED)
+            axes.text(0, place, f" {why}", va="center", size=style.SMALL_PT, color=style.MUTED)
             continue
         # Spread by the golden ratio: even, without chance, and neighbours apart.
         shift = (np.arange(values.size) * 0.618034 % 1.0 - 0.5) * 0.5

@@ -39,7 +39,7 @@ def draw(study: Study) -> Drawing:
         for axes, (requests, words) in zip(axes_of_kind, ledger.REQUESTS, strict=True):
             _bars(axes, study, panels[kind, requests], small)
             axes.set_title(f"{title}, {words}", pad=12)
-        for axes in axes_of_kind[1:]:
+        for axes in axes_of_kind[1:] if not style.is_column() else ():
             axes.tick_params(axis="y", labelleft=False)
     shown = _shown(panels.values(), small)
     patches = [Patch(facecolor=style.WAIT_COLOURS[key][0], linewidth=0) for key in shown]

@@ -45,19 +45,20 @@ def _causes(run: Run) -> dict[str, float]:
 
 def _columns(axes: Axes, study: Study) -> None:
     """Figures beside the bars, aligned with them like the columns of a table."""
-    style.quiet(axes, "none").set_frame_on(False)
+    style.name_bars(style.quiet(axes, "none"), study.runs)
+    axes.set_frame_on(False)
     axes.set_xticks([])
-    axes.set_yticks([])
+    if not style.is_column():
+        axes.set_yticks([])
     axes.set_xlim(0, 1)
-    axes.set_ylim(len(study.runs) - 0.45, -0.55)
     for at, title, cells in (
         (0.20, "WA", [units.ratio(run.number("write_amplification")) for run in study.runs]),
         (0.57, "erases", [units.count(run.number("erases.total")) for run in study.runs]),
         (1.00, "life used", [units.percent(facts.life_used(run)) for run in study.runs]),
     ):
-        axes.text(at, -0.6, title, ha="right", va="bottom", size=8.5, color=style.MUTED)
+        axes.text(at, -0.6, title, ha="right", va="bottom", size=style.SMALL_PT, color=style.MUTED)
         for place, cell in enumerate(cells):
-            axes.text(at, place, cell, ha="right", va="center", size=9)
+            axes.text(at, place, cell, ha="right", va="center", size=style.LABEL_PT)
 
 
 def _sees(study: Study) -> list[str]:

@@ -1,0 +1,98 @@
+"""From a chart to its files and to what stands on the page: each drawn on both widths."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from flashtwin.results import names
+
+from . import files, saving, sheet, style
+from .charts.base import Chart, Drawing
+
+#: Every file that a chart may have, after its name.
+ENDINGS = (".svg", ".pdf", ".png", "-column.svg", "-column.pdf", ".csv")
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A chart with its files, by what follows its name; none when there was nothing to draw."""
+
+    chart: Chart[Any]
+    drawing: Drawing
+    files: Mapping[str, str | bytes] = field(default_factory=dict)
+
+
+def render(chart: Chart[Any], results: Any) -> Rendered:
+    """Draws a chart on both widths."""
+    found: dict[str, str | bytes] = {}
+    first: Drawing | None = None
+    for medium in sheet.MEDIA:
+        with sheet.on(medium), style.styled():
+            drawing = chart.draw(results)
+            first = first or drawing
+            if drawing.figure is None:
+                break
+            suffix = f"-{medium.name}" if medium.name else ""
+            found[f"{suffix}.svg"] = saving.svg(drawing.figure)
+            found[f"{suffix}.pdf"] = saving.pdf(drawing.figure)
+            if not suffix:
+                found[".png"] = saving.png(drawing.figure)
+                found[".csv"] = drawing.data.csv()
+    assert first is not None  # noqa: S101 - there are media
+    return Rendered(chart, first, found)
+
+
+def write(target: Path, rendered: Iterable[Rendered]) -> None:
+    """Writes the files of charts into a folder of results; takes those of an earlier build away that are no more."""
+    for one in rendered:
+        for ending in ENDINGS:
+            path = target / names.CHARTS / f"{one.chart.name}{ending}"
+            content = one.files.get(ending)
+            if content is not None:
+                files.write(path, content)
+            else:
+                path.unlink(missing_ok=True)
+
+
+def figure_of(one: Rendered, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """What a template needs of a chart: the drawings of both widths, of which the page shows one, and its files."""
+    if not one.files:
+        return {"chart": one.chart, "svg": Markup(""), "saved": Markup(""), "drawing": one.drawing}
+    drawn = "".join(
+        f'<div class="on-{medium.name or "text"}">{_inline(one, medium, pairs)}</div>' for medium in sheet.MEDIA
+    )
+    return {
+        "chart": one.chart,
+        "svg": Markup(drawn),  # noqa: S704 - Matplotlib escapes what it writes
+        "saved": _links(one.chart.name),
+        "drawing": one.drawing,
+    }
+
+
+def _inline(one: Rendered, medium: sheet.Medium, pairs: Sequence[tuple[str, str]]) -> str:
+    suffix = f"-{medium.name}" if medium.name else ""
+    document = one.files[f"{suffix}.svg"]
+    assert isinstance(document, str)  # noqa: S101 - as `render` makes them
+    label = html.escape(one.chart.title, quote=True)
+    themed = saving.themed(document, f"{one.chart.name}{suffix}", pairs)
+    return themed.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
+
+
+def _links(name: str) -> Markup:
+    """Links to the files beside the page."""
+
+    def link(text: str, ending: str) -> str:
+        return f'<a href="{html.escape(f"{names.CHARTS}/{name}{ending}", quote=True)}">{text}</a>'
+
+    text = link("PDF", ".pdf") + link("SVG", ".svg") + link("PNG", ".png")
+    column = link("PDF", "-column.pdf") + link("SVG", "-column.svg")
+    return Markup(  # noqa: S704 - names of charts, escaped
+        f"<span>Files beside this page {text}</span> <span>of 3.3 in {column}</span> "
+        f"<span>its numbers {link('CSV', '.csv')}</span>"
+    )

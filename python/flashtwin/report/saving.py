@@ -1,0 +1,99 @@
+"""How a figure becomes files: SVG, PDF, PNG, and the drawing that stands inside the page.
+
+The same figure gives the same bytes: no timestamps, ids derived from a fixed salt. Text stays text: an SVG names its
+fonts, a PDF holds them (TrueType, not Type 3, which publishers refuse).
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from . import fitting, fonts, style
+
+#: Dots an inch of a PNG, and of heat maps, which are pictures in all files.
+PNG_DPI, HEAT_DPI = 250, 140
+
+#: As an SVG names the fonts that it was laid out in.
+_FAMILIES = f"'{fonts.CUT}', '{fonts.WHOLE}'"
+_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+_TAG = re.compile(r"<[^>]*>")
+
+
+def svg(fig: Figure) -> str:
+    """The figure as a stand-alone SVG document, in light colours, text kept as text."""
+    buffer = io.StringIO()
+    with style.styled():
+        canvas: Any = FigureCanvasSVG(fig)  # its methods carry no types
+        fitting.lay_out(fig)
+        fig.set_dpi(HEAT_DPI)
+        canvas.print_svg(buffer, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    text = buffer.getvalue()
+    text = re.sub(r"<!DOCTYPE.*?>\s*", "", text, flags=re.DOTALL)
+    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
+    # A hundredth of a point is finer than any screen or printer.
+    text = _TAG.sub(lambda tag: _NUMBER.sub(_hundredths, tag[0].replace(" \n", " ")), text)
+    # Text was laid out in DejaVu Sans, which is wide: any system font fits in its place.
+    return text.replace(_FAMILIES, style.FONT)
+
+
+def _hundredths(number: re.Match[str]) -> str:
+    text = f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text
+
+
+def pdf(fig: Figure) -> bytes:
+    """The figure as a PDF with its fonts in it."""
+    buffer = io.BytesIO()
+    with style.styled():
+        canvas: Any = FigureCanvasPdf(fig)
+        fitting.lay_out(fig)
+        fig.set_dpi(HEAT_DPI)
+        canvas.print_pdf(buffer, metadata={"CreationDate": None, "Producer": None, "Creator": None})
+    return buffer.getvalue()
+
+
+def png(fig: Figure, dpi: int = PNG_DPI) -> bytes:
+    """The figure as a PNG on a light ground."""
+    buffer = io.BytesIO()
+    with style.styled():
+        canvas: Any = FigureCanvasAgg(fig)
+        fitting.lay_out(fig)
+        fig.set_dpi(dpi)
+        # Optimizing would take twice as long and save a fiftieth.
+        canvas.print_png(buffer, metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def themed(document: str, name: str, pairs: Sequence[tuple[str, str]]) -> str:
+    """An SVG document made fit to stand inside the page: no prologue, unique ids, colours as CSS variables.
+
+    `pairs` are the (light, dark) colours in the order of the page's variables
+    `--c0`, `--c1`, ...; the page's style sheet decides size and font.
+    """
+    body = document[document.index("<svg") :]
+    body = body.replace(f" font-family: {style.FONT};", "")
+    # What nothing refers to needs no name, nor a place.
+    body = re.sub(r'<g id="[^"]*"', "<g", body)
+    body = re.sub(r">\s+<", "><", body)
+    while "<g></g>" in body or "<g/>" in body:
+        body = body.replace("<g/>", "").replace("<g></g>", "")
+    body = re.sub(r'\bid="', f'id="{name}-', body)
+    body = re.sub(r"url\(#", f"url(#{name}-", body)
+    body = re.sub(r'href="#', f'href="#{name}-', body)
+    body = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", body, count=1)
+    body = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", body, count=1)
+    for colour, variable in (
+        (style.INK, "ink"), (style.MUTED, "muted"), (style.GRID, "grid"), (style.SURFACE, "paper"),
+    ):  # fmt: skip
+        body = body.replace(colour, f"var(--{variable})")
+    for place, (light, _) in enumerate(pairs):
+        body = body.replace(light, f"var(--c{place})")
+    return body

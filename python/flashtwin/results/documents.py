@@ -1,0 +1,25 @@
+"""Reads JSON files of results; by itself, because the rest of reading loads PyArrow, which takes its time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from flashtwin.errors import ReportError
+
+
+def read_json(path: Path) -> Mapping[str, Any]:
+    """A JSON object from a file, or `ReportError` naming file, line and column."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ReportError(f"{path}: not found") from None
+    except json.JSONDecodeError as error:
+        raise ReportError(f"{path}:{error.lineno}:{error.colno}: not JSON ({error.msg})") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReportError(f"{path}: cannot be read ({error})") from None
+    if not isinstance(value, dict):
+        raise ReportError(f"{path}: expected a JSON object")
+    return value

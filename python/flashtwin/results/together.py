@@ -1,0 +1,191 @@
+"""Saved runs gathered from several places: one folder a run, result folders, earlier runs, a sweep's store.
+
+Each gets a label of its own: its name, where no other has it, else its name with the settings that differ, else with
+the folder it lies in. The first is the baseline.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from flashtwin.errors import ReportError
+from flashtwin.results import ground, identity, names
+from flashtwin.results.documents import read_json
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A run that lies somewhere."""
+
+    label: str
+    #: The name under which it was saved.
+    name: str
+    #: The folder that was named, whose name tells it from others.
+    place: Path
+    summary: identity.Summary = field(repr=False)
+    tables: Mapping[str, Path] = field(repr=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """Where it comes from, for results that hold no paths."""
+        return {
+            "label": self.label,
+            "name": self.name,
+            "folder": self.place.resolve().name if self.place != Path() else None,
+            "flashtwin": self.summary.get("flashtwin"),
+            "trace": identity.trace_name(self.summary),
+            "digest": identity.trace_of(self.summary),
+        }
+
+
+def is_results(path: Path | str) -> bool:
+    """Whether something that can be gathered lies there."""
+    path = Path(path)
+    if path.is_dir():
+        files = (names.STUDY, names.SUMMARY, names.SWEEP)
+        return any((path / file).is_file() for file in files) or bool(_children(path))
+    return path.suffix == ".json" and path.is_file() and "summary" in _body(path)
+
+
+def gather(paths: Sequence[Path | str]) -> list[Saved]:
+    """The runs that lie at the paths, in order, each with a label of its own.
+
+    A path is a result folder (all its runs), the folder of one run, `OUT/earlier`, the folder of a sweep (all points
+    that were made), or one entry of a sweep's store.
+
+    Raises:
+        ReportError: nothing of these lies at a path.
+    """
+    found = [run for path in dict.fromkeys(map(Path, paths)) for run in _runs_at(path)]
+    return labelled(found)
+
+
+def differences(runs: Sequence[Saved]) -> list[ground.Difference]:
+    """What differs in the configurations of the runs, the ground that moves times first."""
+    configs = {run.label: run.summary["config"] for run in runs if isinstance(run.summary.get("config"), Mapping)}
+    return sorted(ground.differences(configs), key=lambda one: (not one.warns, not one.unequal))
+
+
+def same_trace(runs: Sequence[Saved]) -> bool:
+    """Whether all runs replayed one trace."""
+    return len({identity.trace_of(run.summary) for run in runs}) < 2
+
+
+def warnings(runs: Sequence[Saved], version: str) -> list[str]:
+    """What a reader must know before the figures: traces that differ, versions that are not this one's."""
+    said = []
+    if not same_trace(runs):
+        traces: dict[str, list[str]] = {}
+        for run in runs:
+            name, digest = identity.trace_name(run.summary), identity.trace_of(run.summary)
+            traces.setdefault(f"{name} ({digest[:8]})", []).append(run.label)
+        told = [f"{', '.join(labels)} replayed {trace}" for trace, labels in traces.items()]
+        said.append(f"These runs are of different traces: {'; '.join(told)}.")
+    other: dict[str, list[str]] = {}
+    for run in runs:
+        if identity.version(run.summary) != version:
+            other.setdefault(identity.version(run.summary), []).append(run.label)
+    said += [
+        f"{', '.join(labels)}: made by flashtwin {made_by}, this is {version}; figures may differ for that alone."
+        for made_by, labels in other.items()
+    ]
+    return said
+
+
+def _runs_at(path: Path) -> list[Saved]:
+    if path.is_file() and path.suffix == ".json":
+        return [_of_store(path, path)]
+    if (path / names.SWEEP).is_file():
+        return _of_sweep(path)
+    if children := _children(path):
+        return [_of_folder(child.name, path, child) for child in children]
+    from flashtwin.results.reading import Study, load_any
+
+    found = load_any(path)
+    if not isinstance(found, Study):
+        raise ReportError(
+            f"{path}: holds no runs; expected results of `flashtwin study`, `compare`, `replay` or `sweep`"
+        )
+    runs = [found.baseline, *found.others(found.baseline)]
+    return [_of_folder(run.name, path, run.folder) for run in runs]
+
+
+def _children(path: Path) -> list[Path]:
+    """The folders of runs in a folder of these alone, such as OUT/runs and OUT/earlier."""
+    if not path.is_dir() or (path / names.STUDY).is_file() or (path / names.SUMMARY).is_file():
+        return []
+    return sorted(child for child in path.iterdir() if (child / names.SUMMARY).is_file())
+
+
+def _of_folder(name: str, place: Path, run: Path) -> Saved:
+    # A run's own folder is called after it; of others the folder above tells where it comes from.
+    where = run.parent.parent if run == place and run.parent.name == names.RUNS else place
+    return Saved(name, run.name if run == place else name, where, read_json(run / names.SUMMARY), names.tables(run))
+
+
+def _of_sweep(path: Path) -> list[Saved]:
+    plan = read_json(path / names.SWEEP)
+    store = path / names.STORE
+    files = [names.stored_run(store, str(point.get("key"))) for point in plan.get("points", ())]
+    found = [_of_store(file, path) for file in files if file.is_file() and "summary" in _body(file)]
+    if not found:
+        raise ReportError(f"{path}: no run of this sweep lies in {store}; name the files of its store instead")
+    return found
+
+
+def _of_store(file: Path, place: Path) -> Saved:
+    summary = _body(file).get("summary")
+    if not isinstance(summary, Mapping):
+        raise ReportError(f"{file}: holds no run; expected an entry of a sweep's store, such as STORE/runs/ab/KEY.json")
+    tables = file.with_suffix(".tables")
+    name = str(summary.get("system") or file.stem)
+    return Saved(name, name, place, summary, names.tables(tables) if tables.is_dir() else {})
+
+
+def _body(file: Path) -> Mapping[str, Any]:
+    """What an entry of a store holds, after the digest in its first line; nothing where it is none."""
+    try:
+        digest, _, text = file.read_bytes().partition(b"\n")
+        body = json.loads(text) if hashlib.sha256(text.removesuffix(b"\n")).hexdigest().encode() == digest else {}
+    except (OSError, ValueError):
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def labelled(runs: Sequence[Saved]) -> list[Saved]:
+    """Each run with a label that no other has."""
+    found: list[Saved] = []
+    for run in runs:
+        # A name from `OUT/earlier` says already how its run differs.
+        plain = run.name.split(" (", 1)[0]
+        others = [one for one in runs if one is not run and one.name.split(" (", 1)[0] == plain]
+        label = _told_apart(plain, run, others) if others else run.name
+        found.append(replace(run, label=label))
+    for again in (_by_place, _by_number):
+        labels = [run.label for run in found]
+        found = [again(run, place, labels) if labels.count(run.label) > 1 else run for place, run in enumerate(found)]
+    return found
+
+
+def _told_apart(name: str, run: Saved, others: Sequence[Saved]) -> str:
+    """By few settings, else by where each lies; by the first settings where all lie in one place."""
+    summaries = [one.summary for one in others]
+    places = {one.place.resolve() for one in (run, *others)}
+    few = len(identity.differing([run.summary, *summaries])) <= identity.NAMED
+    if few or len(places) <= len(others):
+        return identity.label(name, run.summary, summaries)
+    return f"{name} in {run.place.resolve().name}"
+
+
+def _by_place(run: Saved, place: int, labels: Sequence[str]) -> Saved:
+    del place, labels
+    return replace(run, label=f"{run.label} in {run.place.resolve().name}")
+
+
+def _by_number(run: Saved, place: int, labels: Sequence[str]) -> Saved:
+    number = list(labels[: place + 1]).count(run.label)
+    return run if number == 1 else replace(run, label=f"{run.label} {number}")
