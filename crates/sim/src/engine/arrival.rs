@@ -4,7 +4,7 @@
 use flashtwin_bits::prefetch;
 use flashtwin_ftl::{Content, FlashOp, Host, Lpn, NO_JOB, OpKind, ReadOutcome, ReadTarget, Unit};
 use flashtwin_nand::Ppn;
-use flashtwin_trace::{Op as HostOp, PageTrace};
+use flashtwin_trace::{Op as HostOp, Window};
 
 use super::ledger::{Charge, Ledger};
 use super::pool::{NONE, NOT_STARTED, Op, Request, Work};
@@ -25,11 +25,11 @@ const COLUMN: usize = 64;
 /// Entries of a column of 32-bit numbers that share a cache line: one request for memory serves them all.
 const LINE: usize = 16;
 
-/// How the trace's requests become arrivals.
+/// How the requests of a window become arrivals.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrivals<'a> {
-    /// The trace.
-    pub trace: &'a PageTrace,
+    /// The window; a trace in memory is a single one.
+    pub window: Window<'a>,
     /// Requests under way at any time; 0: by the trace's clock.
     pub queue_depth: u32,
     /// The trace's clock runs this many times faster.
@@ -44,17 +44,17 @@ impl Arrivals<'_> {
     #[inline]
     fn look_ahead(&self, index: usize) {
         if index.is_multiple_of(LINE / 2) {
-            prefetch(&self.trace.time_ns, index + COLUMN);
-            prefetch(&self.trace.first_page_op, index + COLUMN);
-            prefetch(&self.trace.op, index + COLUMN);
-            prefetch(&self.trace.partial, index + COLUMN);
+            prefetch(&self.window.time_ns, index + COLUMN);
+            prefetch(&self.window.first_page_op, index + COLUMN);
+            prefetch(&self.window.op, index + COLUMN);
+            prefetch(&self.window.partial, index + COLUMN);
         }
     }
 
-    /// Arrival of request `index` by the trace's clock, in simulated nanoseconds.
+    /// Arrival of request `index` of the window by the trace's clock, in simulated nanoseconds.
     #[inline]
     pub fn arrival_ns(&self, index: usize) -> u64 {
-        self.simulated_ns(self.trace.time_ns[index])
+        self.simulated_ns(self.window.time_ns[index])
     }
 
     /// A time of the trace's clock in simulated nanoseconds.
@@ -69,7 +69,12 @@ impl Arrivals<'_> {
 }
 
 impl<C: Controller, O: Observer> Engine<C, O> {
-    /// Lets time pass until request `index` arrives, and takes it in.
+    /// Gets ready for a window's requests.
+    pub fn begin_window(&mut self) {
+        self.ahead = [0; 2];
+    }
+
+    /// Lets time pass until request `index` of the window arrives, and takes it in.
     ///
     /// # Errors
     /// What the controller reports, or a rule of the medium that was broken.
@@ -116,7 +121,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     #[inline]
     fn take_in(&mut self, arrivals: &Arrivals<'_>, index: usize, arrival_ns: u64) -> Result<(), SimError> {
-        let trace = arrivals.trace;
+        let trace = &arrivals.window;
         let kind = trace.op[index];
         let pages = trace.first_page_op[index] as usize..trace.first_page_op[index + 1] as usize;
         self.counts.page_ops[kind as usize] += pages.len() as u64;
@@ -158,7 +163,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// What a page operation writes.
     #[inline]
-    pub(super) fn host_page(&self, trace: &PageTrace, at: usize) -> Host {
+    pub(super) fn host_page(&self, trace: &Window<'_>, at: usize) -> Host {
         let lpn = trace.lpn[at];
         let address = if self.wants_address { trace.lpn_address[lpn as usize] } else { 0 };
         Host { lpn: Lpn::new(lpn), address, content: Content::new(trace.content[at]) }
@@ -166,7 +171,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Lets the controller ask for the memory that the next page operations will need.
     #[inline]
-    pub(super) fn look_ahead(&mut self, trace: &PageTrace, at: usize) {
+    pub(super) fn look_ahead(&mut self, trace: &Window<'_>, at: usize) {
         if at.is_multiple_of(LINE) {
             prefetch(&trace.lpn, at + COLUMN);
             prefetch(&trace.content, at + COLUMN);
@@ -203,7 +208,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Whether the page operations far and near ahead are writes, where the controller wants to know.
     #[inline]
-    fn writes_ahead(&mut self, trace: &PageTrace, at: usize) -> [bool; 2] {
+    fn writes_ahead(&mut self, trace: &Window<'_>, at: usize) -> [bool; 2] {
         if !self.wants_kind {
             return [true; 2];
         }
