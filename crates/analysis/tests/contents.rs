@@ -117,17 +117,17 @@ fn later_periods_are_drawn_along_the_order_of_the_first() {
 fn pages_and_contents(trace: &Trace) -> (usize, usize) {
     let pages = PageTrace::build(trace, 4096, ContentSource::Recorded).unwrap();
     let mut held: HashMap<u32, u32> = HashMap::new();
-    for lpn in 0..pages.footprint_pages() {
-        if pages.existed_before(lpn) {
-            held.insert(lpn, pages.initial_content[lpn as usize]);
+    for lpn in 0..pages.outline.footprint_pages() {
+        if pages.outline.existed_before(lpn) {
+            held.insert(lpn, pages.outline.initial_content[lpn as usize]);
         }
     }
     for request in 0..pages.requests() {
         for page_op in pages.page_ops_of(request) {
-            let lpn = pages.lpn[page_op];
-            match pages.op[request] {
+            let lpn = pages.columns.lpn[page_op];
+            match pages.columns.op[request] {
                 Op::Write => {
-                    held.insert(lpn, pages.content[page_op]);
+                    held.insert(lpn, pages.columns.content[page_op]);
                 }
                 Op::Trim if !pages.is_partial(request, page_op) => {
                     held.remove(&lpn);
@@ -153,7 +153,7 @@ fn space_agrees_with_the_page_trace() {
         assert_eq!(numbers(&table, "pages_held"), [pages as u64], "seed {seed}");
         assert_eq!(numbers(&table, "contents_held"), [contents as u64], "seed {seed}");
         assert_eq!(contents_of_pages_held_percent, share(contents, pages));
-        let expected = PageTrace::build(&trace, 4096, ContentSource::Recorded).unwrap().quality;
+        let expected = PageTrace::build(&trace, 4096, ContentSource::Recorded).unwrap().outline.quality;
         assert_eq!(quality.unwrap(), expected, "seed {seed}");
     }
 }

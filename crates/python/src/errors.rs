@@ -24,6 +24,7 @@ pub(crate) fn sim(error: &flashtwin_sim::SimError) -> PyErr {
     let message = error.to_string();
     match error {
         Cause::Config(_) => ConfigError::new_err(message),
+        Cause::Trace(_) => TraceError::new_err(message),
         Cause::Nand(_) => InternalError::new_err(message),
         Cause::Ftl(_) | Cause::Write { .. } | Cause::Interrupted => SimError::new_err(message),
     }

@@ -10,6 +10,7 @@ mod columns;
 mod enter;
 mod errors;
 mod replay;
+mod scan;
 mod systems;
 mod trace;
 mod workloads;
@@ -23,6 +24,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<arrow::Table>()?;
     module.add_class::<trace::Trace>()?;
+    module.add_class::<scan::Scan>()?;
+    module.add_function(wrap_pyfunction!(scan::memory_in_whole, module)?)?;
     module.add_function(wrap_pyfunction!(trace::requests_by_volume, module)?)?;
     module.add_class::<characterize::Characterization>()?;
     module.add_function(wrap_pyfunction!(characterize::characterize_stream, module)?)?;

@@ -6,12 +6,13 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use flashtwin_sim::{RequestsTo, SimError};
-use flashtwin_trace::PageTrace;
+use flashtwin_trace::{PageScan, PageSource, PageTrace};
 use pyo3::prelude::*;
 
 use crate::arrow::Table;
 use crate::enter::{self, Control, Patience};
 use crate::errors;
+use crate::scan::Scan;
 use crate::systems::Resolved;
 use crate::trace::Trace;
 
@@ -66,14 +67,14 @@ impl RunResult {
 #[pyo3(signature = (trace, systems, threads=0, progress=None, finished=None, requests=None))]
 pub(crate) fn run(
     py: Python<'_>,
-    trace: &Trace,
+    trace: Replayed<'_>,
     systems: Vec<PyRef<'_, Resolved>>,
     threads: usize,
     progress: Option<Py<PyAny>>,
     finished: Option<Py<PyAny>>,
     requests: Option<Vec<Option<PathBuf>>>,
 ) -> PyResult<Vec<RunResult>> {
-    let jobs = jobs(py, trace, &systems, requests.as_deref())?;
+    let jobs = jobs(py, &trace, &systems, requests.as_deref())?;
     let count = jobs.len();
     let control = Control::new(count);
     let done = Arc::new(Done::new(count));
@@ -90,9 +91,33 @@ pub(crate) fn run(
     done.all()
 }
 
+/// What can be replayed.
+#[derive(FromPyObject)]
+pub(crate) enum Replayed<'py> {
+    /// A trace in memory.
+    Trace(PyRef<'py, Trace>),
+    /// One that stays in its file.
+    Scan(PyRef<'py, Scan>),
+}
+
+/// A trace cut into pages.
+enum Cut {
+    Whole(Arc<PageTrace>),
+    Streamed(PageScan),
+}
+
+impl Cut {
+    fn source(&self) -> &dyn PageSource {
+        match self {
+            Cut::Whole(trace) => trace.as_ref(),
+            Cut::Streamed(scan) => scan,
+        }
+    }
+}
+
 /// One system with the trace cut for its page size.
 struct Job {
-    trace: Arc<PageTrace>,
+    trace: Cut,
     resolved: Arc<flashtwin_sim::Resolved>,
     requests: RequestsTo,
 }
@@ -100,7 +125,7 @@ struct Job {
 /// Cuts the trace once for each page size; systems of one page size share the cut.
 fn jobs(
     py: Python<'_>,
-    trace: &Trace,
+    trace: &Replayed<'_>,
     systems: &[PyRef<'_, Resolved>],
     requests: Option<&[Option<PathBuf>]>,
 ) -> PyResult<Vec<Job>> {
@@ -114,8 +139,13 @@ fn jobs(
         .enumerate()
         .map(|(index, system)| {
             let resolved = Arc::clone(&system.resolved);
-            let content = resolved.content_source(trace.trace.has_content());
-            let trace = trace.cut(py, resolved.config.nand.page_bytes, content)?;
+            let trace = match trace {
+                Replayed::Trace(trace) => {
+                    let content = resolved.content_source(trace.trace.has_content());
+                    Cut::Whole(trace.cut(py, resolved.config.nand.page_bytes, content)?)
+                }
+                Replayed::Scan(scan) => Cut::Streamed(scan.cut(py, &resolved, None)?),
+            };
             Ok(Job { trace, resolved, requests: requests_to(index) })
         })
         .collect()
@@ -181,7 +211,7 @@ fn run_all(jobs: &[Job], control: &Control, done: &Done, threads: usize) {
             let Some(job) = jobs.get(index) else { break };
             let run = || {
                 let progress = control.job(index);
-                flashtwin_sim::run_following(&job.trace, &job.resolved, &progress, &job.requests)
+                flashtwin_sim::run_following(job.trace.source(), &job.resolved, &progress, &job.requests)
             };
             let outcome = match enter::catch(run) {
                 Ok(outcome) => outcome.map(Arc::new).map_err(Failure::Sim),

@@ -105,7 +105,7 @@ fn bare_loop(trace: &PageTrace, resolved: &Resolved) -> Result<f64, Box<dyn std:
     };
     let mut engine =
         Engine::new(controller, NoMetrics, &resolved.device, &resolved.config.engine, flash, false);
-    let arrivals = Arrivals { trace, queue_depth: 0, speed: 1.0, read_modify_write: true };
+    let arrivals = Arrivals { window: trace.window(), queue_depth: 0, speed: 1.0, read_modify_write: true };
     let begin = Clock::start();
     for index in 0..trace.requests() {
         engine.serve(&arrivals, index)?;
@@ -217,15 +217,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!(
         "{} page operations, {} pages, {} contents",
         trace.page_ops(),
-        trace.footprint_pages(),
-        trace.content_count
+        trace.outline.footprint_pages(),
+        trace.outline.content_count
     );
     // Ten periods in the run, so that replication is in the figure.
-    let period_s = trace.time_ns.last().copied().unwrap_or(0) as f64 / 1e9 / 10.0;
+    let period_s = trace.columns.time_ns.last().copied().unwrap_or(0) as f64 / 1e9 / 10.0;
     for system in system_names().into_iter().filter(|name| only.as_deref().is_none_or(|only| only == *name)) {
         let resolved = resolve(system, &[("replay.period_s".into(), period_s.to_string())])?;
         // One system is made for larger pages.
-        if resolved.config.nand.page_bytes == trace.page_bytes {
+        if resolved.config.nand.page_bytes == trace.outline.page_bytes {
             print(system, operations, &measure(&trace, &resolved, times)?);
         }
     }

@@ -3,6 +3,7 @@
 use flashtwin_ftl::FtlError;
 use flashtwin_nand::NandRule;
 use flashtwin_settings::SettingError;
+use flashtwin_trace::TraceError;
 use thiserror::Error;
 
 /// A configuration that cannot be used: what, where, and the cure.
@@ -22,6 +23,9 @@ pub enum SimError {
     /// The configuration does not fit the trace.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The trace could not be read again.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
     /// The controller could not go on.
     #[error(transparent)]
     Ftl(#[from] FtlError),

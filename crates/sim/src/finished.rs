@@ -3,7 +3,7 @@
 use flashtwin_bits::By;
 use flashtwin_ftl::{Counters, Ftl, PlaneContents};
 use flashtwin_nand::Plane;
-use flashtwin_trace::PageTrace;
+use flashtwin_trace::Outline;
 
 use crate::engine::{Engine, EngineCounts};
 use crate::metrics::{Metrics, PeriodResponse};
@@ -27,7 +27,7 @@ pub(crate) struct PeriodRow {
 
 /// Everything a run leaves behind for the results.
 pub(crate) struct Finished<'a> {
-    pub(crate) trace: &'a PageTrace,
+    pub(crate) trace: &'a Outline,
     pub(crate) resolved: &'a Resolved,
     pub(crate) engine: Engine<Ftl, Metrics>,
     pub(crate) periods: Vec<PeriodRow>,

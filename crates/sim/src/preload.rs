@@ -3,68 +3,106 @@
 
 use flashtwin_ftl::{Content, FlashOp, Ftl, Host, LoadView, Lpn, NO_JOB, OpKind, Rng};
 use flashtwin_nand::{FlashArray, Ppn};
-use flashtwin_trace::{NO_CONTENT, PageTrace};
+use flashtwin_trace::{NO_CONTENT, Outline, PageSource};
 
 use crate::config::{Preload, PreloadContents};
 use crate::error::SimError;
 use crate::resolve::Resolved;
-use crate::run::Progress;
+use crate::run::{Progress, stop_if_asked};
 
 /// Pages between two looks at whether the run should stop.
 const LOOK_EVERY: u32 = 1 << 14;
 
 /// Contents for pages of which nobody knows what they held.
 struct Unknown<'a> {
-    trace: &'a PageTrace,
+    source: &'a dyn PageSource,
     contents: PreloadContents,
     rng: Rng,
     nameless: u32,
+    /// How many more pages need a content.
+    pages: u64,
+    /// Contents of page operations drawn from the trace, the next one last.
+    drawn: Vec<u32>,
+    /// Page operations drawn so far, and those of them that had a content.
+    draws: [u64; 2],
 }
 
+/// Page operations that are drawn together: a streamed trace is read again for each lot.
+const DRAWN_MAX: u64 = 1 << 22;
+/// Draws for a page; whoever finds nothing in so many gets a content of its own.
+const TRIES: u64 = 64;
+
 impl<'a> Unknown<'a> {
-    fn new(trace: &'a PageTrace, contents: PreloadContents, seed: u64) -> Self {
+    fn new(source: &'a dyn PageSource, contents: PreloadContents, seed: u64, pages: u64) -> Self {
         Self {
-            trace,
+            source,
             contents,
             rng: Rng::stream(seed, "contents before the trace"),
-            nameless: trace.content_count,
+            nameless: source.outline().content_count,
+            pages,
+            drawn: Vec::new(),
+            draws: [0; 2],
         }
     }
 
-    fn next(&mut self) -> u32 {
+    fn next(&mut self) -> Result<u32, SimError> {
         let known = match self.contents {
             PreloadContents::Own => None,
-            PreloadContents::Trace => self.draw(),
+            PreloadContents::Trace => self.draw()?,
         };
-        known.unwrap_or_else(|| {
+        self.pages -= 1;
+        Ok(known.unwrap_or_else(|| {
             self.nameless += 1;
             self.nameless - 1
-        })
+        }))
     }
 
     /// The content of a page operation of the trace, each as likely; operations without one are passed
     /// over, unless there are hardly any others.
-    fn draw(&mut self) -> Option<u32> {
-        let operations = u32::try_from(self.trace.content.len()).unwrap_or(u32::MAX);
-        let mut draws = (0..64).filter(|_| operations > 0);
-        draws.find_map(|_| {
-            let content = self.trace.content[self.rng.below(operations) as usize];
-            (content != NO_CONTENT).then_some(content)
-        })
+    fn draw(&mut self) -> Result<Option<u32>, SimError> {
+        // Without any content, all draws would be in vain.
+        let trace = self.source.outline();
+        let tries = if trace.content_count == 0 || trace.page_ops == 0 { 0 } else { TRIES };
+        for _ in 0..tries {
+            if self.drawn.is_empty() {
+                self.draw_more()?;
+            }
+            let content = self.drawn.pop().unwrap_or(NO_CONTENT);
+            if content != NO_CONTENT {
+                return Ok(Some(content));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Draws about as many as all pages that are left will need.
+    fn draw_more(&mut self) -> Result<(), SimError> {
+        let operations = u32::try_from(self.source.outline().page_ops).unwrap_or(u32::MAX);
+        let [tried, found] = self.draws;
+        let tries = if tried == 0 { 1.0 } else { tried as f64 / found.max(1) as f64 };
+        let wanted = (self.pages as f64 * tries.min(TRIES as f64) * 1.1) as u64 + TRIES;
+        let places: Vec<u64> =
+            (0..wanted.min(DRAWN_MAX)).map(|_| u64::from(self.rng.below(operations))).collect();
+        self.drawn = self.source.contents_at(&places)?;
+        self.drawn.reverse();
+        let known = self.drawn.iter().filter(|&&content| content != NO_CONTENT).count();
+        self.draws = [tried + self.drawn.len() as u64, found + known as u64];
+        Ok(())
     }
 }
 
 /// Writes what existed before the trace. Costs no time and is not in the counts.
 ///
 /// # Errors
-/// What the controller reports; [`SimError::Interrupted`] where `progress` asks to stop.
+/// What the controller reports, or reading a streamed trace; [`SimError::Interrupted`] where `progress` asks to stop.
 pub(crate) fn preload(
     ftl: &mut Ftl,
     flash: &mut FlashArray,
-    trace: &PageTrace,
+    source: &dyn PageSource,
     resolved: &Resolved,
     progress: &dyn Progress,
 ) -> Result<(), SimError> {
+    let trace = source.outline();
     let config = &resolved.config;
     let wanted = |lpn: u32| match config.replay.preload {
         Preload::FirstReads => trace.existed_before(lpn),
@@ -72,13 +110,18 @@ pub(crate) fn preload(
         Preload::None => false,
     };
     let mut loader = Loader::new(ftl, flash, resolved);
-    let mut unknown = Unknown::new(trace, config.replay.preload_contents, config.seed);
-    for lpn in (0..trace.footprint_pages()).filter(|&lpn| wanted(lpn)) {
+    let known = |lpn: u32| trace.initial_content.get(lpn as usize).copied().unwrap_or(NO_CONTENT);
+    let pages = || (0..trace.footprint_pages()).filter(|&lpn| wanted(lpn));
+    let nameless = pages().filter(|&lpn| known(lpn) == NO_CONTENT).count() as u64;
+    let mut unknown = Unknown::new(source, config.replay.preload_contents, config.seed, nameless);
+    for lpn in pages() {
         if lpn.is_multiple_of(LOOK_EVERY) {
             stop_if_asked(progress)?;
         }
-        let known = trace.initial_content.get(lpn as usize).copied().unwrap_or(NO_CONTENT);
-        let content = if known == NO_CONTENT { unknown.next() } else { known };
+        let content = match known(lpn) {
+            NO_CONTENT => unknown.next()?,
+            known => known,
+        };
         let address = trace.lpn_address[lpn as usize];
         loader.write(Host { lpn: Lpn::new(lpn), address, content: Content::new(content) })?;
     }
@@ -87,10 +130,6 @@ pub(crate) fn preload(
     }
     loader.ftl.end_preload();
     Ok(())
-}
-
-fn stop_if_asked(progress: &dyn Progress) -> Result<(), SimError> {
-    if progress.cancelled() { Err(SimError::Interrupted) } else { Ok(()) }
 }
 
 /// Drives the controller without a clock and carries its operations out at once.
@@ -147,7 +186,7 @@ impl<'a> Loader<'a> {
 
     /// Overwrites pages in random order until write amplification has settled: two windows
     /// in a row within 1 % of each other, each as long as the device has pages.
-    fn age(&mut self, trace: &PageTrace, seed: u64, progress: &dyn Progress) -> Result<(), SimError> {
+    fn age(&mut self, trace: &Outline, seed: u64, progress: &dyn Progress) -> Result<(), SimError> {
         let mut rng = Rng::stream(seed, "ageing");
         let window = self.resolved.device.geometry.pages();
         let mut before: Option<f64> = None;

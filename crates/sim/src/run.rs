@@ -2,7 +2,7 @@
 
 use flashtwin_ftl::{Counters, Ftl, FtlError, PartitionPolicy};
 use flashtwin_nand::FlashArray;
-use flashtwin_trace::PageTrace;
+use flashtwin_trace::{Outline, PageSource};
 
 use crate::config::{PartialWrite, Preload};
 use crate::engine::{Arrivals, Engine, EngineCounts};
@@ -33,12 +33,16 @@ impl Progress for () {
     }
 }
 
-/// Replays a trace on a system.
+/// Replays a trace, in memory or streamed, on a system.
 ///
 /// # Errors
-/// [`SimError`] when the configuration does not fit the trace, the device fills up, or
-/// `progress` asks to stop. Every request of the trace is completed and counted otherwise.
-pub fn run(trace: &PageTrace, resolved: &Resolved, progress: &dyn Progress) -> Result<RunResult, SimError> {
+/// [`SimError`] when the configuration does not fit the trace, the device fills up, a streamed trace cannot be
+/// read again, or `progress` asks to stop. Every request of the trace is completed and counted otherwise.
+pub fn run(
+    trace: &dyn PageSource,
+    resolved: &Resolved,
+    progress: &dyn Progress,
+) -> Result<RunResult, SimError> {
     run_following(trace, resolved, progress, &RequestsTo::Nowhere)
 }
 
@@ -47,12 +51,12 @@ pub fn run(trace: &PageTrace, resolved: &Resolved, progress: &dyn Progress) -> R
 /// # Errors
 /// Those of [`run`]; [`SimError::Write`] where the table cannot be written.
 pub fn run_following(
-    trace: &PageTrace,
+    trace: &dyn PageSource,
     resolved: &Resolved,
     progress: &dyn Progress,
     requests: &RequestsTo,
 ) -> Result<RunResult, SimError> {
-    check_fit(trace, resolved)?;
+    check_fit(trace.outline(), resolved)?;
     let mut replay = Replay::new(trace, resolved, progress)?;
     if *requests != RequestsTo::Nowhere {
         let log = RequestLog::new(&resolved.config.name, requests)?;
@@ -62,7 +66,11 @@ pub fn run_following(
     replay.finish()
 }
 
-fn check_fit(trace: &PageTrace, resolved: &Resolved) -> Result<(), SimError> {
+pub(crate) fn stop_if_asked(progress: &dyn Progress) -> Result<(), SimError> {
+    if progress.cancelled() { Err(SimError::Interrupted) } else { Ok(()) }
+}
+
+fn check_fit(trace: &Outline, resolved: &Resolved) -> Result<(), SimError> {
     let config = &resolved.config;
     let geometry = &resolved.device.geometry;
     if trace.page_bytes != config.nand.page_bytes {
@@ -72,7 +80,7 @@ fn check_fit(trace: &PageTrace, resolved: &Resolved) -> Result<(), SimError> {
         ))
         .into());
     }
-    if config.ftl.looks_at_contents() && trace.content_count == 0 && trace.page_ops() > 0 {
+    if config.ftl.looks_at_contents() && trace.content_count == 0 && trace.page_ops > 0 {
         return Err(ConfigError(format!(
             "{}: the trace has no contents, which system '{}' needs: use replay.content = \"unique\" \
              (every write brings a content of its own) or a system that does not look at contents, such as conventional",
@@ -91,9 +99,9 @@ const MOST_PERIODS: u64 = 200_000;
 const LONGEST_NS: f64 = (1u64 << 60) as f64;
 
 /// Times that would make a run endless are known before it begins.
-fn check_times(trace: &PageTrace, resolved: &Resolved) -> Result<(), SimError> {
+fn check_times(trace: &Outline, resolved: &Resolved) -> Result<(), SimError> {
     let replay = &resolved.config.replay;
-    let last_ns = trace.time_ns.last().copied().unwrap_or(0).max(0);
+    let last_ns = trace.duration_ns.max(0);
     let seconds = last_ns as f64 / 1e9;
     let simulated_ns = last_ns as f64 / replay.speed;
     if replay.queue_depth == 0 && simulated_ns > LONGEST_NS {
@@ -127,7 +135,7 @@ fn period_ns(period_s: f64) -> i64 {
     ((period_s * 1e9) as i64).max(1)
 }
 
-fn check_room(trace: &PageTrace, resolved: &Resolved, capacity: u64) -> Result<(), SimError> {
+fn check_room(trace: &Outline, resolved: &Resolved, capacity: u64) -> Result<(), SimError> {
     let config = &resolved.config;
     let geometry = &resolved.device.geometry;
     let footprint = u64::from(trace.footprint_pages());
@@ -149,7 +157,9 @@ fn check_room(trace: &PageTrace, resolved: &Resolved, capacity: u64) -> Result<(
 }
 
 struct Replay<'a> {
-    trace: &'a PageTrace,
+    source: &'a dyn PageSource,
+    /// What is known of the source as a whole.
+    trace: &'a Outline,
     resolved: &'a Resolved,
     engine: Engine<Ftl, Metrics>,
     period_ns: i64,
@@ -160,7 +170,12 @@ struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    fn new(trace: &'a PageTrace, resolved: &'a Resolved, progress: &dyn Progress) -> Result<Self, SimError> {
+    fn new(
+        source: &'a dyn PageSource,
+        resolved: &'a Resolved,
+        progress: &dyn Progress,
+    ) -> Result<Self, SimError> {
+        let trace = source.outline();
         let config = &resolved.config;
         let geometry = &resolved.device.geometry;
         // Pages whose content before the trace nobody knows are given one of their own.
@@ -169,7 +184,7 @@ impl<'a> Replay<'a> {
         memory::check(resolved, u64::from(trace.footprint_pages()), u64::from(contents))?;
         let mut ftl = Ftl::new(&config.ftl, geometry, trace.footprint_pages(), contents, config.seed);
         if config.ftl.partition.policy == PartitionPolicy::Offline {
-            ftl.assign_partitions(offline_partitions(trace, config.ftl.partitions()));
+            ftl.assign_partitions(offline_partitions(source, config.ftl.partitions())?);
         }
         // Where addresses have gaps, tables on flash take more room than those of a full device.
         check_room(trace, resolved, ftl.lay_out_tables(&config.ftl, &trace.lpn_address))?;
@@ -177,7 +192,7 @@ impl<'a> Replay<'a> {
             ftl.verify();
         }
         let mut flash = FlashArray::new(geometry);
-        preload(&mut ftl, &mut flash, trace, resolved, progress)?;
+        preload(&mut ftl, &mut flash, source, resolved, progress)?;
         // Spreading hashes pages while they wait in RAM, which costs the write nothing.
         let hashes = config.ftl.mapping == flashtwin_ftl::MappingForm::Content;
         let metrics = Metrics::new(geometry.chips());
@@ -187,6 +202,7 @@ impl<'a> Replay<'a> {
             engine.checkpoint_every((checkpoint_s * 1e9) as u64);
         }
         Ok(Self {
+            source,
             trace,
             resolved,
             engine,
@@ -199,43 +215,44 @@ impl<'a> Replay<'a> {
 
     fn serve_all(&mut self, progress: &dyn Progress) -> Result<(), SimError> {
         let replay = &self.resolved.config.replay;
-        let arrivals = Arrivals {
-            trace: self.trace,
-            queue_depth: replay.queue_depth,
-            speed: replay.speed,
-            read_modify_write: replay.partial_write == PartialWrite::ReadModifyWrite,
-        };
-        let total = self.trace.requests();
+        let (source, total) = (self.source, self.trace.requests);
         let mut boundary = self.period_ns;
-        for index in 0..total {
-            if index & 0x3fff == 0 {
-                progress.update(index as u64, total as u64);
-                if progress.cancelled() {
-                    return Err(SimError::Interrupted);
+        let mut windows = source.windows()?;
+        while let Some(window) = windows.next()? {
+            let arrivals = Arrivals {
+                window,
+                queue_depth: replay.queue_depth,
+                speed: replay.speed,
+                read_modify_write: replay.partial_write == PartialWrite::ReadModifyWrite,
+            };
+            self.engine.begin_window();
+            for index in 0..window.len() {
+                let done = window.first_request + index as u64;
+                if done & 0x3fff == 0 {
+                    progress.update(done, total);
+                    stop_if_asked(progress)?;
+                    self.engine.observer.check_log()?;
                 }
-                self.engine.observer.check_log()?;
+                while window.time_ns[index] >= boundary {
+                    if replay.queue_depth == 0 {
+                        self.engine.advance(arrivals.simulated_ns(boundary));
+                    }
+                    self.end_period(boundary, true)?;
+                    stop_if_asked(progress)?;
+                    boundary = boundary.saturating_add(self.period_ns);
+                }
+                self.engine.serve(&arrivals, index)?;
             }
-            while self.trace.time_ns[index] >= boundary {
-                if replay.queue_depth == 0 {
-                    self.engine.advance(arrivals.simulated_ns(boundary));
-                }
-                self.end_period(boundary, true)?;
-                if progress.cancelled() {
-                    return Err(SimError::Interrupted);
-                }
-                boundary = boundary.saturating_add(self.period_ns);
-            }
-            self.engine.serve(&arrivals, index)?;
         }
         self.engine.drain()?;
         let completed: u64 = self.engine.counts.requests.iter().sum();
-        if completed != total as u64 {
-            let text = format!("{} of {total} requests were never completed", total as u64 - completed);
+        if completed != total {
+            let text = format!("{} of {total} requests were never completed", total - completed);
             return Err(FtlError::Broken(text).into());
         }
-        let last = self.trace.time_ns.last().map_or(0, |time_ns| time_ns + 1);
+        let last = if total == 0 { 0 } else { self.trace.duration_ns + 1 };
         self.end_period(last, false)?;
-        progress.update(total as u64, total as u64);
+        progress.update(total, total);
         Ok(())
     }
 

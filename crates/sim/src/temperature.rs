@@ -1,27 +1,33 @@
 //! What the whole trace says of each page's temperature, for partitions that are known beforehand.
 
 use flashtwin_analysis::Frequencies;
-use flashtwin_trace::{Op, PageTrace};
+use flashtwin_trace::{Op, PageSource, TraceError};
 
 /// The partition of each dense logical page, 0 the hottest, from how often the trace writes it: the
 /// greedy partitions of the lowest update frequency ratio for which `partitions` are enough (SWC paper,
 /// section 3.1). Pages that the trace never writes are in the coldest. There may be fewer partitions
 /// than asked for; empty for a trace without writes.
-pub fn offline_partitions(trace: &PageTrace, partitions: u32) -> Vec<u8> {
-    let mut writes = vec![0u32; trace.footprint_pages() as usize];
-    for request in (0..trace.requests()).filter(|&request| trace.op[request] == Op::Write) {
-        for page_op in trace.page_ops_of(request) {
-            writes[trace.lpn[page_op] as usize] += 1;
+///
+/// # Errors
+/// Those of a file that cannot be read again.
+pub fn offline_partitions(trace: &dyn PageSource, partitions: u32) -> Result<Vec<u8>, TraceError> {
+    let mut writes = vec![0u32; trace.outline().footprint_pages() as usize];
+    let mut windows = trace.windows()?;
+    while let Some(window) = windows.next()? {
+        for request in (0..window.len()).filter(|&request| window.op[request] == Op::Write) {
+            for page_op in window.page_ops_of(request) {
+                writes[window.lpn[page_op] as usize] += 1;
+            }
         }
     }
     let frequencies = Frequencies::of(&writes);
     let partitioning = frequencies.lowest_ratio(partitions).map(|ratio| frequencies.partitions(ratio));
-    partitioning.and_then(|partitioning| partitioning.of_pages(&writes)).unwrap_or_default()
+    Ok(partitioning.and_then(|partitioning| partitioning.of_pages(&writes)).unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
-    use flashtwin_trace::{ContentSource, TraceBuilder};
+    use flashtwin_trace::{ContentSource, PageTrace, TraceBuilder};
 
     use super::*;
 
@@ -40,6 +46,7 @@ mod tests {
     #[test]
     fn the_lowest_ratio_decides_where_the_borders_are() {
         let trace = trace();
+        let offline_partitions = |trace, partitions| offline_partitions(trace, partitions).unwrap();
         assert_eq!(offline_partitions(&trace, 1), [0, 0, 0, 0, 0]);
         assert_eq!(
             offline_partitions(&trace, 2),

@@ -218,8 +218,8 @@ fn file_speed(path: &Path) -> Result<(), TraceError> {
         trace.content_count(),
         pages.page_ops(),
         build * 1e3,
-        pages.footprint_pages(),
-        pages.quality,
+        pages.outline.footprint_pages(),
+        pages.outline.quality,
         digest * 1e3,
     );
     Ok(())

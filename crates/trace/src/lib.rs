@@ -34,8 +34,11 @@ pub use error::{Cause, Place, TraceError};
 pub use format::Format;
 pub use format::parquet::{batch_rows, request_columns, request_schema, write_parquet};
 pub use input::Source;
-pub use memory::{bytes_in_words, memory_allowed_bytes};
-pub use page::{ContentSource, FirstAccess, PageQuality, PageTrace};
+pub use memory::{bytes_in_words, memory_allowed_bytes, memory_available_bytes, memory_in_whole};
+pub use page::{
+    ContentSource, FirstAccess, LastRegion, NumberedPage, Outline, PageColumns, PageQuality, PageScan,
+    PageSource, PageTable, PageTrace, Window, Windows,
+};
 pub use progress::Progress;
 pub use quality::{BAD_LINES_LISTED, Quality};
 pub use request::{NO_CONTENT, Op, Request};

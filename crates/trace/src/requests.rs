@@ -43,6 +43,14 @@ impl<'a> Requests<'a> {
         }
     }
 
+    /// The contents of all requests of the run, one behind another.
+    pub fn all_contents(&self) -> &'a [u32] {
+        match *self.content_start {
+            [first, .., end] => &self.content[first as usize..end as usize],
+            _ => &[],
+        }
+    }
+
     /// First byte of request `index` and the byte behind its last one, on its volume.
     ///
     /// Requests with contents are moved down to the grid of contents when pages are made of whole

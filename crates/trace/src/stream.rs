@@ -37,6 +37,7 @@ pub struct TraceStream {
     origin_ns: Option<i64>,
     volumes: Appearance,
     volume_names: Vec<String>,
+    volume_order: Vec<u32>,
     contents: Appearance,
     requests: u64,
     hasher: TraceHasher,
@@ -57,12 +58,7 @@ impl TraceStream {
         progress: &dyn Progress,
     ) -> Result<TraceStream, TraceError> {
         if *source == Source::Stdin {
-            return Err(TraceError::new(
-                Cause::Argument,
-                source.label(),
-                "standard input can be read only once, but a stream is gone through several times",
-                "write it to a file first (`flashtwin trace convert - FILE.parquet`), or read it into memory without streaming",
-            ));
+            return Err(TraceStream::read_only_once(source));
         }
         let Opened { name, format, feed } = format::open(source, options, false, progress)?;
         let mut stream = TraceStream {
@@ -74,6 +70,7 @@ impl TraceStream {
             origin_ns: None,
             volumes: Appearance::default(),
             volume_names: Vec::new(),
+            volume_order: Vec::new(),
             contents: Appearance::default(),
             requests: 0,
             hasher: TraceHasher::new(CHUNK_BYTES),
@@ -83,6 +80,20 @@ impl TraceStream {
         };
         stream.first = stream.advance(progress)?;
         Ok(stream)
+    }
+
+    /// The error of an input that is no file.
+    pub(crate) fn read_only_once(source: &Source) -> TraceError {
+        let what = match source {
+            Source::Stdin => "standard input can",
+            _ => "this is no regular file, it can",
+        };
+        TraceError::new(
+            Cause::Argument,
+            source.label(),
+            format!("{what} be read only once, but a stream is gone through several times"),
+            "write it to a file first (`flashtwin trace convert - FILE.parquet`), or read it into memory without streaming",
+        )
     }
 
     /// The next requests, at least one; `None` at the end and after an error.
@@ -132,6 +143,11 @@ impl TraceStream {
     /// request stand behind the others.
     pub fn volume_names(&self) -> &[String] {
         &self.volume_names
+    }
+
+    /// After the last batch, the number that [`Trace`] gives each volume.
+    pub(crate) fn volume_order(&self) -> &[u32] {
+        &self.volume_order
     }
 
     /// Requests read so far; all of them after the last batch.
@@ -221,6 +237,11 @@ impl TraceStream {
             if self.volumes.number(index).1 {
                 self.volume_names.extend(parts.volumes.name(index).cloned());
             }
+        }
+        let (dense, _) = parts.volumes.into_dense();
+        self.volume_order = vec![0; dense.len()];
+        for (index, number) in (0u32..).zip(dense) {
+            self.volume_order[self.volumes.number(index).0 as usize] = number;
         }
         self.quality = parts.quality;
         self.quality.unaligned_content = self.unaligned;

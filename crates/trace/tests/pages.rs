@@ -272,35 +272,35 @@ fn compare(trace: &Trace, page_bytes: u32, source: ContentSource) {
         next += last.map_or(0, |last| last + 1);
     }
     let addresses: Vec<u64> = touched.iter().map(|p| base[&p.0] + p.1).collect();
-    assert_eq!(pages.lpn_address, addresses);
+    assert_eq!(pages.outline.lpn_address, addresses);
     let lpn: HashMap<Page, u32> = touched.iter().copied().zip(0..).collect();
 
     assert_eq!(pages.page_ops(), reference.operations.len());
     assert_eq!(pages.requests(), trace.len());
     for (page_op, operation) in reference.operations.iter().enumerate() {
         assert!(pages.page_ops_of(operation.request).contains(&page_op));
-        assert_eq!(pages.op[operation.request], operation.op);
-        assert_eq!(pages.lpn[page_op], lpn[&operation.page]);
+        assert_eq!(pages.columns.op[operation.request], operation.op);
+        assert_eq!(pages.columns.lpn[page_op], lpn[&operation.page]);
         assert_eq!(pages.is_partial(operation.request, page_op), operation.partial);
     }
-    assert_eq!(pages.content, reference.content);
+    assert_eq!(pages.columns.content, reference.content);
     for (page, &dense) in &lpn {
         let first = reference.first_access(*page);
-        assert_eq!(pages.first_access[dense as usize], first);
+        assert_eq!(pages.outline.first_access[dense as usize], first);
         let expected = reference.initial.get(page).copied().unwrap_or(NO_CONTENT);
-        assert_eq!(pages.initial_content[dense as usize], expected);
+        assert_eq!(pages.outline.initial_content[dense as usize], expected);
         if source != ContentSource::None {
-            assert_eq!(pages.existed_before(dense), expected != NO_CONTENT);
+            assert_eq!(pages.outline.existed_before(dense), expected != NO_CONTENT);
         }
     }
     let known = |id: &&u32| **id != NO_CONTENT;
     let contents: BTreeSet<u32> =
-        pages.content.iter().chain(&pages.initial_content).filter(known).copied().collect();
+        pages.columns.content.iter().chain(&pages.outline.initial_content).filter(known).copied().collect();
     // Dense: all ids below the count are in use.
-    assert_eq!(contents.len(), pages.content_count as usize);
-    assert_eq!(contents.last().map_or(0, |last| last + 1), pages.content_count);
-    assert_eq!(pages.quality, reference.quality);
-    assert_eq!(pages.digest, trace.digest());
+    assert_eq!(contents.len(), pages.outline.content_count as usize);
+    assert_eq!(contents.last().map_or(0, |last| last + 1), pages.outline.content_count);
+    assert_eq!(pages.outline.quality, reference.quality);
+    assert_eq!(pages.outline.digest, trace.digest());
 }
 
 /// A small trace with everything in it that can go together.
@@ -365,9 +365,9 @@ fn a_read_that_differs_finds_what_was_written() {
     builder.request(0, Op::Write, 0, 4096, &[5]);
     builder.request(1, Op::Read, 0, 4096, &[6]);
     let pages = build(&builder, 4096);
-    assert_eq!(pages.content, [0, 0]);
-    assert_eq!(pages.content_count, 1);
-    assert_eq!(pages.quality.read_mismatches, 1);
+    assert_eq!(pages.columns.content, [0, 0]);
+    assert_eq!(pages.outline.content_count, 1);
+    assert_eq!(pages.outline.quality.read_mismatches, 1);
 }
 
 #[test]
@@ -378,11 +378,11 @@ fn a_misaligned_partition_keeps_one_content_a_page() {
     builder.request(1, Op::Write, start + 8192, 4096, &[3]);
     builder.request(2, Op::Read, start, 12288, &[1, 2, 3]);
     let pages = build(&builder, 4096);
-    assert_eq!(pages.footprint_pages(), 3);
-    assert_eq!(pages.content, [0, 1, 2, 0, 1, 2]);
-    assert_eq!(pages.partial, [0, 0, 0]);
-    assert_eq!(pages.quality.unaligned_content_requests, 3);
-    assert_eq!(pages.quality.read_mismatches, 0);
+    assert_eq!(pages.outline.footprint_pages(), 3);
+    assert_eq!(pages.columns.content, [0, 1, 2, 0, 1, 2]);
+    assert_eq!(pages.columns.partial, [0, 0, 0]);
+    assert_eq!(pages.outline.quality.unaligned_content_requests, 3);
+    assert_eq!(pages.outline.quality.read_mismatches, 0);
 }
 
 #[test]
@@ -395,10 +395,10 @@ fn a_large_page_is_the_tuple_of_its_chunks() {
     builder.request(4, Op::Read, 40960, 4096, &[7]);
     let pages = build(&builder, 16384);
     // Equal tuples are one content, also after a part changed and changed back.
-    assert_eq!(pages.content, [0, 0, 1, 0, 2]);
-    assert_eq!(pages.partial, [0, 0, 3, 3, 3]);
-    assert_eq!(pages.initial_content, [NO_CONTENT, NO_CONTENT, 2]);
-    assert!(pages.first_access_is_read(2));
+    assert_eq!(pages.columns.content, [0, 0, 1, 0, 2]);
+    assert_eq!(pages.columns.partial, [0, 0, 3, 3, 3]);
+    assert_eq!(pages.outline.initial_content, [NO_CONTENT, NO_CONTENT, 2]);
+    assert!(pages.outline.first_access_is_read(2));
 }
 
 #[test]
@@ -440,19 +440,21 @@ fn drawn_contents_stay_where_they_were_written() {
         let pages = PageTrace::build(&trace, 4096, source).unwrap();
         let unique = PageTrace::build(&trace, 4096, ContentSource::Unique).unwrap();
         let known = |contents: &[u32]| -> Vec<bool> { contents.iter().map(|&id| id != NO_CONTENT).collect() };
-        assert_eq!(known(&pages.content), known(&unique.content));
-        assert_eq!(known(&pages.initial_content), known(&unique.initial_content));
-        assert_eq!(pages.quality, unique.quality);
+        assert_eq!(known(&pages.columns.content), known(&unique.columns.content));
+        assert_eq!(known(&pages.outline.initial_content), known(&unique.outline.initial_content));
+        assert_eq!(pages.outline.quality, unique.outline.quality);
         // What a page holds never changes but by a write: one unique content has one drawn one.
         let mut drawn: HashMap<u32, u32> = HashMap::new();
-        let both = unique.content.iter().zip(&pages.content);
-        for (&unique, &content) in both.chain(unique.initial_content.iter().zip(&pages.initial_content)) {
+        let both = unique.columns.content.iter().zip(&pages.columns.content);
+        for (&unique, &content) in
+            both.chain(unique.outline.initial_content.iter().zip(&pages.outline.initial_content))
+        {
             assert_eq!(*drawn.entry(unique).or_insert(content), content);
         }
         // Dense, in order of first appearance.
         let contents: BTreeSet<u32> = drawn.values().filter(|&&id| id != NO_CONTENT).copied().collect();
-        assert_eq!(contents.len(), pages.content_count as usize);
-        assert_eq!(contents.last().map_or(0, |last| last + 1), pages.content_count);
+        assert_eq!(contents.len(), pages.outline.content_count as usize);
+        assert_eq!(contents.last().map_or(0, |last| last + 1), pages.outline.content_count);
         assert_eq!(pages, PageTrace::build(&trace, 4096, source).unwrap());
     }
 }
@@ -480,13 +482,13 @@ fn writes_and_pages_before_the_trace_follow_the_formula() {
     let trace = builder.build().unwrap();
     for (text, exponent) in [("zipf(0,50)", 0.0), ("zipf(0.8,50)", 0.8), ("zipf(1,50,7)", 1.0)] {
         let pages = PageTrace::build(&trace, 4096, zipf(text)).unwrap();
-        assert_eq!(pages.content_count, 50);
+        assert_eq!(pages.outline.content_count, 50);
         let weights: Vec<f64> = (1..=50).map(|i| f64::from(i).powf(-exponent)).collect();
         let sum: f64 = weights.iter().sum();
-        let written = &pages.content[PAGES as usize / 2..];
+        let written = &pages.columns.content[PAGES as usize / 2..];
         for (counts, draws) in [
             (frequencies(written.iter().copied()), PAGES as f64),
-            (frequencies(pages.initial_content.iter().copied()), PAGES as f64 / 2.0),
+            (frequencies(pages.outline.initial_content.iter().copied()), PAGES as f64 / 2.0),
         ] {
             let square: f64 = counts
                 .iter()
@@ -514,8 +516,8 @@ fn seeds_make_other_draws_and_reads_do_not() {
     // The number of the first write with the same value, for each write.
     let written = |builder: &TraceBuilder, text: &str| -> Vec<usize> {
         let pages = PageTrace::build(&builder.build().unwrap(), 4096, zipf(text)).unwrap();
-        let writes = (0..pages.requests()).filter(|&request| pages.op[request] == Op::Write);
-        let contents: Vec<u32> = writes.map(|request| pages.content[request]).collect();
+        let writes = (0..pages.requests()).filter(|&request| pages.columns.op[request] == Op::Write);
+        let contents: Vec<u32> = writes.map(|request| pages.columns.content[request]).collect();
         let mut first: HashMap<u32, usize> = HashMap::new();
         contents.iter().enumerate().map(|(number, id)| *first.entry(*id).or_insert(number)).collect()
     };
@@ -530,8 +532,8 @@ fn an_address_is_a_content_of_one_page_only() {
         let pages = PageTrace::build(&random_trace(seed), 4096, ContentSource::SameAsAddress).unwrap();
         let mut page_of: HashMap<u32, u32> = HashMap::new();
         let mut content_of: HashMap<u32, u32> = HashMap::new();
-        let initial = pages.initial_content.iter().copied().zip(0..);
-        let all = pages.content.iter().copied().zip(pages.lpn.iter().copied()).chain(initial);
+        let initial = pages.outline.initial_content.iter().copied().zip(0..);
+        let all = pages.columns.content.iter().copied().zip(pages.columns.lpn.iter().copied()).chain(initial);
         for (content, lpn) in all.filter(|&(content, _)| content != NO_CONTENT) {
             assert_eq!(*page_of.entry(content).or_insert(lpn), lpn);
             assert_eq!(*content_of.entry(lpn).or_insert(content), content);

@@ -144,7 +144,7 @@ fn samples_can_be_replayed_and_keep_volumes_and_digests() {
     let trace = random_trace(5, true, 4000);
     let sample = trace.sample(0.5, 1, SampleBy::Address).unwrap();
     let pages = PageTrace::build(&sample, 4096, ContentSource::Recorded).unwrap();
-    assert!(pages.footprint_pages() > 0);
+    assert!(pages.outline.footprint_pages() > 0);
     for (row, &volume) in sample.volume.iter().enumerate() {
         assert!(["0", "5", "10"].contains(&sample.volume_names[volume as usize].as_str()), "{row}");
     }

@@ -139,11 +139,21 @@ pub fn trace_info(trace: &Trace) -> TraceInfo {
 /// # Errors
 /// When `progress` says to stop.
 pub fn trace_info_until(trace: &Trace, progress: &dyn Progress) -> Result<TraceInfo, TraceError> {
-    let mut input = InMemory::new(trace);
+    trace_info_of(&mut InMemory::new(trace), progress)
+}
+
+/// [`trace_info`] of a trace in memory or streamed, in two passes.
+///
+/// # Errors
+/// When the file cannot be read again, or `progress` says to stop.
+pub fn trace_info_of(
+    input: &mut (dyn Input + Send),
+    progress: &dyn Progress,
+) -> Result<TraceInfo, TraceError> {
     let mut survey = Survey::to_inform(input.about());
-    pass(&mut input, progress, &mut survey.accumulators())?;
+    pass(input, progress, &mut survey.accumulators())?;
     let mut informed = Informed::of(survey);
-    pass(&mut input, progress, &mut informed.accumulators())?;
+    pass(input, progress, &mut informed.accumulators())?;
     Ok(informed.finish())
 }
 

@@ -4,7 +4,7 @@
 use flashtwin_bits::prefetch;
 use flashtwin_ftl::{Content, FlashOp, Host, Lpn, NO_JOB, OpKind, ReadOutcome, ReadTarget, Unit};
 use flashtwin_nand::Ppn;
-use flashtwin_trace::{Op as HostOp, PageTrace};
+use flashtwin_trace::{Op as HostOp, Window};
 
 use super::ledger::{Charge, Ledger};
 use super::pool::{NONE, NOT_STARTED, Op, Request, Work};
@@ -25,11 +25,11 @@ const COLUMN: usize = 64;
 /// Entries of a column of 32-bit numbers that share a cache line: one request for memory serves them all.
 const LINE: usize = 16;
 
-/// How the trace's requests become arrivals.
+/// How the requests of a window become arrivals.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrivals<'a> {
-    /// The trace.
-    pub trace: &'a PageTrace,
+    /// The window; a trace in memory is a single one.
+    pub window: Window<'a>,
     /// Requests under way at any time; 0: by the trace's clock.
     pub queue_depth: u32,
     /// The trace's clock runs this many times faster.
@@ -44,31 +44,31 @@ impl Arrivals<'_> {
     #[inline]
     fn look_ahead(&self, index: usize) {
         if index.is_multiple_of(LINE / 2) {
-            prefetch(&self.trace.time_ns, index + COLUMN);
-            prefetch(&self.trace.first_page_op, index + COLUMN);
-            prefetch(&self.trace.op, index + COLUMN);
-            prefetch(&self.trace.partial, index + COLUMN);
+            prefetch(&self.window.time_ns, index + COLUMN);
+            prefetch(&self.window.first_page_op, index + COLUMN);
+            prefetch(&self.window.op, index + COLUMN);
+            prefetch(&self.window.partial, index + COLUMN);
         }
     }
 
-    /// Request `index` as it arrives at `arrival_ns`.
+    /// Request `index` of the window as it arrives at `arrival_ns`.
     #[cold]
     #[inline(never)]
     fn arrived(&self, index: usize, arrival_ns: u64) -> Arrived {
-        let trace = self.trace;
+        let window = &self.window;
         Arrived {
-            number: index as u64,
-            kind: trace.op[index],
-            pages: trace.page_ops_of(index).len() as u32,
-            time_ns: trace.time_ns[index],
+            number: window.first_request + index as u64,
+            kind: window.op[index],
+            pages: window.first_page_op[index + 1] - window.first_page_op[index],
+            time_ns: window.time_ns[index],
             arrival_ns,
         }
     }
 
-    /// Arrival of request `index` by the trace's clock, in simulated nanoseconds.
+    /// Arrival of request `index` of the window by the trace's clock, in simulated nanoseconds.
     #[inline]
     pub fn arrival_ns(&self, index: usize) -> u64 {
-        self.simulated_ns(self.trace.time_ns[index])
+        self.simulated_ns(self.window.time_ns[index])
     }
 
     /// A time of the trace's clock in simulated nanoseconds.
@@ -83,7 +83,12 @@ impl Arrivals<'_> {
 }
 
 impl<C: Controller, O: Observer> Engine<C, O> {
-    /// Lets time pass until request `index` arrives, and takes it in.
+    /// Gets ready for a window's requests.
+    pub fn begin_window(&mut self) {
+        self.ahead = [0; 2];
+    }
+
+    /// Lets time pass until request `index` of the window arrives, and takes it in.
     ///
     /// # Errors
     /// What the controller reports, or a rule of the medium that was broken.
@@ -132,7 +137,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     #[inline]
     fn take_in(&mut self, arrivals: &Arrivals<'_>, index: usize, arrival_ns: u64) -> Result<(), SimError> {
-        let trace = arrivals.trace;
+        let trace = &arrivals.window;
         let kind = trace.op[index];
         let followed = self.observer.follows_requests().then(|| arrivals.arrived(index, arrival_ns));
         let pages = trace.first_page_op[index] as usize..trace.first_page_op[index + 1] as usize;
@@ -180,7 +185,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// What a page operation writes.
     #[inline]
-    pub(super) fn host_page(&self, trace: &PageTrace, at: usize) -> Host {
+    pub(super) fn host_page(&self, trace: &Window<'_>, at: usize) -> Host {
         let lpn = trace.lpn[at];
         let address = if self.wants_address { trace.lpn_address[lpn as usize] } else { 0 };
         Host { lpn: Lpn::new(lpn), address, content: Content::new(trace.content[at]) }
@@ -188,7 +193,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Lets the controller ask for the memory that the next page operations will need.
     #[inline]
-    pub(super) fn look_ahead(&mut self, trace: &PageTrace, at: usize) {
+    pub(super) fn look_ahead(&mut self, trace: &Window<'_>, at: usize) {
         if at.is_multiple_of(LINE) {
             prefetch(&trace.lpn, at + COLUMN);
             prefetch(&trace.content, at + COLUMN);
@@ -225,7 +230,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Whether the page operations far and near ahead are writes, where the controller wants to know.
     #[inline]
-    fn writes_ahead(&mut self, trace: &PageTrace, at: usize) -> [bool; 2] {
+    fn writes_ahead(&mut self, trace: &Window<'_>, at: usize) -> [bool; 2] {
         if !self.wants_kind {
             return [true; 2];
         }

@@ -213,10 +213,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         request: u32,
         fingerprint: Fingerprint,
     ) -> Result<Option<u32>, SimError> {
-        self.look_ahead(arrivals.trace, at);
-        let partial = arrivals.trace.is_partial(index, at);
+        self.look_ahead(&arrivals.window, at);
+        let partial = arrivals.window.is_partial(index, at);
         self.counts.partial_writes += u64::from(partial);
-        let page = self.host_page(arrivals.trace, at);
+        let page = self.host_page(&arrivals.window, at);
         self.write_page(page, partial && arrivals.read_modify_write, request, fingerprint)
     }
 
@@ -231,7 +231,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         run: Range<usize>,
         request: u32,
     ) -> Result<(), SimError> {
-        let trace = arrivals.trace;
+        let trace = &arrivals.window;
         let whole: Range<usize> = run.start + usize::from(trace.is_partial(index, run.start))
             ..run.end - usize::from(trace.is_partial(index, run.end - 1));
         let among = if whole.is_empty() { run.clone() } else { whole };

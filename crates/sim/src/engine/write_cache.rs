@@ -224,10 +224,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         request: u32,
     ) -> Result<(), SimError> {
         for at in pages {
-            self.look_ahead(arrivals.trace, at);
-            let partial = arrivals.trace.is_partial(index, at);
+            self.look_ahead(&arrivals.window, at);
+            let partial = arrivals.window.is_partial(index, at);
             self.counts.partial_writes += u64::from(partial);
-            let page = self.host_page(arrivals.trace, at);
+            let page = self.host_page(&arrivals.window, at);
             let Some(cache) = &mut self.write_cache else { continue };
             let taken = cache.write(page, partial && arrivals.read_modify_write);
             self.counts.absorbed_writes += u64::from(taken.absorbed);

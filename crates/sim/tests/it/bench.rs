@@ -8,7 +8,9 @@ use flashtwin_ftl::{
 use flashtwin_nand::{Chip, FlashArray, NandConfig, NandDevice, Ppn};
 use flashtwin_sim::engine::{Arrivals, Charge, Completed, Engine, EngineCounts, Ledger, Observer};
 use flashtwin_sim::{EngineConfig, Resolved, RunResult, resolve, run};
-use flashtwin_trace::{ContentSource, FirstAccess, NO_CONTENT, Op, PageQuality, PageTrace, Trace};
+use flashtwin_trace::{
+    ContentSource, FirstAccess, NO_CONTENT, Op, Outline, PageColumns, PageQuality, PageTrace, Trace,
+};
 
 /// Command cycles, in nanoseconds, like all that follow.
 pub(crate) const COMMAND: u64 = 100;
@@ -133,27 +135,33 @@ pub(crate) fn page_trace(asks: &[Ask], footprint: u32, contents: u32) -> PageTra
         content.extend(&ask.contents);
         first_page_op.push(lpn.len() as u32);
     }
-    PageTrace {
-        name: "by hand".into(),
-        digest: String::new(),
-        page_bytes: 4096,
-        bytes: Op::ALL.map(|op| {
-            let of_kind = asks.iter().filter(|ask| ask.op == op);
-            of_kind.map(|ask| ask.contents.len() as u64 * 4096).sum()
-        }),
+    let columns = PageColumns {
         time_ns: asks.iter().map(|ask| ask.time_ns).collect(),
         op: asks.iter().map(|ask| ask.op).collect(),
         partial: asks.iter().map(|ask| if ask.partial { 3 } else { 0 }).collect(),
         first_page_op,
         lpn,
         content,
+    };
+    let outline = Outline {
+        name: "by hand".into(),
+        digest: String::new(),
+        page_bytes: 4096,
+        requests: asks.len() as u64,
+        page_ops: columns.page_ops() as u64,
+        bytes: Op::ALL.map(|op| {
+            let of_kind = asks.iter().filter(|ask| ask.op == op);
+            of_kind.map(|ask| ask.contents.len() as u64 * 4096).sum()
+        }),
+        duration_ns: asks.last().map_or(0, |ask| ask.time_ns),
         lpn_address: (0..u64::from(footprint)).collect(),
         content_count: contents,
         initial_content: vec![NO_CONTENT; footprint as usize],
         first_access: vec![FirstAccess::None; footprint as usize],
         content_source: ContentSource::Recorded,
         quality: PageQuality::default(),
-    }
+    };
+    PageTrace { outline, columns }
 }
 
 /// One command as the flash took it up: when, what, on which unit.
@@ -325,7 +333,12 @@ impl Bench {
         if self.ftl.mapping_cache.checkpoint_s > 0.0 {
             engine.checkpoint_every((self.ftl.mapping_cache.checkpoint_s * 1e9) as u64);
         }
-        let arrivals = Arrivals { trace, queue_depth: self.queue_depth, speed: 1.0, read_modify_write: true };
+        let arrivals = Arrivals {
+            window: trace.window(),
+            queue_depth: self.queue_depth,
+            speed: 1.0,
+            read_modify_write: true,
+        };
         for index in 0..trace.requests() {
             engine.serve(&arrivals, index).unwrap();
         }

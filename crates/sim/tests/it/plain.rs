@@ -289,21 +289,21 @@ fn trace(rng: &mut Rng) -> Trace {
 fn simulate(pages: &PageTrace, mut plain: Plain, period_ns: i64) -> Plain {
     let mut boundary = period_ns;
     for request in 0..pages.requests() {
-        while pages.time_ns[request] >= boundary {
+        while pages.columns.time_ns[request] >= boundary {
             plain.until(boundary as u64);
             plain.end_period();
             boundary += period_ns;
         }
-        let now = pages.time_ns[request] as u64;
+        let now = pages.columns.time_ns[request] as u64;
         plain.until(now);
         plain.now = now;
         let operations = pages.page_ops_of(request);
         plain.arrival.push(now);
         plain.pages_left.push(operations.len() as u32);
         for at in operations {
-            match pages.op[request] {
-                Op::Read => plain.read(pages.lpn[at], request),
-                _ => plain.write(pages.lpn[at], pages.content[at], request),
+            match pages.columns.op[request] {
+                Op::Read => plain.read(pages.columns.lpn[at], request),
+                _ => plain.write(pages.columns.lpn[at], pages.columns.content[at], request),
             }
         }
     }
@@ -346,7 +346,7 @@ fn every_mean_and_every_program_is_that_of_the_plain_simulator() {
             let plain = simulate(&pages, Plain::new(system, least_loaded, lanes), 20_000_000);
             let what = format!("seed {seed}, {name}, {allocation}, {lanes} lanes");
             for (kind, op) in [("read", Op::Read), ("write", Op::Write)] {
-                let times = plain.response.iter().filter(|(request, _)| pages.op[**request] == op);
+                let times = plain.response.iter().filter(|(request, _)| pages.columns.op[**request] == op);
                 let times: Vec<u64> = times.map(|(_, &time)| time).collect();
                 let mean = times.iter().sum::<u64>() as f64 / times.len() as f64;
                 let found = &result.summary["response"][kind];

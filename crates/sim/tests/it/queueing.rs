@@ -60,12 +60,12 @@ fn poisson(
         let uniform = (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         now -= (1.0 - uniform).ln() * mean_ns;
         let (op, lpn, content) = choose(&mut rng, request);
-        trace.time_ns.push(now as i64);
-        trace.op.push(op);
-        trace.partial.push(0);
-        trace.lpn.push(lpn);
-        trace.content.push(content);
-        trace.first_page_op.push(request as u32 + 1);
+        trace.columns.time_ns.push(now as i64);
+        trace.columns.op.push(op);
+        trace.columns.partial.push(0);
+        trace.columns.lpn.push(lpn);
+        trace.columns.content.push(content);
+        trace.columns.first_page_op.push(request as u32 + 1);
     }
     trace
 }
@@ -137,12 +137,12 @@ fn pace(op: Op, chips: u32, requests: usize) -> f64 {
 fn closed_loop(op: Op, chips: u32, depth: u32, requests: usize) -> Engine<Ftl, Means> {
     let mut trace = page_trace(&[], chips, 64);
     for request in 0..requests {
-        trace.time_ns.push(0);
-        trace.op.push(op);
-        trace.partial.push(0);
-        trace.lpn.push(request as u32 % chips);
-        trace.content.push(0);
-        trace.first_page_op.push(request as u32 + 1);
+        trace.columns.time_ns.push(0);
+        trace.columns.op.push(op);
+        trace.columns.partial.push(0);
+        trace.columns.lpn.push(request as u32 % chips);
+        trace.columns.content.push(0);
+        trace.columns.first_page_op.push(request as u32 + 1);
     }
     let bench = Bench::new([1, chips, 1, 1, 64, 64]).holding(chips).with(|bench| {
         bench.footprint = chips;

@@ -8,7 +8,7 @@ use flashtwin_nand::NandConfig;
 use flashtwin_sim::{
     Concurrency, EngineConfig, LoadMeasure, MergeReads, Preload, Resolved, RunResult, Suspend, run,
 };
-use flashtwin_trace::{ContentSource, Op, PageTrace, Trace, TraceBuilder};
+use flashtwin_trace::{ContentSource, Op, Outline, PageTrace, Trace, TraceBuilder};
 use serde_json::Value;
 
 use crate::bench::{Ask, Bench, Levels, nand, page_trace, pick, replay, system_with};
@@ -489,6 +489,7 @@ fn a_trace_without_contents_is_preloaded_with_contents_of_its_own() {
     let trace = page_trace(&[], 4, 1);
     let sets = [("preload", "footprint"), ("preload_contents", "trace")];
     let resolved = system("conventional", &nand([2, 2, 1, 1, 20, 8]), &EngineConfig::default(), &sets);
-    let result = run(&PageTrace { content_source: ContentSource::None, ..trace }, &resolved, &()).unwrap();
+    let outline = Outline { content_source: ContentSource::None, ..trace.outline };
+    let result = run(&PageTrace { outline, ..trace }, &resolved, &()).unwrap();
     assert_eq!(result.summary["requests"]["completed"], 0);
 }

@@ -148,7 +148,7 @@ fn the_host_writes_as_much_to_flash_as_without_spreading() {
                 assert_eq!(config.ftl.mapping, MappingForm::Page);
                 (config.ftl.allocation.policy, config.ftl.spread.policy) = (policy, spread);
                 (config.verify, config.replay.preload) = (true, Preload::FirstReads);
-                config.nand = nand([3, 1, 2, 1, pages.footprint_pages() / 20 + 6, 4]);
+                config.nand = nand([3, 1, 2, 1, pages.outline.footprint_pages() / 20 + 6, 4]);
                 resolved.device = resolved.config.nand.resolve().unwrap();
                 let result = run(&pages, &resolved, &()).unwrap();
                 let summary = &result.summary;

@@ -186,7 +186,7 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     let pages_per_block = 1 + rng.below(8);
     let planes: u32 = levels.iter().product();
     // The least number of blocks that holds the footprint, or a few more.
-    let least = (pages.footprint_pages() + 1).div_ceil(planes * pages_per_block) + streams + 1;
+    let least = (pages.outline.footprint_pages() + 1).div_ceil(planes * pages_per_block) + streams + 1;
     let mut blocks = least + pick(rng, &[0, 1, 12]);
     let [channels, chips, dies, planes] = levels;
     config.nand = nand([channels, chips, dies, planes, blocks, pages_per_block]);
@@ -207,12 +207,12 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
 /// Whether there is room for the footprint beside the mapping tables.
 fn holds_the_footprint(pages: &PageTrace, config: &Config) -> bool {
     let geometry = config.nand.resolve().unwrap().geometry;
-    let footprint = pages.footprint_pages();
+    let footprint = pages.outline.footprint_pages();
     if config.nand.blocks_per_plane < config.ftl.reserved_blocks(&geometry) + 1 {
         return false;
     }
-    let mut ftl = Ftl::new(&config.ftl, &geometry, footprint, pages.content_count, 1);
-    let capacity = ftl.lay_out_tables(&config.ftl, &pages.lpn_address);
+    let mut ftl = Ftl::new(&config.ftl, &geometry, footprint, pages.outline.content_count, 1);
+    let capacity = ftl.lay_out_tables(&config.ftl, &pages.outline.lpn_address);
     u64::from(footprint) <= capacity.min(Ftl::capacity_pages(&config.ftl, &geometry))
 }
 
@@ -404,7 +404,7 @@ fn any_system_completes_and_accounts_for_any_trace() {
             MECHANISMS.map(|path| number_or_none(&result.summary, path))
         }));
         let Ok(counts) = outcome else {
-            panic!("seed {seed} failed: {} {:?}", resolved.json(), pages.content_source)
+            panic!("seed {seed} failed: {} {:?}", resolved.json(), pages.outline.content_source)
         };
         reached.iter_mut().zip(counts).for_each(|((_, sum), count)| *sum += count);
     }
@@ -455,7 +455,7 @@ fn when_things_happen_does_not_change_what_a_load_blind_system_does() {
         resolved.config.ftl.dedup.sampling_pages = 1;
         resolved.config.ftl.redirection.policy = RedirectionPolicy::Home;
         // A trim takes effect when it comes, before writes of other pages that wait for their hash.
-        let at_once = pages.op.contains(&Op::Trim);
+        let at_once = pages.columns.op.contains(&Op::Trim);
         let hash_us = |resolved: &mut Resolved| {
             resolved.config.engine.hash_us *= if at_once { 0.0 } else { 1.0 };
         };
@@ -487,7 +487,7 @@ fn write_pages(
         // A page of which only a part is written is no sample if another can be.
         let whole: Vec<usize> = run.clone().filter(|&at| !trace.is_partial(request, at)).collect();
         let among = if whole.is_empty() { run.clone().collect() } else { whole };
-        let contents: Vec<u32> = among.iter().map(|&at| trace.content[at]).collect();
+        let contents: Vec<u32> = among.iter().map(|&at| trace.columns.content[at]).collect();
         let sample = among[sample_of(Content::named(&contents))];
         let found = write(ftl, sample, true);
         for at in run.filter(|&at| at != sample) {
@@ -500,33 +500,36 @@ fn write_pages(
 fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 9] {
     let config = &resolved.config;
     let geometry = &resolved.device.geometry;
-    let contents = trace.content_count;
-    let mut ftl = Ftl::new(&config.ftl, geometry, trace.footprint_pages(), contents, config.seed);
+    let contents = trace.outline.content_count;
+    let mut ftl = Ftl::new(&config.ftl, geometry, trace.outline.footprint_pages(), contents, config.seed);
     if config.ftl.partition.policy == PartitionPolicy::Offline {
-        ftl.assign_partitions(offline_partitions(trace, config.ftl.partitions()));
+        ftl.assign_partitions(offline_partitions(trace, config.ftl.partitions()).unwrap());
     }
-    ftl.lay_out_tables(&config.ftl, &trace.lpn_address);
+    ftl.lay_out_tables(&config.ftl, &trace.outline.lpn_address);
     let idle = vec![0; geometry.chips() as usize];
     let loads = LoadView::new(&idle, &idle);
     let mut ops = Vec::new();
-    let page =
-        |lpn: u32, content| Host { lpn: Lpn::new(lpn), address: trace.lpn_address[lpn as usize], content };
-    for lpn in (0..trace.footprint_pages()).filter(|&lpn| trace.existed_before(lpn)) {
-        let initial = page(lpn, Content::new(trace.initial_content[lpn as usize]));
+    let page = |lpn: u32, content| Host {
+        lpn: Lpn::new(lpn),
+        address: trace.outline.lpn_address[lpn as usize],
+        content,
+    };
+    for lpn in (0..trace.outline.footprint_pages()).filter(|&lpn| trace.outline.existed_before(lpn)) {
+        let initial = page(lpn, Content::new(trace.outline.initial_content[lpn as usize]));
         ftl.write(initial, true, &loads, &mut ops).unwrap();
     }
     ftl.end_preload();
     let period_ns = (config.replay.period_s * 1e9) as i64;
     let mut boundary = period_ns;
     for request in 0..trace.requests() {
-        while trace.time_ns[request] >= boundary {
+        while trace.columns.time_ns[request] >= boundary {
             ftl.end_period(&mut ops).unwrap();
             boundary += period_ns;
         }
-        match trace.op[request] {
+        match trace.columns.op[request] {
             Op::Write => write_pages(&mut ftl, trace, request, |ftl, at, fingerprinted| {
-                ftl.prepare_write(Lpn::new(trace.lpn[at]), false, &loads).unwrap();
-                let page = page(trace.lpn[at], Content::new(trace.content[at]));
+                ftl.prepare_write(Lpn::new(trace.columns.lpn[at]), false, &loads).unwrap();
+                let page = page(trace.columns.lpn[at], Content::new(trace.columns.content[at]));
                 if fingerprinted {
                     ftl.look_up_fingerprint(page.content).unwrap();
                 }
@@ -536,16 +539,16 @@ fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 9] {
                 for at in trace.page_ops_of(request) {
                     match op {
                         Op::Read => {
-                            ftl.read(Lpn::new(trace.lpn[at]), &loads).unwrap();
+                            ftl.read(Lpn::new(trace.columns.lpn[at]), &loads).unwrap();
                             ftl.begin_jobs(&mut ops).unwrap();
                         }
                         _ if trace.is_partial(request, at) => {}
-                        _ => ftl.trim(Lpn::new(trace.lpn[at])),
+                        _ => ftl.trim(Lpn::new(trace.columns.lpn[at])),
                     }
                 }
             }
         }
-        if trace.op[request] == Op::Trim {
+        if trace.columns.op[request] == Op::Trim {
             ftl.begin_jobs(&mut ops).unwrap();
         }
     }

@@ -3,28 +3,13 @@
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-use super::{FirstAccess, PageTrace, too_large};
+use super::follow::Known;
+use super::outline::PageQuality;
+use super::too_large;
+use super::window::PageColumns;
 use crate::error::TraceError;
 use crate::request::{NO_CONTENT, Op};
 use crate::requests::Requests;
-use crate::trace::Trace;
-
-/// The trace's own contents. See [`PageTrace`] for the rules.
-pub(super) fn follow_recorded(trace: &Trace, pages: &mut PageTrace) -> Result<(), TraceError> {
-    let requests = trace.requests(0..trace.len());
-    let mut follower = Follower::new(trace, pages);
-    for request in 0..pages.requests() {
-        let carried = Carried::new(&requests, request, pages.page_bytes);
-        for (nth, page_op) in pages.page_ops_of(request).enumerate() {
-            let lpn = pages.lpn[page_op];
-            let partial = pages.is_partial(request, page_op);
-            let content = follower.apply(pages, request, nth as u64, lpn, partial, &carried)?;
-            pages.content.push(content);
-        }
-    }
-    pages.content_count = follower.interned.count;
-    Ok(())
-}
 
 /// The contents of one request, by place.
 struct Carried<'a> {
@@ -82,72 +67,181 @@ const UNSEEN: u32 = u32::MAX;
 /// (Before the trace only:) a chunk that was written before its old content could be seen.
 const OVERWRITTEN: u32 = u32::MAX - 1;
 
-struct Follower {
+/// (Now only:) a chunk that was trimmed.
+const TRIMMED: u32 = u32::MAX - 2;
+/// The first content that nobody named; others are numbered downwards. The trace's own ids begin at 0.
+const NAMELESS: u32 = u32::MAX - 3;
+
+/// The content of every chunk before the trace, where a read shows it before anything overwrites it; gathered
+/// window by window.
+pub(super) struct Before {
+    page_bytes: u32,
     /// Chunks a page.
     slots: usize,
-    /// Content of every chunk before the trace, as far as reads reveal it.
-    before: Vec<u32>,
-    /// Content of every chunk now: below `recorded` the trace's ids, then `trimmed`, then nameless ones.
-    now: Vec<u32>,
-    seen: Vec<bool>,
-    recorded: u32,
-    trimmed: u32,
-    next_nameless: u32,
-    interned: Interned,
+    chunks: Vec<u32>,
 }
 
-impl Follower {
-    fn new(trace: &Trace, pages: &mut PageTrace) -> Follower {
-        let slots = (pages.page_bytes / trace.chunk_bytes) as usize;
-        let footprint = pages.lpn_address.len();
-        let recorded = trace.content_count();
-        pages.initial_content = vec![NO_CONTENT; footprint];
-        pages.content = Vec::with_capacity(pages.lpn.len());
-        Follower {
-            slots,
-            before: contents_before(trace, pages, slots),
-            now: vec![UNSEEN; footprint * slots],
-            seen: vec![false; footprint],
-            recorded,
-            trimmed: recorded,
-            next_nameless: recorded + 1,
-            interned: Interned::new(slots, recorded),
+impl Before {
+    pub(super) fn new(page_bytes: u32, chunk_bytes: u32) -> Before {
+        // Pages that are not made of whole chunks have no recorded contents.
+        let slots = if page_bytes.is_multiple_of(chunk_bytes) { page_bytes / chunk_bytes } else { 0 };
+        Before { page_bytes, slots: slots as usize, chunks: Vec::new() }
+    }
+
+    /// Learns from the next page operations, which `requests` were cut into, on pages with numbers below `pages`.
+    pub(super) fn add(&mut self, requests: &Requests<'_>, columns: &PageColumns, pages: usize) {
+        let slots = self.slots;
+        if pages * slots > self.chunks.len() {
+            self.chunks.resize(pages * slots, UNSEEN);
+        }
+        for request in 0..columns.requests() {
+            let carried = Carried::new(requests, request, self.page_bytes);
+            let op = columns.op[request];
+            for (nth, page_op) in columns.page_ops_of(request).enumerate() {
+                if op == Op::Trim && columns.is_partial(request, page_op) {
+                    continue;
+                }
+                let first_chunk = columns.lpn[page_op] as usize * slots;
+                for slot in 0..slots {
+                    let chunk = &mut self.chunks[first_chunk + slot];
+                    if *chunk != UNSEEN {
+                        continue;
+                    }
+                    match (op, carried.touch(nth as u64, slot as u64)) {
+                        (_, Touch::Not) | (Op::Read, Touch::Unknown) => {}
+                        (Op::Read, Touch::Known(content)) => *chunk = content,
+                        _ => *chunk = OVERWRITTEN,
+                    }
+                }
+            }
         }
     }
 
-    fn nameless(&mut self, name: &str) -> Result<u32, TraceError> {
-        let id = self.next_nameless;
-        if id >= OVERWRITTEN {
-            return Err(too_large(name, "contents"));
+    /// The same with page `renumbered[page]` in the place of each page.
+    pub(super) fn renumbered(self, renumbered: &[u32]) -> Before {
+        let mut chunks = vec![UNSEEN; self.chunks.len()];
+        for (page, old) in self.chunks.chunks_exact(self.slots.max(1)).enumerate() {
+            let first = renumbered[page] as usize * self.slots;
+            chunks[first..first + self.slots].copy_from_slice(old);
         }
-        self.next_nameless += 1;
+        Before { chunks, ..self }
+    }
+
+    fn is_known(&self, chunk: u32) -> bool {
+        !matches!(self.chunks[chunk as usize], UNSEEN | OVERWRITTEN)
+    }
+}
+
+/// The trace's own contents. See [`super::PageTrace`] for the rules.
+pub(super) struct Recorded {
+    name: String,
+    page_bytes: u32,
+    /// Chunks a page.
+    slots: usize,
+    /// Content of every chunk now: the trace's ids, [`TRIMMED`], or nameless ones.
+    now: Vec<u32>,
+    seen: Vec<bool>,
+    initial: Vec<u32>,
+    /// The trace's own ids met so far are below it.
+    named: u32,
+    next_nameless: u32,
+    /// Chunks that were given a nameless content because nothing was known of them yet; kept while that may change.
+    guessed: Option<Vec<u32>>,
+    interned: Interned,
+}
+
+impl Recorded {
+    pub(super) fn new(known: &Known<'_>) -> Recorded {
+        let slots = (known.page_bytes / known.chunk_bytes) as usize;
+        Recorded {
+            name: known.name.to_owned(),
+            page_bytes: known.page_bytes,
+            slots,
+            now: Vec::new(),
+            seen: Vec::new(),
+            initial: Vec::new(),
+            named: 0,
+            next_nameless: NAMELESS,
+            guessed: known.first.is_none().then(Vec::new),
+            interned: Interned::new(slots),
+        }
+    }
+
+    pub(super) fn add(
+        &mut self,
+        requests: &Requests<'_>,
+        columns: &mut PageColumns,
+        pages: usize,
+        before: &Before,
+        quality: &mut PageQuality,
+    ) -> Result<(), TraceError> {
+        if pages > self.seen.len() {
+            self.now.resize(pages * self.slots, UNSEEN);
+            self.seen.resize(pages, false);
+            self.initial.resize(pages, NO_CONTENT);
+        }
+        let known = requests.all_contents().iter().filter(|&&id| id != NO_CONTENT);
+        self.named = self.named.max(known.max().map_or(0, |&highest| highest + 1));
+        if self.named > self.next_nameless {
+            return Err(too_large(&self.name, "contents"));
+        }
+        for request in 0..columns.requests() {
+            let carried = Carried::new(requests, request, self.page_bytes);
+            let op = columns.op[request];
+            for (nth, page_op) in columns.page_ops_of(request).enumerate() {
+                let partial = columns.is_partial(request, page_op);
+                let page = columns.lpn[page_op] as usize;
+                let touched = Touched { op, partial, nth: nth as u64, carried: &carried };
+                let content = self.apply(page, &touched, before, quality)?;
+                columns.content.push(content);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn content_count(&self) -> u32 {
+        self.interned.count
+    }
+
+    /// Whether no later read showed what was taken for unknown.
+    pub(super) fn was_right(&self, before: &Before) -> bool {
+        self.guessed.iter().flatten().all(|&chunk| !before.is_known(chunk))
+    }
+
+    pub(super) fn into_initial(self) -> Vec<u32> {
+        self.initial
+    }
+
+    fn nameless(&mut self) -> Result<u32, TraceError> {
+        let id = self.next_nameless;
+        if id <= self.named {
+            return Err(too_large(&self.name, "contents"));
+        }
+        self.next_nameless -= 1;
         Ok(id)
     }
 
     /// Applies one page operation; its content.
     fn apply(
         &mut self,
-        pages: &mut PageTrace,
-        request: usize,
-        nth: u64,
-        lpn: u32,
-        partial: bool,
-        carried: &Carried<'_>,
+        page: usize,
+        touched: &Touched<'_>,
+        before: &Before,
+        quality: &mut PageQuality,
     ) -> Result<u32, TraceError> {
-        let page = lpn as usize;
         let chunks = page * self.slots..(page + 1) * self.slots;
-        let op = pages.op[request];
+        let Touched { op, partial, nth, carried } = *touched;
         if op == Op::Trim {
             if !partial {
                 self.seen[page] = true;
-                self.now[chunks].fill(self.trimmed);
+                self.now[chunks].fill(TRIMMED);
             }
             return Ok(NO_CONTENT);
         }
         if !self.seen[page] {
             self.seen[page] = true;
-            if pages.first_access[page] != FirstAccess::Write {
-                self.recall(pages, page)?;
+            if op == Op::Read || partial {
+                self.recall(page, before)?;
             }
         }
         if op == Op::Write {
@@ -156,99 +250,84 @@ impl Follower {
                     Touch::Not => {}
                     Touch::Known(content) => self.now[chunks.start + slot] = content,
                     Touch::Unknown => {
-                        self.now[chunks.start + slot] = self.nameless(&pages.name)?;
+                        self.now[chunks.start + slot] = self.nameless()?;
                     }
                 }
             }
         } else {
-            if self.now[chunks.clone()].iter().all(|&c| c == self.trimmed) {
-                pages.quality.reads_after_trim += 1;
+            if self.now[chunks.clone()].iter().all(|&c| c == TRIMMED) {
+                quality.reads_after_trim += 1;
                 return Ok(NO_CONTENT);
             }
-            self.compare(pages, nth, chunks.start, carried);
+            self.compare(touched, chunks.start, quality);
         }
-        self.interned.id(&pages.name, &self.now[chunks])
+        self.interned.id(&self.name, &self.now[chunks])
     }
 
     /// Puts into `page` what it held before the trace.
-    fn recall(&mut self, pages: &mut PageTrace, page: usize) -> Result<(), TraceError> {
+    fn recall(&mut self, page: usize, before: &Before) -> Result<(), TraceError> {
         let chunks = page * self.slots..(page + 1) * self.slots;
         for chunk in chunks.clone() {
-            self.now[chunk] = match self.before[chunk] {
-                UNSEEN | OVERWRITTEN => self.nameless(&pages.name)?,
+            let known = before.chunks[chunk];
+            if let (UNSEEN, Some(guessed)) = (known, &mut self.guessed) {
+                guessed.push(chunk as u32);
+            }
+            self.now[chunk] = match known {
+                UNSEEN | OVERWRITTEN => self.nameless()?,
                 content => content,
             };
         }
-        pages.initial_content[page] = self.interned.id(&pages.name, &self.now[chunks])?;
+        self.initial[page] = self.interned.id(&self.name, &self.now[chunks])?;
         Ok(())
     }
 
     /// Compares what a page read found, by its record, with what the page holds.
-    fn compare(&self, pages: &mut PageTrace, nth: u64, first_chunk: usize, carried: &Carried<'_>) {
+    fn compare(&self, touched: &Touched<'_>, first_chunk: usize, quality: &mut PageQuality) {
         let (mut differs, mut nameless) = (false, false);
         for slot in 0..self.slots {
             let held = self.now[first_chunk + slot];
-            if let Touch::Known(found) = carried.touch(nth, slot as u64)
+            if let Touch::Known(found) = touched.carried.touch(touched.nth, slot as u64)
                 && found != held
             {
-                if held < self.recorded {
+                if held <= self.next_nameless {
                     differs = true;
                 } else {
                     nameless = true;
                 }
             }
         }
-        pages.quality.read_mismatches += u64::from(differs);
-        pages.quality.unknown_content_reads += u64::from(nameless && !differs);
+        quality.read_mismatches += u64::from(differs);
+        quality.unknown_content_reads += u64::from(nameless && !differs);
     }
 }
 
-/// The content of every chunk before the trace, where a read shows it before anything overwrites it.
-fn contents_before(trace: &Trace, pages: &PageTrace, slots: usize) -> Vec<u32> {
-    let requests = trace.requests(0..trace.len());
-    let mut before = vec![UNSEEN; pages.lpn_address.len() * slots];
-    for request in 0..pages.requests() {
-        let carried = Carried::new(&requests, request, pages.page_bytes);
-        let op = pages.op[request];
-        for (nth, page_op) in pages.page_ops_of(request).enumerate() {
-            if op == Op::Trim && pages.is_partial(request, page_op) {
-                continue;
-            }
-            let first_chunk = pages.lpn[page_op] as usize * slots;
-            for slot in 0..slots {
-                let chunk = &mut before[first_chunk + slot];
-                if *chunk != UNSEEN {
-                    continue;
-                }
-                match (op, carried.touch(nth as u64, slot as u64)) {
-                    (_, Touch::Not) | (Op::Read, Touch::Unknown) => {}
-                    (Op::Read, Touch::Known(content)) => *chunk = content,
-                    _ => *chunk = OVERWRITTEN,
-                }
-            }
-        }
-    }
-    before
+/// A page operation: the `nth` one of its request.
+struct Touched<'a> {
+    op: Op,
+    partial: bool,
+    nth: u64,
+    carried: &'a Carried<'a>,
 }
 
 /// Page contents: tuples of chunk contents, numbered in order of first use.
 struct Interned {
     slots: usize,
     count: u32,
-    /// Pages of one chunk: chunk content -> page content.
+    /// Pages of one chunk: chunk content -> page content, of the trace's contents and of nameless ones.
     single: Vec<u32>,
+    single_nameless: Vec<u32>,
     /// Pages of several chunks: the tuples, one behind another, and an index over them.
     tuples: Vec<u32>,
     index: HashTable<u32>,
 }
 
 impl Interned {
-    fn new(slots: usize, recorded: u32) -> Interned {
-        let single = if slots == 1 { recorded as usize } else { 0 };
+    fn new(slots: usize) -> Interned {
         Interned {
             slots,
             count: 0,
-            single: vec![NO_CONTENT; single],
+            single: Vec::new(),
+            single_nameless: Vec::new(),
             tuples: Vec::new(),
             index: HashTable::new(),
         }
@@ -257,7 +336,7 @@ impl Interned {
     #[inline]
     fn id(&mut self, name: &str, chunks: &[u32]) -> Result<u32, TraceError> {
         if let [chunk] = *chunks {
-            return self.single_id(chunk as usize);
+            return Ok(self.single_id(chunk));
         }
         let slots = self.slots;
         let tuples = &self.tuples;
@@ -279,16 +358,22 @@ impl Interned {
     }
 
     #[inline]
-    fn single_id(&mut self, chunk: usize) -> Result<u32, TraceError> {
-        if chunk >= self.single.len() {
-            self.single.resize(chunk + 1, NO_CONTENT);
+    fn single_id(&mut self, chunk: u32) -> u32 {
+        // Nameless contents are few and numbered downwards; a trace's own are below half of all numbers.
+        let (ids, at) = if chunk < NAMELESS / 2 {
+            (&mut self.single, chunk as usize)
+        } else {
+            (&mut self.single_nameless, (NAMELESS - chunk) as usize)
+        };
+        if at >= ids.len() {
+            ids.resize(at + 1, NO_CONTENT);
         }
-        let id = &mut self.single[chunk];
+        let id = &mut ids[at];
         if *id == NO_CONTENT {
             *id = self.count;
             self.count += 1;
         }
-        Ok(*id)
+        *id
     }
 }
 

@@ -1,16 +1,36 @@
 //! Cutting requests at page boundaries and numbering the pages they touch densely.
 
+use std::ops::Range;
+
 use super::too_large;
+use super::window::PageColumns;
 use crate::error::{Cause, TraceError};
 use crate::memory::{bytes_in_words, memory_allowed_bytes};
+use crate::requests::Requests;
 use crate::trace::Trace;
 
-pub(super) struct Cut {
-    pub(super) partial: Vec<u8>,
-    pub(super) first_page_op: Vec<u32>,
-    pub(super) lpn: Vec<u32>,
-    pub(super) lpn_address: Vec<u64>,
-    pub(super) unaligned_content_requests: u64,
+/// How a request lies on pages.
+pub(super) struct OnPages {
+    /// The pages it touches, by number on its volume.
+    pub(super) pages: Range<u64>,
+    /// The bits of [`PageColumns::partial`].
+    pub(super) partial: u8,
+    /// Whether it was moved down to the grid of contents.
+    pub(super) unaligned: bool,
+}
+
+#[inline]
+pub(super) fn on_pages(requests: &Requests<'_>, index: usize, page_bytes: u32) -> OnPages {
+    let page = u64::from(page_bytes);
+    let (start, end) = requests.extent(index, page_bytes);
+    let (first, last) = (start / page, (end - 1) / page);
+    let head = start % page != 0 || (first == last && end % page != 0);
+    let tail = end % page != 0 || (first == last && head);
+    OnPages {
+        pages: first..last + 1,
+        partial: u8::from(head) | u8::from(tail) << 1,
+        unaligned: start != requests.offset_bytes[index],
+    }
 }
 
 /// A request's pages on the host's address space, to be sorted by address.
@@ -20,14 +40,15 @@ struct Span {
     pages: u32,
 }
 
-pub(super) fn cut(trace: &Trace, page_bytes: u32) -> Result<Cut, TraceError> {
+/// A whole trace cut: its columns without contents, the address of each dense page, and how many requests were
+/// moved down to the grid of contents.
+pub(super) fn cut(trace: &Trace, page_bytes: u32) -> Result<(PageColumns, Vec<u64>, u64), TraceError> {
     let requests = trace.len();
     let all = trace.requests(0..requests);
     if requests > (u32::MAX - 1) as usize {
         return Err(too_large(&trace.name, "requests"));
     }
-    let base = volume_bases(trace, page_bytes)?;
-    let page = u64::from(page_bytes);
+    let base = bases_of(trace, page_bytes)?;
     let mut spans = Vec::with_capacity(requests);
     let mut partial = Vec::with_capacity(requests);
     let mut first_page_op = Vec::with_capacity(requests + 1);
@@ -35,20 +56,17 @@ pub(super) fn cut(trace: &Trace, page_bytes: u32) -> Result<Cut, TraceError> {
     let mut page_ops = 0u64;
     first_page_op.push(0);
     for request in 0..requests {
-        let (start, end) = all.extent(request, page_bytes);
-        unaligned += u64::from(start != trace.offset_bytes[request]);
-        let (first, last) = (start / page, (end - 1) / page);
-        let head = start % page != 0 || (first == last && end % page != 0);
-        let tail = end % page != 0 || (first == last && head);
-        partial.push(u8::from(head) | u8::from(tail) << 1);
-        let pages = last - first + 1;
+        let on = on_pages(&all, request, page_bytes);
+        unaligned += u64::from(on.unaligned);
+        partial.push(on.partial);
+        let pages = on.pages.end - on.pages.start;
         page_ops += pages;
         if page_ops >= u64::from(u32::MAX) {
             return Err(too_large(&trace.name, "page operations"));
         }
         first_page_op.push(page_ops as u32);
         spans.push(Span {
-            first_page: base[trace.volume[request] as usize] + first,
+            first_page: base[trace.volume[request] as usize] + on.pages.start,
             request: request as u32,
             pages: pages as u32,
         });
@@ -60,7 +78,9 @@ pub(super) fn cut(trace: &Trace, page_bytes: u32) -> Result<Cut, TraceError> {
         let pages = first_page_op[request + 1] - first_page_op[request];
         lpn.extend(first..first + pages);
     }
-    Ok(Cut { partial, first_page_op, lpn, lpn_address, unaligned_content_requests: unaligned })
+    let (time_ns, op) = (trace.time_ns.clone(), trace.op.clone());
+    let columns = PageColumns { time_ns, op, partial, first_page_op, lpn, content: Vec::new() };
+    Ok((columns, lpn_address, unaligned))
 }
 
 /// Bytes of a cut trace for each page operation, if each is of another page.
@@ -86,22 +106,34 @@ fn check_memory(name: &str, requests: u64, page_ops: u64, page_bytes: u32) -> Re
 }
 
 /// First page of each volume on the host's address space.
-fn volume_bases(trace: &Trace, page_bytes: u32) -> Result<Vec<u64>, TraceError> {
-    let volumes = trace.volume.iter().max().map_or(0, |&v| v as usize + 1);
-    let mut pages = vec![0u64; volumes];
+fn bases_of(trace: &Trace, page_bytes: u32) -> Result<Vec<u64>, TraceError> {
+    let mut pages = Vec::new();
     let all = trace.requests(0..trace.len());
-    for request in 0..trace.len() {
-        let (_, end) = all.extent(request, page_bytes);
-        let span = &mut pages[trace.volume[request] as usize];
-        *span = (*span).max(end.div_ceil(u64::from(page_bytes)));
+    lengthen_volumes(&mut pages, &all, page_bytes);
+    volume_bases(&trace.name, pages)
+}
+
+/// Lengthens volumes, in pages, so that the requests fit.
+pub(super) fn lengthen_volumes(pages: &mut Vec<u64>, requests: &Requests<'_>, page_bytes: u32) {
+    for request in 0..requests.len() {
+        let (_, end) = requests.extent(request, page_bytes);
+        let volume = requests.volume[request] as usize;
+        if volume >= pages.len() {
+            pages.resize(volume + 1, 0);
+        }
+        pages[volume] = pages[volume].max(end.div_ceil(u64::from(page_bytes)));
     }
+}
+
+/// First page of each volume, one behind another, from the pages that each needs.
+pub(super) fn volume_bases(name: &str, mut pages: Vec<u64>) -> Result<Vec<u64>, TraceError> {
     let mut next = 0u64;
     for span in &mut pages {
         let base = next;
         next = next.checked_add(*span).ok_or_else(|| {
             TraceError::new(
                 Cause::TooLarge,
-                &trace.name,
+                name,
                 "the volumes together are larger than 2^64 pages",
                 "check the unit of the offsets (the format)",
             )

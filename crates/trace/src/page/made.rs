@@ -1,53 +1,99 @@
 //! Contents made up: following what each page holds when the trace does not say.
 
+use super::first_access::as_first;
+use super::follow::Known;
+use super::outline::{FirstAccess, PageQuality, existed};
+use super::window::PageColumns;
 use super::zipf::Zipf;
-use super::{ContentSource, PageTrace, too_large};
+use super::{ContentSource, too_large};
 use crate::error::TraceError;
 use crate::random::Random;
 use crate::request::{NO_CONTENT, Op};
 use crate::volumes::Appearance;
 
-/// Gives every page operation a content from `source`, which is neither recorded nor none.
-pub(super) fn follow(source: ContentSource, pages: &mut PageTrace) -> Result<(), TraceError> {
-    let footprint = pages.lpn_address.len();
-    // At most one content an operation and one a page, of which there are fewer than 2^32 - 1 each.
-    if pages.lpn.len() as u64 + footprint as u64 >= u64::from(NO_CONTENT) {
-        return Err(too_large(&pages.name, "contents"));
+/// Gives every page operation a content from a source that is neither recorded nor none.
+pub(super) struct Made {
+    name: String,
+    maker: Maker,
+    /// What each page holds now.
+    held: Vec<u32>,
+    seen: Vec<bool>,
+    initial: Vec<u32>,
+    page_ops: u64,
+}
+
+impl Made {
+    /// `None` where the source needs to know all pages beforehand.
+    pub(super) fn new(source: ContentSource, known: &Known<'_>) -> Option<Made> {
+        Some(Made {
+            name: known.name.to_owned(),
+            maker: Maker::new(source, known.first)?,
+            held: Vec::new(),
+            seen: Vec::new(),
+            initial: Vec::new(),
+            page_ops: 0,
+        })
     }
-    let mut maker = Maker::new(source, pages);
-    let mut held = vec![NO_CONTENT; footprint];
-    let mut seen = vec![false; footprint];
-    pages.initial_content = vec![NO_CONTENT; footprint];
-    pages.content = Vec::with_capacity(pages.lpn.len());
-    for request in 0..pages.requests() {
-        for page_op in pages.page_ops_of(request) {
-            let lpn = pages.lpn[page_op];
-            let page = lpn as usize;
-            if pages.op[request] == Op::Trim {
-                if !pages.is_partial(request, page_op) {
-                    held[page] = NO_CONTENT;
-                    seen[page] = true;
-                }
-                pages.content.push(NO_CONTENT);
-                continue;
-            }
-            if !seen[page] {
-                seen[page] = true;
-                if pages.existed_before(lpn) {
-                    held[page] = maker.before(lpn);
-                    pages.initial_content[page] = held[page];
-                }
-            }
-            if pages.op[request] == Op::Write {
-                held[page] = maker.written(lpn);
-            } else if held[page] == NO_CONTENT {
-                pages.quality.reads_after_trim += 1;
-            }
-            pages.content.push(held[page]);
+
+    pub(super) fn add(
+        &mut self,
+        columns: &mut PageColumns,
+        pages: usize,
+        quality: &mut PageQuality,
+    ) -> Result<(), TraceError> {
+        self.page_ops += columns.page_ops() as u64;
+        // At most one content an operation and one a page.
+        if self.page_ops + pages as u64 >= u64::from(NO_CONTENT) {
+            return Err(too_large(&self.name, "contents"));
         }
+        if pages > self.held.len() {
+            self.held.resize(pages, NO_CONTENT);
+            self.seen.resize(pages, false);
+            self.initial.resize(pages, NO_CONTENT);
+        }
+        for request in 0..columns.requests() {
+            let op = columns.op[request];
+            for page_op in columns.page_ops_of(request) {
+                let partial = columns.is_partial(request, page_op);
+                let content = self.apply(op, partial, columns.lpn[page_op], quality);
+                columns.content.push(content);
+            }
+        }
+        Ok(())
     }
-    pages.content_count = maker.count();
-    Ok(())
+
+    /// Applies one page operation; its content.
+    fn apply(&mut self, op: Op, partial: bool, lpn: u32, quality: &mut PageQuality) -> u32 {
+        let page = lpn as usize;
+        if op == Op::Trim {
+            if !partial {
+                self.held[page] = NO_CONTENT;
+                self.seen[page] = true;
+            }
+            return NO_CONTENT;
+        }
+        if !self.seen[page] {
+            self.seen[page] = true;
+            if as_first(op, partial).is_some_and(existed) {
+                self.held[page] = self.maker.before(lpn);
+                self.initial[page] = self.held[page];
+            }
+        }
+        if op == Op::Write {
+            self.held[page] = self.maker.written(lpn);
+        } else if self.held[page] == NO_CONTENT {
+            quality.reads_after_trim += 1;
+        }
+        self.held[page]
+    }
+
+    pub(super) fn content_count(&self) -> u32 {
+        self.maker.count()
+    }
+
+    pub(super) fn into_initial(self) -> Vec<u32> {
+        self.initial
+    }
 }
 
 /// Makes contents, numbered in order of first appearance.
@@ -72,14 +118,15 @@ const BEFORE: u64 = 1;
 const SEED: u64 = 1;
 
 impl Maker {
-    fn new(source: ContentSource, pages: &PageTrace) -> Maker {
-        match source {
+    fn new(source: ContentSource, first: Option<&[FirstAccess]>) -> Option<Maker> {
+        Some(match source {
             ContentSource::Zipf { exponent_thousandths, values, seed } => {
+                let first = first?;
                 let zipf = Zipf::new(exponent_thousandths, values);
                 let seed = seed.unwrap_or(SEED);
                 let mut random = Random::new(seed, BEFORE);
-                let draw = |lpn| if pages.existed_before(lpn) { zipf.draw(&mut random) } else { 0 };
-                let before = (0..pages.footprint_pages()).map(draw).collect();
+                let draw = |&access| if existed(access) { zipf.draw(&mut random) } else { 0 };
+                let before = first.iter().map(draw).collect();
                 let numbers = Appearance::default();
                 Maker::Drawn(Box::new(Drawn { zipf, random: Random::new(seed, WRITES), before, numbers }))
             }
@@ -87,7 +134,7 @@ impl Maker {
             ContentSource::Unique | ContentSource::Recorded | ContentSource::None => {
                 Maker::Unique { next: 0 }
             }
-        }
+        })
     }
 
     /// What page `lpn` held before the trace; asked once.

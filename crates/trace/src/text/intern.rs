@@ -17,6 +17,7 @@ pub(crate) const BATCH: usize = 64;
 
 const EMPTY: u64 = u64::MAX;
 const FIRST_SLOTS: usize = 1 << 12;
+const LARGE_SLOTS: usize = 1 << 22;
 
 /// Digests are hashes already, but not those a user may make up; one multiplication mixes both halves.
 #[inline]
@@ -81,7 +82,8 @@ impl Interner {
     }
 
     fn grow(&mut self) {
-        let size = self.slots.len() * 4;
+        // A large table is as large as it must be; a small one need not grow often.
+        let size = self.slots.len() * if self.slots.len() < LARGE_SLOTS { 4 } else { 2 };
         self.mask = size - 1;
         self.slots = vec![EMPTY; size];
         for (id, digest) in self.digests.iter().enumerate() {

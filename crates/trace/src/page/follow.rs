@@ -1,0 +1,92 @@
+//! Following contents through a trace, window by window, whatever their source.
+
+use super::ContentSource;
+use super::content::{Before, Recorded};
+use super::made::Made;
+use super::outline::{FirstAccess, PageQuality};
+use super::window::PageColumns;
+use crate::error::TraceError;
+use crate::request::NO_CONTENT;
+use crate::requests::Requests;
+
+/// What is known of a trace before its contents are followed.
+pub(super) struct Known<'a> {
+    pub(super) name: &'a str,
+    pub(super) page_bytes: u32,
+    pub(super) chunk_bytes: u32,
+    /// What happens first to each page; `None` while the trace is gone through for the first time.
+    pub(super) first: Option<&'a [FirstAccess]>,
+}
+
+/// Gives page operations their contents.
+pub(super) enum Follower {
+    Recorded(Box<Recorded>),
+    Made(Box<Made>),
+    None,
+}
+
+/// What following a trace told.
+pub(super) struct Followed {
+    /// By page, as in [`super::Outline::initial_content`].
+    pub(super) initial_content: Vec<u32>,
+    pub(super) content_count: u32,
+}
+
+impl Follower {
+    /// Contents of `source`; `None` where that needs what is known only at the end of the trace.
+    pub(super) fn new(source: ContentSource, known: &Known<'_>) -> Option<Follower> {
+        Some(match source {
+            ContentSource::Recorded => Follower::Recorded(Box::new(Recorded::new(known))),
+            ContentSource::None => Follower::None,
+            made_up => Follower::Made(Box::new(Made::new(made_up, known)?)),
+        })
+    }
+
+    /// Follows the next page operations, which `requests` were cut into, on pages with numbers below `pages`;
+    /// appends their contents to `columns`.
+    pub(super) fn add(
+        &mut self,
+        requests: &Requests<'_>,
+        columns: &mut PageColumns,
+        pages: usize,
+        before: &Before,
+        quality: &mut PageQuality,
+    ) -> Result<(), TraceError> {
+        match self {
+            Follower::Recorded(recorded) => recorded.add(requests, columns, pages, before, quality),
+            Follower::Made(made) => made.add(columns, pages, quality),
+            Follower::None => {
+                columns.content.resize(columns.lpn.len(), NO_CONTENT);
+                Ok(())
+            }
+        }
+    }
+
+    /// Contents so far.
+    pub(super) fn content_count(&self) -> u32 {
+        match self {
+            Follower::Recorded(recorded) => recorded.content_count(),
+            Follower::Made(made) => made.content_count(),
+            Follower::None => 0,
+        }
+    }
+
+    /// Whether what was taken for unknown at the time has stayed so.
+    pub(super) fn was_right(&self, before: &Before) -> bool {
+        match self {
+            Follower::Recorded(recorded) => recorded.was_right(before),
+            Follower::Made(_) | Follower::None => true,
+        }
+    }
+
+    pub(super) fn finish(self, pages: usize) -> Followed {
+        let content_count = self.content_count();
+        let mut initial_content = match self {
+            Follower::Recorded(recorded) => recorded.into_initial(),
+            Follower::Made(made) => made.into_initial(),
+            Follower::None => Vec::new(),
+        };
+        initial_content.resize(pages, NO_CONTENT);
+        Followed { initial_content, content_count }
+    }
+}

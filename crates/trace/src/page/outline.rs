@@ -1,0 +1,97 @@
+//! What is known of a trace cut into pages as a whole, before any of its page operations is replayed.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::ContentSource;
+
+/// What the first access to a page is, which tells whether the page existed before the trace.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstAccess {
+    /// It is trimmed, in part only: the trim does nothing and nothing else happens to the page.
+    None,
+    /// It is read: it existed.
+    Read,
+    /// It is written as a whole: whether it existed does not matter.
+    Write,
+    /// A part of it is written: it existed, and the rest is kept (read-modify-write).
+    PartialWrite,
+    /// It is trimmed: whether it existed does not matter.
+    Trim,
+}
+
+/// What was noticed while pages and their contents were followed through a trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PageQuality {
+    /// Page reads whose recorded content differs from what is known to be in the page. The known
+    /// content wins.
+    pub read_mismatches: u64,
+    /// Page reads with a recorded content of a page that was last written with an unknown one (a
+    /// part of it was written, or the trace does not say). The page keeps its nameless content.
+    pub unknown_content_reads: u64,
+    /// Page reads of pages that were trimmed and not written since; they have no content.
+    pub reads_after_trim: u64,
+    /// Requests with contents that do not begin on the grid of contents; they were moved down to it.
+    pub unaligned_content_requests: u64,
+    /// Page writes that cover only a part of their page.
+    pub partial_writes: u64,
+    /// Page trims that cover only a part of their page; they change nothing.
+    pub partial_trims: u64,
+}
+
+/// A trace cut into pages, but for its page operations: which pages there are, and what they hold before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outline {
+    /// The trace's name.
+    pub name: String,
+    /// [`Trace::digest`](crate::Trace::digest) of the trace.
+    pub digest: String,
+    /// Page size in bytes.
+    pub page_bytes: u32,
+    /// Number of requests.
+    pub requests: u64,
+    /// Number of page operations.
+    pub page_ops: u64,
+    /// Bytes that all requests of a kind address, as the trace has them: reads, writes, trims.
+    pub bytes: [u64; 3],
+    /// Arrival of the last request in nanoseconds, the first being at 0; 0 without any.
+    pub duration_ns: i64,
+    /// Page number on the host's address space of each dense logical page, ascending. Volumes lie one
+    /// behind another in the order of their numbers, each as long as its highest page needs.
+    pub lpn_address: Vec<u64>,
+    /// Number of contents; ids are below it, in order of first appearance.
+    pub content_count: u32,
+    /// For each dense logical page that existed before the trace, the content it held; otherwise, and
+    /// without contents, [`NO_CONTENT`](crate::NO_CONTENT).
+    pub initial_content: Vec<u32>,
+    /// What happens first to each dense logical page.
+    pub first_access: Vec<FirstAccess>,
+    /// Where the contents come from.
+    pub content_source: ContentSource,
+    /// What was noticed.
+    pub quality: PageQuality,
+}
+
+impl Outline {
+    /// Number of distinct logical pages touched.
+    pub fn footprint_pages(&self) -> u32 {
+        self.lpn_address.len() as u32
+    }
+
+    /// Whether a dense logical page is read before anything is written to it.
+    pub fn first_access_is_read(&self, lpn: u32) -> bool {
+        self.first_access[lpn as usize] == FirstAccess::Read
+    }
+
+    /// Whether a dense logical page must have existed before the trace: it is first read, or a part
+    /// of it is first written.
+    pub fn existed_before(&self, lpn: u32) -> bool {
+        existed(self.first_access[lpn as usize])
+    }
+}
+
+/// Whether a page with this first access existed before the trace.
+pub(super) fn existed(first: FirstAccess) -> bool {
+    matches!(first, FirstAccess::Read | FirstAccess::PartialWrite)
+}

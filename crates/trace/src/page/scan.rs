@@ -1,0 +1,376 @@
+//! A trace in a file, cut into pages without being held: what must be known of it before it is replayed.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::content::Before;
+use super::cut::{lengthen_volumes, volume_bases};
+use super::first_access::FirstAccesses;
+use super::follow::{Followed, Follower, Known};
+use super::outline::{FirstAccess, Outline, PageQuality};
+use super::streamed::{Numbering, Reader, cut_window, window_of};
+use super::table::PageTable;
+use super::window::PageColumns;
+use super::{ContentSource, add_bytes, check_arguments, check_contents, too_large};
+use crate::CHUNK_BYTES;
+use crate::error::{Cause, TraceError};
+use crate::format::Format;
+use crate::input::Source;
+use crate::memory::{bytes_in_words, memory_allowed_bytes};
+use crate::progress::Progress;
+use crate::request::NO_CONTENT;
+use crate::stream::TraceStream;
+use crate::trace::OpenOptions;
+
+/// Requests of a window, unless asked otherwise.
+const WINDOW_REQUESTS: usize = 1 << 16;
+
+/// Bytes that a page of the footprint takes: its number, address, contents, first access, and what a controller
+/// keeps of it.
+const PAGE_BYTES: u64 = 56;
+
+/// A trace cut into pages as [`super::PageTrace`] is, but read from its file each time it is gone through.
+///
+/// What is held does not grow with the requests: about 50 bytes a page of the footprint, with contents
+/// 8 bytes a distinct content (56 and more where the file has digests in the place of numbers), and a few windows.
+/// The file is read once to find that out and once for each time the trace is gone through. Contents of which the
+/// beginning depends on the end take another reading: values drawn by popularity, and recorded contents where a
+/// page is read in part before what it holds is known.
+#[derive(Clone)]
+pub struct PageScan {
+    pub(super) scanned: Arc<Scanned>,
+}
+
+/// What every way through the file needs.
+pub(super) struct Scanned {
+    pub(super) source: Source,
+    pub(super) options: OpenOptions,
+    pub(super) window_requests: usize,
+    pub(super) outline: Outline,
+    /// Dense numbers by volume, in order of appearance, and page.
+    pub(super) table: PageTable,
+    pub(super) before: Before,
+    format: Format,
+    has_content: bool,
+    stamp: Option<Stamp>,
+}
+
+/// What tells that a file has been written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    bytes: u64,
+    modified: Option<SystemTime>,
+}
+
+/// The stamp of a file; `None` for what is none.
+fn stamp(source: &Source) -> Result<Option<Stamp>, TraceError> {
+    let Source::File(path) = source else { return Ok(None) };
+    let metadata = std::fs::metadata(path).map_err(|error| TraceError::io(&source.label(), &error))?;
+    if !metadata.is_file() && !metadata.is_dir() {
+        return Err(TraceStream::read_only_once(source));
+    }
+    Ok(Some(Stamp { bytes: metadata.len(), modified: metadata.modified().ok() }))
+}
+
+impl PageScan {
+    /// Reads the trace once. `content` says where contents come from, told whether the trace carries any.
+    ///
+    /// # Errors
+    /// As [`TraceStream::open`], [`TraceStream::next`] and [`super::PageTrace::build`].
+    pub fn open(
+        source: &Source,
+        options: &OpenOptions,
+        page_bytes: u32,
+        content: impl Fn(bool) -> ContentSource,
+        progress: &dyn Progress,
+    ) -> Result<PageScan, TraceError> {
+        PageScan::in_windows(source, options, page_bytes, content, WINDOW_REQUESTS, progress)
+    }
+
+    /// [`PageScan::open`] with windows of at most so many requests, which change nothing but memory and time.
+    ///
+    /// # Errors
+    /// As [`PageScan::open`].
+    pub fn in_windows(
+        source: &Source,
+        options: &OpenOptions,
+        page_bytes: u32,
+        content: impl Fn(bool) -> ContentSource,
+        window_requests: usize,
+        progress: &dyn Progress,
+    ) -> Result<PageScan, TraceError> {
+        // Most likely: what is made up does not depend on it, and traces without contents need none.
+        let likely = content(true);
+        let stamp = stamp(source)?;
+        check_arguments(&source.label(), page_bytes, likely)?;
+        let mut stream = TraceStream::open(source, options, progress)?;
+        let mut first = First::new(stream.name(), page_bytes, likely);
+        while let Some(batch) = stream.next(progress)? {
+            let mut taken = 0;
+            while taken < batch.len() {
+                let window = window_of(&batch, taken, window_requests.max(1), page_bytes);
+                taken = window.end;
+                first.add(&batch.requests(window))?;
+                if progress.cancelled() {
+                    return Err(TraceError::cancelled(stream.name()));
+                }
+            }
+        }
+        let chosen = content(first.has_content);
+        check_contents(stream.name(), page_bytes, chosen, first.has_content)?;
+        let mut scanned = first.finish(&stream, chosen)?;
+        scanned.source = source.clone();
+        scanned.options = options.clone();
+        scanned.window_requests = window_requests.max(1);
+        scanned.stamp = stamp;
+        if scanned.outline.content_count == UNDECIDED {
+            follow(scanned, progress)
+        } else {
+            Ok(PageScan { scanned: Arc::new(scanned) })
+        }
+    }
+
+    /// The format that the trace is read from.
+    pub fn format(&self) -> Format {
+        self.scanned.format
+    }
+
+    /// Whether any request carries contents.
+    pub fn has_content(&self) -> bool {
+        self.scanned.has_content
+    }
+
+    /// Where the contents come from.
+    pub fn content_source(&self) -> ContentSource {
+        self.scanned.outline.content_source
+    }
+}
+
+/// A number of contents that is not known yet.
+const UNDECIDED: u32 = u32::MAX;
+
+/// Goes through the file once more, to find out what its contents are.
+fn follow(scanned: Scanned, progress: &dyn Progress) -> Result<PageScan, TraceError> {
+    let scanned = Arc::new(scanned);
+    let mut reader = Reader::open(&scanned, progress)?;
+    let mut columns = PageColumns::default();
+    while reader.next(&mut columns, progress)? {}
+    let (followed, quality) = reader.finish();
+    let mut scanned = scanned;
+    if let Some(scanned) = Arc::get_mut(&mut scanned) {
+        let outline = &mut scanned.outline;
+        (outline.initial_content, outline.content_count) = (followed.initial_content, followed.content_count);
+        outline.quality = PageQuality {
+            partial_writes: outline.quality.partial_writes,
+            partial_trims: outline.quality.partial_trims,
+            unaligned_content_requests: outline.quality.unaligned_content_requests,
+            ..quality
+        };
+    }
+    Ok(PageScan { scanned })
+}
+
+impl Scanned {
+    /// Refuses a file that was written to since it was scanned.
+    pub(super) fn check_unchanged(&self) -> Result<(), TraceError> {
+        if stamp(&self.source)? == self.stamp { Ok(()) } else { Err(self.changed()) }
+    }
+
+    /// The error of a file that is not what it was.
+    pub(super) fn changed(&self) -> TraceError {
+        TraceError::new(
+            Cause::Io,
+            self.source.label(),
+            "the file has changed while it was replayed; it is read several times",
+            "replay it again when nobody writes to it any more",
+        )
+    }
+
+    /// An error on reading again what could be read before: it is the file's, if that was written to.
+    pub(super) fn blame(&self, error: TraceError) -> TraceError {
+        if error.cause != Cause::Cancelled && self.check_unchanged().is_err() {
+            self.changed()
+        } else {
+            error
+        }
+    }
+}
+
+/// The first way through a file. Pages are numbered by first appearance.
+struct First {
+    name: String,
+    page_bytes: u32,
+    content_source: ContentSource,
+    table: PageTable,
+    /// Pages that each volume needs.
+    volume_pages: Vec<u64>,
+    accesses: FirstAccesses,
+    before: Before,
+    /// None where contents must wait for the next way through.
+    follower: Option<Follower>,
+    quality: PageQuality,
+    requests: u64,
+    page_ops: u64,
+    bytes: [u64; 3],
+    duration_ns: i64,
+    has_content: bool,
+    columns: PageColumns,
+}
+
+impl First {
+    fn new(name: &str, page_bytes: u32, content_source: ContentSource) -> First {
+        let known = Known { name, page_bytes, chunk_bytes: CHUNK_BYTES, first: None };
+        // Recorded contents of another size than pages are refused at the end, if there are any.
+        let fits = content_source != ContentSource::Recorded || page_bytes.is_multiple_of(CHUNK_BYTES);
+        First {
+            name: name.to_owned(),
+            page_bytes,
+            content_source,
+            table: PageTable::default(),
+            volume_pages: Vec::new(),
+            accesses: FirstAccesses::default(),
+            before: Before::new(page_bytes, CHUNK_BYTES),
+            follower: if fits { Follower::new(content_source, &known) } else { None },
+            quality: PageQuality::default(),
+            requests: 0,
+            page_ops: 0,
+            bytes: [0; 3],
+            duration_ns: 0,
+            has_content: false,
+            columns: PageColumns::default(),
+        }
+    }
+
+    fn add(&mut self, requests: &crate::Requests<'_>) -> Result<(), TraceError> {
+        let columns = &mut self.columns;
+        lengthen_volumes(&mut self.volume_pages, requests, self.page_bytes);
+        let unaligned = cut_window(requests, self.page_bytes, &mut self.table, columns);
+        let pages = self.table.len() as usize;
+        self.requests += requests.len() as u64;
+        self.page_ops += columns.page_ops() as u64;
+        add_bytes(requests, &mut self.bytes);
+        self.duration_ns = columns.time_ns.last().copied().unwrap_or(self.duration_ns);
+        self.has_content |= !requests.all_contents().is_empty();
+        let Some(unaligned) = unaligned else {
+            return Err(too_large(&self.name, "pages"));
+        };
+        self.quality.unaligned_content_requests += unaligned;
+        self.check_memory(pages as u64)?;
+        let columns = &mut self.columns;
+        self.accesses.add(columns, pages);
+        if self.content_source == ContentSource::Recorded {
+            self.before.add(requests, columns, pages);
+        }
+        match &mut self.follower {
+            Some(follower) => follower.add(requests, columns, pages, &self.before, &mut self.quality),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a footprint that takes more memory than the requests so far let expect.
+    fn check_memory(&self, pages: u64) -> Result<(), TraceError> {
+        let needed = pages * PAGE_BYTES;
+        // Asking what is left costs a system call.
+        if needed < 1 << 28 || needed <= memory_allowed_bytes(self.requests) {
+            return Ok(());
+        }
+        Err(TraceError::new(
+            Cause::TooLarge,
+            &self.name,
+            format!(
+                "its first {} requests touch {pages} pages of {} bytes, for which a replay takes about {} of \
+                 memory, {} is allowed",
+                self.requests,
+                self.page_bytes,
+                bytes_in_words(needed),
+                bytes_in_words(memory_allowed_bytes(self.requests)),
+            ),
+            "check the unit of sizes (the format), thin the trace out with `flashtwin trace sample`, or use larger pages",
+        ))
+    }
+
+    /// Numbers pages by their addresses. The outline's number of contents is [`UNDECIDED`] where another
+    /// reading must find out.
+    fn finish(self, stream: &TraceStream, content_source: ContentSource) -> Result<Scanned, TraceError> {
+        let First { mut table, mut quality, accesses, before, .. } = self;
+        let order = stream.volume_order();
+        let mut by_number = vec![0; order.len()];
+        for (&number, &pages) in order.iter().zip(&self.volume_pages) {
+            by_number[number as usize] = pages;
+        }
+        let bases = volume_bases(&self.name, by_number)?;
+        let bases: Vec<u64> = order.iter().map(|&number| bases[number as usize]).collect();
+        let (renumbered, lpn_address) = table.number_by_address(&bases);
+        let pages = lpn_address.len();
+        // What was followed does not matter where no contents are wanted.
+        let followed = match self.follower {
+            _ if content_source == ContentSource::None => Some(Follower::None.finish(pages)),
+            Some(follower) if content_source == self.content_source && follower.was_right(&before) => {
+                Some(follower.finish(pages))
+            }
+            _ => None,
+        };
+        accesses.count(&mut quality);
+        if content_source == ContentSource::None {
+            (quality.read_mismatches, quality.unknown_content_reads, quality.reads_after_trim) = (0, 0, 0);
+        }
+        let undecided = Followed { initial_content: Vec::new(), content_count: UNDECIDED };
+        let Followed { mut initial_content, content_count } = followed.unwrap_or(undecided);
+        if content_count != UNDECIDED {
+            initial_content = moved(&initial_content, &renumbered, NO_CONTENT);
+        }
+        let outline = Outline {
+            name: self.name,
+            digest: stream.digest(),
+            page_bytes: self.page_bytes,
+            requests: self.requests,
+            page_ops: self.page_ops,
+            bytes: self.bytes,
+            duration_ns: self.duration_ns,
+            lpn_address,
+            content_count,
+            initial_content,
+            first_access: moved(&accesses.first, &renumbered, FirstAccess::None),
+            content_source,
+            quality,
+        };
+        Ok(Scanned {
+            source: Source::Stdin,
+            options: OpenOptions::default(),
+            window_requests: 1,
+            outline,
+            table,
+            before: before.renumbered(&renumbered),
+            format: stream.format(),
+            has_content: self.has_content,
+            stamp: None,
+        })
+    }
+}
+
+/// A column by page with item `renumbered[page]` in the place of each page's.
+fn moved<T: Copy>(column: &[T], renumbered: &[u32], default: T) -> Vec<T> {
+    let mut moved = vec![default; column.len()];
+    for (&item, &to) in column.iter().zip(renumbered) {
+        moved[to as usize] = item;
+    }
+    moved
+}
+
+impl Numbering for PageTable {
+    #[inline]
+    fn ask_for(&mut self, volume: u32, page: u64) {
+        PageTable::ask_for(self, volume, page);
+    }
+
+    #[inline]
+    fn number(&mut self, volume: u32, pages: Range<u64>, ids: &mut Vec<u32>) -> bool {
+        let mut all = true;
+        self.each(volume, pages, |page| match page {
+            Some(page) => ids.push(page.id),
+            None => all = false,
+        });
+        all
+    }
+}

@@ -1,0 +1,185 @@
+//! Page operations as a replay takes them in: window by window, whether the trace is in memory or streamed.
+
+use std::ops::Range;
+
+use super::{Outline, PageTrace};
+use crate::error::TraceError;
+use crate::request::Op;
+
+/// Consecutive requests cut into page operations, as columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PageColumns {
+    /// Arrival of each request, in nanoseconds, ascending; that of the trace's first is 0.
+    pub time_ns: Vec<i64>,
+    /// What each request asks.
+    pub op: Vec<Op>,
+    /// Of each request, bit 0: the first page operation covers only a part of its page; bit 1: the
+    /// last one does. A request of a single page has both or none.
+    pub partial: Vec<u8>,
+    /// Request `i` has the page operations `first_page_op[i]..first_page_op[i + 1]`, at least one.
+    pub first_page_op: Vec<u32>,
+    /// Dense logical page number of each page operation.
+    pub lpn: Vec<u32>,
+    /// Content of each page operation: what a write brings (the whole page's content after it), what
+    /// a read finds. [`NO_CONTENT`](crate::NO_CONTENT) for trims, for reads after a trim, and without contents.
+    pub content: Vec<u32>,
+}
+
+impl PageColumns {
+    /// The columns as a window whose first request is number `first_request` of the trace.
+    pub fn window<'a>(&'a self, first_request: u64, outline: &'a Outline) -> Window<'a> {
+        Window {
+            first_request,
+            time_ns: &self.time_ns,
+            op: &self.op,
+            partial: &self.partial,
+            first_page_op: &self.first_page_op,
+            lpn: &self.lpn,
+            content: &self.content,
+            lpn_address: &outline.lpn_address,
+        }
+    }
+
+    /// Number of requests.
+    pub fn requests(&self) -> usize {
+        self.time_ns.len()
+    }
+
+    /// Number of page operations.
+    pub fn page_ops(&self) -> usize {
+        self.lpn.len()
+    }
+
+    /// Page operations of a request.
+    #[inline]
+    pub fn page_ops_of(&self, request: usize) -> Range<usize> {
+        self.first_page_op[request] as usize..self.first_page_op[request + 1] as usize
+    }
+
+    /// Whether page operation `page_op` of `request` covers only a part of its page.
+    #[inline]
+    pub fn is_partial(&self, request: usize, page_op: usize) -> bool {
+        is_partial(self.partial[request], &self.page_ops_of(request), page_op)
+    }
+
+    /// Leaves no requests, and the memory that they took.
+    pub(super) fn clear(&mut self) {
+        self.time_ns.clear();
+        self.op.clear();
+        self.partial.clear();
+        self.first_page_op.clear();
+        self.lpn.clear();
+        self.content.clear();
+    }
+}
+
+#[inline]
+fn is_partial(bits: u8, page_ops: &Range<usize>, page_op: usize) -> bool {
+    (page_op == page_ops.start && bits & 1 != 0) || (page_op + 1 == page_ops.end && bits & 2 != 0)
+}
+
+/// [`PageColumns`], borrowed; what a replay goes through. A trace in memory is a single window.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub struct Window<'a> {
+    /// Number of the window's first request in the trace.
+    pub first_request: u64,
+    pub time_ns: &'a [i64],
+    pub op: &'a [Op],
+    pub partial: &'a [u8],
+    pub first_page_op: &'a [u32],
+    pub lpn: &'a [u32],
+    pub content: &'a [u32],
+    /// [`Outline::lpn_address`], of the whole trace.
+    pub lpn_address: &'a [u64],
+}
+
+impl Window<'_> {
+    /// Number of requests.
+    pub fn len(&self) -> usize {
+        self.time_ns.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.time_ns.is_empty()
+    }
+
+    /// Page operations of a request.
+    #[inline]
+    pub fn page_ops_of(&self, request: usize) -> Range<usize> {
+        self.first_page_op[request] as usize..self.first_page_op[request + 1] as usize
+    }
+
+    /// Whether page operation `page_op` of `request` covers only a part of its page.
+    #[inline]
+    pub fn is_partial(&self, request: usize, page_op: usize) -> bool {
+        is_partial(self.partial[request], &self.page_ops_of(request), page_op)
+    }
+}
+
+/// A trace cut into pages that can be gone through from its beginning, as often as needed.
+pub trait PageSource: Sync {
+    /// What is known of it as a whole.
+    fn outline(&self) -> &Outline;
+
+    /// Its windows, one behind another.
+    ///
+    /// # Errors
+    /// When a file cannot be read again.
+    fn windows(&self) -> Result<Box<dyn Windows + '_>, TraceError>;
+
+    /// The contents of page operations, by their numbers in the trace.
+    ///
+    /// # Errors
+    /// As [`Windows::next`].
+    fn contents_at(&self, page_ops: &[u64]) -> Result<Vec<u32>, TraceError> {
+        let mut order: Vec<usize> = (0..page_ops.len()).collect();
+        order.sort_unstable_by_key(|&at| page_ops[at]);
+        let mut found = vec![crate::NO_CONTENT; page_ops.len()];
+        let mut wanted = order.into_iter().peekable();
+        let mut windows = self.windows()?;
+        let mut first = 0u64;
+        while wanted.peek().is_some() {
+            let Some(window) = windows.next()? else { break };
+            let end = first + window.content.len() as u64;
+            while let Some(at) = wanted.next_if(|&at| page_ops[at] < end) {
+                found[at] = window.content[(page_ops[at] - first) as usize];
+            }
+            first = end;
+        }
+        Ok(found)
+    }
+}
+
+/// The windows of a trace, in order.
+pub trait Windows {
+    /// The next one; `None` at the end.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or has changed since it was read first.
+    fn next(&mut self) -> Result<Option<Window<'_>>, TraceError>;
+}
+
+impl PageSource for PageTrace {
+    fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
+    fn windows(&self) -> Result<Box<dyn Windows + '_>, TraceError> {
+        Ok(Box::new(Whole(Some(self.window()))))
+    }
+
+    fn contents_at(&self, page_ops: &[u64]) -> Result<Vec<u32>, TraceError> {
+        Ok(page_ops.iter().map(|&at| self.columns.content[at as usize]).collect())
+    }
+}
+
+/// The only window of a trace in memory.
+struct Whole<'a>(Option<Window<'a>>);
+
+impl Windows for Whole<'_> {
+    fn next(&mut self) -> Result<Option<Window<'_>>, TraceError> {
+        Ok(self.0.take())
+    }
+}

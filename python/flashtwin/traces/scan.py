@@ -1,0 +1,158 @@
+"""Traces larger than memory: they stay in their files and are read again for each replay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from flashtwin import _core
+from flashtwin.errors import ArgumentError
+from flashtwin.progress import Progress, named
+from flashtwin.traces.trace import BlkparseAction, OnBadLine, Trace, excerpt_ns, refuse_what_is_no_trace
+from flashtwin.traces.trace import open as open_trace
+
+
+class Scan:
+    """A trace in its file, to be replayed without being held. Made by `scan`.
+
+    `replay`, `compare`, `study`, `explain` and `characterize` take it where they take a `Trace`, and find the same, to
+    the byte. What needs all requests at once is not here: `open` reads them, or a part of them, into memory.
+    """
+
+    def __init__(self, native: _core.Scan, source: Mapping[str, Any]) -> None:
+        """Wraps the core's; use `flashtwin.scan`."""
+        self._native = native
+        #: The file and how it is read, as `open` takes it.
+        self.source = source
+
+    def __len__(self) -> int:
+        """Number of requests; reads the file unless something has."""
+        return len(self._native)
+
+    def __bool__(self) -> bool:
+        """True: a file without requests is no trace."""
+        return True
+
+    def __repr__(self) -> str:
+        return f"<flashtwin.Scan {self.name!r}: {self.format}, {self.source['path']}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (dict(self.source),)
+
+    @property
+    def name(self) -> str:
+        """What the trace is called: the file's name without endings."""
+        return self._native.name
+
+    @property
+    def format(self) -> str:
+        """The format it is read as."""
+        return self._native.format
+
+    @property
+    def digest(self) -> str:
+        """`Trace.digest`; reads the file unless something has."""
+        return self._native.digest
+
+    @property
+    def has_content(self) -> bool:
+        """Whether pages carry contents; reads the file unless something has."""
+        return self._native.has_content
+
+    @cached_property
+    def info(self) -> dict[str, Any]:
+        """`Trace.info`; the first time, it reads the file three times."""
+        return self.informed()
+
+    def informed(self, progress: Progress | None = None) -> dict[str, Any]:
+        """`info`, found out anew, with somebody who is told how far it is."""
+        info: dict[str, Any] = json.loads(self._native.info_json(named(progress, "looking over the trace")))
+        return info
+
+    def open(self, progress: Progress | None = None) -> Trace:
+        """The same trace in memory.
+
+        Raises:
+            TraceError: the file cannot be read.
+        """
+        return open_trace(**self.source, progress=progress)
+
+    @property
+    def native(self) -> _core.Scan:
+        """The core's own object; for the modules of this package."""
+        return self._native
+
+
+#: What can be replayed.
+Replayable = Trace | Scan
+
+
+def scan(
+    path: str | Path,
+    format: str | None = None,  # noqa: A002 - as in `open`
+    *,
+    on_bad_line: OnBadLine = "fail",
+    sort_window_ns: int = 1_000_000_000,
+    blkparse_action: BlkparseAction = "D",
+    volume: str | None = None,
+    from_s: float | None = None,
+    to_s: float | None = None,
+    window_requests: int | None = None,
+) -> Scan:
+    """A trace that is replayed from its file, in memory that does not grow with its requests.
+
+    The file is read once before the replays, to find out which pages and contents there are, and once for each
+    system; it must not change meanwhile. What is held: about 50 bytes for each page that the trace touches, a few for
+    each distinct content, some windows of requests, and the tables of the systems.
+
+    Args:
+        path: the file, in any format of docs/trace-formats.md; canonical Parquet is read fastest. Standard input
+            cannot be read twice.
+        format: as in `open`, like `on_bad_line`, `sort_window_ns`, `blkparse_action`, `volume`, `from_s` and `to_s`.
+        window_requests: how many requests are handed to a replay at a time. Results do not depend on it.
+
+    Raises:
+        TraceError: the file cannot be read, or only once.
+
+    >>> import flashtwin as ft
+    >>> trace = ft.scan("traces/webvm-small.fiu.zst")
+    >>> streamed = ft.replay(trace, "rr-ssd")
+    >>> streamed.summary == ft.replay(trace.open(), "rr-ssd").summary
+    True
+    """
+    if not isinstance(path, str | Path):
+        raise ArgumentError(f"a path is expected, not of type {type(path).__name__}")
+    if window_requests is not None and window_requests < 1:
+        raise ArgumentError(f"window_requests is {window_requests}; give 1 or more")
+    how = {"format": format, "on_bad_line": on_bad_line, "sort_window_ns": sort_window_ns,
+           "blkparse_action": blkparse_action, "volume": volume}  # fmt: skip
+    native = _core.Scan.open(
+        path, **how, excerpt_ns=excerpt_ns(from_s, to_s), window_requests=window_requests or 0
+    )  # fmt: skip
+    return Scan(native, {"path": str(path), **how, "from_s": from_s, "to_s": to_s})
+
+
+def _again(source: Mapping[str, Any]) -> Scan:
+    return scan(**source)
+
+
+def as_replayable(given: Replayable | str | Path, progress: Progress | None = None) -> Replayable:
+    """What can be replayed from what callers may pass for it: itself, or the path of a trace, which is read.
+
+    Raises:
+        ArgumentError: it is none of these.
+        TraceError: the file cannot be read.
+    """
+    if isinstance(given, Scan | Trace):
+        return given
+    refuse_what_is_no_trace(given)
+    return open_trace(given, progress=progress)
+
+
+def prepare(trace: Replayable, systems: Sequence[_core.Resolved], progress: Progress | None = None) -> None:
+    """Has a streamed trace read as often as it must be before these systems can replay it."""
+    if isinstance(trace, Scan):
+        trace.native.read(systems, named(progress, "reading"))
