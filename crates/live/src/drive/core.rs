@@ -8,12 +8,13 @@ use flashtwin_ftl::{BlockUse, FlashOp, Ftl, FtlError, LoadView, Lpn};
 use flashtwin_nand::{Block, FlashArray, Ppn};
 
 use super::contents::Contents;
+use super::in_flight::InFlight;
 use super::options::{Omission, OpenOptions};
 use crate::store::Medium;
 use crate::store::checkpoint::Writer;
 use crate::store::image::BlockState;
 use crate::store::layout::Layout;
-use crate::store::log::{Log, LogEnd};
+use crate::store::log::{Batch, Log, LogEnd};
 use crate::store::record::{Digest, MOST_BYTES, Record};
 use crate::store::spare::{Spare, SpareBytes};
 
@@ -48,6 +49,9 @@ pub(crate) struct Core {
     pub(crate) log: Log,
     /// Blocks erased since the log was made durable.
     pub(crate) erased: HashSet<Block>,
+    /// Blocks whose erase is in the batch that a flush is making durable.
+    pub(crate) erasing: HashSet<Block>,
+    pub(crate) in_flight: Arc<InFlight>,
     pub(crate) ops: Vec<FlashOp>,
     pub(crate) queue: VecDeque<FlashOp>,
     pub(crate) jobs: VecDeque<FlashOp>,
@@ -88,6 +92,18 @@ pub(crate) fn check_of(digest: &Digest) -> u64 {
     u64::from_le_bytes(first)
 }
 
+/// Makes the data of all pages programmed so far durable, then a batch of the log.
+pub(crate) fn make_durable(medium: &dyn Medium, batch: &Batch, omission: Option<Omission>) -> io::Result<()> {
+    if omission != Some(Omission::DataSync) {
+        medium.sync()?;
+    }
+    medium.write_at(&batch.bytes, batch.offset)?;
+    if omission != Some(Omission::LogSync) {
+        medium.sync()?;
+    }
+    Ok(())
+}
+
 pub(crate) fn broken(error: impl std::fmt::Display) -> io::Error {
     io::Error::other(error.to_string())
 }
@@ -102,7 +118,7 @@ pub(crate) fn of_ftl(error: FtlError) -> io::Error {
 impl Core {
     /// Refuses to go on once something failed: what the controller decided since may not be on the medium.
     pub(crate) fn may_write(&self) -> io::Result<()> {
-        match &self.failed {
+        match self.failed.clone().or_else(|| self.in_flight.failed()) {
             None => Ok(()),
             Some(why) => Err(io::Error::new(
                 io::ErrorKind::ReadOnlyFilesystem,
@@ -211,10 +227,8 @@ impl Core {
     /// is not needed any more.
     fn program(&mut self, ppn: Ppn, bytes: &[u8], spare: Spare, record: &Record) -> io::Result<()> {
         let block = self.layout.geometry.block_index(ppn);
-        let barrier = self.options.omission != Some(Omission::EraseBarrier);
-        if barrier && self.erased.contains(&block) {
-            self.commit()?;
-            self.counts.erase_barriers += 1;
+        if self.options.omission != Some(Omission::EraseBarrier) {
+            self.erase_is_durable(block)?;
         }
         self.flash.program(&self.layout.geometry, ppn).map_err(broken)?;
         self.medium.write_at(bytes, self.layout.data(ppn))?;
@@ -231,6 +245,25 @@ impl Core {
         if self.log.pending_bytes() + MOST_BYTES as u64 > self.layout.log_bytes / 8 {
             self.commit()?;
         }
+        Ok(())
+    }
+
+    /// Sees to it that what a block held before it was erased is needed no more, whatever happens.
+    fn erase_is_durable(&mut self, block: Block) -> io::Result<()> {
+        if self.erasing.contains(&block) {
+            self.arrive()?;
+        }
+        if self.erased.contains(&block) {
+            self.commit()?;
+            self.counts.erase_barriers += 1;
+        }
+        Ok(())
+    }
+
+    /// Waits for the batch that a flush is making durable.
+    fn arrive(&mut self) -> io::Result<()> {
+        self.in_flight.wait()?;
+        self.erasing.clear();
         Ok(())
     }
 
@@ -261,11 +294,22 @@ impl Core {
 
     /// Makes everything that was carried out durable: the data, then the log that names them.
     pub(crate) fn commit(&mut self) -> io::Result<()> {
-        if self.log.is_empty() {
-            return Ok(());
+        match self.seal()? {
+            None => Ok(()),
+            Some(batch) => {
+                let outcome = make_durable(&*self.medium, &batch, self.options.omission);
+                self.in_flight.end(&outcome);
+                self.arrive()
+            }
         }
-        if self.options.omission != Some(Omission::DataSync) {
-            self.medium.sync()?;
+    }
+
+    /// The batch of what was carried out since the last one, which is durable then; `None` if there is nothing. It is on
+    /// its way from now on.
+    pub(crate) fn seal(&mut self) -> io::Result<Option<Batch>> {
+        self.arrive()?;
+        if self.log.is_empty() {
+            return Ok(None);
         }
         let Some(batch) = self.log.seal(&self.layout) else {
             return Err(broken(format!(
@@ -273,13 +317,10 @@ impl Core {
                 self.layout.log_bytes
             )));
         };
-        self.medium.write_at(&batch.bytes, batch.offset)?;
-        if self.options.omission != Some(Omission::LogSync) {
-            self.medium.sync()?;
-        }
-        self.erased.clear();
+        std::mem::swap(&mut self.erasing, &mut self.erased);
+        self.in_flight.begin();
         self.counts.log_batches += 1;
-        Ok(())
+        Ok(Some(batch))
     }
 
     /// Between two operations: sees to it that the log has room for the next.

@@ -1,11 +1,12 @@
 //! The drive as a row of bytes.
 
 use std::io;
+use std::sync::PoisonError;
 
 use flashtwin_ftl::Lpn;
 
 use super::Drive;
-use super::core::{Core, digest_of};
+use super::core::{Core, check_of, digest_of, make_durable};
 use super::host::PageWrite;
 use crate::{Export, Extent, Writing};
 
@@ -89,6 +90,24 @@ impl Drive {
         Ok(())
     }
 
+    /// Reads a page without the lock. Its place may be given to other data meanwhile; then it lies elsewhere.
+    fn read_page(&self, lpn: u32, into: &mut [u8]) -> io::Result<()> {
+        if !self.options.check_reads {
+            let mut core = self.core();
+            core.locate(lpn)?;
+            return core.read_home(lpn, into);
+        }
+        let Some((offset, check)) = self.core().locate(lpn)? else {
+            into.fill(0);
+            return Ok(());
+        };
+        self.medium.read_at(into, offset)?;
+        match check_of(&digest_of(into, self.options.omission)) == check {
+            true => Ok(()),
+            false => self.core().read_home(lpn, into),
+        }
+    }
+
     fn finish(&self, how: Writing) -> io::Result<()> {
         if how.durable { self.flush() } else { Ok(()) }
     }
@@ -113,11 +132,11 @@ impl Export for Drive {
         for part in self.parts(offset, into.len() as u64) {
             let wanted = &mut into[part.at..part.at + part.to - part.from];
             if wanted.len() == page_bytes {
-                self.core().read_page(part.lpn, wanted)?;
+                self.read_page(part.lpn, wanted)?;
                 continue;
             }
             page.resize(page_bytes, 0);
-            self.core().read_page(part.lpn, &mut page)?;
+            self.read_page(part.lpn, &mut page)?;
             wanted.copy_from_slice(&page[part.from..part.to]);
         }
         Ok(())
@@ -134,7 +153,11 @@ impl Export for Drive {
         if self.read_only.is_some() {
             return Ok(());
         }
-        self.core().change(Core::commit)
+        let _turn = self.flushes.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(batch) = self.core().change(Core::seal)? else { return Ok(()) };
+        let outcome = make_durable(&*self.medium, &batch, self.options.omission);
+        self.in_flight.end(&outcome);
+        outcome
     }
 
     fn trim(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {

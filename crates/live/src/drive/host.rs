@@ -4,6 +4,7 @@ use std::io;
 
 use flashtwin_ftl::dedup::sample_of;
 use flashtwin_ftl::{Content, Host, LoadView, Lpn, NO_CONTENT, ReadOutcome};
+use flashtwin_nand::Ppn;
 
 use super::contents::Named;
 use super::core::{Core, HostPage, broken, of_ftl};
@@ -19,27 +20,33 @@ pub(crate) struct PageWrite<'a> {
 }
 
 impl Core {
-    /// Reads a page; zeroes where nothing was written.
-    pub(crate) fn read_page(&mut self, lpn: u32, into: &mut [u8]) -> io::Result<()> {
+    /// Where a read of a page is served, and the first bytes of its digest; `None` where nothing was written. Copies that
+    /// the read has earned are made at once, and may move the page.
+    pub(crate) fn locate(&mut self, lpn: u32) -> io::Result<Option<(u64, u64)>> {
         if self.failed.is_some() || self.options.read_only {
             // The controller is to decide nothing more.
-            return self.read_home(lpn, into);
+            return Ok(self.ftl.home_of(Lpn::new(lpn)).map(|ppn| self.place(ppn)));
         }
         let loads = LoadView::new(&self.loads, &self.loads);
-        match self.ftl.read(Lpn::new(lpn), &loads).map_err(of_ftl)? {
-            ReadOutcome::Unmapped => into.fill(0),
-            ReadOutcome::Flash { target, .. } => self.read_flash(target.ppn, into)?,
-        }
-        // The copies that this read has earned; should they fail, it has its data all the same.
+        let place = match self.ftl.read(Lpn::new(lpn), &loads).map_err(of_ftl)? {
+            ReadOutcome::Unmapped => None,
+            ReadOutcome::Flash { target, .. } => Some(self.place(target.ppn)),
+        };
+        // Should the copies fail, the read has its data all the same.
         let _ = self.change(|core| {
             core.ftl.begin_jobs(&mut core.ops).map_err(of_ftl)?;
             core.carry_out(None)?;
             core.settle()
         });
-        Ok(())
+        Ok(place)
     }
 
-    fn read_home(&self, lpn: u32, into: &mut [u8]) -> io::Result<()> {
+    fn place(&self, ppn: Ppn) -> (u64, u64) {
+        (self.layout.data(ppn), self.spares[self.layout.page_number(ppn)].check)
+    }
+
+    /// Reads a page as it is now; zeroes where nothing was written.
+    pub(crate) fn read_home(&self, lpn: u32, into: &mut [u8]) -> io::Result<()> {
         match self.ftl.home_of(Lpn::new(lpn)) {
             Some(ppn) => self.read_flash(ppn, into),
             None => {

@@ -2,7 +2,8 @@
 //!
 //! The controller is driven as the event engine drives it, but for time: what it orders is carried out at once and in
 //! its order, background work directly behind the operation that it follows from. No policy stands here a second time.
-//! All changes pass one lock; pages are hashed before it is taken.
+//! All changes pass one lock. Before it is taken, pages are hashed; behind it, pages are read and flushes wait for the
+//! medium: a page that was moved while it was being read does not have the digest that it should, and is read again.
 //!
 //! What lies on the medium and what is promised: [`crate::store`].
 
@@ -11,6 +12,7 @@ mod contents;
 mod core;
 mod export;
 mod host;
+mod in_flight;
 mod options;
 mod recovery;
 
@@ -22,6 +24,7 @@ use flashtwin_ftl::Counters;
 pub use self::check::{CheckReport, DriveInfo};
 use self::core::Core;
 pub use self::core::StoreCounts;
+use self::in_flight::InFlight;
 pub use self::options::{CreateOptions, Omission, OpenOptions};
 use self::recovery::Recovered;
 use crate::store::checkpoint::Writer;
@@ -97,6 +100,10 @@ fn random_uuid() -> std::io::Result<[u8; 16]> {
 /// A drive that is open. Several threads may use it at once.
 pub struct Drive {
     core: Mutex<Core>,
+    /// One flush at a time.
+    flushes: Mutex<()>,
+    medium: Arc<dyn Medium>,
+    in_flight: Arc<InFlight>,
     superblock: Superblock,
     options: OpenOptions,
     read_only: Option<String>,
@@ -205,6 +212,9 @@ impl Drive {
             core.change(Core::checkpoint).map_err(DriveError::medium("checkpoint"))?;
         }
         Ok(Self {
+            flushes: Mutex::new(()),
+            medium: Arc::clone(&core.medium),
+            in_flight: Arc::clone(&core.in_flight),
             core: Mutex::new(core),
             superblock,
             options,

@@ -143,6 +143,8 @@ fn empty_core(medium: Arc<dyn Medium>, superblock: &Superblock, options: &OpenOp
         open: HashMap::new(),
         log: Log::new(*uuid, end),
         erased: HashSet::new(),
+        erasing: HashSet::new(),
+        in_flight: Arc::default(),
         ops: Vec::new(),
         queue: VecDeque::new(),
         jobs: VecDeque::new(),

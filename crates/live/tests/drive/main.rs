@@ -7,3 +7,4 @@ mod damage;
 mod files;
 mod model;
 mod scene;
+mod threads;

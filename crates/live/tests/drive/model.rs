@@ -40,7 +40,7 @@ fn run(system: &str, shape: &Shape, seed: u64, steps: u32, options: &OpenOptions
 
 /// Closes a drive, or leaves it with all that it was told flushed.
 fn end(drive: Drive, how: u64) -> Result<(), String> {
-    let ended = if how % 2 == 0 { drive.close() } else { drive.flush() };
+    let ended = if how.is_multiple_of(2) { drive.close() } else { drive.flush() };
     ended.map_err(|error| error.to_string())
 }
 

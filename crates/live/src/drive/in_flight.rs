@@ -1,0 +1,54 @@
+//! The batch that a flush is making durable without the drive's lock: at most one at a time, and no other batch is
+//! written before it is durable.
+
+use std::io;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+#[derive(Default)]
+struct State {
+    under_way: bool,
+    failed: Option<String>,
+}
+
+/// Whether a batch is on its way. Whoever waits may hold the drive's lock: ending takes none.
+#[derive(Default)]
+pub(crate) struct InFlight {
+    state: Mutex<State>,
+    ended: Condvar,
+}
+
+impl InFlight {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn begin(&self) {
+        self.state().under_way = true;
+    }
+
+    pub(crate) fn end(&self, outcome: &io::Result<()>) {
+        let mut state = self.state();
+        state.under_way = false;
+        if let Err(error) = outcome {
+            state.failed = Some(format!("a flush failed ({error})"));
+        }
+        self.ended.notify_all();
+    }
+
+    /// Waits until nothing is on its way.
+    ///
+    /// # Errors
+    /// Where what was on its way did not arrive, now or earlier.
+    pub(crate) fn wait(&self) -> io::Result<()> {
+        let waited = self.ended.wait_while(self.state(), |state| state.under_way);
+        match &waited.unwrap_or_else(PoisonError::into_inner).failed {
+            None => Ok(()),
+            Some(why) => Err(io::Error::other(why.clone())),
+        }
+    }
+
+    /// Why nothing that was written since is durable.
+    pub(crate) fn failed(&self) -> Option<String> {
+        self.state().failed.clone()
+    }
+}
