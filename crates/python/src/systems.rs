@@ -82,7 +82,7 @@ impl Resolved {
     /// of what the device holds.
     fn filled_by(&self, py: Python<'_>, trace: &Trace, fill: f64) -> PyResult<(u32, u32)> {
         let content = self.resolved.content_source(trace.trace.has_content());
-        let pages = trace.cut(py, self.resolved.config.nand.page_bytes, content)?.footprint_pages();
+        let pages = trace.cut(py, self.resolved.config.nand.page_bytes, content)?.outline.footprint_pages();
         let blocks = self.resolved.blocks_filled_by(u64::from(pages), fill);
         Ok((pages, blocks.map_err(|error| errors::config(&error))?))
     }

@@ -1,7 +1,6 @@
 //! Response times over simulated time: what the requests of each moment took, and where that time went.
 
-use super::Share;
-use super::ledgers::{from_ns, row_of};
+use super::ledgers::{Ledgers, Share, from_ns, row_of};
 use crate::engine::{Charge, Ledger};
 
 /// Most buckets a run has; when time outgrows them, neighbours are merged, so that half of them are left.
@@ -9,62 +8,74 @@ const MAX_BUCKETS: u64 = 400;
 /// Width of the first buckets: 2^16 ns.
 const FIRST_SHIFT: u32 = 16;
 /// No cell.
-const NONE: u16 = u16::MAX;
+const NONE: u32 = u32::MAX;
 
-/// Requests of one bucket and of nearly the same response time.
+/// Time charged to a cell before another one takes over.
+const NEARLY_FULL_NS: u64 = 1 << 62;
+
+/// Requests of one bucket and of nearly the same response time. Three cache lines.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 struct Cell {
-    row: u16,
     count: u64,
-    /// Exact up to five centuries.
+    total_ns: u64,
     charges_ns: [u64; Charge::COUNT],
+    row: u16,
 }
 
 impl Cell {
-    fn add(&mut self, other: &Self) {
-        self.count += other.count;
-        self.charges_ns.iter_mut().zip(&other.charges_ns).for_each(add);
+    #[inline]
+    fn add(&mut self, count: u64, total_ns: u64, charges_ns: &[u64; Charge::COUNT]) {
+        self.count += count;
+        self.total_ns += total_ns;
+        self.charges_ns.iter_mut().zip(charges_ns).for_each(|(sum, ns)| *sum += ns);
     }
-}
-
-#[inline]
-fn add((sum, ns): (&mut u64, &u64)) {
-    *sum = sum.saturating_add(*ns);
 }
 
 /// Requests that arrived in one bucket of time.
 #[derive(Debug, Clone, Default)]
 struct Bucket {
     max_ns: u64,
-    /// Of each row of response times ([`row_of`]), the place of its cell.
-    place: Vec<u16>,
+    /// Of each row of response times ([`row_of`]), the place of the cell that takes more of them.
+    place: Vec<u32>,
     cells: Vec<Cell>,
 }
 
 impl Bucket {
-    fn cell(&mut self, row: usize) -> &mut Cell {
+    /// The cell of a row that has room for `total_ns` more.
+    #[inline]
+    fn cell(&mut self, row: usize, total_ns: u64) -> &mut Cell {
+        let place = self.place.get(row).copied().unwrap_or(NONE);
+        let room = self.cells.get(place as usize).map(|cell| cell.total_ns.checked_add(total_ns));
+        match room {
+            Some(Some(sum_ns)) if sum_ns < NEARLY_FULL_NS => &mut self.cells[place as usize],
+            _ => self.new_cell(row),
+        }
+    }
+
+    #[cold]
+    fn new_cell(&mut self, row: usize) -> &mut Cell {
         if row >= self.place.len() {
             self.place.resize(row + 1, NONE);
         }
-        if self.place[row] == NONE {
-            // There are fewer rows than 2^16 (a test counts them).
-            self.place[row] = self.cells.len() as u16;
-            self.cells.push(Cell { row: row as u16, count: 0, charges_ns: [0; Charge::COUNT] });
-        }
-        &mut self.cells[self.place[row] as usize]
+        self.place[row] = self.cells.len() as u32;
+        self.cells.push(Cell { count: 0, total_ns: 0, charges_ns: [0; Charge::COUNT], row: row as u16 });
+        let last = self.cells.len() - 1;
+        &mut self.cells[last]
     }
 
     fn merge(&mut self, other: &Self) {
         self.max_ns = self.max_ns.max(other.max_ns);
         for theirs in &other.cells {
-            self.cell(usize::from(theirs.row)).add(theirs);
+            let cell = self.cell(usize::from(theirs.row), theirs.total_ns);
+            cell.add(theirs.count, theirs.total_ns, &theirs.charges_ns);
         }
     }
 }
 
 /// Response times of one kind of requests, in at most 400 buckets of equal width by the time of arrival, however long
 /// the run: the width doubles when they are full. Within a bucket, sums of wait ledgers by response time, in the rows
-/// of [`super::Ledgers`]: which requests are the slowest is known at the end only.
+/// of [`Ledgers`]: which requests are the slowest is known at the end only.
 #[derive(Debug)]
 pub(crate) struct Course {
     shift: u32,
@@ -115,9 +126,7 @@ impl Course {
         }
         let bucket = &mut self.buckets[at];
         bucket.max_ns = bucket.max_ns.max(total_ns);
-        let cell = bucket.cell(row_of(total_ns));
-        cell.count += 1;
-        cell.charges_ns.iter_mut().zip(&ledger.0).for_each(add);
+        bucket.cell(row_of(total_ns), total_ns).add(1, total_ns, &ledger.0);
     }
 
     #[cold]
@@ -144,6 +153,15 @@ impl Course {
         }
     }
 
+    /// Where the time of all requests went, by response time.
+    pub(crate) fn ledgers(&self) -> Ledgers {
+        let mut ledgers = Ledgers::default();
+        for cell in self.buckets.iter().flat_map(|bucket| &bucket.cells) {
+            ledgers.add_row(usize::from(cell.row), cell.count, &cell.charges_ns.map(u128::from));
+        }
+        ledgers
+    }
+
     /// What the requests of a bucket took.
     pub(crate) fn moment(&self, at: usize) -> Moment {
         let none = Bucket::default();
@@ -151,7 +169,7 @@ impl Course {
         let mut cells: Vec<&Cell> = bucket.cells.iter().collect();
         cells.sort_unstable_by_key(|cell| cell.row);
         let count = cells.iter().map(|cell| cell.count).sum::<u64>();
-        let sum_ns = cells.iter().flat_map(|cell| cell.charges_ns).map(u128::from).sum();
+        let sum_ns = cells.iter().map(|cell| u128::from(cell.total_ns)).sum();
         // The 99th percentile is the time that 1 % of the requests, rounded down, exceed.
         let mut above = 0;
         let row = cells.iter().rev().find(|cell| {
@@ -181,7 +199,6 @@ mod tests {
     use flashtwin_ftl::Rng;
 
     use super::*;
-    use crate::metrics::Ledgers;
 
     fn ledger(total_ns: u64) -> Ledger {
         let mut ledger = Ledger::default();
@@ -191,24 +208,23 @@ mod tests {
     }
 
     #[test]
-    fn places_of_cells_name_all_rows() {
-        assert!(row_of(u64::MAX) < usize::from(NONE));
+    fn cells_know_their_rows() {
+        assert!(row_of(u64::MAX) < usize::from(u16::MAX));
     }
 
     #[test]
     fn buckets_hold_what_a_list_of_requests_says() {
         let mut rng = Rng::stream(3, "course");
-        let (mut course, mut ledgers, mut list) = (Course::default(), Ledgers::default(), Vec::new());
+        let (mut course, mut list) = (Course::default(), Vec::new());
         for at in 0..30_000u64 {
             // Time outgrows the buckets seven times; requests do not come in order.
             let (arrival, total) =
                 (at * 100_000 + u64::from(rng.below(50_000_000)), 100 + u64::from(rng.below(9_000_000)));
             course.record(arrival, total, &ledger(total));
-            ledgers.record(total, &ledger(total));
             list.push((arrival, total));
         }
         assert!((200..=400).contains(&course.len()), "{}", course.len());
-        let slowest = ledgers.slowest(300);
+        let slowest = course.ledgers().slowest(300);
         let (mut slow_count, mut slow_ns) = (0.0, 0.0);
         for at in 0..course.len() {
             let begin = at as u64 * course.width_ns();
@@ -237,6 +253,20 @@ mod tests {
         assert!((slow_count - 300.0).abs() < 1e-6, "{slow_count}");
         let whole = slowest.charges_ns[Charge::Erase as usize] as f64;
         assert!((slow_ns / whole - 1.0).abs() < 1e-6, "{slow_ns} of {whole}");
+    }
+
+    #[test]
+    fn sums_of_centuries_do_not_overflow() {
+        let mut course = Course::default();
+        let time = (1 << 61) + 5;
+        for at in 0..100u64 {
+            // In two buckets that become one.
+            course.record(at % 2 * course.width_ns(), time, &Ledger([time / 19; Charge::COUNT]));
+        }
+        course.widen();
+        let share = course.ledgers().whole();
+        assert_eq!((share.count, share.charges_ns[3]), (100, 100 * u128::from(time / 19)));
+        assert_eq!((course.moment(0).count, course.moment(0).sum_ns), (100, 100 * u128::from(time)));
     }
 
     #[test]

@@ -1,21 +1,16 @@
 //! Wait ledgers of many requests, kept by response time, so that the slowest can be told apart.
 
-use crate::engine::{Charge, Ledger};
+use crate::engine::Charge;
 
 /// Steps that each doubling of the response time is cut into, as a power of two.
 const STEPS_SHIFT: u32 = 5;
 const STEPS: u64 = 1 << STEPS_SHIFT;
 
-/// Sums before which a row's small counters are emptied into its large ones.
-const NEARLY_FULL_NS: u64 = 1 << 62;
-
-/// Requests of nearly the same response time. Three cache lines.
+/// Requests of nearly the same response time.
 #[derive(Debug, Clone, Copy, Default)]
-#[repr(align(64))]
 struct Row {
     count: u64,
-    total_ns: u64,
-    charges_ns: [u64; Charge::COUNT],
+    charges_ns: [u128; Charge::COUNT],
 }
 
 /// Sums of wait ledgers by response time: one row for each thirty-second part of a doubling, so that
@@ -23,8 +18,6 @@ struct Row {
 #[derive(Debug, Default)]
 pub(crate) struct Ledgers {
     rows: Vec<Row>,
-    /// What rows held when they were nearly full.
-    spilled: Vec<(usize, [u128; Charge::COUNT])>,
 }
 
 /// Where the time of some requests went.
@@ -68,52 +61,21 @@ pub(super) fn from_ns(row: usize) -> u64 {
 }
 
 impl Ledgers {
-    /// Adds a request's.
-    #[inline]
-    pub(crate) fn record(&mut self, total_ns: u64, ledger: &Ledger) {
-        let at = row_of(total_ns);
-        if at >= self.rows.len() {
-            self.rows.resize(at + 1, Row::default());
+    /// Adds requests of a row, and what their time is charged to.
+    pub(super) fn add_row(&mut self, row: usize, count: u64, charges_ns: &[u128; Charge::COUNT]) {
+        if row >= self.rows.len() {
+            self.rows.resize(row + 1, Row::default());
         }
-        let row = &mut self.rows[at];
-        row.count += 1;
-        row.total_ns += total_ns;
-        row.charges_ns.iter_mut().zip(ledger.0).for_each(|(sum, ns)| *sum += ns);
-        if row.total_ns >= NEARLY_FULL_NS {
-            self.spill(at);
-        }
-    }
-
-    #[cold]
-    fn spill(&mut self, at: usize) {
-        let row = &mut self.rows[at];
-        self.spilled.push((at, row.charges_ns.map(u128::from)));
-        (row.total_ns, row.charges_ns) = (0, [0; Charge::COUNT]);
+        let row = &mut self.rows[row];
+        row.count += count;
+        row.charges_ns.iter_mut().zip(charges_ns).for_each(|(sum, ns)| *sum += ns);
     }
 
     /// Adds all of another collection's.
     pub(crate) fn add(&mut self, other: &Self) {
-        if self.rows.len() < other.rows.len() {
-            self.rows.resize(other.rows.len(), Row::default());
+        for (at, row) in other.rows.iter().enumerate().filter(|(_, row)| row.count > 0) {
+            self.add_row(at, row.count, &row.charges_ns);
         }
-        for (at, theirs) in other.rows.iter().enumerate() {
-            if self.rows[at].total_ns + theirs.total_ns >= NEARLY_FULL_NS {
-                self.spill(at);
-            }
-            let row = &mut self.rows[at];
-            row.count += theirs.count;
-            row.total_ns += theirs.total_ns;
-            row.charges_ns.iter_mut().zip(theirs.charges_ns).for_each(|(sum, ns)| *sum += ns);
-        }
-        self.spilled.extend(&other.spilled);
-    }
-
-    fn sums(&self, at: usize) -> [u128; Charge::COUNT] {
-        let mut sums = self.rows[at].charges_ns.map(u128::from);
-        for (_, spilled) in self.spilled.iter().filter(|(row, _)| *row == at) {
-            sums.iter_mut().zip(spilled).for_each(|(sum, ns)| *sum += ns);
-        }
-        sums
     }
 
     /// Where the time of all requests went.
@@ -131,7 +93,11 @@ impl Ledgers {
             }
             let count = self.rows[at].count.min(missing);
             let part = |sum: u128| sum * u128::from(count) / u128::from(self.rows[at].count);
-            share.charges_ns.iter_mut().zip(self.sums(at)).for_each(|(mine, sum)| *mine += part(sum));
+            share
+                .charges_ns
+                .iter_mut()
+                .zip(self.rows[at].charges_ns)
+                .for_each(|(mine, sum)| *mine += part(sum));
             share.count += count;
             share.from_ns = from_ns(at);
             share.first_part = count as f64 / self.rows[at].count as f64;
@@ -145,6 +111,7 @@ mod tests {
     use flashtwin_ftl::Rng;
 
     use super::*;
+    use crate::engine::Ledger;
 
     #[test]
     fn rows_follow_one_another_and_are_narrow() {
@@ -168,7 +135,7 @@ mod tests {
             let mut ledger = Ledger::default();
             ledger.0[charge] = time / 4;
             ledger.0[Charge::Flash as usize] += time - time / 4;
-            parts[at % 2].record(time, &ledger);
+            parts[at % 2].add_row(row_of(time), 1, &ledger.0.map(u128::from));
             list.push((time, ledger));
         }
         let mut all = Ledgers::default();
@@ -195,17 +162,5 @@ mod tests {
         for (half, full) in half.charges_ns.iter().zip(full.charges_ns) {
             assert_eq!(*half, full * u128::from(slowest / 2) / u128::from(slowest));
         }
-    }
-
-    #[test]
-    fn sums_of_centuries_do_not_overflow() {
-        let mut ledgers = Ledgers::default();
-        let time = (1 << 61) + 5;
-        for _ in 0..100 {
-            ledgers.record(time, &Ledger([time / 19; Charge::COUNT]));
-        }
-        let share = ledgers.whole();
-        assert_eq!(share.charges_ns[3], 100 * u128::from(time / 19));
-        assert_eq!(share.count, 100);
     }
 }

@@ -13,7 +13,6 @@ pub(crate) struct Response {
     period: Tally,
     /// Of the period, how many times fell into each bucket ([`bucket_of`]); its tally gets them when it ends.
     buckets: Vec<u64>,
-    ledgers: Ledgers,
     course: Course,
 }
 
@@ -162,7 +161,7 @@ impl Response {
     pub(crate) fn new() -> Self {
         let (whole, period) = (Tally::new(), Tally::new());
         let buckets = vec![0; bucket_of(whole.histogram.high()) + 1];
-        Self { whole, period, buckets, ledgers: Ledgers::default(), course: Course::default() }
+        Self { whole, period, buckets, course: Course::default() }
     }
 
     #[inline]
@@ -178,7 +177,6 @@ impl Response {
         tally.sum_squares_ns2.add(u128::from(total) * u128::from(total));
         tally.min_ns = tally.min_ns.min(total);
         tally.max_ns = tally.max_ns.max(total);
-        self.ledgers.record(total, ledger);
         self.course.record(arrival_ns, total, ledger);
     }
 
@@ -193,8 +191,8 @@ impl Response {
     }
 
     /// Where the time went, of all requests and of the slowest.
-    pub(crate) fn ledgers(&self) -> &Ledgers {
-        &self.ledgers
+    pub(crate) fn ledgers(&self) -> Ledgers {
+        self.course.ledgers()
     }
 
     /// Moves the times of the period into its histogram.

@@ -174,7 +174,7 @@ def _absent(study: Study, shown: list[Run]) -> list[str]:
 
 
 CHART = Chart(
-    "response-over-time",
+    "response_over_time",
     "Response times over time",
     "When do requests wait, and do the slowest come all at once?",
     "time",
