@@ -15,6 +15,7 @@ from evidence.forms import NOTHING, grid, us
 from flashtwin.papers.claims import Verdict
 from flashtwin.papers.markdown import MARKS
 from flashtwin.report.reproduction import published, value
+from flashtwin.report.verdicts import sentences
 
 Figures = Mapping[str, Any]
 #: An item, a subject and a quantity of it.
@@ -212,7 +213,7 @@ def parsed(text: str, place: int = 0) -> float | None:
 
 
 def summary(data: Figures) -> str:
-    """Papers by what became of their items and of their numbers."""
+    """What became of the papers' figures in five sentences, then by paper: items and numbers with each verdict."""
     head = ["paper", "items", *(str(verdict) for verdict in Verdict), "numbers", *MARKS.values()]
     rows = []
     for paper in data["papers"]:
@@ -222,7 +223,7 @@ def summary(data: Figures) -> str:
             paper["id"], len(items), *(sum(item["verdict"] == verdict for item in items) for verdict in Verdict),
             len(known), *(sum(claim["verdict"] == verdict for claim in known) for verdict in MARKS),
         ])  # fmt: skip
-    return grid(head, rows)
+    return f"{' '.join(sentences(data['papers']))}\n\n{grid(head, rows)}"
 
 
 def together(item_titles: Mapping[str, str], papers: Mapping[str, Found]) -> str:

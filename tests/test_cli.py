@@ -80,10 +80,10 @@ def test_done_again_only_what_changed_is_done(cli: Cli, small_trace: Path, tmp_p
     same = cli("compare", small_trace, *options)
     assert same.err == "reusing conventional, rr-ssd from out: same trace, same configuration\nresults: out\n"
     other_key = cli("compare", small_trace, *options, "--set", "replication.alpha=0.7")
-    assert "rr-ssd" not in other_key.err
+    assert "reusing" not in other_key.err
     small_trace.write_text(fiu_trace(1999))
     other_trace = cli("compare", small_trace, *options)
-    assert (other_trace.status, other_trace.err) == (0, "results: out\n")
+    assert (other_trace.status, "reusing" in other_trace.err) == (0, False)
 
 
 def test_report_of_a_comparison(cli: Cli, small_trace: Path, tmp_path: Path) -> None:

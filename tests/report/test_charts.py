@@ -16,7 +16,7 @@ import synthetic
 from matplotlib.figure import Figure
 
 from flashtwin import report
-from flashtwin.report import facts, ledger, saving, style, units
+from flashtwin.report import facts, fitting, ledger, saving, style, units
 from flashtwin.report.charts import CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.charts.base import Drawing
 from flashtwin.results.reading import Study, load
@@ -77,6 +77,22 @@ def test_one_colour_a_system_on_every_chart(four: Path) -> None:
     assert len(set(colours.values())) == 4
     document = saving.svg(report.chart("latency", four))
     assert all(colour in document for colour in colours.values())
+
+
+def test_a_system_has_one_colour_on_every_page(made: Callable[..., Path]) -> None:
+    """In a study, whatever stands beside it or is the baseline, in a sweep and in a reproduction."""
+    plain = style.colours(load(made({"conventional": synthetic.CONVENTIONAL, "ca-ssd": synthetic.CA_SSD})))
+    swept = {name: light for name, (light, _) in style.of_systems((n, n) for n in ("rr-ssd", "mine", "ca-ssd")).items()}
+    papers = style.series_colours(["RR-SSD", "day 1", "ca-ssd", "conventional"])
+    assert plain["ca-ssd"] == swept["ca-ssd"] == papers["ca-ssd"]
+    assert swept["rr-ssd"] == papers["RR-SSD"]
+    assert plain["conventional"] == papers["conventional"] == style.GREY[0]
+    # A name of one's own keeps its colour, too, and never has that of another.
+    alone = style.of_systems([("mine", "rr-ssd-online"), ("conventional", "conventional")])
+    assert style.of_systems([("mine", "mine")])["mine"][0] == swept["mine"]
+    assert alone["mine"] != style.GREY
+    every = style.of_systems((name, name) for name in [*style.KNOWN][:8])
+    assert len(set(every.values())) == 8
 
 
 def test_split_in_the_data_sums_to_the_mean(four: Path) -> None:
@@ -388,3 +404,29 @@ def test_changes(value: float | None, text: str) -> None:
 @pytest.mark.parametrize(("value", "text"), [(99_999, "99,999"), (150_000, "150 K"), (2_345_678, "2.35 M"), (0, "0")])
 def test_counts(value: float, text: str) -> None:
     assert units.count(value) == text
+
+
+def test_curves_that_coincide_share_their_way() -> None:
+    fig = Figure(figsize=(4, 3))
+    axes = fig.subplots()
+    x = np.linspace(0, 1, 50)
+    low, same, above, apart = (axes.plot(x, y)[0] for y in (x, x, x + 1e-4, x**3))
+    fitting.tell_apart(fig)
+    assert low.get_linestyle() == "-"
+    assert apart.get_linestyle() == "-"
+    # Each is broken where another shows: three curves, dashes of a third, one after the other.
+    patterns = [line._unscaled_dash_pattern for line in (same, above)]
+    assert patterns[0][0] != patterns[1][0]
+    for _, (on, off) in patterns:
+        assert off == pytest.approx(2 * on)
+
+
+def test_a_bar_that_is_not_nothing_can_be_seen() -> None:
+    fig = Figure(figsize=(4, 3))
+    axes = fig.subplots()
+    tiny, none, large = axes.bar([0, 1, 2], [1e-6, 0, 1.0])
+    fitting.tell_apart(fig)
+    assert tiny.get_linewidth() > 0.5
+    assert tiny.get_edgecolor() == tiny.get_facecolor()
+    assert large.get_edgecolor() != large.get_facecolor() or large.get_linewidth() == 1.0
+    assert none.get_height() == 0

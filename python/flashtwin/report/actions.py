@@ -39,5 +39,10 @@ def _baseline_last(study: Study, runs: Iterable[str]) -> list[str]:
 
 
 def _of_explained(found: Mapping[str, Any]) -> str:
-    words = str(found["action"]["words"]).rstrip(".")
+    words = in_sentence(str(found["action"]["words"]).rstrip("."))
     return f"For `{found['system']}`: {words}: `{found['action']['command']}`."
+
+
+def in_sentence(words: str) -> str:
+    """Words that began a sentence of their own, within another: `nothing needs ...`, but `RAM ...` and `DRAM ...`."""
+    return f"{words[:1].lower()}{words[1:]}" if words[1:2].islower() or words[1:2] == " " else words

@@ -211,6 +211,29 @@ def unequal_ground(study: Study) -> list[ground.Difference]:
     return sorted(ground.ground(_configs(study)), key=lambda one: not one.warns)
 
 
+def gathered(study: Study) -> list[tuple[str, list[str], str]]:
+    """What differs between runs that were made at different times, with one value a run; nothing of one study.
+
+    Where they come from and what of their traces and versions differs, then the settings.
+    """
+    found = study.info.get("gathered")
+    sources = {str(one.get("label")): one for one in found if isinstance(one, Mapping)} if found else {}
+    if not sources:
+        return []
+    rows = []
+    for key, title, what in (
+        ("folder", "results", "where the run was saved"),
+        ("trace", "trace", "what was replayed"),
+        ("digest", "digest of the trace", "of one name, yet another trace"),
+        ("flashtwin", "flashtwin", "the version that made it; figures may differ for that alone"),
+    ):
+        values = [str(sources.get(run.name, {}).get(key) or units.MISSING) for run in study.runs]
+        if len(set(values)) > 1:
+            rows.append((title, [value[:12] if key == "digest" else value for value in values], what))
+    told = {one.key for one in ground.differences(_configs(study))}
+    return rows + [row for row in differences(study) if row[0] in told]
+
+
 def was_made_equal(study: Study) -> bool:
     """Whether all systems were given the baseline's ground."""
     return study.info.get("equal_ground") is True

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from flashtwin.results.ground import leaves
 from flashtwin.results.reading import Collection, Run, Study, Workload, as_number
 
-from . import choices, facts, rendering, style, units
+from . import choices, facts, listing, rendering, style, units
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, Chart, knee
 from .charts.workload import CHART as BRIEF
 from .charts.workload import table_of_facts
@@ -92,6 +92,9 @@ def page(results: Workload | Collection, rendered: list[Rendered]) -> str:
         "differences": [],
         "settings": [],
         "failures": [],
+        "traces": [],
+        "trace_columns": [],
+        "gathered": [],
     }
     if study is not None:
         columns, rows = systems_table(study)
@@ -101,6 +104,7 @@ def page(results: Workload | Collection, rendered: list[Rendered]) -> str:
             "place_of": {name: pairs.index(pair) for name, pair in style.colour_pairs(study).items()},
             "limits": [(run, study.explained[run.name]) for run in study.runs if run.name in study.explained],
             "unequal": choices.unequal_ground(study),
+            "gathered": choices.gathered(study),
             "made_equal": choices.was_made_equal(study),
             "choices": choices.choices(study),
             "differences": choices.differences(study),
@@ -162,6 +166,8 @@ def _of_collection(results: Collection) -> dict[str, Any]:
         "facts_line": f"{units.count(float(number.get('traces', 0)))} traces",
         "workload_facts": rows,
         "failures": results.failures,
+        "traces": listing.listed(results),
+        "trace_columns": [(title, second) for title, second, _, _ in listing.COLUMNS],
         "origin": [("flashtwin", str(results.info.get("flashtwin") or "version not recorded"))],
     }
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from flashtwin.results import names
 from flashtwin.results.reading import read_json
 
-from . import files, rendering, style, units
+from . import files, rendering, style, units, verdicts
 from .charts import reproduced
 from .charts.base import Chart
 from .page import resource, template
@@ -59,6 +59,7 @@ def build(folder: Path, target: Path) -> Path:
     html = target / names.REPORT
     page = template("reproduction.html.j2").render(
         papers=papers,
+        summary=verdicts.sentences(results.get("papers", ())),
         choices=results.get("sensitivity") or [],
         pairs=pairs,
         css=Markup(resource("page.css")),  # noqa: S704 - our own file

@@ -54,7 +54,8 @@ def label(name: str, summary: Summary, others: Sequence[Summary]) -> str:
     if len(differences) > NAMED:
         parts.append(f"{len(differences) - NAMED} more")
     if len(set(map(trace_of, together))) > 1:
-        parts.append(trace_name(summary))
+        of_one_name = len(set(map(trace_name, together))) == 1
+        parts.append(f"{trace_name(summary)} {trace_of(summary)[:8]}" if of_one_name else trace_name(summary))
     if not parts and len(set(map(version, together))) > 1:
         parts.append(f"flashtwin {version(summary)}")
     return f"{name} ({', '.join(parts)})".replace("/", "-").replace("\\", "-") if parts else name

@@ -35,7 +35,7 @@ class Saved:
         return {
             "label": self.label,
             "name": self.name,
-            "folder": self.place.resolve().name if self.place != Path() else None,
+            "folder": _place_name(self.place) if self.place != Path() else None,
             "flashtwin": self.summary.get("flashtwin"),
             "trace": identity.trace_name(self.summary),
             "digest": identity.trace_of(self.summary),
@@ -178,12 +178,18 @@ def _told_apart(name: str, run: Saved, others: Sequence[Saved]) -> str:
     few = len(identity.differing([run.summary, *summaries])) <= identity.NAMED
     if few or len(places) <= len(others):
         return identity.label(name, run.summary, summaries)
-    return f"{name} in {run.place.resolve().name}"
+    return f"{name} in {_place_name(run.place)}"
+
+
+def _place_name(place: Path) -> str:
+    """What a folder of results is called; of earlier runs the folder that they were in."""
+    where = place.resolve()
+    return f"{where.parent.name} ({where.name})" if where.name == names.EARLIER else where.name
 
 
 def _by_place(run: Saved, place: int, labels: Sequence[str]) -> Saved:
     del place, labels
-    return replace(run, label=f"{run.label} in {run.place.resolve().name}")
+    return replace(run, label=f"{run.label} in {_place_name(run.place)}")
 
 
 def _by_number(run: Saved, place: int, labels: Sequence[str]) -> Saved:
