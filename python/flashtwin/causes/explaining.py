@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashtwin.causes import wording
-from flashtwin.causes.figures import Goal, goal, usual_goal
+from flashtwin.causes.figures import Figures, Goal, goal, usual_goal
 from flashtwin.causes.inquiry import Inquiry
-from flashtwin.causes.replaying import Kept, base_figures, replay_all
+from flashtwin.causes.replaying import Kept, base_figures, base_replays, replay_all
 from flashtwin.causes.stored import runs_of, set_otherwise, system_of, trace_of
 from flashtwin.errors import ArgumentError, ConfigError, ReportError
 from flashtwin.progress import Progress
 from flashtwin.replays.presets import System
 from flashtwin.replays.presets import systems as presets
-from flashtwin.replays.running import Result, compare, fitted, name_systems
+from flashtwin.replays.running import fitted, name_systems
 from flashtwin.results import folder, names
 from flashtwin.results.frames import Framed, shown, table_of
 from flashtwin.results.ground import leaves, looks_at_contents
@@ -139,6 +139,16 @@ class Explanations(Framed):
         return "".join(one._repr_html_() for one in self._found.values())
 
 
+class InterruptedExplanation(KeyboardInterrupt):
+    """Ctrl-C while replays were under way: what those that had ended say."""
+
+    def __init__(self, found: Explanations) -> None:
+        """Keeps what was found so far; each part is labelled as interrupted."""
+        super().__init__("interrupted")
+        #: The answer so far.
+        self.found = found
+
+
 def explain(
     what: Trace | str | Path,
     systems: Sequence[str | Path | System] | str | Path | System | None = None,
@@ -163,7 +173,7 @@ def explain(
         goal: the figure to shorten: `"read.p99"`, `"all.mean"`, `"write.max"`, `"time"` for the whole trace; the
             mean response where none is named, in a closed loop the time.
         effort_s: seconds of replaying; None is as many as it takes. What was replayed before takes none.
-        out: a folder to keep replays of a trace in, so that an interrupted inquiry goes on.
+        out: a folder to keep replays of a trace in: an interrupted inquiry goes on where it was.
         trace: of a folder of results, the file of its trace where that is no more where it was.
         settings: keys to set otherwise, dotted ones as they are; not for a folder.
         threads: replays at once; 0 is one for each core. What is found does not depend on it.
@@ -174,6 +184,7 @@ def explain(
         ConfigError: there is no such system, key or goal.
         ReportError: there are no such results.
         TraceError: the trace cannot be read, or is another one than the results are of.
+        KeyboardInterrupt: Ctrl-C; once a replay has ended it has the answer so far (`found`).
 
     >>> import flashtwin as ft
     >>> found = ft.explain("traces/webvm-small.fiu.zst", "ca-ssd", period_s=120, speed=100)
@@ -203,33 +214,50 @@ def explain(
 def explain_runs(
     path: Path | None,
     trace: Trace,
-    runs: Mapping[str, tuple[System, Result]],
+    runs: Mapping[str, tuple[System, Figures]],
     *,
     goal: Goal | None,
     effort_s: float | None,
+    replay_s: float | None = None,
     threads: int = 0,
     progress: Progress | None = None,
 ) -> Explanations:
-    """Explains runs that are there, with their systems; writes what is found into the folder, if there is one."""
+    """Explains runs that are there, with their systems; writes what is found into the folder, if there is one.
+
+    Raises:
+        InterruptedExplanation: Ctrl-C; replays that had ended are in the folder, an earlier answer there is left.
+    """
     asked = {}
     hashing = False
-    for name, (system, result) in runs.items():
-        inquiry = Inquiry(system.config, base_figures(result), goal or usual_goal(system.config), with_knee=not hashing)
+    for name, (system, figures) in runs.items():
+        inquiry = Inquiry(system.config, figures, goal or usual_goal(system.config), with_knee=not hashing)
         # The knee is the hash unit's, whatever else a system does: one that is shown is enough.
         hashing = hashing or inquiry.base.pages_hashed > 0
         asked[name] = (system, inquiry)
-    kept = Kept.of(path)
+    try:
+        replay_all(
+            trace, list(asked.values()), Kept.of(path), effort_s=effort_s, replay_s=replay_s, threads=threads,
+            progress=progress,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        raise InterruptedExplanation(_told(trace, asked, interrupted=True)) from None
+    found = _told(trace, asked)
     if path is not None:
         (path / names.CAUSES).mkdir(exist_ok=True)
-    replay_all(trace, list(asked.values()), kept, effort_s=effort_s, threads=threads, progress=progress)
+        for name, one in found.items():
+            folder.write_json(names.explained_file(path, name), dict(one.data))
+    return found
+
+
+def _told(trace: Trace, asked: Mapping[str, tuple[System, Inquiry]], *, interrupted: bool = False) -> Explanations:
+    """What the replays so far say."""
     found = []
     said = False
     for name, (system, inquiry) in asked.items():
         looks = looks_at_contents(system.config)
-        told = wording.told(inquiry, _command(trace, name, system), say_contents=looks and not said)
+        command = _command(trace, name, system)
+        told = wording.told(inquiry, command, say_contents=looks and not said, interrupted=interrupted)
         said = said or looks
-        if path is not None:
-            folder.write_json(names.explained_file(path, name), told)
         found.append(Explanation(told))
     return Explanations(found)
 
@@ -249,7 +277,7 @@ def _explain_folder(
     progress: Progress | None,
 ) -> Explanations:
     found = runs_of(path, wanted)
-    runs = {name: (system_of(name, result.summary["config"]), result) for name, result in found.items()}
+    runs = {name: (system_of(name, result.summary["config"]), base_figures(result)) for name, result in found.items()}
     if wanted is None and len(runs) > 1:
         runs = {name: one for name, one in runs.items() if not is_ideal(one[0])} or runs
     digest = str(next(iter(found.values())).summary["trace"]["digest"])
@@ -267,9 +295,12 @@ def _explain_trace(
     threads: int,
     progress: Progress | None,
 ) -> Explanations:
-    results = compare(trace, chosen, threads=threads, progress=progress)
-    runs = {name: (system, results[name]) for name, system in chosen.items()}
-    return explain_runs(path, trace, runs, goal=of, effort_s=effort_s, threads=threads, progress=progress)
+    kept = Kept.of(path)
+    figures, replay_s = base_replays(trace, chosen, kept, threads, progress)
+    runs = {name: (system, figures[name]) for name, system in chosen.items()}
+    return explain_runs(
+        path, trace, runs, goal=of, effort_s=effort_s, replay_s=replay_s, threads=threads, progress=progress
+    )
 
 
 def _command(trace: Trace, name: str, system: System) -> wording.Command:

@@ -112,6 +112,16 @@ class Inquiry:
             knob for knob, sets in self._to_switch_off() if knob.name not in names and key_of(sets) not in self.failed
         ]
 
+    def left_out(self) -> dict[str, int]:
+        """Of what is wanted, how many replays are missing yet, by what they would tell.
+
+        What is found may make more of them wanted: as long as things are `untried`, these are the least.
+        """
+        stages = {"steps": self._steps_wanted(), "pairs": self._pairs_wanted(), "knee": self._knee()}
+        done = self.known.keys() | self.failed.keys()
+        missing = {what: {key_of(sets) for sets in wanted} - done for what, wanted in stages.items()}
+        return {"causes": len(self.untried()), **{what: len(keys) for what, keys in missing.items()}}
+
     def _to_switch_off(self) -> list[tuple[Knob, Sets]]:
         found = []
         for knob in knobs.proposed(self._case):
@@ -138,10 +148,14 @@ class Inquiry:
         return attribution.steps_of([*others, *cells], self._case)
 
     def _treatments(self) -> list[Sets]:
-        steps = [knobs.changes(self.config, step.sets) for _, step in self._to_take()]
-        pairs = [attribution.both(one, other) for one, other in attribution.to_pair(self.causes())]
-        # The steps of the first cause come before the pairs, which change no advice.
-        return [*steps, *pairs]
+        # Steps come before the pairs, which change no advice.
+        return [*self._steps_wanted(), *self._pairs_wanted()]
+
+    def _steps_wanted(self) -> list[Sets]:
+        return [knobs.changes(self.config, step.sets) for _, step in self._to_take()]
+
+    def _pairs_wanted(self) -> list[Sets]:
+        return [attribution.both(one, other) for one, other in attribution.to_pair(self.causes())]
 
     def _knee_points(self) -> list[tuple[float, int]]:
         hashing = next((cause for cause in self._measured() if cause.knob.name == "hash"), None)

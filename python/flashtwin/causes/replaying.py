@@ -8,23 +8,24 @@ from __future__ import annotations
 import itertools
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from flashtwin import _core
+from flashtwin.causes.budget import Budget
 from flashtwin.causes.figures import Figures, figures_of
 from flashtwin.causes.inquiry import Inquiry, key_of
 from flashtwin.causes.knobs import Sets
 from flashtwin.errors import ConfigError, SimError
-from flashtwin.progress import Progress
+from flashtwin.progress import Progress, numbered
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import Result
 from flashtwin.results import folder, names
 from flashtwin.sweeps import crew
 from flashtwin.traces.trace import Trace
 
-#: Requests a second that one core replays at least, until a replay has shown how many it is.
+#: Requests a second that one core replays at least, until a replay has shown how many it is. Ours.
 _REQUESTS_PER_S = 500_000.0
 
 
@@ -54,6 +55,7 @@ class Kept:
         """Adds a replay's figures, and writes them at once."""
         self.figures[key] = figures
         if self.path is not None:
+            (self.path / names.CAUSES).mkdir(exist_ok=True)
             found = {key: one.as_json() for key, one in sorted(self.figures.items())}
             folder.write_text(self.path / names.CAUSES / names.REPLAYS, json.dumps(found, separators=(",", ":")))
 
@@ -71,14 +73,38 @@ def base_figures(result: Result) -> Figures:
     return figures_of(result.summary, result.table("wait_ledger").to_arrow().to_pylist())
 
 
+def base_replays(
+    trace: Trace, systems: Mapping[str, System], kept: Kept, threads: int = 0, progress: Progress | None = None
+) -> tuple[dict[str, Figures], float | None]:
+    """The figures of a trace on systems as they are, by name; and seconds that a replay takes, if one was made.
+
+    What is finished is kept even where the rest is interrupted.
+    """
+    keys = {name: folder.run_key(trace.digest, system.config) for name, system in systems.items()}
+    missing = [name for name, key in keys.items() if key not in kept.figures]
+    began = time.monotonic()
+
+    def write(index: int, native: _core.RunResult) -> None:
+        kept.keep(keys[missing[index]], base_figures(Result(missing[index], native)))
+
+    took_s = None
+    if missing:
+        resolved = [systems[name]._resolved for name in missing]
+        _core.run(trace.native, resolved, threads, numbered(progress, missing), write)
+        took_s = (time.monotonic() - began) / -(-len(missing) // (threads or crew.cores()))
+    return {name: kept.figures[key] for name, key in keys.items()}, took_s
+
+
 def replay_all(
     trace: Trace,
     asked: Sequence[tuple[System, Inquiry]],
     kept: Kept,
     *,
     effort_s: float | None,
+    replay_s: float | None = None,
     threads: int = 0,
     progress: Progress | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Grants the wishes of all inquiries in turn, until none is left or the time is used up.
 
@@ -86,28 +112,26 @@ def replay_all(
         trace: what is replayed.
         asked: systems with the inquiries about them.
         kept: figures known from before, which take no time; new ones are added.
-        effort_s: seconds that may pass; None is as many as it takes.
+        effort_s: seconds that may pass; None is as many as it takes. What is under way then is given up.
+        replay_s: seconds that a replay takes, where that was measured.
         threads: replays at once; 0 is one for each core.
         progress: told how many replays are done, of those that are known to be wanted.
+        clock: seconds that only grow.
     """
-    deadline = None if effort_s is None else time.monotonic() + effort_s
-    at_once = threads or crew.cores()
-    expected_s = len(trace) / _REQUESTS_PER_S
+    budget = Budget(effort_s, threads or crew.cores(), replay_s or len(trace) / _REQUESTS_PER_S, clock)
     done = 0
     while wishes := _next_wishes(trace, asked, kept):
-        if deadline is not None:
-            rounds = int((deadline - time.monotonic()) / max(expected_s, 1e-3))
-            wishes = wishes[: max(rounds, 0) * at_once]
-        batch = wishes[: at_once * 2]
+        batch = wishes[: budget.next(len(wishes))]
         if not batch:
             return
-        began = time.monotonic()
+        began = clock()
         try:
-            _run(trace, batch, kept, at_once, _watched(progress, done, done + len(wishes), deadline))
+            total = done + budget.fits(len(wishes))
+            _run(trace, batch, kept, budget.at_once, _watched(progress, done, total, budget))
         except _OutOfTimeError:
             return
         done += len(batch)
-        expected_s = max((time.monotonic() - began) / -(-len(batch) // at_once), expected_s if done == 0 else 0.0)
+        budget.ended(len(batch), clock() - began)
 
 
 def _next_wishes(trace: Trace, asked: Sequence[tuple[System, Inquiry]], kept: Kept) -> list[_Wish]:
@@ -151,9 +175,9 @@ def _run(
 
     def write(index: int, native: _core.RunResult) -> None:
         figures = base_figures(Result("replay", native))
-        kept.keep(wishes[index].key, figures)
         wishes[index].inquiry.known[key_of(wishes[index].sets)] = figures
         finished.add(index)
+        kept.keep(wishes[index].key, figures)
 
     try:
         _core.run(trace.native, [wish.system._resolved for wish in wishes], threads, watch, write)
@@ -166,13 +190,11 @@ def _run(
                 _run(trace, [wish], kept, 1, watch)
 
 
-def _watched(
-    progress: Progress | None, done: int, total: int, deadline: float | None
-) -> Callable[[int, int, int], None]:
+def _watched(progress: Progress | None, done: int, total: int, budget: Budget) -> Callable[[int, int, int], None]:
     """Passes on how many replays are done, and stops them when the time is up."""
 
     def heard(index: int, _steps: int, _of: int) -> None:
-        if deadline is not None and time.monotonic() > deadline:
+        if budget.is_over:
             raise _OutOfTimeError
         if progress:
             progress("causes", done + index, total)

@@ -9,6 +9,7 @@ from typing import Any
 
 from flashtwin.causes import attribution
 from flashtwin.causes.attribution import Cause, Pair, Taken
+from flashtwin.causes.figures import usual_goal
 from flashtwin.causes.inquiry import Inquiry
 from flashtwin.results import ground
 
@@ -54,12 +55,13 @@ class Command:
         return " ".join(words)
 
 
-def told(inquiry: Inquiry, command: Command, *, say_contents: bool = True) -> dict[str, Any]:
+def told(inquiry: Inquiry, command: Command, *, say_contents: bool = True, interrupted: bool = False) -> dict[str, Any]:
     """Everything that is known of one system, with its sentences; what is written as a file."""
     causes, steps, pairs = inquiry.causes(), inquiry.steps(), inquiry.pairs()
     untried = inquiry.untried()
     of = attribution.verdict(causes, inquiry.base, inquiry.goal)
-    if inquiry.before_ns == 0 or (untried and not inquiry.known):
+    # That nothing holds it back is known only once all has been tried.
+    if inquiry.before_ns == 0 or (untried and (of == attribution.NOTHING or not inquiry.known)):
         of = attribution.UNKNOWN
     content = inquiry.config["replay"]["content"]
     found: dict[str, Any] = {
@@ -78,13 +80,16 @@ def told(inquiry: Inquiry, command: Command, *, say_contents: bool = True) -> di
         ],
         "replays": len(inquiry.known),
         "untried": [knob.name for knob in untried],
+        "left_out": inquiry.left_out(),
+        "interrupted": interrupted,
         "failed": [{"sets": dict(key), "reason": reason} for key, reason in sorted(inquiry.failed.items())],
         "command": command.replay({}),
     }  # fmt: skip
     found["headline"] = _headline(inquiry, causes, of, command)
     found["action"] = _action(inquiry, steps, of, command)
     made_up = [_MADE_UP.format(content)] if say_contents and content != "recorded" else []
-    found["more"] = [*made_up, *_interactions(pairs), *_knee(inquiry), *_caveats(inquiry, causes, command)]
+    caveats = _caveats(inquiry, causes, command, interrupted=interrupted)
+    found["more"] = [*made_up, *_interactions(pairs), *_knee(inquiry), *caveats]
     return found
 
 
@@ -95,7 +100,10 @@ def _headline(inquiry: Inquiry, causes: list[Cause], of: str, command: Command) 
     if of == attribution.UNKNOWN:
         if inquiry.before_ns == 0:
             return f"`{command.name}`: the trace has no {inquiry.goal.kind}s, so that nothing can be said of {goal}."
-        return f"`{command.name}`: what holds it back is not known, for the time allowed no replay."
+        if not inquiry.known:
+            return f"`{command.name}`: what holds it back is not known, for the time allowed no replay."
+        tried = units.plural(len(inquiry.known), "replay")
+        return f"`{command.name}`: what holds it back is not known: {tried} so far, and none names a cause."
     if of == attribution.NOTHING:
         share = units.percent(inquiry.base.waited_share(inquiry.goal) * 100.0)
         rest = "the rest is what the flash, the channels and the controller take"
@@ -116,10 +124,12 @@ def _action(inquiry: Inquiry, steps: list[Taken], of: str, command: Command) -> 
     """The first thing to do: words, the keys, the command."""
     from flashtwin.report import units
 
-    if of == attribution.UNKNOWN:
-        line = command.explain("--effort 1h")
-        return {"words": "Give it more time.", "sets": {}, "command": line}
+    if inquiry.before_ns == 0:
+        return {"words": "Ask about another figure.", "sets": {}, "command": command.explain("--goal all.mean")}
     best = attribution.first_step(steps, of)
+    if of == attribution.UNKNOWN or (best is None and inquiry.left_out()["steps"]):
+        none = "" if of == attribution.UNKNOWN else " None of the steps tried so far shortens it by 1 %." * bool(steps)
+        return {"words": f"Give it more time.{none}", "sets": {}, "command": _with_time(inquiry, command)}
     if best is None:
         tried = f"none of {units.plural(len(steps), 'step')} tried shortens it by 1 %" if steps else "no step was tried"
         line = command.explain("--goal read.p99 --effort 5m")
@@ -197,18 +207,38 @@ def _knee(inquiry: Inquiry) -> list[str]:
     return [f"{text}."]
 
 
-def _caveats(inquiry: Inquiry, causes: list[Cause], command: Command) -> list[str]:
-    from flashtwin.report import units
-
+def _caveats(inquiry: Inquiry, causes: list[Cause], command: Command, *, interrupted: bool) -> list[str]:
     sentences = []
     if causes and not causes[0].reached:
         sentences.append("The drive meant never to collect did collect at times, so that this cost is a lower bound.")
-    untried = inquiry.untried()
-    if untried and inquiry.known:
-        names = units.names_plain([knob.words for knob in untried])
-        more = command.explain("--effort 1h")
-        sentences.append(f"The time did not allow for switching off {names}; `{more}` does.")
+    left = _left_out(inquiry)
+    if left and (inquiry.known or interrupted):
+        why = "Interrupted before" if interrupted else "The time did not allow for"
+        sentences.append(f"{why} {left}; `{_with_time(inquiry, command)}` does that.")
     return sentences
+
+
+def _left_out(inquiry: Inquiry) -> str:
+    """What was not replayed, as a noun; empty where all was."""
+    from flashtwin.report import units
+
+    left = inquiry.left_out()
+    parts = []
+    if left["causes"]:
+        parts.append(f"switching off {units.names_plain([knob.words for knob in inquiry.untried()])}")
+    if left["steps"]:
+        parts.append(f"{units.plural(left['steps'], 'step')} that may help")
+    if left["pairs"]:
+        parts.append(f"{units.plural(left['pairs'], 'pair')} of causes")
+    if left["knee"]:
+        parts.append(f"{units.plural(left['knee'], 'point')} of the hash unit's knee")
+    return units.names_plain(parts)
+
+
+def _with_time(inquiry: Inquiry, command: Command) -> str:
+    """The same question with more time."""
+    goal = "" if inquiry.goal == usual_goal(inquiry.config) else f"--goal {inquiry.goal.name} "
+    return command.explain(f"{goal}--effort 1h")
 
 
 def lines(found: Mapping[str, Any]) -> list[str]:
@@ -216,6 +246,8 @@ def lines(found: Mapping[str, Any]) -> list[str]:
     from flashtwin.report import units
 
     text = [_plain(found["headline"])]
+    if found.get("interrupted"):
+        text.insert(0, f"Interrupted after {units.plural(found['replays'], 'replay')}; the answer so far:")
     text += [f"  do: {_plain(found['action']['words'])}", f"      {found['action']['command']}"]
     text += [f"  {_plain(sentence)}" for sentence in found["more"]]
     causes = found["causes"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from flashtwin.causes.explaining import Explanations
+from flashtwin.causes.explaining import Explanations, InterruptedExplanation
 from flashtwin.causes.explaining import explain as explain_all
 from flashtwin.cli._options import (
     Effort,
@@ -38,7 +38,7 @@ from flashtwin.traces.reading import Source
 )
 @click.option("--trace", "trace_file", metavar="FILE", help="Of a folder: its trace, where that was moved.")
 @running_options
-@out_option("Folder to keep replays in, so that an interrupted inquiry goes on.")
+@out_option("Folder to keep replays in: the same command, interrupted, goes on from there.")
 @json_option
 def explain(
     source: Source,
@@ -61,14 +61,26 @@ def explain(
       flashtwin explain mail-study --effort 5m
     """
     of = None if system is None else [name.strip() for name in system.split(",") if name.strip()]
-    with Bars() as bars:
-        found = _explained(source, running, of, goal, effort, trace_file, out, bars)
+    try:
+        with Bars() as bars:
+            found = _explained(source, running, of, goal, effort, trace_file, out, bars)
+    except InterruptedExplanation as stopped:
+        _show(stopped.found, as_json=as_json)
+        if out is not None or Path(source.path).is_dir():
+            say(f"the replays are kept in {out or source.path}; the same command goes on from there")
+        raise
+    _show(found, as_json=as_json)
     if as_json:
-        data_json([dict(one.data) for _, one in found.items()])
         return
-    data(found.text)
     if Path(source.path).is_dir():
         say(f"kept in {source.path}; `flashtwin report {source.path}` shows it")
+
+
+def _show(found: Explanations, *, as_json: bool) -> None:
+    if as_json:
+        data_json([dict(one.data) for _, one in found.items()])
+    else:
+        data(found.text)
 
 
 def _explained(

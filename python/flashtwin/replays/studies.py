@@ -225,13 +225,14 @@ def _explain(
     """What holds each system back; an earlier study's is taken away first."""
     from flashtwin.causes import explaining
     from flashtwin.causes.figures import goal as named_goal
+    from flashtwin.causes.replaying import base_figures
     from flashtwin.replays.running import Result
 
     for file in names.explained(path):
         file.unlink()
     if effort_s == 0:
         return []
-    runs = {name: (system, Result.read(names.run(path, name))) for name, system in systems.items()}
+    runs = {name: (system, base_figures(Result.read(names.run(path, name)))) for name, system in systems.items()}
     runs = {name: one for name, one in runs.items() if not explaining.is_ideal(one[0])} or runs
     chosen = None if goal is None else named_goal(goal)
     found = explaining.explain_runs(
