@@ -1,5 +1,7 @@
 //! Response times of one kind of request.
 
+use std::cell::OnceCell;
+
 use hdrhistogram::Histogram;
 
 use super::{Course, Ledgers};
@@ -14,6 +16,8 @@ pub(crate) struct Response {
     /// Of the period, how many times fell into each bucket ([`bucket_of`]); its tally gets them when it ends.
     buckets: Vec<u64>,
     course: Course,
+    /// Sums over the course, made when they are first asked for, at the end of the run.
+    ledgers: OnceCell<Ledgers>,
 }
 
 /// Buckets that each doubling of the time is cut into, as a power of two: those of a histogram that keeps three
@@ -161,7 +165,7 @@ impl Response {
     pub(crate) fn new() -> Self {
         let (whole, period) = (Tally::new(), Tally::new());
         let buckets = vec![0; bucket_of(whole.histogram.high()) + 1];
-        Self { whole, period, buckets, course: Course::default() }
+        Self { whole, period, buckets, course: Course::default(), ledgers: OnceCell::new() }
     }
 
     #[inline]
@@ -190,9 +194,9 @@ impl Response {
         self.course.widen();
     }
 
-    /// Where the time went, of all requests and of the slowest.
-    pub(crate) fn ledgers(&self) -> Ledgers {
-        self.course.ledgers()
+    /// Where the time went, of all requests and of the slowest; when the run is over.
+    pub(crate) fn ledgers(&self) -> &Ledgers {
+        self.ledgers.get_or_init(|| self.course.ledgers())
     }
 
     /// Moves the times of the period into its histogram.

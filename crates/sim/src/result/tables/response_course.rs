@@ -43,7 +43,7 @@ impl CourseRow {
         make_equally_wide(metrics);
         let mut rows = Vec::new();
         for (kind, course, ledgers) in kinds(metrics) {
-            let (width, slowest) = (course.width_ns(), slowest(&ledgers));
+            let (width, slowest) = (course.width_ns(), slowest(ledgers));
             for at in 0..course.len() {
                 let moment = course.moment(at);
                 let some = |value: u64| (moment.count > 0).then_some(value);
@@ -94,7 +94,7 @@ impl SlowRow {
         make_equally_wide(metrics);
         let mut rows = Vec::new();
         for (kind, course, ledgers) in kinds(metrics) {
-            for (requests, share) in slowest(&ledgers) {
+            for (requests, share) in slowest(ledgers) {
                 for at in 0..course.len() {
                     let slow = course.slow(at, &share);
                     let start_ns = (at as u64 * course.width_ns()) as i64;
@@ -125,7 +125,7 @@ fn make_equally_wide(metrics: &mut Metrics) {
     }
 }
 
-fn kinds(metrics: &Metrics) -> [(&'static str, &Course, Ledgers); 2] {
+fn kinds(metrics: &Metrics) -> [(&'static str, &Course, &Ledgers); 2] {
     let (reads, writes) = (&metrics.reads, &metrics.writes);
     [("read", reads.course(), reads.ledgers()), ("write", writes.course(), writes.ledgers())]
 }

@@ -39,7 +39,7 @@ impl LedgerRow {
         let all = all_ledgers(metrics);
         let mut rows = Vec::new();
         for (kind, ledgers) in
-            [("read", metrics.reads.ledgers()), ("write", metrics.writes.ledgers()), ("all", all)]
+            [("read", metrics.reads.ledgers()), ("write", metrics.writes.ledgers()), ("all", &all)]
         {
             let requests = ledgers.whole().count;
             let of = |part: u64| requests.div_ceil(part);
