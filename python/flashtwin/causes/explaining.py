@@ -24,7 +24,7 @@ from flashtwin.results.ground import leaves, looks_at_contents
 from flashtwin.results.reading import read_json
 from flashtwin.settings import Value, merged
 from flashtwin.traces.reading import Reading
-from flashtwin.traces.trace import Trace, as_trace
+from flashtwin.traces.scan import Replayable, as_replayable
 
 if TYPE_CHECKING:
     import pyarrow
@@ -140,7 +140,7 @@ class Explanations(Framed):
 
 
 def explain(
-    what: Trace | str | Path,
+    what: Replayable | str | Path,
     systems: Sequence[str | Path | System] | str | Path | System | None = None,
     *,
     goal: str | None = None,
@@ -182,7 +182,7 @@ def explain(
     """
     keys = merged(settings, sets)
     chosen_goal = _goal(goal)
-    if not isinstance(what, Trace) and isinstance(what, str | Path) and Path(what).is_dir():
+    if isinstance(what, str | Path) and Path(what).is_dir():
         if keys:
             raise ConfigError(f"{what}: runs are explained as they were made; keys are for traces")
         return _explain_folder(Path(what), _names(systems), chosen_goal, effort_s, trace, threads, progress)
@@ -191,7 +191,7 @@ def explain(
     if systems is None:
         raise ArgumentError("name a system to explain a trace on: ft.explain(trace, 'ca-ssd')")
     chosen = name_systems(systems, keys)  # type: ignore[arg-type]
-    opened = as_trace(what, progress)
+    opened = as_replayable(what, progress)
     if out is None:
         return _explain_trace(None, opened, chosen, chosen_goal, effort_s, threads, progress)
     with folder.prepared(out, holding=names.EXPLAINED_FROM) as path:
@@ -201,7 +201,7 @@ def explain(
 
 def explain_runs(
     path: Path | None,
-    trace: Trace,
+    trace: Replayable,
     runs: Mapping[str, tuple[System, Result]],
     *,
     goal: Goal | None,
@@ -259,7 +259,7 @@ def _explain_folder(
 
 def _explain_trace(
     path: Path | None,
-    trace: Trace,
+    trace: Replayable,
     chosen: Mapping[str, System],
     of: Goal | None,
     effort_s: float | None,
@@ -271,7 +271,7 @@ def _explain_trace(
     return explain_runs(path, trace, runs, goal=of, effort_s=effort_s, threads=threads, progress=progress)
 
 
-def _command(trace: Trace, name: str, system: System) -> wording.Command:
+def _command(trace: Replayable, name: str, system: System) -> wording.Command:
     """How runs of the system on the trace are made by hand."""
     how = dict(trace.source or {})
     path = str(how.pop("path", "TRACE"))

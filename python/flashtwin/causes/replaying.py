@@ -22,7 +22,7 @@ from flashtwin.replays.presets import System
 from flashtwin.replays.running import Result
 from flashtwin.results import folder, names
 from flashtwin.sweeps import crew
-from flashtwin.traces.trace import Trace
+from flashtwin.traces.scan import Replayable, prepare
 
 #: Requests a second that one core replays at least, until a replay has shown how many it is.
 _REQUESTS_PER_S = 500_000.0
@@ -72,7 +72,7 @@ def base_figures(result: Result) -> Figures:
 
 
 def replay_all(
-    trace: Trace,
+    trace: Replayable,
     asked: Sequence[tuple[System, Inquiry]],
     kept: Kept,
     *,
@@ -110,7 +110,7 @@ def replay_all(
         expected_s = max((time.monotonic() - began) / -(-len(batch) // at_once), expected_s if done == 0 else 0.0)
 
 
-def _next_wishes(trace: Trace, asked: Sequence[tuple[System, Inquiry]], kept: Kept) -> list[_Wish]:
+def _next_wishes(trace: Replayable, asked: Sequence[tuple[System, Inquiry]], kept: Kept) -> list[_Wish]:
     """What is not known yet, one of each inquiry in turn; inquiries are told what is known already."""
     while True:
         told = False
@@ -133,7 +133,7 @@ def _next_wishes(trace: Trace, asked: Sequence[tuple[System, Inquiry]], kept: Ke
     return [wish for turn in turns for wish in turn if wish is not None]
 
 
-def _wish(trace: Trace, system: System, inquiry: Inquiry, sets: Sets) -> _Wish | None:
+def _wish(trace: Replayable, system: System, inquiry: Inquiry, sets: Sets) -> _Wish | None:
     """A system with the keys set; None, and noted, where it cannot be so."""
     try:
         made = system.with_sets(sets)
@@ -144,7 +144,7 @@ def _wish(trace: Trace, system: System, inquiry: Inquiry, sets: Sets) -> _Wish |
 
 
 def _run(
-    trace: Trace, wishes: Sequence[_Wish], kept: Kept, threads: int, watch: Callable[[int, int, int], None]
+    trace: Replayable, wishes: Sequence[_Wish], kept: Kept, threads: int, watch: Callable[[int, int, int], None]
 ) -> None:
     """Replays; where one of several cannot be replayed, each by itself."""
     finished: set[int] = set()
@@ -156,7 +156,9 @@ def _run(
         finished.add(index)
 
     try:
-        _core.run(trace.native, [wish.system._resolved for wish in wishes], threads, watch, write)
+        resolved = [wish.system._resolved for wish in wishes]
+        prepare(trace, resolved)
+        _core.run(trace.native, resolved, threads, watch, write)
     except SimError as error:
         if len(wishes) == 1:
             wishes[0].inquiry.failed[key_of(wishes[0].sets)] = str(error)

@@ -160,6 +160,14 @@ def running_options(command: Command) -> Command:
     return _wrapped(command, options, _to_running)
 
 
+stream_option = click.option(
+    "--stream",
+    is_flag=True,
+    help="Read the file again for each replay instead of holding it in memory; results are the same. Done by itself "
+    "where the trace is larger than the memory that can be had.",
+)
+
+
 def out_option(text: str) -> Callable[[Command], Command]:
     """--out DIR."""
     return click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help=text)

@@ -54,17 +54,23 @@ def choose(running: Running, systems: list[str], *, equal_ground: bool = False) 
 
 
 def replay_all(
-    source: Source, running: Running, chosen: Mapping[str, System], out: Path | None, *, equal_ground: bool = False
+    source: Source,
+    running: Running,
+    chosen: Mapping[str, System],
+    out: Path | None,
+    *,
+    stream: bool,
+    equal_ground: bool = False,
 ) -> dict[str, Summary]:
     """Replays the trace on the systems; returns their summaries, and leaves results in `out` if asked to."""
     if out is None:
         with Bars() as bars:
-            trace = source.open(bars.reading())
+            trace = source.to_replay(stream=stream, progress=bars.reading(), notify=say)
             results = compare(trace, chosen, threads=running.threads, progress=bars.job)
         return {name: result.summary for name, result in results.items()}
     with folder.prepared(out) as path:
         with Bars() as bars:
-            trace = source.open(bars.reading())
+            trace = source.to_replay(stream=stream, progress=bars.reading(), notify=say)
             replay_into(path, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground)
         say(f"results: {path}")
         return {name: _summary(path, name) for name in chosen}

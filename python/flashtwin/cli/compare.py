@@ -13,6 +13,7 @@ from flashtwin.cli._options import (
     out_option,
     reading_options,
     running_options,
+    stream_option,
     systems_option,
 )
 from flashtwin.cli._replaying import choose, replay_all, show
@@ -25,10 +26,17 @@ from flashtwin.traces.reading import Source
 @systems_option(default=",".join(SYSTEMS))
 @equal_ground_option
 @running_options
+@stream_option
 @out_option("Folder for summaries and tables, as `flashtwin report` reads it; without it, figures are printed only.")
 @json_option
 def compare(
-    source: Source, running: Running, systems: list[str], equal_ground: bool, out: Path | None, as_json: bool
+    source: Source,
+    running: Running,
+    systems: list[str],
+    equal_ground: bool,
+    stream: bool,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """Replay TRACE on several systems, on all cores, and print their figures side by side.
 
@@ -39,4 +47,4 @@ def compare(
       flashtwin compare mail.fiu.zst --systems ca-ssd,rr-ssd --speed 10 --out mail-compared
     """
     chosen = choose(running, systems, equal_ground=equal_ground)
-    show(replay_all(source, running, chosen, out, equal_ground=equal_ground), as_json=as_json)
+    show(replay_all(source, running, chosen, out, stream=stream, equal_ground=equal_ground), as_json=as_json)

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import click
 
-from flashtwin.cli._options import Running, json_option, out_option, reading_options, running_options
+from flashtwin.cli._options import (
+    Running,
+    json_option,
+    out_option,
+    reading_options,
+    running_options,
+    stream_option,
+)
 from flashtwin.cli._replaying import choose, replay_all, show
 from flashtwin.traces.reading import Source
 
@@ -15,13 +22,14 @@ from flashtwin.traces.reading import Source
 @reading_options
 @click.option("--system", required=True, metavar="NAME", help="A name of `flashtwin systems`, or a TOML file.")
 @running_options
+@stream_option
 @out_option("Folder for the summary and the tables; without it, only the figures are printed.")
 @json_option
-def replay(source: Source, running: Running, system: str, out: Path | None, as_json: bool) -> None:
+def replay(source: Source, running: Running, system: str, stream: bool, out: Path | None, as_json: bool) -> None:
     """Replay TRACE on one system and print what it did.
 
     \b
     Example:
       flashtwin replay mail.fiu.zst --system rr-ssd --set replication.alpha=0.2
     """
-    show(replay_all(source, running, choose(running, [system]), out), as_json=as_json)
+    show(replay_all(source, running, choose(running, [system]), out, stream=stream), as_json=as_json)

@@ -16,6 +16,7 @@ from flashtwin.cli._options import (
     out_option,
     reading_options,
     running_options,
+    stream_option,
     systems_option,
 )
 from flashtwin.cli._progress import Bars
@@ -31,6 +32,7 @@ from flashtwin.traces.reading import Source
 @systems_option(default=",".join(SYSTEMS))
 @equal_ground_option
 @running_options
+@stream_option
 @goal_option
 @click.option(
     "--effort",
@@ -49,6 +51,7 @@ def study(
     equal_ground: bool,
     goal: str | None,
     effort: float,
+    stream: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:  # fmt: skip
@@ -65,7 +68,7 @@ def study(
     nobody_named = click.get_current_context().get_parameter_source("systems") is ParameterSource.DEFAULT
     chosen = choose(running, systems, equal_ground=equal_ground)
     with folder.prepared(out or Path(f"{source.stem}-study")) as path, Bars() as bars:
-        trace = source.open(bars.reading())
+        trace = source.to_replay(stream=stream, progress=bars.reading(), notify=say)
         if nobody_named:
             chosen = dict(without_contents(trace, chosen, say))
         replay_into(path, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground)

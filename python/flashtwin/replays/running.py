@@ -17,7 +17,8 @@ from flashtwin.replays.presets import System, as_system
 from flashtwin.results import folder, ground, names, schema
 from flashtwin.results.frames import Framed, StoredRun, Table, one_row, shown, stacked, table_of
 from flashtwin.settings import Value, merged
-from flashtwin.traces.trace import Trace, as_trace
+from flashtwin.traces.scan import Replayable, Scan, as_replayable, prepare
+from flashtwin.traces.trace import Trace
 
 if TYPE_CHECKING:
     import pyarrow
@@ -122,13 +123,12 @@ class Comparison(Framed):
     """
 
     def __init__(
-        self, trace: Trace | Mapping[str, Any], results: Mapping[str, Result], *, equal_ground: bool = False
+        self, trace: Replayable | Mapping[str, Any], results: Mapping[str, Result], *, equal_ground: bool = False
     ) -> None:
         """Use `flashtwin.compare` or `Comparison.read`."""
         #: The trace; None when the comparison was read from files or came from another process.
-        self.trace = trace if isinstance(trace, Trace) else None
-        #: The trace in numbers, as `Trace.info`.
-        self.info: Mapping[str, Any] = trace.info if isinstance(trace, Trace) else trace
+        self.trace = trace if isinstance(trace, Trace | Scan) else None
+        self._info: Mapping[str, Any] = {} if isinstance(trace, Trace | Scan) else trace
         #: Whether all systems were given the baseline's ground.
         self.equal_ground = equal_ground
         self._results = dict(results)
@@ -146,6 +146,11 @@ class Comparison(Framed):
         order = [found.baseline, *found.others(found.baseline)]
         results = {run.name: Result.read(run.folder) for run in order}
         return cls(found.trace, results, equal_ground=bool(found.info.get("equal_ground")))
+
+    @property
+    def info(self) -> Mapping[str, Any]:
+        """The trace in numbers, as `Trace.info`; of a streamed trace, found out when it is first asked for."""
+        return self._info if self.trace is None else self.trace.info
 
     def __getitem__(self, name: str) -> Result:
         return self._results[name]
@@ -176,7 +181,8 @@ class Comparison(Framed):
         return self._results.get(name)
 
     def __repr__(self) -> str:
-        return f"<flashtwin.Comparison of {self.info.get('name', '')!r}: {', '.join(self)}>"
+        name = self.trace.name if self.trace is not None else self.info.get("name", "")
+        return f"<flashtwin.Comparison of {name!r}: {', '.join(self)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The trace stays: it may be a thousand times as large as what became of it.
@@ -241,7 +247,7 @@ def _html(results: Sequence[Result], title: str) -> str:
 
 
 def replay(
-    trace: Trace | str | Path,
+    trace: Replayable | str | Path,
     system: str | Path | System,
     *,
     settings: Mapping[str, Value] | None = None,
@@ -251,7 +257,7 @@ def replay(
     """Replays a trace on one system.
 
     Args:
-        trace: what `open` returned, or a path.
+        trace: what `open` or `scan` returned, or a path.
         system: a name of `systems()`, a path of a TOML file, or what `system` returned.
         settings: keys of the configuration to set otherwise, dotted ones as they are: `{"replication.alpha": 0.2}`.
         progress: told how far reading and replaying are (`flashtwin.progress`).
@@ -274,13 +280,14 @@ def replay(
     64
     """
     chosen = as_system(system, merged(settings, sets))
-    opened = as_trace(trace, progress)
+    opened = as_replayable(trace, progress)
+    prepare(opened, [chosen._resolved], progress)
     native = _core.run(opened.native, [chosen._resolved], 1, numbered(progress, [chosen.name]))
     return Result(chosen.name, native[0])
 
 
 def compare(
-    trace: Trace | str | Path,
+    trace: Replayable | str | Path,
     systems: Sequence[str | Path | System] | Mapping[str, str | Path | System],
     *,
     settings: Mapping[str, Value] | None = None,
@@ -292,7 +299,7 @@ def compare(
     """Replays one trace on several systems, on all cores, over one copy of the trace.
 
     Args:
-        trace: what `open` returned, or a path.
+        trace: what `open` or `scan` returned, or a path.
         systems: the systems, first the baseline, or a single one; a mapping gives them names of its own, so that one
             system can stand beside itself with other keys.
         settings: keys to set otherwise in every system given by name, dotted ones as they are.
@@ -314,8 +321,9 @@ def compare(
     True
     """
     chosen = name_systems(systems, merged(settings, sets), equal_ground=equal_ground)
-    opened = as_trace(trace, progress)
+    opened = as_replayable(trace, progress)
     resolved = [system._resolved for system in chosen.values()]
+    prepare(opened, resolved, progress)
     native = _core.run(opened.native, resolved, threads, numbered(progress, list(chosen)))
     results = {name: Result(name, result) for name, result in zip(chosen, native, strict=True)}
     return Comparison(opened, results, equal_ground=equal_ground)

@@ -306,6 +306,13 @@ def refuse_what_is_no_trace(given: object) -> None:
     Raises:
         ArgumentError: it is neither a trace nor a path.
     """
+    from flashtwin.traces.scan import Scan
+
+    if isinstance(given, Scan):
+        raise ArgumentError(
+            "a trace in memory is needed here, and this one stays in its file: `scan.open()` reads it, "
+            "`ft.open(path, to_s=3600)` a part of it"
+        )
     if not isinstance(given, Trace | str | Path):
         raise ArgumentError(
             f"a trace is what `ft.open` returned, or a path, not of type {type(given).__name__}; "
