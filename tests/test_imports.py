@@ -36,6 +36,7 @@ MAY_IMPORT_CORE = {
     "flashtwin.replays.running",
     "flashtwin.replays.studies",
     "flashtwin.results.folder",
+    "flashtwin.traces.scan",
     "flashtwin.traces.trace",
 }
 

@@ -7,11 +7,11 @@
     >>> "rr-ssd" in ft.systems()
     True
 
-`open` reads a trace, `characterize` measures what it is like, `replay` runs it on one system, `compare`
-on several, `sweep` with keys set to one value after another, `study` writes the whole report, `explain`
-says what holds a trace back; `synthesize` makes a trace from a recipe; `characterize_many` compares
-traces, `reproduce` measures what papers published. Errors are `FlashtwinError`s whose message says what
-is wrong, where, and what to do.
+`open` reads a trace, `scan` leaves one that is larger than memory in its file, `characterize` measures what it is
+like, `replay` runs it on one system, `compare` on several, `sweep` with keys set to one value after another, `study`
+writes the whole report, `explain` says what holds a trace back; `synthesize` makes a trace from a recipe;
+`characterize_many` compares traces, `reproduce` measures what papers published. Errors are `FlashtwinError`s whose
+message says what is wrong, where, and what to do.
 
 Importing the package loads nothing; each name loads what it needs when it is first asked for.
 """
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from flashtwin.sweeps.batch import Batch, characterize_many
     from flashtwin.sweeps.sweeping import sweep
     from flashtwin.sweeps.swept import Sweep
+    from flashtwin.traces.scan import Scan, scan
     from flashtwin.traces.trace import Trace, open  # noqa: A004 - `ft.open` is the name people expect
 
 #: The room that each public name is at home in; no name is that of a room, which it would hide.
@@ -67,6 +68,7 @@ _ROOMS = {
     "flashtwin.sweeps.batch": ("Batch", "characterize_many"),
     "flashtwin.sweeps.sweeping": ("sweep",),
     "flashtwin.sweeps.swept": ("Sweep",),
+    "flashtwin.traces.scan": ("Scan", "scan"),
     "flashtwin.traces.trace": ("Trace", "open"),
 }  # fmt: skip
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
@@ -86,6 +88,7 @@ __all__ = [
     "OutputError",
     "ReportError",
     "Result",
+    "Scan",
     "SimError",
     "Study",
     "Sweep",
@@ -107,6 +110,7 @@ __all__ = [
     "recipe_schema",
     "replay",
     "reproduce",
+    "scan",
     "study",
     "sweep",
     "synthesize",

@@ -8,6 +8,7 @@ __all__ = [
     "Characterization",
     "Resolved",
     "RunResult",
+    "Scan",
     "Table",
     "Trace",
     "__version__",
@@ -16,6 +17,7 @@ __all__ = [
     "config_schema",
     "device_toml",
     "devices",
+    "memory_in_whole",
     "options_schema",
     "recipe_schema",
     "requests_by_volume",
@@ -80,6 +82,35 @@ class Trace:
     def write_parquet(self, path: str | PathLike[str]) -> None: ...
 
 @final
+class Scan:
+    """A trace in a file. What is asked of the whole of it reads the file, once."""
+
+    @staticmethod
+    def open(
+        path: str | PathLike[str],
+        format: str | None = None,
+        on_bad_line: Literal["fail", "skip"] = "fail",
+        sort_window_ns: int = 1_000_000_000,
+        blkparse_action: Literal["Q", "D", "C"] = "D",
+        volume: str | None = None,
+        excerpt_ns: tuple[int, int] | None = None,
+        window_requests: int = 0,
+    ) -> Scan: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def has_content(self) -> bool: ...
+    @property
+    def duration_ns(self) -> int: ...
+    def __len__(self) -> int: ...
+    def read(self, systems: Sequence[Resolved], progress: Callable[[int, int], None] | None = None) -> None: ...
+    def info_json(self, progress: Callable[[int, int], None] | None = None) -> str: ...
+
+@final
 class Characterization:
     """What a workload is like to an SSD."""
 
@@ -99,7 +130,7 @@ class Resolved:
     def toml(self) -> str: ...
     @property
     def capacity_pages(self) -> int: ...
-    def filled_by(self, trace: Trace, fill: float) -> tuple[int, int]: ...
+    def filled_by(self, trace: Trace | Scan, fill: float) -> tuple[int, int]: ...
 
 @final
 class RunResult:
@@ -111,6 +142,18 @@ class RunResult:
     def table_names(self) -> list[str]: ...
     def table(self, name: str) -> Table: ...
     def write(self, path: str | PathLike[str]) -> None: ...
+
+def memory_in_whole(
+    path: str | PathLike[str],
+    format: str | None = None,
+    on_bad_line: Literal["fail", "skip"] = "fail",
+    sort_window_ns: int = 1_000_000_000,
+    blkparse_action: Literal["Q", "D", "C"] = "D",
+    volume: str | None = None,
+    excerpt_ns: tuple[int, int] | None = None,
+) -> tuple[int, int | None]:
+    """Bytes of memory that reading a trace whole and replaying it takes, estimated from its beginning, and bytes that
+    can be had, where the system tells."""
 
 def requests_by_volume(
     path: str | PathLike[str], progress: Callable[[int, int], None] | None = None
@@ -145,7 +188,7 @@ def results_schema() -> str:
 
 def resolve(system: str, sets: Sequence[tuple[str, str]] = ...) -> Resolved: ...
 def run(
-    trace: Trace,
+    trace: Trace | Scan,
     systems: Sequence[Resolved],
     threads: int = 0,
     progress: Callable[[int, int, int], None] | None = None,

@@ -100,14 +100,28 @@ pub(crate) enum Replayed<'py> {
     Scan(PyRef<'py, Scan>),
 }
 
+impl Replayed<'_> {
+    /// The trace cut into pages for a system.
+    pub(crate) fn cut(&self, py: Python<'_>, resolved: &flashtwin_sim::Resolved) -> PyResult<Cut> {
+        match self {
+            Replayed::Trace(trace) => {
+                let content = resolved.content_source(trace.trace.has_content());
+                Ok(Cut::Whole(trace.cut(py, resolved.config.nand.page_bytes, content)?))
+            }
+            Replayed::Scan(scan) => Ok(Cut::Streamed(scan.cut(py, resolved, None)?)),
+        }
+    }
+}
+
 /// A trace cut into pages.
-enum Cut {
+pub(crate) enum Cut {
     Whole(Arc<PageTrace>),
     Streamed(PageScan),
 }
 
 impl Cut {
-    fn source(&self) -> &dyn PageSource {
+    /// What is replayed.
+    pub(crate) fn source(&self) -> &dyn PageSource {
         match self {
             Cut::Whole(trace) => trace.as_ref(),
             Cut::Streamed(scan) => scan,
@@ -139,14 +153,7 @@ fn jobs(
         .enumerate()
         .map(|(index, system)| {
             let resolved = Arc::clone(&system.resolved);
-            let trace = match trace {
-                Replayed::Trace(trace) => {
-                    let content = resolved.content_source(trace.trace.has_content());
-                    Cut::Whole(trace.cut(py, resolved.config.nand.page_bytes, content)?)
-                }
-                Replayed::Scan(scan) => Cut::Streamed(scan.cut(py, &resolved, None)?),
-            };
-            Ok(Job { trace, resolved, requests: requests_to(index) })
+            Ok(Job { trace: trace.cut(py, &resolved)?, resolved, requests: requests_to(index) })
         })
         .collect()
 }

@@ -19,6 +19,8 @@ pub(crate) struct Scan {
     options: OpenOptions,
     name: String,
     format: &'static str,
+    /// Whether the first requests carry contents.
+    begins_with_content: bool,
     /// Requests of a window; 0: as many as is usual.
     window_requests: usize,
     /// What has been found out, for the page sizes and sources of contents that were asked for.
@@ -52,11 +54,21 @@ impl Scan {
         let options = open_options(format, on_bad_line, sort_window_ns, blkparse_action, volume, excerpt_ns)?;
         let (from, how) = (source.clone(), options.clone());
         let stream = watched(py, None, Patience::Brief, move |control| {
-            let stream = TraceStream::open(&from, &how, &control.job(0))?;
-            Ok((stream.name().to_owned(), stream.format().name()))
+            let mut stream = TraceStream::open(&from, &how, &control.job(0))?;
+            let first = stream.next(&control.job(0))?;
+            let has_content = first.is_some_and(|batch| batch.has_content());
+            Ok((stream.name().to_owned(), stream.format().name(), has_content))
         })?;
-        let (name, format) = stream.map_err(|error| errors::trace(&error))?;
-        Ok(Self { source, options, name, format, window_requests, scans: Mutex::default() })
+        let (name, format, begins_with_content) = stream.map_err(|error| errors::trace(&error))?;
+        Ok(Self {
+            source,
+            options,
+            name,
+            format,
+            begins_with_content,
+            window_requests,
+            scans: Mutex::default(),
+        })
     }
 
     /// What the trace is called.
@@ -80,7 +92,13 @@ impl Scan {
     /// Whether pages carry contents.
     #[getter]
     fn has_content(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.any(py)?.has_content())
+        Ok(self.begins_with_content || self.any(py)?.has_content())
+    }
+
+    /// Arrival of the last request in nanoseconds after the first one.
+    #[getter]
+    fn duration_ns(&self, py: Python<'_>) -> PyResult<i64> {
+        Ok(self.any(py)?.outline().duration_ns)
     }
 
     /// Number of requests.
@@ -93,9 +111,11 @@ impl Scan {
     fn read(
         &self,
         py: Python<'_>,
-        systems: Vec<PyRef<'_, Resolved>>,
+        mut systems: Vec<PyRef<'_, Resolved>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
+        // Those that look at contents first: the others need no reading of their own then.
+        systems.sort_by_key(|system| system.resolved.content_source(true) == ContentSource::None);
         for system in systems {
             let heard = progress.as_ref().map(|progress| progress.clone_ref(py));
             self.cut(py, &system.resolved, heard)?;
@@ -153,16 +173,26 @@ impl Scan {
         if let Some(scan) = self.kept(fits) {
             return Ok(scan);
         }
+        let same_pages = |scan: &PageScan| scan.outline().page_bytes == page_bytes;
+        if let Some(scan) =
+            self.kept(same_pages).filter(|scan| content(scan.has_content()) == ContentSource::None)
+        {
+            return Ok(self.keep(scan.without_contents()));
+        }
         let (source, options, window) = (self.source.clone(), self.options.clone(), self.window_requests);
         let made = watched(py, progress, Patience::Unlimited, move |control| match window {
             0 => PageScan::open(&source, &options, page_bytes, content, &control.job(0)),
             some => PageScan::in_windows(&source, &options, page_bytes, content, some, &control.job(0)),
         })?;
         let made = made.map_err(|error| errors::trace(&error))?;
+        Ok(self.keep(made))
+    }
+
+    fn keep(&self, scan: PageScan) -> PageScan {
         let mut scans = self.scans.lock().unwrap_or_else(PoisonError::into_inner);
         scans.truncate(SCANS_KEPT - 1);
-        scans.insert(0, made.clone());
-        Ok(made)
+        scans.insert(0, scan.clone());
+        scan
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 
 use crate::errors;
-use crate::trace::Trace;
+use crate::replay::Replayed;
 
 /// Names of the systems that come with flashtwin.
 #[pyfunction]
@@ -80,9 +80,8 @@ impl Resolved {
 
     /// The logical pages that a trace touches, and the fewest blocks a plane with which they take up at most `fill`
     /// of what the device holds.
-    fn filled_by(&self, py: Python<'_>, trace: &Trace, fill: f64) -> PyResult<(u32, u32)> {
-        let content = self.resolved.content_source(trace.trace.has_content());
-        let pages = trace.cut(py, self.resolved.config.nand.page_bytes, content)?.outline.footprint_pages();
+    fn filled_by(&self, py: Python<'_>, trace: Replayed<'_>, fill: f64) -> PyResult<(u32, u32)> {
+        let pages = trace.cut(py, &self.resolved)?.source().outline().footprint_pages();
         let blocks = self.resolved.blocks_filled_by(u64::from(pages), fill);
         Ok((pages, blocks.map_err(|error| errors::config(&error))?))
     }

@@ -24,7 +24,7 @@ from flashtwin.results.ground import leaves, looks_at_contents
 from flashtwin.results.reading import read_json
 from flashtwin.settings import Value, merged
 from flashtwin.traces.reading import Reading
-from flashtwin.traces.trace import Trace, as_trace
+from flashtwin.traces.scan import Replayable, as_replayable
 
 if TYPE_CHECKING:
     import pyarrow
@@ -150,7 +150,7 @@ class InterruptedExplanation(KeyboardInterrupt):
 
 
 def explain(
-    what: Trace | str | Path,
+    what: Replayable | str | Path,
     systems: Sequence[str | Path | System] | str | Path | System | None = None,
     *,
     goal: str | None = None,
@@ -193,7 +193,7 @@ def explain(
     """
     keys = merged(settings, sets)
     chosen_goal = _goal(goal)
-    if not isinstance(what, Trace) and isinstance(what, str | Path) and Path(what).is_dir():
+    if isinstance(what, str | Path) and Path(what).is_dir():
         if keys:
             raise ConfigError(f"{what}: runs are explained as they were made; keys are for traces")
         return _explain_folder(Path(what), _names(systems), chosen_goal, effort_s, trace, threads, progress)
@@ -202,8 +202,8 @@ def explain(
     if systems is None:
         raise ArgumentError("name a system to explain a trace on: ft.explain(trace, 'ca-ssd')")
     chosen = name_systems(systems, keys)  # type: ignore[arg-type]
-    opened = as_trace(what, progress)
-    chosen = fitted(opened, chosen)
+    opened = as_replayable(what, progress)
+    chosen = fitted(opened, chosen, progress=progress)
     if out is None:
         return _explain_trace(None, opened, chosen, chosen_goal, effort_s, threads, progress)
     with folder.prepared(out, holding=names.EXPLAINED_FROM) as path:
@@ -213,7 +213,7 @@ def explain(
 
 def explain_runs(
     path: Path | None,
-    trace: Trace,
+    trace: Replayable,
     runs: Mapping[str, tuple[System, Figures]],
     *,
     goal: Goal | None,
@@ -249,7 +249,7 @@ def explain_runs(
     return found
 
 
-def _told(trace: Trace, asked: Mapping[str, tuple[System, Inquiry]], *, interrupted: bool = False) -> Explanations:
+def _told(trace: Replayable, asked: Mapping[str, tuple[System, Inquiry]], *, interrupted: bool = False) -> Explanations:
     """What the replays so far say."""
     found = []
     said = False
@@ -288,7 +288,7 @@ def _explain_folder(
 
 def _explain_trace(
     path: Path | None,
-    trace: Trace,
+    trace: Replayable,
     chosen: Mapping[str, System],
     of: Goal | None,
     effort_s: float | None,
@@ -303,7 +303,7 @@ def _explain_trace(
     )
 
 
-def _command(trace: Trace, name: str, system: System) -> wording.Command:
+def _command(trace: Replayable, name: str, system: System) -> wording.Command:
     """How runs of the system on the trace are made by hand."""
     how = dict(trace.source or {})
     path = str(how.pop("path", "TRACE"))

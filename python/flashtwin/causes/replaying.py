@@ -23,7 +23,7 @@ from flashtwin.replays.presets import System
 from flashtwin.replays.running import Result
 from flashtwin.results import folder, names
 from flashtwin.sweeps import crew
-from flashtwin.traces.trace import Trace
+from flashtwin.traces.scan import Replayable, prepare
 
 #: Requests a second that one core replays at least, until a replay has shown how many it is. Ours.
 _REQUESTS_PER_S = 500_000.0
@@ -74,7 +74,7 @@ def base_figures(result: Result) -> Figures:
 
 
 def base_replays(
-    trace: Trace, systems: Mapping[str, System], kept: Kept, threads: int = 0, progress: Progress | None = None
+    trace: Replayable, systems: Mapping[str, System], kept: Kept, threads: int = 0, progress: Progress | None = None
 ) -> tuple[dict[str, Figures], float | None]:
     """The figures of a trace on systems as they are, by name; and seconds that a replay takes, if one was made.
 
@@ -96,7 +96,7 @@ def base_replays(
 
 
 def replay_all(
-    trace: Trace,
+    trace: Replayable,
     asked: Sequence[tuple[System, Inquiry]],
     kept: Kept,
     *,
@@ -134,7 +134,7 @@ def replay_all(
         budget.ended(len(batch), clock() - began)
 
 
-def _next_wishes(trace: Trace, asked: Sequence[tuple[System, Inquiry]], kept: Kept) -> list[_Wish]:
+def _next_wishes(trace: Replayable, asked: Sequence[tuple[System, Inquiry]], kept: Kept) -> list[_Wish]:
     """What is not known yet, one of each inquiry in turn; inquiries are told what is known already."""
     while True:
         told = False
@@ -157,7 +157,7 @@ def _next_wishes(trace: Trace, asked: Sequence[tuple[System, Inquiry]], kept: Ke
     return [wish for turn in turns for wish in turn if wish is not None]
 
 
-def _wish(trace: Trace, system: System, inquiry: Inquiry, sets: Sets) -> _Wish | None:
+def _wish(trace: Replayable, system: System, inquiry: Inquiry, sets: Sets) -> _Wish | None:
     """A system with the keys set; None, and noted, where it cannot be so."""
     try:
         made = system.with_sets(sets)
@@ -168,7 +168,7 @@ def _wish(trace: Trace, system: System, inquiry: Inquiry, sets: Sets) -> _Wish |
 
 
 def _run(
-    trace: Trace, wishes: Sequence[_Wish], kept: Kept, threads: int, watch: Callable[[int, int, int], None]
+    trace: Replayable, wishes: Sequence[_Wish], kept: Kept, threads: int, watch: Callable[[int, int, int], None]
 ) -> None:
     """Replays; where one of several cannot be replayed, each by itself."""
     finished: set[int] = set()
@@ -180,7 +180,9 @@ def _run(
         kept.keep(wishes[index].key, figures)
 
     try:
-        _core.run(trace.native, [wish.system._resolved for wish in wishes], threads, watch, write)
+        resolved = [wish.system._resolved for wish in wishes]
+        prepare(trace, resolved)
+        _core.run(trace.native, resolved, threads, watch, write)
     except SimError as error:
         if len(wishes) == 1:
             wishes[0].inquiry.failed[key_of(wishes[0].sets)] = str(error)

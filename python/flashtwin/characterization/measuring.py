@@ -19,6 +19,7 @@ from flashtwin.results import folder, names
 from flashtwin.results.frames import ArrowTable, Framed, Table, shown, table_of
 from flashtwin.settings import Setting, merged, texts
 from flashtwin.traces.reading import Reading
+from flashtwin.traces.scan import Replayable, Scan
 from flashtwin.traces.trace import OnBadLine, Trace, refuse_what_is_no_trace
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def _restored(
 
 
 def characterize(
-    trace: Trace | str | Path,
+    trace: Replayable | str | Path,
     *,
     settings: Mapping[str, Setting] | None = None,
     sample: float | None = None,
@@ -185,7 +186,7 @@ def characterize(
     """Measures everything that docs/characterization.md defines.
 
     Args:
-        trace: what `open` returned, or a path.
+        trace: what `open` or `scan` returned, or a path.
         settings: options to set otherwise, dotted ones as they are: `{"wa.frequency_ratios": [2, 2.5, 3, 5]}`.
         sample: look at this share of pages and contents only, chosen by hash; errors are stated.
         stream: read a path several times with bounded memory instead of once into memory.
@@ -214,7 +215,7 @@ def characterize(
 
 
 def measure(
-    trace: Trace | str | Path,
+    trace: Replayable | str | Path,
     options: Options,
     reading: Reading,
     *,
@@ -225,14 +226,20 @@ def measure(
     """`characterize` with its options gathered; for the modules of this package."""
     heard = named(progress, "characterizing")
 
+    source: Trace | str | Path
+    if isinstance(trace, Scan):
+        how = dict(trace.source)
+        source, reading = how.pop("path"), Reading(**how)
+    else:
+        refuse_what_is_no_trace(trace)
+        source = trace if isinstance(trace, Trace) or stream else reading.open(trace, progress)
+
     def part(volume: str | None) -> Characterization:
         if isinstance(source, Trace):
             chosen = source if volume is None else source.volume(volume)
             return _wrapped(chosen.native.characterize(options.json(), heard))
         return _wrapped(_streamed(source, options, replace(reading, volume=volume or reading.volume), heard))
 
-    refuse_what_is_no_trace(trace)
-    source = trace if isinstance(trace, Trace) or stream else reading.open(trace, progress)
     whole = part(None)
     volumes = _volumes(whole) if by_volume else []
     return replace(whole, volumes={name: part(name) for name in volumes}) if len(volumes) > 1 else whole

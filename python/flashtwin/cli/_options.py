@@ -12,11 +12,12 @@ from typing import Any, TypeVar, cast
 import click
 
 from flashtwin.cli._talk import say
+from flashtwin.progress import Progress
 from flashtwin.replays.presets import System, resolve_text
 from flashtwin.replays.running import fitted
 from flashtwin.results import together
 from flashtwin.traces.reading import Reading, Source
-from flashtwin.traces.trace import Trace
+from flashtwin.traces.scan import Replayable
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -100,9 +101,11 @@ class Running:
         """A system with the keys set as asked for."""
         return resolve_text(name, self.sets)
 
-    def fitted(self, trace: Trace, systems: Mapping[str, System]) -> dict[str, System]:
+    def fitted(
+        self, trace: Replayable, systems: Mapping[str, System], progress: Progress | None = None
+    ) -> dict[str, System]:
         """The systems with the periods that suit the trace, on drives that it fills as asked for."""
-        return fitted(trace, systems, self.fill, say)
+        return fitted(trace, systems, self.fill, say, progress)
 
 
 def reading_options(command: Command) -> Command:
@@ -207,6 +210,14 @@ def running_options(command: Command) -> Command:
         ),
     )
     return _wrapped(command, options, _to_running)
+
+
+stream_option = click.option(
+    "--stream",
+    is_flag=True,
+    help="Read the file again for each replay instead of holding it in memory; results are the same. Done by itself "
+    "where the trace is larger than the memory that can be had.",
+)
 
 
 def out_option(text: str) -> Callable[[Command], Command]:

@@ -17,7 +17,7 @@ from flashtwin.replays.running import compare, name_systems
 from flashtwin.replays.studies import replay_into, without_contents
 from flashtwin.results import folder, ground, names, schema
 from flashtwin.traces.reading import Source
-from flashtwin.traces.trace import Trace
+from flashtwin.traces.scan import Replayable
 
 Summary = Mapping[str, Any]
 
@@ -68,6 +68,7 @@ def replay_all(
     chosen: Mapping[str, System],
     out: Path | None,
     *,
+    stream: bool,
     equal_ground: bool = False,
     any_systems: bool = False,
     per_request: bool = False,
@@ -77,20 +78,20 @@ def replay_all(
     Of systems that nobody named (`any_systems`), a trace without contents leaves out what looks at contents.
     """
 
-    def suited(trace: Trace) -> dict[str, System]:
-        return running.fitted(trace, without_contents(trace, chosen, say) if any_systems else chosen)
+    def suited(trace: Replayable, bars: Bars) -> dict[str, System]:
+        return running.fitted(trace, without_contents(trace, chosen, say) if any_systems else chosen, bars.reading())
 
     if out is None:
         if per_request:
             raise click.UsageError("--per-request writes a table; say with --out where to")
         with Bars() as bars:
-            trace = source.open(bars.reading())
-            results = compare(trace, suited(trace), threads=running.threads, progress=bars.job)
+            trace = source.to_replay(stream=stream, progress=bars.reading(), notify=say)
+            results = compare(trace, suited(trace, bars), threads=running.threads, progress=bars.job)
         return {name: result.summary for name, result in results.items()}
     with folder.prepared(out) as path:
         with Bars() as bars:
-            trace = source.open(bars.reading())
-            suitable = suited(trace)
+            trace = source.to_replay(stream=stream, progress=bars.reading(), notify=say)
+            suitable = suited(trace, bars)
             replay_into(
                 path,
                 trace,

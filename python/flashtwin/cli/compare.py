@@ -15,6 +15,7 @@ from flashtwin.cli._options import (
     per_request_option,
     results_or_trace_options,
     running_options,
+    stream_option,
     systems_option,
 )
 from flashtwin.cli._replaying import choose, replay_all, show
@@ -30,6 +31,7 @@ from flashtwin.traces.reading import Source
 @equal_ground_option
 @running_options
 @per_request_option
+@stream_option
 @out_option("Folder for summaries and tables, as `flashtwin report` reads it; without it, figures are printed only.")
 @click.option(
     "--across-traces", is_flag=True, help="Of saved results: changes in percent between different traces, too."
@@ -44,6 +46,7 @@ def compare(
     systems: list[str],
     equal_ground: bool,
     per_request: bool,
+    stream: bool,
     out: Path | None,
     across_traces: bool,
     as_json: bool,
@@ -73,7 +76,14 @@ def compare(
     nobody_named = ctx.get_parameter_source("systems") is ParameterSource.DEFAULT
     chosen = choose(running, systems, equal_ground=equal_ground)
     found = replay_all(
-        source, running, chosen, out, equal_ground=equal_ground, any_systems=nobody_named, per_request=per_request
+        source,
+        running,
+        chosen,
+        out,
+        stream=stream,
+        equal_ground=equal_ground,
+        any_systems=nobody_named,
+        per_request=per_request,
     )
     show(found, as_json=as_json)
 

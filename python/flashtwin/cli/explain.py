@@ -110,7 +110,7 @@ def _explained(
         raise click.UsageError("name a system to explain the trace on: --system ca-ssd")
     named = {name: running.system(name) for name in systems}
     trace = source.open(bars.reading())
-    chosen = running.fitted(trace, named)
+    chosen = running.fitted(trace, named, bars.reading())
     return explain_all(
         trace, list(chosen.values()), goal=goal, effort_s=effort, out=out, threads=running.threads, progress=heard
     )

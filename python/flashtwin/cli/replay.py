@@ -13,6 +13,7 @@ from flashtwin.cli._options import (
     per_request_option,
     reading_options,
     running_options,
+    stream_option,
 )
 from flashtwin.cli._replaying import choose, replay_all, show
 from flashtwin.traces.reading import Source
@@ -23,13 +24,17 @@ from flashtwin.traces.reading import Source
 @click.option("--system", required=True, metavar="NAME", help="A name of `flashtwin systems`, or a TOML file.")
 @running_options
 @per_request_option
+@stream_option
 @out_option("Folder for the summary and the tables; without it, only the figures are printed.")
 @json_option
-def replay(source: Source, running: Running, system: str, per_request: bool, out: Path | None, as_json: bool) -> None:
+def replay(
+    source: Source, running: Running, system: str, per_request: bool, stream: bool, out: Path | None, as_json: bool
+) -> None:
     """Replay TRACE on one system and print what it did.
 
     \b
     Example:
       flashtwin replay mail.fiu.zst --system rr-ssd --set replication.alpha=0.2
     """
-    show(replay_all(source, running, choose(running, [system]), out, per_request=per_request), as_json=as_json)
+    chosen = choose(running, [system])
+    show(replay_all(source, running, chosen, out, stream=stream, per_request=per_request), as_json=as_json)

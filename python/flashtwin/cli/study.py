@@ -17,6 +17,7 @@ from flashtwin.cli._options import (
     per_request_option,
     reading_options,
     running_options,
+    stream_option,
     systems_option,
 )
 from flashtwin.cli._progress import Bars
@@ -33,6 +34,7 @@ from flashtwin.traces.reading import Source
 @equal_ground_option
 @running_options
 @per_request_option
+@stream_option
 @goal_option
 @click.option(
     "--effort",
@@ -52,6 +54,7 @@ def study(
     per_request: bool,
     goal: str | None,
     effort: float,
+    stream: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:  # fmt: skip
@@ -68,10 +71,10 @@ def study(
     nobody_named = click.get_current_context().get_parameter_source("systems") is ParameterSource.DEFAULT
     chosen = choose(running, systems, equal_ground=equal_ground)
     with folder.prepared(out or Path(f"{source.stem}-study")) as path, Bars() as bars:
-        trace = source.open(bars.reading())
+        trace = source.to_replay(stream=stream, progress=bars.reading(), notify=say)
         if nobody_named:
             chosen = dict(without_contents(trace, chosen, say))
-        chosen = running.fitted(trace, chosen)
+        chosen = running.fitted(trace, chosen, bars.reading())
         replay_into(
             path, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground, per_request=per_request
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from flashtwin.errors import ArgumentError
 from flashtwin.replays.presets import System
-from flashtwin.traces.trace import Trace
+from flashtwin.traces.scan import Replayable
 
 #: What sweeps call the share: no key of the configuration, but what decides one.
 FILL = "fill"
@@ -19,7 +19,7 @@ _COARSE = 0.02
 
 
 def filled(
-    trace: Trace, systems: Mapping[str, System], fill: float, notify: Callable[[str], None] | None = None
+    trace: Replayable, systems: Mapping[str, System], fill: float, notify: Callable[[str], None] | None = None
 ) -> dict[str, System]:
     """The same systems on the smallest drives of their kind that the trace's pages fill to no more than `fill`.
 

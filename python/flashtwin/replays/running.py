@@ -19,7 +19,8 @@ from flashtwin.replays.presets import System, as_system
 from flashtwin.results import earlier, folder, ground, names, schema, together
 from flashtwin.results.frames import Framed, StoredRun, Table, one_row, shown, stacked, table_of
 from flashtwin.settings import Value, merged
-from flashtwin.traces.trace import Trace, as_trace
+from flashtwin.traces.scan import Replayable, Scan, as_replayable, prepare
+from flashtwin.traces.trace import Trace
 
 if TYPE_CHECKING:
     import pyarrow
@@ -124,13 +125,12 @@ class Comparison(Framed):
     """
 
     def __init__(
-        self, trace: Trace | Mapping[str, Any], results: Mapping[str, Result], *, equal_ground: bool = False
+        self, trace: Replayable | Mapping[str, Any], results: Mapping[str, Result], *, equal_ground: bool = False
     ) -> None:
         """Use `flashtwin.compare` or `Comparison.read`."""
         #: The trace; None when the comparison was read from files or came from another process.
-        self.trace = trace if isinstance(trace, Trace) else None
-        #: The trace in numbers, as `Trace.info`.
-        self.info: Mapping[str, Any] = trace.info if isinstance(trace, Trace) else trace
+        self.trace = trace if isinstance(trace, Trace | Scan) else None
+        self._info: Mapping[str, Any] = {} if isinstance(trace, Trace | Scan) else trace
         #: Whether all systems were given the baseline's ground.
         self.equal_ground = equal_ground
         self._results = dict(results)
@@ -150,6 +150,11 @@ class Comparison(Framed):
         order = [found.baseline, *found.others(found.baseline)]
         results = {run.name: Result.read(run.folder) for run in order}
         return cls(found.trace, results, equal_ground=bool(found.info.get("equal_ground")))
+
+    @property
+    def info(self) -> Mapping[str, Any]:
+        """The trace in numbers, as `Trace.info`; of a streamed trace, found out when it is first asked for."""
+        return self._info if self.trace is None else self.trace.info
 
     @classmethod
     def of(cls, *runs: Result | Comparison | str | Path) -> Comparison:
@@ -220,7 +225,8 @@ class Comparison(Framed):
         return self._results.get(name)
 
     def __repr__(self) -> str:
-        return f"<flashtwin.Comparison of {self.info.get('name', '')!r}: {', '.join(self)}>"
+        name = self.trace.name if self.trace is not None else self.info.get("name", "")
+        return f"<flashtwin.Comparison of {name!r}: {', '.join(self)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The trace stays: it may be a thousand times as large as what became of it.
@@ -295,7 +301,7 @@ def _html(results: Sequence[Result], title: str) -> str:
 
 
 def replay(
-    trace: Trace | str | Path,
+    trace: Replayable | str | Path,
     system: str | Path | System,
     *,
     settings: Mapping[str, Value] | None = None,
@@ -307,7 +313,7 @@ def replay(
     """Replays a trace on one system.
 
     Args:
-        trace: what `open` returned, or a path.
+        trace: what `open` or `scan` returned, or a path.
         system: a name of `systems()`, a path of a TOML file, or what `system` returned.
         settings: keys of the configuration to set otherwise, dotted ones as they are: `{"replication.alpha": 0.2}`.
         fill: the share of the drive that the trace's pages take up, such as 0.9: the drive has as few blocks as that
@@ -335,8 +341,8 @@ def replay(
     64
     """
     chosen = as_system(system, merged(settings, sets))
-    opened = as_trace(trace, progress)
-    chosen = fitted(opened, {chosen.name: chosen}, fill)[chosen.name]
+    opened = as_replayable(trace, progress)
+    chosen = fitted(opened, {chosen.name: chosen}, fill, progress=progress)[chosen.name]
     native = _core.run(
         opened.native,
         [chosen._resolved],
@@ -348,7 +354,7 @@ def replay(
 
 
 def compare(
-    trace: Trace | str | Path,
+    trace: Replayable | str | Path,
     systems: Sequence[str | Path | System] | Mapping[str, str | Path | System],
     *,
     settings: Mapping[str, Value] | None = None,
@@ -362,7 +368,7 @@ def compare(
     """Replays one trace on several systems, on all cores, over one copy of the trace.
 
     Args:
-        trace: what `open` returned, or a path.
+        trace: what `open` or `scan` returned, or a path.
         systems: the systems, first the baseline, or a single one; a mapping gives them names of its own, so that one
             system can stand beside itself with other keys.
         settings: keys to set otherwise in every system given by name, dotted ones as they are.
@@ -386,8 +392,8 @@ def compare(
     True
     """
     chosen = name_systems(systems, merged(settings, sets), equal_ground=equal_ground)
-    opened = as_trace(trace, progress)
-    chosen = fitted(opened, chosen, fill)
+    opened = as_replayable(trace, progress)
+    chosen = fitted(opened, chosen, fill, progress=progress)
     resolved = [system._resolved for system in chosen.values()]
     requests = [None] * len(chosen) if per_request else None
     native = _core.run(opened.native, resolved, threads, numbered(progress, list(chosen)), requests=requests)
@@ -396,7 +402,11 @@ def compare(
 
 
 def fitted(
-    trace: Trace, systems: Mapping[str, System], fill: float | None = None, notify: Callable[[str], None] | None = None
+    trace: Replayable,
+    systems: Mapping[str, System],
+    fill: float | None = None,
+    notify: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, System]:
     """Systems with what a trace decides: the period where nobody has set it, and how many blocks it is to fill.
 
@@ -404,7 +414,8 @@ def fitted(
         ArgumentError: `fill` is no share above 0 and up to 1.
         ConfigError: there is no drive so large.
     """
-    found = with_periods(int(trace.info["duration_ns"]), systems, notify)
+    prepare(trace, [system._resolved for system in systems.values()], progress)
+    found = with_periods(trace.duration_ns, systems, notify)
     return found if fill is None else filled(trace, found, fill, notify)
 
 

@@ -15,7 +15,7 @@ from flashtwin.replays.running import fitted, name_systems, what_else_differs
 from flashtwin.results import earlier, folder, ground, names
 from flashtwin.settings import Value, merged
 from flashtwin.traces.reading import Reading
-from flashtwin.traces.trace import Trace, as_trace
+from flashtwin.traces.scan import Replayable, Scan, as_replayable, prepare
 
 #: The systems of a study unless others are asked for; the first is the baseline.
 SYSTEMS = ("conventional", "ca-ssd", "rr-ssd", "oracle")
@@ -39,7 +39,7 @@ class Study:
 
 
 def study(
-    trace: Trace | str | Path,
+    trace: Replayable | str | Path,
     out: str | Path,
     systems: Sequence[str | Path | System] | Mapping[str, str | Path | System] = SYSTEMS,
     *,
@@ -60,7 +60,7 @@ def study(
     same trace and configuration are not made again.
 
     Args:
-        trace: what `open` returned, or a path for it.
+        trace: what `open` or `scan` returned, or a path for it.
         out: the folder for results; new, empty, or holding a study.
         systems: as in `compare`. Of those that nobody named, a trace without contents leaves out what
             looks at contents.
@@ -83,10 +83,10 @@ def study(
     """
     chosen = name_systems(systems, merged(settings, sets), equal_ground=equal_ground)
     with folder.prepared(out) as path:
-        opened = as_trace(trace, progress)
+        opened = as_replayable(trace, progress)
         if systems is SYSTEMS:
             chosen = dict(without_contents(opened, chosen, notify))
-        chosen = fitted(opened, chosen, fill, notify)
+        chosen = fitted(opened, chosen, fill, notify, progress)
         replay_into(path, opened, chosen, threads, progress, notify, equal_ground=equal_ground, per_request=per_request)
         return finish(path, opened, chosen, progress, effort_s=effort_s, goal=goal, threads=threads)
 
@@ -126,7 +126,7 @@ def without_contents(
 
 def replay_into(
     path: Path,
-    trace: Trace,
+    trace: Replayable,
     systems: Mapping[str, System],
     threads: int = 0,
     progress: Progress | None = None,
@@ -136,6 +136,7 @@ def replay_into(
     per_request: bool = False,
 ) -> None:
     """Makes the runs that the folder does not hold yet, writing each as it finishes, then what makes them a study."""
+    prepare(trace, [system._resolved for system in systems.values()], progress)
     keys = {name: folder.run_key(trace.digest, system.config) for name, system in systems.items()}
     _bring_back(path, trace, systems, keys, notify)
     finished = folder.finished_runs(path)
@@ -160,16 +161,17 @@ def replay_into(
         _core.run(trace.native, resolved, threads, numbered(progress, missing), write, requests)
     configs = {name: system.config for name, system in systems.items()}
     more = {**what_else_differs(configs, equal_ground=equal_ground), "source": trace.source}
-    folder.write_study(path, trace.info, list(systems), more)
+    info = trace.informed(progress) if isinstance(trace, Scan) else trace.info
+    folder.write_study(path, info, list(systems), more)
 
 
-def _summary_of(system: System, trace: Trace) -> dict[str, Any]:
+def _summary_of(system: System, trace: Replayable) -> dict[str, Any]:
     """What the summary of a run will say of what it is."""
     return {"flashtwin": folder.VERSION, "config": system.config, "trace": {"name": trace.name, "digest": trace.digest}}
 
 
 def _bring_back(
-    path: Path, trace: Trace, systems: Mapping[str, System], keys: Mapping[str, str], notify: Notify | None
+    path: Path, trace: Replayable, systems: Mapping[str, System], keys: Mapping[str, str], notify: Notify | None
 ) -> None:
     """Takes runs that the folder holds as earlier ones for what they are."""
     finished = folder.finished_runs(path)
@@ -193,7 +195,7 @@ def _keep_earlier(path: Path, name: str, summary: Mapping[str, Any], notify: Not
 
 def finish(
     path: Path,
-    trace: Trace,
+    trace: Replayable,
     systems: Mapping[str, System],
     progress: Progress | None = None,
     *,
@@ -214,7 +216,7 @@ def finish(
 
 def _explain(
     path: Path,
-    trace: Trace,
+    trace: Replayable,
     systems: Mapping[str, System],
     progress: Progress | None,
     *,
@@ -241,7 +243,7 @@ def _explain(
     return [one.data for _, one in found.items()]
 
 
-def _characterize(path: Path, trace: Trace, period_s: float, progress: Progress | None) -> None:
+def _characterize(path: Path, trace: Replayable, period_s: float, progress: Progress | None) -> None:
     """Writes the characterization of the trace, unless the folder holds it already."""
     chosen = options({"period_s": period_s}, threads=0)
     key = folder.characterization_key(trace.digest, chosen.key)

@@ -28,7 +28,8 @@ from flashtwin.sweeps.sources import Known, known
 from flashtwin.sweeps.store import Store
 from flashtwin.sweeps.swept import Plan, Planned, Sweep
 from flashtwin.traces.reading import Reading
-from flashtwin.traces.trace import OnBadLine, Trace
+from flashtwin.traces.scan import Scan
+from flashtwin.traces.trace import OnBadLine, Trace, refuse_what_is_no_trace
 
 #: Called with one sentence when there is something to say.
 Notify = Callable[[str], None]
@@ -125,6 +126,8 @@ def sweep(
     >>> len(swept), swept.complete
     (4, True)
     """
+    if isinstance(traces, Scan):
+        refuse_what_is_no_trace(traces)
     given = [traces] if isinstance(traces, Trace | str | Path) else list(traces)
     how = How(
         Reading(format, on_bad_line), "zip" if zip else "grid", sample, seed, workers, on,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 from flashtwin.progress import Progress
 from flashtwin.results.names import part_of
+from flashtwin.traces.scan import Replayable, Scan, memory_in_whole, scan
 from flashtwin.traces.trace import BlkparseAction, OnBadLine, Trace, excerpt_ns
 from flashtwin.traces.trace import open as open_trace
 
@@ -35,6 +36,22 @@ class Reading:
             TraceError: the file cannot be read so.
         """
         return open_trace(path, **asdict(self), progress=progress)
+
+    def scan(self, path: str | Path) -> Scan:
+        """Leaves it in its file.
+
+        Raises:
+            TraceError: the file cannot be read so, or only once.
+        """
+        return scan(path, **asdict(self))
+
+    def memory_in_whole(self, path: str | Path) -> tuple[int, int | None]:
+        """Bytes of memory that it takes whole, as its beginning lets expect, and bytes that can be had, if known.
+
+        Raises:
+            TraceError: the file cannot be read so.
+        """
+        return memory_in_whole(path, **asdict(self))
 
     @property
     def excerpt_ns(self) -> tuple[int, int] | None:
@@ -66,6 +83,10 @@ def _time(moment_s: float) -> str:
     return f"{Decimal(repr(moment_s)):f}s"
 
 
+#: A trace that takes more of the memory that can be had stays in its file: systems have tables, too.
+_SHARE_OF_MEMORY = 0.75
+
+
 @dataclass(frozen=True)
 class Source:
     """A trace's file and how to read it."""
@@ -90,6 +111,26 @@ class Source:
             TraceError: the file cannot be read so.
         """
         return self.reading.open(self.path, progress)
+
+    def to_replay(
+        self, *, stream: bool, progress: Progress | None = None, notify: Callable[[str], None] | None = None
+    ) -> Replayable:
+        """Reads it, or leaves it in its file: where that is asked for, or where memory would not do for the whole.
+
+        Raises:
+            TraceError: the file cannot be read so.
+        """
+        if stream:
+            return self.reading.scan(self.path)
+        needed, available = self.reading.memory_in_whole(self.path)
+        if available is None or needed <= available * _SHARE_OF_MEMORY:
+            return self.open(progress)
+        if notify:
+            notify(
+                f"{self.path} would take about {needed / 1e9:.1f} GB of memory, {available / 1e9:.1f} GB can be had: "
+                "it is read again for each replay instead (as with --stream), results are the same"
+            )
+        return self.reading.scan(self.path)
 
     def absolute(self) -> Source:
         """The same wherever a process works."""

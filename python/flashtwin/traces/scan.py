@@ -62,6 +62,11 @@ class Scan:
         """Whether pages carry contents; reads the file unless something has."""
         return self._native.has_content
 
+    @property
+    def duration_ns(self) -> int:
+        """From the first request to the last one, by the trace's clock; reads the file unless something has."""
+        return self._native.duration_ns
+
     @cached_property
     def info(self) -> dict[str, Any]:
         """`Trace.info`; the first time, it reads the file three times."""
@@ -111,7 +116,13 @@ def scan(
     Args:
         path: the file, in any format of docs/trace-formats.md; canonical Parquet is read fastest. Standard input
             cannot be read twice.
-        format: as in `open`, like `on_bad_line`, `sort_window_ns`, `blkparse_action`, `volume`, `from_s` and `to_s`.
+        format: its format; by default it is told by the content.
+        on_bad_line: as in `open`.
+        sort_window_ns: as in `open`; what is so late is held.
+        blkparse_action: as in `open`.
+        volume: only the requests of the volume of this name.
+        from_s: only the requests from this many seconds after the first one on.
+        to_s: only the requests before that many.
         window_requests: how many requests are handed to a replay at a time. Results do not depend on it.
 
     Raises:
@@ -127,12 +138,32 @@ def scan(
         raise ArgumentError(f"a path is expected, not of type {type(path).__name__}")
     if window_requests is not None and window_requests < 1:
         raise ArgumentError(f"window_requests is {window_requests}; give 1 or more")
+    span, window = excerpt_ns(from_s, to_s), window_requests or 0
+    native = _core.Scan.open(path, format, on_bad_line, sort_window_ns, blkparse_action, volume, span, window)
     how = {"format": format, "on_bad_line": on_bad_line, "sort_window_ns": sort_window_ns,
-           "blkparse_action": blkparse_action, "volume": volume}  # fmt: skip
-    native = _core.Scan.open(
-        path, **how, excerpt_ns=excerpt_ns(from_s, to_s), window_requests=window_requests or 0
-    )  # fmt: skip
-    return Scan(native, {"path": str(path), **how, "from_s": from_s, "to_s": to_s})
+           "blkparse_action": blkparse_action, "volume": volume, "from_s": from_s, "to_s": to_s}  # fmt: skip
+    return Scan(native, {"path": str(path), **how})
+
+
+def memory_in_whole(
+    path: str | Path,
+    format: str | None,  # noqa: A002 - as in `open`
+    on_bad_line: OnBadLine,
+    sort_window_ns: int,
+    blkparse_action: BlkparseAction,
+    volume: str | None,
+    from_s: float | None,
+    to_s: float | None,
+) -> tuple[int, int | None]:
+    """Bytes of memory that a trace takes whole, as its beginning lets expect, and bytes that can be had, if known.
+
+    Standard input, and files so small that they fit whatever is in them, take 0.
+
+    Raises:
+        TraceError: the file cannot be read so.
+    """
+    span = excerpt_ns(from_s, to_s)
+    return _core.memory_in_whole(path, format, on_bad_line, sort_window_ns, blkparse_action, volume, span)
 
 
 def _again(source: Mapping[str, Any]) -> Scan:

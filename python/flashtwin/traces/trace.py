@@ -134,6 +134,11 @@ class Trace(Rows):
         info: dict[str, Any] = json.loads(self._native.info_json())
         return info
 
+    @property
+    def duration_ns(self) -> int:
+        """From the first request to the last one, by the trace's clock."""
+        return int(self.info["duration_ns"])
+
     def tables(self, period_s: float) -> dict[str, Table]:
         """The workload's tables (`periods`, `popularity`, ...), with periods of the given length in seconds."""
         return {name: Table(table) for name, table in self._native.workload(period_s).items()}
@@ -306,6 +311,13 @@ def refuse_what_is_no_trace(given: object) -> None:
     Raises:
         ArgumentError: it is neither a trace nor a path.
     """
+    from flashtwin.traces.scan import Scan
+
+    if isinstance(given, Scan):
+        raise ArgumentError(
+            "a trace in memory is needed here, and this one stays in its file: `scan.open()` reads it, "
+            "`ft.open(path, to_s=3600)` a part of it"
+        )
     if not isinstance(given, Trace | str | Path):
         raise ArgumentError(
             f"a trace is what `ft.open` returned, or a path, not of type {type(given).__name__}; "

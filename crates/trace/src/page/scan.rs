@@ -49,8 +49,8 @@ pub(super) struct Scanned {
     pub(super) window_requests: usize,
     pub(super) outline: Outline,
     /// Dense numbers by volume, in order of appearance, and page.
-    pub(super) table: PageTable,
-    pub(super) before: Before,
+    pub(super) table: Arc<PageTable>,
+    pub(super) before: Arc<Before>,
     format: Format,
     has_content: bool,
     stamp: Option<Stamp>,
@@ -131,6 +131,28 @@ impl PageScan {
         }
     }
 
+    /// The same trace for systems that do not look at contents, without reading it again.
+    #[must_use]
+    pub fn without_contents(&self) -> PageScan {
+        let Scanned { source, options, outline, table, before, .. } = self.scanned.as_ref();
+        let outline = Outline {
+            content_count: 0,
+            initial_content: vec![NO_CONTENT; outline.lpn_address.len()],
+            content_source: ContentSource::None,
+            quality: without_followed(&outline.quality),
+            ..outline.clone()
+        };
+        let scanned = Scanned {
+            source: source.clone(),
+            options: options.clone(),
+            outline,
+            table: Arc::clone(table),
+            before: Arc::clone(before),
+            ..*self.scanned
+        };
+        PageScan { scanned: Arc::new(scanned) }
+    }
+
     /// The format that the trace is read from.
     pub fn format(&self) -> Format {
         self.scanned.format
@@ -162,13 +184,18 @@ fn follow(scanned: Scanned, progress: &dyn Progress) -> Result<PageScan, TraceEr
         let outline = &mut scanned.outline;
         (outline.initial_content, outline.content_count) = (followed.initial_content, followed.content_count);
         outline.quality = PageQuality {
-            partial_writes: outline.quality.partial_writes,
-            partial_trims: outline.quality.partial_trims,
-            unaligned_content_requests: outline.quality.unaligned_content_requests,
-            ..quality
+            read_mismatches: quality.read_mismatches,
+            unknown_content_reads: quality.unknown_content_reads,
+            reads_after_trim: quality.reads_after_trim,
+            ..outline.quality.clone()
         };
     }
     Ok(PageScan { scanned })
+}
+
+/// What was noticed without following contents.
+fn without_followed(quality: &PageQuality) -> PageQuality {
+    PageQuality { read_mismatches: 0, unknown_content_reads: 0, reads_after_trim: 0, ..quality.clone() }
 }
 
 impl Scanned {
@@ -313,7 +340,7 @@ impl First {
         };
         accesses.count(&mut quality);
         if content_source == ContentSource::None {
-            (quality.read_mismatches, quality.unknown_content_reads, quality.reads_after_trim) = (0, 0, 0);
+            quality = without_followed(&quality);
         }
         let undecided = Followed { initial_content: Vec::new(), content_count: UNDECIDED };
         let Followed { mut initial_content, content_count } = followed.unwrap_or(undecided);
@@ -340,8 +367,8 @@ impl First {
             options: OpenOptions::default(),
             window_requests: 1,
             outline,
-            table,
-            before: before.renumbered(&renumbered),
+            table: Arc::new(table),
+            before: Arc::new(before.renumbered(&renumbered)),
             format: stream.format(),
             has_content: self.has_content,
             stamp: None,
