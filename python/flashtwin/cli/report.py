@@ -46,7 +46,9 @@ def report(folders: tuple[Path, ...], out: Path | None, across_traces: bool, as_
         Sweep.read(folder).write_table()
     with locked(folder) if folder.is_dir() else nullcontext():
         written = page.build(folder)
-    findings = [] if is_sweep else page.findings(folder)
+    # A sweep and a reproduction have verdicts of their own.
+    without = is_sweep or (folder / names.REPRODUCTION).is_file()
+    findings = [] if without else page.findings(folder)
     show_report(written, [finding.text for finding in findings], as_json=as_json)
 
 

@@ -24,6 +24,7 @@ PNG_DPI, HEAT_DPI = 250, 140
 #: As an SVG names the fonts that it was laid out in.
 _FAMILIES = f"'{fonts.CUT}', '{fonts.WHOLE}'"
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
+_PATH = re.compile(r' d="([^"]*)"')
 _TAG = re.compile(r"<[^>]*>")
 
 
@@ -83,6 +84,7 @@ def themed(document: str, name: str, pairs: Sequence[tuple[str, str]]) -> str:
     # What nothing refers to needs no name, nor a place.
     body = re.sub(r'<g id="[^"]*"', "<g", body)
     body = re.sub(r">\s+<", "><", body)
+    body = _PATH.sub(_without_letters, body)
     while "<g></g>" in body or "<g/>" in body:
         body = body.replace("<g/>", "").replace("<g></g>", "")
     body = re.sub(r'\bid="', f'id="{name}-', body)
@@ -97,3 +99,11 @@ def themed(document: str, name: str, pairs: Sequence[tuple[str, str]]) -> str:
     for place, (light, _) in enumerate(pairs):
         body = body.replace(light, f"var(--c{place})")
     return body
+
+
+def _without_letters(path: re.Match[str]) -> str:
+    """A path of straight lines with one letter a stroke: what follows a place is a line to the next."""
+    if not set(re.findall("[A-Za-z]", path[1])) <= {"M", "L"}:
+        return path[0]
+    places = re.sub(r"\s*L\s*", " ", path[1]).strip()
+    return f' d="{places}"'
