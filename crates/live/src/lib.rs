@@ -3,5 +3,14 @@
 #![warn(missing_docs)]
 
 mod export;
+mod figures;
+mod file;
+mod memory;
+pub mod nbd;
+pub mod record;
+mod zeroes;
 
 pub use export::{Export, Extent, Writing};
+pub use figures::{Figures, Operation, OperationFigures, TIME_RANGES};
+pub use file::FileExport;
+pub use memory::MemoryExport;
