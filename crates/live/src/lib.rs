@@ -4,7 +4,16 @@
 
 pub mod drive;
 mod export;
+mod figures;
+mod file;
+mod memory;
+pub mod nbd;
+pub mod record;
 pub mod store;
+mod zeroes;
 
 pub use drive::Drive;
 pub use export::{Export, Extent, Writing};
+pub use figures::{Figures, Operation, OperationFigures, TIME_RANGES};
+pub use file::FileExport;
+pub use memory::MemoryExport;

@@ -91,6 +91,35 @@ impl Columns {
         self.content_start.iter_mut().for_each(|start| *start -= first);
     }
 
+    /// Leaves out those of the last requests, as many as there are marks, whose mark says so and that have no bytes; how
+    /// many they are.
+    pub(crate) fn leave_out_last<M>(&mut self, marks: &[M], says: impl Fn(&M) -> bool) -> usize {
+        let first = self.len() - marks.len();
+        let goes = |at: usize, columns: &Columns| says(&marks[at - first]) && columns.length_bytes[at] == 0;
+        let mut kept = first;
+        for at in first..self.len() {
+            if goes(at, self) {
+                continue;
+            }
+            self.time_ns[kept] = self.time_ns[at];
+            self.volume[kept] = self.volume[at];
+            self.op[kept] = self.op[at];
+            self.offset_bytes[kept] = self.offset_bytes[at];
+            self.length_bytes[kept] = self.length_bytes[at];
+            // What has no bytes has no contents: where the others' begin stays.
+            self.content_start[kept + 1] = self.content_start[at + 1];
+            kept += 1;
+        }
+        let left_out = self.len() - kept;
+        self.time_ns.truncate(kept);
+        self.volume.truncate(kept);
+        self.op.truncate(kept);
+        self.offset_bytes.truncate(kept);
+        self.length_bytes.truncate(kept);
+        self.content_start.truncate(kept + 1);
+        left_out
+    }
+
     /// Takes all requests out but the last `keep`.
     pub(crate) fn take_but(&mut self, keep: usize) -> Columns {
         let taken = self.len().saturating_sub(keep);

@@ -32,7 +32,10 @@ pub use columns::Columns;
 pub use digest::Digests;
 pub use error::{Cause, Place, TraceError};
 pub use format::Format;
-pub use format::parquet::{batch_rows, request_columns, request_schema, write_parquet};
+pub use format::parquet::{
+    Recorded, Recording, batch_rows, recorded, recover_recording, request_columns, request_schema,
+    write_parquet,
+};
 pub use input::Source;
 pub use memory::{bytes_in_words, memory_allowed_bytes, memory_available_bytes, memory_in_whole};
 pub use page::{

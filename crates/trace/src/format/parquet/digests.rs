@@ -10,10 +10,11 @@ use arrow_array::types::UInt32Type;
 use arrow_array::{Array, ArrayRef, ListArray};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, FieldRef};
+use hashbrown::HashMap;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::read::{BadRow, Metadata};
-use super::{DIGEST, KEY_HAS_DIGESTS, KEY_TRACE_DIGEST};
+use super::{DIGEST, DIGEST_BYTES, KEY_HAS_DIGESTS, KEY_TRACE_DIGEST};
 use crate::columns::Columns;
 use crate::digest::{Digests, fold};
 use crate::error::{Cause, TraceError};
@@ -21,11 +22,8 @@ use crate::request::NO_CONTENT;
 use crate::trace::Trace;
 use crate::volumes::Appearance;
 
-/// Bytes of a digest as it is kept.
-const BYTES: i32 = 16;
-
 fn item() -> FieldRef {
-    Arc::new(Field::new("item", DataType::FixedSizeBinary(BYTES), false))
+    Arc::new(Field::new("item", DataType::FixedSizeBinary(DIGEST_BYTES), false))
 }
 
 /// The column: for each request the digests of the contents that it is the first to carry, in their order.
@@ -55,7 +53,7 @@ impl<'a> ByFirstAppearance<'a> {
                 (self.next - before) as usize
             })
             .collect();
-        let mut values = FixedSizeBinaryBuilder::with_capacity((self.next - first) as usize, BYTES);
+        let mut values = FixedSizeBinaryBuilder::with_capacity((self.next - first) as usize, DIGEST_BYTES);
         for id in first..self.next {
             let digest = self.trace.digests.get(id).ok_or_else(|| format!("content {id} has no digest"))?;
             values.append_value(digest).map_err(|error| error.to_string())?;
@@ -101,19 +99,69 @@ impl Inside {
     }
 
     fn take(&mut self, values: &ArrayRef) -> Result<(), String> {
-        let missing = || "a digest is missing (null)".to_owned();
-        if let Some(fixed) = values.as_fixed_size_binary_opt() {
-            for digest in fixed {
-                self.digests.push(fold(digest.ok_or_else(missing)?));
-            }
-        } else if let Some(binary) = values.as_binary_opt::<i32>() {
-            for digest in binary {
-                self.digests.push(fold(digest.ok_or_else(missing)?));
-            }
-        } else {
-            return Err(format!("{} is not a digest", values.data_type()));
+        each_digest(values.as_ref(), |digest| {
+            self.digests.push(digest.ok_or("a digest is missing (null)")?);
+            Ok(())
+        })
+    }
+
+    pub(super) fn finish(self) -> Digests {
+        Digests::new(self.digests)
+    }
+}
+
+/// Calls `take` with each digest of an array; none where it is null.
+fn each_digest(
+    values: &dyn Array,
+    mut take: impl FnMut(Option<[u8; 16]>) -> Result<(), String>,
+) -> Result<(), String> {
+    if let Some(fixed) = values.as_fixed_size_binary_opt() {
+        fixed.iter().try_for_each(|digest| take(digest.map(fold)))
+    } else if let Some(binary) = values.as_binary_opt::<i32>() {
+        binary.iter().try_for_each(|digest| take(digest.map(fold)))
+    } else {
+        Err(format!("{} is not a digest", values.data_type()))
+    }
+}
+
+/// Numbers the contents of a file that has a digest for each, by first appearance.
+#[derive(Default)]
+pub(super) struct Named {
+    numbers: HashMap<[u8; 16], u32>,
+    digests: Vec<[u8; 16]>,
+}
+
+impl Named {
+    /// Appends the column of contents that a column of digests stands for.
+    pub(super) fn append(&mut self, lists: &ArrayRef, columns: &mut Columns) -> Result<(), BadRow> {
+        let Some(lists) = lists.as_list_opt::<i32>() else {
+            return Err((0, format!("{} is not a list of digests", lists.data_type())));
+        };
+        let mut at = columns.content.len() as u64;
+        let numbered = each_digest(lists.values().as_ref(), |digest| {
+            columns.content.push(match digest {
+                Some(digest) => self.number(digest)?,
+                None => NO_CONTENT,
+            });
+            Ok(())
+        });
+        numbered.map_err(|what| (0, what))?;
+        for pair in lists.value_offsets().windows(2) {
+            at += (pair[1] - pair[0]) as u64;
+            columns.content_start.push(at);
         }
         Ok(())
+    }
+
+    fn number(&mut self, digest: [u8; 16]) -> Result<u32, String> {
+        if let Some(&number) = self.numbers.get(&digest) {
+            return Ok(number);
+        }
+        let number = u32::try_from(self.digests.len()).ok().filter(|&number| number != NO_CONTENT);
+        let number = number.ok_or("there are more contents than 32-bit numbers")?;
+        self.numbers.insert(digest, number);
+        self.digests.push(digest);
+        Ok(number)
     }
 
     pub(super) fn finish(self) -> Digests {

@@ -2,6 +2,7 @@
 
 mod columns;
 mod digests;
+mod growing;
 mod read;
 mod streamed;
 mod temporary;
@@ -10,6 +11,7 @@ mod write;
 use std::path::{Path, PathBuf};
 
 pub use columns::{batch_rows, request_columns, request_schema};
+pub use growing::{Recorded, Recording, recorded, recover_recording};
 pub(crate) use read::open;
 pub(crate) use streamed::write_streamed;
 pub use write::write_parquet;
@@ -44,6 +46,12 @@ const INSIDE: &str = "inside";
 
 /// The column of digests.
 const DIGEST: &str = "digest";
+/// The column of a recorder that does not know which contents came before: a digest for every content.
+const CONTENT_DIGEST: &str = "content_digest";
+/// Bytes of a digest as it is kept.
+const DIGEST_BYTES: i32 = 16;
+/// What a recorder saw of a request beside what it asked for.
+const FLAGS: &str = "flags";
 
 /// Where earlier versions put the digests of a trace's contents: `NAME.digests.parquet` beside `NAME.parquet`.
 fn digests_path(path: &Path) -> PathBuf {

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -12,13 +13,16 @@ use arrow_array::{Array, RecordBatch, UInt32Array};
 use arrow_schema::{DataType, Schema};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
 use parquet::basic::Compression;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::ChunkReader;
 
 use super::{
-    KEY_CHUNK_BYTES, KEY_QUALITY, KEY_SCHEMA, KEY_VOLUME_NAMES, SCHEMA_VERSION, digests, digests_path,
+    CONTENT_DIGEST, FLAGS, KEY_CHUNK_BYTES, KEY_QUALITY, KEY_SCHEMA, KEY_VOLUME_NAMES, SCHEMA_VERSION,
+    digests, digests_path, growing,
 };
 use crate::CHUNK_BYTES;
 use crate::columns::{Columns, check};
@@ -52,6 +56,7 @@ pub(crate) fn open(
         _ => (plan(&name, Bytes::from(input.read_all()?), digests)?, None),
     };
     let inside = plan.digests.then(digests::Inside::default);
+    let named = plan.named.then(digests::Named::default);
     if plan.rows == 0 {
         return Err(crate::input::empty(&name));
     }
@@ -71,6 +76,8 @@ pub(crate) fn open(
         volumes: Volumes::default(),
         quality,
         inside,
+        named,
+        flushes: 0,
         beside,
     }))
 }
@@ -82,24 +89,46 @@ struct Plan {
     rows: usize,
     /// Whether batches have the column of digests.
     digests: bool,
+    /// Whether contents are told by a digest each.
+    named: bool,
 }
 
 fn plan<R: ChunkReader + 'static>(name: &str, file: R, digests: bool) -> Result<Plan, TraceError> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| broken(name, &error))?;
+    let builder = builder(name, file)?;
     let metadata = Metadata::of(builder.metadata());
     check_version(name, &metadata)?;
     check_schema(name, builder.schema())?;
     check_codecs(name, builder.metadata())?;
     let digests = digests && builder.schema().field_with_name(DIGEST).is_ok();
     let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
-    let wanted = REQUIRED.iter().map(|(name, _)| *name).chain([CONTENT]).chain(digests.then_some(DIGEST));
+    let named = builder.schema().field_with_name(CONTENT).is_err()
+        && builder.schema().field_with_name(CONTENT_DIGEST).is_ok();
+    let contents = if named { CONTENT_DIGEST } else { CONTENT };
+    let wanted =
+        REQUIRED.iter().map(|(name, _)| *name).chain([contents, FLAGS]).chain(digests.then_some(DIGEST));
     let mask = ProjectionMask::columns(builder.parquet_schema(), wanted);
     let batches = builder
         .with_projection(mask)
         .with_batch_size(BATCH_ROWS)
         .build()
         .map_err(|error| broken(name, &error))?;
-    Ok(Plan { batches, metadata, rows, digests })
+    Ok(Plan { batches, metadata, rows, digests, named })
+}
+
+/// Reads the footer; of a recording that was interrupted, the last one that is whole.
+fn builder<R: ChunkReader + 'static>(
+    name: &str,
+    file: R,
+) -> Result<ParquetRecordBatchReaderBuilder<R>, TraceError> {
+    let found = match ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()) {
+        Ok(found) => found,
+        Err(error) => {
+            let (footer, _) = growing::last_footer(&file).ok_or_else(|| broken(name, &error))?;
+            let found = ArrowReaderMetadata::try_new(Arc::new(footer), ArrowReaderOptions::new());
+            found.map_err(|error| broken(name, &error))?
+        }
+    };
+    Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(file, found))
 }
 
 /// The counters of the first reading, which the file keeps; this reading adds to them.
@@ -208,6 +237,10 @@ struct Rows {
     quality: Quality,
     /// Digests of contents, where the file has them and they are wanted.
     inside: Option<digests::Inside>,
+    /// Contents by their digests, where the file tells them so.
+    named: Option<digests::Named>,
+    /// Rows that were flushes, which are no requests here.
+    flushes: usize,
     /// Where they may lie otherwise.
     beside: Option<PathBuf>,
 }
@@ -224,6 +257,7 @@ impl Feed for Rows {
             let batch = batch.map_err(|error| broken(&self.name, &error))?;
             self.append(&batch, &mut columns)?;
             self.append_digests(&batch, &mut columns)?;
+            self.leave_out_flushes(&batch, &mut columns)?;
             let done = self.done + columns.len();
             let share = done as f64 / self.plan.rows.max(1) as f64;
             progress.update((self.bytes as f64 * share) as u64, self.bytes);
@@ -255,9 +289,10 @@ impl Feed for Rows {
     }
 
     fn into_parts(self: Box<Self>, digests: bool) -> Result<Parts, TraceError> {
-        let digests = match (self.inside, &self.beside) {
-            (Some(inside), _) => inside.finish(),
-            (None, Some(path)) if digests => digests::read_beside(path, &self.plan.metadata)?,
+        let digests = match (self.inside, self.named, &self.beside) {
+            (Some(inside), ..) => inside.finish(),
+            (None, Some(named), _) if digests => named.finish(),
+            (None, None, Some(path)) if digests => digests::read_beside(path, &self.plan.metadata)?,
             _ => Digests::default(),
         };
         Ok(Parts { volumes: self.volumes, quality: self.quality, digests })
@@ -265,15 +300,16 @@ impl Feed for Rows {
 }
 
 impl Rows {
-    fn append(&self, batch: &RecordBatch, columns: &mut Columns) -> Result<(), TraceError> {
-        let row = (self.done + columns.len()) as u64;
+    fn append(&mut self, batch: &RecordBatch, columns: &mut Columns) -> Result<(), TraceError> {
+        let row = (self.done + self.flushes + columns.len()) as u64;
+        let file = &self.name;
         let column = |name: &str| {
             let found = batch.column_by_name(name);
-            found.ok_or_else(|| malformed(&self.name, format!("column {name} is missing")))
+            found.ok_or_else(|| malformed(file, format!("column {name} is missing")))
         };
         let fail = |name: &'static str| {
             move |(at, what): (usize, String)| {
-                malformed(&self.name, format!("column {name}: {what}")).at_line(row + at as u64 + 1, None)
+                malformed(file, format!("column {name}: {what}")).at_line(row + at as u64 + 1, None)
             }
         };
         extend::<Int64Type>(&mut columns.time_ns, column("time_ns")?).map_err(fail("time_ns"))?;
@@ -294,6 +330,9 @@ impl Rows {
         if let Some(content) = batch.column_by_name(CONTENT) {
             append_contents(columns, content).map_err(fail(CONTENT))?;
         }
+        if let (Some(named), Some(lists)) = (&mut self.named, batch.column_by_name(CONTENT_DIGEST)) {
+            named.append(lists, columns).map_err(fail(CONTENT_DIGEST))?;
+        }
         // Files without the column have no contents anywhere.
         let end = columns.content.len() as u64;
         columns.content_start.resize(columns.time_ns.len() + 1, end);
@@ -310,6 +349,17 @@ impl Rows {
             let cure = "remove the column (digests are optional), or convert the trace again";
             TraceError::new(Cause::Malformed, &self.name, what, cure).at_line((first + at) as u64 + 1, None)
         })
+    }
+
+    fn leave_out_flushes(&mut self, batch: &RecordBatch, columns: &mut Columns) -> Result<(), TraceError> {
+        let Some(flags) = batch.column_by_name(FLAGS) else { return Ok(()) };
+        let mut bits: Vec<u8> = Vec::with_capacity(batch.num_rows());
+        extend::<UInt8Type>(&mut bits, flags)
+            .map_err(|(_, what)| malformed(&self.name, format!("column {FLAGS}: {what}")))?;
+        let flushes = columns.leave_out_last(&bits, |bits| bits & growing::recorded::FLUSH != 0);
+        self.flushes += flushes;
+        self.quality.empty_requests += flushes as u64;
+        Ok(())
     }
 
     /// Follows the times of the next rows, which may step back as far as the sorting window allows.

@@ -1,0 +1,157 @@
+//! What a server has done so far.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// What a client may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Bytes are wanted.
+    Read = 0,
+    /// Bytes are brought.
+    Write = 1,
+    /// What was answered is to be durable.
+    Flush = 2,
+    /// Bytes are not needed any more.
+    Trim = 3,
+    /// Bytes are to be zeroes.
+    WriteZeroes = 4,
+    /// It is asked which bytes are there.
+    BlockStatus = 5,
+}
+
+impl Operation {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Operation; 6] = [
+        Operation::Read,
+        Operation::Write,
+        Operation::Flush,
+        Operation::Trim,
+        Operation::WriteZeroes,
+        Operation::BlockStatus,
+    ];
+
+    /// Its name in figures.
+    pub fn name(self) -> &'static str {
+        ["read", "write", "flush", "trim", "write_zeroes", "block_status"][self as usize]
+    }
+}
+
+/// Upper bounds of the ranges that times are counted in are 1 µs, 2 µs, 4 µs, ... and none.
+pub const TIME_RANGES: usize = 24;
+
+#[derive(Debug, Default)]
+struct Counted {
+    requests: AtomicU64,
+    errors: AtomicU64,
+    bytes: AtomicU64,
+    time_ns: AtomicU64,
+    times: [AtomicU64; TIME_RANGES],
+}
+
+/// Counters that threads share.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    operations: [Counted; Operation::ALL.len()],
+    pub(crate) connections: AtomicU64,
+    pub(crate) connections_in_all: AtomicU64,
+    pub(crate) connections_refused: AtomicU64,
+    pub(crate) in_flight: AtomicU64,
+}
+
+impl Counters {
+    /// Counts an operation that was answered after `time`.
+    pub(crate) fn count(&self, operation: Operation, bytes: u64, time: Duration, failed: bool) {
+        let counted = &self.operations[operation as usize];
+        let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let microseconds = time_ns.div_ceil(1000);
+        let range = (64 - microseconds.saturating_sub(1).leading_zeros() as usize).min(TIME_RANGES - 1);
+        counted.requests.fetch_add(1, Relaxed);
+        counted.times[range].fetch_add(1, Relaxed);
+        counted.time_ns.fetch_add(time_ns, Relaxed);
+        if failed {
+            counted.errors.fetch_add(1, Relaxed);
+        } else {
+            counted.bytes.fetch_add(bytes, Relaxed);
+        }
+    }
+
+    pub(crate) fn figures(&self) -> Figures {
+        let operations = Operation::ALL.map(|operation| {
+            let counted = &self.operations[operation as usize];
+            OperationFigures {
+                operation: operation.name(),
+                requests: counted.requests.load(Relaxed),
+                errors: counted.errors.load(Relaxed),
+                bytes: counted.bytes.load(Relaxed),
+                time_ns: counted.time_ns.load(Relaxed),
+                times: counted.times.each_ref().map(|count| count.load(Relaxed)),
+            }
+        });
+        Figures {
+            operations: operations.to_vec(),
+            connections: self.connections.load(Relaxed),
+            connections_in_all: self.connections_in_all.load(Relaxed),
+            connections_refused: self.connections_refused.load(Relaxed),
+            in_flight: self.in_flight.load(Relaxed),
+        }
+    }
+}
+
+/// What a server has done so far; read while it goes on, so that figures of one moment may differ by what is under way.
+#[derive(Clone, Debug, Serialize, PartialEq, Eq)]
+pub struct Figures {
+    /// By operation, all of them.
+    pub operations: Vec<OperationFigures>,
+    /// Clients that are connected.
+    pub connections: u64,
+    /// Clients that ever were.
+    pub connections_in_all: u64,
+    /// Clients that were sent away since there were too many.
+    pub connections_refused: u64,
+    /// Requests that are being worked on.
+    pub in_flight: u64,
+}
+
+/// What came of one kind of operation.
+#[derive(Clone, Debug, Serialize, PartialEq, Eq)]
+pub struct OperationFigures {
+    /// Which.
+    pub operation: &'static str,
+    /// How many were answered, errors among them.
+    pub requests: u64,
+    /// How many were answered with an error.
+    pub errors: u64,
+    /// Bytes asked for by those without.
+    pub bytes: u64,
+    /// Time from the last byte of each request to before the first of its reply, added up.
+    pub time_ns: u64,
+    /// How many took so long: up to 1 µs, more than that and up to 2 µs, 4 µs and so on, the last without end.
+    pub times: [u64; TIME_RANGES],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_counted_up_to_powers_of_two() {
+        let counters = Counters::default();
+        for (nanoseconds, range) in [
+            (0, 0),
+            (1000, 0),
+            (1001, 1),
+            (2000, 1),
+            (2001, 2),
+            (4000, 2),
+            (4001, 3),
+            (u64::MAX, TIME_RANGES - 1),
+        ] {
+            let before = counters.figures().operations[0].times[range];
+            counters.count(Operation::Read, 1, Duration::from_nanos(nanoseconds), false);
+            assert_eq!(counters.figures().operations[0].times[range], before + 1, "{nanoseconds} ns");
+        }
+    }
+}

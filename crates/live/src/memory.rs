@@ -1,0 +1,92 @@
+//! Bytes in memory: for tests, and to see what a server costs without a medium.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{PoisonError, RwLock};
+
+use crate::{Export, Extent, Writing};
+
+/// Bytes that lie under one lock.
+const STRIPE_BYTES: usize = 64 * 1024;
+
+/// So many bytes, zeroes at first.
+pub struct MemoryExport {
+    size_bytes: u64,
+    stripes: Vec<RwLock<Box<[u8]>>>,
+    flushes: AtomicU64,
+}
+
+impl MemoryExport {
+    /// Takes all the memory at once, as far as the system does not lend it lazily.
+    pub fn new(size_bytes: u64) -> MemoryExport {
+        let stripes = size_bytes.div_ceil(STRIPE_BYTES as u64);
+        let stripes = (0..stripes).map(|_| RwLock::new(vec![0; STRIPE_BYTES].into())).collect();
+        MemoryExport { size_bytes, stripes, flushes: AtomicU64::new(0) }
+    }
+
+    /// How often it was asked to make things durable.
+    pub fn flushes(&self) -> u64 {
+        self.flushes.load(Relaxed)
+    }
+
+    /// Calls `work` with where in a range each stripe's part begins, and the part.
+    fn change(&self, offset: u64, length: usize, mut work: impl FnMut(usize, &mut [u8])) {
+        for_each_stripe(offset, length, |at, stripe, start, bytes| {
+            let mut stripe = self.stripes[stripe].write().unwrap_or_else(PoisonError::into_inner);
+            work(at, &mut stripe[start..start + bytes]);
+        });
+    }
+}
+
+fn for_each_stripe(offset: u64, length: usize, mut work: impl FnMut(usize, usize, usize, usize)) {
+    let mut at = 0;
+    while at < length {
+        let place = offset + at as u64;
+        let (stripe, start) =
+            ((place / STRIPE_BYTES as u64) as usize, (place % STRIPE_BYTES as u64) as usize);
+        let bytes = (length - at).min(STRIPE_BYTES - start);
+        work(at, stripe, start, bytes);
+        at += bytes;
+    }
+}
+
+impl Export for MemoryExport {
+    fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    fn preferred_block_bytes(&self) -> u32 {
+        4096
+    }
+
+    fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        for_each_stripe(offset, into.len(), |at, stripe, start, bytes| {
+            let stripe = self.stripes[stripe].read().unwrap_or_else(PoisonError::into_inner);
+            into[at..at + bytes].copy_from_slice(&stripe[start..start + bytes]);
+        });
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8], _how: Writing) -> io::Result<()> {
+        self.change(offset, bytes.len(), |at, part| part.copy_from_slice(&bytes[at..at + part.len()]));
+        Ok(())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.flushes.fetch_add(1, Relaxed);
+        Ok(())
+    }
+
+    fn trim(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
+        self.write_zeroes(offset, length, how)
+    }
+
+    fn write_zeroes(&self, offset: u64, length: u64, _how: Writing) -> io::Result<()> {
+        self.change(offset, length as usize, |_, part| part.fill(0));
+        Ok(())
+    }
+
+    fn extents(&self, _offset: u64, length: u64) -> io::Result<Vec<Extent>> {
+        Ok(vec![Extent { length_bytes: length, hole: false, zero: false }])
+    }
+}

@@ -1,0 +1,335 @@
+//! Another server's export, so that it can be served or recorded on the way.
+//!
+//! One connection carries all requests. Whoever asks writes the request; one thread reads replies and wakes those who
+//! wait. Once something is wrong with the connection, everything fails: what was written and not flushed may be lost, and
+//! a new connection would hide that.
+
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::address::Uri;
+use super::socket::Stream;
+use super::wire::{self, Numbers, Request, answer, can, command, flag, info, option};
+use crate::{Export, Extent, Writing};
+
+/// How long a server may take to answer the handshake.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// Bytes of an answer to an option that are read.
+const ANSWER_BYTES_MAX: u32 = 64 * 1024;
+/// Bytes of the longest request where the server says nothing of it.
+const REQUEST_BYTES_MAX: u32 = 32 << 20;
+
+type Reply = io::Result<Vec<u8>>;
+
+/// What waits for a reply: the bytes that it will bring, and whom to tell.
+struct Waiting {
+    bytes: usize,
+    teller: SyncSender<Reply>,
+}
+
+/// Requests without a reply, by cookie; none when there will be no replies any more.
+type Waitings = Mutex<Option<HashMap<u64, Waiting>>>;
+
+/// The export of another server.
+pub struct NbdExport {
+    stream: Arc<Stream>,
+    output: Mutex<()>,
+    waitings: Arc<Waitings>,
+    cookie: AtomicU64,
+    reader: Option<JoinHandle<()>>,
+    told: Told,
+}
+
+/// What the server said of its export.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    size_bytes: u64,
+    flags: u16,
+    preferred_block_bytes: u32,
+    request_bytes_max: u32,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl NbdExport {
+    /// Connects to the export that a URI names.
+    ///
+    /// # Errors
+    /// Nobody listens there, or it is no server of this export.
+    pub fn connect(uri: &Uri) -> io::Result<NbdExport> {
+        let named = |error: io::Error| {
+            io::Error::new(error.kind(), format!("{}: {error}", uri.address.uri(&uri.export)))
+        };
+        let stream = Stream::connect(&uri.address).map_err(named)?;
+        stream.set_patience(Some(HANDSHAKE))?;
+        let told = greet(&stream, &uri.export).map_err(named)?;
+        stream.set_patience(None)?;
+        let stream = Arc::new(stream);
+        let waitings = Arc::new(Mutex::new(Some(HashMap::new())));
+        let (its_stream, its_waitings) = (Arc::clone(&stream), Arc::clone(&waitings));
+        let reader = thread::Builder::new()
+            .name("nbd-replies".to_owned())
+            .spawn(move || read_replies(&its_stream, &its_waitings))?;
+        let reader = Some(reader);
+        Ok(NbdExport { stream, output: Mutex::new(()), waitings, cookie: AtomicU64::new(0), reader, told })
+    }
+
+    fn can(&self, flag: u16) -> bool {
+        self.told.flags & flag != 0
+    }
+
+    /// Sends a request and waits for its reply, which brings `bytes`.
+    fn ask(
+        &self,
+        (command, flags): (u16, u16),
+        offset: u64,
+        length: u32,
+        payload: &[u8],
+        bytes: usize,
+    ) -> Reply {
+        let lost = || io::Error::new(io::ErrorKind::NotConnected, "the connection to the server is lost");
+        let cookie = self.cookie.fetch_add(1, Relaxed);
+        let (teller, told) = sync_channel(1);
+        lock(&self.waitings).as_mut().ok_or_else(lost)?.insert(cookie, Waiting { bytes, teller });
+        self.send(&Request { flags, command, cookie, offset, length }, payload)?;
+        wait(&told).ok_or_else(lost)?
+    }
+
+    fn send(&self, request: &Request, payload: &[u8]) -> io::Result<()> {
+        let _turn = lock(&self.output);
+        let mut stream = &*self.stream;
+        let sent = if payload.len() <= 64 * 1024 {
+            stream.write_all(&[&request.to_bytes()[..], payload].concat())
+        } else {
+            stream.write_all(&request.to_bytes()).and_then(|()| stream.write_all(payload))
+        };
+        if sent.is_err() {
+            // The rest of the request cannot follow; whoever reads replies tells all who wait.
+            self.stream.shutdown(Shutdown::Both);
+        }
+        sent
+    }
+
+    /// A request that changes something, in pieces that the server takes, durable if that is asked for.
+    fn change(&self, command: u16, (offset, length): (u64, u64), how: Writing) -> io::Result<()> {
+        let mut flags = if how.durable && self.can(can::FUA) { flag::FUA } else { 0 };
+        if command == command::WRITE_ZEROES {
+            flags |= if how.keep_room { flag::NO_HOLE } else { 0 };
+            flags |= if how.only_if_fast { flag::FAST_ZERO } else { 0 };
+        }
+        // The largest multiple of any block that a request can name.
+        let most = 1_u64 << 31;
+        for at in (0..length).step_by(1 << 31) {
+            let piece = most.min(length - at) as u32;
+            self.ask((command, flags), offset + at, piece, &[], 0)?;
+        }
+        self.settle(how)
+    }
+
+    /// Makes durable what was to be, where the server knows no other way.
+    fn settle(&self, how: Writing) -> io::Result<()> {
+        if how.durable && !self.can(can::FUA) { self.flush() } else { Ok(()) }
+    }
+}
+
+fn wait(told: &Receiver<Reply>) -> Option<Reply> {
+    told.recv().ok()
+}
+
+impl Drop for NbdExport {
+    fn drop(&mut self) {
+        let request = Request { flags: 0, command: command::DISCONNECT, cookie: 0, offset: 0, length: 0 };
+        // A server that is gone needs no farewell.
+        let _ = self.send(&request, &[]);
+        self.stream.shutdown(Shutdown::Both);
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+    }
+}
+
+impl Export for NbdExport {
+    fn size_bytes(&self) -> u64 {
+        self.told.size_bytes
+    }
+
+    fn preferred_block_bytes(&self) -> u32 {
+        self.told.preferred_block_bytes
+    }
+
+    fn read_only(&self) -> Option<String> {
+        self.can(can::READ_ONLY).then(|| "the other server takes no writes".to_owned())
+    }
+
+    fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        let mut at = offset;
+        for piece in into.chunks_mut(self.told.request_bytes_max as usize) {
+            let length = piece.len() as u32;
+            piece.copy_from_slice(&self.ask((command::READ, 0), at, length, &[], piece.len())?);
+            at += u64::from(length);
+        }
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8], how: Writing) -> io::Result<()> {
+        let flags = if how.durable && self.can(can::FUA) { flag::FUA } else { 0 };
+        let mut at = offset;
+        for piece in bytes.chunks(self.told.request_bytes_max as usize) {
+            self.ask((command::WRITE, flags), at, piece.len() as u32, piece, 0)?;
+            at += piece.len() as u64;
+        }
+        self.settle(how)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        // A server that knows no flush has nothing that it could lose, or does not tell.
+        if self.can(can::FLUSH) { self.ask((command::FLUSH, 0), 0, 0, &[], 0).map(drop) } else { Ok(()) }
+    }
+
+    fn trim(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
+        if self.can(can::TRIM) { self.change(command::TRIM, (offset, length), how) } else { self.settle(how) }
+    }
+
+    fn write_zeroes(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
+        if how.only_if_fast && !(self.can(can::WRITE_ZEROES) && self.can(can::FAST_ZERO)) {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        if self.can(can::WRITE_ZEROES) {
+            return self.change(command::WRITE_ZEROES, (offset, length), how);
+        }
+        crate::zeroes::write(self, offset, length, how)
+    }
+
+    fn extents(&self, _offset: u64, length: u64) -> io::Result<Vec<Extent>> {
+        // Structured replies, by which a server would tell, are not asked for.
+        Ok(vec![Extent { length_bytes: length, hole: false, zero: false }])
+    }
+}
+
+fn read_replies(stream: &Stream, waitings: &Waitings) {
+    let mut stream = stream;
+    let mut input = io::BufReader::with_capacity(64 * 1024, &mut stream);
+    let _ = (|| -> io::Result<()> {
+        loop {
+            let mut head = [0; 16];
+            input.read_exact(&mut head)?;
+            let mut head = Numbers(&head);
+            let (Some(wire::SIMPLE_REPLY), Some(error), Some(cookie)) = (head.u32(), head.u32(), head.u64())
+            else {
+                return Err(io::ErrorKind::InvalidData.into());
+            };
+            let waiting = lock(waitings).as_mut().and_then(|waitings| waitings.remove(&cookie));
+            let Some(waiting) = waiting else { return Err(io::ErrorKind::InvalidData.into()) };
+            let reply = if error == 0 {
+                let mut bytes = vec![0; waiting.bytes];
+                input.read_exact(&mut bytes)?;
+                Ok(bytes)
+            } else {
+                Err(wire::error_from(error))
+            };
+            // Who asked waits for nothing else.
+            let _ = waiting.teller.send(reply);
+        }
+    })();
+    stream.shutdown(Shutdown::Both);
+    // Whoever still waits is told by the end of its channel.
+    drop(lock(waitings).take());
+}
+
+/// The handshake as a client speaks it.
+fn greet(stream: &Stream, export: &str) -> io::Result<Told> {
+    let mut stream = stream;
+    let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
+    let mut greeting = [0; 18];
+    stream.read_exact(&mut greeting)?;
+    let mut at = Numbers(&greeting);
+    let (Some(wire::GREETING), Some(wire::OPTION), Some(flags)) = (at.u64(), at.u64(), at.u16()) else {
+        return Err(wrong("what listens there is no NBD server that knows newstyle"));
+    };
+    if u32::from(flags) & wire::FIXED_NEWSTYLE == 0 {
+        return Err(wrong("the server does not know fixed newstyle"));
+    }
+    let mut asked = (wire::FIXED_NEWSTYLE | u32::from(flags) & wire::NO_ZEROES).to_be_bytes().to_vec();
+    asked.extend(wire::OPTION.to_be_bytes());
+    asked.extend(option::GO.to_be_bytes());
+    let mut data = (export.len() as u32).to_be_bytes().to_vec();
+    data.extend(export.as_bytes());
+    data.extend(1_u16.to_be_bytes());
+    data.extend(info::BLOCK_SIZE.to_be_bytes());
+    asked.extend((data.len() as u32).to_be_bytes());
+    asked.extend(data);
+    stream.write_all(&asked)?;
+    let mut told =
+        Told { size_bytes: 0, flags: 0, preferred_block_bytes: 4096, request_bytes_max: REQUEST_BYTES_MAX };
+    let mut known = false;
+    loop {
+        let (kind, data) = read_answer(stream)?;
+        let mut at = Numbers(&data);
+        match kind {
+            answer::ACK if known => return Ok(told),
+            answer::INFO => match at.u16() {
+                Some(info::EXPORT) => {
+                    let (Some(size), Some(flags)) = (at.u64(), at.u16()) else {
+                        return Err(wrong("a short answer"));
+                    };
+                    (told.size_bytes, told.flags) = (size, flags);
+                    known = true;
+                }
+                Some(info::BLOCK_SIZE) => take_sizes(&mut told, &mut at)?,
+                _ => {}
+            },
+            kind if kind & answer::ERROR != 0 => {
+                let why = String::from_utf8_lossy(&data);
+                let cause = match kind {
+                    answer::UNKNOWN => "there is no export of this name",
+                    answer::UNSUPPORTED => "the server does not know the option GO",
+                    _ => "the server refuses the export",
+                };
+                return Err(wrong(
+                    if why.is_empty() { cause.to_owned() } else { format!("{cause} ({why})") }.as_str(),
+                ));
+            }
+            _ => return Err(wrong("an answer that was not asked for")),
+        }
+    }
+}
+
+fn take_sizes(told: &mut Told, at: &mut Numbers<'_>) -> io::Result<()> {
+    let (Some(least), Some(preferred), Some(most)) = (at.u32(), at.u32(), at.u32()) else {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "a short answer"));
+    };
+    if least > 4096 {
+        let message = format!("the server takes blocks of {least} bytes only, at most 4096 were expected");
+        return Err(io::Error::new(io::ErrorKind::Unsupported, message));
+    }
+    if preferred.is_power_of_two() {
+        told.preferred_block_bytes = preferred.clamp(512, 1 << 20);
+    }
+    told.request_bytes_max = most.min(REQUEST_BYTES_MAX).max(4096) & !4095;
+    Ok(())
+}
+
+fn read_answer(mut stream: &Stream) -> io::Result<(u32, Vec<u8>)> {
+    let mut head = [0; 20];
+    stream.read_exact(&mut head)?;
+    let mut head = Numbers(&head);
+    let (Some(wire::OPTION_REPLY), Some(option::GO), Some(kind), Some(length)) =
+        (head.u64(), head.u32(), head.u32(), head.u32())
+    else {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "no answer to what was asked"));
+    };
+    if length > ANSWER_BYTES_MAX {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "an answer of many bytes"));
+    }
+    let mut data = vec![0; length as usize];
+    stream.read_exact(&mut data)?;
+    Ok((kind, data))
+}

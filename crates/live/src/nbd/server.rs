@@ -1,0 +1,269 @@
+//! The server: takes connections, no more than it may, and ends without losing what it was given.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::Shutdown;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::address::Address;
+use super::handshake::{self, Offer};
+use super::socket::{Listener, Stream};
+use super::transmission::{self, Terms};
+use crate::Export;
+use crate::figures::{Counters, Figures};
+
+/// How a server serves.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// What the export is called; the empty name, which asks for the default, is understood as well.
+    pub name: String,
+    /// What it is, for people.
+    pub description: String,
+    /// Nothing may be written.
+    pub read_only: bool,
+    /// Clients at a time; more are sent away.
+    pub connections_max: usize,
+    /// How long a client may take to choose the export.
+    pub handshake: Duration,
+    /// Requests of a connection that are worked on at a time: a thread each.
+    pub requests_max: usize,
+    /// Bytes of the longest read or write.
+    pub request_bytes_max: u32,
+    /// Bytes of reads and writes of a connection that are held at a time.
+    pub in_flight_bytes_max: usize,
+    /// How long requests that were begun may take when the server ends.
+    pub farewell: Duration,
+    /// All is made durable at the end; otherwise that is left to whoever ends the server.
+    pub flush_at_end: bool,
+}
+
+impl Default for ServerOptions {
+    fn default() -> ServerOptions {
+        ServerOptions {
+            name: String::new(),
+            description: String::new(),
+            read_only: false,
+            connections_max: 64,
+            handshake: Duration::from_secs(10),
+            requests_max: 16,
+            request_bytes_max: 32 << 20,
+            in_flight_bytes_max: 64 << 20,
+            farewell: Duration::from_secs(10),
+            flush_at_end: true,
+        }
+    }
+}
+
+impl ServerOptions {
+    fn checked(mut self) -> ServerOptions {
+        self.requests_max = self.requests_max.max(1);
+        // A single request must fit.
+        self.in_flight_bytes_max = self.in_flight_bytes_max.max(self.request_bytes_max as usize);
+        self
+    }
+}
+
+struct Shared {
+    export: Arc<dyn Export>,
+    options: ServerOptions,
+    counters: Counters,
+    stopping: AtomicBool,
+    /// Connections by number.
+    connected: Mutex<HashMap<u64, Stream>>,
+    all_gone: Condvar,
+}
+
+impl Shared {
+    fn connected(&self) -> MutexGuard<'_, HashMap<u64, Stream>> {
+        self.connected.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until no connection is left, for as long as `patience`; whether none is.
+    fn wait_for_all(&self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        let mut connected = self.connected();
+        while !connected.is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            connected = self.all_gone.wait_timeout(connected, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+}
+
+/// A server of one export. It ends when it is told to, or dropped.
+///
+/// A connection has, beside the bytes of its requests in flight, 64 KiB read ahead and for each of its threads up to
+/// 256 KiB of memory and a stack of 1 MiB, of which what is used takes up room.
+pub struct Server {
+    shared: Arc<Shared>,
+    address: Address,
+    /// What is written to, or closed, wakes whoever waits for connections.
+    waker: Option<UnixStream>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Begins to serve.
+    ///
+    /// # Errors
+    /// The address is taken, cannot be made, or can be reached from other machines.
+    pub fn start(export: Arc<dyn Export>, address: &Address, options: ServerOptions) -> io::Result<Server> {
+        let listener = Listener::bind(address)?;
+        let address = listener.address()?;
+        let (waker, woken) = UnixStream::pair()?;
+        let shared = Arc::new(Shared {
+            export,
+            options: options.checked(),
+            counters: Counters::default(),
+            stopping: AtomicBool::new(false),
+            connected: Mutex::default(),
+            all_gone: Condvar::new(),
+        });
+        let its = Arc::clone(&shared);
+        let acceptor = thread::Builder::new()
+            .name("nbd-accept".to_owned())
+            .spawn(move || accept(&its, &listener, &woken))?;
+        Ok(Server { shared, address, waker: Some(waker), acceptor: Some(acceptor) })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// The URI by which clients reach it.
+    pub fn uri(&self) -> String {
+        self.address.uri(&self.shared.options.name)
+    }
+
+    /// What it has done so far.
+    pub fn figures(&self) -> Figures {
+        self.shared.counters.figures()
+    }
+
+    /// Takes no more connections and requests, finishes those that were begun, and makes all durable.
+    ///
+    /// # Errors
+    /// What the export reports of its last flush.
+    pub fn stop(&mut self) -> io::Result<()> {
+        let Some(acceptor) = self.acceptor.take() else { return Ok(()) };
+        self.shared.stopping.store(true, Relaxed);
+        drop(self.waker.take());
+        // It would have panicked by a mistake of ours only, and there is nothing more to do then.
+        let _ = acceptor.join();
+        for stream in self.shared.connected().values() {
+            stream.shutdown(Shutdown::Read);
+        }
+        if !self.shared.wait_for_all(self.shared.options.farewell) {
+            // Clients that do not take their replies.
+            for stream in self.shared.connected().values() {
+                stream.shutdown(Shutdown::Both);
+            }
+            self.shared.wait_for_all(self.shared.options.farewell);
+        }
+        if self.shared.options.flush_at_end { self.shared.export.flush() } else { Ok(()) }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Whoever wants to know calls `stop`.
+        let _ = self.stop();
+    }
+}
+
+/// How long to leave the system alone when it has no descriptors left.
+const A_MOMENT: Duration = Duration::from_millis(20);
+
+fn accept(shared: &Arc<Shared>, listener: &Listener, woken: &UnixStream) {
+    let mut number = 0;
+    while wait_for_one(listener, woken) {
+        let stream = match listener.accept() {
+            Ok(stream) => stream,
+            Err(_) => {
+                thread::sleep(A_MOMENT);
+                continue;
+            }
+        };
+        number += 1;
+        let counters = &shared.counters;
+        let full = shared.connected().len() >= shared.options.connections_max;
+        let Some(known) = (!full).then(|| stream.try_clone().ok()).flatten() else {
+            counters.connections_refused.fetch_add(1, Relaxed);
+            continue;
+        };
+        shared.connected().insert(number, known);
+        counters.connections.fetch_add(1, Relaxed);
+        counters.connections_in_all.fetch_add(1, Relaxed);
+        let its = Arc::clone(shared);
+        let gone = Gone { shared: Arc::clone(shared), number };
+        // Where there are no threads, the connection ends.
+        let _ = thread::Builder::new().name("nbd-connection".to_owned()).spawn(move || {
+            let _gone = gone;
+            converse(&its, &stream);
+        });
+    }
+}
+
+/// Takes a connection off the list, also when its thread panicked.
+struct Gone {
+    shared: Arc<Shared>,
+    number: u64,
+}
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        let stream = self.shared.connected().remove(&self.number);
+        if let Some(stream) = stream {
+            stream.shutdown(Shutdown::Both);
+        }
+        self.shared.counters.connections.fetch_sub(1, Relaxed);
+        self.shared.all_gone.notify_all();
+    }
+}
+
+fn converse(shared: &Shared, stream: &Stream) {
+    let options = &shared.options;
+    let read_only = options.read_only || shared.export.read_only().is_some();
+    let offer = Offer {
+        export: &*shared.export,
+        name: &options.name,
+        description: &options.description,
+        read_only,
+        request_bytes_max: options.request_bytes_max,
+    };
+    // A client that talks nonsense, or too slowly, has gone.
+    let Ok(Some(agreed)) = handshake::negotiate(stream, &offer, options.handshake) else { return };
+    let terms = Terms {
+        export: &*shared.export,
+        agreed,
+        read_only,
+        request_bytes_max: options.request_bytes_max,
+        in_flight_bytes_max: options.in_flight_bytes_max,
+        threads_max: options.requests_max,
+        counters: &shared.counters,
+        stopping: &shared.stopping,
+    };
+    transmission::serve(stream, &terms);
+}
+
+/// Waits for a connection; false when there shall be none any more.
+fn wait_for_one(listener: &Listener, woken: &UnixStream) -> bool {
+    let wanted = |descriptor| libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
+    let mut both = [wanted(listener.as_fd().as_raw_fd()), wanted(woken.as_raw_fd())];
+    loop {
+        // SAFETY: the two entries are there, and their descriptors are open as long as what was lent is.
+        let found = unsafe { libc::poll(both.as_mut_ptr(), 2, -1) };
+        if found > 0 {
+            return both[1].revents == 0;
+        }
+    }
+}

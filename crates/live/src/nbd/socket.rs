@@ -1,0 +1,191 @@
+//! Sockets: one type for both kinds, and how a private one comes to be.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::address::Address;
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) enum Stream {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+/// Calls a method that both kinds have.
+macro_rules! either {
+    ($stream:expr, $inner:ident => $call:expr) => {
+        match $stream {
+            Stream::Unix($inner) => $call,
+            Stream::Tcp($inner) => $call,
+        }
+    };
+}
+
+impl Stream {
+    /// Connects to a server.
+    pub(crate) fn connect(address: &Address) -> io::Result<Stream> {
+        match address {
+            Address::Unix(path) => UnixStream::connect(path).map(Stream::Unix),
+            Address::Tcp { host, port } => {
+                let stream = TcpStream::connect((host.as_str(), *port))?;
+                stream.set_nodelay(true)?;
+                Ok(Stream::Tcp(stream))
+            }
+        }
+    }
+
+    /// How long a read or a write may take; none: as long as it takes.
+    pub(crate) fn set_patience(&self, patience: Option<Duration>) -> io::Result<()> {
+        // A patience of nothing would mean that there is no limit.
+        let patience = patience.map(|patience| patience.max(Duration::from_millis(1)));
+        either!(self, inner => inner.set_read_timeout(patience).and_then(|()| inner.set_write_timeout(patience)))
+    }
+
+    pub(crate) fn shutdown(&self, how: Shutdown) {
+        // What is closed already needs no closing.
+        let _ = either!(self, inner => inner.shutdown(how));
+    }
+
+    pub(crate) fn try_clone(&self) -> io::Result<Stream> {
+        Ok(match self {
+            Stream::Unix(inner) => Stream::Unix(inner.try_clone()?),
+            Stream::Tcp(inner) => Stream::Tcp(inner.try_clone()?),
+        })
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        either!(self, inner => inner.as_fd())
+    }
+}
+
+impl Read for &Stream {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        either!(self, inner => { let mut inner = inner; inner.read(into) })
+    }
+}
+
+impl Write for &Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        either!(self, inner => { let mut inner = inner; inner.write(bytes) })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A socket that takes connections; its file goes with it.
+#[derive(Debug)]
+pub(crate) enum Listener {
+    Unix(UnixListener, PathBuf),
+    Tcp(TcpListener),
+}
+
+impl Listener {
+    /// Listens. A Unix socket is its owner's alone from the first moment on; of TCP only loopback addresses are taken,
+    /// for what is said is not encrypted.
+    pub(crate) fn bind(address: &Address) -> io::Result<Listener> {
+        let told = |error: io::Error| io::Error::new(error.kind(), format!("{address}: {error}"));
+        match address {
+            Address::Unix(path) => bind_private(path).map_err(told),
+            Address::Tcp { host, port } => {
+                let places: Vec<_> = (host.as_str(), *port).to_socket_addrs().map_err(told)?.collect();
+                if let Some(far) = places.iter().find(|place| !place.ip().is_loopback()) {
+                    let message = format!(
+                        "{address}: {} can be reached from other machines, and nothing is encrypted; \
+                         listen on 127.0.0.1 or a Unix socket, and forward it (ssh -L)",
+                        far.ip()
+                    );
+                    return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+                }
+                TcpListener::bind(&places[..]).map(Listener::Tcp).map_err(told)
+            }
+        }
+    }
+
+    /// Where it listens: the port that the system chose where none was asked for.
+    pub(crate) fn address(&self) -> io::Result<Address> {
+        Ok(match self {
+            Listener::Unix(_, path) => Address::Unix(path.clone()),
+            Listener::Tcp(listener) => {
+                let place = listener.local_addr()?;
+                Address::Tcp { host: place.ip().to_string(), port: place.port() }
+            }
+        })
+    }
+
+    pub(crate) fn accept(&self) -> io::Result<Stream> {
+        match self {
+            Listener::Unix(listener, _) => listener.accept().map(|(stream, _)| Stream::Unix(stream)),
+            Listener::Tcp(listener) => {
+                let (stream, _) = listener.accept()?;
+                stream.set_nodelay(true)?;
+                Ok(Stream::Tcp(stream))
+            }
+        }
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Listener::Unix(listener, _) => listener.as_fd(),
+            Listener::Tcp(listener) => listener.as_fd(),
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Listener::Unix(_, path) = self {
+            // It may have been taken away by hand.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Binds a socket that nobody else can connect to, not even for a moment: in a folder of its owner's, from where it is
+/// moved to its name.
+fn bind_private(path: &Path) -> io::Result<Listener> {
+    make_way(path)?;
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = parent.join(format!(".nbd-{}", std::process::id()));
+    fs::DirBuilder::new().mode(0o700).create(&folder)?;
+    let hidden = folder.join("s");
+    let bound = UnixListener::bind(&hidden).and_then(|listener| {
+        fs::set_permissions(&hidden, fs::Permissions::from_mode(0o600))?;
+        fs::rename(&hidden, path)?;
+        Ok(listener)
+    });
+    let _ = fs::remove_file(&hidden);
+    let _ = fs::remove_dir(&folder);
+    // Whoever changes the working folder later must still find the socket.
+    let path = std::path::absolute(path)?;
+    bound.map(|listener| Listener::Unix(listener, path))
+}
+
+/// Removes a socket that nobody listens on any more; whatever else is there stays.
+fn make_way(path: &Path) -> io::Result<()> {
+    let there = match fs::symlink_metadata(path) {
+        Ok(there) => there,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let taken = |message: &str| Err(io::Error::new(io::ErrorKind::AlreadyExists, message));
+    if !there.file_type().is_socket() {
+        return taken("this is a file and no socket; choose another name");
+    }
+    match UnixStream::connect(path) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
+        _ => taken("another server listens there; stop it, or choose another name"),
+    }
+}

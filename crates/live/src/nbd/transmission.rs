@@ -1,0 +1,386 @@
+//! The transmission: requests in, replies out, in whatever order they are done.
+//!
+//! Threads take turns at reading: the one that has read a request lets go of the input and carries the request out
+//! itself, so that no request changes hands. A connection begins with one thread and gets another, up to a limit, whenever
+//! all are at work, so that somebody listens. What requests may hold in memory is lent to them before their payload is read.
+
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use super::budget::Budget;
+use super::handshake::Agreed;
+use super::socket::Stream;
+use super::wire::{self, REQUEST_BYTES, Request, chunk, command, error, flag};
+use crate::figures::{Counters, Operation};
+use crate::{Export, Extent, Writing};
+
+/// Bytes read ahead on a connection.
+const INPUT_BYTES: usize = 64 * 1024;
+/// Bytes of memory that a thread keeps between requests.
+const KEPT_BYTES: usize = 256 * 1024;
+/// Bytes of stack of a thread.
+const STACK_BYTES: usize = 1 << 20;
+/// Room before the bytes of a read for the head of the reply, so that both go out at once.
+const HEAD_BYTES: usize = 32;
+/// Runs of a reply to a block status.
+const RUNS_MAX: usize = 4096;
+
+/// What holds for a connection.
+pub(crate) struct Terms<'a> {
+    pub(crate) export: &'a dyn Export,
+    pub(crate) agreed: Agreed,
+    pub(crate) read_only: bool,
+    pub(crate) request_bytes_max: u32,
+    pub(crate) in_flight_bytes_max: usize,
+    pub(crate) threads_max: usize,
+    pub(crate) counters: &'a Counters,
+    /// Set when the server is to end: requests that come after are answered with an error.
+    pub(crate) stopping: &'a AtomicBool,
+}
+
+/// Serves a client until it goes away, or says what no client says; whatever was begun is finished before.
+pub(crate) fn serve(stream: &Stream, terms: &Terms<'_>) {
+    let connection = Connection {
+        stream,
+        terms,
+        input: Mutex::new(Input { buffer: vec![0; INPUT_BYTES], start: 0, end: 0, ended: false }),
+        output: Mutex::new(()),
+        budget: Budget::new(terms.in_flight_bytes_max),
+        threads: AtomicUsize::new(1),
+        busy: AtomicUsize::new(0),
+    };
+    thread::scope(|scope| connection.work(scope));
+    stream.shutdown(Shutdown::Both);
+}
+
+struct Connection<'a> {
+    stream: &'a Stream,
+    terms: &'a Terms<'a>,
+    input: Mutex<Input>,
+    /// Held while a reply is written.
+    output: Mutex<()>,
+    budget: Budget,
+    threads: AtomicUsize,
+    /// Threads that carry out a request.
+    busy: AtomicUsize,
+}
+
+/// What was read and is not yet understood.
+struct Input {
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    ended: bool,
+}
+
+impl Input {
+    fn read_exact(&mut self, mut stream: &Stream, into: &mut [u8]) -> io::Result<()> {
+        let there = into.len().min(self.end - self.start);
+        let (front, mut rest) = into.split_at_mut(there);
+        front.copy_from_slice(&self.buffer[self.start..self.start + there]);
+        self.start += there;
+        while !rest.is_empty() {
+            // What is larger than the buffer goes where it belongs without a stop.
+            let direct = rest.len() >= self.buffer.len();
+            let got = stream.read(if direct { &mut *rest } else { &mut self.buffer[..] });
+            let got = match got {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                got => got?,
+            };
+            let used = got.min(rest.len());
+            if !direct {
+                rest[..used].copy_from_slice(&self.buffer[..used]);
+                (self.start, self.end) = (used, got);
+            }
+            rest = &mut rest[used..];
+        }
+        Ok(())
+    }
+
+    fn request(&mut self, stream: &Stream) -> Option<Request> {
+        let mut bytes = [0; REQUEST_BYTES];
+        self.read_exact(stream, &mut bytes).ok()?;
+        Request::from_bytes(&bytes)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No lock is held while an export works, the only thing that might panic.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Memory of a thread: the head of a reply, then bytes read or to be written.
+struct Memory(Vec<u8>);
+
+impl Memory {
+    fn payload(&mut self, bytes: usize) -> &mut [u8] {
+        if self.0.len() < HEAD_BYTES + bytes {
+            self.0.resize(HEAD_BYTES + bytes, 0);
+        }
+        &mut self.0[HEAD_BYTES..HEAD_BYTES + bytes]
+    }
+
+    fn shrink(&mut self) {
+        if self.0.len() > HEAD_BYTES + KEPT_BYTES {
+            self.0 = Vec::new();
+        }
+    }
+}
+
+impl Connection<'_> {
+    /// One thread's turns, until the input ends.
+    fn work<'scope, 'env>(&'env self, scope: &'scope thread::Scope<'scope, 'env>)
+    where
+        Self: 'scope,
+    {
+        let mut memory = Memory(Vec::new());
+        loop {
+            let mut input = lock(&self.input);
+            if input.ended {
+                return;
+            }
+            let Some(request) = input.request(self.stream) else {
+                return self.end(input);
+            };
+            if request.command == command::DISCONNECT {
+                return self.end(input);
+            }
+            let started = Instant::now();
+            let refused = self.refusal(&request);
+            let has_payload = request.command == command::WRITE;
+            let too_long = has_payload && request.length > self.terms.request_bytes_max;
+            let bytes = match request.command {
+                // A payload must be read even if the request is refused, lest it be taken for requests.
+                command::WRITE if !too_long => request.length as usize,
+                command::READ if refused.is_none() => request.length as usize,
+                _ => 0,
+            };
+            let lent = self.budget.take(bytes);
+            if has_payload && !too_long {
+                if input.read_exact(self.stream, memory.payload(bytes)).is_err() {
+                    return self.end(input);
+                }
+            }
+            // Nobody reads as much as that only to throw it away.
+            input.ended |= too_long;
+            drop(input);
+
+            let busy = self.busy.fetch_add(1, Relaxed) + 1;
+            self.terms.counters.in_flight.fetch_add(1, Relaxed);
+            self.help(scope, busy);
+            let done = self.carry_out(&request, refused, &mut memory, started);
+            self.terms.counters.in_flight.fetch_sub(1, Relaxed);
+            self.busy.fetch_sub(1, Relaxed);
+            memory.shrink();
+            drop(lent);
+            if done.is_err() || too_long {
+                // Replies that are half written cannot be followed by others.
+                self.stream.shutdown(Shutdown::Both);
+            }
+        }
+    }
+
+    /// Nobody reads any more; others finish what they have begun.
+    fn end(&self, mut input: MutexGuard<'_, Input>) {
+        input.ended = true;
+        input.buffer = Vec::new();
+    }
+
+    /// One more thread if all are at work.
+    fn help<'scope, 'env>(&'env self, scope: &'scope thread::Scope<'scope, 'env>, busy: usize)
+    where
+        Self: 'scope,
+    {
+        let threads = self.threads.load(Relaxed);
+        let wanted = busy >= threads && threads < self.terms.threads_max;
+        if wanted && self.threads.compare_exchange(threads, threads + 1, Relaxed, Relaxed).is_ok() {
+            let name = "nbd-request".to_owned();
+            let made = thread::Builder::new().name(name).stack_size(STACK_BYTES);
+            if made.spawn_scoped(scope, move || self.work(scope)).is_err() {
+                self.threads.fetch_sub(1, Relaxed);
+            }
+        }
+    }
+
+    /// Why a request cannot be carried out, whatever the export; an error of the protocol.
+    fn refusal(&self, request: &Request) -> Option<u32> {
+        let terms = self.terms;
+        if terms.stopping.load(Relaxed) {
+            return Some(error::SHUTDOWN);
+        }
+        let known = match request.command {
+            command::READ if terms.agreed.structured => flag::FUA | flag::DF,
+            command::READ | command::WRITE | command::TRIM | command::FLUSH => flag::FUA,
+            command::WRITE_ZEROES => flag::FUA | flag::NO_HOLE | flag::FAST_ZERO,
+            command::BLOCK_STATUS if terms.agreed.allocation => flag::FUA | flag::REQ_ONE,
+            _ => return Some(error::INVALID),
+        };
+        if request.flags & !known != 0 {
+            return Some(error::INVALID);
+        }
+        let writes = [command::WRITE, command::TRIM, command::WRITE_ZEROES].contains(&request.command);
+        if writes && terms.read_only {
+            return Some(error::PERMISSION);
+        }
+        if request.command == command::FLUSH {
+            return (request.offset != 0 || request.length != 0).then_some(error::INVALID);
+        }
+        let end = request.offset.checked_add(u64::from(request.length));
+        if request.length == 0 || !end.is_some_and(|end| end <= terms.export.size_bytes()) {
+            return Some(if writes { error::NO_SPACE } else { error::INVALID });
+        }
+        let carries = [command::READ, command::WRITE].contains(&request.command);
+        (carries && request.length > terms.request_bytes_max).then_some(error::OVERFLOW)
+    }
+
+    /// Carries a request out and replies.
+    fn carry_out(
+        &self,
+        request: &Request,
+        refused: Option<u32>,
+        memory: &mut Memory,
+        started: Instant,
+    ) -> io::Result<()> {
+        let outcome = match refused {
+            Some(error) => Err(error),
+            // A mistake of the export's costs the request, not the connection.
+            None => panic::catch_unwind(AssertUnwindSafe(|| self.ask(request, memory)))
+                .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+                .map_err(|error| wire::error_of(&error)),
+        };
+        if let Some(operation) = operation_of(request.command) {
+            let bytes = u64::from(request.length);
+            self.terms.counters.count(operation, bytes, started.elapsed(), outcome.is_err());
+        }
+        match outcome {
+            Err(error) => self.reply_error(request, error),
+            Ok(Answer::Done) => self.reply_done(request),
+            Ok(Answer::Bytes) => self.reply_bytes(request, memory),
+            Ok(Answer::Extents(extents)) => self.reply_extents(request, &extents),
+        }
+    }
+
+    fn ask(&self, request: &Request, memory: &mut Memory) -> io::Result<Answer> {
+        let export = self.terms.export;
+        let (offset, length) = (request.offset, u64::from(request.length));
+        let has = |flag| request.flags & flag != 0;
+        let how = Writing {
+            durable: has(flag::FUA),
+            keep_room: has(flag::NO_HOLE),
+            only_if_fast: has(flag::FAST_ZERO),
+        };
+        match request.command {
+            command::READ => {
+                export.read(offset, memory.payload(request.length as usize))?;
+                return Ok(Answer::Bytes);
+            }
+            command::BLOCK_STATUS => {
+                let mut extents = export.extents(offset, length)?;
+                extents.truncate(if has(flag::REQ_ONE) { 1 } else { RUNS_MAX });
+                return Ok(Answer::Extents(extents));
+            }
+            command::WRITE => export.write(offset, memory.payload(request.length as usize), how)?,
+            command::TRIM => export.trim(offset, length, how)?,
+            command::WRITE_ZEROES => export.write_zeroes(offset, length, how)?,
+            _ => export.flush()?,
+        }
+        Ok(Answer::Done)
+    }
+
+    fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        let _turn = lock(&self.output);
+        let mut stream = self.stream;
+        stream.write_all(bytes)
+    }
+
+    fn reply_error(&self, request: &Request, number: u32) -> io::Result<()> {
+        if !self.terms.agreed.structured {
+            return self.write(&simple_head(request, number));
+        }
+        // No message: the number says all that is known.
+        let mut bytes = [0; 26];
+        bytes[..20].copy_from_slice(&chunk_head(request, chunk::ERROR, 6));
+        bytes[20..24].copy_from_slice(&number.to_be_bytes());
+        self.write(&bytes)
+    }
+
+    fn reply_done(&self, request: &Request) -> io::Result<()> {
+        if self.terms.agreed.structured {
+            self.write(&chunk_head(request, chunk::NONE, 0))
+        } else {
+            self.write(&simple_head(request, 0))
+        }
+    }
+
+    /// Replies to a read: always in one piece, so that whoever asked for that gets it.
+    fn reply_bytes(&self, request: &Request, memory: &mut Memory) -> io::Result<()> {
+        let end = HEAD_BYTES + request.length as usize;
+        let start = if self.terms.agreed.structured {
+            let head = chunk_head(request, chunk::OFFSET_DATA, request.length + 8);
+            memory.0[HEAD_BYTES - 28..HEAD_BYTES - 8].copy_from_slice(&head);
+            memory.0[HEAD_BYTES - 8..HEAD_BYTES].copy_from_slice(&request.offset.to_be_bytes());
+            HEAD_BYTES - 28
+        } else {
+            memory.0[HEAD_BYTES - 16..HEAD_BYTES].copy_from_slice(&simple_head(request, 0));
+            HEAD_BYTES - 16
+        };
+        self.write(&memory.0[start..end])
+    }
+
+    fn reply_extents(&self, request: &Request, extents: &[Extent]) -> io::Result<()> {
+        let mut body = wire::ALLOCATION_ID.to_be_bytes().to_vec();
+        for extent in extents {
+            let flags = u32::from(extent.hole) * wire::RUN_HOLE | u32::from(extent.zero) * wire::RUN_ZERO;
+            // A run is a part of the range asked for, whose length is 32 bits.
+            body.extend((extent.length_bytes as u32).to_be_bytes());
+            body.extend(flags.to_be_bytes());
+        }
+        let head = chunk_head(request, chunk::BLOCK_STATUS, body.len() as u32);
+        self.write(&[&head[..], &body].concat())
+    }
+}
+
+/// What is replied when nothing went wrong.
+enum Answer {
+    Done,
+    /// What was read, in the thread's memory.
+    Bytes,
+    Extents(Vec<Extent>),
+}
+
+fn operation_of(number: u16) -> Option<Operation> {
+    Some(match number {
+        command::READ => Operation::Read,
+        command::WRITE => Operation::Write,
+        command::FLUSH => Operation::Flush,
+        command::TRIM => Operation::Trim,
+        command::WRITE_ZEROES => Operation::WriteZeroes,
+        command::BLOCK_STATUS => Operation::BlockStatus,
+        _ => return None,
+    })
+}
+
+fn simple_head(request: &Request, error: u32) -> [u8; 16] {
+    let mut head = [0; 16];
+    head[..4].copy_from_slice(&wire::SIMPLE_REPLY.to_be_bytes());
+    head[4..8].copy_from_slice(&error.to_be_bytes());
+    head[8..].copy_from_slice(&request.cookie.to_be_bytes());
+    head
+}
+
+/// The head of a reply's only chunk.
+fn chunk_head(request: &Request, kind: u16, length: u32) -> [u8; 20] {
+    let mut head = [0; 20];
+    head[..4].copy_from_slice(&wire::CHUNK.to_be_bytes());
+    head[4..6].copy_from_slice(&chunk::DONE.to_be_bytes());
+    head[6..8].copy_from_slice(&kind.to_be_bytes());
+    head[8..16].copy_from_slice(&request.cookie.to_be_bytes());
+    head[16..].copy_from_slice(&length.to_be_bytes());
+    head
+}

@@ -1,0 +1,285 @@
+//! Recording: an export that lets everything through to another and writes down what passes.
+//!
+//! The data path takes a time, makes the digests (where the bytes are in the processor's cache anyway) and hands a row
+//! over; a thread of its own puts rows in order and writes them. When it cannot keep up, requests wait, so that the trace
+//! has no gaps; when it fails, as on a full disk, requests go on and the recording says that it has ended.
+
+mod import;
+mod key;
+mod queue;
+mod sink;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use flashtwin_trace::{Op, recorded};
+use serde::Serialize;
+use smallvec::SmallVec;
+
+pub use import::import_log_writes;
+pub use key::Key;
+use key::{Digest, PAGE_BYTES};
+use queue::{Arrived, InOrder, Queue, Row};
+pub use sink::RecordFormat;
+use sink::Sink;
+
+use crate::{Export, Extent, Writing};
+
+/// How a recording is made.
+#[derive(Clone, Debug)]
+pub struct RecordOptions {
+    /// What the trace is called.
+    pub name: String,
+    /// What it is written as.
+    pub format: RecordFormat,
+    /// How much a process that is killed may lose: at most this, or a 256th of the recording's time if that is longer.
+    pub loss_max: Duration,
+    /// Bytes of rows that wait to be written at most; beyond, requests wait.
+    pub queue_bytes_max: usize,
+}
+
+impl Default for RecordOptions {
+    fn default() -> RecordOptions {
+        RecordOptions {
+            name: "recording".to_owned(),
+            format: RecordFormat::Parquet,
+            loss_max: Duration::from_secs(10),
+            queue_bytes_max: 64 << 20,
+        }
+    }
+}
+
+/// How a recording goes.
+#[derive(Clone, Debug, Default, Serialize, PartialEq, Eq)]
+pub struct RecordFigures {
+    /// The file.
+    pub path: PathBuf,
+    /// Requests written down.
+    pub requests: u64,
+    /// Requests that the format has no words for.
+    pub left_out: u64,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// Time that requests have waited for the writer, all together.
+    pub stalled_ns: u64,
+    /// Why nothing is written down any more.
+    pub failure: Option<String>,
+}
+
+/// What the writer tells while it goes on.
+#[derive(Default)]
+struct Told {
+    requests: AtomicU64,
+    left_out: AtomicU64,
+    file_bytes: AtomicU64,
+    failure: Mutex<Option<String>>,
+}
+
+/// An export whose requests are recorded on their way to another.
+pub struct Recorder {
+    inner: Arc<dyn Export>,
+    key: Key,
+    zero: Digest,
+    queue: Arc<Queue>,
+    told: Arc<Told>,
+    path: PathBuf,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Recorder {
+    /// Begins to record what passes to `inner`.
+    ///
+    /// # Errors
+    /// The file cannot be written, or is being recorded to.
+    pub fn start(
+        inner: Arc<dyn Export>,
+        path: &Path,
+        key: Key,
+        options: &RecordOptions,
+    ) -> io::Result<Recorder> {
+        let sink = Sink::create(path, options.format, &options.name, &key).map_err(io::Error::other)?;
+        let queue = Arc::new(Queue::new(options.queue_bytes_max));
+        let told = Arc::new(Told::default());
+        let (its_queue, its_told, loss_max) = (Arc::clone(&queue), Arc::clone(&told), options.loss_max);
+        let writer = thread::Builder::new().name("record".to_owned()).spawn(move || {
+            if let Err(failure) = write_down(&its_queue, &its_told, sink, loss_max) {
+                *its_told.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+                // Nobody shall wait for room that there will never be.
+                its_queue.end();
+            }
+        })?;
+        let zero = key.zero_digest();
+        let writer = Mutex::new(Some(writer));
+        Ok(Recorder { inner, key, zero, queue, told, path: path.to_owned(), writer })
+    }
+
+    /// How it goes.
+    pub fn figures(&self) -> RecordFigures {
+        RecordFigures {
+            path: self.path.clone(),
+            requests: self.told.requests.load(Relaxed),
+            left_out: self.told.left_out.load(Relaxed),
+            file_bytes: self.told.file_bytes.load(Relaxed),
+            stalled_ns: self.queue.stalled_ns.load(Relaxed),
+            failure: self.told.failure.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+
+    /// Ends the recording; what is asked for after that passes unrecorded.
+    ///
+    /// # Errors
+    /// Not everything could be written down.
+    pub fn finish(&self) -> io::Result<RecordFigures> {
+        self.queue.end();
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if writer.is_some_and(|writer| writer.join().is_err()) {
+            return Err(io::Error::other(format!("{}: the writer has failed", self.path.display())));
+        }
+        let figures = self.figures();
+        match &figures.failure {
+            Some(failure) => Err(io::Error::other(failure.clone())),
+            None => Ok(figures),
+        }
+    }
+
+    fn digests(&self, bytes: &[u8]) -> SmallVec<[Digest; 1]> {
+        bytes.chunks(PAGE_BYTES).map(|page| self.key.digest(page)).collect()
+    }
+
+    fn zeroes(&self, length: u64) -> SmallVec<[Digest; 1]> {
+        let mut digests = SmallVec::from_elem(self.zero, (length / PAGE_BYTES as u64) as usize);
+        let rest = (length % PAGE_BYTES as u64) as usize;
+        if rest > 0 {
+            digests.push(self.key.digest(&[0; PAGE_BYTES][..rest]));
+        }
+        digests
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        // Whoever wants to know calls `finish`.
+        let _ = self.finish();
+    }
+}
+
+/// Zeroes that are written are written down in requests of this size at most: each page of them has its digest.
+const ZEROES_BYTES_MAX: u64 = 32 << 20;
+
+fn durable(how: Writing) -> u8 {
+    if how.durable { recorded::DURABLE } else { 0 }
+}
+
+fn done(
+    arrived: Arrived<'_>,
+    op: Op,
+    flags: u8,
+    (offset, length): (u64, u64),
+    digests: SmallVec<[Digest; 1]>,
+) {
+    let (time_ns, offset_bytes) = (arrived.time_ns, offset);
+    // The protocol has 32 bits for it.
+    let length_bytes = u32::try_from(length).unwrap_or(u32::MAX);
+    arrived.done(Row { time_ns, op, flags, offset_bytes, length_bytes, digests });
+}
+
+impl Export for Recorder {
+    fn size_bytes(&self) -> u64 {
+        self.inner.size_bytes()
+    }
+
+    fn preferred_block_bytes(&self) -> u32 {
+        self.inner.preferred_block_bytes()
+    }
+
+    fn read_only(&self) -> Option<String> {
+        self.inner.read_only()
+    }
+
+    fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        let arrived = self.queue.arrive();
+        self.inner.read(offset, into)?;
+        done(arrived, Op::Read, 0, (offset, into.len() as u64), self.digests(into));
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8], how: Writing) -> io::Result<()> {
+        let arrived = self.queue.arrive();
+        self.inner.write(offset, bytes, how)?;
+        done(arrived, Op::Write, durable(how), (offset, bytes.len() as u64), self.digests(bytes));
+        Ok(())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        let arrived = self.queue.arrive();
+        self.inner.flush()?;
+        done(arrived, Op::Write, recorded::FLUSH, (0, 0), SmallVec::new());
+        Ok(())
+    }
+
+    fn trim(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
+        let arrived = self.queue.arrive();
+        self.inner.trim(offset, length, how)?;
+        done(arrived, Op::Trim, durable(how), (offset, length), SmallVec::new());
+        Ok(())
+    }
+
+    fn write_zeroes(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
+        let arrived = self.queue.arrive();
+        self.inner.write_zeroes(offset, length, how)?;
+        let flags = durable(how) | recorded::ZEROES;
+        if !how.keep_room {
+            // A drive that is free to let go of the pages does.
+            done(arrived, Op::Trim, flags, (offset, length), SmallVec::new());
+            return Ok(());
+        }
+        let first = length.min(ZEROES_BYTES_MAX);
+        done(arrived, Op::Write, flags, (offset, first), self.zeroes(first));
+        for at in (first..length).step_by(ZEROES_BYTES_MAX as usize) {
+            let bytes = ZEROES_BYTES_MAX.min(length - at);
+            done(self.queue.arrive(), Op::Write, flags, (offset + at, bytes), self.zeroes(bytes));
+        }
+        Ok(())
+    }
+
+    fn extents(&self, offset: u64, length: u64) -> io::Result<Vec<Extent>> {
+        self.inner.extents(offset, length)
+    }
+}
+
+/// How often the writer looks for rows.
+const LOOK: Duration = Duration::from_millis(20);
+/// What part of the recording's time may be lost: one of so many.
+const LOSS_SHARE: u32 = 256;
+
+fn write_down(queue: &Queue, told: &Told, mut sink: Sink, loss_max: Duration) -> Result<(), String> {
+    let (mut rows, mut order) = (Vec::new(), InOrder::default());
+    let begun = Instant::now();
+    let mut committed = begun;
+    loop {
+        let more = queue.take(&mut rows, LOOK);
+        let mut outcome = Ok(());
+        order.add(&mut rows, !more, |row| {
+            if outcome.is_ok() {
+                outcome =
+                    sink.push(&row).map(|said| told.left_out.fetch_add(u64::from(!said), Relaxed)).map(drop);
+            }
+        });
+        outcome?;
+        let (requests, bytes) = sink.figures();
+        told.requests.store(requests, Relaxed);
+        told.file_bytes.store(bytes, Relaxed);
+        if !more {
+            return sink.finish();
+        }
+        // Each footer lists all groups, so that many groups must not be small ones.
+        if committed.elapsed() >= loss_max.max(begun.elapsed() / LOSS_SHARE) {
+            sink.commit()?;
+            committed = Instant::now();
+        }
+    }
+}

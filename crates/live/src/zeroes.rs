@@ -1,0 +1,20 @@
+//! Zeroes written as any other bytes, for what knows no shorter way.
+
+use std::io;
+
+use crate::{Export, Writing};
+
+static ZEROES: [u8; 256 * 1024] = [0; 256 * 1024];
+
+/// Writes zeroes; durable at the end if that is asked for.
+pub(crate) fn write(export: &dyn Export, offset: u64, length: u64, how: Writing) -> io::Result<()> {
+    for at in (0..length).step_by(ZEROES.len()) {
+        let bytes = (length - at).min(ZEROES.len() as u64) as usize;
+        let last = at + bytes as u64 == length;
+        export.write(offset + at, &ZEROES[..bytes], Writing::default())?;
+        if last && how.durable {
+            export.flush()?;
+        }
+    }
+    Ok(())
+}

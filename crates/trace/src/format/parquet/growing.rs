@@ -1,0 +1,409 @@
+//! A trace that grows while it is recorded, and is whole at any time.
+//!
+//! A Parquet file is read from its end, where the footer says where everything lies. Here each group of rows is appended
+//! behind the footer before it, and a new footer behind that; the old one becomes a gap, which the footer does not mention
+//! and the file system is asked to free. So a process that is killed leaves a file that can be read as it is or, if it
+//! was killed in the middle of appending, up to the last footer but one, which [`last_footer`] finds. What was recorded
+//! since is lost and nothing else. At the end, a file with many gaps is copied without them.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::builder::FixedSizeBinaryBuilder;
+use arrow_array::{ArrayRef, Int64Array, ListArray, RecordBatch, UInt8Array, UInt32Array, UInt64Array};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding};
+use parquet::file::metadata::{
+    FileMetaData, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter, RowGroupMetaData,
+};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::reader::{ChunkReader, Length};
+use parquet::schema::types::ColumnPath;
+
+use super::columns::BATCH_ROWS;
+use super::temporary::Temporary;
+use super::write::{cannot_write, properties};
+use super::{
+    CONTENT_DIGEST, DIGEST_BYTES, FLAGS, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_SCHEMA, KEY_SOURCE_FORMAT,
+    KEY_SOURCE_NAME, KEY_VOLUME_NAMES, MAGIC, SCHEMA_VERSION,
+};
+use crate::CHUNK_BYTES;
+use crate::error::{Cause, TraceError};
+use crate::request::Op;
+
+/// What a recorder saw of a request beside what it asked for: bits of the column `flags`.
+pub mod recorded {
+    /// It was to be durable before it was answered (forced unit access).
+    pub const DURABLE: u8 = 1;
+    /// It was a flush; it has no bytes.
+    pub const FLUSH: u8 = 2;
+    /// It was a command to write zeroes, without the zeroes.
+    pub const ZEROES: u8 = 4;
+}
+
+/// A request as a recorder saw it.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded<'a> {
+    /// Arrival in nanoseconds, from any time on.
+    pub time_ns: i64,
+    /// What was asked.
+    pub op: Op,
+    /// Bits of [`recorded`].
+    pub flags: u8,
+    /// First byte addressed.
+    pub offset_bytes: u64,
+    /// Bytes addressed; 0 of a flush.
+    pub length_bytes: u32,
+    /// A digest for every [`CHUNK_BYTES`] that the request begins, or none.
+    pub digests: &'a [[u8; 16]],
+}
+
+/// Digests that a group of rows has at most, so that what waits to be written has a bound.
+const GROUP_DIGESTS: usize = 1 << 20;
+
+/// Rows that wait to be written, as columns.
+#[derive(Default)]
+struct Waiting {
+    time_ns: Vec<i64>,
+    op: Vec<u8>,
+    flags: Vec<u8>,
+    offset_bytes: Vec<u64>,
+    length_bytes: Vec<u32>,
+    counts: Vec<usize>,
+    digests: Vec<[u8; 16]>,
+}
+
+/// A canonical Parquet file of one volume that is being recorded.
+pub struct Recording {
+    path: PathBuf,
+    /// Locked as long as it grows.
+    file: File,
+    schema: SchemaRef,
+    properties: WriterProperties,
+    /// What all groups have in common.
+    common: FileMetaData,
+    groups: Vec<RowGroupMetaData>,
+    /// Where the footer begins, and where the file ends.
+    footer: (u64, u64),
+    waiting: Waiting,
+    requests: u64,
+}
+
+fn item() -> FieldRef {
+    Arc::new(Field::new("item", DataType::FixedSizeBinary(DIGEST_BYTES), false))
+}
+
+fn schema() -> SchemaRef {
+    let plain = |name, kind| Field::new(name, kind, false);
+    Arc::new(Schema::new(vec![
+        plain("time_ns", DataType::Int64),
+        plain("volume", DataType::UInt32),
+        plain("op", DataType::UInt8),
+        plain("offset_bytes", DataType::UInt64),
+        plain("length_bytes", DataType::UInt32),
+        plain(FLAGS, DataType::UInt8),
+        Field::new(CONTENT_DIGEST, DataType::List(item()), true),
+    ]))
+}
+
+impl Waiting {
+    fn push(&mut self, request: &Recorded<'_>) {
+        self.time_ns.push(request.time_ns);
+        self.op.push(request.op as u8);
+        self.flags.push(request.flags);
+        self.offset_bytes.push(request.offset_bytes);
+        self.length_bytes.push(request.length_bytes);
+        self.counts.push(request.digests.len());
+        self.digests.extend_from_slice(request.digests);
+    }
+
+    fn columns(self) -> Result<Vec<ArrayRef>, String> {
+        let mut digests = FixedSizeBinaryBuilder::with_capacity(self.digests.len(), DIGEST_BYTES);
+        for digest in &self.digests {
+            digests.append_value(digest).map_err(|error| error.to_string())?;
+        }
+        let known = NullBuffer::from_iter(self.counts.iter().map(|&count| count > 0));
+        let offsets = OffsetBuffer::from_lengths(self.counts);
+        Ok(vec![
+            Arc::new(Int64Array::from(self.time_ns)),
+            Arc::new(UInt32Array::from(vec![0; self.op.len()])),
+            Arc::new(UInt8Array::from(self.op)),
+            Arc::new(UInt64Array::from(self.offset_bytes)),
+            Arc::new(UInt32Array::from(self.length_bytes)),
+            Arc::new(UInt8Array::from(self.flags)),
+            Arc::new(ListArray::new(item(), offsets, Arc::new(digests.finish()), Some(known))),
+        ])
+    }
+}
+
+impl Recording {
+    /// Begins a file for a volume called `name`; `more` are further key-value metadata. What was there is replaced.
+    ///
+    /// # Errors
+    /// [`Cause::Io`] when it cannot be written, or is being written by somebody else.
+    pub fn create(path: &Path, name: &str, more: &[(&str, String)]) -> Result<Recording, TraceError> {
+        let failed = |why: &dyn std::fmt::Display| cannot_write(path, &why.to_string());
+        let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
+        let file = file.map_err(|error| failed(&error))?;
+        lock(&file, path)?;
+        file.set_len(0).map_err(|error| failed(&error))?;
+        let names = serde_json::to_string(&[name]).map_err(|error| failed(&error))?;
+        let mut metadata = vec![
+            (KEY_SCHEMA, SCHEMA_VERSION.to_string()),
+            (KEY_CHUNK_BYTES, CHUNK_BYTES.to_string()),
+            (KEY_SOURCE_NAME, name.to_owned()),
+            (KEY_SOURCE_FORMAT, "record".to_owned()),
+            (KEY_VOLUME_NAMES, names),
+            (KEY_HAS_DIGESTS, false.to_string()),
+        ];
+        metadata.extend(more.iter().cloned());
+        let digest = ColumnPath::new([CONTENT_DIGEST, "list", "item"].map(str::to_owned).to_vec());
+        let properties = properties(metadata)
+            .set_column_encoding(ColumnPath::from("time_ns"), Encoding::DELTA_BINARY_PACKED)
+            // Digests are random: compressing them only costs time.
+            .set_column_compression(digest.clone(), Compression::UNCOMPRESSED)
+            .set_column_statistics_enabled(digest, EnabledStatistics::None)
+            .set_offset_index_disabled(true)
+            .build();
+        let schema = schema();
+        let (bytes, empty) = encode(&schema, &properties, None).map_err(|error| failed(&error))?;
+        file.write_all_at(&bytes, 0).map_err(|error| failed(&error))?;
+        Ok(Recording {
+            path: path.to_owned(),
+            file,
+            schema,
+            properties,
+            common: empty.file_metadata().clone(),
+            groups: Vec::new(),
+            footer: (MAGIC.len() as u64, bytes.len() as u64),
+            waiting: Waiting::default(),
+            requests: 0,
+        })
+    }
+
+    /// Takes a request, the next one by time; whether so many wait now that they should be written.
+    pub fn push(&mut self, request: &Recorded<'_>) -> bool {
+        self.waiting.push(request);
+        self.requests += 1;
+        self.waiting.op.len() >= BATCH_ROWS || self.waiting.digests.len() >= GROUP_DIGESTS
+    }
+
+    /// Requests taken so far.
+    pub fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// Bytes of the file.
+    pub fn bytes(&self) -> u64 {
+        self.footer.1
+    }
+
+    /// Writes what waits, and makes it durable; nothing if nothing waits.
+    ///
+    /// # Errors
+    /// [`Cause::Io`]; the file is what it was before, for those who look for the last footer.
+    pub fn commit(&mut self) -> Result<(), TraceError> {
+        if self.waiting.op.is_empty() {
+            return Ok(());
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        self.append(waiting).map_err(|why| cannot_write(&self.path, &why))
+    }
+
+    fn append(&mut self, waiting: Waiting) -> Result<(), String> {
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), waiting.columns()?);
+        let batch = batch.map_err(|error| error.to_string())?;
+        let (bytes, made) =
+            encode(&self.schema, &self.properties, Some(&batch)).map_err(|e| e.to_string())?;
+        let (old_footer, at) = self.footer;
+        let mut group_bytes = 0;
+        for group in made.row_groups() {
+            group_bytes += group.compressed_size() as u64;
+            let ordinal = self.groups.len();
+            self.groups
+                .push(moved(group, at as i64 - MAGIC.len() as i64, ordinal).map_err(|e| e.to_string())?);
+        }
+        let group = bytes.get(MAGIC.len()..).and_then(|rest| rest.get(..group_bytes as usize));
+        let group = group.ok_or("a group of rows is shorter than it says")?;
+        let footer = footer(&self.common, &self.groups).map_err(|error| error.to_string())?;
+        let write = |bytes: &[u8], at| -> io::Result<()> {
+            self.file.write_all_at(bytes, at)?;
+            self.file.sync_data()
+        };
+        // A footer must not outlive a power cut that its rows do not.
+        write(group, at).map_err(|error| error.to_string())?;
+        write(&footer, at + group_bytes).map_err(|error| error.to_string())?;
+        self.footer = (at + group_bytes, at + group_bytes + footer.len() as u64);
+        free(&self.file, old_footer, at);
+        Ok(())
+    }
+
+    /// Writes what waits and ends the file; the requests that it has.
+    ///
+    /// # Errors
+    /// [`Cause::Io`]
+    pub fn finish(mut self) -> Result<u64, TraceError> {
+        self.commit()?;
+        let used: u64 = self.groups.iter().map(|group| group.compressed_size() as u64).sum();
+        if self.footer.0 - used > used / 8 {
+            self.without_gaps()?;
+        }
+        Ok(self.requests)
+    }
+
+    fn without_gaps(&self) -> Result<(), TraceError> {
+        let failed = |why: &dyn std::fmt::Display| cannot_write(&self.path, &why.to_string());
+        let (temporary, copy) = Temporary::beside(&self.path)?;
+        copy.write_all_at(MAGIC, 0).map_err(|error| failed(&error))?;
+        let mut end = MAGIC.len() as u64;
+        let mut groups = Vec::with_capacity(self.groups.len());
+        for (ordinal, group) in self.groups.iter().enumerate() {
+            let start = group.columns().iter().map(|column| column.byte_range().0).min().unwrap_or(end);
+            let mut bytes = vec![0; group.compressed_size() as usize];
+            self.file.read_exact_at(&mut bytes, start).map_err(|error| failed(&error))?;
+            copy.write_all_at(&bytes, end).map_err(|error| failed(&error))?;
+            groups.push(moved(group, end as i64 - start as i64, ordinal).map_err(|error| failed(&error))?);
+            end += bytes.len() as u64;
+        }
+        let footer = footer(&self.common, &groups).map_err(|error| failed(&error))?;
+        copy.write_all_at(&footer, end).and_then(|()| copy.sync_data()).map_err(|error| failed(&error))?;
+        temporary.finish()
+    }
+}
+
+fn lock(file: &File, path: &Path) -> Result<(), TraceError> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(TraceError::new(
+            Cause::Io,
+            path.display().to_string(),
+            "somebody is recording to this file",
+            "wait until that has ended, or choose another name",
+        )),
+        // Where the file system knows no locks, nobody can be told from nobody.
+        _ => Ok(()),
+    }
+}
+
+/// A whole file of one batch, or of none.
+fn encode(
+    schema: &SchemaRef,
+    properties: &WriterProperties,
+    batch: Option<&RecordBatch>,
+) -> parquet::errors::Result<(Vec<u8>, ParquetMetaData)> {
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, Arc::clone(schema), Some(properties.clone()))?;
+    if let Some(batch) = batch {
+        writer.write(batch)?;
+    }
+    let metadata = writer.close()?;
+    Ok((bytes, metadata))
+}
+
+/// A group that lies `by` bytes further on.
+fn moved(group: &RowGroupMetaData, by: i64, ordinal: usize) -> parquet::errors::Result<RowGroupMetaData> {
+    let columns = group.columns().iter().map(|column| {
+        let dictionary = column.dictionary_page_offset().map(|offset| offset + by);
+        let column = column.clone().into_builder().set_data_page_offset(column.data_page_offset() + by);
+        column.set_dictionary_page_offset(dictionary).build()
+    });
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    let mut moved = group.clone().into_builder().set_column_metadata(columns);
+    if let Some(offset) = group.file_offset() {
+        moved = moved.set_file_offset(offset + by);
+    }
+    // The field has 16 bits and no meaning without encryption.
+    moved.set_ordinal((ordinal & 0x7fff) as i32).build()
+}
+
+fn footer(common: &FileMetaData, groups: &[RowGroupMetaData]) -> parquet::errors::Result<Vec<u8>> {
+    let rows = groups.iter().map(RowGroupMetaData::num_rows).sum();
+    let all = FileMetaData::new(
+        common.version(),
+        rows,
+        common.created_by().map(str::to_owned),
+        common.key_value_metadata().cloned(),
+        common.schema_descr_ptr(),
+        common.column_orders().cloned(),
+    );
+    let mut bytes = Vec::new();
+    ParquetMetaDataWriter::new(&mut bytes, &ParquetMetaData::new(all, groups.to_vec())).finish()?;
+    Ok(bytes)
+}
+
+/// Asks the file system to free a range of a file; a gap that stays does no harm.
+#[cfg(target_os = "linux")]
+fn free(file: &File, from: u64, to: u64) {
+    use std::os::fd::AsRawFd;
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: the descriptor is open as long as `file` is.
+    let _ = unsafe { libc::fallocate(file.as_raw_fd(), mode, from as i64, (to - from) as i64) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn free(_file: &File, _from: u64, _to: u64) {}
+
+/// Bytes searched at a time.
+const WINDOW_BYTES: u64 = 1 << 20;
+/// What stands behind the metadata in a footer: its length and [`MAGIC`].
+const TAIL_BYTES: u64 = 8;
+
+/// The last whole footer of a recording that ends in the middle, and where the footer ends; none if there is none.
+pub(super) fn last_footer<R: ChunkReader>(file: &R) -> Option<(ParquetMetaData, u64)> {
+    let mut end = file.len();
+    while end > TAIL_BYTES {
+        let start = end.saturating_sub(WINDOW_BYTES);
+        let window = file.get_bytes(start, (end - start) as usize).ok()?;
+        for at in memchr::memmem::rfind_iter(&window, MAGIC) {
+            let behind = start + at as u64 + MAGIC.len() as u64;
+            if let Some(metadata) = footer_before(file, behind) {
+                return Some((metadata, behind));
+            }
+        }
+        // The mark may lie on the border.
+        end = if start == 0 { 0 } else { start + MAGIC.len() as u64 - 1 };
+    }
+    None
+}
+
+fn footer_before<R: ChunkReader>(file: &R, end: u64) -> Option<ParquetMetaData> {
+    let tail = end.checked_sub(TAIL_BYTES)?;
+    let length = file.get_bytes(tail, 4).ok()?;
+    let length = u64::from(u32::from_le_bytes(length.as_ref().try_into().ok()?));
+    let start = tail.checked_sub(length).filter(|&start| start >= MAGIC.len() as u64)?;
+    let metadata =
+        ParquetMetaDataReader::decode_metadata(&file.get_bytes(start, length as usize).ok()?).ok()?;
+    let ours = metadata.file_metadata().key_value_metadata()?.iter().any(|pair| pair.key == KEY_SCHEMA);
+    let mut columns = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
+    let inside = columns.all(|column| {
+        let (at, length) = column.byte_range();
+        at.checked_add(length).is_some_and(|end| end <= start)
+    });
+    (ours && inside).then_some(metadata)
+}
+
+/// Cuts a recording that was interrupted back to what is whole, so that every tool can read it: the requests that it has,
+/// and the bytes that were cut off.
+///
+/// # Errors
+/// [`Cause::Io`] when the file cannot be written to or is being recorded to, [`Cause::Malformed`] when it is no recording.
+pub fn recover_recording(path: &Path) -> Result<(u64, u64), TraceError> {
+    let name = path.display().to_string();
+    let file =
+        File::options().read(true).write(true).open(path).map_err(|error| TraceError::io(&name, &error))?;
+    lock(&file, path)?;
+    let Some((metadata, end)) = last_footer(&file) else {
+        let cure = "only a file that `flashtwin record` began can be recovered";
+        return Err(TraceError::new(Cause::Malformed, name, "this is no recording", cure));
+    };
+    let cut = file.len() - end;
+    if cut > 0 {
+        let shortened = file.set_len(end).and_then(|()| file.sync_data());
+        shortened.map_err(|error| TraceError::io(&name, &error))?;
+    }
+    Ok((u64::try_from(metadata.file_metadata().num_rows()).unwrap_or(0), cut))
+}

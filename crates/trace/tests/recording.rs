@@ -1,0 +1,185 @@
+//! Recordings: whole at any time, whatever happens to whoever writes them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use flashtwin_trace::{
+    Cause, NO_CONTENT, Op, OpenOptions, Recorded, Recording, Source, Trace, TraceError, recorded,
+    recover_recording,
+};
+
+/// A file of its own, gone with the value.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Place {
+        let path = std::env::temp_dir().join(format!("ft-recording-{}-{name}.parquet", std::process::id()));
+        let _ = fs::remove_file(&path);
+        Place(path)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn open(path: &Path) -> Result<Trace, TraceError> {
+    Trace::open(&Source::File(path.to_owned()), &OpenOptions::default(), &())
+}
+
+fn digest(number: u64) -> [u8; 16] {
+    u128::from(number).to_be_bytes()
+}
+
+/// Request `number` of a long row: a write of a page, every fifth a flush before it.
+fn push(recording: &mut Recording, number: u64) {
+    let time_ns = number as i64 * 1000;
+    if number.is_multiple_of(5) {
+        recording.push(&Recorded {
+            time_ns,
+            op: Op::Write,
+            flags: recorded::FLUSH,
+            offset_bytes: 0,
+            length_bytes: 0,
+            digests: &[],
+        });
+    }
+    let offset_bytes = number % 100 * 4096;
+    let digests = [digest(number % 7)];
+    recording.push(&Recorded {
+        time_ns,
+        op: Op::Write,
+        flags: 0,
+        offset_bytes,
+        length_bytes: 4096,
+        digests: &digests,
+    });
+}
+
+fn is_whole(trace: &Trace, requests: u64) {
+    assert_eq!(trace.len() as u64, requests);
+    assert_eq!(trace.quality.empty_requests, requests.div_ceil(5));
+    for number in 0..requests {
+        let row = number as usize;
+        assert_eq!(trace.time_ns[row], number as i64 * 1000);
+        assert_eq!(trace.contents(row), [(number % 7) as u32]);
+        assert_eq!(trace.digests.get((number % 7) as u32), Some(&digest(number % 7)));
+    }
+}
+
+#[test]
+fn all_kinds_of_requests_come_back() {
+    let place = Place::new("kinds");
+    let mut recording =
+        Recording::create(&place.0, "sda", &[("flashtwin.zero_digest", "00".to_owned())]).unwrap();
+    let two = [digest(9), digest(9)];
+    for (time_ns, op, flags, length_bytes, digests) in [
+        (50, Op::Read, 0, 8192, &two[..]),
+        (60, Op::Write, recorded::DURABLE, 512, &[digest(3)]),
+        (70, Op::Trim, recorded::ZEROES, 1 << 30, &[]),
+        (80, Op::Write, recorded::FLUSH, 0, &[]),
+        (90, Op::Read, 0, 4096, &[]),
+    ] {
+        recording.push(&Recorded { time_ns, op, flags, offset_bytes: 4096, length_bytes, digests });
+    }
+    assert_eq!(recording.finish().unwrap(), 5);
+    let trace = open(&place.0).unwrap();
+    assert_eq!(trace.time_ns, [0, 10, 20, 40]);
+    assert_eq!(trace.op, [Op::Read, Op::Write, Op::Trim, Op::Read]);
+    assert_eq!(trace.length_bytes, [8192, 512, 1 << 30, 4096]);
+    assert_eq!((trace.contents(0), trace.contents(1), trace.contents(2)), (&[0, 0][..], &[1][..], &[][..]));
+    assert_eq!((trace.digests.len(), trace.volume_names), (2, vec!["sda".to_owned()]));
+    assert!(!trace.content.contains(&NO_CONTENT));
+}
+
+#[test]
+fn what_was_committed_is_there_at_any_time_and_no_gap_stays() {
+    let place = Place::new("grows");
+    let mut recording = Recording::create(&place.0, "grows", &[]).unwrap();
+    assert_eq!(open(&place.0).unwrap_err().cause, Cause::Empty);
+    for number in 0..1000 {
+        push(&mut recording, number);
+        if number % 50 == 49 {
+            recording.commit().unwrap();
+            is_whole(&open(&place.0).unwrap(), number + 1);
+        }
+    }
+    recording.commit().unwrap();
+    let with_gaps = fs::metadata(&place.0).unwrap().len();
+    assert_eq!(recording.finish().unwrap(), 1200);
+    is_whole(&open(&place.0).unwrap(), 1000);
+    let without = fs::metadata(&place.0).unwrap().len();
+    assert!(without * 2 < with_gaps, "{without} of {with_gaps} bytes");
+}
+
+#[test]
+fn a_recording_cut_anywhere_is_read_up_to_the_last_footer() {
+    let (place, cut) = (Place::new("whole"), Place::new("cut"));
+    let mut recording = Recording::create(&place.0, "cut", &[]).unwrap();
+    let mut ends = vec![recording.bytes()];
+    for number in 0..60 {
+        push(&mut recording, number);
+        if number % 20 == 19 {
+            recording.commit().unwrap();
+            ends.push(recording.bytes());
+        }
+    }
+    // As a killed process leaves it: nobody has finished it.
+    let bytes = fs::read(&place.0).unwrap();
+    drop(recording);
+    for length in 4..=bytes.len() {
+        fs::write(&cut.0, &bytes[..length]).unwrap();
+        let whole = ends.iter().filter(|&&end| end <= length as u64).count();
+        match whole {
+            0 => assert_eq!(open(&cut.0).unwrap_err().cause, Cause::Malformed, "{length}"),
+            1 => assert_eq!(open(&cut.0).unwrap_err().cause, Cause::Empty, "{length}"),
+            groups => is_whole(&open(&cut.0).unwrap(), 20 * (groups as u64 - 1)),
+        }
+    }
+    // Garbage behind, as of a torn write.
+    let torn = [&bytes[..ends[2] as usize], &[0; 3000], b"PAR1", &bytes[100..200], b"PAR1"].concat();
+    fs::write(&cut.0, &torn).unwrap();
+    is_whole(&open(&cut.0).unwrap(), 40);
+    let (requests, cut_off) = recover_recording(&cut.0).unwrap();
+    assert_eq!((requests, cut_off), (48, torn.len() as u64 - ends[2]));
+    assert_eq!(fs::read(&cut.0).unwrap(), bytes[..ends[2] as usize]);
+    is_whole(&open(&cut.0).unwrap(), 40);
+    assert_eq!(recover_recording(&cut.0).unwrap(), (48, 0), "a second time changes nothing");
+}
+
+#[test]
+fn a_footer_beyond_the_window_of_the_search_is_found() {
+    let (place, cut) = (Place::new("far"), Place::new("far-cut"));
+    let mut recording = Recording::create(&place.0, "far", &[]).unwrap();
+    for number in 0..10 {
+        push(&mut recording, number);
+    }
+    recording.commit().unwrap();
+    let bytes = fs::read(&place.0).unwrap();
+    for behind in [(1 << 20) - 3, (1 << 20) - 1, 1 << 20, (3 << 20) + 5] {
+        fs::write(&cut.0, [&bytes[..], &vec![7; behind]].concat()).unwrap();
+        is_whole(&open(&cut.0).unwrap(), 10);
+    }
+}
+
+#[test]
+fn what_is_being_recorded_to_is_left_alone() {
+    let place = Place::new("locked");
+    let mut recording = Recording::create(&place.0, "locked", &[]).unwrap();
+    push(&mut recording, 0);
+    recording.commit().unwrap();
+    assert!(
+        Recording::create(&place.0, "other", &[])
+            .err()
+            .unwrap()
+            .to_string()
+            .contains("somebody is recording")
+    );
+    assert!(recover_recording(&place.0).unwrap_err().to_string().contains("somebody is recording"));
+    recording.finish().unwrap();
+    is_whole(&open(&place.0).unwrap(), 1);
+    fs::write(&place.0, "PAR1 but nothing else").unwrap();
+    assert_eq!(recover_recording(&place.0).unwrap_err().cause, Cause::Malformed);
+}
