@@ -303,6 +303,15 @@ def test_a_system_that_loses_is_marked(made: Callable[..., Path]) -> None:
     assert rows[1][1][0].change.startswith("+")
 
 
+def test_of_what_is_served_more_is_better(made: Callable[..., Path]) -> None:
+    folder = made({"conventional": synthetic.CONVENTIONAL, "fast": synthetic.CONVENTIONAL}, requests=4000)
+    synthetic.edit_summary(folder, "fast", lambda summary: summary["throughput"]["all"].update(iops=1e6, mb_per_s=0.1))
+    titles, rows = systems_table(load(folder))
+    cells = dict(zip(titles, rows[1][1], strict=True))
+    assert (cells["Served", "IOPS"].value, cells["Served", "IOPS"].sense) == ("1.00 M", "better")
+    assert (cells["Served", "MB/s"].value, cells["Served", "MB/s"].sense) == ("0.100", "worse")
+
+
 def test_what_else_differs_is_a_part_of_the_page_only_where_something_does(made: Callable[..., Path]) -> None:
     folder = made({"conventional": synthetic.CONVENTIONAL, "ca-ssd": synthetic.CA_SSD}, requests=2000)
     assert "What else differs" not in page(load(folder), [])
