@@ -110,8 +110,8 @@ def scan(
     """A trace that is replayed from its file, in memory that does not grow with its requests.
 
     The file is read once before the replays, to find out which pages and contents there are, and once for each
-    system; it must not change meanwhile. What is held: about 50 bytes for each page that the trace touches, a few for
-    each distinct content, some windows of requests, and the tables of the systems.
+    system; it must not change meanwhile. What is held: a few numbers for each page that the trace touches and for
+    each distinct content, some windows of requests, and the tables of the systems, whose physical pages count, too.
 
     Args:
         path: the file, in any format of docs/trace-formats.md; canonical Parquet is read fastest. Standard input
