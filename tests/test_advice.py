@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +12,7 @@ import pytest
 from flashtwin.characterization import advice
 
 from . import fabricated
+from .conftest import Cli
 
 #: A workload that everything pays on.
 GOOD: dict[str, Any] = {
@@ -50,6 +54,27 @@ def on(topic: str, **changes: Any) -> advice.Advice:
 def test_always_the_same_topics_in_the_same_order() -> None:
     assert [entry.topic for entry in advice.advise(GOOD)] == TOPICS
     assert [entry.topic for entry in advice.advise({})] == TOPICS
+
+
+@pytest.mark.parametrize("row", [GOOD, {}, {"info.has_content": False}, {"info.duration_ns": 6e10, "drift.periods": 1}])
+def test_every_piece_ends_in_a_key_and_a_command(row: dict[str, Any]) -> None:
+    for entry in advice.advise(row, trace="mail.fiu.zst"):
+        assert re.search(r"`(ftl|nand|engine|replay)\.[a-z_.]+", entry.action), entry
+        assert re.match(r"flashtwin (replay|compare) mail\.fiu\.zst --systems? ", entry.command), entry
+        assert str(entry).endswith(f"`{entry.command}`.")
+
+
+def test_a_trace_of_one_period_is_cut_into_more() -> None:
+    row = {"info.duration_ns": 6e10, "drift.periods": 1}
+    entry = next(entry for entry in advice.advise(row) if entry.topic == "replication")
+    assert entry.command.endswith("--period 5s")
+
+
+@pytest.mark.parametrize("row", [GOOD, {}, {"info.has_content": False}], ids=["good", "empty", "no contents"])
+def test_every_command_can_be_run(row: dict[str, Any], cli: Cli, small_trace: Path) -> None:
+    for entry in advice.advise(row, trace=str(small_trace)):
+        done = cli(*shlex.split(entry.command)[1:])
+        assert done.status == 0, f"{entry.command}: {done.err}"
 
 
 def test_what_is_missing_is_not_guessed() -> None:

@@ -93,7 +93,7 @@ def test_advice_of_a_folder_is_that_of_the_trace(cli: Cli, small_trace: Path) ->
 
 def test_advice_of_a_study_knows_its_runs(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     study = ("study", small_trace, "--systems", "conventional,ca-ssd", "--period", "0.05s", "--out", "both")
-    told = "Whether hashing keeps up with bursts of writes, the runs of `ca-ssd` in the same folder tell."
+    told = "Replayed here: `ca-ssd` programs "
     # Once made, once used again.
     for _ in range(2):
         assert cli(*study).status == 0

@@ -54,7 +54,9 @@ READING = {
 #: Modules that read and write nothing and know nothing of the core; they import one another at most.
 PURE = {
     "flashtwin.characterization.advice",
+    "flashtwin.characterization.replayed",
     "flashtwin.characterization.rows",
+    "flashtwin.characterization.trying",
     "flashtwin.errors",
     "flashtwin.results.figures",
     "flashtwin.results.ground",

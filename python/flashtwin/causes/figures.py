@@ -111,9 +111,12 @@ class Figures:
 
     def waited_share(self, chosen: Goal) -> float:
         """Which share of the goal's requests' time is waiting, 0 to 1; 0 where nothing is known of it."""
-        waited = sum(self.charges(chosen).values())
-        total = waited + self.service.get(chosen.kind, {}).get(chosen.requests, 0.0)
-        return waited / total if total > 0 else 0.0
+        total = self.ledger_ns(chosen)
+        return sum(self.charges(chosen).values()) / total if total > 0 else 0.0
+
+    def ledger_ns(self, chosen: Goal) -> float:
+        """The mean of the goal's requests as the wait ledger has it: waiting and service, in ns."""
+        return sum(self.charges(chosen).values()) + self.service.get(chosen.kind, {}).get(chosen.requests, 0.0)
 
     def charges(self, chosen: Goal) -> Mapping[str, float]:
         """What the goal's requests wait for: ns by charge of the wait ledger."""

@@ -57,7 +57,7 @@ class Inquiry:
     def wanted(self) -> list[Sets]:
         """What to replay next, the most telling first; empty when all is known."""
         done = self.known.keys() | self.failed.keys()
-        for stage in (self._ideals, self._treatments, self._knee):
+        for stage in (self._likely_ideals, self._first_steps, self._ideals, self._treatments, self._knee):
             missing = [sets for sets in stage() if key_of(sets) not in done]
             if missing:
                 return list({key_of(sets): sets for sets in missing}.values())
@@ -132,6 +132,21 @@ class Inquiry:
 
     def _ideals(self) -> list[Sets]:
         return [sets for _, sets in self._to_switch_off()] if self.before_ns > 0 else []
+
+    def _likely_ideals(self) -> list[Sets]:
+        """What the ledger has something against, the host's depth too: a cause is mostly among these."""
+        least = attribution.NAMED_PERCENT / 100.0 * self.base.ledger_ns(self.goal)
+        likely = [
+            sets for knob, sets in self._to_switch_off()
+            if knob.name == "queue_depth" or knobs.spoken_for(self._case, knob) > least
+        ]  # fmt: skip
+        return likely if self.before_ns > 0 else []
+
+    def _first_steps(self) -> list[Sets]:
+        """Steps against what the replays so far blame: to know what to do is worth more than a longer list."""
+        causes = self.causes()
+        blamed = attribution.verdict(causes, self.base, self.goal)
+        return [knobs.changes(self.config, step.sets) for knob, step in self._to_take() if knob.name == blamed]
 
     def _measured(self) -> Iterator[Cause]:
         for knob, sets in self._to_switch_off():

@@ -199,18 +199,19 @@ KNOBS: tuple[Knob, ...] = (
 BY_NAME: Mapping[str, Knob] = {knob.name: knob for knob in KNOBS}
 
 
+def spoken_for(case: Case, knob: Knob) -> float:
+    """What the wait ledger has against a knob: ns of the mean of the requests that the goal is about."""
+    charges = case.base.charges(case.goal)
+    return sum(charges.get(charge, 0.0) for charge in knob.charges)
+
+
 def proposed(case: Case) -> list[Knob]:
     """The knobs that can cost anything, those first for which the wait ledger speaks most."""
-    charges = case.base.charges(case.goal)
-
-    def spoken_for(knob: Knob) -> float:
-        return sum(charges.get(charge, 0.0) for charge in knob.charges)
-
     usable = [knob for knob in KNOBS if knob.applies(case)]
     # What is the host's or the cells' own has no charge of its own; the depth goes first, the cells last.
     return sorted(
         usable,
-        key=lambda knob: (knob.name != "queue_depth", knob.is_cells, -spoken_for(knob), KNOBS.index(knob)),
+        key=lambda knob: (knob.name != "queue_depth", knob.is_cells, -spoken_for(case, knob), KNOBS.index(knob)),
     )
 
 

@@ -1,7 +1,8 @@
 """Advice from a characterization: what would pay on this workload, in plain words with the numbers behind them.
 
 Pure: the flat numbers of `rows.flat` in, a list of `Advice` out. A number that is missing is never
-guessed: the sentence then says that this cannot be told, and why.
+guessed: the sentence then says that this cannot be told, and why. What replays of the same folder say goes before what
+is reckoned (`replayed`), and every piece ends in what to do, with the key and the command (`trying`).
 
 SWC is G. Yadgar et al., "SSD-based Workload Characteristics and Their Performance Implications",
 ACM TOS 17(1), 2021; CA-SSD is A. Gupta et al., FAST '11; RR-SSD is the paper on read redirection.
@@ -9,10 +10,12 @@ ACM TOS 17(1), 2021; CA-SSD is A. Gupta et al., FAST '11; RR-SSD is the paper on
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from flashtwin.characterization import replayed, trying
+from flashtwin.characterization.replayed import Replay
 
 #: SWC 3.3: write amplifications below this count as converged; there is nothing left to save.
 WA_CONVERGED = 1.05
@@ -52,7 +55,6 @@ SPACE = "space.contents_of_pages_held_percent"
 
 #: What no characterization can tell.
 HASHING = "Whether hashing keeps up with bursts of writes, only a replay on `ca-ssd` tells."
-HASHING_TOLD = "Whether hashing keeps up with bursts of writes, the runs of {} in the same folder tell."
 
 Row = Mapping[str, Any]
 
@@ -65,18 +67,40 @@ class Advice:
     verdict: str
     sentence: str
     numbers: Mapping[str, float] = field(default_factory=dict)
+    #: What to do, with the key.
+    action: str = ""
+    #: What does it.
+    command: str = ""
 
     def __str__(self) -> str:
-        return self.sentence
+        return f"{self.sentence} {self.action}: `{self.command}`." if self.command else self.sentence
 
 
-def advise(row: Row, hashed: Sequence[str] = ()) -> list[Advice]:
+def advise(row: Row, replays: Sequence[Replay] = (), trace: str = "TRACE") -> list[Advice]:
     """All advice on one workload, one entry a topic, always in the same order.
 
-    `hashed` names replays of it on systems that hash what is written, which answer what no trace can.
+    `replays` are finished runs of it, which answer what no trace can; `trace` is how a command line names it.
     """
-    told = functools.partial(deduplication, hashed=hashed)
-    return [topic(row) for topic in (partitions, page_size, partial_reads, told, replication, waiting)]
+    topics = (partitions, page_size, partial_reads, deduplication, replication, waiting)
+    return [_ended(_replayed(topic(row), replays), row, replays, trace) for topic in topics]
+
+
+def _replayed(reckoned: Advice, replays: Sequence[Replay]) -> Advice:
+    """The advice with what replays say of it; a verdict that they contradict is theirs."""
+    ask = {"deduplication": replayed.deduplication, "replication": replayed.replication}.get(reckoned.topic)
+    found = ask(reckoned.verdict, replays) if ask else None
+    if found is None:
+        return reckoned
+    verdict, said = found
+    sentence = reckoned.sentence.removesuffix(HASHING).rstrip()
+    # A sentence that no longer is the verdict comes second, and says where it is from.
+    told = f"{sentence} {said}" if verdict == reckoned.verdict else f"{said} From the trace alone: {sentence}"
+    return replace(reckoned, verdict=verdict, sentence=told)
+
+
+def _ended(found: Advice, row: Row, replays: Sequence[Replay], trace: str) -> Advice:
+    tried = trying.trial(found.topic, found.verdict, row, replays, trace)
+    return replace(found, action=tried.words, command=tried.command)
 
 
 def partitions(row: Row) -> Advice:
@@ -184,7 +208,7 @@ def partial_reads(row: Row) -> Advice:
     return Advice(topic, "no", sentence, numbers)
 
 
-def deduplication(row: Row, hashed: Sequence[str] = ()) -> Advice:
+def deduplication(row: Row) -> Advice:
     """What deduplication saves and the fingerprint store it takes (CA-SSD 3, 4.1)."""
     topic = "deduplication"
     share = _number(row, "info.duplicate_write_percent")
@@ -205,14 +229,13 @@ def deduplication(row: Row, hashed: Sequence[str] = ()) -> Advice:
         numbers["fingerprint_bytes"] = entries * FINGERPRINT_BYTES
         size = _bytes(entries * FINGERPRINT_BYTES)
         store = f"; an LRU store of {entries:,.0f} fingerprints ({size}) finds 90 % of the repeats"
-    hashing = HASHING_TOLD.format(", ".join(f"`{name}`" for name in hashed)) if hashed else HASHING
     if share < DUPLICATES_PAY_PERCENT:
         return Advice(
             topic, "no", f"Deduplication saves next to nothing: {saved}, less than hashing may cost.", numbers
         )
     if share < DUPLICATES_MANY_PERCENT:
-        return Advice(topic, "some", f"Deduplication saves a little: {saved}{store}. {hashing}", numbers)
-    return Advice(topic, "yes", f"Deduplication saves much: {saved}{store}. {hashing}", numbers)
+        return Advice(topic, "some", f"Deduplication saves a little: {saved}{store}. {HASHING}", numbers)
+    return Advice(topic, "yes", f"Deduplication saves much: {saved}{store}. {HASHING}", numbers)
 
 
 def replication(row: Row) -> Advice:

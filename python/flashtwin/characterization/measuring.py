@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from flashtwin import _core
 from flashtwin.characterization import advice, rows
+from flashtwin.characterization.replayed import Replay
 from flashtwin.errors import FlashtwinError
 from flashtwin.progress import Progress, named
 from flashtwin.results import folder, names
@@ -74,8 +76,10 @@ class Characterization(Framed):
     _tables: Mapping[str, Callable[[], ArrowTable]] = field(repr=False)
     #: Where it was asked for and the trace has several: each volume by itself, by name.
     volumes: Mapping[str, Characterization] = field(default_factory=dict, repr=False)
-    #: Replays beside it, in a study's folder, on systems that hash what is written.
-    hashed: Sequence[str] = ()
+    #: Finished runs beside it, in a study's folder.
+    replays: Sequence[Replay] = field(default=(), repr=False)
+    #: How a command line names the trace and how it is read.
+    trace: str = "TRACE"
 
     @classmethod
     def read(cls, path: str | Path) -> Characterization:
@@ -89,7 +93,7 @@ class Characterization(Framed):
         files = names.tables(path / names.WORKLOAD)
         tables = {name: lambda file=file: folder.read_table(file) for name, file in files.items()}
         volumes = {name: cls.read(place) for name, place in folder.volumes(path).items()}
-        return cls(summary, tables, volumes, folder.runs_that_hash(path))
+        return cls(summary, tables, volumes, _replays(path), _told_by(path))
 
     @property
     def name(self) -> str:
@@ -110,14 +114,14 @@ class Characterization(Framed):
 
     def __reduce__(self) -> tuple[Any, ...]:
         tables = {name: self.table(name).to_arrow() for name in self._tables}
-        return _restored, (self.summary, tables, dict(self.volumes), list(self.hashed))
+        return _restored, (self.summary, tables, dict(self.volumes), list(self.replays), self.trace)
 
     def to_arrow(self) -> pyarrow.Table:
         """`row` as a table of PyArrow."""
         return table_of([self.row])
 
     def _repr_html_(self) -> str:
-        told = [{"topic": one.topic, "verdict": one.verdict, "why": one.sentence} for one in self.advice]
+        told = [{"topic": one.topic, "verdict": one.verdict, "why": str(one)} for one in self.advice]
         return f"<p>{html.escape(self.name)}</p>{shown(table_of(told))}"
 
     @cached_property
@@ -131,7 +135,7 @@ class Characterization(Framed):
     @cached_property
     def advice(self) -> list[advice.Advice]:
         """What would pay on this workload, one entry a topic."""
-        return advice.advise(self.row, self.hashed)
+        return advice.advise(self.row, self.replays, self.trace)
 
     def chart(self, name: str) -> Figure:
         """One of the report's charts of the workload, as a Matplotlib figure."""
@@ -156,18 +160,33 @@ class Characterization(Framed):
 
     def write_advice(self, path: Path) -> None:
         """Writes the advice alone, which knows of the runs in the folder."""
-        told = replace(self, hashed=folder.runs_that_hash(path)).advice
-        folder.write_json(path / names.ADVICE, {"advice": [asdict(entry) for entry in told]})
+        told = replace(self, replays=_replays(path)).advice
+        folder.write_json(path / names.ADVICE, {"trace": self.trace, "advice": [asdict(entry) for entry in told]})
 
 
 def _restored(
     summary: dict[str, Any],
     tables: Mapping[str, pyarrow.Table],
     volumes: Mapping[str, Characterization],
-    hashed: Sequence[str],
+    replays: Sequence[Replay],
+    trace: str,
 ) -> Characterization:
     kept = {name: lambda table=table: table for name, table in tables.items()}
-    return Characterization(summary, kept, volumes, hashed)
+    return Characterization(summary, kept, volumes, replays, trace)
+
+
+def _replays(path: Path) -> list[Replay]:
+    """The complete runs in a folder."""
+    baseline, found = folder.run_summaries(path)
+    return [Replay(name, summary, explained, name == baseline) for name, (summary, explained) in found.items()]
+
+
+def _told_by(path: Path) -> str:
+    """How a command line names the trace of a folder."""
+    try:
+        return str(json.loads((path / names.ADVICE).read_text(encoding="utf-8"))["trace"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "TRACE"
 
 
 def characterize(
@@ -240,9 +259,17 @@ def measure(
             return _wrapped(chosen.native.characterize(options.json(), heard))
         return _wrapped(_streamed(source, options, replace(reading, volume=volume or reading.volume), heard))
 
-    whole = part(None)
+    whole = replace(part(None), trace=_words(source, reading))
     volumes = _volumes(whole) if by_volume else []
     return replace(whole, volumes={name: part(name) for name in volumes}) if len(volumes) > 1 else whole
+
+
+def _words(source: Trace | str | Path, reading: Reading) -> str:
+    """How a command line names a trace; `TRACE` where it came from no file."""
+    how = {"path": str(source)} if not isinstance(source, Trace) else dict(source.source or {})
+    path = str(how.pop("path", "TRACE"))
+    reading = Reading(**how) if isinstance(source, Trace) else reading
+    return shlex.join([path if path != "-" else "TRACE", *reading.words])
 
 
 def _volumes(whole: Characterization) -> list[str]:

@@ -22,7 +22,8 @@ def advise(path: str, measuring: Measuring, as_json: bool) -> None:
     """Say what would pay on TRACE: partitions, page size, partial reads, deduplication, replication, waiting.
 
     TRACE is a file, - for standard input, or a folder that `characterize` or `study` wrote, which is not
-    measured again. What cannot be told from the trace is said to be so. docs/advise.md explains each sentence.
+    measured again; what a study's replays say goes first. What cannot be told from the trace is said to be so. Each
+    piece ends in what to do and the command. docs/advise.md explains each sentence.
 
     \b
     Example:
@@ -46,4 +47,4 @@ def advise(path: str, measuring: Measuring, as_json: bool) -> None:
         data_json({"trace": found.name, "advice": [asdict(entry) for entry in found.advice]})
         return
     for entry in found.advice:
-        data(f"{entry.topic}: {entry.verdict}\n  {entry.sentence}")
+        data(f"{entry.topic}: {entry.verdict}\n  {entry.sentence}\n  do: {entry.action}\n      {entry.command}")

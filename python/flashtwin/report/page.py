@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -135,7 +135,7 @@ def _of_workload(results: Workload) -> dict[str, Any]:
             {
                 "topic": str(entry.get("topic")),
                 "verdict": str(entry.get("verdict")),
-                "sentence": str(entry.get("sentence")),
+                "sentence": _with_action(entry),
             }
             for entry in results.advice
         ],
@@ -145,6 +145,12 @@ def _of_workload(results: Workload) -> dict[str, Any]:
     if isinstance(options, dict) and not replayed:
         values["settings"] = [("the characterization", [(key, str(value)) for key, value in leaves(options)])]
     return values
+
+
+def _with_action(advice: Mapping[str, Any]) -> str:
+    """The sentence, then what to do with the command; results of before have none."""
+    sentence, action, command = (str(advice.get(key) or "") for key in ("sentence", "action", "command"))
+    return f"{sentence} {action}: `{command}`." if action and command else sentence
 
 
 def _of_collection(results: Collection) -> dict[str, Any]:
