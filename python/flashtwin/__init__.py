@@ -9,9 +9,9 @@
 
 `open` reads a trace, `characterize` measures what it is like, `replay` runs it on one system, `compare`
 on several, `sweep` with keys set to one value after another, `study` writes the whole report, `explain`
-says what holds a trace back; `synthesize` makes a trace from a recipe; `characterize_many` compares
-traces, `reproduce` measures what papers published. Errors are `FlashtwinError`s whose message says what
-is wrong, where, and what to do.
+says what holds a trace back; `synthesize` makes a trace from a recipe, `record` of whatever runs;
+`characterize_many` compares traces, `reproduce` measures what papers published. Errors are
+`FlashtwinError`s whose message says what is wrong, where, and what to do.
 
 Importing the package loads nothing; each name loads what it needs when it is first asked for.
 """
@@ -30,11 +30,13 @@ if TYPE_CHECKING:
         ConfigError,
         FlashtwinError,
         InternalError,
+        LiveError,
         OutputError,
         ReportError,
         SimError,
         TraceError,
     )
+    from flashtwin.live.recording import Server, import_log, record, recover
     from flashtwin.papers.reproduction import reproduce
     from flashtwin.recipes.fitting import Fit, fit
     from flashtwin.recipes.workloads import Workload, recipe_schema, synthesize, workload, workloads
@@ -53,9 +55,10 @@ _ROOMS = {
     "flashtwin.characterization.advice": ("Advice",),
     "flashtwin.characterization.measuring": ("Characterization", "characterize", "options_schema"),
     "flashtwin.errors": (
-        "ArgumentError", "ConfigError", "FlashtwinError", "InternalError", "OutputError", "ReportError", "SimError",
-        "TraceError",
+        "ArgumentError", "ConfigError", "FlashtwinError", "InternalError", "LiveError", "OutputError", "ReportError",
+        "SimError", "TraceError",
     ),
+    "flashtwin.live.recording": ("Server", "import_log", "record", "recover"),
     "flashtwin.papers.reproduction": ("reproduce",),
     "flashtwin.recipes.fitting": ("Fit", "fit"),
     "flashtwin.recipes.workloads": ("Workload", "recipe_schema", "synthesize", "workload", "workloads"),
@@ -83,9 +86,11 @@ __all__ = [
     "Fit",
     "FlashtwinError",
     "InternalError",
+    "LiveError",
     "OutputError",
     "ReportError",
     "Result",
+    "Server",
     "SimError",
     "Study",
     "Sweep",
@@ -102,9 +107,12 @@ __all__ = [
     "devices",
     "explain",
     "fit",
+    "import_log",
     "open",
     "options_schema",
     "recipe_schema",
+    "record",
+    "recover",
     "replay",
     "reproduce",
     "study",
