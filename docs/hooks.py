@@ -25,10 +25,11 @@ API = {
     "Causes": ("explain", "Explanation", "Explanations"),
     "Systems and devices": ("System", "system", "systems", "system_toml", "devices", "device_toml", "config_schema"),
     "Workloads": ("workloads", "workload", "Workload", "synthesize", "fit", "Fit", "recipe_schema"),
+    "Recording": ("record", "Server", "import_log", "recover"),
     "Reproduction": ("reproduce",),
     "Errors": (
-        "FlashtwinError", "ConfigError", "TraceError", "SimError", "OutputError", "ReportError", "ArgumentError",
-        "InternalError",
+        "FlashtwinError", "ConfigError", "TraceError", "SimError", "OutputError", "ReportError", "LiveError",
+        "ArgumentError", "InternalError",
     ),
 }  # fmt: skip
 

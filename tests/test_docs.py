@@ -7,6 +7,7 @@ import importlib
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ API_MODULES = (
     "flashtwin.sweeps.plan",
     "flashtwin.sweeps.sweeping",
     "flashtwin.characterization.measuring",
+    "flashtwin.live.recording",
     "flashtwin.papers.search",
     "flashtwin.replays.presets",
     "flashtwin.replays.running",
@@ -105,11 +107,14 @@ def test_commands_exist(where: str, line: str) -> None:
     command.make_context(" ".join(words), rest)
 
 
-@pytest.mark.parametrize("name", ["quickstart", "advise", "sweeps", "adding-a-policy"])
+@pytest.mark.parametrize("name", ["quickstart", "record", "advise", "sweeps", "adding-a-policy"])
 def test_commands_of_tutorial_and_how_to_run(name: str, at_a_clone: Path) -> None:
     """One after the other, as a reader would; `make` alone is left to those who have a clone."""
     (at_a_clone / ".venv").symlink_to(Path(sys.prefix))
+    if name == "record" and shutil.which("qemu-io") is None:
+        pytest.skip("qemu-io not installed")
     # What readers have of their own.
+    (at_a_clone / "disk.img").write_bytes(bytes(8 << 20))
     (at_a_clone / "mail.fiu.zst").symlink_to(ROOT / "traces" / "webvm-small.fiu.zst")
     ft.characterize(ft.open("mail.fiu.zst"), period_s=120).write("mail-workload")
     lines = [line for block in blocks(ROOT / "docs" / f"{name}.md", "console") for line in block.splitlines() if line]

@@ -13,7 +13,7 @@ import pytest
 from .conftest import ROOT
 
 #: What each crate may depend on. `nand` <- `ftl` <- `sim`; `trace` <- `analysis`, `sim`; `settings` <- `analysis`,
-#: `sim`; the bindings may import all, nothing imports them.
+#: `sim`; `live` uses what replays do; the bindings may import all, nothing imports them.
 CRATES = {
     "bits": set[str](),
     "settings": set[str](),
@@ -31,6 +31,7 @@ MAY_IMPORT_CORE = {
     "flashtwin",
     "flashtwin.causes.replaying",
     "flashtwin.characterization.measuring",
+    "flashtwin.live.recording",
     "flashtwin.recipes.workloads",
     "flashtwin.replays.presets",
     "flashtwin.replays.running",

@@ -75,7 +75,7 @@ def test_replaying_a_trace_loads_no_libraries_of_tables_and_charts() -> None:
 
 def test_errors_are_one_family() -> None:
     kinds = [value for name in ft.__all__ if inspect.isclass(value := getattr(ft, name)) and name.endswith("Error")]
-    assert len(kinds) == 8
+    assert len(kinds) == 9
     for kind in kinds:
         assert kind.__module__ == "flashtwin"
         assert issubclass(kind, ft.FlashtwinError) or kind is ft.InternalError

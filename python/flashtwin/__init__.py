@@ -9,7 +9,8 @@
 
 `open` reads a trace, `scan` leaves one that is larger than memory in its file, `characterize` measures what it is
 like, `replay` runs it on one system, `compare` on several, `sweep` with keys set to one value after another, `study`
-writes the whole report, `explain` says what holds a trace back; `synthesize` makes a trace from a recipe;
+writes the whole report, `explain` says what holds a trace back; `synthesize` makes a trace from a recipe, `record` of
+whatever runs;
 `characterize_many` compares traces, `reproduce` measures what papers published. Errors are `FlashtwinError`s whose
 message says what is wrong, where, and what to do.
 
@@ -30,11 +31,13 @@ if TYPE_CHECKING:
         ConfigError,
         FlashtwinError,
         InternalError,
+        LiveError,
         OutputError,
         ReportError,
         SimError,
         TraceError,
     )
+    from flashtwin.live.recording import Server, import_log, record, recover
     from flashtwin.papers.reproduction import reproduce
     from flashtwin.recipes.fitting import Fit, fit
     from flashtwin.recipes.workloads import Workload, recipe_schema, synthesize, workload, workloads
@@ -54,9 +57,10 @@ _ROOMS = {
     "flashtwin.characterization.advice": ("Advice",),
     "flashtwin.characterization.measuring": ("Characterization", "characterize", "options_schema"),
     "flashtwin.errors": (
-        "ArgumentError", "ConfigError", "FlashtwinError", "InternalError", "OutputError", "ReportError", "SimError",
-        "TraceError",
+        "ArgumentError", "ConfigError", "FlashtwinError", "InternalError", "LiveError", "OutputError", "ReportError",
+        "SimError", "TraceError",
     ),
+    "flashtwin.live.recording": ("Server", "import_log", "record", "recover"),
     "flashtwin.papers.reproduction": ("reproduce",),
     "flashtwin.recipes.fitting": ("Fit", "fit"),
     "flashtwin.recipes.workloads": ("Workload", "recipe_schema", "synthesize", "workload", "workloads"),
@@ -85,10 +89,12 @@ __all__ = [
     "Fit",
     "FlashtwinError",
     "InternalError",
+    "LiveError",
     "OutputError",
     "ReportError",
     "Result",
     "Scan",
+    "Server",
     "SimError",
     "Study",
     "Sweep",
@@ -105,9 +111,12 @@ __all__ = [
     "devices",
     "explain",
     "fit",
+    "import_log",
     "open",
     "options_schema",
     "recipe_schema",
+    "record",
+    "recover",
     "replay",
     "reproduce",
     "scan",

@@ -9,6 +9,7 @@ __all__ = [
     "Resolved",
     "RunResult",
     "Scan",
+    "Server",
     "Table",
     "Trace",
     "__version__",
@@ -17,9 +18,12 @@ __all__ = [
     "config_schema",
     "device_toml",
     "devices",
+    "import_log_writes",
     "memory_in_whole",
     "options_schema",
     "recipe_schema",
+    "record",
+    "recover_recording",
     "requests_by_volume",
     "resolve",
     "resolve_options",
@@ -222,3 +226,38 @@ def synthesize_parquet(
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
     """Makes the trace of a recipe as a canonical Parquet file, without holding it; its number of requests."""
+
+@final
+class Server:
+    """A server that runs on threads of its own until it is stopped, or collected."""
+
+    @property
+    def uri(self) -> str: ...
+    @property
+    def size_bytes(self) -> int: ...
+    def figures_json(self) -> str: ...
+    def stop(self) -> None: ...
+
+def record(
+    target: str,
+    out: str | PathLike[str],
+    address: str,
+    is_socket: bool,
+    key_file: str | PathLike[str] | None = None,
+    format: Literal["parquet", "fiu"] = "parquet",
+    read_only: bool = False,
+    name: str = "recording",
+    loss_max_s: float = 10.0,
+) -> Server:
+    """Serves a file, a block device or another server's export, and records what passes."""
+
+def import_log_writes(
+    path: str | PathLike[str],
+    out: str | PathLike[str],
+    key_file: str | PathLike[str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """Writes a log of dm-log-writes down as canonical Parquet; its requests."""
+
+def recover_recording(path: str | PathLike[str]) -> tuple[int, int]:
+    """Cuts an interrupted recording back to what is whole: its rows, and the bytes that were cut off."""

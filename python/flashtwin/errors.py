@@ -30,6 +30,10 @@ class ReportError(FlashtwinError):
     """Results cannot be reported on; the message says what and where, and the cure."""
 
 
+class LiveError(FlashtwinError):
+    """What is to be served or recorded cannot be, or not any more; the message says what and where, and the cure."""
+
+
 class ArgumentError(FlashtwinError, TypeError):
     """An argument of a function is of the wrong kind; the message says what is expected."""
 
@@ -39,6 +43,8 @@ class InternalError(RuntimeError):
 
 
 # Tracebacks and pickles name an error as people import it, whichever file it is written in.
-for _error in (FlashtwinError, TraceError, ConfigError, SimError, OutputError, ReportError, ArgumentError):
+for _error in (
+    FlashtwinError, TraceError, ConfigError, SimError, OutputError, ReportError, LiveError, ArgumentError,
+):  # fmt: skip
     _error.__module__ = "flashtwin"
 InternalError.__module__ = "flashtwin"

@@ -9,6 +9,7 @@ import_exception!(flashtwin.errors, FlashtwinError);
 import_exception!(flashtwin.errors, TraceError);
 import_exception!(flashtwin.errors, ConfigError);
 import_exception!(flashtwin.errors, SimError);
+import_exception!(flashtwin.errors, LiveError);
 import_exception!(flashtwin.errors, InternalError);
 
 pub(crate) fn trace(error: &flashtwin_trace::TraceError) -> PyErr {
@@ -28,6 +29,11 @@ pub(crate) fn sim(error: &flashtwin_sim::SimError) -> PyErr {
         Cause::Nand(_) => InternalError::new_err(message),
         Cause::Ftl(_) | Cause::Write { .. } | Cause::Interrupted => SimError::new_err(message),
     }
+}
+
+/// What goes wrong with a server, a recording or a medium says itself where and why.
+pub(crate) fn live(error: &std::io::Error) -> PyErr {
+    LiveError::new_err(error.to_string())
 }
 
 /// There is nothing of this kind with this name.

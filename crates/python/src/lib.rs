@@ -9,6 +9,7 @@ mod characterize;
 mod columns;
 mod enter;
 mod errors;
+mod live;
 mod replay;
 mod scan;
 mod systems;
@@ -47,5 +48,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(workloads::check_recipe, module)?)?;
     module.add_function(wrap_pyfunction!(workloads::synthesize, module)?)?;
     module.add_function(wrap_pyfunction!(workloads::synthesize_parquet, module)?)?;
+    module.add_class::<live::Server>()?;
+    module.add_function(wrap_pyfunction!(live::record, module)?)?;
+    module.add_function(wrap_pyfunction!(live::import_log_writes, module)?)?;
+    module.add_function(wrap_pyfunction!(live::recover_recording, module)?)?;
     Ok(())
 }

@@ -118,33 +118,37 @@ fn what_was_committed_is_there_at_any_time_and_no_gap_stays() {
 fn a_recording_cut_anywhere_is_read_up_to_the_last_footer() {
     let (place, cut) = (Place::new("whole"), Place::new("cut"));
     let mut recording = Recording::create(&place.0, "cut", &[]).unwrap();
-    let mut ends = vec![recording.bytes()];
+    // The file as it is before and after each commit; the old footer goes only when the new one is there.
+    let mut files = vec![fs::read(&place.0).unwrap()];
     for number in 0..60 {
         push(&mut recording, number);
         if number % 20 == 19 {
             recording.commit().unwrap();
-            ends.push(recording.bytes());
+            files.push(fs::read(&place.0).unwrap());
         }
     }
-    // As a killed process leaves it: nobody has finished it.
-    let bytes = fs::read(&place.0).unwrap();
     drop(recording);
-    for length in 4..=bytes.len() {
-        fs::write(&cut.0, &bytes[..length]).unwrap();
-        let whole = ends.iter().filter(|&&end| end <= length as u64).count();
-        match whole {
-            0 => assert_eq!(open(&cut.0).unwrap_err().cause, Cause::Malformed, "{length}"),
-            1 => assert_eq!(open(&cut.0).unwrap_err().cause, Cause::Empty, "{length}"),
-            groups => is_whole(&open(&cut.0).unwrap(), 20 * (groups as u64 - 1)),
+    for (commits, pair) in files.windows(2).enumerate() {
+        let [before, after] = pair else { panic!("two files") };
+        for length in (before.len()..after.len()).step_by(7) {
+            fs::write(&cut.0, [&before[..], &after[before.len()..length]].concat()).unwrap();
+            match commits {
+                0 => assert_eq!(open(&cut.0).unwrap_err().cause, Cause::Empty, "{length}"),
+                _ => is_whole(&open(&cut.0).unwrap(), 20 * commits as u64),
+            }
         }
+        fs::write(&cut.0, after).unwrap();
+        is_whole(&open(&cut.0).unwrap(), 20 * (commits as u64 + 1));
     }
+    fs::write(&cut.0, &files[0][..files[0].len() - 1]).unwrap();
+    assert_eq!(open(&cut.0).unwrap_err().cause, Cause::Malformed, "there is no footer at all");
     // Garbage behind, as of a torn write.
-    let torn = [&bytes[..ends[2] as usize], &[0; 3000], b"PAR1", &bytes[100..200], b"PAR1"].concat();
+    let whole = &files[2];
+    let torn = [&whole[..], &[0; 3000], b"PAR1", &whole[100..200], b"PAR1"].concat();
     fs::write(&cut.0, &torn).unwrap();
     is_whole(&open(&cut.0).unwrap(), 40);
-    let (requests, cut_off) = recover_recording(&cut.0).unwrap();
-    assert_eq!((requests, cut_off), (48, torn.len() as u64 - ends[2]));
-    assert_eq!(fs::read(&cut.0).unwrap(), bytes[..ends[2] as usize]);
+    assert_eq!(recover_recording(&cut.0).unwrap(), (48, (torn.len() - whole.len()) as u64));
+    assert_eq!(&fs::read(&cut.0).unwrap(), whole);
     is_whole(&open(&cut.0).unwrap(), 40);
     assert_eq!(recover_recording(&cut.0).unwrap(), (48, 0), "a second time changes nothing");
 }

@@ -1,0 +1,112 @@
+"""Requests a second of the NBD server beside nbdkit's file plugin, and what recording costs.
+
+    python benches/nbd_speed.py --rounds 5 --seconds 3
+
+One client, fio's engine for NBD, one machine, one run; 4 KB random reads and writes at depth 1 and 32. Servers take
+turns, round after round, and the median of the rounds is told, for the load of a machine drifts. Run it on a quiet one.
+
+Servers: nbdkit's `file` on an image; ours on the same image; ours before nbdkit, that is a proxy; and both of ours with
+recording. Ours without recording is an example of the crate: `flashtwin record` always records.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SIZE_BYTES = 1 << 30
+
+
+@contextmanager
+def served(words: list[str], socket: Path) -> Iterator[str]:
+    """A server as a process, as long as it is used."""
+    socket.unlink(missing_ok=True)
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            for _ in range(500):
+                if socket.exists():
+                    break
+                time.sleep(0.02)
+            else:
+                sys.exit(f"{words[0]} does not serve")
+            yield f"nbd+unix:///?socket={socket}"
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def requests_per_second(uri: str, kind: str, depth: int, seconds: float, folder: Path) -> float:
+    """What fio measures."""
+    words = ["fio", "--name=b", "--ioengine=nbd", f"--uri={uri}", f"--rw={kind}", "--bs=4k", f"--size={SIZE_BYTES}"]
+    words += [f"--iodepth={depth}", "--time_based", f"--runtime={seconds}", "--output-format=json", "--norandommap"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=folder)
+    side = "read" if kind == "randread" else "write"
+    # It may have something to say before.
+    found = json.loads(done.stdout[done.stdout.index("{") :])
+    return float(found["jobs"][0][side]["iops"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--folder", type=Path, help="where the image lies; in memory: the servers alone")
+    options = parser.parse_args()
+    for tool in ("fio", "nbdkit", "cargo"):
+        if shutil.which(tool) is None:
+            sys.exit(f"{tool} is not there; on Debian: apt install fio nbdkit")
+    subprocess.run(
+        ["cargo", "build", "--release", "--locked", "--quiet", "-p", "flashtwin-live", "--example", "serve"],
+        cwd=ROOT,
+        check=True,
+    )
+    metadata = subprocess.run(
+        ["cargo", "metadata", "--format-version", "1", "--no-deps"], cwd=ROOT, capture_output=True, check=True
+    )
+    program = Path(json.loads(metadata.stdout)["target_directory"]) / "release" / "examples" / "serve"
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        measure(options, str(program), Path(name))
+
+
+def measure(options: argparse.Namespace, program: str, folder: Path) -> None:
+    """All servers in turn."""
+    image, socket, behind = folder / "image", folder / "s", folder / "behind"
+    with image.open("wb") as file:
+        for _ in range(SIZE_BYTES >> 20):
+            file.write(bytes(range(256)) * 4096)
+    kit = ["nbdkit", "--foreground", "--unix"]
+    out = folder / "trace.parquet"
+    before = f"nbd+unix:///?socket={behind}"
+    servers = {
+        "nbdkit file": [*kit, str(socket), "file", str(image)],
+        "ours": [program, str(image), str(socket)],
+        "ours, recording": [program, str(image), str(socket), str(out)],
+        "proxy": [program, before, str(socket)],
+        "proxy, recording": [program, before, str(socket), str(out)],
+    }
+    jobs = [(kind, depth) for kind in ("randread", "randwrite") for depth in (1, 32)]
+    found: dict[tuple[str, str, int], list[float]] = {}
+    for _ in range(options.rounds):
+        for server, words in servers.items():
+            for kind, depth in jobs:
+                with served([*kit, str(behind), "file", str(image)], behind), served(words, socket) as uri:
+                    rate = requests_per_second(uri, kind, depth, options.seconds, folder)
+                found.setdefault((server, kind, depth), []).append(rate)
+    print(f"{'requests/s':24s}" + "".join(f"{kind + ' ' + str(depth):>14s}" for kind, depth in jobs))
+    for server in servers:
+        rates = [statistics.median(found[server, kind, depth]) for kind, depth in jobs]
+        print(f"{server:24s}" + "".join(f"{rate:14,.0f}" for rate in rates))
+
+
+if __name__ == "__main__":
+    main()

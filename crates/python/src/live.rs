@@ -1,0 +1,169 @@
+//! Servers of real bytes, and recordings of what passes.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use flashtwin_live::nbd::{self, Address, NbdExport, ServerOptions, Uri};
+use flashtwin_live::record::{Key, RecordFormat, RecordOptions, Recorder, import_log_writes as import};
+use flashtwin_live::{Export, FileExport};
+use pyo3::prelude::*;
+
+use crate::enter::{self, Control, Patience};
+use crate::errors;
+
+/// A server that runs on threads of its own until it is stopped, or collected.
+#[pyclass(frozen, module = "flashtwin._core")]
+pub(crate) struct Server {
+    uri: String,
+    size_bytes: u64,
+    state: Mutex<State>,
+}
+
+/// What a server is.
+enum State {
+    Running(Running),
+    /// With its last figures; whatever it had open is closed.
+    Stopped(String),
+}
+
+struct Running {
+    server: nbd::Server,
+    recorder: Arc<Recorder>,
+    /// What lies behind the recorder.
+    inner: Arc<dyn Export>,
+}
+
+impl Running {
+    fn figures(&self) -> String {
+        serde_json::json!({ "server": self.server.figures(), "recording": self.recorder.figures() })
+            .to_string()
+    }
+
+    fn stop(&mut self) -> std::io::Result<()> {
+        let stopped = self.server.stop();
+        // What went wrong with the bytes weighs more than what did with the trace, and that is ended in any case.
+        let finished = self.recorder.finish();
+        // The last flush is ours, not a client's, and stands in no trace.
+        stopped.and(self.inner.flush()).and(finished.map(drop))
+    }
+}
+
+#[pymethods]
+impl Server {
+    /// The URI by which clients reach it.
+    #[getter]
+    fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// Bytes that it serves.
+    #[getter]
+    fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    /// What it has done so far, as JSON text.
+    fn figures_json(&self, py: Python<'_>) -> String {
+        py.detach(|| match &*self.state() {
+            State::Running(running) => running.figures(),
+            State::Stopped(figures) => figures.clone(),
+        })
+    }
+
+    /// Finishes what was begun, makes it durable, and ends; a second time does nothing.
+    fn stop(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| {
+            let mut state = self.state();
+            let State::Running(running) = &mut *state else { return Ok(()) };
+            let stopped = running.stop();
+            *state = State::Stopped(running.figures());
+            stopped
+        })
+        .map_err(|error| errors::live(&error))
+    }
+}
+
+impl Server {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Serves a file, a block device or another server's export, and records what passes.
+#[pyfunction]
+#[pyo3(signature = (target, out, address, is_socket, key_file=None, format="parquet", read_only=false, name="recording", loss_max_s=10.0))]
+#[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
+pub(crate) fn record(
+    py: Python<'_>,
+    target: String,
+    out: PathBuf,
+    address: String,
+    is_socket: bool,
+    key_file: Option<PathBuf>,
+    format: &str,
+    read_only: bool,
+    name: &str,
+    loss_max_s: f64,
+) -> PyResult<Server> {
+    let loss_max = Duration::try_from_secs_f64(loss_max_s)
+        .map_err(|_| errors::LiveError::new_err(format!("{loss_max_s} is not a number of seconds")))?;
+    let format = if format == "fiu" { RecordFormat::Fiu } else { RecordFormat::Parquet };
+    let options = RecordOptions { name: name.to_owned(), format, loss_max, ..Default::default() };
+    let begun = py.detach(|| {
+        let address =
+            if is_socket { Address::Unix(PathBuf::from(&address)) } else { Address::tcp(&address)? };
+        let inner: Arc<dyn Export> = if target.contains("://") {
+            Arc::new(NbdExport::connect(&Uri::parse(&target)?)?)
+        } else {
+            Arc::new(FileExport::open(Path::new(&target), read_only)?)
+        };
+        let size_bytes = inner.size_bytes();
+        let recorder =
+            Arc::new(Recorder::start(Arc::clone(&inner), &out, key(key_file.as_deref())?, &options)?);
+        let options = ServerOptions {
+            description: format!("{target}, recorded"),
+            read_only,
+            flush_at_end: false,
+            ..Default::default()
+        };
+        let export = Arc::clone(&recorder) as Arc<dyn Export>;
+        let server = nbd::Server::start(export, &address, options).inspect_err(|_| {
+            // A recording of nothing is nobody's.
+            let _ = std::fs::remove_file(&out);
+        })?;
+        let uri = server.uri();
+        Ok(Server { uri, size_bytes, state: Mutex::new(State::Running(Running { server, recorder, inner })) })
+    });
+    begun.map_err(|error: std::io::Error| errors::live(&error))
+}
+
+fn key(file: Option<&Path>) -> std::io::Result<Key> {
+    file.map_or_else(Key::random, Key::in_file)
+}
+
+/// Writes a log of dm-log-writes down as canonical Parquet; its requests.
+#[pyfunction]
+#[pyo3(signature = (path, out, key_file=None, progress=None))]
+pub(crate) fn import_log_writes(
+    py: Python<'_>,
+    path: PathBuf,
+    out: PathBuf,
+    key_file: Option<PathBuf>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<u64> {
+    let control = Control::new(1);
+    let look = Arc::clone(&control);
+    let work = move |control: &Control| import(&path, &out, &key(key_file.as_deref())?, &control.job(0));
+    let imported = enter::enter(py, &control, Patience::Unlimited, work, |py| match &progress {
+        Some(progress) => progress.call1(py, look.progress(0)).map(drop),
+        None => Ok(()),
+    })?;
+    imported.map_err(|error| errors::live(&error))
+}
+
+/// Cuts an interrupted recording back to what is whole: its rows, and the bytes that were cut off.
+#[pyfunction]
+pub(crate) fn recover_recording(py: Python<'_>, path: PathBuf) -> PyResult<(u64, u64)> {
+    py.detach(|| flashtwin_trace::recover_recording(&path)).map_err(|error| errors::trace(&error))
+}

@@ -1,0 +1,192 @@
+"""What verbs that serve have in common: until when they do, and what they show meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import FrameType
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+
+from flashtwin.cli._talk import say
+from flashtwin.errors import FlashtwinError
+from flashtwin.live.recording import Server
+
+#: Seconds between two looks at the figures.
+LOOK_S = 0.5
+
+
+def serve_until_end(server: Server, command: Sequence[str], seconds: float | None) -> int:
+    """Waits until the command has ended, the time is over or somebody interrupts; the command's exit status."""
+    with _terminated_as_interrupted(), _line() as draw:
+        running = _started(command, server.uri) if command else None
+        try:
+            return _wait(server, running, seconds, draw)
+        except KeyboardInterrupt:
+            # How a server is ended.
+            return 0
+        finally:
+            if running is not None and running.poll() is None:
+                running.terminate()
+                running.wait()
+
+
+def _wait(server: Server, running: subprocess.Popen[bytes] | None, seconds: float | None, draw: Any) -> int:
+    began = last = time.monotonic()
+    before = server.figures
+    told = False
+    while seconds is None or time.monotonic() - began < seconds:
+        left = LOOK_S if seconds is None else min(LOOK_S, max(0.0, began + seconds - time.monotonic()))
+        if running is None:
+            time.sleep(left)
+        else:
+            with suppress(subprocess.TimeoutExpired):
+                return running.wait(left)
+        now, figures = time.monotonic(), server.figures
+        draw(line(before, figures, max(now - last, 1e-9)))
+        before, last = figures, now
+        failure = figures["recording"]["failure"]
+        if failure and not told:
+            told = True
+            say(f"warning: nothing is recorded any more, requests go on: {failure}")
+    return 0
+
+
+def _started(command: Sequence[str], uri: str) -> subprocess.Popen[bytes]:
+    words = [word.replace("{uri}", uri) for word in command]
+    try:
+        return subprocess.Popen(words, env={**os.environ, "NBD_URI": uri})  # noqa: S603 - the user's own command
+    except OSError as error:
+        raise FlashtwinError(f"{words[0]}: cannot be started ({(error.strerror or str(error)).lower()})") from error
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM ends a server as Ctrl-C does; signals are the main thread's."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _line() -> Iterator[Any]:
+    """Draws one line on a terminal, again and again; nothing elsewhere."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    with Live(console=console, transient=True, auto_refresh=False) as live:
+        yield lambda text: live.update(text, refresh=True)
+
+
+def line(before: Mapping[str, Any], now: Mapping[str, Any], seconds: float) -> str:
+    """What happened in a time, in one line."""
+    parts = []
+    for was, found in zip(before["server"]["operations"], now["server"]["operations"], strict=True):
+        requests = found["requests"] - was["requests"]
+        if requests:
+            name = found["operation"].replace("_", " ")
+            megabytes = (found["bytes"] - was["bytes"]) / seconds / 1e6
+            mean_us = (found["time_ns"] - was["time_ns"]) / requests / 1e3
+            parts.append(f"{name} {requests / seconds:,.0f}/s {megabytes:,.1f} MB/s {mean_us:,.0f} µs")
+    recording = now["recording"]
+    recorded = f"recorded {recording['requests']:,} requests, {recording['file_bytes'] / 1e6:,.1f} MB"
+    clients = f"{now['server']['connections']} connected"
+    return "  |  ".join([clients, *(parts or ["idle"]), recorded])
+
+
+def prometheus(figures: Mapping[str, Any]) -> str:
+    """Figures in Prometheus' text format."""
+    server, recording = figures["server"], figures["recording"]
+    lines: list[str] = []
+
+    def family(name: str, kind: str, words: str, samples: Sequence[tuple[str, float]]) -> None:
+        lines.append(f"# HELP flashtwin_{name} {words}")
+        lines.append(f"# TYPE flashtwin_{name} {kind}")
+        lines.extend(f"flashtwin_{name}{labels} {value:.10g}" for labels, value in samples)
+
+    def by_operation(key: str) -> list[tuple[str, float]]:
+        return [(f'{{operation="{one["operation"]}"}}', one[key]) for one in server["operations"]]
+
+    family("requests_total", "counter", "Requests answered, errors among them.", by_operation("requests"))
+    family("errors_total", "counter", "Requests answered with an error.", by_operation("errors"))
+    family("bytes_total", "counter", "Bytes of requests without error.", by_operation("bytes"))
+    times = [sample for one in server["operations"] for sample in _histogram(one)]
+    family("request_seconds", "histogram", "Time from request to reply.", times)
+    family("connections", "gauge", "Clients connected.", [("", server["connections"])])
+    family("in_flight", "gauge", "Requests being worked on.", [("", server["in_flight"])])
+    family("connections_total", "counter", "Clients that were ever connected.", [("", server["connections_in_all"])])
+    refused = [("", server["connections_refused"])]
+    family("connections_refused_total", "counter", "Clients sent away since there were too many.", refused)
+    family("recorded_requests_total", "counter", "Requests written down.", [("", recording["requests"])])
+    family("recording_bytes", "gauge", "Bytes of the recording.", [("", recording["file_bytes"])])
+    family("recording_failed", "gauge", "1 when nothing is written down any more.", [("", bool(recording["failure"]))])
+    stalled = [("", recording["stalled_ns"] / 1e9)]
+    family("recording_stalled_seconds_total", "counter", "Time that requests waited for the recording.", stalled)
+    return "\n".join(lines) + "\n"
+
+
+def _histogram(one: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """The samples of one operation's histogram: ranges up to 1 µs, 2 µs, 4 µs and so on, the last without end."""
+    label = f'operation="{one["operation"]}"'
+    count = 0
+    for number, times in enumerate(one["times"]):
+        count += times
+        bound = "+Inf" if number == len(one["times"]) - 1 else f"{2**number / 1e6:.10g}"
+        yield f'_bucket{{{label},le="{bound}"}}', count
+    yield f"_sum{{{label}}}", one["time_ns"] / 1e9
+    yield f"_count{{{label}}}", count
+
+
+@contextmanager
+def metrics(server: Server, address: str | None) -> Iterator[None]:
+    """Answers GET /metrics at an address as long as it is used; nothing without one."""
+    if address is None:
+        yield
+        return
+
+    class Answer(BaseHTTPRequestHandler):
+        timeout = 10
+
+        def do_GET(self) -> None:
+            found = self.path.split("?")[0] in ("/metrics", "/")
+            body = prometheus(server.figures).encode() if found else b"there is /metrics\n"
+            self.send_response(200 if found else 404)
+            self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+            """Says nothing."""
+
+    host, _, port = address.rpartition(":")
+    try:
+        http = ThreadingHTTPServer((host.strip("[]"), int(port)), Answer)
+    except (ValueError, OverflowError, OSError) as error:
+        raise FlashtwinError(f"'{address}': figures cannot be told there ({error}); write 127.0.0.1:9090") from error
+    http.daemon_threads = True
+    with http:
+        threading.Thread(target=http.serve_forever, name="metrics", daemon=True).start()
+        say(f"figures: http://{host}:{http.server_port}/metrics")
+        try:
+            yield
+        finally:
+            http.shutdown()

@@ -1,0 +1,169 @@
+"""Recording: a network block device in front of a file, a device or another server, and a trace of what passes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from os import PathLike
+from pathlib import Path
+from tempfile import mkdtemp
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from flashtwin import _core
+from flashtwin.errors import ArgumentError
+from flashtwin.progress import Progress, named
+
+#: What a recording is written as.
+Format = Literal["parquet", "fiu"]
+
+
+class Server:
+    """A network block device that is being served. Made by `record`; ends with the `with` that it is used in.
+
+    It runs on threads of its own. `figures` may be asked at any time.
+    """
+
+    def __init__(self, native: _core.Server, folder: Path | None = None) -> None:
+        """Wraps the core's server; use `flashtwin.record`."""
+        self._native = native
+        self._folder = folder
+
+    @property
+    def uri(self) -> str:
+        """Where clients find it: `nbd+unix:///?socket=PATH` or `nbd://HOST:PORT/`."""
+        return self._native.uri
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes that it serves."""
+        return self._native.size_bytes
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """What it has done so far: `server` with a list of `operations`, and `recording`."""
+        found: dict[str, Any] = json.loads(self._native.figures_json())
+        return found
+
+    def stop(self) -> None:
+        """Finishes what was begun, makes it durable, and ends; a second time does nothing.
+
+        Raises:
+            LiveError: not everything could be made durable, or written down.
+        """
+        try:
+            self._native.stop()
+        finally:
+            if self._folder is not None:
+                shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stops it."""
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<flashtwin.Server {self.uri!r}: {self.size_bytes:,} bytes>"
+
+
+def record(
+    target: str | PathLike[str],
+    out: str | PathLike[str],
+    *,
+    socket: str | PathLike[str] | None = None,
+    listen: str | None = None,
+    key_file: str | PathLike[str] | None = None,
+    format: Format = "parquet",  # noqa: A002 - as everywhere
+    read_only: bool = False,
+    loss_s: float = 10.0,
+) -> Server:
+    """Serves `target` and writes what passes to `out`, a trace with contents.
+
+    Args:
+        target: A file, a block device, or the URI of another server: `nbd://HOST:PORT/NAME`,
+            `nbd+unix:///NAME?socket=PATH`.
+        out: The trace. What is there is replaced.
+        socket: The Unix socket to serve on, for its owner alone; one in a folder of its own unless told otherwise.
+        listen: `HOST:PORT` in place of a socket; loopback only, for nothing is encrypted. Port 0 is any.
+        key_file: The key of the digests, 64 hex digits; made where there is none. Without one, a key that is forgotten.
+        format: `parquet` is canonical Parquet, `fiu` FIU's text, which has no trims and no flushes.
+        read_only: Whether clients may write nothing.
+        loss_s: Seconds of the recording that may be lost if this process is killed; of a long one, a 256th.
+
+    Raises:
+        LiveError: it cannot be served, or not written down there.
+
+    Examples:
+        >>> _ = Path("disk.img").write_bytes(bytes(1 << 20))
+        >>> with record("disk.img", "mine.parquet") as server:
+        ...     server.uri.partition("?")[0]
+        'nbd+unix:///'
+    """
+    if socket is not None and listen is not None:
+        raise ArgumentError("a server is on a socket or on a port; give `socket` or `listen`, not both")
+    if format not in ("parquet", "fiu"):
+        raise ArgumentError(f"'{format}' is no format of recordings; there are: parquet, fiu")
+    folder = Path(mkdtemp(prefix="flashtwin-")) if socket is None and listen is None else None
+    address = listen or os.fspath(socket or str(Path(folder or ".") / "nbd.sock"))
+    try:
+        native = _core.record(
+            os.fspath(target),
+            out,
+            address,
+            is_socket=listen is None,
+            key_file=key_file,
+            format=format,
+            read_only=read_only,
+            name=Path(out).stem,
+            loss_max_s=loss_s,
+        )
+    except BaseException:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return Server(native, folder)
+
+
+def import_log(
+    path: str | PathLike[str],
+    out: str | PathLike[str],
+    *,
+    key_file: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> int:
+    """Writes a log of dm-log-writes, or of QEMU's `blklogwrites`, down as canonical Parquet.
+
+    Such a log has writes with their data, flushes and discards in order; it has no times and no reads.
+
+    Args:
+        path: The log.
+        out: The trace. What is there is replaced.
+        key_file: As of `record`.
+        progress: Called with what is being done, entries done and entries in all.
+
+    Returns:
+        Requests of the trace, flushes among them.
+
+    Raises:
+        LiveError: this is no such log, or it ends in the middle; there is no trace then.
+    """
+    return _core.import_log_writes(path, out, key_file, named(progress, "importing the log"))
+
+
+def recover(path: str | PathLike[str]) -> tuple[int, int]:
+    """Cuts a recording that was interrupted back to what is whole, so that every tool can read it.
+
+    flashtwin itself reads an interrupted recording as it is.
+
+    Returns:
+        Requests that it has, flushes among them, and bytes that were cut off.
+
+    Raises:
+        TraceError: this is no recording, or somebody is recording to it.
+    """
+    return _core.recover_recording(path)

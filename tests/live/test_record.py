@@ -1,0 +1,393 @@
+"""Recording what other people's programs do, and what becomes of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import flashtwin as ft
+
+from ..conftest import Cli, clean_environment
+
+PAGE = 4096
+
+
+def needs(*tools: str) -> pytest.MarkDecorator:
+    missing = [tool for tool in tools if shutil.which(tool) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)} not installed")
+
+
+def run(*words: object, cwd: Path | None = None) -> str:
+    # nbdsh is a script of the system's Python.
+    env = {**os.environ, "PATH": f"/usr/bin:{os.environ['PATH']}"}
+    done = subprocess.run(
+        list(map(str, words)), env=env, cwd=cwd, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, f"{words}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Path:
+    path = tmp_path / "disk.img"
+    with path.open("wb") as file:
+        file.truncate(8 << 20)
+    return path
+
+
+@pytest.fixture
+def server(image: Path) -> Iterator[ft.Server]:
+    with ft.record(image, image.with_name("mine.parquet")) as server:
+        yield server
+
+
+def recorded(server: ft.Server, image: Path) -> ft.Trace:
+    server.stop()
+    return ft.open(image.with_name("mine.parquet"))
+
+
+@needs("nbdinfo")
+def test_nbdinfo_is_told_what_the_server_can(server: ft.Server) -> None:
+    found = json.loads(run("nbdinfo", "--json", server.uri))
+    assert found["protocol"] == "newstyle-fixed"
+    export = found["exports"][0]
+    assert export["export-size"] == 8 << 20
+    assert export["contexts"] == ["base:allocation"]
+    able = ("can_df", "can_fast_zero", "can_flush", "can_fua", "can_multi_conn", "can_trim", "can_zero")
+    assert all(export[name] for name in able), export
+    assert not export["is_read_only"]
+    assert (export["block_size_minimum"], export["block_size_preferred"], export["block_size_maximum"]) == (
+        1,
+        PAGE,
+        32 << 20,
+    )
+    extents = json.loads(run("nbdinfo", "--map", "--json", server.uri))
+    assert [(one["length"], one["description"]) for one in extents] == [(8 << 20, "hole,zero")]
+
+
+@needs("nbdsh")
+def test_every_request_of_libnbd(server: ft.Server, image: Path) -> None:
+    script = f"""
+h.set_strict_mode(0)
+h.add_meta_context("base:allocation")
+h.connect_uri("{server.uri}")
+assert h.get_structured_replies_negotiated()
+h.pwrite(b"a" * 4096 + b"b" * 4096, 0, nbd.CMD_FLAG_FUA)
+h.pwrite(b"a" * 4096, 65536)
+assert h.pread(8192, 0) == b"a" * 4096 + b"b" * 4096
+assert h.pread(2, 4095, nbd.CMD_FLAG_DF) == b"ab"
+h.flush()
+h.zero(4096, 4096, nbd.CMD_FLAG_NO_HOLE)
+h.trim(4096, 65536)
+assert h.pread(4096, 4096) == bytes(4096)
+runs = []
+h.block_status(8 << 20, 0, lambda context, offset, entries, error: runs.extend(entries))
+assert sum(runs[::2]) == 8 << 20
+for wrong in (lambda: h.pread(1, 8 << 20), lambda: h.pwrite(b"x", 8 << 20), lambda: h.cache(1, 0)):
+    try:
+        wrong()
+    except nbd.Error:
+        continue
+    raise AssertionError
+cookies = [h.aio_pread(nbd.Buffer(4096), at * 4096) for at in range(64)]
+while h.aio_in_flight():
+    h.poll(-1)
+assert all(h.aio_command_completed(cookie) for cookie in cookies)
+h.shutdown()
+"""
+    run("nbdsh", "-c", script)
+    trace = recorded(server, image).to_arrow().to_pylist()
+    first = [(row["op"], row["offset_bytes"], row["length_bytes"], row["content"]) for row in trace[:7]]
+    assert first == [
+        (1, 0, 8192, [0, 1]),
+        (1, 65536, 4096, [0]),
+        (0, 0, 8192, [0, 1]),
+        (0, 4095, 2, [2]),
+        (1, 4096, 4096, [3]),
+        (2, 65536, 4096, None),
+        (0, 4096, 4096, [3]),
+    ]
+    assert len(trace) == 7 + 64
+    raw = pq.read_table(image.with_name("mine.parquet"))
+    assert [row for row in raw.column("flags").to_pylist() if row] == [1, 2, 4]
+    metadata = pq.read_metadata(image.with_name("mine.parquet")).metadata
+    zero = bytes.fromhex(metadata[b"flashtwin.zero_digest"].decode())
+    assert raw.column("content_digest").to_pylist()[5] == [zero]
+
+
+@needs("nbdcopy")
+def test_nbdcopy_gets_back_what_it_brought(server: ft.Server, tmp_path: Path) -> None:
+    given, got = tmp_path / "given", tmp_path / "got"
+    given.write_bytes(os.urandom(3 << 20) + bytes(2 << 20) + os.urandom(3 << 20))
+    run("nbdcopy", "--connections=4", "--flush", given, server.uri)
+    run("nbdcopy", "--connections=4", server.uri, got)
+    assert given.read_bytes() == got.read_bytes()
+
+
+@needs("qemu-io", "qemu-img")
+def test_qemu_writes_reads_and_compares(server: ft.Server, tmp_path: Path) -> None:
+    commands = [
+        "write -P 1 0 1M",
+        "aio_write -P 2 1M 64k",
+        "aio_write -z 2M 64k",
+        "aio_flush",
+        "write -f -P 3 3M 4k",
+        "flush",
+    ]
+    commands += ["read -P 1 0 1M", "read -P 2 1M 64k", "read -P 0 2M 64k", "discard 4M 64k"]
+    words = [word for command in commands for word in ("-c", command)]
+    said = run("qemu-io", "-f", "raw", "-d", "unmap", *words, server.uri)
+    assert "fail" not in said.lower()
+    copy = tmp_path / "copy.raw"
+    run("qemu-img", "convert", "-f", "raw", "-O", "raw", server.uri, copy)
+    assert "identical" in run("qemu-img", "compare", "-f", "raw", "-F", "raw", server.uri, copy)
+
+
+@needs("fio")
+@pytest.mark.parametrize("depth", [1, 32])
+def test_fio_reads_what_it_wrote(server: ft.Server, image: Path, tmp_path: Path, depth: int) -> None:
+    words = ["--name=v", "--ioengine=nbd", f"--uri={server.uri}", "--rw=randwrite", "--bs=4k", "--size=8m"]
+    words += [
+        f"--iodepth={depth}",
+        "--verify=crc32c",
+        "--do_verify=1",
+        "--verify_fatal=1",
+        "--fsync=64",
+        "--output-format=json",
+    ]
+    said = run("fio", *words, cwd=tmp_path)
+    # It may have something to say before.
+    found = json.loads(said[said.index("{") :])
+    assert found["jobs"][0]["error"] == 0
+    info = recorded(server, image).info
+    assert (info["writes"], info["reads"]) == (2048, 2048)
+
+
+@needs("nbdkit", "nbdsh")
+def test_another_server_is_recorded_on_the_way(tmp_path: Path) -> None:
+    socket, out = tmp_path / "kit.sock", tmp_path / "kit.parquet"
+    with subprocess.Popen(["nbdkit", "--foreground", "--unix", socket, "memory", "1M"]) as kit:
+        try:
+            while not socket.exists():
+                time.sleep(0.02)
+            with ft.record(f"nbd+unix:///?socket={socket}", out) as server:
+                script = f'h.connect_uri("{server.uri}"); h.pwrite(b"x" * 70000, 5); h.flush(); '
+                script += 'h.trim(4096, 0); h.zero(4096, 8192); assert h.pread(70000, 5)[-9:] == b"x" * 9'
+                run("nbdsh", "-c", script)
+        finally:
+            kit.terminate()
+    assert ft.open(out).info["requests"] == 4
+
+
+@needs("nbdfuse", "losetup", "mkfs.ext4", "fusermount3")
+@pytest.mark.skipif(os.geteuid() != 0 or not Path("/dev/fuse").exists(), reason="needs root and /dev/fuse")
+def test_a_file_system_on_it_is_studied(cli: Cli, tmp_path: Path) -> None:
+    """The tutorial: a file system, files that are equal, a trace, a report."""
+    image, out, fuse, mounted = (tmp_path / name for name in ("fs.img", "fs.parquet", "fuse", "mounted"))
+    with image.open("wb") as file:
+        file.truncate(64 << 20)
+    fuse.mkdir()
+    mounted.mkdir()
+    with ft.record(image, out) as server, subprocess.Popen(["nbdfuse", fuse, server.uri]) as daemon:
+        device = ""
+        try:
+            for _ in range(200):
+                if (fuse / "nbd").exists():
+                    break
+                time.sleep(0.05)
+            try:
+                device = run("losetup", "-f", "--show", fuse / "nbd").strip()
+                run("mkfs.ext4", "-q", device)
+                run("mount", device, mounted)
+            except AssertionError as refused:
+                pytest.skip(f"this machine mounts nothing: {refused}")
+            same = os.urandom(1 << 20)
+            for number in range(5):
+                (mounted / f"file-{number}").write_bytes(same)
+            os.sync()
+            run("umount", mounted)
+            run("e2fsck", "-fn", device)
+        finally:
+            if device:
+                subprocess.run(["losetup", "-d", device], check=False)
+            subprocess.run(["fusermount3", "-u", fuse], check=False)
+            daemon.wait(20)
+    info = ft.open(out).info
+    assert info["write_bytes"] >= 5 << 20
+    assert info["duplicate_write_percent"] > 50
+    done = cli("study", out, "--systems", "conventional,ca-ssd", "--effort", "0", "--out", tmp_path / "study")
+    assert done.status == 0, done.err
+    assert (tmp_path / "study" / "report.html").exists()
+
+
+def begin(tmp_path: Path, *more: object) -> tuple[subprocess.Popen[str], str]:
+    """`flashtwin record` as a process, and its URI."""
+    words = [sys.executable, "-m", "flashtwin_start", "record", "disk.img", "--out", "mine.parquet", *map(str, more)]
+    program = Path(sys.executable).with_name("flashtwin")
+    if program.exists():
+        words = [str(program), *words[3:]]
+    process = subprocess.Popen(
+        words, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    return process, process.stdout.readline().strip()
+
+
+@needs("nbdsh")
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_the_verb_ends_well_when_it_is_told_to(image: Path, tmp_path: Path, end: signal.Signals) -> None:
+    process, uri = begin(tmp_path)
+    assert uri == f"nbd+unix:///?socket={tmp_path}/mine.sock"
+    run("nbdsh", "-c", f'h.connect_uri("{uri}"); h.pwrite(b"x" * 4096, 0)')
+    process.send_signal(end)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (0, "1 requests: mine.parquet\n")
+    assert not (tmp_path / "mine.sock").exists()
+    assert len(ft.open(tmp_path / "mine.parquet")) == 1
+
+
+@needs("nbdsh")
+def test_a_killed_recorder_leaves_a_trace(image: Path, tmp_path: Path, cli: Cli) -> None:
+    out = tmp_path / "killed.parquet"
+    script = f"""
+import os, time, flashtwin as ft
+server = ft.record({str(image)!r}, {str(out)!r}, loss_s=0.1)
+print(server.uri, flush=True)
+time.sleep(60)
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        uri = process.stdout.readline().strip()
+        write = f'h.connect_uri("{uri}"); [h.pwrite(bytes([at]) * 4096, at * 4096) for at in range(100)]'
+        run("nbdsh", "-c", write)
+        time.sleep(1)
+        process.kill()
+    assert len(ft.open(out)) == 100
+    with out.open("ab") as torn:
+        torn.write(b"\1" * 5000)
+    assert len(ft.open(out)) == 100
+    done = cli("record", "--recover", out, "--json")
+    assert json.loads(done.out) == {"requests": 100, "cut_bytes": 5000}
+    assert pq.read_table(out).num_rows == 100
+    done = cli("trace", "convert", out, "converted.parquet")
+    assert done.status == 0, done.err
+    assert ft.open(tmp_path / "converted.parquet").digest == ft.open(out).digest
+
+
+@needs("qemu-io")
+def test_a_command_is_recorded_from_its_begin_to_its_end(image: Path, cli: Cli, tmp_path: Path) -> None:
+    words = [
+        "record",
+        image,
+        "--out",
+        "mine.fiu",
+        "--format",
+        "fiu",
+        "--listen",
+        "127.0.0.1:0",
+        "--json",
+        "--key-file",
+        "key",
+    ]
+    done = cli(*words, "--", "qemu-io", "-f", "raw", "-c", "write -P 7 0 8k", "-c", "discard 0 4k", "{uri}")
+    assert done.status == 0, done.err
+    assert ft.open(tmp_path / "mine.fiu").info["writes"] == 1
+    assert "left out, for which FIU has no words: mine.fiu" in done.err
+    assert len((tmp_path / "key").read_text()) == 65
+    again = cli(*words, "--", "false")
+    assert (again.status, "exists" in again.err) == (2, True)
+    failed = cli(*words, "--force", "--", "false")
+    assert (failed.status, "false: ended with exit status 1" in failed.err) == (2, True)
+
+
+@needs("nbdsh")
+def test_figures_are_told_to_prometheus(image: Path, tmp_path: Path) -> None:
+    process, uri = begin(tmp_path, "--metrics", "127.0.0.1:0")
+    assert process.stderr is not None
+    address = process.stderr.readline().split()[-1]
+    run("nbdsh", "-c", f'h.connect_uri("{uri}"); h.pwrite(b"x" * 4096, 0); h.pread(512, 0)')
+    with urllib.request.urlopen(address, timeout=10) as answer:
+        text = answer.read().decode()
+    samples = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    assert samples['flashtwin_bytes_total{operation="write"}'] == "4096"
+    assert samples['flashtwin_request_seconds_count{operation="read"}'] == "1"
+    assert samples['flashtwin_request_seconds_bucket{operation="read",le="+Inf"}'] == "1"
+    assert samples["flashtwin_recording_failed"] == "0"
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("record", "disk.img"), "no trace is named; give --out NAME.parquet"),
+        (("record", "disk.img", "--out", "x.csv"), "x.csv: the name must end in .parquet"),
+        (("record", "gone.img", "--out", "x.parquet"), "gone.img: "),
+        (("record", "nbd://127.0.0.1:1/", "--out", "x.parquet"), "nbd://127.0.0.1:1/: "),
+        (("record", "http://x", "--out", "x.parquet"), "this scheme is not known"),
+        (("record", "disk.img", "--out", "x.parquet", "--listen", "0.0.0.0:0"), "nothing is encrypted"),
+        (("record", "disk.img", "--out", "x.parquet", "--listen", "here"), "'here' is not an address"),
+        (("record", "disk.img", "--out", "x.parquet", "--metrics", "here"), "'here': figures cannot be told there"),
+        (("record", "disk.img", "--out", "x.parquet", "--", "no-such-program"), "no-such-program: cannot be started"),
+        (("record", "--import", "disk.img", "--out", "x.parquet"), "disk.img: this is no log of dm-log-writes"),
+        (("record", "--recover", "disk.img"), "disk.img: this is no recording"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(image: Path, cli: Cli, words: tuple[str, ...], message: str) -> None:
+    done = cli(*words)
+    assert done.status == 2
+    assert message in done.err.splitlines()[-1]
+    assert done.err.splitlines()[-1].startswith("error: ") or "no-such" in message
+
+
+@needs("qemu-io")
+def test_a_log_of_qemu_is_imported(tmp_path: Path, image: Path) -> None:
+    log, out = tmp_path / "writes.log", tmp_path / "writes.parquet"
+    with log.open("wb") as file:
+        file.truncate(1 << 20)
+    options = f"driver=blklogwrites,file.driver=file,file.filename={image},log.driver=file,log.filename={log}"
+    done = subprocess.run(
+        [
+            "qemu-io",
+            "--image-opts",
+            options,
+            "-c",
+            "write -P 5 4k 8k",
+            "-c",
+            "flush",
+            "-c",
+            "read 0 4k",
+            "-c",
+            "write -P 5 64k 4k",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "Unknown driver" in done.stderr:
+        pytest.skip("this qemu has no blklogwrites")
+    assert done.returncode == 0, done.stderr
+    ft.import_log(log, out)
+    rows = ft.open(out).to_arrow().to_pylist()
+    assert [(row["op"], row["offset_bytes"], row["content"]) for row in rows] == [(1, 4096, [0, 0]), (1, 65536, [0])]
+
+
+def test_wrong_arguments_are_refused(image: Path) -> None:
+    with pytest.raises(ft.ArgumentError, match="not both"):
+        ft.record(image, "x.parquet", socket="s", listen="127.0.0.1:0")
+    with pytest.raises(ft.ArgumentError, match="no format of recordings"):
+        ft.record(image, "x.parquet", format="csv")  # type: ignore[arg-type]
+    with ft.record(image, image.with_name("a.parquet")), pytest.raises(ft.LiveError, match="in use by another server"):
+        ft.record(image, image.with_name("b.parquet"))
+    assert not image.with_name("b.parquet").exists()
