@@ -10,9 +10,8 @@
 `open` reads a trace, `scan` leaves one that is larger than memory in its file, `characterize` measures what it is
 like, `replay` runs it on one system, `compare` on several, `sweep` with keys set to one value after another, `study`
 writes the whole report, `explain` says what holds a trace back; `synthesize` makes a trace from a recipe, `record` of
-whatever runs;
-`characterize_many` compares traces, `reproduce` measures what papers published. Errors are `FlashtwinError`s whose
-message says what is wrong, where, and what to do.
+whatever runs; `characterize_many` compares traces, `reproduce` measures what papers published. Errors are
+`FlashtwinError`s whose message says what is wrong, where, and what to do.
 
 Importing the package loads nothing; each name loads what it needs when it is first asked for.
 """
