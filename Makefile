@@ -98,6 +98,7 @@ bench: build ## what is fast, and how we know
 	cargo bench --locked -p flashtwin-sim --bench engine
 	@$(BIN)/python benches/peer_ftlsim.py
 	@$(BIN)/python benches/peer_mqsim.py
+	@$(BIN)/python benches/sweeps.py
 
 evidence: build $(VENV)/.dev ## measure again what README and docs state; FLASHTWIN_CAPTURED=DIR and FLASHTWIN_SAMPLES=DIR name the recorded and the public traces
 	$(BIN)/python -m evidence

@@ -36,6 +36,11 @@ PEER_SPEED = re.compile(
 PEER_TIME = re.compile(rf"^peer: (?P<name>\S+) +(?P<seconds>{NUMBER}) s \[.*\], (?P<rate>{NUMBER}) requests/s$")
 PEER_TIMES = re.compile(rf"^peer: .*? (?P<times>{NUMBER}) times as (?:many|long)")
 
+SWEEP = re.compile(rf"^sweep: (?P<name>\S.*?) +(?P<seconds>{NUMBER}) s \[.*\], (?P<runs>{NUMBER}) runs$")
+SWEEP_OVERHEAD = re.compile(r"^sweep: overhead (?P<ms>-?[\d.]+) ms a run")
+SWEEP_TIMES = re.compile(rf"^sweep: dask takes (?P<times>{NUMBER}) times as long")
+SWEEP_LOAD = re.compile(rf"^sweep: load average (?P<load>{NUMBER}) ")
+
 
 class UnknownOutputError(Exception):
     """A bench printed nothing of what it is known to print."""
@@ -119,3 +124,13 @@ def peer_ftlsim(text: str) -> dict[str, Any]:
 def peer_mqsim(text: str) -> dict[str, Any]:
     """The whole process beside MQSim."""
     return {**by_name(found(PEER_TIME, text)), "times": found(PEER_TIMES, text)[0]["times"]}
+
+
+def sweeps(text: str) -> dict[str, Any]:
+    """A sweep beyond its replays, Dask beside the pool; with the machine's load before and after."""
+    return {
+        **by_name(found(SWEEP, text)),
+        "overhead_ms": found(SWEEP_OVERHEAD, text)[0]["ms"],
+        "times": found(SWEEP_TIMES, text)[0]["times"],
+        "load": [one["load"] for one in found(SWEEP_LOAD, text)],
+    }

@@ -206,3 +206,14 @@ def test_without_the_public_traces_the_cure_is_named(tmp_path: Path) -> None:
         _ = Lab(None, print, tmp_path).samples
     (tmp_path / "one.csv").touch()
     assert Lab(None, print, tmp_path).samples == [tmp_path / "one.csv"]
+
+
+def test_what_the_bench_of_sweeps_prints_is_read() -> None:
+    text = (
+        "sweep: load average 0.3 before, 2 cores\nsweep: one worker   0.39 s [0.35-0.40], 40 runs\n"
+        "sweep: dask         0.36 s [0.36-0.36], 40 runs\nsweep: overhead 6.5 ms a run beyond the replay\n"
+        "sweep: dask takes 0.93 times as long as the pool, round by round\nsweep: load average 1.9 after\n"
+    )
+    found = benches.sweeps(text)
+    assert found["one worker"] == {"seconds": 0.39, "runs": 40}
+    assert (found["overhead_ms"], found["times"], found["load"]) == (6.5, 0.93, [0.3, 1.9])
