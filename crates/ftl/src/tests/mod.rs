@@ -12,6 +12,7 @@ mod reference_priority_lru;
 mod reference_replication;
 mod reference_spread;
 mod reference_victim;
+mod restored;
 mod sabotage;
 mod spread_relations;
 mod swarm;

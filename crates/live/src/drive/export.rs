@@ -123,7 +123,7 @@ impl Export for Drive {
     }
 
     fn read_only(&self) -> Option<String> {
-        self.read_only.clone()
+        self.read_only.clone().or_else(|| self.core().may_write().err().map(|error| error.to_string()))
     }
 
     fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {

@@ -55,7 +55,8 @@ impl Plan {
             return Err(DriveError::Config(text));
         }
         let layout = Layout::new(&geometry, pages, system.ftl.looks_at_contents(), log_bytes);
-        let uuid = random_uuid().map_err(DriveError::medium("/dev/urandom"))?;
+        let drawn = || random_uuid().map_err(DriveError::medium("/dev/urandom"));
+        let uuid = options.uuid.map_or_else(drawn, Ok)?;
         Ok(Self { superblock: Superblock { uuid, system, layout } })
     }
 
@@ -165,9 +166,14 @@ impl Drive {
             )),
             Err(_) => {
                 let part = PathBuf::from(format!("{place}.part"));
-                let medium = FileMedium::create(&part, plan.medium_bytes()).map_err(failed())?;
-                plan.write(&medium)?;
-                std::fs::rename(&part, path).map_err(failed())?;
+                let other = part.display().to_string();
+                let medium =
+                    FileMedium::create(&part, plan.medium_bytes()).map_err(DriveError::medium(&other))?;
+                let made = plan.write(&medium).and_then(|()| std::fs::rename(&part, path).map_err(failed()));
+                if made.is_err() {
+                    let _ = std::fs::remove_file(&part);
+                }
+                made?;
                 let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
                 let folder = std::fs::File::open(folder.unwrap_or(Path::new("."))).map_err(failed())?;
                 folder.sync_all().map_err(failed())

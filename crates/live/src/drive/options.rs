@@ -15,6 +15,9 @@ pub struct CreateOptions {
     pub spare_share: Option<f64>,
     /// Bytes of half of the log; `None`: as many as the records of all pages of the device take.
     pub log_bytes: Option<u64>,
+    /// The drive's number; `None`: drawn at random. Two drives with one number may take what the other left on a medium
+    /// for their own: for tests.
+    pub uuid: Option<[u8; 16]>,
 }
 
 /// How a drive is opened.

@@ -51,9 +51,13 @@ pub(crate) fn find(medium: &dyn Medium, superblock: &Superblock) -> Result<Found
     }
     headers.sort_by_key(|header| std::cmp::Reverse(header.end.epoch));
     let mut notes = Vec::new();
+    let newest = headers.first().map(|header| header.end.sequence);
     for header in headers {
         match header.body(medium, layout) {
-            Ok(image) => return go_on(medium, superblock, image, header.end, notes),
+            Ok(image) => {
+                let found = go_on(medium, superblock, image, header.end, notes)?;
+                return reaches(found, newest);
+            }
             Err(error @ DriveError::Medium { .. }) => return Err(error),
             Err(error) => notes.push(error.to_string()),
         }
@@ -64,6 +68,20 @@ pub(crate) fn find(medium: &dyn Medium, superblock: &Superblock) -> Result<Found
         notes.join("; ")
     );
     Err(DriveError::image("checkpoints", text))
+}
+
+/// A newer checkpoint that is damaged says up to which batch the log was durable.
+fn reaches(found: Found, newest: Option<u64>) -> Result<Found, DriveError> {
+    match newest.is_some_and(|sequence| found.end.sequence < sequence) {
+        false => Ok(found),
+        true => {
+            let text = format!(
+                "{}; and the log before it is damaged; put back a copy of the file",
+                found.notes.join("; ")
+            );
+            Err(DriveError::image("checkpoints", text))
+        }
+    }
 }
 
 fn go_on(

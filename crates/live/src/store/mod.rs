@@ -33,8 +33,13 @@
 //! only a part was written holds all or nothing of that write. What was decided since the last batch of the log is
 //! forgotten as if it had not been asked for.
 //!
+//! All that rests on a medium that keeps to what it says: what was synced stays, and writing a sector leaves the others
+//! alone. Pages smaller than its sectors (flash pages of 512 bytes to 2 KB on a disk that writes 4 KB at a time) share them
+//! with durable neighbours, which a cut may then take along; a page that did not survive is told when it is read.
+//!
 //! A cut is told from damage by what follows: a batch that is not whole is a torn end if none is whole behind it. Damage
-//! to the very last batch, later than any cut, cannot be told from that, and takes along what it said.
+//! to the very last batch, later than any cut, cannot be told from that, and takes along what it said; nor can damage to
+//! the last batch before a checkpoint together with damage to all of that checkpoint.
 //!
 //! What begins anew with each start: all counters but erases, popularity of contents, which fingerprints a limited store
 //! had kept, twins, the turns of allocation, contents that had died (one that comes back counts as never held). Copies

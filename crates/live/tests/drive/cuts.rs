@@ -127,6 +127,33 @@ fn a_thousand_cuts_a_system_lose_nothing_that_was_flushed() {
     }
 }
 
+/// A medium whose syncs do nothing for data is found out: no page ever reads as what it was not given.
+#[test]
+fn data_that_the_medium_did_not_keep_are_told_and_not_made_up() {
+    for system in ["conventional", "ca-ssd", "rr-ssd"] {
+        let run = Run { shape: TIGHT, seed: 4, operations: 300, omission: Some(Omission::DataSync) };
+        let image = TIGHT.image(system);
+        let (mut refused, mut doubted) = (0, 0);
+        for step in (0..run.steps(&image)).step_by(5) {
+            let Ok(Some((bytes, truth))) = run.until(&image, step) else { continue };
+            let Ok((drive, _)) = open(bytes, &OpenOptions::default()) else {
+                refused += 1;
+                continue;
+            };
+            doubted += u32::from(drive.read_only().is_some_and(|why| why.contains("open block")));
+            let mut page = vec![0; truth.page_bytes];
+            for at in 0..truth.now.len() / truth.page_bytes {
+                let read = drive.read((at * truth.page_bytes) as u64, &mut page);
+                assert!(
+                    read.is_err() || truth.allows(at, &page),
+                    "{system}, step {step}: page {at} is made up"
+                );
+            }
+        }
+        assert!(doubted > 0, "{system}: {refused} were refused, none was opened to be read only");
+    }
+}
+
 /// A rule that is broken on purpose is seen to be broken; the message of the first cut that shows it.
 fn caught(system: &str, omission: Omission) -> Option<String> {
     (0..6).find_map(|seed| {

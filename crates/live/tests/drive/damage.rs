@@ -94,30 +94,44 @@ fn opened_right(bytes: Vec<u8>, truth: &Truth, read_only: bool) -> Result<bool, 
     Ok(whole)
 }
 
-#[test]
-fn damage_is_detected_or_does_not_matter() {
+/// Damages images so many times.
+fn damage_is_told(seed: u64, rounds: u64) {
     for (at, system) in
         ["conventional", "ca-ssd", "ca-ssd-inverted", "rr-ssd", "ds-ftl"].into_iter().enumerate()
     {
-        let (bytes, truth) = used(system, &TIGHT, 40 + at as u64);
+        let (bytes, truth) = used(system, &TIGHT, 40 + seed + at as u64);
         let places = written(&bytes);
-        let mut random = SplitMix64(at as u64);
+        // As often the tables as the data, which take more room.
+        let (tables, data) = places.split_at(places.partition_point(|&at| at < 1 << 20));
+        let mut random = SplitMix64(seed + at as u64);
         let (mut whole, mut told) = (0, 0);
-        for round in 0..400 {
+        for round in 0..rounds {
             let mut damaged = bytes.clone();
-            // As often the tables as the data, which take more room.
-            let (tables, data) = places.split_at(places.partition_point(|&at| at < 1 << 20));
             mutate(&mut damaged, if round % 2 == 0 { tables } else { data }, &mut random);
             let _ = Drive::check_on(Arc::new(FaultMedium::of(damaged.clone())), true);
             let _ = Drive::info_on(&FaultMedium::of(damaged.clone()));
             match opened_right(damaged, &truth, round % 4 < 2) {
                 Ok(true) => whole += 1,
                 Ok(false) => told += 1,
-                Err(error) => panic!("{system}, round {round}: {error}"),
+                Err(error) => panic!("{system}, seed {seed}, round {round}: {error}"),
             }
         }
-        assert!(whole > 20 && told > 20, "{system}: {whole} did not matter, {told} were told");
+        assert!(
+            whole > rounds / 20 && told > rounds / 20,
+            "{system}: {whole} did not matter, {told} were told"
+        );
     }
+}
+
+#[test]
+fn damage_is_detected_or_does_not_matter() {
+    damage_is_told(0, 400);
+}
+
+#[test]
+#[ignore = "minutes"]
+fn much_damage_is_detected_or_does_not_matter() {
+    (1..40).for_each(|seed| damage_is_told(seed, 400));
 }
 
 #[test]

@@ -63,6 +63,27 @@ impl Shape {
         ]
         .map(|(key, value)| (key.to_owned(), value.to_string()))
         .into();
+        // Other choices of victims, and blocks moved on account of wear.
+        let victims = [
+            ("static", "d-choices"),
+            ("dynamic", "fifo"),
+            ("modern", "cost-benefit"),
+            ("rr-ssd-online", "fifo"),
+        ];
+        if let Some((_, victim)) = victims.iter().find(|(name, _)| *name == system) {
+            sets.push(("ftl.gc.victim".into(), (*victim).into()));
+        }
+        if ["conventional", "dynamic", "ca-ssd-inverted", "rr-ssd-online"].contains(&system) {
+            // Blocks are left half collected.
+            sets.push(("ftl.gc.step_pages".into(), "1".into()));
+        }
+        if system == "hipa" {
+            for (key, value) in [("policy", "static"), ("threshold", "1"), ("every", "1")] {
+                sets.push((format!("ftl.wear.{key}"), value.into()));
+            }
+            // It keeps one more block back.
+            sets.push(("nand.blocks_per_plane".into(), (self.blocks + 1).to_string()));
+        }
         if system == "caftl" {
             sets.push(("ftl.dedup.fingerprint_entries".into(), "6".into()));
             sets.push(("ftl.dedup.sampling_pages".into(), "4".into()));
@@ -79,7 +100,9 @@ impl Shape {
 
     /// The image of a new drive.
     pub(crate) fn image(&self, system: &str) -> Vec<u8> {
-        let options = CreateOptions { sets: self.sets(system), log_bytes: Some(64 << 10), spare_share: None };
+        let sets = self.sets(system);
+        let options =
+            CreateOptions { sets, log_bytes: Some(64 << 10), spare_share: None, uuid: Some([7; 16]) };
         let plan = Plan::new(system, self.size_bytes(), &options).unwrap();
         let medium = FaultMedium::new(plan.medium_bytes() as usize);
         plan.write(&medium).unwrap();
@@ -118,7 +141,7 @@ impl Truth {
     }
 
     /// Whether a page may read so.
-    fn allows(&self, page: usize, value: &[u8]) -> bool {
+    pub(crate) fn allows(&self, page: usize, value: &[u8]) -> bool {
         self.maybe[page].contains(value)
     }
 }

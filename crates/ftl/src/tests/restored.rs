@@ -1,0 +1,157 @@
+//! A controller rebuilt from what another one holds goes on as one that is right.
+
+use flashtwin_nand::{Geometry, NandDevice, device_toml};
+
+use crate::config::FtlConfig;
+use crate::ids::{Content, Lpn, NO_CONTENT};
+use crate::loads::LoadView;
+use crate::op::{Host, NO_JOB};
+use crate::replication::ReplicationPolicy;
+use crate::restore::{BlockUse, HeldPage};
+use crate::rng::Rng;
+use crate::{BlockImage, Ftl, MappingForm};
+
+const PAGES: u32 = 60;
+const CONTENTS: u32 = 300;
+
+fn geometry() -> Geometry {
+    let mut config = NandDevice::from_toml(device_toml("rr-ssd").unwrap()).unwrap().geometry;
+    (config.channels, config.chips_per_channel, config.dies_per_chip, config.planes_per_die) = (2, 2, 1, 1);
+    Geometry::new([
+        ("channels", 2),
+        ("chips_per_channel", 2),
+        ("dies_per_chip", 1),
+        ("planes_per_die", 1),
+        ("blocks_per_plane", 9),
+        ("pages_per_block", 4),
+        ("page_bytes", config.page_bytes),
+    ])
+    .unwrap()
+}
+
+fn configs() -> Vec<FtlConfig> {
+    let mut page = FtlConfig::default();
+    page.gc.victim = crate::victim::VictimPolicy::Fifo;
+    page.gc.step_pages = 1;
+    let content = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
+    let mut inverted = content.clone();
+    inverted.dedup.tables = crate::dedup::TableForm::Inverted;
+    let mut replicating = content.clone();
+    replicating.replication.policy = ReplicationPolicy::OnLine;
+    replicating.replication.alpha = 0.2;
+    let mut spreading = FtlConfig::default();
+    spreading.spread.policy = crate::spread::SpreadPolicy::Duplicates;
+    vec![page, content, inverted, replicating, spreading]
+}
+
+fn work(ftl: &mut Ftl, rng: &mut Rng, steps: u32, aware: bool) {
+    let idle = [0; 4];
+    let loads = LoadView::new(&idle, &idle);
+    let mut ops = Vec::new();
+    for _ in 0..steps {
+        let lpn = Lpn::new(rng.below(PAGES));
+        match rng.below(8) {
+            0 => ftl.trim(lpn),
+            1..4 => {
+                ftl.read(lpn, &loads).unwrap();
+            }
+            _ => {
+                let content = if aware { Content::new(rng.below(CONTENTS)) } else { NO_CONTENT };
+                let page = Host { lpn, address: u64::from(lpn.number()), content };
+                ftl.write(page, true, &loads, &mut ops).unwrap();
+            }
+        }
+        ftl.begin_jobs(&mut ops).unwrap();
+        let mut at = 0;
+        while at < ops.len() {
+            let job = ops[at].job;
+            at += 1;
+            if job != NO_JOB {
+                ftl.job_done(job, &loads, &mut ops).unwrap();
+            }
+        }
+        ops.clear();
+    }
+}
+
+/// What a drive would have kept: blocks, and each logical page with its copies and its content.
+fn restored(
+    config: &FtlConfig,
+    geometry: &Geometry,
+    from: &Ftl,
+    blocks: &[BlockImage],
+) -> Result<Ftl, String> {
+    let told = |error: crate::RestoreError| error.to_string();
+    let mut to = Ftl::new(config, geometry, PAGES, CONTENTS, 1).restore(blocks).map_err(told)?;
+    let mut seen = Vec::new();
+    for lpn in Lpn::each(0..PAGES) {
+        let Some((home, replicas)) = from.copies_of(lpn) else { continue };
+        if seen.contains(&home) {
+            to.reference(lpn, home).map_err(told)?;
+            continue;
+        }
+        seen.push(home);
+        // A content is known by its page here.
+        let content = if config.looks_at_contents() { Content::new(seen.len() as u32) } else { NO_CONTENT };
+        to.page(HeldPage { lpn, content, home, replicas }).map_err(told)?;
+    }
+    to.finish().map_err(told)
+}
+
+#[test]
+fn a_controller_goes_on_where_another_left_off() {
+    let geometry = geometry();
+    for (at, config) in configs().into_iter().enumerate() {
+        config.check(&geometry).unwrap();
+        let mut rng = Rng::stream(at as u64, "restored");
+        let mut ftl = Ftl::new(&config, &geometry, PAGES, CONTENTS, 1);
+        let mut collected = 0;
+        for round in 0..20 {
+            work(&mut ftl, &mut rng, 100 + round, config.looks_at_contents());
+            let blocks = ftl.block_images();
+            collected +=
+                blocks.iter().filter(|image| matches!(image.used, BlockUse::Collected { .. })).count();
+            let next = restored(&config, &geometry, &ftl, &blocks).unwrap();
+            next.audit().unwrap();
+            let sorted = |mut images: Vec<BlockImage>| {
+                images.sort_by_key(|image| image.block);
+                images
+            };
+            assert_eq!(sorted(next.block_images()), sorted(blocks), "config {at}");
+            for lpn in Lpn::each(0..PAGES) {
+                assert_eq!(next.copies_of(lpn), ftl.copies_of(lpn), "config {at}");
+            }
+            ftl = next;
+        }
+        assert!(ftl.wear().iter().any(|&(erases, _)| erases > 3), "config {at}: no pressure");
+        assert!(collected > 0 || at > 0, "config {at}: no block was ever left half collected");
+    }
+}
+
+#[test]
+fn what_contradicts_itself_is_refused() {
+    let geometry = geometry();
+    let config = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
+    let mut ftl = Ftl::new(&config, &geometry, PAGES, CONTENTS, 1);
+    work(&mut ftl, &mut Rng::stream(1, "restored"), 500, true);
+    let blocks = ftl.block_images();
+    let refused = |change: &dyn Fn(&mut Vec<BlockImage>), words: &str| {
+        let mut wrong = blocks.clone();
+        change(&mut wrong);
+        let error = restored(&config, &geometry, &ftl, &wrong).err().unwrap_or_default();
+        assert!(error.contains(words), "{error:?}, expected {words}");
+    };
+    refused(&|blocks| blocks.extend_from_within(..1), "listed twice");
+    refused(&|blocks| blocks[0].written = 9, "pages written");
+    refused(&|blocks| blocks[0].block = flashtwin_nand::Block::new(1 << 20), "there is no block");
+    refused(&|blocks| blocks.retain(|image| image.used != BlockUse::Closed), "is not programmed");
+    let open = |image: &BlockImage| matches!(image.used, BlockUse::Open(_));
+    let kind = blocks.iter().find(|image| open(image)).unwrap().used;
+    refused(
+        &|blocks| {
+            let closed = blocks.iter_mut().filter(|image| !open(image) && image.written == 4);
+            closed.for_each(|image| (image.used, image.written) = (kind, 3));
+        },
+        "second open block",
+    );
+}
