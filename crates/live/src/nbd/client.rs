@@ -313,7 +313,7 @@ fn take_sizes(told: &mut Told, at: &mut Numbers<'_>) -> io::Result<()> {
     if preferred.is_power_of_two() {
         told.preferred_block_bytes = preferred.clamp(512, 1 << 20);
     }
-    told.request_bytes_max = most.min(REQUEST_BYTES_MAX).max(4096) & !4095;
+    told.request_bytes_max = most.clamp(4096, REQUEST_BYTES_MAX) & !4095;
     Ok(())
 }
 

@@ -162,10 +162,8 @@ impl Connection<'_> {
                 _ => 0,
             };
             let lent = self.budget.take(bytes);
-            if has_payload && !too_long {
-                if input.read_exact(self.stream, memory.payload(bytes)).is_err() {
-                    return self.end(input);
-                }
+            if has_payload && !too_long && input.read_exact(self.stream, memory.payload(bytes)).is_err() {
+                return self.end(input);
             }
             // Nobody reads as much as that only to throw it away.
             input.ended |= too_long;
@@ -232,7 +230,7 @@ impl Connection<'_> {
             return (request.offset != 0 || request.length != 0).then_some(error::INVALID);
         }
         let end = request.offset.checked_add(u64::from(request.length));
-        if request.length == 0 || !end.is_some_and(|end| end <= terms.export.size_bytes()) {
+        if request.length == 0 || end.is_none_or(|end| end > terms.export.size_bytes()) {
             return Some(if writes { error::NO_SPACE } else { error::INVALID });
         }
         let carries = [command::READ, command::WRITE].contains(&request.command);
@@ -336,7 +334,7 @@ impl Connection<'_> {
     fn reply_extents(&self, request: &Request, extents: &[Extent]) -> io::Result<()> {
         let mut body = wire::ALLOCATION_ID.to_be_bytes().to_vec();
         for extent in extents {
-            let flags = u32::from(extent.hole) * wire::RUN_HOLE | u32::from(extent.zero) * wire::RUN_ZERO;
+            let flags = (u32::from(extent.hole) * wire::RUN_HOLE) | (u32::from(extent.zero) * wire::RUN_ZERO);
             // A run is a part of the range asked for, whose length is 32 bits.
             body.extend((extent.length_bytes as u32).to_be_bytes());
             body.extend(flags.to_be_bytes());
