@@ -44,10 +44,10 @@ impl Arrivals<'_> {
     #[inline]
     fn look_ahead(&self, index: usize) {
         if index.is_multiple_of(LINE / 2) {
-            prefetch(&self.window.time_ns, index + COLUMN);
-            prefetch(&self.window.first_page_op, index + COLUMN);
-            prefetch(&self.window.op, index + COLUMN);
-            prefetch(&self.window.partial, index + COLUMN);
+            prefetch(self.window.time_ns, index + COLUMN);
+            prefetch(self.window.first_page_op, index + COLUMN);
+            prefetch(self.window.op, index + COLUMN);
+            prefetch(self.window.partial, index + COLUMN);
         }
     }
 
@@ -195,14 +195,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline]
     pub(super) fn look_ahead(&mut self, trace: &Window<'_>, at: usize) {
         if at.is_multiple_of(LINE) {
-            prefetch(&trace.lpn, at + COLUMN);
-            prefetch(&trace.content, at + COLUMN);
+            prefetch(trace.lpn, at + COLUMN);
+            prefetch(trace.content, at + COLUMN);
         }
-        if let (Some(lpn), Some(content)) = (Self::ahead(&trace.lpn, at), Self::ahead(&trace.content, at)) {
+        if let (Some(lpn), Some(content)) = (Self::ahead(trace.lpn, at), Self::ahead(trace.content, at)) {
             let writes = self.writes_ahead(trace, at);
             self.controller.prefetch_far(Lpn::new(lpn[FAR]), Content::new(content[FAR]), writes[0]);
             if self.wants_address {
-                prefetch(&trace.lpn_address, lpn[FAR] as usize);
+                prefetch(trace.lpn_address, lpn[FAR] as usize);
             }
             self.controller.prefetch_near(Lpn::new(lpn[NEAR]), Content::new(content[NEAR]), writes[1]);
             self.controller.prefetch_next(Lpn::new(lpn[NEXT]), Content::new(content[NEXT]));
