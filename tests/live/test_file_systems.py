@@ -1,0 +1,62 @@
+"""File systems, builds and databases on what is served, recorded on the way: all they wrote is there afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+import flashtwin as ft
+
+from . import mounting
+
+
+@pytest.mark.parametrize("file_system", ["ext4", "xfs"])
+def test_a_build_and_a_database_on_a_recorded_file_system(file_system: str, tmp_path: Path) -> None:
+    mounting.needs(file_system, "make", "cc")
+    image, out = tmp_path / "disk.img", tmp_path / "recorded.parquet"
+    with image.open("wb") as file:
+        file.truncate(512 << 20)
+    with ft.record(image, out) as server, mounting.mounted(server.uri, tmp_path, file_system) as place:
+        mounting.build_project(place / "project")
+        rows = mounting.fill_database(place / "base.sqlite")
+    assert rows
+    # The file itself holds what was written through the server, and so it does when it is served again.
+    with ft.record(image, tmp_path / "again.parquet") as server:  # noqa: SIM117 - the mount must end before the server
+        with mounting.mounted(server.uri, tmp_path, file_system, make=False) as place:
+            assert mounting.read_database(place / "base.sqlite") == rows
+            assert (place / "project" / "program").stat().st_size > 0
+    trace = ft.open(out)
+    info = trace.info
+    assert info["has_content"]
+    assert info["writes"] > 0
+    compared = ft.compare(trace, ["conventional", "ca-ssd"])
+    written = {name: result.summary["host_pages_written"] for name, result in compared.items()}
+    assert written["conventional"] == written["ca-ssd"]
+    assert compared["ca-ssd"].summary["page_ops"]["duplicate_writes"] > 0
+
+
+def test_postgresql_on_a_recorded_file_system() -> None:
+    mounting.needs("ext4", "runuser")
+    mounting.postgres_programs()
+    # PostgreSQL runs as a user of its own, who must get to its folder: pytest's are their owner's alone.
+    with TemporaryDirectory(prefix="flashtwin-") as open_to_all:
+        Path(open_to_all).chmod(0o755)
+        _postgresql(Path(open_to_all))
+
+
+def _postgresql(tmp_path: Path) -> None:
+    image, out = tmp_path / "disk.img", tmp_path / "postgres.parquet"
+    with image.open("wb") as file:
+        file.truncate(1 << 30)
+    with ft.record(image, out) as server, mounting.mounted(server.uri, tmp_path) as place:
+        sums = mounting.bench_postgres(place / "base")
+    with (
+        ft.record(image, tmp_path / "again.parquet") as server,
+        mounting.mounted(server.uri, tmp_path, make=False) as place,
+    ):
+        assert mounting.postgres_sums(place / "base") == sums
+    first, *others = sums.split("|")
+    assert others == [first] * 2
+    assert ft.open(out).info["writes"] > 100
