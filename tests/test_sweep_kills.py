@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 import signal
 import subprocess
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -120,11 +123,69 @@ def test_200_runs_killed_100_times(tmp_path: Path, trace: Path) -> None:
         turn += 1
 
 
+@pytest.mark.slow
+def test_a_dask_scheduler_is_killed_at_random(tmp_path: Path, trace: Path) -> None:
+    """The scheduler goes in the midst, three times; the client says so, and the next sweep goes on."""
+    pytest.importorskip("distributed", reason="flashtwin[dask] is not installed")
+    points, draw = 200, random.Random(1)
+    assert start(tmp_path, command(trace, points, "whole")).wait(timeout=300) == 0
+    struck, before = 0, dict[str, int]()
+    while True:
+        place = tmp_path / f"cluster-{struck}"
+        place.mkdir()
+        with dask_at_work(place) as (file, scheduler):
+            words = [word for word in command(trace, points, "out") if word not in ("--workers", "2")]
+            said = place / "said.txt"
+            with said.open("wb") as talk:
+                program = subprocess.Popen(
+                    [*words, "--on", f"dask:{file}"], cwd=tmp_path, env=clean_environment(),
+                    stdout=subprocess.DEVNULL, stderr=talk,
+                )  # fmt: skip
+            goal = len(before) + draw.randrange(1, 40)
+            while struck < 3 and program.poll() is None and len(runs(tmp_path / "out")) < goal:
+                time.sleep(0.002)
+            if struck < 3 and program.poll() is None:
+                time.sleep(draw.random() * 0.01)
+                scheduler.kill()
+            status = program.wait(timeout=300)
+        _nothing_is_torn(tmp_path / "out")
+        after = runs(tmp_path / "out")
+        assert {key: after.get(key) for key in before} == before, "what was finished is not made again"
+        before = after
+        if status == 0:
+            break
+        # 2: the scheduler is gone; 1: tasks that went with it are missing points. Never a fault of ours.
+        assert status in (1, 2)
+        assert "internal error" not in said.read_text(encoding="utf-8")
+        struck += 1
+    assert struck >= 1
+    assert len(after) == points
+    assert table(tmp_path / "out") == table(tmp_path / "whole")
+
+
+@contextmanager
+def dask_at_work(place: Path) -> Iterator[tuple[Path, subprocess.Popen[bytes]]]:
+    """A scheduler and two workers: the file that leads to them, and the scheduler."""
+    file = place / "scheduler.json"
+    worker = ["worker", "--nthreads", "1", "--no-dashboard", "--death-timeout", "20"]
+    programs: list[subprocess.Popen[bytes]] = []
+    try:
+        for part in (["scheduler", "--port", "0", "--no-dashboard"], worker, worker):
+            module = f"distributed.cli.dask_{part[0]}"
+            programs.append(start(place, [sys.executable, "-m", module, "--scheduler-file", str(file), *part[1:]]))
+            while not file.exists():
+                assert programs[0].poll() is None
+                time.sleep(0.05)
+        yield file, programs[0]
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+
+
 def test_a_run_whose_processes_always_die_is_missing(
     tmp_path: Path, trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import sys
-
     from flashtwin import report
 
     die = (

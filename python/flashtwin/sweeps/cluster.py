@@ -91,7 +91,11 @@ def _gone() -> FlashtwinError:
 
 def _answer(task: AnyTask, future: Any) -> Answer:
     if future.status == "finished":
-        found: Answer = future.result()
+        try:
+            found: Answer = future.result()
+        except OSError:
+            # The answer was still with the scheduler, or on its way, when that went.
+            raise _gone() from None
         return found
     error = future.exception() if future.status == "error" else None
     return {"error": task.lost(f"{type(error).__name__}: {error}" if error is not None else future.status)}
