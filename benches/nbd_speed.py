@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -27,19 +28,25 @@ ROOT = Path(__file__).resolve().parent.parent
 SIZE_BYTES = 1 << 30
 
 
+def answers(path: Path) -> bool:
+    """Whether somebody listens; a socket may be there before."""
+    with socket.socket(socket.AF_UNIX) as tried:
+        return tried.connect_ex(str(path)) == 0
+
+
 @contextmanager
-def served(words: list[str], socket: Path) -> Iterator[str]:
+def served(words: list[str], place: Path) -> Iterator[str]:
     """A server as a process, as long as it is used."""
-    socket.unlink(missing_ok=True)
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    place.unlink(missing_ok=True)
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL) as process:
         try:
             for _ in range(500):
-                if socket.exists():
+                if answers(place):
                     break
                 time.sleep(0.02)
             else:
                 sys.exit(f"{words[0]} does not serve")
-            yield f"nbd+unix:///?socket={socket}"
+            yield f"nbd+unix:///?socket={place}"
         finally:
             process.terminate()
             process.wait()
@@ -80,7 +87,7 @@ def main() -> None:
 
 def measure(options: argparse.Namespace, program: str, folder: Path) -> None:
     """All servers in turn."""
-    image, socket, behind = folder / "image", folder / "s", folder / "behind"
+    image, place, behind = folder / "image", folder / "s", folder / "behind"
     with image.open("wb") as file:
         for _ in range(SIZE_BYTES >> 20):
             file.write(bytes(range(256)) * 4096)
@@ -88,18 +95,18 @@ def measure(options: argparse.Namespace, program: str, folder: Path) -> None:
     out = folder / "trace.parquet"
     before = f"nbd+unix:///?socket={behind}"
     servers = {
-        "nbdkit file": [*kit, str(socket), "file", str(image)],
-        "ours": [program, str(image), str(socket)],
-        "ours, recording": [program, str(image), str(socket), str(out)],
-        "proxy": [program, before, str(socket)],
-        "proxy, recording": [program, before, str(socket), str(out)],
+        "nbdkit file": [*kit, str(place), "file", str(image)],
+        "ours": [program, str(image), str(place)],
+        "ours, recording": [program, str(image), str(place), str(out)],
+        "proxy": [program, before, str(place)],
+        "proxy, recording": [program, before, str(place), str(out)],
     }
     jobs = [(kind, depth) for kind in ("randread", "randwrite") for depth in (1, 32)]
     found: dict[tuple[str, str, int], list[float]] = {}
     for _ in range(options.rounds):
         for server, words in servers.items():
             for kind, depth in jobs:
-                with served([*kit, str(behind), "file", str(image)], behind), served(words, socket) as uri:
+                with served([*kit, str(behind), "file", str(image)], behind), served(words, place) as uri:
                     rate = requests_per_second(uri, kind, depth, options.seconds, folder)
                 found.setdefault((server, kind, depth), []).append(rate)
     print(f"{'requests/s':24s}" + "".join(f"{kind + ' ' + str(depth):>14s}" for kind, depth in jobs))
