@@ -13,6 +13,7 @@ mod reference_replication;
 mod reference_spread;
 mod reference_victim;
 mod sabotage;
+mod sizes;
 mod spread_relations;
 mod swarm;
 mod tables;
