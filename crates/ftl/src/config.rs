@@ -179,3 +179,20 @@ impl FtlConfig {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_needs_contents_when_it_shares_pages_or_spreads_duplicates() {
+        let (page, none) = (MappingForm::Page, SpreadPolicy::None);
+        for (mapping, policy, needed) in
+            [(page, none, false), (page, SpreadPolicy::Duplicates, true), (MappingForm::Content, none, true)]
+        {
+            let spread = SpreadConfig { policy, ..SpreadConfig::default() };
+            let config = FtlConfig { mapping, spread, ..FtlConfig::default() };
+            assert_eq!(config.looks_at_contents(), needed, "{mapping:?}, {policy:?}");
+        }
+    }
+}

@@ -179,3 +179,25 @@ impl ReplicaSets {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_those_of_sets_of_replicas_that_do_not_fit_in_one_and_of_what_is_free() {
+        let mut sets = ReplicaSets::new();
+        assert_eq!(sets.bytes(), 0);
+        let handles = [0, 1, 2].map(|vpn| sets.add(ReplicaSets::NO_SET, Vpn::new(vpn), 1, Ppn::new(vpn)));
+        assert_eq!(sets.bytes(), 3 * 64, "a set is a cache line");
+        (10..110).for_each(|ppn| assert_eq!(sets.add(handles[0], Vpn::new(0), 1, Ppn::new(ppn)), handles[0]));
+        // 101 replicas of 4 bytes, and less than as many again that there is room for.
+        let many = sets.bytes() - 3 * 64;
+        assert!((101 * 4..2 * 128 * 4).contains(&many), "{many}");
+        for set in [handles[1], handles[2]] {
+            assert!(matches!(sets.pop(set), Some((_, true))));
+        }
+        let free = sets.bytes() - 3 * 64 - many;
+        assert!(free >= 2 * 4 && free.is_multiple_of(4), "the handles of two free sets take {free}");
+    }
+}

@@ -208,3 +208,15 @@ pub struct PartitionSize {
     /// Valid pages in them.
     pub valid_pages: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::MappingCounts;
+
+    #[test]
+    fn the_hit_ratio_is_of_all_uses_and_missing_without_any() {
+        let ratio = |hits, misses| MappingCounts { hits, misses, ..MappingCounts::default() }.hit_ratio();
+        assert_eq!([ratio(3, 1), ratio(2, 0), ratio(0, 2)], [Some(0.75), Some(1.0), Some(0.0)]);
+        assert_eq!(ratio(0, 0), None);
+    }
+}

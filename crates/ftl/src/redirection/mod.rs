@@ -82,4 +82,38 @@ mod tests {
         let any = choose(RedirectionPolicy::AnyChip, &[]);
         assert_eq!((g.chip_of_plane(any.plane), any.ppn, any.redirected), (Chip::new(7), page(3), true));
     }
+
+    #[test]
+    fn any_chip_reads_at_the_same_place_of_the_idlest_chip_or_on_its_idler_die() {
+        // Chips of two dies of two planes.
+        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let plane = |chip: u32, place: u32| Plane::new(chip * 4 + place);
+        let any_chip = RedirectionPolicy::AnyChip.build();
+        let choose = |home: Plane, of_chip_7: [u32; 2]| {
+            let mut unit = [9; 32];
+            unit[14..16].copy_from_slice(&of_chip_7);
+            let mut chip = [18; 16];
+            chip[7] = of_chip_7.iter().sum();
+            let target = any_chip.choose(g.ppn(home, 0, 0), &[], &LoadView::new(&chip, &unit), &g);
+            assert_eq!(target.ppn, g.ppn(home, 0, 0), "what is read is the home copy");
+            (target.plane, target.redirected)
+        };
+        for place in 0..4 {
+            assert_eq!(choose(plane(3, place), [2, 2]), (plane(7, place), true), "equal dies");
+        }
+        assert_eq!([2, 3].map(|place| choose(plane(3, place), [1, 2])), [(plane(7, 0), true); 2]);
+        assert_eq!([0, 1].map(|place| choose(plane(3, place), [2, 1])), [(plane(7, 2), true); 2]);
+        assert_eq!([0, 1].map(|place| choose(plane(3, place), [1, 2]).0), [plane(7, 0), plane(7, 1)]);
+        assert_eq!(choose(plane(7, 1), [2, 1]), (plane(7, 2), false), "the other die of the home chip");
+        // Equally loaded chips: it stays.
+        assert_eq!(choose(plane(3, 1), [9, 9]), (plane(3, 1), false));
+    }
+
+    #[test]
+    fn any_chip_of_a_device_of_one_is_the_home_place() {
+        let g = crate::tests::geometry([1, 1, 2, 1, 4, 4]);
+        let home = g.ppn(Plane::new(0), 0, 0);
+        let target = RedirectionPolicy::AnyChip.build().choose(home, &[], &LoadView::new(&[5], &[5, 0]), &g);
+        assert_eq!((target.ppn, target.plane, target.redirected), (home, Plane::new(0), false));
+    }
 }

@@ -14,6 +14,7 @@ mod reference_spread;
 mod reference_victim;
 mod restored;
 mod sabotage;
+mod sizes;
 mod spread_relations;
 mod swarm;
 mod tables;

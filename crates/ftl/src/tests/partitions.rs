@@ -8,7 +8,7 @@ use crate::flash::block_table::State;
 use crate::flash::partition::PartitionPolicy;
 use crate::flash::victim::VictimPolicy;
 use crate::ids::{Content, Lpn};
-use crate::{Cause, FlashOp, Ftl, FtlConfig, Host, LoadView, NO_JOB, OpKind, Rng};
+use crate::{Cause, FlashOp, Ftl, FtlConfig, Host, LoadView, NO_JOB, OpKind, PartitionSize, Rng};
 
 /// One plane of `blocks` blocks of two pages; pages are in the partitions that the list says.
 fn tiny(blocks: u32, partitions: u32, of_page: &[u8]) -> Driver {
@@ -43,6 +43,8 @@ fn every_partition_fills_blocks_of_its_own_and_collection_keeps_them_apart() {
     let written: Vec<_> = [1, 0, 2, 0, 1, 0, 0, 0, 0].iter().map(|&lpn| write(&mut driver, lpn)).collect();
     let expected = [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (3, 0), (3, 1), (4, 0), (4, 1)];
     assert_eq!(written, expected);
+    let size = |pages_written, blocks, valid_pages| PartitionSize { pages_written, blocks, valid_pages };
+    assert_eq!(driver.ftl.partition_sizes(), [size(6, 3, 1), size(3, 2, 2)]);
     let partitions = |driver: &Driver, blocks: &[u32]| {
         blocks
             .iter()
@@ -74,6 +76,21 @@ fn every_partition_fills_blocks_of_its_own_and_collection_keeps_them_apart() {
     assert_eq!(write(&mut driver, 0), (0, 0));
     assert_eq!(partitions(&driver, &[0, 2, 6]), [0, 1, 1]);
     driver.ftl.audit().unwrap();
+    // What preloading wrote does not count.
+    driver.ftl.end_preload();
+    write(&mut driver, 0);
+    let written: Vec<u64> = driver.ftl.partition_sizes().iter().map(|size| size.pages_written).collect();
+    assert_eq!(written, [1, 0]);
+}
+
+#[test]
+fn pages_that_are_not_told_apart_have_no_partitions() {
+    let mut options = Options::draw(0);
+    options.config = FtlConfig::default();
+    (options.levels, options.footprint) = ([1, 1, 1, 1, 8, 2], 3);
+    let mut driver = Driver::new(&options);
+    write(&mut driver, 0);
+    assert_eq!(driver.ftl.partition_sizes(), []);
 }
 
 const BLOCKS: u32 = 1024;

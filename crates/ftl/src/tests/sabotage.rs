@@ -302,3 +302,14 @@ fn a_program_out_of_order_is_noticed() {
     let error = driver.ftl.flash.checker.as_mut().unwrap().program(late, 0, 7).unwrap_err();
     assert!(error.to_string().contains("the block's next page is 1"), "{error}");
 }
+
+#[test]
+fn a_block_of_another_partition_than_its_pages_is_noticed() {
+    let mut driver = Driver::new(&partitioned(0));
+    driver.ftl.audit().unwrap();
+    let page = driver.ftl.flash.blocks.geometry.ppn(flashtwin_nand::Plane::new(0), 0, 0);
+    // The controller knows nothing of this page: to it the block is of partition 0.
+    driver.ftl.flash.checker.as_mut().unwrap().program(page, 2, 7).unwrap();
+    let error = driver.ftl.audit().unwrap_err().to_string();
+    assert!(error.contains("is of partition 0, its pages are of 2"), "{error}");
+}

@@ -155,6 +155,16 @@ mod tests {
     }
 
     #[test]
+    fn equally_loaded_dies_take_turns_and_so_do_their_planes() {
+        let (_, mut hipa) = hipa(1.0);
+        let mut unit = [0; 32];
+        unit[0] = 9;
+        let others = |plane: u32| (1..32u32).map(move |unit| 2 * unit + plane);
+        let written: Vec<u32> = (0..3 * 31).map(|_| plane_at(&mut hipa, &unit, 1)).collect();
+        assert_eq!(written, others(0).chain(others(1)).chain(others(0)).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn a_short_peak_is_smoothed_away_and_a_lasting_one_is_not() {
         let (_, mut hipa) = hipa(0.25);
         let even = [4; 32];

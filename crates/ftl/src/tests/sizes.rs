@@ -1,0 +1,101 @@
+//! What the controller says of itself: bytes of its tables, contents plane by plane, uses of pages of its tables.
+
+use super::driver::{Driver, Options};
+use crate::content::replication::ReplicationPolicy;
+use crate::dedup::{EvictionPolicy, TableForm};
+use crate::{CacheBytes, Content, Controller, Entries, FtlConfig, MappingForm, PlaneContents};
+
+/// A device of two chips whose host writes 40 pages of so many contents.
+fn device(config: &FtlConfig, contents: u32) -> Driver {
+    Driver::new(&Options {
+        levels: [2, 1, 1, 1, 20, 8],
+        config: config.clone(),
+        footprint: 40,
+        contents,
+        units_per_chip: 1,
+        ..Options::draw(0)
+    })
+}
+
+fn content_addressed() -> FtlConfig {
+    FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() }
+}
+
+#[test]
+fn a_content_takes_as_many_bytes_as_its_tables_say() {
+    // Whether it was ever written and read: 1. Its place in the store: 4.
+    let least = 1 + 4;
+    // How often it is on flash, where the controller may not know: 4.
+    let unknown = 4;
+    let few = Entries::Limited(3);
+    for (tables, entries, eviction, sampling_pages, bytes) in [
+        (TableForm::TwoLevel, Entries::Unlimited, EvictionPolicy::LruWrites, 1, least),
+        (TableForm::Inverted, Entries::Unlimited, EvictionPolicy::LruWrites, 1, least),
+        (TableForm::TwoLevel, Entries::Unlimited, EvictionPolicy::LruWrites, 2, least + unknown),
+        // Its neighbours in the order in which entries go: 8; its references: 1.
+        (TableForm::TwoLevel, few, EvictionPolicy::LruWrites, 1, least + unknown + 8),
+        (TableForm::Inverted, few, EvictionPolicy::LruWrites, 1, least + unknown + 8),
+        (TableForm::TwoLevel, few, EvictionPolicy::ReferenceCount, 1, least + unknown + 8 + 1),
+    ] {
+        let mut config = content_addressed();
+        (config.dedup.tables, config.dedup.fingerprint_entries) = (tables, entries);
+        (config.dedup.eviction, config.dedup.sampling_pages) = (eviction, sampling_pages);
+        let held = |contents| device(&config, contents).ftl.table_sizes().content_table_bytes;
+        assert_eq!(held(1_100) - held(100), 1_000 * bytes, "{tables:?}, {entries:?}, {eviction:?}");
+    }
+}
+
+#[test]
+fn priority_lru_lists_the_pages_that_were_read() {
+    let mut config = content_addressed();
+    let sizes = |config: &FtlConfig| {
+        let mut driver = device(config, 40);
+        (0..5).for_each(|lpn| assert!(driver.write(lpn, lpn, false).is_ok()));
+        (1..4).for_each(|lpn| assert!(driver.read(lpn).is_ok()));
+        driver.ftl.table_sizes()
+    };
+    let without = sizes(&config);
+    config.replication.policy = ReplicationPolicy::PriorityLru;
+    let with = sizes(&config);
+    assert_eq!((without.listed_pages, with.listed_pages), (0, 3));
+    let lists = with.content_table_bytes - without.content_table_bytes;
+    assert!(lists >= 3 * 12, "the class and two neighbours of three pages take {lists} bytes");
+}
+
+#[test]
+fn what_planes_hold_is_known_where_contents_are() {
+    let config = FtlConfig::default();
+    let mut driver = device(&config, 0);
+    driver.write(0, u32::MAX, false).unwrap();
+    assert!(driver.ftl.plane_contents().is_none());
+    let mut driver = device(&config, 9);
+    for (lpn, content) in [(0, 5), (1, 5), (2, 5), (3, 7)] {
+        driver.write(lpn, content, false).unwrap();
+    }
+    let of_planes = driver.ftl.plane_contents().unwrap();
+    let pages: u64 = of_planes.iter().map(|plane| plane.pages).sum();
+    // Addresses 0, 1, 3 and 4 go to chips 0, 1, 1 and 0.
+    let expected = [PlaneContents { pages: 2, contents: 2 }, PlaneContents { pages: 2, contents: 1 }];
+    assert_eq!((pages, of_planes.iter().copied().collect::<Vec<_>>()), (4, expected.to_vec()));
+}
+
+/// Uses of pages of the tables by looking up the fingerprint of a content, as an engine does it.
+fn uses_of_a_lookup(config: &FtlConfig) -> u64 {
+    fn look_up(controller: &mut impl Controller) {
+        controller.look_up_fingerprint(Content::new(3)).unwrap();
+    }
+    let mut driver = device(config, 40);
+    let before = driver.ftl.counters().mapping;
+    look_up(&mut driver.ftl);
+    let after = driver.ftl.counters().mapping;
+    after.hits + after.misses - before.hits - before.misses
+}
+
+#[test]
+fn looking_up_a_fingerprint_uses_a_page_where_the_store_is_on_flash() {
+    let mut config = content_addressed();
+    config.mapping_cache.bytes = CacheBytes::Limited(4 * 64);
+    assert_eq!(uses_of_a_lookup(&config), 0, "the store is in RAM");
+    config.mapping_cache.fingerprints = true;
+    assert_eq!(uses_of_a_lookup(&config), 1);
+}
