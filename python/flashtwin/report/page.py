@@ -255,10 +255,10 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Run], float | None], Callable[[float |
     ("Served", "IOPS", lambda run: run.number("throughput.all.iops"), units.rate),
     ("Served", "MB/s", lambda run: run.number("throughput.all.mb_per_s"), units.rate),
     ("WA", "", lambda run: run.number("write_amplification"), units.ratio),
-    ("Pages", "programmed", lambda run: run.number("pages_programmed"), units.count),
+    ("Programs", "pages", lambda run: run.number("pages_programmed"), units.count),
     ("Erases", "", lambda run: run.number("erases.total"), units.count),
     ("Tables", "in RAM", lambda run: run.number("ram.total_bytes"), units.size),
-    ("Pages in use", "peak", _space, units.count),
+    ("In use", "pages, peak", _space, units.count),
 )
 
 
