@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # What `import flashtwin` offers, by noun.
 API = {
-    "Traces": ("open", "Trace"),
+    "Traces": ("open", "Trace", "scan", "Scan"),
     "Characterization": (
         "characterize", "Characterization", "Advice", "characterize_many", "Batch", "options_schema",
     ),

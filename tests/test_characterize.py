@@ -130,8 +130,13 @@ def test_json_holds_what_the_files_hold(cli: Cli, small_trace: Path, tmp_path: P
 def test_a_study_holds_the_characterization_too(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     assert cli("study", "small.fiu", *SHORT, "--systems", "conventional", "--out", "study").status == 0
     assert cli("characterize", "small.fiu", *BRIEF, "--out", "alone").status == 0
-    for name in ("characterization.json", "advice.json", *(f"workload/{table}.parquet" for table in TABLES)):
+    for name in ("characterization.json", *(f"workload/{table}.parquet" for table in TABLES)):
         assert (tmp_path / "study" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes(), name
+    # What to do is the same; a study builds its commands on its runs.
+    advice = [json.loads((tmp_path / path / "advice.json").read_text())["advice"] for path in ("study", "alone")]
+    commands = [[entry.pop("command") for entry in entries] for entries in advice]
+    assert advice[0] == advice[1]
+    assert [command.replace(" --period 0.05s", "") for command in commands[0]] == commands[1]
     page = (tmp_path / "study" / "report.html").read_text()
     assert 'id="advice"' in page
     assert 'id="chart-temperature"' in page

@@ -124,7 +124,7 @@ def test_command_line(traces: dict[str, Path], cli: Cli) -> None:
     options = ["--content", "unique", "--set", "blocks_per_plane=20", "--json"]
     held = cli("replay", traces["mixed"], "--system", "rr-ssd", *options)
     streamed = cli("replay", traces["mixed"], "--system", "rr-ssd", "--stream", *options)
-    assert (streamed.status, streamed.out, streamed.err) == (0, held.out, "")
+    assert (streamed.status, streamed.out, streamed.err) == (0, held.out, held.err)
     piped = cli("compare", "-", "--stream", stdin=traces["whole"].read_bytes())
     assert piped.status == 2
     assert piped.err.startswith("error: standard input: standard input can be read only once")
@@ -171,7 +171,7 @@ def test_interrupt_within_a_second_in_both_readings(tmp_path: Path) -> None:
             os.kill(program.pid, signal.SIGINT)
             _, err = program.communicate(timeout=20)
             assert program.returncode == 130
-            assert err.decode().splitlines() == ["interrupted; no incomplete file was left"]
+            assert err.decode().splitlines()[-1] == "interrupted; no incomplete file was left"
             # A second on a machine of its own.
             assert time.monotonic() - began < 5
 

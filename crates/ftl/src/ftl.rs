@@ -12,6 +12,7 @@ use crate::error::FtlError;
 use crate::flash::blocks::Blocks;
 use crate::flash::counters::{Counters, PartitionSize, Peak, PlaneContents, TableSizes};
 use crate::flash::{Flash, FlashKeys, capacity_pages};
+use crate::held::HeldPage;
 use crate::host;
 use crate::ids::{Content, Lpn};
 use crate::inverted::{InvertedMap, InvertedSide};
@@ -20,7 +21,6 @@ use crate::op::{FlashOp, Host, Lookup, PagingSizes, ReadOutcome, ReadTarget, Wri
 use crate::page::spread::{SpreadPolicy, Spreader};
 use crate::page::{PageMap, PageSide};
 use crate::paging::{Layout, Paging};
-use crate::restore::HeldPage;
 use crate::side::Side;
 
 /// The controller of one device.

@@ -5,10 +5,10 @@ use flashtwin_nand::Ppn;
 use crate::error::FtlError;
 use crate::flash::counters::TableSizes;
 use crate::flash::{Flash, Owners};
+use crate::held::HeldPage;
 use crate::ids::{Content, Lpn, Owner};
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes};
-use crate::restore::HeldPage;
 
 /// The tables of a system and what it does on their account. What only some systems do has a default that says what the
 /// others answer.

@@ -13,12 +13,12 @@ use crate::error::FtlError;
 use crate::flash::blocks::Stream;
 use crate::flash::counters::TableSizes;
 use crate::flash::{Flash, Moved, Owners};
+use crate::held::HeldPage;
 use crate::ids::{Content, Lpn, NO_VPN, Owner, Vpn};
 use crate::jobs::Jobs;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes};
 use crate::paging::{Paging, Tables};
-use crate::restore::HeldPage;
 use crate::side::{Side, audit_pages, unfit};
 use background::Background;
 #[cfg(test)]

@@ -4,8 +4,8 @@ use flashtwin_nand::{Block, Plane, Ppn};
 
 use super::block_table::{ERASES_AT, State};
 use super::blocks::Blocks;
+use crate::held::{BlockImage, BlockUse, OpenFor};
 use crate::ids::Owner;
-use crate::restore::{BlockImage, BlockUse, OpenFor};
 
 impl Blocks {
     /// Open blocks of a plane and what for, where there is one partition.

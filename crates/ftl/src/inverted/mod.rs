@@ -8,10 +8,10 @@ use flashtwin_nand::{NO_PPN, Ppn};
 use crate::error::FtlError;
 use crate::flash::counters::TableSizes;
 use crate::flash::{Flash, Moved, Owners};
+use crate::held::HeldPage;
 use crate::ids::{Content, Lpn, Owner};
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, is_page};
-use crate::restore::HeldPage;
 use crate::side::{Side, audit_pages, unfit};
 pub(crate) use map::InvertedMap;
 

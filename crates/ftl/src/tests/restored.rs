@@ -3,11 +3,11 @@
 use flashtwin_nand::{Geometry, NandDevice, device_toml};
 
 use crate::config::FtlConfig;
+use crate::held::{BlockUse, HeldPage};
 use crate::ids::{Content, Lpn, NO_CONTENT};
 use crate::loads::LoadView;
 use crate::op::{Host, NO_JOB};
 use crate::replication::ReplicationPolicy;
-use crate::restore::{BlockUse, HeldPage};
 use crate::rng::Rng;
 use crate::{BlockImage, Ftl, MappingForm};
 
