@@ -49,7 +49,7 @@ def test_duplicates_are_programmed_once(tmp_path: Path) -> None:
 
 @needs("qemu-io")
 def test_a_server_that_is_killed_loses_nothing_that_was_flushed(tmp_path: Path) -> None:
-    command = [PROGRAM, "serve", "--system", "rr-ssd", "--size", "64M", "drive.img"]
+    command = [str(PROGRAM), "serve", "--system", "rr-ssd", "--size", "64M", "drive.img"]
     for promise in range(1, 6):
         with subprocess.Popen(
             command, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, text=True
@@ -170,3 +170,24 @@ def test_the_replay_of_a_recording_programs_what_the_drive_did(system: str, tmp_
     assert drive["erases"]["total"] == summary["erases"]["total"]
     assert drive["page_ops"]["duplicate_writes"] == summary["page_ops"]["duplicate_writes"]
     assert drive["host_pages_written"] == summary["host_pages_written"]
+
+
+@needs("qemu-io")
+def test_sigterm_ends_it_in_order(tmp_path: Path) -> None:
+    command = [str(PROGRAM), "serve", "--system", "rr-ssd", "--size", "64M", "drive.img", "--out", "served"]
+    with subprocess.Popen(command, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            uri = server.stdout.readline().strip()
+            assert (tmp_path / "drive.sock").stat().st_mode & 0o077 == 0
+            with pytest.raises(ft.LiveError, match="another process is using it"):
+                ft.serve(tmp_path / "drive.img")
+            qemu(uri, "write -P 5 1M 64k")
+            server.terminate()
+            assert server.wait(30) == 0
+        finally:
+            server.kill()
+    assert json.loads((tmp_path / "served" / "served.json").read_text())["host_pages_written"] == 16
+    assert ft.check_drive(tmp_path / "drive.img")["log_batches"] == 0
+    with ft.serve(tmp_path / "drive.img") as again:
+        qemu(again.uri, "read -P 5 1M 64k")
