@@ -31,6 +31,7 @@ MAY_IMPORT_CORE = {
     "flashtwin",
     "flashtwin.causes.replaying",
     "flashtwin.characterization.measuring",
+    "flashtwin.live.drives",
     "flashtwin.live.recording",
     "flashtwin.recipes.workloads",
     "flashtwin.replays.presets",

@@ -10,8 +10,8 @@
 `open` reads a trace, `scan` leaves one that is larger than memory in its file, `characterize` measures what it is
 like, `replay` runs it on one system, `compare` on several, `sweep` with keys set to one value after another, `study`
 writes the whole report, `explain` says what holds a trace back; `synthesize` makes a trace from a recipe, `record` of
-whatever runs; `characterize_many` compares traces, `reproduce` measures what papers published. Errors are
-`FlashtwinError`s whose message says what is wrong, where, and what to do.
+whatever runs; `serve` is a drive that keeps real bytes; `characterize_many` compares traces, `reproduce` measures
+what papers published. Errors are `FlashtwinError`s whose message says what is wrong, where, and what to do.
 
 Importing the package loads nothing; each name loads what it needs when it is first asked for.
 """
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         SimError,
         TraceError,
     )
+    from flashtwin.live.drives import check_drive, drive_info, serve
     from flashtwin.live.recording import Server, import_log, record, recover
     from flashtwin.papers.reproduction import reproduce
     from flashtwin.recipes.fitting import Fit, fit
@@ -59,6 +60,7 @@ _ROOMS = {
         "ArgumentError", "ConfigError", "FlashtwinError", "InternalError", "LiveError", "OutputError", "ReportError",
         "SimError", "TraceError",
     ),
+    "flashtwin.live.drives": ("check_drive", "drive_info", "serve"),
     "flashtwin.live.recording": ("Server", "import_log", "record", "recover"),
     "flashtwin.papers.reproduction": ("reproduce",),
     "flashtwin.recipes.fitting": ("Fit", "fit"),
@@ -104,10 +106,12 @@ __all__ = [
     "__version__",
     "characterize",
     "characterize_many",
+    "check_drive",
     "compare",
     "config_schema",
     "device_toml",
     "devices",
+    "drive_info",
     "explain",
     "fit",
     "import_log",
@@ -119,6 +123,7 @@ __all__ = [
     "replay",
     "reproduce",
     "scan",
+    "serve",
     "study",
     "sweep",
     "synthesize",

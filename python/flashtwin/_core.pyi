@@ -14,10 +14,14 @@ __all__ = [
     "Trace",
     "__version__",
     "characterize_stream",
+    "check_drive_json",
     "check_recipe",
     "config_schema",
+    "create_drive",
     "device_toml",
     "devices",
+    "drive_info_json",
+    "expect_drive",
     "import_log_writes",
     "memory_in_whole",
     "options_schema",
@@ -29,6 +33,7 @@ __all__ = [
     "resolve_options",
     "results_schema",
     "run",
+    "serve_drive",
     "synthesize",
     "synthesize_parquet",
     "system_toml",
@@ -261,3 +266,29 @@ def import_log_writes(
 
 def recover_recording(path: str | PathLike[str]) -> tuple[int, int]:
     """Cuts an interrupted recording back to what is whole: its rows, and the bytes that were cut off."""
+
+def create_drive(image: str | PathLike[str], system: str, size_bytes: int, sets: list[tuple[str, str]] = ...) -> None:
+    """Makes the image of a drive."""
+
+def expect_drive(
+    image: str | PathLike[str],
+    system: str | None = None,
+    size_bytes: int | None = None,
+    sets: list[tuple[str, str]] = ...,
+) -> None:
+    """Refuses an image that is not the drive asked for."""
+
+def serve_drive(
+    image: str | PathLike[str],
+    address: str,
+    is_socket: bool,
+    read_only: bool = False,
+    period_s: float | None = None,
+) -> Server:
+    """Serves a drive."""
+
+def drive_info_json(image: str | PathLike[str]) -> str:
+    """What a drive is, as JSON text."""
+
+def check_drive_json(image: str | PathLike[str], all_pages: bool = False) -> str:
+    """Whether a drive is whole, as JSON text."""

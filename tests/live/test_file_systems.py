@@ -60,3 +60,23 @@ def _postgresql(tmp_path: Path) -> None:
     first, *others = sums.split("|")
     assert others == [first] * 2
     assert ft.open(out).info["writes"] > 100
+
+
+@pytest.mark.parametrize("file_system", ["ext4", "xfs"])
+def test_a_database_on_a_drive_that_deduplicates(file_system: str, tmp_path: Path) -> None:
+    """The file system is clean each time it is unmounted, and all is there when the drive is opened again."""
+    mounting.needs(file_system)
+    image = tmp_path / "drive.img"
+    with (
+        ft.serve(image, system="rr-ssd", size_bytes=512 << 20) as server,
+        mounting.mounted(server.uri, tmp_path, file_system) as place,
+    ):
+        rows = mounting.fill_database(place / "base.sqlite")
+        for copy in ("one", "two"):
+            (place / copy).write_bytes((place / "base.sqlite").read_bytes())
+    assert rows
+    assert server.figures["drive"]["page_ops"]["duplicate_writes"] > 0
+    with ft.serve(image) as server, mounting.mounted(server.uri, tmp_path, file_system, make=False) as place:
+        assert mounting.read_database(place / "base.sqlite") == rows
+        assert (place / "one").read_bytes() == (place / "two").read_bytes()
+    assert ft.check_drive(image, all_pages=True)["problems"] == []

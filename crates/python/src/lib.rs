@@ -7,6 +7,7 @@
 mod arrow;
 mod characterize;
 mod columns;
+mod drive;
 mod enter;
 mod errors;
 mod live;
@@ -52,5 +53,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(live::record, module)?)?;
     module.add_function(wrap_pyfunction!(live::import_log_writes, module)?)?;
     module.add_function(wrap_pyfunction!(live::recover_recording, module)?)?;
+    module.add_function(wrap_pyfunction!(drive::create_drive, module)?)?;
+    module.add_function(wrap_pyfunction!(drive::expect_drive, module)?)?;
+    module.add_function(wrap_pyfunction!(drive::serve_drive, module)?)?;
+    module.add_function(wrap_pyfunction!(drive::drive_info_json, module)?)?;
+    module.add_function(wrap_pyfunction!(drive::check_drive_json, module)?)?;
     Ok(())
 }

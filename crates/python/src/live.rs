@@ -9,6 +9,7 @@ use flashtwin_live::record::{Key, RecordFormat, RecordOptions, Recorder, import_
 use flashtwin_live::{Export, FileExport};
 use pyo3::prelude::*;
 
+use crate::drive::Served;
 use crate::enter::{self, Control, Patience};
 use crate::errors;
 
@@ -27,14 +28,36 @@ enum State {
     Stopped(String),
 }
 
-struct Running {
+/// What a server serves.
+pub(crate) enum Running {
+    Recorded(Recorded),
+    Drive(Served),
+}
+
+impl Running {
+    fn figures(&self) -> String {
+        match self {
+            Self::Recorded(recorded) => recorded.figures(),
+            Self::Drive(served) => served.figures(),
+        }
+    }
+
+    fn stop(&mut self) -> std::io::Result<()> {
+        match self {
+            Self::Recorded(recorded) => recorded.stop(),
+            Self::Drive(served) => served.stop(),
+        }
+    }
+}
+
+pub(crate) struct Recorded {
     server: nbd::Server,
     recorder: Arc<Recorder>,
     /// What lies behind the recorder.
     inner: Arc<dyn Export>,
 }
 
-impl Running {
+impl Recorded {
     fn figures(&self) -> String {
         serde_json::json!({ "server": self.server.figures(), "recording": self.recorder.figures() })
             .to_string()
@@ -85,6 +108,10 @@ impl Server {
 }
 
 impl Server {
+    pub(crate) fn of(uri: String, size_bytes: u64, running: Running) -> Self {
+        Self { uri, size_bytes, state: Mutex::new(State::Running(running)) }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -133,7 +160,7 @@ pub(crate) fn record(
             let _ = std::fs::remove_file(&out);
         })?;
         let uri = server.uri();
-        Ok(Server { uri, size_bytes, state: Mutex::new(State::Running(Running { server, recorder, inner })) })
+        Ok(Server::of(uri, size_bytes, Running::Recorded(Recorded { server, recorder, inner })))
     });
     begun.map_err(|error: std::io::Error| errors::live(&error))
 }

@@ -20,7 +20,7 @@ from flashtwin.errors import FlashtwinError
 #: The verbs in the order of the help; `name` is the function of that name in the module of that name.
 VERBS = (
     "study", "explain", "characterize", "advise", "replay", "compare", "sweep", "reproduce", "systems", "devices",
-    "workloads", "trace", "record", "report", "version",
+    "workloads", "trace", "record", "serve", "drive", "report", "version",
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import FrameType
@@ -53,11 +53,20 @@ def _wait(server: Server, running: subprocess.Popen[bytes] | None, seconds: floa
         now, figures = time.monotonic(), server.figures
         draw(line(before, figures, max(now - last, 1e-9)))
         before, last = figures, now
-        failure = figures["recording"]["failure"]
+        failure = _failure(figures)
         if failure and not told:
             told = True
-            say(f"warning: nothing is recorded any more, requests go on: {failure}")
+            say(f"warning: {failure}")
     return 0
+
+
+def _failure(figures: Mapping[str, Any]) -> str | None:
+    """What does not go on though the server does."""
+    if "drive" in figures:
+        drive = figures["drive"]
+        return drive["read_only"] or (drive["failure"] and f"no more periods end: {drive['failure']}") or None
+    failure = figures["recording"]["failure"]
+    return f"nothing is recorded any more, requests go on: {failure}" if failure else None
 
 
 def _started(command: Sequence[str], uri: str) -> subprocess.Popen[bytes]:
@@ -106,15 +115,25 @@ def line(before: Mapping[str, Any], now: Mapping[str, Any], seconds: float) -> s
             megabytes = (found["bytes"] - was["bytes"]) / seconds / 1e6
             mean_us = (found["time_ns"] - was["time_ns"]) / requests / 1e3
             parts.append(f"{name} {requests / seconds:,.0f}/s {megabytes:,.1f} MB/s {mean_us:,.0f} µs")
-    recording = now["recording"]
-    recorded = f"recorded {recording['requests']:,} requests, {recording['file_bytes'] / 1e6:,.1f} MB"
     clients = f"{now['server']['connections']} connected"
-    return "  |  ".join([clients, *(parts or ["idle"]), recorded])
+    return "  |  ".join([clients, *(parts or ["idle"]), _behind(now)])
+
+
+def _behind(now: Mapping[str, Any]) -> str:
+    """What the requests came to, in a few words."""
+    if "drive" not in now:
+        recording = now["recording"]
+        return f"recorded {recording['requests']:,} requests, {recording['file_bytes'] / 1e6:,.1f} MB"
+    drive = now["drive"]
+    share = drive["duplicate_write_share"]
+    programs = [f"{cause.replace('_', ' ')} {pages:,}" for cause, pages in drive["flash_writes"].items() if pages]
+    duplicates = [] if share is None or drive["state"]["contents"] is None else [f"duplicates {share:.1%}"]
+    return ", ".join([*duplicates, f"programmed: {', '.join(programs) or 'nothing'}"])
 
 
 def prometheus(figures: Mapping[str, Any]) -> str:
     """Figures in Prometheus' text format."""
-    server, recording = figures["server"], figures["recording"]
+    server = figures["server"]
     lines: list[str] = []
 
     def family(name: str, kind: str, words: str, samples: Sequence[tuple[str, float]]) -> None:
@@ -135,12 +154,39 @@ def prometheus(figures: Mapping[str, Any]) -> str:
     family("connections_total", "counter", "Clients that were ever connected.", [("", server["connections_in_all"])])
     refused = [("", server["connections_refused"])]
     family("connections_refused_total", "counter", "Clients sent away since there were too many.", refused)
+    if "drive" in figures:
+        _of_drive(figures["drive"], family)
+    else:
+        _of_recording(figures["recording"], family)
+    return "\n".join(lines) + "\n"
+
+
+def _of_recording(recording: Mapping[str, Any], family: Callable[..., None]) -> None:
     family("recorded_requests_total", "counter", "Requests written down.", [("", recording["requests"])])
     family("recording_bytes", "gauge", "Bytes of the recording.", [("", recording["file_bytes"])])
     family("recording_failed", "gauge", "1 when nothing is written down any more.", [("", bool(recording["failure"]))])
     stalled = [("", recording["stalled_ns"] / 1e9)]
     family("recording_stalled_seconds_total", "counter", "Time that requests waited for the recording.", stalled)
-    return "\n".join(lines) + "\n"
+
+
+def _of_drive(drive: Mapping[str, Any], family: Callable[..., None]) -> None:
+    def by_cause(key: str) -> list[tuple[str, float]]:
+        return [(f'{{cause="{cause}"}}', pages) for cause, pages in drive[key].items()]
+
+    state, store = drive["state"], drive["store"]
+    family("flash_writes_total", "counter", "Pages programmed, by cause.", by_cause("flash_writes"))
+    family("flash_reads_total", "counter", "Pages read, by cause.", by_cause("flash_reads"))
+    family("erases_total", "counter", "Blocks erased.", [("", drive["erases"]["total"])])
+    family("host_pages_written_total", "counter", "Page writes of clients.", [("", drive["host_pages_written"])])
+    duplicates = [("", drive["page_ops"]["duplicate_writes"])]
+    family("duplicate_writes_total", "counter", "Of these, pages whose content was on flash.", duplicates)
+    family("mapped_pages", "gauge", "Logical pages that hold something.", [("", state["mapped_pages"])])
+    family("pages_in_use", "gauge", "Flash pages that hold what these have.", [("", state["pages_in_use"])])
+    family("replica_pages", "gauge", "Of these, copies made on purpose.", [("", state["replica_pages"])])
+    family("table_bytes", "gauge", "Bytes of all tables in RAM.", [("", state["table_bytes"])])
+    family("log_batches_total", "counter", "Batches of the log written.", [("", store["log_batches"])])
+    family("checkpoints_total", "counter", "Checkpoints written.", [("", store["checkpoints"])])
+    family("read_only", "gauge", "1 when nothing is written any more.", [("", bool(drive["read_only"]))])
 
 
 def _histogram(one: Mapping[str, Any]) -> Iterator[tuple[str, float]]:

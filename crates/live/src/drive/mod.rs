@@ -14,7 +14,10 @@ mod export;
 mod host;
 mod in_flight;
 mod options;
+mod periods;
 mod recovery;
+mod same;
+mod summary;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -26,6 +29,7 @@ use self::core::Core;
 pub use self::core::StoreCounts;
 use self::in_flight::InFlight;
 pub use self::options::{CreateOptions, Omission, OpenOptions};
+pub use self::periods::Periods;
 use self::recovery::Recovered;
 use crate::store::checkpoint::Writer;
 use crate::store::layout::Layout;
@@ -301,6 +305,14 @@ impl Drive {
     /// # Errors
     /// What the medium reports.
     pub fn close(self) -> std::io::Result<()> {
+        self.checkpoint()
+    }
+
+    /// The same of a drive that others may still hold.
+    ///
+    /// # Errors
+    /// What the medium reports.
+    pub fn checkpoint(&self) -> std::io::Result<()> {
         if self.read_only.is_some() {
             return Ok(());
         }

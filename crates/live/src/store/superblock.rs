@@ -105,7 +105,9 @@ impl Superblock {
         let place = format!("superblock {copy}");
         let wrong = |text: &str| DriveError::image(place.clone(), text);
         if size < 2 * SUPERBLOCK_BYTES {
-            return Err(wrong("too short for a drive; `flashtwin serve --create` makes one"));
+            return Err(wrong(
+                "too short for a drive; `flashtwin serve --system NAME --size 8G IMAGE` makes one",
+            ));
         }
         let mut bytes = vec![0; SUPERBLOCK_BYTES as usize];
         medium.read_at(&mut bytes, Layout::superblock(copy)).map_err(DriveError::medium(&place))?;

@@ -1,0 +1,124 @@
+//! Drives of real bytes: made, served, looked at.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use flashtwin_live::Drive;
+use flashtwin_live::drive::{CreateOptions, OpenOptions, Periods};
+use flashtwin_live::nbd::{self, Address, ServerOptions};
+use flashtwin_live::store::DriveError;
+use pyo3::prelude::*;
+
+use crate::errors;
+use crate::live::{Running, Server};
+
+fn failed(error: DriveError) -> PyErr {
+    match error {
+        DriveError::Config(text) => errors::ConfigError::new_err(text),
+        error => errors::LiveError::new_err(error.to_string()),
+    }
+}
+
+/// A drive that is being served.
+pub(crate) struct Served {
+    server: nbd::Server,
+    drive: Arc<Drive>,
+    periods: Option<Periods>,
+    periods_ended: u64,
+}
+
+impl Served {
+    pub(crate) fn figures(&self) -> String {
+        let mut drive = self.drive.json();
+        let failure = self.periods.as_ref().and_then(Periods::failure);
+        drive["failure"] = failure.into();
+        drive["periods"] = self.periods.as_ref().map_or(self.periods_ended, Periods::ended).into();
+        serde_json::json!({ "server": self.server.figures(), "drive": drive }).to_string()
+    }
+
+    pub(crate) fn stop(&mut self) -> std::io::Result<()> {
+        let stopped = self.server.stop();
+        self.periods_ended = self.periods.as_ref().map_or(self.periods_ended, Periods::ended);
+        self.periods = None;
+        stopped.and(self.drive.checkpoint())
+    }
+}
+
+/// Makes the image of a drive.
+#[pyfunction]
+#[pyo3(signature = (image, system, size_bytes, sets=Vec::new()))]
+pub(crate) fn create_drive(
+    py: Python<'_>,
+    image: PathBuf,
+    system: &str,
+    size_bytes: u64,
+    sets: Vec<(String, String)>,
+) -> PyResult<()> {
+    let options = CreateOptions { sets, ..CreateOptions::default() };
+    py.detach(|| Drive::create(&image, system, size_bytes, &options)).map_err(failed)
+}
+
+/// Refuses an image that is not the drive asked for.
+#[pyfunction]
+#[pyo3(signature = (image, system=None, size_bytes=None, sets=Vec::new()))]
+pub(crate) fn expect_drive(
+    py: Python<'_>,
+    image: PathBuf,
+    system: Option<&str>,
+    size_bytes: Option<u64>,
+    sets: Vec<(String, String)>,
+) -> PyResult<()> {
+    let options = CreateOptions { sets, ..CreateOptions::default() };
+    py.detach(|| Drive::expect(&image, system, size_bytes, &options)).map_err(failed)
+}
+
+/// Serves a drive.
+#[pyfunction]
+#[pyo3(signature = (image, address, is_socket, read_only=false, period_s=None))]
+pub(crate) fn serve_drive(
+    py: Python<'_>,
+    image: PathBuf,
+    address: &str,
+    is_socket: bool,
+    read_only: bool,
+    period_s: Option<f64>,
+) -> PyResult<Server> {
+    py.detach(|| {
+        let address =
+            if is_socket { Ok(Address::Unix(PathBuf::from(address))) } else { Address::tcp(address) };
+        let address = address.map_err(|error| errors::live(&error))?;
+        let options = OpenOptions { read_only, ..OpenOptions::default() };
+        let drive = Arc::new(Drive::open(&image, &options).map_err(failed)?);
+        let length_s = period_s.unwrap_or(drive.system().period_s);
+        let length = Duration::try_from_secs_f64(length_s).ok().filter(|length| !length.is_zero());
+        let length = length.ok_or_else(|| {
+            errors::ConfigError::new_err(format!("a period of {length_s} seconds: expected more than 0"))
+        })?;
+        let options = ServerOptions {
+            description: format!("{}, a drive of {}", image.display(), drive.system().name),
+            read_only,
+            ..ServerOptions::default()
+        };
+        let export = Arc::clone(&drive);
+        let server = nbd::Server::start(export, &address, options).map_err(|error| errors::live(&error))?;
+        let may_write = flashtwin_live::Export::read_only(&*drive).is_none();
+        let periods = may_write.then(|| Periods::start(Arc::clone(&drive), length)).transpose();
+        let periods = periods.map_err(|error| errors::live(&error))?;
+        let (uri, size_bytes) = (server.uri(), flashtwin_live::Export::size_bytes(&*drive));
+        Ok(Server::of(uri, size_bytes, Running::Drive(Served { server, drive, periods, periods_ended: 0 })))
+    })
+}
+
+/// What a drive is, as JSON text.
+#[pyfunction]
+pub(crate) fn drive_info_json(py: Python<'_>, image: PathBuf) -> PyResult<String> {
+    py.detach(|| Drive::info(&image)).map(|info| info.json().to_string()).map_err(failed)
+}
+
+/// Whether a drive is whole, as JSON text.
+#[pyfunction]
+#[pyo3(signature = (image, all_pages=false))]
+pub(crate) fn check_drive_json(py: Python<'_>, image: PathBuf, all_pages: bool) -> PyResult<String> {
+    py.detach(|| Drive::check(&image, all_pages)).map(|report| report.json().to_string()).map_err(failed)
+}

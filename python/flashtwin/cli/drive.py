@@ -1,0 +1,84 @@
+"""`flashtwin drive`: what the image of a drive is, and whether it is whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flashtwin.cli._options import json_option
+from flashtwin.cli._talk import data, data_json, pairs, say
+from flashtwin.errors import FlashtwinError
+from flashtwin.live.drives import check_drive, drive_info
+
+_image = click.argument("image", type=click.Path(path_type=Path, dir_okay=False))
+
+
+@click.group(short_help="Look at the image of a drive, and check it.")
+def drive() -> None:
+    """Look at the image of a drive that `flashtwin serve` made.
+
+    \b
+    Example:
+      flashtwin drive check drive.img --verify
+    """
+
+
+@drive.command(short_help="Say what a drive is.")
+@_image
+@json_option
+def info(image: Path, as_json: bool) -> None:
+    """Say of what system and size the drive in IMAGE is, without opening it.
+
+    \b
+    Example:
+      flashtwin drive info drive.img
+    """
+    found = drive_info(image)
+    if as_json:
+        data_json(found)
+        return
+    data(
+        pairs(
+            [
+                ("system", found["system"]),
+                ("size", f"{found['size_bytes']:,} bytes"),
+                ("image", f"{found['medium_bytes']:,} bytes"),
+                ("read at most to open it", f"{found['most_recovery_bytes']:,} bytes"),
+                ("checkpoints", f"{found['checkpoints']:,}"),
+                ("pages programmed before the last", f"{found['pages_programmed']:,}"),
+                ("format", str(found["format"])),
+                ("number", found["uuid"]),
+            ]
+        )
+    )
+
+
+@drive.command(short_help="Say whether a drive is whole.")
+@_image
+@click.option("--verify", is_flag=True, help="Read every page in use and compare it with its digest.")
+@json_option
+def check(image: Path, verify: bool, as_json: bool) -> None:
+    """Compare the tables of the drive in IMAGE with one another and with what stands beside its pages; write nothing.
+
+    The exit status is 2 if something is wrong.
+
+    \b
+    Example:
+      flashtwin drive check drive.img --verify
+    """
+    found = check_drive(image, all_pages=verify)
+    if as_json:
+        data_json(found)
+    else:
+        looked = [("logical pages that hold something", f"{found['mapped_pages']:,}")]
+        looked.append(("pages read", f"{found['pages_read']:,}"))
+        looked.append(("spare bytes compared", f"{found['spares_compared']:,}"))
+        looked.append(("batches of the log since the checkpoint", f"{found['log_batches']:,}"))
+        data(pairs(looked))
+    for note in found["notes"]:
+        say(f"note: {note}")
+    problems = found["problems"]
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise FlashtwinError(f"{image}: {problems[0]}{more}")

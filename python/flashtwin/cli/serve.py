@@ -1,0 +1,141 @@
+"""`flashtwin serve`: a drive that keeps real bytes, as a network block device."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flashtwin.cli._options import Duration, KeyValue, json_option
+from flashtwin.cli._serving import metrics, serve_until_end
+from flashtwin.cli._talk import data, data_json, say
+from flashtwin.errors import FlashtwinError
+from flashtwin.live.drives import serve as begin
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+class Size(click.ParamType[int]):
+    """A number of bytes: `8G`, `512M`, `1T`, in powers of 1,024."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Reads the text."""
+        parts = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:i?B)?", str(value).strip(), re.IGNORECASE)
+        if parts is None or int(parts[1]) == 0:
+            self.fail(f"'{value}' is not a number of bytes; write it like 512M, 8G or 1T", param, ctx)
+        return int(parts[1]) * _UNITS[parts[2].upper()]
+
+
+@click.command(short_help="Serve a drive that deduplicates, replicates and redirects real bytes.")
+@click.argument("image", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.option("--system", metavar="NAME", help="A name of `flashtwin systems`, or a TOML file. An image keeps its own.")
+@click.option("--size", type=Size(), metavar="BYTES", help="Bytes that clients see: 512M, 8G. An image keeps its own.")
+@click.option("--set", "sets", multiple=True, type=KeyValue(), help="Set a key of the configuration; repeatable.")
+@click.option("--device", metavar="NAME", help="A name of `flashtwin devices`, or a TOML file.")
+@click.option(
+    "--period",
+    type=Duration(),
+    metavar="TIME",
+    help="Wall time of a period, at whose end contents are copied: 120s, 1h.  [default: the system's replay.period_s]",
+)
+@click.option(
+    "--socket",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="PATH",
+    help="Serve on this Unix socket, its owner's alone.  [default: the image's name and .sock]",
+)
+@click.option("--listen", metavar="HOST:PORT", help="Serve on this port of a loopback address instead.")
+@click.option("--read-only", is_flag=True, help="Take no writes.")
+@click.option("--for", "seconds", type=Duration(), metavar="TIME", help="End after 90s, 30min, 2h.")
+@click.option(
+    "--metrics", "metrics_at", metavar="HOST:PORT", help="Tell figures to Prometheus at http://HOST:PORT/metrics."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Folder for the figures at the end."
+)
+@json_option
+def serve(
+    image: Path,
+    command: tuple[str, ...],
+    size: int | None,
+    sets: tuple[tuple[str, str], ...],
+    device: str | None,
+    period: float | None,
+    seconds: float | None,
+    metrics_at: str | None,
+    out: Path | None,
+    as_json: bool,
+    **served: Any,
+) -> None:
+    """Serve the drive in IMAGE as a network block device; where there is no IMAGE, make it.
+
+    What clients write goes through the system's controller, as in a replay, and stays in the image. The URI to connect
+    to is printed; any NBD client will do. Serving ends with Ctrl-C or SIGTERM, after --for, or with COMMAND, which is
+    given the URI as NBD_URI and in place of {uri}.
+
+    \b
+    Example:
+      flashtwin serve --system rr-ssd --size 64M drive.img -- qemu-io -f raw -c "write -P 7 0 64k" {uri}
+    """
+    summary = _summary(out)
+    socket, listen = served["socket"], served["listen"]
+    if socket is None and listen is None:
+        socket = image.with_suffix(".sock")
+    settings = dict(sets) | ({"device": device} if device else {})
+    server = begin(
+        image,
+        system=served["system"],
+        size_bytes=size,
+        sets=settings,
+        socket=socket,
+        listen=listen,
+        read_only=served["read_only"],
+        period_s=period,
+    )
+    with server:
+        for note in server.figures["drive"]["notes"]:
+            say(f"note: {note}")
+        data(json.dumps({"uri": server.uri, "image": str(image)}) if as_json else server.uri)
+        sys.stdout.flush()
+        with metrics(server, metrics_at):
+            status = serve_until_end(server, command, seconds)
+    figures = server.figures
+    if as_json:
+        data_json(figures)
+    if summary is not None:
+        _write(summary, figures)
+    drive = figures["drive"]
+    say(f"{drive['host_pages_written']:,} pages written by clients, {drive['pages_programmed']:,} programmed: {image}")
+    if status:
+        raise FlashtwinError(f"{command[0]}: ended with exit status {status}; the drive has what it did until then")
+
+
+def _summary(out: Path | None) -> Path | None:
+    """Where the figures will go; refused before anything is served rather than after."""
+    if out is None:
+        return None
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FlashtwinError(f"{out}: cannot be made ({(error.strerror or str(error)).lower()})") from error
+    summary = out / "served.json"
+    if summary.exists():
+        raise FlashtwinError(f"{summary}: exists; name another folder")
+    return summary
+
+
+def _write(path: Path, figures: dict[str, Any]) -> None:
+    part = path.with_name(f"{path.name}.part")
+    text = json.dumps({**figures["drive"], "server": figures["server"]}, indent=2, allow_nan=False) + "\n"
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise FlashtwinError(f"{path}: cannot be written ({(error.strerror or str(error)).lower()})") from error

@@ -1,0 +1,193 @@
+"""Drives that are served: what they keep, what they refuse, what they tell."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flashtwin as ft
+
+from ..conftest import PROGRAM, Cli, clean_environment
+from .test_record import needs, run
+
+SIZE = 64 << 20
+
+
+def qemu(uri: str, *commands: str) -> None:
+    told = [word for command in commands for word in ("-c", command)]
+    said = run("qemu-io", "-f", "raw", *told, uri)
+    assert "failed" not in said, said
+
+
+@needs("qemu-io")
+@pytest.mark.parametrize("system", ["conventional", "rr-ssd", "ca-ssd"])
+def test_what_was_written_is_there_after_a_restart(system: str, tmp_path: Path) -> None:
+    image = tmp_path / "drive.img"
+    with ft.serve(image, system=system, size_bytes=SIZE) as server:
+        assert server.size_bytes == SIZE
+        qemu(server.uri, "write -P 1 0 1M", "write -P 2 1M 64k", "write -P 3 5000 100", "discard 64k 64k", "flush")
+    with ft.serve(image) as server:
+        qemu(server.uri, "read -P 2 1M 64k", "read -P 3 5000 100", "read -P 1 8k 56k", "read -P 0 64k 64k")
+        assert server.figures["drive"]["recovery"]["log_batches"] == 0, "it ended with a checkpoint"
+    assert ft.check_drive(image, all_pages=True)["problems"] == []
+
+
+@needs("qemu-io")
+def test_duplicates_are_programmed_once(tmp_path: Path) -> None:
+    with ft.serve(tmp_path / "drive.img", system="rr-ssd", size_bytes=SIZE) as server:
+        qemu(server.uri, "write -P 7 0 1M", "flush")
+        drive = server.figures["drive"]
+    assert (drive["host_pages_written"], drive["flash_writes"]["unique"]) == (256, 1)
+    assert drive["page_ops"]["duplicate_writes"] == 255
+    assert drive["duplicate_write_share"] == 255 / 256
+
+
+@needs("qemu-io")
+def test_a_server_that_is_killed_loses_nothing_that_was_flushed(tmp_path: Path) -> None:
+    command = [str(PROGRAM), "serve", "--system", "rr-ssd", "--size", "64M", "drive.img"]
+    for promise in range(1, 6):
+        with subprocess.Popen(
+            command, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, text=True
+        ) as server:
+            try:
+                assert server.stdout is not None
+                uri = server.stdout.readline().strip()
+                kept = [f"read -P {old} {old}M 256k" for old in range(1, promise)]
+                qemu(uri, *kept, f"write -P {promise} {promise}M 256k", "flush")
+                # Not flushed by anybody: it may be there afterwards, or not.
+                qemu(uri, f"write -P 99 {promise + 20}M 64k")
+            finally:
+                server.kill()
+    assert ft.check_drive(tmp_path / "drive.img", all_pages=True)["problems"] == []
+
+
+def test_another_drive_than_the_one_asked_for_is_refused(tmp_path: Path) -> None:
+    image = tmp_path / "drive.img"
+    ft.serve(image, system="rr-ssd", size_bytes=SIZE).stop()
+    ft.serve(image, system="rr-ssd", size_bytes=SIZE).stop()
+    for asked, words in [
+        ({"system": "conventional"}, "of the system 'rr-ssd', and 'conventional' was asked for"),
+        ({"size_bytes": 2 * SIZE}, f"a drive of {SIZE} bytes, and {2 * SIZE} were asked for"),
+        ({"sets": {"ftl.dedup.sampling_pages": "4"}}, "other settings of ftl"),
+        ({"system": "no-such"}, "no-such"),
+    ]:
+        with pytest.raises(ft.FlashtwinError, match=words):
+            ft.serve(image, **asked).stop()  # type: ignore[arg-type]
+    with pytest.raises(ft.LiveError, match="name a system and a size"):
+        ft.serve(tmp_path / "other.img")
+    other = tmp_path / "text.img"
+    other.write_bytes(b"no drive at all" * 100_000)
+    with pytest.raises(ft.LiveError, match="not a drive of flashtwin"):
+        ft.serve(other)
+    with pytest.raises(ft.ConfigError, match="cannot be served"):
+        ft.serve(
+            tmp_path / "x.img",
+            system="rr-ssd",
+            size_bytes=SIZE,
+            sets={"redirection.policy": '"any-chip"'},
+        )
+    assert not (tmp_path / "x.img").exists()
+
+
+def test_periods_end_with_the_clock(tmp_path: Path) -> None:
+    with ft.serve(tmp_path / "drive.img", system="rr-ssd", size_bytes=SIZE, period_s=0.05) as server:
+        for _ in range(200):
+            if server.figures["drive"]["periods"] >= 2:
+                break
+            time.sleep(0.05)
+        assert server.figures["drive"]["periods"] >= 2
+        assert server.figures["drive"]["failure"] is None
+
+
+@needs("qemu-io")
+def test_the_verbs(cli: Cli, tmp_path: Path) -> None:
+    write = ("--", "qemu-io", "-f", "raw", "-c", "write -P 7 0 64k", "-c", "flush", "{uri}")
+    done = cli("serve", "--system", "rr-ssd", "--size", "64M", "drive.img", "--out", "served", *write)
+    assert done.status == 0, done.err
+    summary = json.loads((tmp_path / "served" / "served.json").read_text())
+    assert summary["flash_writes"]["unique"] == 1
+    assert summary["pages_programmed"] == sum(summary["flash_writes"].values())
+    info = json.loads(cli("drive", "info", "drive.img", "--json").out)
+    assert (info["system"], info["size_bytes"]) == ("rr-ssd", SIZE)
+    checked = cli("drive", "check", "drive.img", "--verify", "--json")
+    assert json.loads(checked.out)["mapped_pages"] == 16
+    assert cli("serve", "--size", "32M", "drive.img").status == 2
+    assert cli("drive", "check", "nothing.img").status == 2
+
+
+def test_figures_for_prometheus(tmp_path: Path) -> None:
+    from flashtwin.cli._serving import metrics, prometheus
+
+    with ft.serve(tmp_path / "drive.img", system="rr-ssd", size_bytes=SIZE) as server:
+        assert 'flashtwin_flash_writes_total{cause="unique"} 0' in prometheus(server.figures)
+        with metrics(server, "127.0.0.1:0"):
+            pass
+
+
+#: A client that writes pages again and again, some of them with equal contents, one request after the other.
+CLIENT = """
+import random
+random.seed(2)
+pages = [random.randbytes(4096) for _ in range(4000)]
+h.connect_uri("{uri}")
+for number in range(6000):
+    h.pwrite(pages[min(int(random.expovariate(1 / 1500)), 3999)], random.randrange(1900) * 4096)
+    if number % 97 == 0:
+        h.trim(4096, random.randrange(1900) * 4096)
+        h.pread(8192, random.randrange(1899) * 4096)
+h.flush()
+h.shutdown()
+"""
+
+#: Two chips with blocks of 32 pages, so that 8 MB are collected.
+LITTLE = {"channels": 1, "chips_per_channel": 2, "dies_per_chip": 1, "planes_per_die": 1, "pages_per_block": 32}
+
+
+@needs("nbdsh")
+@pytest.mark.parametrize("system", ["conventional", "rr-ssd", "ca-ssd", "ds-ftl"])
+def test_the_replay_of_a_recording_programs_what_the_drive_did(system: str, tmp_path: Path) -> None:
+    """By cause, and exactly: the recorder stands before the drive, and no period ends."""
+    image, trace = tmp_path / "d.img", tmp_path / "t.parquet"
+    sets = {f"nand.{key}": str(value) for key, value in LITTLE.items()}
+    with (
+        ft.serve(image, system=system, size_bytes=8 << 20, sets=sets, period_s=1e6) as server,
+        ft.record(server.uri, trace) as recorder,
+    ):
+        run("nbdsh", "-c", CLIENT.format(uri=recorder.uri))
+    drive = server.figures["drive"]
+    nand = {key: ft.drive_info(image)["config"]["nand"][key] for key in [*LITTLE, "blocks_per_plane"]}
+    settings: dict[str, Any] = {f"nand.{key}": value for key, value in nand.items()}
+    # A drive that is new: pages that are read before they are written were never there.
+    settings |= {"replay.preload": "none", "replay.queue_depth": 1, "replay.period_s": 1e6}
+    summary = ft.replay(trace, system, settings=settings).summary
+    assert drive["flash_writes"] == summary["flash_writes"]
+    assert drive["flash_writes"]["gc"] > 0
+    assert drive["erases"]["total"] == summary["erases"]["total"]
+    assert drive["page_ops"]["duplicate_writes"] == summary["page_ops"]["duplicate_writes"]
+    assert drive["host_pages_written"] == summary["host_pages_written"]
+
+
+@needs("qemu-io")
+def test_sigterm_ends_it_in_order(tmp_path: Path) -> None:
+    command = [str(PROGRAM), "serve", "--system", "rr-ssd", "--size", "64M", "drive.img", "--out", "served"]
+    with subprocess.Popen(command, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            uri = server.stdout.readline().strip()
+            assert (tmp_path / "drive.sock").stat().st_mode & 0o077 == 0
+            with pytest.raises(ft.LiveError, match="another process is using it"):
+                ft.serve(tmp_path / "drive.img")
+            qemu(uri, "write -P 5 1M 64k")
+            server.terminate()
+            assert server.wait(30) == 0
+        finally:
+            server.kill()
+    assert json.loads((tmp_path / "served" / "served.json").read_text())["host_pages_written"] == 16
+    assert ft.check_drive(tmp_path / "drive.img")["log_batches"] == 0
+    with ft.serve(tmp_path / "drive.img") as again:
+        qemu(again.uri, "read -P 5 1M 64k")
