@@ -33,6 +33,7 @@ MAY_IMPORT_CORE = {
     "flashtwin.characterization.measuring",
     "flashtwin.live.recording",
     "flashtwin.recipes.workloads",
+    "flashtwin.replays.aged",
     "flashtwin.replays.presets",
     "flashtwin.replays.running",
     "flashtwin.replays.studies",
