@@ -24,6 +24,17 @@ SMALL = {"nand.channels": 2, "nand.chips_per_channel": 2, "nand.dies_per_chip": 
          "nand.pages_per_block": 32}  # fmt: skip
 
 
+#: What no preset has, each with the system that it is of.
+MORE: list[tuple[str, dict[str, Any]]] = [
+    ("conventional", {"mapping_cache.bytes": 65536, "mapping_cache.checkpoint_s": 1.0}),
+    ("rr-ssd", {"mapping_cache.bytes": 65536, "mapping_cache.fingerprints": True}),
+    ("rr-ssd", {"dedup.fingerprint_entries": 500, "dedup.eviction": "reference-count"}),
+    ("ca-ssd-inverted", {"dedup.fingerprint_entries": 500}),
+    ("conventional", {"partition.policy": "offline", "partition.partitions": 4}),
+    ("ds-ftl", {"spread.place": "least-loaded", "spread.bloom_bits_per_page": 2}),
+]
+
+
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of this test's own, which keeps whatever was aged."""
@@ -83,6 +94,13 @@ def test_results_are_the_same_from_a_kept_drive(
     file.unlink()
     assert replayed(trace, system, **sets) == made
     assert file.read_bytes() == bytes_of_file
+
+
+@pytest.mark.parametrize(("system", "sets"), MORE)
+def test_what_no_preset_has_is_kept_as_well(trace: ft.Trace, system: str, sets: dict[str, Any]) -> None:
+    made = replayed(trace, system, **sets)
+    assert len(aged.kept()) == 1
+    assert replayed(trace, system, **sets) == made
 
 
 @settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
