@@ -18,6 +18,9 @@ ROOT = Path(__file__).resolve().parent.parent
 # Hypothesis would otherwise make a folder of its own beside the sources.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / ".pytest_cache" / "hypothesis"))
 
+# No test is to find, or to leave, an aged drive in somebody's home.
+os.environ["FLASHTWIN_CACHE"] = "off"
+
 PROGRAM = Path(sys.executable).with_name("flashtwin")
 
 

@@ -34,6 +34,7 @@ MAY_IMPORT_CORE = {
     "flashtwin.live.drives",
     "flashtwin.live.recording",
     "flashtwin.recipes.workloads",
+    "flashtwin.replays.aged",
     "flashtwin.replays.presets",
     "flashtwin.replays.running",
     "flashtwin.replays.studies",

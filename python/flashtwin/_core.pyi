@@ -203,6 +203,8 @@ def run(
     progress: Callable[[int, int, int], None] | None = None,
     finished: Callable[[int, RunResult], None] | None = None,
     requests: Sequence[str | PathLike[str] | None] | None = None,
+    aged: tuple[str | PathLike[str], str, float, int] | None = None,
+    noted: Callable[[str], None] | None = None,
 ) -> list[RunResult]: ...
 def workloads() -> list[str]:
     """Names of the recipes that come with flashtwin."""

@@ -93,6 +93,35 @@ macro_rules! ids {
             }
         }
 
+        impl $crate::State for $name {
+            #[inline]
+            fn save(&self, to: &mut $crate::Saver<'_>) -> $crate::StateResult {
+                self.0.save(to)
+            }
+
+            #[inline]
+            fn load(&mut self, from: &mut $crate::Loader<'_>) -> $crate::StateResult {
+                self.0.load(from)
+            }
+
+            fn blank() -> Option<Self> {
+                Some(Self(0))
+            }
+
+            fn save_all(items: &[Self], to: &mut $crate::Saver<'_>) -> $crate::StateResult {
+                // SAFETY: an id is a word (`repr(transparent)`).
+                u32::save_all(unsafe { std::slice::from_raw_parts(items.as_ptr().cast(), items.len()) }, to)
+            }
+
+            fn load_all(items: &mut [Self], from: &mut $crate::Loader<'_>) -> $crate::StateResult {
+                u32::load_all(
+                    // SAFETY: likewise, and each word is an id.
+                    unsafe { std::slice::from_raw_parts_mut(items.as_mut_ptr().cast(), items.len()) },
+                    from,
+                )
+            }
+        }
+
         impl std::fmt::Debug for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 std::fmt::Debug::fmt(&self.0, f)

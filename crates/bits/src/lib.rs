@@ -1,6 +1,6 @@
 //! What every crate here needs close to the machine, written once: numbers mixed ([`mix`]), memory asked for ahead
-//! ([`prefetch`], [`prefetch_if_there`]), slots used again ([`Slab`]), tables on huge pages ([`HugeSlice`]), numbers that
-//! name things and tables by them ([`ids!`], [`By`]).
+//! ([`prefetch`], [`prefetch_if_there`]), slots used again ([`Slab`]), tables on huge pages ([`HugeSlice`]), numbers
+//! that name things and tables by them ([`ids!`], [`By`]), states that outlive a run ([`State`]).
 //!
 //! It knows nothing of flash or traces, and depends on nothing of ours.
 
@@ -9,9 +9,11 @@ mod ids;
 mod mixing;
 mod prefetch;
 mod slab;
+mod state;
 
 pub use huge_slice::{HugeSlice, Zero};
 pub use ids::{By, Id};
 pub use mixing::{STEP, SplitMix64, mix};
 pub use prefetch::{prefetch, prefetch_if_there};
 pub use slab::Slab;
+pub use state::{Loader, Saver, State, StateResult, unfit};

@@ -10,8 +10,8 @@ use std::ops::{Deref, DerefMut};
 /// looked into as a slice.
 #[derive(Debug)]
 pub struct Slab<T> {
-    slots: Vec<T>,
-    free: Vec<u32>,
+    pub(crate) slots: Vec<T>,
+    pub(crate) free: Vec<u32>,
 }
 
 impl<T> Default for Slab<T> {

@@ -42,6 +42,8 @@ macro_rules! counts {
             }
         }
 
+        flashtwin_bits::state!($name { $($count),+ });
+
         impl $crate::Count for $name {
             fn since(&self, before: &Self) -> Self {
                 $name::since(self, before)

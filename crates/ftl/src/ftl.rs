@@ -1,7 +1,7 @@
 //! The controller: page operations in, decisions out. What follows from the form of the tables is the affair of one of
 //! three sides; this is the only file that asks which.
 
-use flashtwin_bits::By;
+use flashtwin_bits::{By, Loader, Saver, State, StateResult};
 use flashtwin_nand::{Chip, Geometry, Plane, Ppn};
 
 use crate::config::{FtlConfig, MappingForm};
@@ -557,5 +557,17 @@ impl Ftl {
             return Err(FtlError::Broken(format!("{valid} pages are valid, the maps use {used}")));
         }
         Ok(())
+    }
+}
+
+flashtwin_bits::state!(Ftl { flash, tables } kept { sampling_pages });
+
+impl State for Form {
+    fn save(&self, to: &mut Saver<'_>) -> StateResult {
+        with_tables!(self, side => side.save(to))
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> StateResult {
+        with_tables!(self, side => side.load(from))
     }
 }

@@ -4,7 +4,7 @@
 //! The operations of a job carry its number ([`crate::FlashOp::job`]); whoever drives the
 //! controller says when each is done. What follows then is the controller's affair.
 
-use flashtwin_bits::Slab;
+use flashtwin_bits::{Loader, Saver, Slab, State, StateResult, unfit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +84,34 @@ impl<T> Jobs<T> {
         let work = slot.work.take()?;
         self.slots.free(job);
         Some(work)
+    }
+}
+
+/// Between page operations of preloading no job is under way: only how many there were at once is left.
+impl<T> State for Jobs<T> {
+    fn save(&self, to: &mut Saver<'_>) -> StateResult {
+        if self.len() > 0 {
+            return Err(unfit("background jobs are under way"));
+        }
+        self.slots.save(to)
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> StateResult {
+        self.slots.load(from)
+    }
+}
+
+impl<T> State for Slot<T> {
+    fn save(&self, _to: &mut Saver<'_>) -> StateResult {
+        Ok(())
+    }
+
+    fn load(&mut self, _from: &mut Loader<'_>) -> StateResult {
+        Ok(())
+    }
+
+    fn blank() -> Option<Self> {
+        Some(Self { work: None, ops_left: 0 })
     }
 }
 

@@ -155,3 +155,5 @@ pub struct PagingSizes {
     /// Bytes of the simulator's own lists.
     pub simulator_bytes: u64,
 }
+
+flashtwin_bits::state!(value Lookup { page, read, delays });

@@ -34,6 +34,8 @@ impl Rng {
     }
 }
 
+flashtwin_bits::state!(Rng { numbers });
+
 #[cfg(test)]
 mod tests {
     use super::Rng;

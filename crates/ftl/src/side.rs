@@ -12,7 +12,7 @@ use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes};
 
 /// The tables of a system and what it does on their account. What only some systems do has a default that says what the
 /// others answer.
-pub(crate) trait Side: Owners {
+pub(crate) trait Side: Owners + flashtwin_bits::State {
     /// Physical pages that hold valid data.
     fn pages_in_use(&self) -> u64;
 

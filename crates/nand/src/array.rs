@@ -96,6 +96,8 @@ impl FlashArray {
     }
 }
 
+flashtwin_bits::state!(FlashArray { programmed_pages });
+
 #[cfg(test)]
 mod tests {
     use super::*;

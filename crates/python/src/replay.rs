@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
+use std::time::Duration;
 
-use flashtwin_sim::{RequestsTo, SimError};
+use flashtwin_sim::{AgedDrives, RequestsTo, SimError};
 use flashtwin_trace::{PageScan, PageSource, PageTrace};
 use pyo3::prelude::*;
 
@@ -62,9 +63,12 @@ impl RunResult {
 /// `progress(index, done, total)` is called for every unfinished run about 20 times a second,
 /// `finished(index, result)` once for each run soon after it has ended. At the first failure the
 /// other runs are stopped. `requests` asks for the table of every request: one entry a system, the file that it is
-/// written into while the run goes on, or none for memory.
+/// written into while the run goes on, or none for memory. `aged` names where aged drives are kept: the folder, what
+/// the core is known by, the seconds that a drive must have taken to be kept, the bytes that all may take;
+/// `noted(text)` is called for each that could not be used or kept.
 #[pyfunction]
-#[pyo3(signature = (trace, systems, threads=0, progress=None, finished=None, requests=None))]
+#[pyo3(signature = (trace, systems, threads=0, progress=None, finished=None, requests=None, aged=None, noted=None))]
+#[allow(clippy::too_many_arguments, reason = "Python names them")]
 pub(crate) fn run(
     py: Python<'_>,
     trace: Replayed<'_>,
@@ -73,19 +77,26 @@ pub(crate) fn run(
     progress: Option<Py<PyAny>>,
     finished: Option<Py<PyAny>>,
     requests: Option<Vec<Option<PathBuf>>>,
+    aged: Option<(PathBuf, String, f64, u64)>,
+    noted: Option<Py<PyAny>>,
 ) -> PyResult<Vec<RunResult>> {
     let jobs = jobs(py, &trace, &systems, requests.as_deref())?;
     let count = jobs.len();
     let control = Control::new(count);
     let done = Arc::new(Done::new(count));
-    let mut reporter = Reporter { told: vec![false; count], progress, finished };
+    let drives = aged.map(|(folder, core, least_s, most_bytes)| {
+        let least = Duration::try_from_secs_f64(least_s).unwrap_or_default();
+        Arc::new(AgedDrives::new(folder, core, least, most_bytes))
+    });
+    let seen = drives.clone();
+    let mut reporter = Reporter { told: vec![false; count], progress, finished, drives: seen, noted };
     let (control_seen, done_seen) = (Arc::clone(&control), Arc::clone(&done));
     let done_made = Arc::clone(&done);
     enter::enter(
         py,
         &control,
         Patience::Unlimited,
-        move |control| run_all(&jobs, control, &done_made, threads),
+        move |control| run_all(&jobs, control, &done_made, threads, drives.as_deref()),
         move |py| reporter.look_up(py, &control_seen, &done_seen),
     )?;
     done.all()
@@ -208,7 +219,7 @@ impl Done {
 }
 
 /// Runs all jobs on at most `threads` threads (0: one for each core); the first failure stops the rest.
-fn run_all(jobs: &[Job], control: &Control, done: &Done, threads: usize) {
+fn run_all(jobs: &[Job], control: &Control, done: &Done, threads: usize, drives: Option<&AgedDrives>) {
     let cores = || thread::available_parallelism().map_or(1, usize::from);
     let threads = if threads == 0 { cores() } else { threads }.min(jobs.len());
     let next = AtomicUsize::new(0);
@@ -218,7 +229,8 @@ fn run_all(jobs: &[Job], control: &Control, done: &Done, threads: usize) {
             let Some(job) = jobs.get(index) else { break };
             let run = || {
                 let progress = control.job(index);
-                flashtwin_sim::run_following(job.trace.source(), &job.resolved, &progress, &job.requests)
+                let source = job.trace.source();
+                flashtwin_sim::run_following(source, &job.resolved, &progress, &job.requests, drives)
             };
             let outcome = match enter::catch(run) {
                 Ok(outcome) => outcome.map(Arc::new).map_err(Failure::Sim),
@@ -243,10 +255,18 @@ struct Reporter {
     told: Vec<bool>,
     progress: Option<Py<PyAny>>,
     finished: Option<Py<PyAny>>,
+    drives: Option<Arc<AgedDrives>>,
+    noted: Option<Py<PyAny>>,
 }
 
 impl Reporter {
     fn look_up(&mut self, py: Python<'_>, control: &Control, done: &Done) -> PyResult<()> {
+        let notes = self.drives.as_ref().map(|drives| drives.take_notes()).unwrap_or_default();
+        for note in notes {
+            if let Some(noted) = &self.noted {
+                noted.call1(py, (note,))?;
+            }
+        }
         for index in 0..self.told.len() {
             let (steps, total) = control.progress(index);
             if let (Some(progress), false) = (&self.progress, self.told[index] || total == 0) {

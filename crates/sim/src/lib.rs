@@ -3,6 +3,7 @@
 //! [`resolve`] turns a system's name and a few settings into a checked configuration;
 //! [`run`] replays a trace on it and returns a summary and tables.
 
+mod aged;
 mod config;
 pub mod engine;
 mod error;
@@ -21,6 +22,7 @@ mod run;
 mod temperature;
 mod toml_doc;
 
+pub use aged::AgedDrives;
 pub use config::{
     Concurrency, Config, EngineConfig, LoadMeasure, MergeReads, MultiPlane, PartialWrite, Preload,
     PreloadContents, ReplayConfig, Suspend, WriteCompletes,

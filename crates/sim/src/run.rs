@@ -4,6 +4,7 @@ use flashtwin_ftl::{Counters, Ftl, FtlError, PartitionPolicy};
 use flashtwin_nand::FlashArray;
 use flashtwin_trace::{Outline, PageSource};
 
+use crate::aged::{self, AgedDrives};
 use crate::config::{PartialWrite, Preload};
 use crate::engine::{Arrivals, Engine, EngineCounts};
 use crate::error::{ConfigError, SimError};
@@ -43,10 +44,10 @@ pub fn run(
     resolved: &Resolved,
     progress: &dyn Progress,
 ) -> Result<RunResult, SimError> {
-    run_following(trace, resolved, progress, &RequestsTo::Nowhere)
+    run_following(trace, resolved, progress, &RequestsTo::Nowhere, None)
 }
 
-/// Like [`run`]; every request by itself as well, in the table `requests`.
+/// Like [`run`]; every request by itself as well, in the table `requests`; an aged drive may be one of `drives`.
 ///
 /// # Errors
 /// Those of [`run`]; [`SimError::Write`] where the table cannot be written.
@@ -55,9 +56,10 @@ pub fn run_following(
     resolved: &Resolved,
     progress: &dyn Progress,
     requests: &RequestsTo,
+    drives: Option<&AgedDrives>,
 ) -> Result<RunResult, SimError> {
     check_fit(trace.outline(), resolved)?;
-    let mut replay = Replay::new(trace, resolved, progress)?;
+    let mut replay = Replay::new(trace, resolved, progress, drives)?;
     if *requests != RequestsTo::Nowhere {
         let log = RequestLog::new(&resolved.config.name, requests)?;
         replay.engine.observer.log = Some(Box::new(log));
@@ -156,6 +158,27 @@ fn check_room(trace: &Outline, resolved: &Resolved, capacity: u64) -> Result<(),
     .into())
 }
 
+/// A drive that nothing was ever written to.
+fn new_drive(
+    source: &dyn PageSource,
+    resolved: &Resolved,
+    contents: u32,
+) -> Result<(Ftl, FlashArray), SimError> {
+    let trace = source.outline();
+    let config = &resolved.config;
+    let geometry = &resolved.device.geometry;
+    let mut ftl = Ftl::new(&config.ftl, geometry, trace.footprint_pages(), contents, config.seed);
+    if config.ftl.partition.policy == PartitionPolicy::Offline {
+        ftl.assign_partitions(offline_partitions(source, config.ftl.partitions())?);
+    }
+    // Where addresses have gaps, tables on flash take more room than those of a full device.
+    check_room(trace, resolved, ftl.lay_out_tables(&config.ftl, &trace.lpn_address))?;
+    if config.verify {
+        ftl.verify();
+    }
+    Ok((ftl, FlashArray::new(geometry)))
+}
+
 struct Replay<'a> {
     source: &'a dyn PageSource,
     /// What is known of the source as a whole.
@@ -174,6 +197,7 @@ impl<'a> Replay<'a> {
         source: &'a dyn PageSource,
         resolved: &'a Resolved,
         progress: &dyn Progress,
+        drives: Option<&AgedDrives>,
     ) -> Result<Self, SimError> {
         let trace = source.outline();
         let config = &resolved.config;
@@ -182,17 +206,9 @@ impl<'a> Replay<'a> {
         let nameless = if config.replay.preload == Preload::Footprint { trace.footprint_pages() } else { 0 };
         let contents = trace.content_count.saturating_add(nameless);
         memory::check(resolved, u64::from(trace.footprint_pages()), u64::from(contents))?;
-        let mut ftl = Ftl::new(&config.ftl, geometry, trace.footprint_pages(), contents, config.seed);
-        if config.ftl.partition.policy == PartitionPolicy::Offline {
-            ftl.assign_partitions(offline_partitions(source, config.ftl.partitions())?);
-        }
-        // Where addresses have gaps, tables on flash take more room than those of a full device.
-        check_room(trace, resolved, ftl.lay_out_tables(&config.ftl, &trace.lpn_address))?;
-        if config.verify {
-            ftl.verify();
-        }
-        let mut flash = FlashArray::new(geometry);
-        preload(&mut ftl, &mut flash, source, resolved, progress)?;
+        let new = || new_drive(source, resolved, contents);
+        let fill = |(ftl, flash): &mut (Ftl, FlashArray)| preload(ftl, flash, source, resolved, progress);
+        let (ftl, flash) = aged::drive(trace, resolved, drives, new, fill)?;
         // Spreading hashes pages while they wait in RAM, which costs the write nothing.
         let hashes = config.ftl.mapping == flashtwin_ftl::MappingForm::Content;
         let metrics = Metrics::new(geometry.chips());

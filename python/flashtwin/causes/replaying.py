@@ -19,6 +19,7 @@ from flashtwin.causes.inquiry import Inquiry, key_of
 from flashtwin.causes.knobs import Sets
 from flashtwin.errors import ConfigError, SimError
 from flashtwin.progress import Progress, numbered
+from flashtwin.replays import aged
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import Result
 from flashtwin.results import folder, names
@@ -89,8 +90,7 @@ def base_replays(
 
     took_s = None
     if missing:
-        resolved = [systems[name]._resolved for name in missing]
-        _core.run(trace.native, resolved, threads, numbered(progress, missing), write)
+        aged.run(trace, [systems[name] for name in missing], threads, numbered(progress, missing), write)
         took_s = (time.monotonic() - began) / -(-len(missing) // (threads or crew.cores()))
     return {name: kept.figures[key] for name, key in keys.items()}, took_s
 
@@ -182,7 +182,7 @@ def _run(
     try:
         resolved = [wish.system._resolved for wish in wishes]
         prepare(trace, resolved)
-        _core.run(trace.native, resolved, threads, watch, write)
+        aged.run(trace, [wish.system for wish in wishes], threads, watch, write)
     except SimError as error:
         if len(wishes) == 1:
             wishes[0].inquiry.failed[key_of(wishes[0].sets)] = str(error)

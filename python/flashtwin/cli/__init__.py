@@ -20,7 +20,7 @@ from flashtwin.errors import FlashtwinError
 #: The verbs in the order of the help; `name` is the function of that name in the module of that name.
 VERBS = (
     "study", "explain", "characterize", "advise", "replay", "compare", "sweep", "reproduce", "systems", "devices",
-    "workloads", "trace", "record", "serve", "drive", "report", "version",
+    "workloads", "trace", "record", "serve", "drive", "report", "cache", "version",
 )  # fmt: skip
 
 
@@ -52,8 +52,9 @@ class Verbs(click.Group):
 
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@click.option("--no-cache", is_flag=True, help="Neither use nor keep aged drives (see `flashtwin cache`).")
 @click.pass_context
-def flashtwin(ctx: click.Context, debug: bool) -> None:
+def flashtwin(ctx: click.Context, debug: bool, no_cache: bool) -> None:
     """Replay real block traces, contents included, on SSDs that deduplicate, replicate and redirect.
 
     \b
@@ -61,6 +62,11 @@ def flashtwin(ctx: click.Context, debug: bool) -> None:
       flashtwin study mail.fiu.zst --out mail-study
     """
     ctx.obj = {"debug": debug}
+    if no_cache:
+        from flashtwin.replays import aged
+
+        # Processes that this one starts are to hear of it, too.
+        os.environ[aged.VARIABLE] = aged.OFF
 
 
 def run(args: list[str]) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from flashtwin import _core
 from flashtwin.errors import ArgumentError, ConfigError, ReportError
 from flashtwin.progress import Progress, numbered
+from flashtwin.replays import aged
 from flashtwin.replays.filling import filled
 from flashtwin.replays.periods import with_periods
 from flashtwin.replays.presets import System, as_system
@@ -343,9 +344,9 @@ def replay(
     chosen = as_system(system, merged(settings, sets))
     opened = as_replayable(trace, progress)
     chosen = fitted(opened, {chosen.name: chosen}, fill, progress=progress)[chosen.name]
-    native = _core.run(
-        opened.native,
-        [chosen._resolved],
+    native = aged.run(
+        opened,
+        [chosen],
         1,
         numbered(progress, [chosen.name]),
         requests=[None] if per_request else None,
@@ -394,9 +395,8 @@ def compare(
     chosen = name_systems(systems, merged(settings, sets), equal_ground=equal_ground)
     opened = as_replayable(trace, progress)
     chosen = fitted(opened, chosen, fill, progress=progress)
-    resolved = [system._resolved for system in chosen.values()]
     requests = [None] * len(chosen) if per_request else None
-    native = _core.run(opened.native, resolved, threads, numbered(progress, list(chosen)), requests=requests)
+    native = aged.run(opened, list(chosen.values()), threads, numbered(progress, list(chosen)), requests=requests)
     results = {name: Result(name, result) for name, result in zip(chosen, native, strict=True)}
     return Comparison(opened, results, equal_ground=equal_ground)
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from flashtwin import _core
 from flashtwin.characterization.measuring import Characterization, measure, options
 from flashtwin.progress import Progress, numbered
+from flashtwin.replays import aged
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import fitted, name_systems, what_else_differs
 from flashtwin.results import earlier, folder, ground, names
@@ -156,9 +157,8 @@ def replay_into(
         folder.record_run(path, name, keys[name])
 
     if missing:
-        resolved = [systems[name]._resolved for name in missing]
         requests = [folder.requests_part(path, name) for name in missing] if per_request else None
-        _core.run(trace.native, resolved, threads, numbered(progress, missing), write, requests)
+        aged.run(trace, [systems[name] for name in missing], threads, numbered(progress, missing), write, requests)
     configs = {name: system.config for name, system in systems.items()}
     more = {**what_else_differs(configs, equal_ground=equal_ground), "source": trace.source}
     info = trace.informed(progress) if isinstance(trace, Scan) else trace.info

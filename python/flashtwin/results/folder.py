@@ -238,7 +238,7 @@ def write_study(path: Path, trace: Mapping[str, Any], runs: Sequence[str], more:
 
 def characterization_key(*parts: Any) -> str:
     """Names all that a characterization depends on: the core itself and what the caller adds."""
-    return hashlib.sha256(json.dumps([_core_digest(), *parts], sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([core_digest(), *parts], sort_keys=True).encode()).hexdigest()
 
 
 def characterized_from(path: Path) -> str | None:
@@ -257,7 +257,7 @@ def record_characterization(path: Path, key: str) -> None:
 
 def run_key(digest: str, config: Mapping[str, Any]) -> str:
     """Names all that a run's result depends on: the core itself, the trace, the configuration."""
-    parts = json.dumps([_core_digest(), digest, config], sort_keys=True)
+    parts = json.dumps([core_digest(), digest, config], sort_keys=True)
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
@@ -350,7 +350,8 @@ def _remove_left_over(path: Path) -> None:
 
 
 @cache
-def _core_digest() -> str:
+def core_digest() -> str:
+    """What tells one build of the core from another."""
     with Path(_core.__file__).open("rb") as library:
         return hashlib.file_digest(library, "sha256").hexdigest()
 

@@ -36,3 +36,5 @@ pub(crate) enum Background {
 }
 
 const _: () = assert!(size_of::<Background>() <= 56, "with what is left to do, a job is a cache line");
+
+flashtwin_bits::state!(value Candidate { lpn, vpn, ticket, ppn });

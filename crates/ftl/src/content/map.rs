@@ -443,3 +443,6 @@ impl Map for ContentMap {
         }
     }
 }
+
+flashtwin_bits::state!(value Held { home, references, content, replicas });
+flashtwin_bits::state!(ContentMap { lpn_vpn, vpns, popularity, fingerprints, replicas, history, mapped } kept { saturation });

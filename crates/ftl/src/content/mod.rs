@@ -525,3 +525,5 @@ impl Side for ContentSide {
         }
     }
 }
+
+flashtwin_bits::state!(ContentSide { tables, late, replicator, jobs });

@@ -147,3 +147,5 @@ fn read(ppn: Ppn, job: u32) -> FlashOp {
     let (kind, cause) = (OpKind::Read, Cause::Fingerprint);
     FlashOp { kind, ppn, source: NO_PPN, cause, urgent: false, job }
 }
+
+flashtwin_bits::state!(OutOfLine { waiting, tickets, last_ticket, prune_at });

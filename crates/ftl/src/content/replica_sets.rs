@@ -5,7 +5,7 @@ use crate::sabotage::sabotaged;
 use flashtwin_nand::Ppn;
 use smallvec::{SmallVec, smallvec};
 
-use flashtwin_bits::{Slab, prefetch};
+use flashtwin_bits::{Loader, Saver, Slab, State, StateResult, prefetch};
 
 const NONE: u32 = u32::MAX;
 
@@ -177,6 +177,38 @@ impl ReplicaSets {
             .filter(|&set| !self.sets[set as usize].ppns.is_empty())
             .map(|set| (self.sets[set as usize].vpn, set))
             .collect()
+    }
+}
+
+flashtwin_bits::state!(ReplicaSets { sets, heads, tails, pages });
+
+impl State for Set {
+    fn save(&self, to: &mut Saver<'_>) -> StateResult {
+        let Self { vpn, level, previous, next, ppns } = self;
+        vpn.save(to)?;
+        level.save(to)?;
+        previous.save(to)?;
+        next.save(to)?;
+        (ppns.len(), ppns.capacity()).save(to)?;
+        Ppn::save_all(ppns, to)
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> StateResult {
+        let Self { vpn, level, previous, next, ppns } = self;
+        vpn.load(from)?;
+        level.load(from)?;
+        previous.load(from)?;
+        next.load(from)?;
+        let (mut len, mut room) = (0usize, 0usize);
+        len.load(from)?;
+        room.load(from)?;
+        *ppns = SmallVec::with_capacity(room);
+        ppns.resize(len, Ppn::new(0));
+        Ppn::load_all(ppns, from)
+    }
+
+    fn blank() -> Option<Self> {
+        Some(Self { vpn: Vpn::new(0), level: 0, previous: NONE, next: NONE, ppns: SmallVec::new() })
     }
 }
 

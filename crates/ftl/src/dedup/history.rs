@@ -80,3 +80,5 @@ impl History {
         self.flags.len() as u64 + self.copies.len() as u64 * 4
     }
 }
+
+flashtwin_bits::state!(History { flags, copies });

@@ -7,7 +7,7 @@ use flashtwin_bits::{By, HugeSlice};
 use flashtwin_nand::{NO_PPN, Ppn};
 
 /// What a store says of a content: where to find it.
-pub(crate) trait Place: Copy + Eq + std::fmt::Debug + 'static {
+pub(crate) trait Place: flashtwin_bits::State + Copy + Eq + std::fmt::Debug + 'static {
     /// Nowhere.
     const NONE: Self;
 }
@@ -170,6 +170,9 @@ impl<P: Place> FingerprintStore<P> {
         }
     }
 }
+
+flashtwin_bits::state!(Limit { order } kept { capacity });
+flashtwin_bits::state!(any P: Place => FingerprintStore<P> { places, entries, limit, changed });
 
 #[cfg(test)]
 mod tests {

@@ -104,3 +104,5 @@ impl BlockTable {
         self.words[block] = self.word(block).with_state(State::Open).0 | u64::from(partition) << PARTITION_AT;
     }
 }
+
+flashtwin_bits::state!(BlockTable { words });

@@ -544,3 +544,8 @@ impl Blocks {
         opened * (8 + 8) + pages * 4 + planes as u64 + levelling
     }
 }
+
+flashtwin_bits::state!(value PlaneState { fresh, recycled, valid_pages });
+flashtwin_bits::state!(Blocks { table, owner, planes, active, victims, turn, levelling, chip_valid, chip_erases, apart } kept {
+    geometry, active_shift, partitions, wear, chip_of_plane, plane_limit
+});

@@ -248,3 +248,6 @@ impl Flash {
         self.order(op(OpKind::Erase, first, NO_PPN), ops)
     }
 }
+
+flashtwin_bits::state!(value Victim { block, next_page, levelled });
+flashtwin_bits::state!(Collector { victims, collecting, victim_pages } kept { start_blocks, stop_blocks, urgent_blocks, step_pages });

@@ -209,6 +209,8 @@ pub struct PartitionSize {
     pub valid_pages: u64,
 }
 
+flashtwin_bits::state!(Peak { pages_in_use, replica_pages });
+
 #[cfg(test)]
 mod tests {
     use super::MappingCounts;

@@ -271,3 +271,6 @@ impl Flash {
 pub(crate) fn capacity_pages(plane_limit: u64, geometry: &Geometry) -> u64 {
     (plane_limit * u64::from(geometry.planes())).saturating_sub(1)
 }
+
+// What verification keeps is the truth about one run: it is not written, nor a state that it has an eye on.
+flashtwin_bits::state!(Flash { blocks, collector, allocation, redirection, partitions, counters, peak } kept { checker });

@@ -237,3 +237,5 @@ impl InvertedMap {
         Ok(())
     }
 }
+
+flashtwin_bits::state!(InvertedMap { ppns, links, pages, hashes, history, mapped, live });

@@ -210,3 +210,5 @@ impl Side for InvertedSide {
         audit_pages(flash, owned)
     }
 }
+
+flashtwin_bits::state!(InvertedSide { map });

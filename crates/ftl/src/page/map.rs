@@ -86,3 +86,6 @@ impl PageMap {
         self.pages.len() as u64 * 8
     }
 }
+
+flashtwin_bits::state!(value Page { ppn, held });
+flashtwin_bits::state!(PageMap { pages, mapped } kept { contents });

@@ -378,3 +378,6 @@ impl Side for PageSide {
         }
     }
 }
+
+flashtwin_bits::state!(Pages { map, spreader });
+flashtwin_bits::state!(PageSide { tables });

@@ -159,6 +159,8 @@ impl PlanePool {
     }
 }
 
+flashtwin_bits::state!(value PlanePool { open, full });
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -96,6 +96,8 @@ impl Lru {
     }
 }
 
+flashtwin_bits::state!(Lru { links, flags, len } kept { capacity });
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;

@@ -199,3 +199,7 @@ impl Paging {
         self.lru.bytes() + self.layout.bytes() + self.directory.len() as u64 * 4
     }
 }
+
+flashtwin_bits::state!(Paging { lru, directory, pools, lookups, touched, write_outs, moved, ready } kept {
+    layout, limited, pool_blocks
+});

@@ -9,7 +9,7 @@ use crate::ids::{Content, Lpn, NO_VPN, Owner, Vpn};
 use crate::op::{FlashOp, Lookup, PagingSizes};
 
 /// A map whose tables may be on flash.
-pub(crate) trait Map {
+pub(crate) trait Map: flashtwin_bits::State {
     /// Collection moved a page; counts the entries that change. Says whether the page was its owner's.
     fn page_moved(&mut self, page: Moved, flash: &mut Flash) -> bool;
 
@@ -253,3 +253,5 @@ pub(super) fn digest(map: &impl Map, layout: &Layout, page: u32) -> u64 {
 
 /// Stands for no page where a lookup need not read one.
 pub(super) type Read = Option<Ppn>;
+
+flashtwin_bits::state!(any M: Map => Tables<M> { map, paging });

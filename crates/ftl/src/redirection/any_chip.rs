@@ -39,3 +39,5 @@ impl Redirection for AnyChip {
         ReadTarget { ppn: home, plane, redirected: chip != home_chip }
     }
 }
+
+flashtwin_bits::state!(AnyChip {});

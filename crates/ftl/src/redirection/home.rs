@@ -14,3 +14,5 @@ impl Redirection for Home {
         ReadTarget { ppn: home, plane: geometry.plane(home), redirected: false }
     }
 }
+
+flashtwin_bits::state!(Home {});

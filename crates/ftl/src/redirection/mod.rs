@@ -13,7 +13,7 @@ use crate::loads::LoadView;
 use crate::op::ReadTarget;
 
 /// Chooses where a read is served, when it arrives.
-pub trait Redirection: Send {
+pub trait Redirection: Send + flashtwin_bits::State {
     /// `home` is the content's first copy, `replicas` its further ones. Equal loads are
     /// decided for the home copy.
     fn choose(&self, home: Ppn, replicas: &[Ppn], loads: &LoadView<'_>, geometry: &Geometry) -> ReadTarget;

@@ -33,3 +33,5 @@ impl Redirection for Replicas {
         true
     }
 }
+
+flashtwin_bits::state!(Replicas {});

@@ -25,6 +25,8 @@ struct Compared {
     choices: Arc<Mutex<u64>>,
 }
 
+flashtwin_bits::state!(Compared { inner } kept { policy, geometry, closed, changed, clock, planes, choices });
+
 impl VictimSelection for Compared {
     fn closed(&mut self, block: Block, valid: u32) {
         self.clock += 1;

@@ -112,3 +112,5 @@ impl Chips {
         self.views = views;
     }
 }
+
+flashtwin_bits::state!(Chips { views } kept { counted });

@@ -18,7 +18,7 @@ use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
 /// A policy is told of every read and of every content that is about to die. It makes copies at the end of a period,
 /// or says of a content that it has earned one ([`Wanted::earn`]): then a page of it is read in idle time, and the
 /// policy is asked where the copy goes. Defaults are those of a policy that does the former.
-pub(crate) trait Replication {
+pub(crate) trait Replication: flashtwin_bits::State {
     /// Whether copies are earned by the popularity of contents, whose counters take RAM.
     const COUNTS_POPULARITY: bool;
 
@@ -169,3 +169,5 @@ pub(super) fn replica_gone(vpn: Vpn, ppn: Ppn, tables: &mut ContentTables, flash
     flash.counters.replicas_dropped += 1;
     tables.touch_vpn(vpn);
 }
+
+flashtwin_bits::state!(Room { next_plane } kept { budget_pages });

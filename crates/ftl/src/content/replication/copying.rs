@@ -231,3 +231,5 @@ fn read_in_vain(CopyJob { vpn, content, ppn }: CopyJob, map: &ContentMap) -> Opt
     let there = map.copies(vpn).any(|copy| copy == ppn);
     (!there).then_some(End::Moved)
 }
+
+flashtwin_bits::state!(Replicator { policy, room, wanted });

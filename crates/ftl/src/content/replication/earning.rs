@@ -88,3 +88,5 @@ pub(super) fn add_shared_copy(
     chips.fill_page(copy.chip);
     Ok(page)
 }
+
+flashtwin_bits::state!(Earning { placement, periods } kept { degrees, score_popularity, adjust_every });

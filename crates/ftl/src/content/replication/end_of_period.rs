@@ -92,3 +92,5 @@ impl Replication for EndOfPeriod {
         Ok(())
     }
 }
+
+flashtwin_bits::state!(EndOfPeriod { earning });

@@ -12,6 +12,7 @@ pub mod placement;
 mod priority_lru;
 mod wanted;
 
+use flashtwin_bits::{Loader, Saver, State, StateResult};
 use flashtwin_nand::{Geometry, Ppn};
 
 pub use config::ReplicationConfig;
@@ -166,5 +167,15 @@ impl Policy {
 
     fn bytes(&self) -> u64 {
         ask!(self, policy => policy.bytes())
+    }
+}
+
+impl State for Policy {
+    fn save(&self, to: &mut Saver<'_>) -> StateResult {
+        ask!(self, policy => policy.save(to))
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> StateResult {
+        ask!(self, policy => policy.load(from))
     }
 }

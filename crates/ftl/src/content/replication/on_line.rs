@@ -133,3 +133,5 @@ impl Replication for OnLine {
         Ok(())
     }
 }
+
+flashtwin_bits::state!(OnLine { earning, chips });

@@ -295,3 +295,6 @@ fn least_loaded_without(holds: &ChipSet, home: Chip, blocks: &Blocks, loads: &Lo
         .filter(|&chip| !holds.contains(chip) && blocks.chip_has_room(chip))
         .min_by_key(|&chip| loads.chip[chip])
 }
+
+flashtwin_bits::state!(value Place { class, owed, previous, next });
+flashtwin_bits::state!(PriorityLru { places, heads, tails, lengths } kept { class_pages, chips });

@@ -69,3 +69,5 @@ impl Wanted {
         self.earned.pop()
     }
 }
+
+flashtwin_bits::state!(Wanted { earned, copying });

@@ -86,3 +86,5 @@ impl Lists {
         all as u64 * 4
     }
 }
+
+flashtwin_bits::state!(Lists { links, newest, oldest });

@@ -46,3 +46,5 @@ impl Eviction for LruWrites {
         self.order.bytes()
     }
 }
+
+flashtwin_bits::state!(LruWrites { order });

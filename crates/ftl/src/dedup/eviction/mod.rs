@@ -9,7 +9,7 @@ use crate::policies::policies;
 
 /// The order in which the entries of a full fingerprint store give way. Told of every change;
 /// never asked while the store is empty.
-pub(crate) trait Eviction: Send {
+pub(crate) trait Eviction: Send + flashtwin_bits::State {
     /// `content` has been entered; `references` LPNs point to it.
     fn entered(&mut self, content: Content, references: u32);
 

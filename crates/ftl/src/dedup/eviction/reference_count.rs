@@ -104,3 +104,5 @@ impl Eviction for ReferenceCount {
         self.order.bytes() + self.count.len() as u64 + size_of_val(&self.entries) as u64
     }
 }
+
+flashtwin_bits::state!(ReferenceCount { order, count, entries, present });

@@ -32,6 +32,8 @@ impl Allocation for Dynamic {
     }
 }
 
+flashtwin_bits::state!(Dynamic { next } kept { planes });
+
 #[cfg(test)]
 mod tests {
     use super::*;

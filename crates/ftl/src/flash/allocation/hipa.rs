@@ -113,6 +113,8 @@ impl Allocation for Hipa {
     }
 }
 
+flashtwin_bits::state!(Hipa { predicted, samples, next_unit, next_plane } kept { target, keep, sample_ns, threshold, planes });
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -51,6 +51,8 @@ impl Allocation for LeastLoaded {
     }
 }
 
+flashtwin_bits::state!(LeastLoaded { next_chip, next_unit, next_plane } kept { planes_per_chip });
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -20,7 +20,7 @@ use crate::policies::policies;
 ///
 /// The proposal stands unless the plane has no room; then the next plane that has takes
 /// the page. A policy may keep state of its own; it sees nothing of the mapping.
-pub trait Allocation: Send {
+pub trait Allocation: Send + flashtwin_bits::State {
     /// The plane for the logical page at `address` (page number in the host's address
     /// space), given the chips' loads at this moment.
     fn plane(&mut self, address: u64, loads: &LoadView<'_>) -> Plane;

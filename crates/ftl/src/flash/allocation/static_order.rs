@@ -96,6 +96,8 @@ impl Allocation for StaticOrder {
     }
 }
 
+flashtwin_bits::state!(StaticOrder {} kept { planes });
+
 #[cfg(test)]
 mod tests {
     use super::*;

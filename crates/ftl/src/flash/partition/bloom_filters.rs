@@ -115,6 +115,8 @@ impl PartitionAssignment for BloomFilters {
     }
 }
 
+flashtwin_bits::state!(BloomFilters { positions, newest, left } kept { window });
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;

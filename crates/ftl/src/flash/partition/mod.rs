@@ -20,7 +20,7 @@ use crate::policies::policies;
 const MOST: u32 = 32;
 
 /// Says to which partition a page of the host goes. 0 is the hottest.
-pub trait PartitionAssignment: Send {
+pub trait PartitionAssignment: Send + flashtwin_bits::State {
     /// The host writes a page: its partition, below the number of partitions.
     fn written(&mut self, lpn: Lpn) -> u8;
 
@@ -161,3 +161,5 @@ impl Partitions {
         self.assignment.as_ref().map_or((0, 0), |assignment| (assignment.ram_bytes(), assignment.bytes()))
     }
 }
+
+flashtwin_bits::state!(Partitions { assignment, writes });

@@ -41,6 +41,8 @@ impl PartitionAssignment for Offline {
     }
 }
 
+flashtwin_bits::state!(Offline {} kept { of_page, coldest });
+
 #[cfg(test)]
 mod tests {
     use super::*;

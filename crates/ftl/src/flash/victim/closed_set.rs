@@ -43,3 +43,5 @@ impl ClosedSet {
         &self.blocks[plane]
     }
 }
+
+flashtwin_bits::state!(ClosedSet { blocks, place } kept { geometry });

@@ -77,3 +77,5 @@ impl VictimSelection for CostBenefit {
         Some(victim)
     }
 }
+
+flashtwin_bits::state!(CostBenefit { closed, now, changed } kept { geometry });

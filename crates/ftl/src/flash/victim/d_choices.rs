@@ -60,3 +60,5 @@ impl VictimSelection for DChoices {
 fn fewest_valid(candidates: &mut dyn Iterator<Item = Block>, blocks: &BlockTable) -> Option<Block> {
     candidates.min_by_key(|&block| blocks.valid(block))
 }
+
+flashtwin_bits::state!(DChoices { closed, rng } kept { choices, pages_per_block });

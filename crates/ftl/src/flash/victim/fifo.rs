@@ -40,3 +40,5 @@ impl VictimSelection for Fifo {
         self.queues[plane].pop_front()
     }
 }
+
+flashtwin_bits::state!(Fifo { queues } kept { geometry });

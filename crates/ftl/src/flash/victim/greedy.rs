@@ -132,3 +132,5 @@ impl VictimSelection for Greedy {
         None
     }
 }
+
+flashtwin_bits::state!(Greedy { armed, lowest, heads, tails, next, previous } kept { geometry });

@@ -16,7 +16,7 @@ use crate::policies::policies;
 /// The owner reports every block that closes and every page of a closed block that
 /// becomes invalid; the policy keeps whatever order it needs. Blocks are named by their
 /// device-wide index.
-pub trait VictimSelection: Send {
+pub trait VictimSelection: Send + flashtwin_bits::State {
     /// `block` has been programmed to its last page and holds `valid` valid pages; or it was
     /// chosen, found wholly valid, and put back.
     fn closed(&mut self, block: Block, valid: u32);

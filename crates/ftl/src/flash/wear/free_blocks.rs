@@ -44,6 +44,8 @@ impl FreeBlocks {
     }
 }
 
+flashtwin_bits::state!(value FreeBlocks { heap });
+
 #[cfg(test)]
 mod tests {
     use super::*;

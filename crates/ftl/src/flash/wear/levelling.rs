@@ -77,3 +77,5 @@ impl Levelling {
         8 * self.closes.len() as u64 + 4 * opened
     }
 }
+
+flashtwin_bits::state!(Levelling { collected, closes, closed_at } kept { threshold, every });

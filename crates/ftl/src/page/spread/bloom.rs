@@ -140,6 +140,8 @@ impl Bloom {
     }
 }
 
+flashtwin_bits::state!(Bloom { bits } kept { stride, channels, words, hashes });
+
 #[cfg(test)]
 mod tests {
     use super::*;

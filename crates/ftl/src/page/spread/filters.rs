@@ -172,6 +172,8 @@ impl Filters {
     }
 }
 
+flashtwin_bits::state!(Filters { bloom, entries, dead } kept { channels, crowded, rebuild_share });
+
 #[cfg(test)]
 mod tests {
     use super::super::SpreadConfig;

@@ -538,3 +538,7 @@ impl Spreader {
         self.filters.audit(&self.residents)
     }
 }
+
+flashtwin_bits::state!(Spreader { jobs, filters, residents, twins, pages, places, positive, first, last_page } kept {
+    channels, channel_of_plane, verify, own_copy_counts, lists, others
+});

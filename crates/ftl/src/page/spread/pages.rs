@@ -57,3 +57,5 @@ pub(super) fn prefetch_neighbours(pages: &Pages, lpn: Lpn) {
         prefetch(pages, (page.after as usize).wrapping_sub(1));
     }
 }
+
+flashtwin_bits::state!(value Page { before, after, set, at });

@@ -104,6 +104,8 @@ fn same_place(channel: u32, plane: Plane, geometry: &Geometry) -> Plane {
     Plane::new(other * per_chip + plane.number() % per_chip)
 }
 
+flashtwin_bits::state!(Places { next } kept { policy, planes, per_channel });
+
 #[cfg(test)]
 mod tests {
     use super::*;

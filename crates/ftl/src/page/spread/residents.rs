@@ -181,3 +181,5 @@ impl Residents {
         Err(format!("{listed} pages are listed under their contents, {known} have one"))
     }
 }
+
+flashtwin_bits::state!(Residents { words } kept { channels, shift });

@@ -9,7 +9,7 @@ use flashtwin_nand::{NO_PPN, Ppn};
 use super::pages::{NO_SET, Page, Pages};
 use crate::flash::blocks::Blocks;
 use crate::ids::{Content, Lpn};
-use flashtwin_bits::{Slab, prefetch};
+use flashtwin_bits::{Loader, Saver, Slab, State, StateResult, prefetch};
 
 /// Pages that a list holds in place.
 const FEW: usize = 5;
@@ -310,5 +310,48 @@ impl Twins {
             return Ok(());
         }
         Err(format!("{pages} twins are listed, {} are counted, {placed} have a list", self.pages))
+    }
+}
+
+flashtwin_bits::state!(Twins { sets, serials, pages } kept { most });
+
+impl State for Set {
+    fn save(&self, to: &mut Saver<'_>) -> StateResult {
+        let Self { serial, len, members } = self;
+        serial.save(to)?;
+        len.save(to)?;
+        match members {
+            Members::Few { ppns, lpns } => {
+                0usize.save(to)?;
+                ppns.save(to)?;
+                lpns.save(to)
+            }
+            Members::Many(both) => {
+                both.len().save(to)?;
+                u32::save_all(both, to)
+            }
+        }
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> StateResult {
+        *self = Self::new(0);
+        self.serial.load(from)?;
+        self.len.load(from)?;
+        let mut both = 0usize;
+        both.load(from)?;
+        if both > 0 {
+            self.members = Members::Many(vec![0; both].into());
+        }
+        match &mut self.members {
+            Members::Few { ppns, lpns } => {
+                ppns.load(from)?;
+                lpns.load(from)
+            }
+            Members::Many(both) => u32::load_all(both, from),
+        }
+    }
+
+    fn blank() -> Option<Self> {
+        Some(Self::new(0))
     }
 }

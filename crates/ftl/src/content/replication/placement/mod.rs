@@ -45,7 +45,7 @@ impl ChipSet {
 }
 
 /// Chooses the chip of a content's next copy.
-pub trait Placement: Send {
+pub trait Placement: Send + flashtwin_bits::State {
     /// A chip that is not in `holds` and has free pages; `None` when there is none.
     /// `home` is the chip of the first copy.
     fn choose(&mut self, home: Chip, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> Option<Chip>;
@@ -100,6 +100,8 @@ policies! {
 fn open(chip: Chip, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> bool {
     chips[chip].free_pages > 0 && !holds.contains(chip)
 }
+
+flashtwin_bits::state!(value ChipView { free_pages, stored_pages, erases, blocks, popularity, load });
 
 #[cfg(test)]
 mod tests {

@@ -19,3 +19,5 @@ impl Placement for Random {
         Some(candidates[self.rng.below(candidates.len() as u32) as usize])
     }
 }
+
+flashtwin_bits::state!(Random { rng });

@@ -91,6 +91,8 @@ impl Placement for Score {
     }
 }
 
+flashtwin_bits::state!(Score {} kept { popularity });
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,3 +15,5 @@ impl Placement for Successors {
             .find(|&chip| open(chip, chips, holds))
     }
 }
+
+flashtwin_bits::state!(Successors {});

@@ -1,0 +1,195 @@
+//! What an object has become since it was made, written to a stream and read back into one made alike.
+//!
+//! What follows from the configuration is not written: whoever reads has made the object from the same configuration.
+//! [`state!`](crate::state) names every field of a struct, those that are kept as they were made as well, so that a
+//! field more does not compile until somebody has said which it is. Numbers are written as this machine has them in
+//! memory: a state is for the machine that wrote it.
+
+mod items;
+mod lists;
+
+use std::io::{self, Read, Write};
+
+/// Bytes that are written or read at once.
+const AT_ONCE: usize = 1 << 16;
+
+/// Whether a state was written or read, or why not.
+pub type StateResult = io::Result<()>;
+
+/// What an object has become since it was made from its configuration.
+pub trait State {
+    /// Writes it.
+    ///
+    /// # Errors
+    /// Those of the stream; [`unfit`] where the state is none that can be written.
+    fn save(&self, to: &mut Saver<'_>) -> io::Result<()>;
+
+    /// Becomes what was written of an object made from the same configuration. After an error, it is neither.
+    ///
+    /// # Errors
+    /// Those of the stream; [`unfit`] where what was written cannot be such an object's.
+    fn load(&mut self, from: &mut Loader<'_>) -> io::Result<()>;
+
+    /// One to be loaded into, for lists that have grown; `None` for what can only be made from a configuration.
+    fn blank() -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
+    /// Writes several, one after another.
+    ///
+    /// # Errors
+    /// As [`State::save`].
+    fn save_all(items: &[Self], to: &mut Saver<'_>) -> io::Result<()>
+    where
+        Self: Sized,
+    {
+        items.iter().try_for_each(|item| item.save(to))
+    }
+
+    /// Reads as many as there are.
+    ///
+    /// # Errors
+    /// As [`State::load`].
+    fn load_all(items: &mut [Self], from: &mut Loader<'_>) -> io::Result<()>
+    where
+        Self: Sized,
+    {
+        items.iter_mut().try_for_each(|item| item.load(from))
+    }
+}
+
+/// A state that cannot be written, or does not fit the object that is to take it.
+pub fn unfit(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("the state does not fit: {what}"))
+}
+
+/// Where states are written to.
+pub struct Saver<'a> {
+    to: &'a mut dyn Write,
+    waiting: Vec<u8>,
+}
+
+impl<'a> Saver<'a> {
+    /// Writes to a stream, which need not be buffered.
+    pub fn new(to: &'a mut dyn Write) -> Self {
+        Self { to, waiting: Vec::with_capacity(AT_ONCE) }
+    }
+
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.waiting.len() + bytes.len() > AT_ONCE {
+            self.to.write_all(&self.waiting)?;
+            self.waiting.clear();
+            if bytes.len() >= AT_ONCE {
+                return self.to.write_all(bytes);
+            }
+        }
+        self.waiting.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Writes what waits.
+    ///
+    /// # Errors
+    /// Those of the stream.
+    pub fn finish(self) -> io::Result<()> {
+        self.to.write_all(&self.waiting)
+    }
+}
+
+/// Where states are read from.
+pub struct Loader<'a> {
+    from: &'a mut dyn Read,
+    bytes: Box<[u8]>,
+    at: usize,
+    end: usize,
+}
+
+impl<'a> Loader<'a> {
+    /// Reads from a stream, which need not be buffered.
+    pub fn new(from: &'a mut dyn Read) -> Self {
+        Self { from, bytes: vec![0; AT_ONCE].into(), at: 0, end: 0 }
+    }
+
+    fn fill(&mut self) -> io::Result<()> {
+        self.at = 0;
+        self.end = self.from.read(&mut self.bytes)?;
+        if self.end == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+    }
+
+    #[inline]
+    fn take(&mut self, bytes: &mut [u8]) -> io::Result<()> {
+        let mut done = 0;
+        while done < bytes.len() {
+            if self.at == self.end {
+                self.fill()?;
+            }
+            let now = (bytes.len() - done).min(self.end - self.at);
+            let read = &self.bytes[self.at..self.at + now];
+            // Memory that nobody has touched takes no room until it is written to.
+            if bytes[done..done + now] != *read {
+                bytes[done..done + now].copy_from_slice(read);
+            }
+            (self.at, done) = (self.at + now, done + now);
+        }
+        Ok(())
+    }
+
+    /// Everything has been read.
+    ///
+    /// # Errors
+    /// [`unfit`] if not.
+    pub fn finish(mut self) -> io::Result<()> {
+        if self.at == self.end && self.from.read(&mut self.bytes)? == 0 {
+            return Ok(());
+        }
+        Err(unfit("it goes on where it should end"))
+    }
+}
+
+/// Implements [`State`] for a struct: `state!(Name { fields that are written } kept { fields that are not })`. Every
+/// field is named in one of the two; what has no state is `Name {}`.
+///
+/// `state!(value Name { ... })`: all fields are written, so that lists of them can grow.
+/// `state!(any M: Bound => Name<M> { ... } kept { ... })`: of a generic struct.
+#[macro_export]
+macro_rules! state {
+    (value $name:ty { $($saved:ident),+ $(,)? }) => {
+        $crate::state!(@impl [] $name { $($saved)+ } {} {
+            fn blank() -> Option<Self> {
+                Some(Self { $($saved: $crate::State::blank()?,)+ })
+            }
+        });
+    };
+    (any $g:ident: $bound:path => $name:ty { $($saved:ident),* $(,)? } $(kept { $($kept:ident),* $(,)? })?) => {
+        $crate::state!(@impl [$g: $bound] $name { $($saved)* } { $($($kept)*)? } {});
+    };
+    (@impl [$($g:ident: $bound:path)?] $name:ty { $($saved:ident)* } { $($kept:ident)* } { $($more:tt)* }) => {
+        impl$(<$g: $bound>)? $crate::State for $name {
+            #[allow(unused_variables, reason = "some have no state")]
+            fn save(&self, to: &mut $crate::Saver<'_>) -> $crate::StateResult {
+                let Self { $($saved,)* $($kept: _,)* } = self;
+                $($crate::State::save($saved, to)?;)*
+                Ok(())
+            }
+
+            #[allow(unused_variables, reason = "some have no state")]
+            fn load(&mut self, from: &mut $crate::Loader<'_>) -> $crate::StateResult {
+                let Self { $($saved,)* $($kept: _,)* } = self;
+                $($crate::State::load($saved, from)?;)*
+                Ok(())
+            }
+
+            $($more)*
+        }
+    };
+    ($name:ty { $($saved:ident),* $(,)? } $(kept { $($kept:ident),* $(,)? })?) => {
+        $crate::state!(@impl [] $name { $($saved)* } { $($($kept)*)? } {});
+    };
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! The states of lists. Their room is part of it: how much memory tables take is a figure of a result.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::io;
+
+use super::{Loader, Saver, State, unfit};
+use crate::{By, HugeSlice, Slab};
+
+/// No list is longer: its numbers have 32 bits.
+const LONGEST: usize = 1 << 33;
+
+fn length(from: &mut Loader<'_>) -> io::Result<usize> {
+    let mut length = 0usize;
+    length.load(from)?;
+    if length > LONGEST { Err(unfit("a list is longer than any can be")) } else { Ok(length) }
+}
+
+impl<T: State> State for Vec<T> {
+    fn save(&self, to: &mut Saver<'_>) -> io::Result<()> {
+        self.len().save(to)?;
+        self.capacity().save(to)?;
+        T::save_all(self, to)
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> io::Result<()> {
+        let (len, room) = (length(from)?, length(from)?);
+        if (self.len(), self.capacity()) != (len, room) {
+            self.truncate(len);
+            if self.capacity() != room {
+                let mut roomy = Vec::new();
+                roomy.try_reserve_exact(room.max(len)).map_err(|_| unfit("a list is larger than memory"))?;
+                roomy.append(self);
+                *self = roomy;
+            }
+            while self.len() < len {
+                self.push(T::blank().ok_or_else(|| unfit("a list is longer than it should be"))?);
+            }
+        }
+        T::load_all(self, from)
+    }
+
+    fn blank() -> Option<Self> {
+        Some(Vec::new())
+    }
+}
+
+impl<T: State> State for HugeSlice<T> {
+    fn save(&self, to: &mut Saver<'_>) -> io::Result<()> {
+        self.len().save(to)?;
+        T::save_all(self, to)
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> io::Result<()> {
+        if length(from)? != self.len() {
+            return Err(unfit("a table has another length"));
+        }
+        T::load_all(self, from)
+    }
+}
+
+impl<I, S: State> State for By<I, S> {
+    fn save(&self, to: &mut Saver<'_>) -> io::Result<()> {
+        (**self).save(to)
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> io::Result<()> {
+        (**self).load(from)
+    }
+}
+
+impl<T: State> State for Slab<T> {
+    fn save(&self, to: &mut Saver<'_>) -> io::Result<()> {
+        self.slots.save(to)?;
+        self.free.save(to)
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> io::Result<()> {
+        self.slots.load(from)?;
+        self.free.load(from)
+    }
+}
+
+impl<T: State> State for VecDeque<T> {
+    fn save(&self, to: &mut Saver<'_>) -> io::Result<()> {
+        self.len().save(to)?;
+        self.iter().try_for_each(|item| item.save(to))
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> io::Result<()> {
+        let len = length(from)?;
+        self.clear();
+        for _ in 0..len {
+            let mut item = T::blank().ok_or_else(|| unfit("a queue is longer than it should be"))?;
+            item.load(from)?;
+            self.push_back(item);
+        }
+        Ok(())
+    }
+
+    fn blank() -> Option<Self> {
+        Some(VecDeque::new())
+    }
+}
+
+/// In the order in which its items lie, which a heap made of them keeps.
+impl<T: State + Ord> State for BinaryHeap<Reverse<T>> {
+    fn save(&self, to: &mut Saver<'_>) -> io::Result<()> {
+        self.len().save(to)?;
+        self.iter().try_for_each(|Reverse(item)| item.save(to))
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> io::Result<()> {
+        let len = length(from)?;
+        let mut items = Vec::new();
+        for _ in 0..len {
+            let mut item = T::blank().ok_or_else(|| unfit("a heap is larger than it should be"))?;
+            item.load(from)?;
+            items.push(Reverse(item));
+        }
+        *self = items.into();
+        Ok(())
+    }
+
+    fn blank() -> Option<Self> {
+        Some(BinaryHeap::new())
+    }
+}

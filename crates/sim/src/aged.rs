@@ -1,0 +1,252 @@
+//! Aged drives that are kept, so that a second run does not age one again.
+//!
+//! A drive that the same core has filled and aged for the same trace, with the same controller, flash and seed, is the
+//! same drive: what it has become is written to a file under a digest of all that, and read back into one made alike. A
+//! result does not tell whether its drive was. A file that is cut, changed or somebody else's is said to be, and the
+//! drive is aged anew.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use flashtwin_bits::{Loader, Saver, State, unfit};
+use flashtwin_ftl::Ftl;
+use flashtwin_nand::FlashArray;
+use flashtwin_trace::Outline;
+
+use crate::config::Preload;
+use crate::error::SimError;
+use crate::resolve::Resolved;
+
+/// How a file begins; the number is that of its form.
+const TITLE: &[u8; 24] = b"flashtwin aged drive 1\n\0";
+const DIGEST_BYTES: usize = 32;
+/// Title, key, digest of what follows.
+const HEADER_BYTES: u64 = (TITLE.len() + 2 * DIGEST_BYTES) as u64;
+/// The fastest of zstd's usual levels: most of a table is numbers without any order.
+const LEVEL: i32 = 1;
+/// A file that is half-written after so long belongs to nobody.
+const ABANDONED: Duration = Duration::from_secs(24 * 3600);
+
+type Digest = [u8; DIGEST_BYTES];
+type Drive = (Ftl, FlashArray);
+
+/// A folder of aged drives.
+#[derive(Debug)]
+pub struct AgedDrives {
+    folder: PathBuf,
+    core: String,
+    least: Duration,
+    most_bytes: u64,
+    notes: Mutex<Vec<String>>,
+}
+
+impl AgedDrives {
+    /// Drives in `folder`, which is made if need be, by a `core` known by this text. A drive is kept that took `least`
+    /// or longer; those used longest ago go where all together take more than `most_bytes`.
+    pub fn new(folder: PathBuf, core: String, least: Duration, most_bytes: u64) -> Self {
+        Self { folder, core, least, most_bytes, notes: Mutex::default() }
+    }
+
+    /// What there was to say since this was last asked: files that could not be used or written.
+    pub fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn note(&self, path: &Path, what: &str) {
+        let text = format!("{}: {what}", path.display());
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }
+
+    /// What an aged drive depends on.
+    fn key(&self, trace: &Outline, resolved: &Resolved) -> Digest {
+        let config = &resolved.config;
+        let endian = if cfg!(target_endian = "big") { "big" } else { "little" };
+        let parts = [
+            self.core.clone(),
+            format!("{}-bit, {endian} endian", usize::BITS),
+            format!("{:?}", resolved.device.geometry),
+            format!("{:?}", config.ftl),
+            config.seed.to_string(),
+            format!("{:?} {:?}", config.replay.preload, config.replay.preload_contents),
+            trace.digest.clone(),
+            format!("{} {:?}", trace.page_bytes, trace.content_source),
+        ];
+        let mut hasher = blake3::Hasher::new();
+        for part in parts {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        hasher.finalize().into()
+    }
+
+    fn path(&self, name: &str, key: &Digest) -> PathBuf {
+        let plain = |letter: char| {
+            if letter.is_ascii_alphanumeric() || "-_.".contains(letter) { letter } else { '-' }
+        };
+        let name: String = name.chars().take(60).map(plain).collect();
+        let digits: String = key[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        self.folder.join(format!("aged-{name}-{digits}"))
+    }
+}
+
+/// A drive as it is before the trace begins: read back, if one like it was kept, else filled by `fill`.
+///
+/// # Errors
+/// Those of `new` and `fill`.
+pub(crate) fn drive(
+    trace: &Outline,
+    resolved: &Resolved,
+    drives: Option<&AgedDrives>,
+    new: impl Fn() -> Result<Drive, SimError>,
+    fill: impl Fn(&mut Drive) -> Result<(), SimError>,
+) -> Result<Drive, SimError> {
+    let mut drive = new()?;
+    // What verification keeps beside the tables is not written.
+    let ages = resolved.config.replay.preload == Preload::Footprint && !resolved.config.verify;
+    let Some(drives) = drives.filter(|_| ages) else {
+        fill(&mut drive)?;
+        return Ok(drive);
+    };
+    let key = drives.key(trace, resolved);
+    let path = drives.path(&resolved.config.name, &key);
+    match read(&path, &key, &mut drive) {
+        Ok(true) => return Ok(drive),
+        Ok(false) => {}
+        Err(error) => {
+            drives.note(&path, &format!("this aged drive cannot be used ({error}); the drive is aged anew"));
+            drive = new()?;
+        }
+    }
+    let began = Instant::now();
+    fill(&mut drive)?;
+    if began.elapsed() >= drives.least
+        && let Err(error) = write(&path, &key, &drive).and_then(|()| make_room(drives, &path))
+    {
+        drives.note(&path, &format!("the aged drive could not be kept ({error})"));
+    }
+    Ok(drive)
+}
+
+/// Reads a drive back; `false` where there is no such file.
+fn read(path: &Path, key: &Digest, drive: &mut Drive) -> io::Result<bool> {
+    let mut file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        opened => opened?,
+    };
+    let mut header = [0; HEADER_BYTES as usize];
+    file.read_exact(&mut header).map_err(|_| unfit_file("it is cut"))?;
+    let (title, digests) = header.split_at(TITLE.len());
+    if title != TITLE {
+        return Err(unfit_file("it is none of this version"));
+    }
+    let (of_what, of_file) = digests.split_at(DIGEST_BYTES);
+    if of_what != key {
+        return Err(unfit_file("it is of another drive"));
+    }
+    let mut hasher = blake3::Hasher::new();
+    io::copy(&mut file, &mut hasher)?;
+    if *hasher.finalize().as_bytes() != *of_file {
+        return Err(unfit_file("it was cut or changed"));
+    }
+    file.seek(SeekFrom::Start(HEADER_BYTES))?;
+    let mut decoder = zstd::Decoder::new(&mut file)?;
+    let mut from = Loader::new(&mut decoder);
+    drive.0.load(&mut from)?;
+    drive.1.load(&mut from)?;
+    from.finish()?;
+    // Whoever makes room goes by when drives were last used; it is no matter where that cannot be written.
+    File::options()
+        .append(true)
+        .open(path)
+        .and_then(|file| file.set_modified(SystemTime::now()))
+        .unwrap_or_default();
+    Ok(true)
+}
+
+fn unfit_file(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+/// Writes a drive beside its final name, which it gets when it is complete.
+fn write(path: &Path, key: &Digest, drive: &Drive) -> io::Result<()> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(|| unfit("it has no name"))?;
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let partial = path.with_file_name(format!(".{name}-{}-{number}.part", std::process::id()));
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let outcome = write_whole(&partial, key, drive).and_then(|()| fs::rename(&partial, path));
+    if outcome.is_err() {
+        fs::remove_file(&partial).unwrap_or_default();
+    }
+    outcome
+}
+
+fn write_whole(path: &Path, key: &Digest, drive: &Drive) -> io::Result<()> {
+    let mut file = File::create_new(path)?;
+    file.write_all(TITLE)?;
+    file.write_all(key)?;
+    file.write_all(&[0; DIGEST_BYTES])?;
+    let mut hashed = Hashed { file, hasher: blake3::Hasher::new() };
+    let mut encoder = zstd::Encoder::new(&mut hashed, LEVEL)?;
+    let mut to = Saver::new(&mut encoder);
+    drive.0.save(&mut to)?;
+    drive.1.save(&mut to)?;
+    to.finish()?;
+    encoder.finish()?;
+    let Hashed { mut file, hasher } = hashed;
+    file.seek(SeekFrom::Start(HEADER_BYTES - DIGEST_BYTES as u64))?;
+    file.write_all(hasher.finalize().as_bytes())?;
+    file.sync_all()
+}
+
+/// What is written, and its digest.
+struct Hashed {
+    file: File,
+    hasher: blake3::Hasher,
+}
+
+impl Write for Hashed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// Drives used longest ago give way to the new one, and so does what was left half-written.
+fn make_room(drives: &AgedDrives, new: &Path) -> io::Result<()> {
+    let mut kept = Vec::new();
+    for entry in fs::read_dir(&drives.folder)? {
+        let entry = entry?;
+        let (path, name) = (entry.path(), entry.file_name());
+        let Ok(about) = entry.metadata() else { continue };
+        let used = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        let name = name.to_string_lossy();
+        if name.starts_with("aged-") {
+            kept.push((path == new, used, about.len(), path));
+        } else if name.starts_with(".aged-") && used.elapsed().is_ok_and(|age| age > ABANDONED) {
+            fs::remove_file(path).unwrap_or_default();
+        }
+    }
+    kept.sort();
+    let mut all: u64 = kept.iter().map(|&(_, _, bytes, _)| bytes).sum();
+    for (_, _, bytes, path) in kept.into_iter().take_while(|&(is_new, ..)| !is_new) {
+        if all <= drives.most_bytes {
+            break;
+        }
+        // Somebody else may have done so already.
+        fs::remove_file(path).unwrap_or_default();
+        all -= bytes;
+    }
+    Ok(())
+}

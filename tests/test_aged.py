@@ -1,0 +1,237 @@
+"""Aged drives that are kept: a result does not tell whether its drive was, and a damaged file is found out."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import flashtwin as ft
+from flashtwin.replays import aged
+from tests.conftest import ROOT
+
+TRACE = ROOT / "traces" / "webvm-small.fiu.zst"
+#: A drive small enough to be aged in no time.
+SMALL = {"nand.channels": 2, "nand.chips_per_channel": 2, "nand.dies_per_chip": 1, "nand.planes_per_die": 1,
+         "nand.pages_per_block": 32}  # fmt: skip
+
+
+#: What no preset has, each with the system that it is of.
+MORE: list[tuple[str, dict[str, Any]]] = [
+    ("conventional", {"mapping_cache.bytes": 65536, "mapping_cache.checkpoint_s": 1.0}),
+    ("rr-ssd", {"mapping_cache.bytes": 65536, "mapping_cache.fingerprints": True}),
+    ("rr-ssd", {"dedup.fingerprint_entries": 500, "dedup.eviction": "reference-count"}),
+    ("ca-ssd-inverted", {"dedup.fingerprint_entries": 500}),
+    ("conventional", {"partition.policy": "offline", "partition.partitions": 4}),
+    ("ds-ftl", {"spread.place": "least-loaded", "spread.bloom_bits_per_page": 2}),
+]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of this test's own, which keeps whatever was aged."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv(aged.VARIABLE, str(folder))
+    monkeypatch.setattr(aged, "LEAST_S", 0.0)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trace() -> ft.Trace:
+    """The shipped trace."""
+    return ft.open(TRACE)
+
+
+def everything(result: ft.Result) -> dict[str, bytes]:
+    """All that a result says, to the byte."""
+    found = {"summary": result._native.summary_json.encode()}
+    for name in result.table_names:
+        table: Any = result.table(name).to_arrow()
+        sink = io.BytesIO()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        found[name] = sink.getvalue()
+    return found
+
+
+def newest() -> Path:
+    """The file of the drive used last."""
+    folder = aged.folder()
+    assert folder is not None
+    return folder / aged.kept()[0].name
+
+
+def replayed(trace: ft.Trace, system: str, **sets: Any) -> dict[str, bytes]:
+    keys = {"replay.preload": "footprint", **SMALL, **sets}
+    return everything(ft.replay(trace, system, settings=keys, fill=0.8))
+
+
+@pytest.mark.parametrize("contents", ["own", pytest.param("trace", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("system", ft.systems())
+def test_results_are_the_same_from_a_kept_drive(
+    trace: ft.Trace, system: str, contents: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sets = {"replay.preload_contents": contents}
+    made = replayed(trace, system, **sets)
+    assert len(aged.kept()) == 1
+    file = newest()
+    bytes_of_file = file.read_bytes()
+    os.utime(file, (1000, 1000))
+    assert replayed(trace, system, **sets) == made
+    assert file.stat().st_mtime > 1000, "the kept drive was not used"
+    monkeypatch.setenv(aged.VARIABLE, aged.OFF)
+    assert replayed(trace, system, **sets) == made
+    # What is written is the drive as it is: to the byte the same when it is made again.
+    monkeypatch.setenv(aged.VARIABLE, str(file.parent))
+    file.unlink()
+    assert replayed(trace, system, **sets) == made
+    assert file.read_bytes() == bytes_of_file
+
+
+@pytest.mark.parametrize(("system", "sets"), MORE)
+def test_what_no_preset_has_is_kept_as_well(trace: ft.Trace, system: str, sets: dict[str, Any]) -> None:
+    made = replayed(trace, system, **sets)
+    assert len(aged.kept()) == 1
+    assert replayed(trace, system, **sets) == made
+
+
+@settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    system=st.sampled_from(["conventional", "ca-ssd", "ds-ftl", "rr-ssd"]),
+    channels=st.integers(1, 4),
+    chips=st.integers(1, 3),
+    planes=st.integers(1, 2),
+    pages=st.sampled_from([16, 64, 100]),
+    victim=st.sampled_from(["greedy", "fifo", "cost-benefit", "d-choices", "random"]),
+    allocation=st.sampled_from(["static", "dynamic", "hipa", "least-loaded"]),
+    wear=st.sampled_from(["none", "static"]),
+    seed=st.integers(0, 3),
+)
+def test_any_drive_is_read_back_as_it_was(
+    trace: ft.Trace, system: str, channels: int, chips: int, planes: int, pages: int, victim: str, allocation: str,
+    wear: str, seed: int,
+) -> None:  # fmt: skip
+    sets = {
+        "nand.channels": channels, "nand.chips_per_channel": chips, "nand.planes_per_die": planes,
+        "nand.pages_per_block": pages, "gc.victim": victim, "allocation.policy": allocation, "wear.policy": wear,
+        "seed": seed,
+    }  # fmt: skip
+    made = replayed(trace, system, **sets)
+    assert replayed(trace, system, **sets) == made
+
+
+def test_another_drive_is_another_file(trace: ft.Trace) -> None:
+    replayed(trace, "conventional")
+    for sets in (
+        {"seed": 7},
+        {"gc.victim": "fifo"},
+        {"nand.pages_per_block": 64},
+        {"replay.preload_contents": "trace"},
+    ):
+        before = len(aged.kept())
+        replayed(trace, "conventional", **sets)
+        assert len(aged.kept()) == before + 1
+    before = len(aged.kept())
+    # What comes after ageing does not matter to it, nor does a drive that nobody ages.
+    replayed(trace, "conventional", **{"replay.speed": 2.0})
+    replayed(trace, "conventional", **{"replay.preload": "none"})
+    assert len(aged.kept()) == before
+
+
+@pytest.mark.parametrize("damage", ["cut", "bit", "foreign", "header", "empty", "other"])
+def test_a_damaged_drive_is_said_to_be_and_aged_anew(
+    trace: ft.Trace, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = replayed(trace, "rr-ssd")
+    file = newest()
+    whole = file.read_bytes()
+    middle = len(whole) // 2
+    damaged = {
+        "cut": whole[:-1],
+        "bit": whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :],
+        "foreign": b"PK\3\4" + bytes(200),
+        "header": whole[:50],
+        "empty": b"",
+        "other": whole[:24] + bytes(32) + whole[56:],
+    }[damage]
+    file.write_bytes(damaged)
+    assert replayed(trace, "rr-ssd") == made
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert str(file) in line
+    assert "aged anew" in line
+    assert "\n" not in line
+    assert file.read_bytes() == whole
+
+
+def test_a_folder_that_cannot_be_written_is_said_and_no_more(
+    trace: ft.Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = replayed(trace, "conventional")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(aged.VARIABLE, str(tmp_path / "file" / "below"))
+    assert replayed(trace, "conventional") == made
+    assert caplog.records
+    assert all(
+        "cannot be used" in one.getMessage() or "could not be kept" in one.getMessage() for one in caplog.records
+    )
+
+
+def test_drives_used_longest_ago_make_room(trace: ft.Trace, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replayed(trace, "conventional", seed=1)
+    replayed(trace, "conventional", seed=2)
+    first, second = (cache / one.name for one in reversed(aged.kept()))
+    os.utime(first, (1000, 1000))
+    os.utime(second, (500, 500))
+    monkeypatch.setenv(aged.BYTES_VARIABLE, str(first.stat().st_size * 2 + first.stat().st_size // 2))
+    replayed(trace, "conventional", seed=3)
+    names = {one.name for one in aged.kept()}
+    assert len(names) == 2
+    assert first.name in names
+    assert second.name not in names
+    # One that takes all by itself stays until the next.
+    monkeypatch.setenv(aged.BYTES_VARIABLE, "1")
+    replayed(trace, "conventional", seed=4)
+    assert len(aged.kept()) == 1
+    monkeypatch.setenv(aged.BYTES_VARIABLE, "much")
+    with pytest.raises(ft.FlashtwinError, match="whole number of bytes"):
+        replayed(trace, "conventional", seed=4)
+
+
+def test_drives_aged_quickly_and_verified_ones_are_not_kept(trace: ft.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    replayed(trace, "conventional", verify=True)
+    monkeypatch.setattr(aged, "LEAST_S", 1000.0)
+    replayed(trace, "conventional")
+    assert aged.kept() == []
+
+
+def test_two_processes_at_one_drive_do_no_harm(trace: ft.Trace, cache: Path) -> None:
+    keys = {"replay.preload": "footprint", **SMALL}
+    code = (
+        "import flashtwin as ft; from flashtwin.replays import aged; aged.LEAST_S = 0.0\n"
+        f"print(ft.replay({str(TRACE)!r}, 'ca-ssd', settings={keys!r}, fill=0.8)._native.summary_json)"
+    )
+    both = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    texts = {process.communicate(timeout=100)[0].strip() for process in both}
+    assert [process.returncode for process in both] == [0, 0]
+    assert texts == {replayed(trace, "ca-ssd")["summary"].decode()}
+    assert len(list(cache.iterdir())) == 1
+
+
+def test_the_command_shows_and_clears_what_is_kept(trace: ft.Trace, cli: Any, cache: Path) -> None:
+    replayed(trace, "conventional")
+    (cache / ".aged-conventional-0-1-0.part").write_text("half")
+    name = aged.kept()[0].name
+    assert name in cli("cache", "info").out
+    assert name in cli("cache", "info", "--json").out
+    done = cli("cache", "clear")
+    assert (done.status, list(cache.iterdir())) == (0, [])
+    assert cli("cache", "info").status == 0
+    assert "no aged drives" in cli("--no-cache", "cache", "info").err
