@@ -234,6 +234,7 @@ def test_on_equal_ground_nothing_is_said(cli: Cli, small_trace: Path, tmp_path: 
     assert json.loads((tmp_path / "out" / "study.json").read_text())["equal_ground"] is True
 
 
+@pytest.mark.slow
 def test_a_study_says_it_on_the_page(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     done = cli("study", small_trace, "--systems", "conventional,static", "--out", "out", "--json")
     assert done.status == 0, done.err
