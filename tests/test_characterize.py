@@ -18,7 +18,7 @@ import flashtwin as ft
 from flashtwin.results import folder
 from flashtwin.sweeps import across, batch, crew
 
-from .conftest import PROGRAM, ROOT, Cli, Outcome, clean_environment, fiu_trace
+from .conftest import PROGRAM, Cli, Outcome, clean_environment, fiu_trace
 from .test_bad_input import complains
 from .test_determinism import contents
 
