@@ -26,7 +26,7 @@ API = {
     "Systems and devices": ("System", "system", "systems", "system_toml", "devices", "device_toml", "config_schema"),
     "Workloads": ("workloads", "workload", "Workload", "synthesize", "fit", "Fit", "recipe_schema"),
     "Recording": ("record", "Server", "import_log", "recover"),
-    "Drives of real bytes": ("serve", "drive_info", "check_drive"),
+    "Drives of real bytes": ("serve", "drive_info", "check_drive", "drive_system", "compare_drive"),
     "Reproduction": ("reproduce",),
     "Errors": (
         "FlashtwinError", "ConfigError", "TraceError", "SimError", "OutputError", "ReportError", "LiveError",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         SimError,
         TraceError,
     )
+    from flashtwin.live.beside import compare_drive, drive_system
     from flashtwin.live.drives import check_drive, drive_info, serve
     from flashtwin.live.recording import Server, import_log, record, recover
     from flashtwin.papers.reproduction import reproduce
@@ -60,6 +61,7 @@ _ROOMS = {
         "ArgumentError", "ConfigError", "FlashtwinError", "InternalError", "LiveError", "OutputError", "ReportError",
         "SimError", "TraceError",
     ),
+    "flashtwin.live.beside": ("compare_drive", "drive_system"),
     "flashtwin.live.drives": ("check_drive", "drive_info", "serve"),
     "flashtwin.live.recording": ("Server", "import_log", "record", "recover"),
     "flashtwin.papers.reproduction": ("reproduce",),
@@ -108,10 +110,12 @@ __all__ = [
     "characterize_many",
     "check_drive",
     "compare",
+    "compare_drive",
     "config_schema",
     "device_toml",
     "devices",
     "drive_info",
+    "drive_system",
     "explain",
     "fit",
     "import_log",

@@ -193,47 +193,6 @@ def test_another_server_is_recorded_on_the_way(tmp_path: Path) -> None:
     assert ft.open(out).info["requests"] == 4
 
 
-@needs("nbdfuse", "losetup", "mkfs.ext4", "fusermount3")
-@pytest.mark.skipif(os.geteuid() != 0 or not Path("/dev/fuse").exists(), reason="needs root and /dev/fuse")
-def test_a_file_system_on_it_is_studied(cli: Cli, tmp_path: Path) -> None:
-    """The tutorial: a file system, files that are equal, a trace, a report."""
-    image, out, fuse, mounted = (tmp_path / name for name in ("fs.img", "fs.parquet", "fuse", "mounted"))
-    with image.open("wb") as file:
-        file.truncate(64 << 20)
-    fuse.mkdir()
-    mounted.mkdir()
-    with ft.record(image, out) as server, subprocess.Popen(["nbdfuse", fuse, server.uri]) as daemon:
-        device = ""
-        try:
-            for _ in range(200):
-                if (fuse / "nbd").exists():
-                    break
-                time.sleep(0.05)
-            try:
-                device = run("losetup", "-f", "--show", fuse / "nbd").strip()
-                run("mkfs.ext4", "-q", device)
-                run("mount", device, mounted)
-            except AssertionError as refused:
-                pytest.skip(f"this machine mounts nothing: {refused}")
-            same = os.urandom(1 << 20)
-            for number in range(5):
-                (mounted / f"file-{number}").write_bytes(same)
-            os.sync()
-            run("umount", mounted)
-            run("e2fsck", "-fn", device)
-        finally:
-            if device:
-                subprocess.run(["losetup", "-d", device], check=False)
-            subprocess.run(["fusermount3", "-u", fuse], check=False)
-            daemon.wait(20)
-    info = ft.open(out).info
-    assert info["write_bytes"] >= 5 << 20
-    assert info["duplicate_write_percent"] > 50
-    done = cli("study", out, "--systems", "conventional,ca-ssd", "--effort", "0", "--out", tmp_path / "study")
-    assert done.status == 0, done.err
-    assert (tmp_path / "study" / "report.html").exists()
-
-
 def begin(tmp_path: Path, *more: object) -> tuple[subprocess.Popen[str], str]:
     """`flashtwin record` as a process, and its URI."""
     words = [sys.executable, "-m", "flashtwin_start", "record", "disk.img", "--out", "mine.parquet", *map(str, more)]

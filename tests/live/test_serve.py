@@ -6,7 +6,6 @@ import json
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -160,16 +159,36 @@ def test_the_replay_of_a_recording_programs_what_the_drive_did(system: str, tmp_
     ):
         run("nbdsh", "-c", CLIENT.format(uri=recorder.uri))
     drive = server.figures["drive"]
-    nand = {key: ft.drive_info(image)["config"]["nand"][key] for key in [*LITTLE, "blocks_per_plane"]}
-    settings: dict[str, Any] = {f"nand.{key}": value for key, value in nand.items()}
-    # A drive that is new: pages that are read before they are written were never there.
-    settings |= {"replay.preload": "none", "replay.queue_depth": 1, "replay.period_s": 1e6}
-    summary = ft.replay(trace, system, settings=settings).summary
+    # The drive's own system, new as the drive was, and one request after the other as the client has them.
+    twin = ft.drive_system(image).with_sets({"replay.queue_depth": 1, "replay.period_s": 1e6})
+    result = ft.replay(trace, twin)
+    summary = result.summary
     assert drive["flash_writes"] == summary["flash_writes"]
     assert drive["flash_writes"]["gc"] > 0
     assert drive["erases"]["total"] == summary["erases"]["total"]
     assert drive["page_ops"]["duplicate_writes"] == summary["page_ops"]["duplicate_writes"]
     assert drive["host_pages_written"] == summary["host_pages_written"]
+    (tmp_path / "served.json").write_text(json.dumps({**drive, "server": server.figures["server"]}))
+    beside = {row.figure: row for row in ft.compare_drive(tmp_path, result)}
+    programs = {name: row for name, row in beside.items() if not name.startswith("response.")}
+    assert {"flash_writes.gc", "write_amplification", "erases.total"} < programs.keys()
+    assert all(row.served == row.replayed and row.difference_percent in (0, None) for row in programs.values())
+    assert beside["response.write.mean_ns"].served != beside["response.write.mean_ns"].replayed
+
+
+def test_what_cannot_be_compared_is_named(tmp_path: Path, small_trace: Path) -> None:
+    result = ft.replay(ft.open(small_trace), "conventional")
+    with pytest.raises(ft.ReportError, match="nowhere: does not exist; expected the folder of `flashtwin serve"):
+        ft.compare_drive(tmp_path / "nowhere", result)
+    (tmp_path / "served.json").write_text("{}")
+    with pytest.raises(ft.ReportError, match="no replay in it"):
+        ft.compare_drive(tmp_path, tmp_path)
+    ft.compare(ft.open(small_trace), ["conventional", "ca-ssd"]).save(tmp_path / "both")
+    with pytest.raises(ft.ReportError, match=r"2 runs in it; name one, as .*ca-ssd"):
+        ft.compare_drive(tmp_path, tmp_path / "both")
+    # What one of them lacks stays empty.
+    rows = ft.compare_drive(tmp_path, tmp_path / "both" / "runs" / "ca-ssd")
+    assert all(row.served is None and row.difference_percent is None for row in rows)
 
 
 @needs("qemu-io")

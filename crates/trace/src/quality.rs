@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::request::Op;
+
 /// How many skipped lines are listed in full; the rest is counted.
 pub const BAD_LINES_LISTED: usize = 10;
 
@@ -54,8 +56,9 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// Adds requests, by their columns.
-    pub(crate) fn add(&mut self, time_ns: &[i64], offset_bytes: &[u64], length_bytes: &[u32]) {
+    /// Adds requests, by their columns. How long trims are says nothing of units: making a file system trims all of a
+    /// drive at once.
+    pub(crate) fn add(&mut self, time_ns: &[i64], op: &[Op], offset_bytes: &[u64], length_bytes: &[u32]) {
         self.requests += time_ns.len() as u64;
         let gap = time_ns.first().map_or(0, |first| first - self.duration_ns);
         let gaps = time_ns.windows(2).map(|pair| pair[1] - pair[0]);
@@ -63,9 +66,11 @@ impl Figures {
         self.duration_ns = time_ns.last().copied().unwrap_or(self.duration_ns);
         let furthest = offset_bytes.iter().copied().max().unwrap_or(0);
         self.offset_bytes_max = self.offset_bytes_max.max(furthest);
-        let longest = length_bytes.iter().copied().max().unwrap_or(0);
+        let moved = op.iter().zip(length_bytes).map(|(&op, &length)| if op == Op::Trim { 0 } else { length });
+        let (longest, bytes) =
+            moved.fold((0, 0), |(longest, bytes), length| (longest.max(length), bytes + u64::from(length)));
         self.length_bytes_max = self.length_bytes_max.max(longest);
-        self.bytes += length_bytes.iter().map(|&length| u128::from(length)).sum::<u128>();
+        self.bytes += u128::from(bytes);
     }
 }
 

@@ -209,7 +209,7 @@ impl TraceStream {
             columns.content_start = Vec::new();
         }
         self.unaligned += count_unaligned(&columns);
-        self.figures.add(&columns.time_ns, &columns.offset_bytes, &columns.length_bytes);
+        self.figures.add(&columns.time_ns, &columns.op, &columns.offset_bytes, &columns.length_bytes);
         let batch = Trace {
             name: self.name.clone(),
             format: self.format,

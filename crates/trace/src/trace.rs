@@ -270,7 +270,7 @@ pub(crate) fn finish(
     number_contents_by_appearance(&mut columns);
     quality.unaligned_content = count_unaligned(&columns);
     let mut figures = Figures::default();
-    figures.add(&columns.time_ns, &columns.offset_bytes, &columns.length_bytes);
+    figures.add(&columns.time_ns, &columns.op, &columns.offset_bytes, &columns.length_bytes);
     quality.judge(&figures);
     Trace {
         name: name.to_owned(),

@@ -282,6 +282,16 @@ fn times_in_the_wrong_unit_are_flagged() {
     assert_eq!(trace.quality.empty_requests, 1);
 }
 
+#[test]
+fn only_what_moves_data_tells_a_wrong_unit_by_its_length() {
+    let of = |action: &str| {
+        let text = format!("fio version 3 iolog\n0 d add\n0 d open\n1 d {action} 0 1073741824\n2 d close\n");
+        open(text).unwrap().quality.warnings
+    };
+    assert!(of("write")[0].contains("a gibibyte or more"), "{:?}", of("write"));
+    assert_eq!(of("trim"), Vec::<String>::new());
+}
+
 /// Stops at once.
 struct Impatient(AtomicU64);
 

@@ -1,4 +1,4 @@
-"""`flashtwin drive`: what the image of a drive is, and whether it is whole."""
+"""`flashtwin drive`: what the image of a drive is, whether it is whole, and how what it did compares with a replay."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from flashtwin.cli._options import json_option
-from flashtwin.cli._talk import data, data_json, pairs, say
+from flashtwin.cli._talk import data, data_json, pairs, say, table
 from flashtwin.errors import FlashtwinError
+from flashtwin.live.beside import Beside, compare_drive, drive_system
 from flashtwin.live.drives import check_drive, drive_info
 
 _image = click.argument("image", type=click.Path(path_type=Path, dir_okay=False))
@@ -82,3 +83,50 @@ def check(image: Path, verify: bool, as_json: bool) -> None:
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise FlashtwinError(f"{image}: {problems[0]}{more}")
+
+
+@drive.command(short_help="Print a drive's system, to be replayed.")
+@_image
+def system(image: Path) -> None:
+    """Print the system of the drive in IMAGE with every key, as a TOML file that `--system` reads.
+
+    Its geometry is the drive's; what the drive holds is not in it, a replay begins with a new one.
+
+    \b
+    Example:
+      flashtwin drive system drive.img > twin.toml
+    """
+    data(drive_system(image).toml.rstrip())
+
+
+@drive.command(short_help="Put what a drive did beside a replay.")
+@click.argument("served", type=click.Path(path_type=Path))
+@click.argument("result", type=click.Path(path_type=Path, file_okay=False))
+@json_option
+def compare(served: Path, result: Path, as_json: bool) -> None:
+    """Put what a drive did while it was served beside what a replay did.
+
+    SERVED is the folder of `flashtwin serve --out`, RESULT that of `flashtwin replay --out`. Times are the server's own
+    on this machine on one side, and the modelled drive's on the other.
+
+    \b
+    Example:
+      flashtwin drive compare served predicted
+    """
+    rows = compare_drive(served, result)
+    if as_json:
+        data_json([row.as_json() for row in rows])
+        return
+    data(table(("figure", "served", "replayed", "difference"), [_cells(row) for row in rows]))
+    say("times: the server's own on this machine, and the modelled drive's")
+
+
+def _cells(row: Beside) -> tuple[str, str, str, str]:
+    change = row.difference_percent
+    return row.figure, _cell(row.served), _cell(row.replayed), "" if change is None else f"{change:+.1f} %"
+
+
+def _cell(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}"

@@ -111,7 +111,7 @@ impl Streamed<'_> {
     fn add(&mut self, columns: &Columns) -> Result<(), TraceError> {
         let run = columns.as_run();
         self.hasher.add(&run);
-        self.figures.add(run.time_ns, run.offset_bytes, run.length_bytes);
+        self.figures.add(run.time_ns, run.op, run.offset_bytes, run.length_bytes);
         self.requests += run.len() as u64;
         let failed = |why: String| cannot_write(self.path, &why);
         let batch =

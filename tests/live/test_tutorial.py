@@ -1,0 +1,65 @@
+"""docs/your-machine.md, typed as it stands: a build and a database are recorded, studied, served and compared."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.live import mounting
+
+#: What the work, done a second time, may do otherwise: times in inodes, random numbers in the superblock.
+NOT_TWICE_THE_SAME_PERCENT = 2.0
+
+
+@pytest.fixture
+def typed(tmp_path: Path) -> Path:
+    """A folder that looks like a clone, after all of the page has been typed there."""
+    mounting.needs("ext4", "make", "cc", "python3", "blkid", "fusermount3")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    page = (ROOT / "docs" / "your-machine.md").read_text(encoding="utf-8")
+    lines = [
+        line
+        for block in re.findall(r"^```console\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+        for line in block.splitlines()
+    ]
+    assert len(lines) > 5
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for line in lines:
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", line.replace(" study ", " study --effort 0 ")],
+            cwd=tmp_path,
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+    return tmp_path
+
+
+def test_a_build_and_a_database_from_recording_to_a_drive(typed: Path) -> None:
+    assert (typed / "mine-study" / "report.html").stat().st_size > 0
+    told = json.loads(flashtwin(typed, "trace", "info", "mine.parquet", "--json"))
+    assert told["duplicate_write_percent"] > 20, "work trees and backups repeat what is there"
+    rows = {
+        row["figure"]: row for row in json.loads(flashtwin(typed, "drive", "compare", "served", "predicted", "--json"))
+    }
+    assert rows["host_pages_written"]["served"] > 1000
+    assert rows["flash_writes.unique"]["served"] < 0.8 * rows["host_pages_written"]["served"]
+    for name, row in rows.items():
+        if row["served"] and not name.startswith("response."):
+            assert abs(row["difference_percent"]) < NOT_TWICE_THE_SAME_PERCENT, row
+
+
+def flashtwin(folder: Path, *words: str) -> str:
+    return subprocess.run(
+        [Path(sys.executable).parent / "flashtwin", *words], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout
