@@ -92,11 +92,23 @@ impl Naive {
 }
 
 #[test]
-fn it_reads_and_writes_what_a_plain_list_would() {
+fn a_page_map_reads_and_writes_what_a_plain_list_would() {
+    reads_and_writes_what_a_plain_list_would(MappingForm::Page, false);
+}
+
+#[test]
+fn a_content_map_reads_and_writes_what_a_plain_list_would() {
+    reads_and_writes_what_a_plain_list_would(MappingForm::Content, false);
+}
+
+#[test]
+fn a_content_map_with_fingerprints_on_flash_reads_and_writes_what_a_plain_list_would() {
+    reads_and_writes_what_a_plain_list_would(MappingForm::Content, true);
+}
+
+fn reads_and_writes_what_a_plain_list_would(mapping: MappingForm, fingerprints: bool) {
     let (mut misses, mut moved) = (0, 0);
-    // A page map, contents, and contents with their fingerprints on flash.
-    let systems = [(MappingForm::Page, false), (MappingForm::Content, false), (MappingForm::Content, true)];
-    for (seed, (mapping, fingerprints)) in (0..6).flat_map(|seed| systems.map(|system| (seed, system))) {
+    for seed in 0..6 {
         let mut rng = Rng::stream(seed, "paging");
         let capacity = [1, 2, 3, 5, 9, 40][seed as usize];
         let mut driver = device_with(mapping, fingerprints, 400, 16, capacity, 150);
@@ -118,7 +130,7 @@ fn it_reads_and_writes_what_a_plain_list_would() {
             Map::Content(map) => map.vpn_of(lpn),
             _ => NO_VPN,
         };
-        for step in 0..4_000 {
+        for step in 0..1_500 {
             let among = if rng.below(2) == 0 { 20 } else { 150 };
             let lpn = rng.below(among);
             let held = vpn_of(&driver, Lpn::new(lpn));
@@ -182,7 +194,7 @@ fn it_reads_and_writes_what_a_plain_list_would() {
         misses += mapping.misses;
         moved += mapping.moved;
     }
-    assert!(misses > 5_000 && moved > 100, "{misses} {moved}");
+    assert!(misses > 3_000 && moved > 15, "{misses} {moved}");
 }
 
 #[test]
