@@ -28,6 +28,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files of tests/golden again")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Charts as PDF and PNG, which take a third of a page's time, are drawn for the tests of the report alone."""
+    of_report = item.path.is_relative_to(ROOT / "tests" / "report")
+    os.environ["FLASHTWIN_CHARTS"] = "files" if of_report else "page"
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a command did."""

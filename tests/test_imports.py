@@ -49,6 +49,7 @@ READING = {
     "flashtwin.results.figures",
     "flashtwin.results.ground",
     "flashtwin.results.names",
+    "flashtwin.results.over",
     "flashtwin.results.reading",
     "flashtwin.results.schema",
     "flashtwin.results.sweeps",

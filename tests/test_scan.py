@@ -8,11 +8,14 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import flashtwin as ft
+from flashtwin import report
 from flashtwin.replays.studies import replay_into
+from flashtwin.results import names
 
 from .conftest import PROGRAM, Cli, clean_environment, fiu_trace, peak_mib
 from .long_trace import write_long_trace
@@ -109,6 +112,41 @@ def test_a_scan_stands_where_a_trace_does(traces: dict[str, Path], tmp_path: Pat
     assert found[0]["verdict"] == found[1]["verdict"]
     with pytest.raises(ft.ArgumentError, match=r"a trace in memory is needed .* `scan.open\(\)`"):
         ft.fit(streamed)  # type: ignore[arg-type]
+
+
+def test_a_sweep_of_a_file_that_is_not_held_is_the_same(
+    traces: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "build", lambda path: Path(path) / names.REPORT)
+    arguments: dict[str, Any] = {"settings": {**LITTLE, "speed": [1, 10]}, "workers": 1}
+    systems = ["conventional", "rr-ssd"]
+    held = ft.sweep(list(traces.values()), tmp_path / "held", systems, **arguments)
+    scanned = ft.sweep([ft.scan(path) for path in traces.values()], tmp_path / "scanned", systems, **arguments)
+    asked = ft.sweep(list(traces.values()), tmp_path / "asked", systems, stream=True, **arguments)
+    rows = [one.to_arrow().sort_by([("trace", "ascending"), ("point", "ascending")]) for one in (held, scanned, asked)]
+    assert rows[0].drop(["point"]).equals(rows[1].drop(["point"]))
+    assert rows[0].equals(rows[2])
+    assert all(point.command.count(" --stream ") == 1 for point in [*scanned.plan.points, *asked.plan.points])
+    # Nothing is replayed again: the runs are the same.
+    store = {path: path.stat().st_mtime_ns for path in (tmp_path / "held" / names.STORE).rglob("*.json")}
+    ft.sweep(list(traces.values()), tmp_path / "held", systems, stream=True, **arguments)
+    assert store.items() <= {
+        path: path.stat().st_mtime_ns for path in (tmp_path / "held" / names.STORE).rglob("*.json")
+    }.items()  # fmt: skip
+
+
+def test_what_is_explained_and_swept_on_the_command_line_need_not_be_held(
+    cli: Cli, traces: dict[str, Path], tmp_path: Path
+) -> None:
+    words = ["explain", traces["whole"], "--system", "rr-ssd", "--effort", "0", "--set", "blocks_per_plane=20"]
+    held, streamed = cli(*words), cli(*words, "--stream")
+    assert (streamed.status, streamed.out) == (0, held.out), streamed.err
+    assert "rr-ssd" in held.out
+    done = cli("sweep", traces["whole"], "--systems", "conventional", "--speed", "1,2", "--stream", "--out", "swept")
+    assert done.status == 0, done.err
+    refused = cli("explain", tmp_path / "swept", "--stream")
+    assert refused.status == 2
+    assert "--stream is for traces" in refused.err
 
 
 def test_progress_of_both_readings(traces: dict[str, Path]) -> None:

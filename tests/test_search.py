@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,7 @@ from flashtwin import report
 from flashtwin.results import figures, names
 from flashtwin.sweeps import runs
 
-from .conftest import Cli
+from .conftest import Cli, fiu_trace
 from .test_sweep import stored
 
 pytest.importorskip("optuna", reason="flashtwin[search] is not installed")
@@ -104,6 +106,84 @@ def test_interrupted_it_goes_on(
     assert done.complete
     assert len(replayed) == len(set(replayed)) == 16
     assert done.to_arrow().equals(whole.to_arrow())
+
+
+#: 24 settings of two systems.
+SETTINGS = {"queue_depth": [1, 4, 16, 64], "read_us": [20, 60, 100]}
+
+
+@pytest.fixture
+def two_traces(tmp_path: Path, small_trace: Path) -> list[Path]:
+    """The small trace, and one of other addresses and arrivals."""
+    other = tmp_path / "other.fiu"
+    other.write_text(fiu_trace(1500, footprint=90, step_ns=70_000), encoding="ascii")
+    return [small_trace, other]
+
+
+def by_hand(whole: ft.Sweep, reference: ft.Sweep, over: str, bound: str) -> list[tuple[float, str, int, float]]:
+    """Every setting that keeps the bound on both traces, by its mean read over them, worked out from a plain grid."""
+    path, (limit,) = "response.read.mean_ns", figures.bounds(bound)
+    base = {row["trace"]: row[path] for row in reference.to_arrow().to_pylist()}
+    settings: dict[tuple[str, int, float], list[dict[str, Any]]] = {}
+    for row in whole.to_arrow().to_pylist():
+        key = (row["system"], row["config.replay.queue_depth"], row["config.nand.read_us"])
+        settings.setdefault(key, []).append(row)
+    found = []
+    for key, rows in settings.items():
+        assert len(rows) == 2
+        if all(row[limit.figure.path] <= limit.limit for row in rows):
+            ratios = [row[path] / base[row["trace"]] for row in rows]
+            found.append((max(ratios) if over == "worst" else math.sqrt(math.prod(ratios)), *key))
+    return sorted(found)
+
+
+@pytest.mark.parametrize("over", ["mean", "worst"])
+def test_over_several_traces_the_best_is_that_of_the_whole_grid(
+    over: Any, tmp_path: Path, two_traces: list[Path], undrawn: None
+) -> None:
+    bound, systems, store = "write.mean<=495us", ["conventional", "rr-ssd"], tmp_path / "store"
+    whole = ft.sweep(two_traces, tmp_path / "whole", systems, settings=SETTINGS, workers=1, store=store)
+    reference = ft.sweep(two_traces, tmp_path / "reference", systems[:1], workers=1, store=store)
+    wanted = by_hand(whole, reference, over, bound)
+    # Without the bound the best would be 64 at once, which breaks it on one trace and keeps it on the other.
+    assert 0 < len(wanted) < 24
+    # All of them, then fewer than there are.
+    for trials in (24, 18):
+        found = ft.sweep(
+            two_traces, tmp_path / f"search{trials}", systems, settings=SETTINGS, minimize="read.mean",
+            subject_to=bound, trials=trials, over=over, workers=1, store=store,
+        )  # fmt: skip
+        assert len(found) == 2 * (trials + 1), "each setting on both traces, the reference too"
+        best = found.best("read.mean", bound)
+        assert best is not None
+        assert best["over.response.read.mean_ns"] == pytest.approx(wanted[0][0])
+        rows = [row for row in found.to_arrow().to_pylist() if row["trial"] == best["trial"]]
+        assert {row["trace"] for row in rows} == {path.stem for path in two_traces}
+        assert all(figures.keeps(row, figures.bounds(bound)) for row in rows)
+    front = found.pareto("read.mean,programs").to_pylist()
+    assert 0 < len({row["trial"] for row in front}) < 18
+    assert all(sum(other["trial"] == row["trial"] for other in front) == 2 for row in front)
+
+
+def test_a_reference_without_the_figure_is_refused(tmp_path: Path, two_traces: list[Path], undrawn: None) -> None:
+    with pytest.raises(ft.ArgumentError, match=r"'conventional' as it is, the reference .* has no erases, or 0"):
+        ft.sweep(two_traces, tmp_path / "out", ["conventional"], speed="1:9", minimize="erases", workers=1)
+
+
+def test_several_traces_on_the_command_line(cli: Cli, two_traces: list[Path], tmp_path: Path) -> None:
+    words = [
+        "sweep", *two_traces, "--systems", "conventional,rr-ssd", "--speed", "1:100", "--minimize", "read.p99",
+        "--trials", "9", "--over", "worst", "--out", "out",
+    ]  # fmt: skip
+    done = cli(*words)
+    assert done.status == 0, done.err
+    assert "of that of `conventional` as it is, the worst over the traces" in done.out
+    page = (tmp_path / "out" / names.REPORT).read_text(encoding="utf-8")
+    for text in ("Trace by trace", "the worst of the ratios", "9 of at most 9", "Trial"):
+        assert text in page
+    before = stored(tmp_path / "out" / names.STORE)
+    assert cli(*words).out == done.out
+    assert stored(tmp_path / "out" / names.STORE) == before, "done again nothing is replayed"
 
 
 def test_on_the_command_line(cli: Cli, small_trace: Path, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The stages, in the order in which they are measured: the quick ones first."""
 
 from evidence.stage import Stage
-from evidence.stages import choices, comparison, demo, findings, matrix, model, papers, speed, workloads
+from evidence.stages import choices, comparison, demo, findings, matrix, model, papers, speed, sweeps, workloads
 
 STAGES: tuple[Stage, ...] = (
     demo.STAGE,
@@ -14,6 +14,7 @@ STAGES: tuple[Stage, ...] = (
     papers.RECIPES,
     *papers.CAPTURED,
     speed.STAGE,
+    sweeps.STAGE,
 )
 
 

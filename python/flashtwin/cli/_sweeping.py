@@ -26,12 +26,16 @@ def show(done: Sweep, *, as_json: bool) -> None:
     rows = done.to_arrow().to_pylist()
     best = _best(done)
     swept = [f"config.{key}" for key, values in done.plan.axes.items() if len(values) > 1]
-    shown = rows if len(rows) <= _SHOWN or best is None else [best]
+    shown = rows
+    if best is not None and len(rows) > _SHOWN:
+        shown = [row for row in rows if row["trial"] == best["trial"]] if "trial" in best else [best]
     header = ["point", "trace", "system", *(key.rpartition(".")[2] for key in swept), *(_head(one) for one in columns)]
     data(table(header, [_cells(row, swept, columns) for row in shown[:_SHOWN]]))
     if len(rows) > len(shown[:_SHOWN]):
         data(f"{len(rows)} points in all")
-    if best is not None:
+    if best is not None and "trial" in best:
+        _say_over(done, best)
+    elif best is not None:
         data(f"best: point {best['point']}, `{done.plan.points[best['point'] - 1].command}`")
     for number, error in list(done.errors.items())[:_SHOWN]:
         say(f"point {number} refused: {error}")
@@ -40,6 +44,18 @@ def show(done: Sweep, *, as_json: bool) -> None:
     if done.report.is_file():
         data(f"table: {table_file(done.path, SWEEP_ROWS)}")
         data(f"report: {done.report}")
+
+
+def _say_over(done: Sweep, best: Mapping[str, Any]) -> None:
+    """The best setting over several traces, and how to make each of its runs."""
+    figure, search = figures.figure(_goals(done)[0]), done.plan.search
+    kind = {"mean": "the geometric mean", "worst": "the worst"}[search["over"]]
+    value = best[f"over.{figure.path}"]
+    beside = f"{value:,.3f} of that of `{search['reference']}` as it is"
+    data(f"best: trial {best['trial']}, {figure.label} {beside}, {kind} over the traces")
+    for point in done.plan.points:
+        if point.trial == best["trial"]:
+            data(f"  {point.trace}: `{point.command}`")
 
 
 def _best(done: Sweep) -> dict[str, Any] | None:

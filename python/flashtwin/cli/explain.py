@@ -16,6 +16,7 @@ from flashtwin.cli._options import (
     out_option,
     reading_options,
     running_options,
+    stream_option,
 )
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say
@@ -38,6 +39,7 @@ from flashtwin.traces.reading import Source
 )
 @click.option("--trace", "trace_file", metavar="FILE", help="Of a folder: its trace, where that was moved.")
 @running_options
+@stream_option
 @out_option("Folder to keep replays in: the same command, interrupted, goes on from there.")
 @json_option
 def explain(
@@ -47,6 +49,7 @@ def explain(
     goal: str | None,
     effort: float,
     trace_file: str | None,
+    stream: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:  # fmt: skip
@@ -63,7 +66,7 @@ def explain(
     of = None if system is None else [name.strip() for name in system.split(",") if name.strip()]
     try:
         with Bars() as bars:
-            found = _explained(source, running, of, goal, effort, trace_file, out, bars)
+            found = _explained(source, running, of, goal, effort, trace_file, out, bars, stream=stream)
     except InterruptedExplanation as stopped:
         _show(stopped.found, as_json=as_json)
         if out is not None or Path(source.path).is_dir():
@@ -92,6 +95,8 @@ def _explained(
     trace_file: str | None,
     out: Path | None,
     bars: Bars,
+    *,
+    stream: bool,
 ) -> Explanations:
     heard = bars.named("causes", "replays")
     if Path(source.path).is_dir():
@@ -99,6 +104,8 @@ def _explained(
             raise click.UsageError(
                 f"{source.path}: runs are explained as they were made; --set and its short forms are for traces"
             )
+        if stream:
+            raise click.UsageError(f"{source.path}: its runs' trace is read as it was; --stream is for traces")
         if out is not None:
             raise click.UsageError(f"{source.path}: what is found is kept in it; --out is for traces")
         return explain_all(
@@ -109,7 +116,7 @@ def _explained(
     if not systems:
         raise click.UsageError("name a system to explain the trace on: --system ca-ssd")
     named = {name: running.system(name) for name in systems}
-    trace = source.open(bars.reading())
+    trace = source.to_replay(stream=stream, progress=bars.reading(), notify=say)
     chosen = running.fitted(trace, named, bars.reading())
     return explain_all(
         trace, list(chosen.values()), goal=goal, effort_s=effort, out=out, threads=running.threads, progress=heard

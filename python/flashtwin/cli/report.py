@@ -16,7 +16,7 @@ from flashtwin.results.folder import VERSION, locked
 
 @click.command(short_help="Write the HTML report of results made earlier.")
 @click.argument("folders", type=click.Path(path_type=Path), metavar="DIR...", nargs=-1, required=True)
-@out_option("Folder for the report of several DIRs.  [default: FIRST-vs-SECOND]")
+@out_option("Folder for page and charts.  [default: DIR; of several FIRST-vs-SECOND]")
 @click.option("--across-traces", is_flag=True, help="Also where the DIRs hold results of different traces.")
 @json_option
 def report(folders: tuple[Path, ...], out: Path | None, across_traces: bool, as_json: bool) -> None:
@@ -32,12 +32,10 @@ def report(folders: tuple[Path, ...], out: Path | None, across_traces: bool, as_
     """
     from flashtwin import report as page
 
+    folder = folders[0]
     if len(folders) > 1:
-        folder = _together(folders, out, across_traces=across_traces)
-    elif out is not None:
-        raise click.UsageError("--out is for several DIRs; the report of one lies in it")
-    else:
-        folder = folders[0]
+        # The report of several lies where their runs are put together.
+        folder, out = _together(folders, out, across_traces=across_traces), None
     is_sweep = (folder / names.SWEEP).is_file()
     if is_sweep:
         from flashtwin.sweeps.swept import Sweep
@@ -45,7 +43,7 @@ def report(folders: tuple[Path, ...], out: Path | None, across_traces: bool, as_
         # Runs may have come since the table was written, from shards say.
         Sweep.read(folder).write_table()
     with locked(folder) if folder.is_dir() else nullcontext():
-        written = page.build(folder)
+        written = page.build(folder, out=out)
     # A sweep and a reproduction have verdicts of their own.
     without = is_sweep or (folder / names.REPRODUCTION).is_file()
     findings = [] if without else page.findings(folder)

@@ -62,13 +62,25 @@ _SHORT = ("speed", "queue_depth", "content")
 )  # fmt: skip
 @click.option("--subject-to", default="", metavar="BOUND,...", help="What a search must keep: wa<=1.2,ram<=64MB.")
 @click.option(
-    "--trials", type=click.IntRange(min=1), default=100, show_default=True, help="Points that a search may replay."
+    "--trials",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    help="Points that a search may replay; of several traces, settings.",
 )
+@click.option(
+    "--over", type=click.Choice(["mean", "worst"]), default="mean", show_default=True,
+    help="How a search judges a setting on several traces: by the geometric mean of its ratios to the first system "
+    "as it is, or by the worst of them.",
+)  # fmt: skip
 @click.option(
     "--trade", default=sweeping.TRADE, show_default=True, metavar="X,Y",
     help="The two figures that the page sets against one another.",
 )  # fmt: skip
 @files_options
+@click.option(
+    "--stream", is_flag=True, help="Each run reads its file again instead of holding the trace; results are the same."
+)
 @click.option("--workers", type=click.IntRange(min=0), default=0, help="Runs at once; 0: one for each core.")
 @spread_options
 @click.option(
@@ -99,8 +111,8 @@ def sweep(ctx: click.Context, /, paths: tuple[str, ...], out: Path | None, as_js
         any_systems=nobody_named,
         **{
             name: options[name]
-            for name in ("sample", "seed", "workers", "on", "shard", "store", "keep_tables", "equal_ground", "trade",
-                         "minimize", "maximize", "subject_to", "trials")
+            for name in ("sample", "seed", "workers", "on", "shard", "store", "keep_tables", "equal_ground", "stream",
+                         "trade", "minimize", "maximize", "subject_to", "trials", "over")
         },
     )  # fmt: skip
     chosen = name_systems([resolve_text(name, []) for name in systems], {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,8 @@ from flashtwin.results import names
 from . import files, saving, sheet, style
 from .charts.base import Chart, Drawing
 
+#: The environment variable that says whether charts are files beside the page too; PAGE: only SVG, and their numbers.
+VARIABLE, PAGE = "FLASHTWIN_CHARTS", "page"
 #: Every file that a chart may have, after its name.
 ENDINGS = (".svg", ".pdf", ".png", "-column.svg", "-column.pdf", ".csv")
 
@@ -31,6 +34,7 @@ class Rendered:
 def render(chart: Chart[Any], results: Any) -> Rendered:
     """Draws a chart on both widths."""
     found: dict[str, str | bytes] = {}
+    files_too = os.environ.get(VARIABLE) != PAGE
     first: Drawing | None = None
     for medium in sheet.MEDIA:
         with sheet.on(medium), style.styled():
@@ -40,10 +44,12 @@ def render(chart: Chart[Any], results: Any) -> Rendered:
                 break
             suffix = f"-{medium.name}" if medium.name else ""
             found[f"{suffix}.svg"] = saving.svg(drawing.figure)
-            found[f"{suffix}.pdf"] = saving.pdf(drawing.figure)
+            if files_too:
+                found[f"{suffix}.pdf"] = saving.pdf(drawing.figure)
             if not suffix:
-                found[".png"] = saving.png(drawing.figure)
                 found[".csv"] = drawing.data.csv()
+            if files_too and not suffix:
+                found[".png"] = saving.png(drawing.figure)
     assert first is not None  # noqa: S101 - there are media
     return Rendered(chart, first, found)
 
@@ -70,7 +76,7 @@ def figure_of(one: Rendered, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]
     return {
         "chart": one.chart,
         "svg": Markup(drawn),  # noqa: S704 - Matplotlib escapes what it writes
-        "saved": _links(one.chart.name),
+        "saved": _links(one),
         "drawing": one.drawing,
     }
 
@@ -84,11 +90,12 @@ def _inline(one: Rendered, medium: sheet.Medium, pairs: Sequence[tuple[str, str]
     return themed.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
 
 
-def _links(name: str) -> Markup:
+def _links(one: Rendered) -> Markup:
     """Links to the files beside the page."""
 
     def link(text: str, ending: str) -> str:
-        return f'<a href="{html.escape(f"{names.CHARTS}/{name}{ending}", quote=True)}">{text}</a>'
+        address = html.escape(f"{names.CHARTS}/{one.chart.name}{ending}", quote=True)
+        return f'<a href="{address}">{text}</a>' if ending in one.files else ""
 
     text = link("PDF", ".pdf") + link("SVG", ".svg") + link("PNG", ".png")
     column = link("PDF", "-column.pdf") + link("SVG", "-column.svg")

@@ -9,11 +9,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from flashtwin.results import figures, names
+from flashtwin.results import figures, names, over
 from flashtwin.results.sweeps import Swept, is_sweep, load, number
 
 from . import files, rendering, style, units
-from .charts import swept, throughput
+from .charts import over_traces, swept, throughput
 from .charts.base import Chart
 from .page import resource, template
 from .rendering import figure_of
@@ -36,6 +36,7 @@ def build(folder: Path, target: Path) -> Path:
         warnings=_warnings(found),
         facts=_facts(found),
         best=None if best is None else _best(found, best),
+        several=found.over is not None,
         trade=[figure_of(one, pairs) for one in rendered[:1]],
         multiples=[figure_of(one, pairs) for one in rendered[1:]],
         shown=found.figures,
@@ -55,6 +56,9 @@ def _charts(found: Swept) -> list[Chart[Swept]]:
     across, up = found.trade
     question = f"What does {across.label} cost in {up.label}, and which points does no other one beat?"
     charts = [Chart("trade", _sentence(f"{across.label} against {up.label}"), question, "trade", swept.trade)]
+    if found.over is not None:
+        ask = f"What does a setting bring on each trace, beside {found.search['reference']} as it is?"
+        charts.append(Chart("over", "Trace by trace", ask, "multiples", over_traces.draw))
     if throughput.is_swept(found):
         ask = "How much does each system serve, and from where on do more requests under way only wait longer?"
         charts.append(Chart("throughput", "Throughput against latency", ask, "multiples", throughput.draw))
@@ -104,7 +108,12 @@ def _facts(found: Swept) -> list[tuple[str, str]]:
         goals = (("Minimized", search.get("minimize")), ("Maximized", search.get("maximize")))
         rows += [(title, ", ".join(found_of)) for title, found_of in goals if found_of]
         rows.append(("Subject to", str(search["subject_to"]) or "nothing"))
-        rows.append(("Trials", f"{units.count(len(found.rows))} of at most {units.count(search['trials'])}"))
+        tried = len(found.rows) if found.over is None else len({row["trial"] for row in found.rows}) - 1
+        if found.over is not None:
+            rows.append(
+                ("Over the traces", f"{over_traces.WORDS[found.over]} to {search['reference']} as it is, trial 0")
+            )
+        rows.append(("Trials", f"{units.count(tried)} of at most {units.count(search['trials'])}"))
     else:
         kinds = {"grid": "each value with each", "zip": "values side by side", "sample": "drawn by a seed"}
         rows.append(("Points", kinds[found.plan["mode"]]))
@@ -119,17 +128,37 @@ def _few(values: list[str]) -> str:
 
 def _best(found: Swept, row: Mapping[str, Any]) -> dict[str, Any]:
     plan = found.plan["points"][found.rows.index(row)]
+    if found.best_trial is not None:
+        return _best_over(found, found.best_trial, plan)
     return {
         "text": f"Point {row['point']}, {row['system']}: "
         + ", ".join(f"{one.label} {written(number(row, one), one)}" for one in found.figures[:4]),
         "settings": ", ".join(f"{key} = {text}" for key, text in plan["settings"].items()),
-        "command": plan["command"],
+        "commands": [plan["command"]],
+    }
+
+
+def _best_over(found: Swept, trial: over.Trial, plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a search over several traces: the setting, what it brings over all of them and on each."""
+    one = figures.figure(found.goals[0])
+    each = ", ".join(
+        f"{written(number(row, one), one)} on {row['trace']} ({units.ratio(row[f'ratio.{one.path}'])})"
+        for row in trial.rows
+    )
+    brings = f"{units.ratio(trial.ratios[0])} of what {found.search['reference']} has as it is"
+    numbers = [found.rows.index(row) for row in trial.rows]
+    kind = over_traces.WORDS[found.search["over"]]
+    return {
+        "text": f"Trial {trial.number}, {plan['system']}: {one.label} {brings}, {kind}: {each}",
+        "settings": ", ".join(f"{key} = {text}" for key, text in plan["settings"].items()),
+        "commands": [found.plan["points"][number]["command"] for number in numbers],
     }
 
 
 def _point(found: Swept, row: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "number": row["point"],
+        "trial": row.get("trial"),
         "trace": row["trace"],
         "system": row["system"],
         "status": row["status"],

@@ -10,6 +10,7 @@ from typing import Any
 
 from flashtwin.errors import ReportError
 from flashtwin.results import figures, names
+from flashtwin.results import over as across
 from flashtwin.results.effects import NoEffect, without_effect
 from flashtwin.results.figures import Figure
 from flashtwin.results.reading import as_number, read_json, read_rows
@@ -116,8 +117,28 @@ class Swept:
         if len(self.goals) != 1:
             return None
         figure = figures.figure(self.goals[0])
+        if self.over is not None:
+            return None if self.best_trial is None else self.best_trial.rows[0]
         good = [row for row in self.done if number(row, figure) is not None and figures.keeps(row, self.bounds)]
         return min(good, key=lambda row: figure.cost(row[figure.path]), default=None)
+
+    @property
+    def over(self) -> across.Over | None:
+        """How a search judged settings over several traces; None where it did not."""
+        found: across.Over | None = self.search.get("over")
+        return found
+
+    @property
+    def tried(self) -> list[across.Trial]:
+        """Of a search over several traces, the settings by what was searched for first."""
+        if self.over is None or not self.goals:
+            return []
+        return across.trials(self.rows, [figures.figure(self.goals[0])], self.bounds, self.over)
+
+    @cached_property
+    def best_trial(self) -> across.Trial | None:
+        """Of a search over several traces for one figure, the setting that it found; None without one."""
+        return across.best(self.tried, figures.figure(self.goals[0])) if len(self.goals) == 1 else None
 
 
 def number(row: Mapping[str, Any], figure: Figure) -> float | None:

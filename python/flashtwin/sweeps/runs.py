@@ -15,7 +15,7 @@ from flashtwin.results import folder
 from flashtwin.sweeps.crew import Task
 from flashtwin.sweeps.store import Store
 from flashtwin.traces.reading import Source
-from flashtwin.traces.trace import Trace
+from flashtwin.traces.scan import Replayable
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class Run(Task):
     @property
     def too_large(self) -> str:
         """The message when the trace does not fit into memory."""
-        return f"{self.source.path}: does not fit into memory; use fewer --workers"
+        return f"{self.source.path}: does not fit into memory; use fewer --workers, or --stream"
 
     def lost(self, why: str) -> str:
         """The message when processes that made it ended, again and again."""
         return (
             f"{self.name} on {self.source.path}: {self.ATTEMPTS} processes that replayed it ended ({why}), "
-            "out of memory perhaps; use fewer --workers"
+            "out of memory perhaps; use fewer --workers, or --stream"
         )
 
     def do(self) -> None:
@@ -91,9 +91,9 @@ class _Traces:
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._read: OrderedDict[tuple[Any, ...], Trace] = OrderedDict()
+        self._read: OrderedDict[tuple[Any, ...], Replayable] = OrderedDict()
 
-    def get(self, source: Source) -> Trace:
+    def get(self, source: Source) -> Replayable:
         """A trace, read at most once as long as its file stays the same."""
         status = Path(source.path).stat()
         key = (source, status.st_size, status.st_mtime_ns)
@@ -101,7 +101,7 @@ class _Traces:
             if key not in self._read:
                 while len(self._read) >= self.LIMIT:
                     self._read.popitem(last=False)
-                self._read[key] = source.open()
+                self._read[key] = source.replayable()
             self._read.move_to_end(key)
             return self._read[key]
 

@@ -3,6 +3,8 @@
 The sampler (Optuna's TPE) is asked for some points at a time and told what they gave, in an order that does not depend
 on which of them ended first; so with the same seed it asks the same again. An interrupted search is therefore simply
 begun anew: what it asks for the second time lies in the store. No state of its own is kept that could be torn.
+
+Of several traces, each setting is replayed on all of them, and judged by its ratios to the first system as it is.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from flashtwin.errors import ArgumentError, FlashtwinError
 from flashtwin.progress import Progress
-from flashtwin.results import figures, ground
+from flashtwin.results import figures, ground, over
 from flashtwin.sweeps import plan
 from flashtwin.sweeps.swept import Planned, Sweep
 
@@ -31,6 +33,9 @@ ASKS = 10
 #: What the sampler calls the choice of the system.
 _SYSTEM = "system"
 
+#: Settings that were asked for (points of the first trace), each with its run on every trace.
+Seen = dict[plan.Point, list[Planned]]
+
 
 @dataclass(frozen=True)
 class Goal:
@@ -39,6 +44,8 @@ class Goal:
     best: list[figures.Figure]
     bounds: list[figures.Bound]
     text: str
+    #: How settings are judged over several traces; None with one.
+    over: over.Over | None = None
 
     @property
     def trade(self) -> list[str]:
@@ -57,16 +64,20 @@ def search(
     """Replays what the sampler asks for until the trials are used up, or nothing new is left.
 
     Raises:
-        ArgumentError: figures or bounds are wrong, or what is asked for makes no search.
+        ArgumentError: figures or bounds are wrong, what is asked for makes no search, or the reference has nothing to
+            compare with.
         FlashtwinError: Optuna is not installed.
     """
     from flashtwin.sweeps.sweeping import finish
 
     how = bench.how
-    goal = Goal(_wanted(how.minimize, how.maximize), figures.bounds(how.subject_to), how.subject_to)
+    wanted, several = _wanted(how.minimize, how.maximize), len(bench.traces) > 1
+    goal = Goal(wanted, figures.bounds(how.subject_to), how.subject_to, how.over if several else None)
     _refuse(bench, axes)
     points = _all_points(bench, axes)
-    seen: dict[plan.Point, Planned] = {}
+    seen: Seen = {}
+    if several:
+        _reference(bench, axes, goal, seen, progress, notify)
     if points is not None and len(points) <= how.trials:
         # So few that looking at all of them is the best search.
         _evaluate(bench, points, seen, len(points), progress, notify)
@@ -88,8 +99,6 @@ def _wanted(minimize: str, maximize: str) -> list[figures.Figure]:
 
 def _refuse(bench: Bench, axes: Mapping[str, plan.Axis]) -> None:
     how = bench.how
-    if len(bench.traces) != 1:
-        raise ArgumentError(f"a search is of one trace, not of {len(bench.traces)}; search each by itself")
     for what, wrong in (("--sample", how.sample), ("--shard", how.shard), ("--zip", how.mode == "zip")):
         if wrong:
             goal = "--minimize" if how.minimize else "--maximize"
@@ -107,11 +116,39 @@ def _all_points(bench: Bench, axes: Mapping[str, plan.Axis]) -> list[plan.Point]
     return plan.points(1, list(bench.systems), axes) if number <= bench.how.trials else None
 
 
-def _search(
-    bench: Bench, out: Path, axes: Mapping[str, plan.Axis], goal: Goal, seen: dict[plan.Point, Planned],
+def _reference(
+    bench: Bench, axes: Mapping[str, plan.Axis], goal: Goal, seen: Seen,
     progress: Progress | None, notify: Callable[[str], None] | None,
 ) -> None:  # fmt: skip
-    study, trials = _study(bench.how.seed, len(goal.best)), bench.how.trials
+    """Replays the first system as it is, but for keys with one value, on every trace: what all else is compared with.
+
+    Raises:
+        ArgumentError: it is refused, or lacks a figure on a trace, so that there are no ratios to it.
+    """
+    fixed = tuple(
+        (key, found[0]) for key, found in axes.items() if not isinstance(found, plan.Range) and len(found) == 1
+    )
+    name = next(iter(bench.systems))
+    point = plan.Point(0, name, fixed)
+    _evaluate(bench, [point], seen, 1, progress, notify)
+    for planned in seen[point]:
+        summary = _summary(bench, planned)
+        for one in goal.best:
+            if summary is None or not ground.dig(summary, one.path):
+                why = planned.error or f"has no {one.label}, or 0"
+                raise ArgumentError(
+                    f"{planned.trace}: '{name}' as it is, the reference of a search over several traces, {why}; name "
+                    "first a system that has some, or search this trace by itself"
+                )
+
+
+def _search(
+    bench: Bench, out: Path, axes: Mapping[str, plan.Axis], goal: Goal, seen: Seen,
+    progress: Progress | None, notify: Callable[[str], None] | None,
+) -> None:  # fmt: skip
+    # The reference is none of the trials.
+    study, trials = _study(bench.how.seed, len(goal.best)), bench.how.trials + len(seen)
+    reference = next(iter(seen.values()), [])
     asked = 0
     while len(seen) < trials and asked < trials * ASKS:
         asks = [study.ask() for _ in range(min(AT_ONCE, trials - len(seen)))]
@@ -120,7 +157,7 @@ def _search(
         _evaluate(bench, points, seen, trials, progress, notify)
         _write(bench, out, axes, goal, seen, ended=False)
         for trial, point in zip(asks, points, strict=True):
-            _tell(study, trial, _row(bench, seen[point]), goal)
+            _tell(study, trial, _judged(bench, seen[point], reference, goal), goal)
 
 
 def _study(seed: int, objectives: int) -> Any:
@@ -151,46 +188,71 @@ def _value(trial: Any, key: str, found: plan.Axis) -> str:
 
 
 def _evaluate(
-    bench: Bench, points: Sequence[plan.Point], seen: dict[plan.Point, Planned], of: int,
+    bench: Bench, points: Sequence[plan.Point], seen: Seen, of: int,
     progress: Progress | None, notify: Callable[[str], None] | None,
 ) -> None:  # fmt: skip
-    """Replays the points that were not asked for before; `of` is how many there may be in the end."""
-    before = len(seen)
+    """Replays the settings that were not asked for before; `of` is how many of them there may be in the end."""
+    traces = len(bench.traces)
+    before, new = len(seen) * traces, [point for point in dict.fromkeys(points) if point not in seen]
+    count = before + len(new) * traces
 
     def heard(what: str, done: int, total: int) -> None:
         # Runs that are reused are done from the beginning.
         if progress:
-            progress(what, before + (len(seen) - before - total) + done, of)
+            progress(what, count - total + done, max(count, of * traces))
 
-    for point in points:
-        if point not in seen:
-            seen[point] = bench.planned(len(seen) + 1, point)
-    bench.make(list(seen.values())[before:], heard, notify)
+    for point in new:
+        trial, first = len(seen) if traces > 1 else None, len(seen) * traces + 1
+        seen[point] = [bench.planned(first + place, replace(point, trace=place), trial) for place in range(traces)]
+    bench.make([planned for point in new for planned in seen[point]], heard, notify)
 
 
-def _row(bench: Bench, planned: Planned) -> Mapping[str, Any] | None:
+def _judged(
+    bench: Bench, runs: Sequence[Planned], reference: Sequence[Planned], goal: Goal
+) -> tuple[list[float], list[float]] | None:
+    """A setting's figures, over the traces where there are several, and by how much it exceeds each bound at most.
+
+    None where a run was refused, was lost or lacks a figure.
+    """
+    summaries = [_summary(bench, planned) for planned in runs]
+    values = []
+    for one in goal.best:
+        each = [None if summary is None else ground.dig(summary, one.path) for summary in summaries]
+        known = [float(value) for value in each if value is not None]
+        if len(known) < len(each):
+            return None
+        if goal.over is not None:
+            base = [ground.dig(_summary(bench, planned), one.path) for planned in reference]
+            known = [over.across([a / b for a, b in zip(known, base, strict=True)], one, goal.over)]
+        values.append(known[0])
+    excesses = []
+    for bound in goal.bounds:
+        found = [ground.dig(summary, bound.figure.path) for summary in summaries]
+        # What has no such figure does not keep the bound, but nobody can say by how much.
+        excesses.append(max(1.0 if value is None else bound.excess(value) for value in found))
+    return values, excesses
+
+
+def _summary(bench: Bench, planned: Planned) -> Mapping[str, Any] | None:
     """The summary of a point's run; None where it was refused or lost."""
     kept = bench.store.get(planned.key) if planned.key else None
     return None if kept is None else kept.summary
 
 
-def _tell(study: Any, trial: Any, summary: Mapping[str, Any] | None, goal: Goal) -> None:
+def _tell(study: Any, trial: Any, judged: tuple[list[float], list[float]] | None, goal: Goal) -> None:
     from optuna.trial import TrialState
 
-    values = [None if summary is None else ground.dig(summary, one.path) for one in goal.best]
-    if summary is None or any(value is None for value in values):
+    if judged is None:
         study.tell(trial, state=TrialState.FAIL)
         return
-    for bound in goal.bounds:
-        value = ground.dig(summary, bound.figure.path)
-        # What has no such figure does not keep the bound, but nobody can say by how much.
-        trial.set_constraint(bound.text, 1.0 if value is None else bound.excess(value))
-    costs = [one.cost(value) for one, value in zip(goal.best, values, strict=True) if value is not None]
-    study.tell(trial, costs)
+    values, excesses = judged
+    for bound, excess in zip(goal.bounds, excesses, strict=True):
+        trial.set_constraint(bound.text, excess)
+    study.tell(trial, [one.cost(value) for one, value in zip(goal.best, values, strict=True)])
 
 
 def _write(
-    bench: Bench, out: Path, axes: Mapping[str, plan.Axis], goal: Goal, seen: Mapping[plan.Point, Planned],
+    bench: Bench, out: Path, axes: Mapping[str, plan.Axis], goal: Goal, seen: Seen,
     *, ended: bool,
 ) -> None:  # fmt: skip
     """Notes the points so far: a search that is interrupted is a sweep that says so."""
@@ -199,6 +261,9 @@ def _write(
         "maximize": [one.name for one in goal.best if one.more_is_better], "subject_to": goal.text,
         "trials": bench.how.trials, "seed": bench.how.seed, "ended": ended,
     }  # fmt: skip
+    if goal.over is not None:
+        said |= {"over": goal.over, "reference": next(iter(bench.systems))}
     found = bench.plan((), axes)
     trade = goal.trade if len(goal.trade) == 2 else found.trade
-    replace(found, mode="search", points=list(seen.values()), trade=trade, search=said).write(out)
+    points = [planned for runs in seen.values() for planned in runs]
+    replace(found, mode="search", points=points, trade=trade, search=said).write(out)

@@ -15,6 +15,7 @@ from flashtwin.results import names
 from flashtwin.sweeps import batch
 from flashtwin.sweeps.store import Store
 from flashtwin.traces.reading import Reading, Source
+from flashtwin.traces.scan import Scan
 from flashtwin.traces.trace import Trace
 
 #: What is noted of a file; what an earlier version noted less of is read again.
@@ -39,23 +40,30 @@ class Known:
 
 
 def known(
-    traces: Sequence[str | Path | Trace], how: Reading, store: Store, progress: Progress | None = None
+    traces: Sequence[str | Path | Trace | Scan],
+    how: Reading,
+    store: Store,
+    progress: Progress | None = None,
+    *,
+    stream: bool = False,
 ) -> list[Known]:
-    """The traces by name; files and folders of files, or traces in memory, which are written into the store.
+    """The traces by name; files and folders of files, scans, or traces in memory, which are written into the store.
 
     Raises:
         FlashtwinError: one does not exist or cannot be read, or two have one name.
     """
     held = [trace for trace in traces if isinstance(trace, Trace)]
-    paths = [trace for trace in traces if not isinstance(trace, Trace)]
+    scans = [trace for trace in traces if isinstance(trace, Scan)]
+    paths = [trace for trace in traces if not isinstance(trace, Trace | Scan)]
     if any(str(path) == "-" for path in paths):
         raise ArgumentError("standard input can be read once only, and a sweep reads its traces again; save it first")
     found = [_of_memory(trace, store) for trace in held]
+    found += [_of_file(trace.name, _source_of(trace), store) for trace in scans]
     files = batch.find(paths) if paths else {}
     for number, (name, (path, _)) in enumerate(files.items()):
         if progress:
             progress("reading", number, len(files))
-        found.append(_of_file(how.label(name), Source(str(path), how), store))
+        found.append(_of_file(how.label(name), Source(str(path), how, stream), store))
     called = [one.name for one in found]
     twice = next((name for name in called if called.count(name) > 1), None)
     if twice is not None:
@@ -70,12 +78,16 @@ def _of_file(name: str, source: Source, store: Store) -> Known:
     key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     facts = store.trace(key)
     if facts is None or not facts.keys() >= _FACTS:
-        trace = source.open()
-        facts = {
-            "digest": trace.digest, "has_content": trace.has_content, "duration_ns": trace.info["duration_ns"],
-        }  # fmt: skip
+        trace = source.replayable()
+        duration_ns = trace.duration_ns if isinstance(trace, Scan) else trace.info["duration_ns"]
+        facts = {"digest": trace.digest, "has_content": trace.has_content, "duration_ns": duration_ns}
         store.put_trace(key, facts)
     return Known(name, source, str(facts["digest"]), bool(facts["has_content"]), int(facts["duration_ns"]))
+
+
+def _source_of(trace: Scan) -> Source:
+    how = dict(trace.source)
+    return Source(str(how.pop("path")), Reading(**how), stream=True)
 
 
 def _of_memory(trace: Trace, store: Store) -> Known:

@@ -20,6 +20,7 @@ from flashtwin.replays.presets import System
 from flashtwin.replays.running import name_systems
 from flashtwin.replays.studies import SYSTEMS, without_contents
 from flashtwin.results import figures, folder, ground, locking, names
+from flashtwin.results.over import Over
 from flashtwin.settings import literal, merged
 from flashtwin.sweeps import crew, plan
 from flashtwin.sweeps.plan import Point, Sets
@@ -28,8 +29,8 @@ from flashtwin.sweeps.sources import Known, known
 from flashtwin.sweeps.store import Store
 from flashtwin.sweeps.swept import Plan, Planned, Sweep
 from flashtwin.traces.reading import Reading
-from flashtwin.traces.scan import Scan
-from flashtwin.traces.trace import OnBadLine, Trace, refuse_what_is_no_trace
+from flashtwin.traces.scan import Replayable, Scan
+from flashtwin.traces.trace import OnBadLine, Trace
 
 #: Called with one sentence when there is something to say.
 Notify = Callable[[str], None]
@@ -51,17 +52,19 @@ class How:
     store: Path | None = None
     keep_tables: bool = False
     equal_ground: bool = False
+    stream: bool = False
     trade: str = TRADE
     minimize: str = ""
     maximize: str = ""
     subject_to: str = ""
     trials: int = 100
+    over: Over = "mean"
     #: Whether nobody named the systems: of those, a trace without contents leaves out what looks at contents.
     any_systems: bool = False
 
 
 def sweep(
-    traces: Trace | str | Path | Sequence[Trace | str | Path],
+    traces: Trace | Scan | str | Path | Sequence[Trace | Scan | str | Path],
     out: str | Path,
     systems: Sequence[str | Path | System] | Mapping[str, str | Path | System] = SYSTEMS,
     *,
@@ -73,12 +76,14 @@ def sweep(
     maximize: str = "",
     subject_to: str = "",
     trials: int = 100,
+    over: Over = "mean",
     workers: int = 0,
     on: Any = None,
     shard: str | None = None,
     store: str | Path | None = None,
     keep_tables: bool = False,
     equal_ground: bool = False,
+    stream: bool = False,
     trade: str = TRADE,
     format: str | None = None,  # noqa: A002 - as in `open`
     on_bad_line: OnBadLine = "fail",
@@ -92,7 +97,7 @@ def sweep(
     only what is missing is replayed. Points that the core refuses are rows with the reason.
 
     Args:
-        traces: files, folders of files, what `open` returned, or several of these.
+        traces: files, folders of files, what `open` or `scan` returned, or several of these.
         out: the folder for table and page; new, empty, or holding a sweep.
         systems: as in `compare`.
         settings: keys with what to set them to in turn: a list, one value, or a range as text, `"0.1:0.5:0.1"`
@@ -103,13 +108,16 @@ def sweep(
         minimize: search instead: the figure to make small (`"read.p99"`), or several for the trade-off between them.
         maximize: the same of throughput, of which more is better: `"iops"`, `"read.mb_per_s"`; both may be given.
         subject_to: what the search must keep: `"wa<=1.2,ram<=64MB"`.
-        trials: how many points a search replays at most.
+        trials: how many points a search replays at most; of several traces, how many settings, each on all of them.
+        over: how a search judges a setting on several traces: by the geometric `"mean"` of its ratios to the first
+            system as it is, or by the `"worst"` of them. Bounds are kept on every trace.
         workers: processes; 0 is one for each core, 1 does all in this process.
         on: a Dask cluster, a Dask client, or an address such as `"dask://host:8786"`, to replay there instead.
         shard: `"2/8"`: of the runs, this process makes the second of eight parts.
         store: where runs are kept, `store` in `out` when not given; any number of sweeps may share one.
         keep_tables: whether each run keeps its tables as well, a hundred times as much as the summary.
         equal_ground: as in `compare`, for each point by itself.
+        stream: whether each run reads its file again instead of holding the trace, as those of a `scan` do.
         trade: the two figures that the page sets against one another.
         format: the format of all files, where their looks leave doubt.
         on_bad_line: `"fail"` or `"skip"`.
@@ -126,13 +134,11 @@ def sweep(
     >>> len(swept), swept.complete
     (4, True)
     """
-    if isinstance(traces, Scan):
-        refuse_what_is_no_trace(traces)
-    given = [traces] if isinstance(traces, Trace | str | Path) else list(traces)
+    given = [traces] if isinstance(traces, Trace | Scan | str | Path) else list(traces)
     how = How(
         Reading(format, on_bad_line), "zip" if zip else "grid", sample, seed, workers, on,
         plan.shard(shard) if shard else None, Path(store) if store else None, keep_tables, equal_ground,
-        trade, minimize, maximize, subject_to, trials, systems is SYSTEMS,
+        stream, trade, minimize, maximize, subject_to, trials, over, systems is SYSTEMS,
     )  # fmt: skip
     axes = {key: as_axis(key, value) for key, value in merged(settings, sets).items()}
     return run(given, Path(out), name_systems(systems, {}), axes, how, progress, notify)
@@ -163,7 +169,7 @@ def _text(value: Any) -> str:
 
 
 def run(
-    traces: Sequence[Trace | str | Path],
+    traces: Sequence[Trace | Scan | str | Path],
     out: Path,
     systems: Mapping[str, System],
     axes: Mapping[str, plan.Axis],
@@ -175,7 +181,7 @@ def run(
     made_ready(out)
     store = Store((how.store or out / names.STORE).resolve())
     store.clear_left_over()
-    bench = Bench(known(traces, how.reading, store, progress), systems, store, how)
+    bench = Bench(known(traces, how.reading, store, progress, stream=how.stream), systems, store, how)
     figures.figures(how.trade)
     if how.minimize or how.maximize:
         from flashtwin.sweeps.searching import search
@@ -240,7 +246,7 @@ class Bench:
         self.how = how
         self._resolved: dict[Sets, dict[str, System | str]] = {}
         self._runs: dict[str, Run] = {}
-        self._last: tuple[int, Trace] | None = None
+        self._last: tuple[int, Replayable] | None = None
 
     def plan(self, points: Sequence[Point], axes: Mapping[str, plan.Axis]) -> Plan:
         """The points as the folder has them."""
@@ -257,7 +263,7 @@ class Bench:
             [figure.name for figure in figures.figures(self.how.trade)],
         )
 
-    def planned(self, number: int, point: Point) -> Planned:
+    def planned(self, number: int, point: Point, trial: int | None = None) -> Planned:
         """A point with the key of its run, or with why there can be none."""
         trace = self.traces[point.trace]
         system = self._system(point)
@@ -269,7 +275,7 @@ class Bench:
         settings = {self.whole_key(key): text for key, text in point.sets}
         shown = Planned(
             number, trace.name, point.system, settings, self._command(point, system), None,
-            ignored=[self.whole_key(key) for key in ignored],
+            ignored=[self.whole_key(key) for key in ignored], trial=trial,
         )  # fmt: skip
         if isinstance(system, str):
             return replace(shown, error=system)
@@ -329,10 +335,10 @@ class Bench:
             system = system.with_sets({BLOCKS: blocks.config["nand"]["blocks_per_plane"]})
         return with_periods(self.traces[point.trace].duration_ns, {point.system: system})[point.system]
 
-    def _opened(self, place: int) -> Trace:
+    def _opened(self, place: int) -> Replayable:
         """A trace itself; the last one is kept, for points come trace by trace."""
         if self._last is None or self._last[0] != place:
-            self._last = (place, self.traces[place].source.open())
+            self._last = (place, self.traces[place].source.replayable())
         return self._last[1]
 
     def _ignored(self, point: Point, system: System | str) -> list[str]:
@@ -369,7 +375,7 @@ class Bench:
         name, before = base.recipe
         sets = [*before, *point.sets] if isinstance(system, str) else system.recipe[1]
         sets = [one for one in sets if one[0] != FILL]
-        words = ["flashtwin", "replay", source.path, *source.reading.words, "--system", name]
+        words = ["flashtwin", "replay", source.path, *source.words, "--system", name]
         words += [word for key, text in sets for word in ("--set", f"{key}={text}")]
         return shlex.join(words)
 

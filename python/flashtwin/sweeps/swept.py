@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from flashtwin.errors import ArgumentError, ReportError
 from flashtwin.replays.running import Result
-from flashtwin.results import figures, folder, names
+from flashtwin.results import figures, folder, names, over
 from flashtwin.results.effects import NoEffect, without_effect
 from flashtwin.results.frames import Framed, StoredRun, one_row, shown, table_of
 from flashtwin.results.sweeps import DONE, FAILED, MISSING, is_whole, tally
@@ -39,6 +39,8 @@ class Planned:
     error: str | None = None
     #: Of the keys in `settings`, those that the system does not look at: its run is made without them.
     ignored: list[str] = field(default_factory=list)
+    #: In a search over several traces, the setting that this is a run of; 0 is the reference.
+    trial: int | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Plan:
     points: list[Planned]
     #: The two figures of the trade-off.
     trade: list[str]
-    #: Of a search: `minimize`, `maximize`, `subject_to`, `trials`, `ended`.
+    #: Of a search: `minimize`, `maximize`, `subject_to`, `trials`, `ended`; over several traces also `over`.
     search: dict[str, Any] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:
@@ -190,25 +192,42 @@ class Sweep(Framed):
         """The row with the best figure (`"read.p99"`) within bounds (`"wa<=1.2,ram<=64MB"`); None without one.
 
         The best is the smallest; of throughput (`"iops"`) the largest. Of a sweep that is not `complete` it is the best
-        so far.
+        so far. Of a search over several traces it is the best setting over all of them that keeps the bounds on each,
+        and the row is that of its first trace; `trial` finds the others.
 
         Raises:
             ArgumentError: a figure is not known.
         """
         wanted, limits = figures.figure(figure), figures.bounds(subject_to)
+        if self._over:
+            found = over.best(over.trials(self._table.to_pylist(), [wanted], limits, self._over), wanted)
+            return None if found is None else dict(found.rows[0])
         rows = [row for row in self._rows(wanted) if figures.keeps(row, limits)]
         return min(rows, key=lambda row: wanted.cost(row[wanted.path]), default=None)
 
     def pareto(self, by: str | None = None) -> pyarrow.Table:
         """The points that no other one beats in all of the figures (`"read.mean,programs"`), as rows.
 
+        Of a search over several traces: the rows, on all of them, of the settings that no other one beats over all.
+
         Raises:
             ArgumentError: a figure is not known.
         """
         wanted = figures.figures(by or ",".join(self.plan.trade))
+        if self._over:
+            trials = over.trials(self._table.to_pylist(), wanted, (), self._over)
+            front = figures.front([[one.cost(value) for one, value in zip(wanted, trial.ratios, strict=True)]
+                                   for trial in trials])  # fmt: skip
+            return table_of([dict(row) for place in front for row in trials[place].rows])
         rows = self._rows(*wanted)
         places = figures.front([[one.cost(row[one.path]) for one in wanted] for row in rows])
         return table_of([rows[place] for place in places])
+
+    @property
+    def _over(self) -> over.Over | None:
+        """How settings are judged over several traces; None where they are not."""
+        found: over.Over | None = self.plan.search.get("over")
+        return found
 
     def _rows(self, *wanted: figures.Figure) -> list[dict[str, Any]]:
         rows = self._table.to_pylist()
@@ -252,6 +271,9 @@ def _table(plan: Plan) -> pyarrow.Table:
 
     store = Store(plan.store)
     rows = [_row(planned, store, plan.axes) for planned in plan.points]
+    if plan.search.get("over"):
+        goals = [figures.figure(name) for name in (*plan.search["minimize"], *plan.search["maximize"])]
+        rows = over.said(rows, goals, plan.search["over"])
     table = table_of(rows)
     for name in ("error", "key"):
         # All of them may be missing, which has no type of its own.
@@ -271,7 +293,7 @@ def _row(planned: Planned, store: Store, axes: Mapping[str, Sequence[str]]) -> d
     swept = {f"config.{key}": made.get(f"config.{key}", _value(planned.settings.get(key))) for key in axes}
     first = {
         "point": planned.point, "trace": planned.trace, "system": planned.system, "status": status,
-        "error": error, "key": planned.key, **swept,
+        "error": error, "key": planned.key, **({} if planned.trial is None else {"trial": planned.trial}), **swept,
     }  # fmt: skip
     # A run may have been made from a file of another name with the same requests.
     return {**first, **{key: value for key, value in found.items() if key not in first}, **_named(found, planned)}

@@ -93,11 +93,13 @@ class Source:
 
     path: str
     reading: Reading = field(default_factory=Reading)
+    #: Whether replays that get it from `replayable` read the file again each time instead of holding it.
+    stream: bool = False
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Source:
         """From what `dataclasses.asdict` made of one."""
-        return cls(str(value["path"]), Reading(**value["reading"]))
+        return cls(str(value["path"]), Reading(**value["reading"]), bool(value["stream"]))
 
     @property
     def stem(self) -> str:
@@ -111,6 +113,19 @@ class Source:
             TraceError: the file cannot be read so.
         """
         return self.reading.open(self.path, progress)
+
+    def replayable(self) -> Replayable:
+        """Reads it, or leaves it in its file, as `stream` says.
+
+        Raises:
+            TraceError: the file cannot be read so.
+        """
+        return self.reading.scan(self.path) if self.stream else self.open()
+
+    @property
+    def words(self) -> list[str]:
+        """How it is read where that is not as usual, as the command line takes it."""
+        return [*self.reading.words, *(["--stream"] if self.stream else [])]
 
     def to_replay(
         self, *, stream: bool, progress: Progress | None = None, notify: Callable[[str], None] | None = None

@@ -187,11 +187,12 @@ def _cloud(axes: Axes, found: Swept, rows: Sequence[Row], wanted: tuple[figures.
                 [row[across.path] for row in mine], [row[up.path] for row in mine], linestyle="none", marker="o",
                 markersize=2.6 + 1.5 * width, alpha=0.9, color=colours(found)[system], **face,
             )  # fmt: skip
-    best = found.best
-    if best is not None and best in rows:
+    best = found.best_trial.rows if found.best_trial else [found.best]
+    ringed = [row for row in rows if row in best]
+    if ringed:
         axes.plot(
-            [best[across.path]], [best[up.path]], linestyle="none", marker="o", markersize=11,
-            markerfacecolor="none", markeredgecolor=style.INK, markeredgewidth=1.3,
+            [row[across.path] for row in ringed], [row[up.path] for row in ringed], linestyle="none", marker="o",
+            markersize=11, markerfacecolor="none", markeredgecolor=style.INK, markeredgewidth=1.3,
         )  # fmt: skip
 
 
