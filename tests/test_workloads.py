@@ -154,6 +154,24 @@ def test_what_is_not_there_is_told(cli: Cli) -> None:
     assert "none.toml: No such file or directory" in cli("workloads", "none.toml").err
 
 
+@pytest.mark.parametrize("reads", [3, 7, 41])
+def test_a_fit_of_reads_that_alone_are_sequential_leaves_writes_none(tmp_path: Path, reads: int) -> None:
+    # Every read but the first follows the one before, no write does: a share rounded up can leave writes less
+    # than nothing, and the recipe is then refused.
+    at = [9_000 * (row + 1) for row in range(150 - reads)]
+    pages = [*at, *range(reads)]
+    kinds = ["W"] * len(at) + ["R"] * reads
+    rows = [
+        f"{number * 1_000_000} 1 x {page * 8} 8 {kind} 6 0 {number % 97:032x}"
+        for number, (page, kind) in enumerate(zip(pages, kinds, strict=True))
+    ]
+    trace = tmp_path / "x.fiu"
+    trace.write_text("\n".join(rows) + "\n")
+    found = ft.fit(trace, period_s=1.0).workload.recipe["requests"]
+    assert found["read_sequential_percent"] <= 100 * (reads - 1) / reads
+    assert found["read_sequential_percent"] == pytest.approx(100 * (reads - 1) / reads, abs=0.02)
+
+
 def test_a_fit_imitates_its_trace(tmp_path: Path) -> None:
     trace = ft.synthesize("rr-ssd/trans", scale=0.02, seed=1)
     period = ft.workload("rr-ssd/trans").period_s(0.02)

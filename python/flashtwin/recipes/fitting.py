@@ -137,7 +137,7 @@ def _recipe(trace: Trace, found: Characterization, days: int, day_s: float, name
     }
     reads: dict[str, Any] = {}
     if not write.all():
-        requests["read_sequential_percent"] = _percent(follows[~write].mean())
+        requests["read_sequential_percent"] = _sequential_reads(requests, float(follows[~write].mean()))
         requests["read_pages"] = _sizes(column["length_bytes"][~write])
         reads = _reads(pages, found, days)
     arrivals = _arrivals(column["time_ns"], write, follows, days, day_s)
@@ -320,6 +320,14 @@ def _footprint(
     footprint = min(max(wanted, least), most)
     note = "" if footprint == wanted else f"Its footprint is {wanted} pages; the recipe's pages make {footprint}."
     return footprint, note
+
+
+def _sequential_reads(requests: dict[str, Any], share: float) -> float:
+    """Sequential reads in percent, rounded down: the rounded shares must leave the writes no less than nothing."""
+    count = requests["count"]
+    reads = count - round(count * requests["write_percent"] / 100)
+    most = count * requests["sequential_percent"] / 100 / reads if reads > 0 else 1.0
+    return math.floor(1e6 * min(share, most)) / 1e4
 
 
 def _percent(share: float) -> float:
