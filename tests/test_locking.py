@@ -110,6 +110,23 @@ def test_interrupted_the_folder_is_free_and_gone(long_trace: Path, tmp_path: Pat
     assert not left.exists() or not (left / locking.LOCK).exists()
 
 
+def test_an_interrupt_on_the_way_to_a_lock_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the worst moment: the file is written, and nobody knows of it yet."""
+    write = locking._write
+
+    def interrupted(handle: int) -> None:
+        write(handle)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(locking, "_write", interrupted)
+    with pytest.raises(KeyboardInterrupt), locking.held(tmp_path):
+        pytest.fail("nothing is begun after an interrupt")
+    assert not (tmp_path / locking.LOCK).exists()
+    monkeypatch.undo()
+    with locking.held(tmp_path) as fresh:
+        assert fresh
+
+
 def test_one_thread_may_have_a_folder_twice_and_two_may_not(tmp_path: Path) -> None:
     with folder.prepared(tmp_path / "out") as path:
         with folder.prepared(path) as again:

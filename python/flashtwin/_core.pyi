@@ -255,6 +255,7 @@ def record(
     read_only: bool = False,
     name: str = "recording",
     loss_max_s: float = 10.0,
+    tls: str | PathLike[str] | None = None,
 ) -> Server:
     """Serves a file, a block device or another server's export, and records what passes."""
 
@@ -286,6 +287,7 @@ def serve_drive(
     is_socket: bool,
     read_only: bool = False,
     period_s: float | None = None,
+    tls: str | PathLike[str] | None = None,
 ) -> Server:
     """Serves a drive."""
 

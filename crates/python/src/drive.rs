@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use flashtwin_live::Drive;
 use flashtwin_live::drive::{CreateOptions, OpenOptions, Periods};
-use flashtwin_live::nbd::{self, Address, ServerOptions};
+use flashtwin_live::nbd::{self, Address, ServerOptions, Tls};
 use flashtwin_live::store::DriveError;
 use pyo3::prelude::*;
 
@@ -75,7 +75,7 @@ pub(crate) fn expect_drive(
 
 /// Serves a drive.
 #[pyfunction]
-#[pyo3(signature = (image, address, is_socket, read_only=false, period_s=None))]
+#[pyo3(signature = (image, address, is_socket, read_only=false, period_s=None, tls=None))]
 pub(crate) fn serve_drive(
     py: Python<'_>,
     image: PathBuf,
@@ -83,6 +83,7 @@ pub(crate) fn serve_drive(
     is_socket: bool,
     read_only: bool,
     period_s: Option<f64>,
+    tls: Option<PathBuf>,
 ) -> PyResult<Server> {
     py.detach(|| {
         let address =
@@ -98,6 +99,7 @@ pub(crate) fn serve_drive(
         let options = ServerOptions {
             description: format!("{}, a drive of {}", image.display(), drive.system().name),
             read_only,
+            tls: tls.as_deref().map(Tls::from_folder).transpose().map_err(|error| errors::live(&error))?,
             ..ServerOptions::default()
         };
         let export = Arc::clone(&drive);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use flashtwin_live::nbd::{self, Address, NbdExport, ServerOptions, Uri};
+use flashtwin_live::nbd::{self, Address, NbdExport, ServerOptions, Tls, Uri};
 use flashtwin_live::record::{Key, RecordFormat, RecordOptions, Recorder, import_log_writes as import};
 use flashtwin_live::{Export, FileExport};
 use pyo3::prelude::*;
@@ -119,7 +119,7 @@ impl Server {
 
 /// Serves a file, a block device or another server's export, and records what passes.
 #[pyfunction]
-#[pyo3(signature = (target, out, address, is_socket, key_file=None, format="parquet", read_only=false, name="recording", loss_max_s=10.0))]
+#[pyo3(signature = (target, out, address, is_socket, key_file=None, format="parquet", read_only=false, name="recording", loss_max_s=10.0, tls=None))]
 #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
 pub(crate) fn record(
     py: Python<'_>,
@@ -132,6 +132,7 @@ pub(crate) fn record(
     read_only: bool,
     name: &str,
     loss_max_s: f64,
+    tls: Option<PathBuf>,
 ) -> PyResult<Server> {
     let loss_max = Duration::try_from_secs_f64(loss_max_s)
         .map_err(|_| errors::LiveError::new_err(format!("{loss_max_s} is not a number of seconds")))?;
@@ -151,6 +152,7 @@ pub(crate) fn record(
         let options = ServerOptions {
             description: format!("{target}, recorded"),
             read_only,
+            tls: tls.as_deref().map(Tls::from_folder).transpose()?,
             flush_at_end: false,
             ..Default::default()
         };

@@ -45,6 +45,12 @@ class Options:
         """As the core takes it."""
         return json.dumps({**json.loads(self.key), "threads": self.threads})
 
+    @property
+    def words(self) -> str:
+        """What a replay has to be told of them, for the end of a command line: the period, unless it is a day."""
+        period_s = float(json.loads(self.key)["period_s"])
+        return f" --period {period_s:g}s" if period_s != PERIOD_S else ""
+
 
 def options(sets: Mapping[str, Setting | None], threads: int = 1) -> Options:
     """The options with some keys set otherwise (docs/characterization.md); what is None is left as it is.
@@ -259,7 +265,7 @@ def measure(
             return _wrapped(chosen.native.characterize(options.json(), heard))
         return _wrapped(_streamed(source, options, replace(reading, volume=volume or reading.volume), heard))
 
-    whole = replace(part(None), trace=_words(source, reading))
+    whole = replace(part(None), trace=_words(source, reading) + options.words)
     volumes = _volumes(whole) if by_volume else []
     return replace(whole, volumes={name: part(name) for name in volumes}) if len(volumes) > 1 else whole
 

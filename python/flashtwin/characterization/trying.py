@@ -6,6 +6,7 @@ keys of the runs; otherwise the command has the trace and a preset.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,8 +52,9 @@ class _Case:
         return f"{known or f'flashtwin replay {self.trace} --system conventional'} {keys}"
 
     def compare(self, systems: str, more: str = "") -> str:
-        """A comparison of systems as they are."""
-        return f"flashtwin compare {self.trace} --systems {systems} {more}".rstrip()
+        """A comparison of systems as they are; another period stands for the one that the trace was looked at with."""
+        trace = re.sub(r" --period \S+", "", self.trace) if "--period" in more else self.trace
+        return f"flashtwin compare {trace} --systems {systems} {more}".rstrip()
 
 
 def trial(topic: str, verdict: str, row: Row, replays: Sequence[Replay], trace: str) -> Try:

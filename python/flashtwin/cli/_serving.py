@@ -10,15 +10,25 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import click
 from rich.console import Console
 from rich.live import Live
 
 from flashtwin.cli._talk import say
 from flashtwin.errors import FlashtwinError
 from flashtwin.live.recording import Server
+
+tls_option = click.option(
+    "--tls-certificates",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    metavar="DIR",
+    help="Clients must speak TLS: DIR has server-cert.pem and server-key.pem. With ca-cert.pem in it they must have a "
+    "certificate of that authority, and may come from other machines.",
+)
 
 #: Seconds between two looks at the figures.
 LOOK_S = 0.5

@@ -11,7 +11,7 @@ import click
 
 from flashtwin.cli._options import Duration, json_option
 from flashtwin.cli._progress import Bars
-from flashtwin.cli._serving import metrics, serve_until_end
+from flashtwin.cli._serving import metrics, serve_until_end, tls_option
 from flashtwin.cli._talk import data, data_json, say
 from flashtwin.errors import FlashtwinError
 from flashtwin.live.recording import Format, import_log, recover
@@ -37,6 +37,7 @@ ENDINGS = {"parquet": ".parquet", "fiu": ".fiu"}
     help="Serve on this Unix socket, its owner's alone.  [default: the trace's name and .sock]",
 )
 @click.option("--listen", metavar="HOST:PORT", help="Serve on this port of a loopback address instead.")
+@tls_option
 @click.option(
     "--key-file",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -102,7 +103,8 @@ def record(
     if socket is None and listen is None:
         socket = out.with_suffix(".sock")
     server = begin(
-        target, out, socket=socket, listen=listen, key_file=key_file, format=form, read_only=served["read_only"]
+        target, out, socket=socket, listen=listen, key_file=key_file, format=form, read_only=served["read_only"],
+        tls_certificates=served["tls_certificates"],
     )  # fmt: skip
     with server:
         data(json.dumps({"uri": server.uri, "trace": str(out)}) if as_json else server.uri)

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from flashtwin.cli._options import Duration, KeyValue, json_option
-from flashtwin.cli._serving import metrics, serve_until_end
+from flashtwin.cli._serving import metrics, serve_until_end, tls_option
 from flashtwin.cli._talk import data, data_json, say
 from flashtwin.errors import FlashtwinError
 from flashtwin.live.drives import serve as begin
@@ -52,6 +52,7 @@ class Size(click.ParamType[int]):
     help="Serve on this Unix socket, its owner's alone.  [default: the image's name and .sock]",
 )
 @click.option("--listen", metavar="HOST:PORT", help="Serve on this port of a loopback address instead.")
+@tls_option
 @click.option("--read-only", is_flag=True, help="Take no writes.")
 @click.option("--for", "seconds", type=Duration(), metavar="TIME", help="End after 90s, 30min, 2h.")
 @click.option(
@@ -98,6 +99,7 @@ def serve(
         listen=listen,
         read_only=served["read_only"],
         period_s=period,
+        tls_certificates=served["tls_certificates"],
     )
     with server:
         for note in server.figures["drive"]["notes"]:

@@ -81,6 +81,7 @@ def record(
     format: Format = "parquet",  # noqa: A002 - as everywhere
     read_only: bool = False,
     loss_s: float = 10.0,
+    tls_certificates: str | PathLike[str] | None = None,
 ) -> Server:
     """Serves `target` and writes what passes to `out`, a trace with contents.
 
@@ -89,11 +90,13 @@ def record(
             `nbd+unix:///NAME?socket=PATH`.
         out: The trace. What is there is replaced.
         socket: The Unix socket to serve on, for its owner alone; one in a folder of its own unless told otherwise.
-        listen: `HOST:PORT` in place of a socket; loopback only, for nothing is encrypted. Port 0 is any.
+        listen: `HOST:PORT` in place of a socket; loopback only unless clients prove who they are. Port 0 is any.
         key_file: The key of the digests, 64 hex digits; made where there is none. Without one, a key that is forgotten.
         format: `parquet` is canonical Parquet, `fiu` FIU's text, which has no trims and no flushes.
         read_only: Whether clients may write nothing.
         loss_s: Seconds of the recording that may be lost if this process is killed; of a long one, a 256th.
+        tls_certificates: A folder with `server-cert.pem` and `server-key.pem`: clients must speak TLS. With
+            `ca-cert.pem` in it they must have a certificate of that authority, and may come from other machines.
 
     Raises:
         LiveError: it cannot be served, or not written down there.
@@ -121,6 +124,7 @@ def record(
             read_only=read_only,
             name=Path(out).stem,
             loss_max_s=loss_s,
+            tls=tls_certificates,
         )
     except BaseException:
         if folder is not None:

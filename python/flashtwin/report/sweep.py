@@ -100,7 +100,10 @@ def _facts(found: Swept) -> list[tuple[str, str]]:
     search = found.search
     rows = [("Traces", ", ".join(found.traces)), ("Systems", ", ".join(found.systems))]
     for key, values in found.axes.items():
-        drawn = found.plan["mode"] in ("sample", "search") and len(values) == 2
+        # Of a range, the ends are known: what was drawn lies between them.
+        drawn = len(values) == 2 and any(
+            point["settings"].get(key) not in (*values, None) for point in found.plan["points"]
+        )
         rows.append((key, " to ".join(values) if drawn else _few(values)))
     fixed = {key: values[0] for key, values in found.plan["axes"].items() if len(values) == 1}
     rows += list(fixed.items())

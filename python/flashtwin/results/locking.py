@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import sys
 import threading
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 LOCK = ".lock"
 
@@ -43,12 +45,30 @@ def held(path: Path) -> Iterator[bool]:
         BusyError: another process, or another thread of this one, has it.
         OSError: the folder cannot be written to.
     """
-    key = path.resolve()
-    fresh = _acquire(key)
+    key, fresh = path.resolve(), None
     try:
+        with _undisturbed():
+            fresh = _acquire(key)
         yield fresh
     finally:
-        _release(key)
+        if fresh is not None:
+            _release(key)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Puts Ctrl-C off until what is in here is done, so that a lock is either known to be ours or not there."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    before = signal.signal(signal.SIGINT, lambda *which: came.append(which))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came and callable(before):
+            before(*came[0])
 
 
 def _acquire(key: Path) -> bool:

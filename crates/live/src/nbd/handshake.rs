@@ -4,6 +4,7 @@ use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 use super::socket::Stream;
+use super::tls::{Secure, Tls};
 use super::wire::{self, Numbers, answer, can, info, option};
 use crate::Export;
 
@@ -20,6 +21,8 @@ pub(crate) struct Offer<'a> {
     pub(crate) read_only: bool,
     /// Bytes of the longest request.
     pub(crate) request_bytes_max: u32,
+    /// What must be asked for before anything else.
+    pub(crate) tls: Option<&'a Tls>,
 }
 
 /// What was agreed on.
@@ -34,6 +37,8 @@ pub(crate) struct Agreed {
 /// A stream whose reads and writes end at a time.
 struct Timed<'a> {
     stream: &'a Stream,
+    /// What stands in its place once it is encrypted.
+    secure: Option<Secure>,
     deadline: Instant,
 }
 
@@ -43,8 +48,9 @@ impl Timed<'_> {
         if left.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        self.stream.set_patience(Some(left))?;
-        Ok(self.stream)
+        let stream = self.secure.as_ref().map_or(self.stream, Secure::stream);
+        stream.set_patience(Some(left))?;
+        Ok(stream)
     }
 }
 
@@ -64,7 +70,8 @@ impl Write for Timed<'_> {
     }
 }
 
-/// Speaks with a client until it has chosen the export; none if it went away.
+/// Speaks with a client until it has chosen the export; none if it went away. Where it is encrypted, what comes with
+/// what was agreed on takes the stream's place.
 ///
 /// # Errors
 /// The client says what no client says, or takes longer than `patience` in all.
@@ -72,16 +79,17 @@ pub(crate) fn negotiate(
     stream: &Stream,
     offer: &Offer<'_>,
     patience: Duration,
-) -> io::Result<Option<Agreed>> {
+) -> io::Result<Option<(Agreed, Option<Secure>)>> {
     let mut talk = Talk {
-        stream: Timed { stream, deadline: Instant::now() + patience },
+        stream: Timed { stream, secure: None, deadline: Instant::now() + patience },
         offer,
         agreed: Agreed::default(),
         no_zeroes: false,
     };
-    let agreed = talk.run()?;
-    stream.set_patience(None)?;
-    Ok(agreed)
+    let Some(agreed) = talk.run()? else { return Ok(None) };
+    let secure = talk.stream.secure;
+    secure.as_ref().map_or(stream, Secure::stream).set_patience(None)?;
+    Ok(Some((agreed, secure)))
 }
 
 struct Talk<'a> {
@@ -138,13 +146,18 @@ impl Talk<'_> {
         if data.len() < length as usize {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
+        let must_be_encrypted = self.offer.tls.is_some() && self.stream.secure.is_none();
         match kind {
+            option::STARTTLS => self.start_tls(&data),
+            // It has no answer for what is wrong.
+            option::EXPORT_NAME if must_be_encrypted => Err(nonsense("the name of an export without TLS")),
             option::EXPORT_NAME => self.export_name(&data),
             option::ABORT => {
                 // The client may not wait for the answer.
                 let _ = self.reply(kind, answer::ACK, &[]);
                 Ok(Next::Nothing)
             }
+            _ if must_be_encrypted => self.refuse(kind, answer::TLS_REQUIRED, "ask for TLS first"),
             option::LIST => self.list(&data),
             option::INFO | option::GO => self.info(kind, &data),
             option::STRUCTURED_REPLY => self.structured_reply(&data),
@@ -242,6 +255,21 @@ impl Talk<'_> {
         }
         self.accept(kind)?;
         Ok(if kind == option::GO { Next::Transmission } else { Next::Option })
+    }
+
+    fn start_tls(&mut self, data: &[u8]) -> io::Result<Next> {
+        let Some(tls) = self.offer.tls else {
+            return self.refuse(option::STARTTLS, answer::UNSUPPORTED, "there is no TLS here");
+        };
+        if !data.is_empty() || self.stream.secure.is_some() {
+            return self.refuse(option::STARTTLS, answer::INVALID, "TLS is asked for once, without data");
+        }
+        self.accept(option::STARTTLS)?;
+        let stream = self.stream.stream;
+        self.stream.secure = Some(tls.upgrade(&mut self.stream, stream)?);
+        // What was said in the open does not count.
+        self.agreed = Agreed::default();
+        Ok(Next::Option)
     }
 
     fn structured_reply(&mut self, data: &[u8]) -> io::Result<Next> {

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use super::address::Address;
 use super::handshake::{self, Offer};
 use super::socket::{Listener, Stream};
+use super::tls::{Secure, Tls};
 use super::transmission::{self, Terms};
 use crate::Export;
 use crate::figures::{Counters, Figures};
@@ -26,6 +27,9 @@ pub struct ServerOptions {
     pub description: String,
     /// Nothing may be written.
     pub read_only: bool,
+    /// What the server proves itself with; clients must speak TLS then, and may come from other machines where they
+    /// prove themselves as well.
+    pub tls: Option<Tls>,
     /// Clients at a time; more are sent away.
     pub connections_max: usize,
     /// How long a client may take to choose the export.
@@ -48,6 +52,7 @@ impl Default for ServerOptions {
             name: String::new(),
             description: String::new(),
             read_only: false,
+            tls: None,
             connections_max: 64,
             handshake: Duration::from_secs(10),
             requests_max: 16,
@@ -116,7 +121,8 @@ impl Server {
     /// # Errors
     /// The address is taken, cannot be made, or can be reached from other machines.
     pub fn start(export: Arc<dyn Export>, address: &Address, options: ServerOptions) -> io::Result<Server> {
-        let listener = Listener::bind(address)?;
+        let far = options.tls.as_ref().is_some_and(Tls::knows_clients);
+        let listener = Listener::bind(address, far)?;
         let address = listener.address()?;
         let (waker, woken) = UnixStream::pair()?;
         let shared = Arc::new(Shared {
@@ -141,7 +147,9 @@ impl Server {
 
     /// The URI by which clients reach it.
     pub fn uri(&self) -> String {
-        self.address.uri(&self.shared.options.name)
+        let options = &self.shared.options;
+        let uri = self.address.uri(&options.name);
+        if options.tls.is_some() { uri.replacen("nbd", "nbds", 1) } else { uri }
     }
 
     /// What it has done so far.
@@ -239,9 +247,10 @@ fn converse(shared: &Shared, stream: &Stream) {
         description: &options.description,
         read_only,
         request_bytes_max: options.request_bytes_max,
+        tls: options.tls.as_ref(),
     };
     // A client that talks nonsense, or too slowly, has gone.
-    let Ok(Some(agreed)) = handshake::negotiate(stream, &offer, options.handshake) else { return };
+    let Ok(Some((agreed, secure))) = handshake::negotiate(stream, &offer, options.handshake) else { return };
     let terms = Terms {
         export: &*shared.export,
         agreed,
@@ -252,7 +261,7 @@ fn converse(shared: &Shared, stream: &Stream) {
         counters: &shared.counters,
         stopping: &shared.stopping,
     };
-    transmission::serve(stream, &terms);
+    transmission::serve(secure.as_ref().map_or(stream, Secure::stream), &terms);
 }
 
 /// Waits for a connection; false when there shall be none any more.

@@ -48,6 +48,11 @@ impl Stream {
         either!(self, inner => inner.set_read_timeout(patience).and_then(|()| inner.set_write_timeout(patience)))
     }
 
+    /// Whether reads and writes return at once where they would have to wait.
+    pub(crate) fn set_nonblocking(&self, at_once: bool) -> io::Result<()> {
+        either!(self, inner => inner.set_nonblocking(at_once))
+    }
+
     pub(crate) fn shutdown(&self, how: Shutdown) {
         // What is closed already needs no closing.
         let _ = either!(self, inner => inner.shutdown(how));
@@ -91,19 +96,21 @@ pub(crate) enum Listener {
 }
 
 impl Listener {
-    /// Listens. A Unix socket is its owner's alone from the first moment on; of TCP only loopback addresses are taken,
-    /// for what is said is not encrypted.
-    pub(crate) fn bind(address: &Address) -> io::Result<Listener> {
+    /// Listens. A Unix socket is its owner's alone from the first moment on; of TCP only loopback addresses are taken
+    /// unless clients are known by their certificates (`far`).
+    pub(crate) fn bind(address: &Address, far: bool) -> io::Result<Listener> {
         let told = |error: io::Error| io::Error::new(error.kind(), format!("{address}: {error}"));
         match address {
             Address::Unix(path) => bind_private(path).map_err(told),
             Address::Tcp { host, port } => {
                 let places: Vec<_> = (host.as_str(), *port).to_socket_addrs().map_err(told)?.collect();
-                if let Some(far) = places.iter().find(|place| !place.ip().is_loopback()) {
+                let open = places.iter().find(|place| !far && !place.ip().is_loopback());
+                if let Some(open) = open {
                     let message = format!(
-                        "{address}: {} can be reached from other machines, and nothing is encrypted; \
-                         listen on 127.0.0.1 or a Unix socket, and forward it (ssh -L)",
-                        far.ip()
+                        "{address}: {} can be reached from other machines, and anybody there would be served; \
+                         listen on 127.0.0.1 or a Unix socket and forward it (ssh -L), or let clients prove who they \
+                         are (a folder of TLS certificates with ca-cert.pem in it)",
+                        open.ip()
                     );
                     return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
                 }
