@@ -21,6 +21,7 @@ mod result;
 mod run;
 mod temperature;
 mod toml_doc;
+mod twin;
 
 pub use aged::AgedDrives;
 pub use config::{
@@ -34,5 +35,6 @@ pub use resolve::{Resolved, device_file, resolve, schema};
 pub use result::{RunResult, results_schema};
 pub use run::{Progress, run, run_following};
 pub use temperature::offline_partitions;
+pub use twin::{Twin, TwinRequest};
 
 pub use flashtwin_nand::{device_names, device_toml};

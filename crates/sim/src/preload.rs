@@ -132,6 +132,24 @@ pub(crate) fn preload(
     Ok(())
 }
 
+/// Writes pages with what they hold, page numbers being addresses. Costs no time and is not in the counts.
+///
+/// # Errors
+/// What the controller reports.
+pub(crate) fn load(
+    ftl: &mut Ftl,
+    flash: &mut FlashArray,
+    resolved: &Resolved,
+    held: impl Iterator<Item = (u32, u32)>,
+) -> Result<(), SimError> {
+    let mut loader = Loader::new(ftl, flash, resolved);
+    for (lpn, content) in held {
+        loader.write(Host { lpn: Lpn::new(lpn), address: u64::from(lpn), content: Content::new(content) })?;
+    }
+    loader.ftl.end_preload();
+    Ok(())
+}
+
 /// Drives the controller without a clock and carries its operations out at once.
 struct Loader<'a> {
     ftl: &'a mut Ftl,

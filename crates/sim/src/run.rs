@@ -1,18 +1,17 @@
 //! One trace on one system: preload, replay, periods, results.
 
-use flashtwin_ftl::{Counters, Ftl, FtlError, PartitionPolicy};
+use flashtwin_ftl::{Ftl, FtlError, PartitionPolicy};
 use flashtwin_nand::FlashArray;
 use flashtwin_trace::{Outline, PageSource};
 
 use crate::aged::{self, AgedDrives};
 use crate::config::{PartialWrite, Preload};
-use crate::engine::{Arrivals, Engine, EngineCounts};
+use crate::engine::{Arrivals, Engine};
 use crate::error::{ConfigError, SimError};
-use crate::finished::{Finished, PeriodRow};
+use crate::finished::{Periods, finish};
 use crate::memory;
-use crate::metrics::Metrics;
+use crate::metrics::{Following, Metrics};
 use crate::preload::preload;
-use crate::replication_time::{PhaseTime, phase_time};
 use crate::requests::{RequestLog, RequestsTo};
 use crate::resolve::Resolved;
 use crate::result::RunResult;
@@ -62,7 +61,7 @@ pub fn run_following(
     let mut replay = Replay::new(trace, resolved, progress, drives)?;
     if *requests != RequestsTo::Nowhere {
         let log = RequestLog::new(&resolved.config.name, requests)?;
-        replay.engine.observer.log = Some(Box::new(log));
+        replay.engine.observer.following = Following::Log(Box::new(log));
     }
     replay.serve_all(progress)?;
     replay.finish()
@@ -95,7 +94,7 @@ fn check_fit(trace: &Outline, resolved: &Resolved) -> Result<(), SimError> {
 }
 
 /// Most periods of a run: each has its figures, and its end costs a pass over all contents.
-const MOST_PERIODS: u64 = 200_000;
+pub(crate) const MOST_PERIODS: u64 = 200_000;
 
 /// The longest that simulated time may get by itself: 36 years. Sums of times are far from overflowing.
 const LONGEST_NS: f64 = (1u64 << 60) as f64;
@@ -133,7 +132,7 @@ fn check_times(trace: &Outline, resolved: &Resolved) -> Result<(), SimError> {
 }
 
 /// A period of the trace's clock; at least a nanosecond.
-fn period_ns(period_s: f64) -> i64 {
+pub(crate) fn period_ns(period_s: f64) -> i64 {
     ((period_s * 1e9) as i64).max(1)
 }
 
@@ -186,10 +185,7 @@ struct Replay<'a> {
     resolved: &'a Resolved,
     engine: Engine<Ftl, Metrics>,
     period_ns: i64,
-    periods: Vec<PeriodRow>,
-    /// Counts when the period under way began.
-    engine_before: EngineCounts,
-    ftl_before: Counters,
+    periods: Periods,
 }
 
 impl<'a> Replay<'a> {
@@ -223,9 +219,7 @@ impl<'a> Replay<'a> {
             resolved,
             engine,
             period_ns: period_ns(config.replay.period_s),
-            periods: Vec::new(),
-            engine_before: EngineCounts::default(),
-            ftl_before: Counters::default(),
+            periods: Periods::default(),
         })
     }
 
@@ -247,11 +241,11 @@ impl<'a> Replay<'a> {
                 if done & 0x3fff == 0 {
                     progress.update(done, total);
                     stop_if_asked(progress)?;
-                    self.engine.observer.check_log()?;
+                    self.engine.observer.following.check()?;
                 }
                 while window.time_ns[index] >= boundary {
                     if replay.queue_depth == 0 {
-                        self.engine.advance(arrivals.simulated_ns(boundary));
+                        self.engine.advance(arrivals.simulated_ns(boundary))?;
                     }
                     self.end_period(boundary, true)?;
                     stop_if_asked(progress)?;
@@ -272,48 +266,11 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Cuts a row; between periods the controller also replicates.
     fn end_period(&mut self, end_ns: i64, replicate: bool) -> Result<(), SimError> {
-        let device = &self.resolved.device;
-        let mut phase = PhaseTime::default();
-        if replicate {
-            self.engine.end_period(|ops| phase = phase_time(ops, device))?;
-        }
-        let (engine, ftl) = (self.engine.counts, *self.engine.controller.counters());
-        let row = PeriodRow {
-            start_ns: self.periods.last().map_or(0, |row| row.end_ns),
-            end_ns,
-            reads: self.engine.observer.reads.end_period(),
-            writes: self.engine.observer.writes.end_period(),
-            engine: engine.since(&self.engine_before),
-            ftl: ftl.since(&self.ftl_before),
-            phase,
-            replica_pages: self.engine.controller.replica_pages(),
-            pages_in_use: self.engine.controller.pages_in_use(),
-        };
-        self.periods.push(row);
-        (self.engine_before, self.ftl_before) = (engine, ftl);
-        if self.resolved.config.verify {
-            self.engine.controller.audit()?;
-        }
-        Ok(())
+        self.periods.end(&mut self.engine, self.resolved, end_ns, replicate)
     }
 
-    fn finish(mut self) -> Result<RunResult, SimError> {
-        let log = self.engine.observer.log.take();
-        let requests = log.map(|log| log.finish()).transpose()?;
-        let passes = self.periods.len() as u64 - 1;
-        // On-line copies and priority-LRU know no passes.
-        let replicates = self.resolved.config.ftl.replication.policy.copies_at_period_ends();
-        let finished = Finished {
-            trace: self.trace,
-            resolved: self.resolved,
-            plane_contents: self.engine.controller.plane_contents(),
-            engine: self.engine,
-            periods: self.periods,
-            replication_passes: if replicates { passes } else { 0 },
-            hash_queue: (0.0, 0),
-        };
-        Ok(RunResult { requests, ..crate::result::collect(finished) })
+    fn finish(self) -> Result<RunResult, SimError> {
+        finish(self.engine, self.periods, self.trace, self.resolved)
     }
 }

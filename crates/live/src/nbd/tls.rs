@@ -52,7 +52,8 @@ impl Tls {
     pub fn from_folder(folder: &Path) -> io::Result<Tls> {
         let certificates = certificates(&folder.join(CERTIFICATE))?;
         let key_file = folder.join(KEY);
-        let key = PrivateKeyDer::from_pem_file(&key_file).map_err(|error| unread(&key_file, "a private key", &error))?;
+        let key = PrivateKeyDer::from_pem_file(&key_file)
+            .map_err(|error| unread(&key_file, "a private key", &error))?;
         let authority = folder.join(AUTHORITY);
         let knows_clients = authority.exists();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -267,7 +268,9 @@ fn wait(
 fn again(done: io::Result<usize>) -> io::Result<Option<usize>> {
     match done {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted].contains(&error.kind()) => Ok(None),
+        Err(error) if [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted].contains(&error.kind()) => {
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }

@@ -468,12 +468,23 @@ pub(crate) const FOREVER: u64 = u64::MAX - 1;
 
 impl<C: Controller, O: Observer> Engine<C, O> {
     /// Lets time pass until `time_ns`.
-    pub fn advance(&mut self, time_ns: u64) {
+    ///
+    /// # Errors
+    /// What the controller reports, or a rule of the medium that was broken.
+    pub fn advance(&mut self, time_ns: u64) -> Result<(), SimError> {
         if time_ns >= self.checkpoint_ns {
             self.checkpoint_until(time_ns);
         }
         while self.step(time_ns) {}
         self.now_ns = self.now_ns.max(time_ns);
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    /// When something will happen by itself next; `None` if nothing will.
+    pub fn next_event_ns(&self) -> Option<u64> {
+        let hashed = self.hash.as_ref().map_or(u64::MAX, HashUnit::next_time);
+        let next = self.events.next().0.min(hashed).min(self.checkpoint_ns);
+        (next != u64::MAX).then_some(next)
     }
 
     /// Serves everything that is under way; what the write cache holds goes to the flash last.

@@ -1,18 +1,18 @@
 //! What a run measures while it goes.
 
 mod course;
+mod following;
 mod ledgers;
 mod queues;
 mod response;
 
 pub(crate) use course::Course;
+pub(crate) use following::{Completions, Following};
 pub(crate) use ledgers::{Ledgers, Share};
 pub(crate) use queues::QueueSeries;
 pub(crate) use response::{PeriodResponse, Response, Tally};
 
 use crate::engine::{Arrived, Completed, Observer};
-use crate::error::SimError;
-use crate::requests::RequestLog;
 use flashtwin_bits::By;
 use flashtwin_nand::Chip;
 
@@ -28,8 +28,8 @@ pub(crate) struct Metrics {
     pub(crate) chip_reads: By<Chip, Vec<u64>>,
     pub(crate) chip_programs: By<Chip, Vec<u64>>,
     pub(crate) chip_redirected: By<Chip, Vec<u64>>,
-    /// Every request by itself, where that was asked for.
-    pub(crate) log: Option<Box<RequestLog>>,
+    /// Who is told of every request by itself.
+    pub(crate) following: Following,
 }
 
 impl Metrics {
@@ -42,43 +42,30 @@ impl Metrics {
             chip_reads: By::new(vec![0; chips as usize]),
             chip_programs: By::new(vec![0; chips as usize]),
             chip_redirected: By::new(vec![0; chips as usize]),
-            log: None,
+            following: Following::Nobody,
         }
-    }
-}
-
-impl Metrics {
-    /// Whether every request could be written so far, where that was asked for.
-    pub(crate) fn check_log(&mut self) -> Result<(), SimError> {
-        self.log.as_mut().map_or(Ok(()), |log| log.check())
     }
 }
 
 impl Observer for Metrics {
     #[inline]
     fn follows_requests(&self) -> bool {
-        self.log.is_some()
+        !matches!(self.following, Following::Nobody)
     }
 
     fn arrived(&mut self, request: u32, arrived: &Arrived) {
-        if let Some(log) = &mut self.log {
-            log.arrived(request, arrived);
-        }
+        self.following.arrived(request, arrived);
     }
 
     fn trimmed(&mut self, arrived: &Arrived) {
-        if let Some(log) = &mut self.log {
-            log.trimmed(arrived);
-        }
+        self.following.trimmed(arrived);
     }
 
     #[inline]
     fn completed(&mut self, done: &Completed<'_>) {
         let kind = if done.is_read { &mut self.reads } else { &mut self.writes };
         kind.record(done.arrival_ns, done.total_ns, done.ledger);
-        if let Some(log) = &mut self.log {
-            log.completed(done);
-        }
+        self.following.completed(done);
     }
 
     #[inline]

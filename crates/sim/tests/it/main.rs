@@ -16,4 +16,5 @@ mod statements;
 mod swarm;
 mod temperature;
 mod traces;
+mod twin;
 mod write_cache;

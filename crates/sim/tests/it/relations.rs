@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::bench::{Ask, Bench, Levels, nand, page_trace, pick, replay, system_with};
 
 /// A device of at least two chips.
-fn levels(rng: &mut Rng) -> Levels {
+pub(crate) fn levels(rng: &mut Rng) -> Levels {
     let pages_per_block = 2 + rng.below(12);
     [
         2 + rng.below(3),
@@ -27,27 +27,27 @@ fn levels(rng: &mut Rng) -> Levels {
 }
 
 /// Pages that fill such a device in part, so that some have to collect.
-fn footprint(rng: &mut Rng, levels: Levels) -> u32 {
+pub(crate) fn footprint(rng: &mut Rng, levels: Levels) -> u32 {
     let [channels, chips, dies, planes, blocks, pages] = levels;
     let held = channels * chips * dies * planes * (blocks - 5) * pages;
     (held / pick(rng, &[2, 3, 8])).max(16)
 }
 
 /// What a trace made here is like.
-struct Shape {
-    read_percent: u32,
-    partial_percent: u32,
-    trim_percent: u32,
+pub(crate) struct Shape {
+    pub(crate) read_percent: u32,
+    pub(crate) partial_percent: u32,
+    pub(crate) trim_percent: u32,
     /// Contents that there are; 0: every page written brings one of its own.
-    contents: u32,
-    requests: u32,
+    pub(crate) contents: u32,
+    pub(crate) requests: u32,
 }
 
 const UNIQUE: Shape =
     Shape { read_percent: 50, partial_percent: 10, trim_percent: 3, contents: 0, requests: 600 };
 
 /// All pages are written first, slowly; then requests of one to six pages, in bursts.
-fn trace(rng: &mut Rng, footprint: u32, shape: &Shape) -> Trace {
+pub(crate) fn trace(rng: &mut Rng, footprint: u32, shape: &Shape) -> Trace {
     let mean_ns = pick(rng, &[20_000, 200_000, 3_000_000]);
     trace_at(rng, footprint, shape, mean_ns)
 }
@@ -95,7 +95,7 @@ fn trace_at(rng: &mut Rng, footprint: u32, shape: &Shape, mean_ns: u32) -> Trace
 }
 
 /// An engine with whatever drives may do; hashing takes no time.
-fn engine(rng: &mut Rng) -> EngineConfig {
+pub(crate) fn engine(rng: &mut Rng) -> EngineConfig {
     EngineConfig {
         concurrency: pick(rng, &[Concurrency::Chip, Concurrency::Die, Concurrency::Plane]),
         reads_before_write: pick(rng, &[0, 3]),
@@ -123,7 +123,7 @@ fn number(result: &RunResult, path: &str) -> f64 {
 }
 
 /// What the host and the flash see of a run: times, waits, operations, wear; not what tables hold.
-fn seen(result: &RunResult) -> (Vec<Value>, Vec<&RecordBatch>) {
+pub(crate) fn seen(result: &RunResult) -> (Vec<Value>, Vec<&RecordBatch>) {
     let figures = ["requests", "response", "erases", "utilisation", "completed_ns", "pages_programmed"];
     let reads = ["host", "read_modify_write", "gc"].map(|cause| result.summary["flash_reads"][cause].clone());
     let summary = figures.map(|figure| result.summary[figure].clone());

@@ -1,0 +1,88 @@
+//! Who is told of every request by itself: nobody, a table of requests, or whoever runs the engine.
+
+use crate::engine::{Arrived, Completed};
+use crate::error::SimError;
+use crate::requests::{RequestLog, RequestTable};
+
+/// Who is told of every request by itself.
+#[derive(Debug)]
+pub(crate) enum Following {
+    /// Nobody.
+    Nobody,
+    /// A table.
+    Log(Box<RequestLog>),
+    /// Whoever runs the engine, who takes what is complete from time to time.
+    Caller(Box<Completions>),
+}
+
+impl Following {
+    pub(super) fn arrived(&mut self, request: u32, arrived: &Arrived) {
+        match self {
+            Self::Nobody => {}
+            Self::Log(log) => log.arrived(request, arrived),
+            Self::Caller(completions) => completions.arrived(request, arrived),
+        }
+    }
+
+    pub(super) fn trimmed(&mut self, arrived: &Arrived) {
+        match self {
+            Self::Nobody => {}
+            Self::Log(log) => log.trimmed(arrived),
+            Self::Caller(completions) => completions.done.push((arrived.number, arrived.arrival_ns)),
+        }
+    }
+
+    #[inline]
+    pub(super) fn completed(&mut self, done: &Completed<'_>) {
+        match self {
+            Self::Nobody => {}
+            Self::Log(log) => log.completed(done),
+            Self::Caller(completions) => completions.completed(done),
+        }
+    }
+
+    /// Whether every request could be written so far, where that was asked for.
+    ///
+    /// # Errors
+    /// [`SimError::Write`] naming the file.
+    pub(crate) fn check(&mut self) -> Result<(), SimError> {
+        if let Self::Log(log) = self { log.check() } else { Ok(()) }
+    }
+
+    /// The table of requests, where one was asked for.
+    ///
+    /// # Errors
+    /// [`SimError::Write`] naming the file.
+    pub(crate) fn finish(&mut self) -> Result<Option<RequestTable>, SimError> {
+        match std::mem::replace(self, Self::Nobody) {
+            Self::Log(log) => log.finish().map(Some),
+            Self::Nobody | Self::Caller(_) => Ok(None),
+        }
+    }
+}
+
+/// Requests that were completed since somebody last looked.
+#[derive(Debug, Default)]
+pub(crate) struct Completions {
+    /// The number of what arrived in each slot of the engine's.
+    under_way: Vec<u64>,
+    /// Number, and when it was complete.
+    pub(crate) done: Vec<(u64, u64)>,
+}
+
+impl Completions {
+    #[cold]
+    fn arrived(&mut self, request: u32, arrived: &Arrived) {
+        let slot = request as usize;
+        if slot >= self.under_way.len() {
+            self.under_way.resize(slot + 1, 0);
+        }
+        self.under_way[slot] = arrived.number;
+    }
+
+    #[cold]
+    fn completed(&mut self, done: &Completed<'_>) {
+        let number = self.under_way.get(done.request as usize).copied().unwrap_or_default();
+        self.done.push((number, done.arrival_ns + done.total_ns));
+    }
+}

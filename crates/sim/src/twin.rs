@@ -1,0 +1,181 @@
+//! A drive by somebody else's clock: requests are taken in as they come, and it is told when each is complete.
+//!
+//! What happens is what happens in a replay of the same requests at the same times: the same engine, the same
+//! controller, the same figures at the end.
+
+use flashtwin_ftl::{Content, Ftl, MappingForm};
+use flashtwin_nand::FlashArray;
+use flashtwin_trace::{ContentSource, Op, Outline, Window};
+
+use crate::config::PartialWrite;
+use crate::engine::{Arrivals, Engine};
+use crate::error::{ConfigError, SimError};
+use crate::finished::{Periods, finish};
+use crate::memory;
+use crate::metrics::{Completions, Following, Metrics};
+use crate::preload::load;
+use crate::resolve::Resolved;
+use crate::result::RunResult;
+use crate::run::MOST_PERIODS;
+
+/// A request, as pages.
+#[derive(Debug, Clone, Copy)]
+pub struct TwinRequest<'a> {
+    /// What it asks.
+    pub op: Op,
+    /// Bytes that it asks for.
+    pub bytes: u64,
+    /// Its pages.
+    pub lpns: &'a [u32],
+    /// What they hold then, a number for each; [`flashtwin_trace::NO_CONTENT`] where nobody looks.
+    pub contents: &'a [u32],
+    /// Whether it covers only a part of its first page.
+    pub first_is_partial: bool,
+    /// Whether it covers only a part of its last page.
+    pub last_is_partial: bool,
+}
+
+/// A drive and its clock. Times are nanoseconds since it was made, and never run backwards.
+pub struct Twin {
+    engine: Engine<Ftl, Metrics>,
+    resolved: Resolved,
+    /// What a trace of the requests so far would say of itself.
+    outline: Outline,
+    periods: Periods,
+    read_modify_write: bool,
+    /// How far time has come: of what is taken in, the controller's own time is yet to pass.
+    clock_ns: u64,
+}
+
+impl Twin {
+    /// A drive of so many logical pages, some of which hold something; contents are numbers below `contents`.
+    ///
+    /// # Errors
+    /// [`SimError`]: such a drive cannot be, or does not hold so much.
+    pub fn new(
+        resolved: Resolved,
+        name: &str,
+        logical_pages: u32,
+        contents: u32,
+        held: impl Iterator<Item = (u32, u32)>,
+    ) -> Result<Self, SimError> {
+        let config = &resolved.config;
+        if config.ftl.mapping_cache.is_on() {
+            let text =
+                "ftl.mapping_cache: a drive by another clock than the trace's has all mapping tables in RAM";
+            return Err(ConfigError(text.into()).into());
+        }
+        memory::check(&resolved, u64::from(logical_pages), u64::from(contents))?;
+        let geometry = &resolved.device.geometry;
+        let mut ftl = Ftl::new(&config.ftl, geometry, logical_pages, contents, config.seed);
+        let mut flash = FlashArray::new(geometry);
+        load(&mut ftl, &mut flash, &resolved, held)?;
+        let hashes = config.ftl.mapping == MappingForm::Content;
+        let metrics = Metrics::new(geometry.chips());
+        let mut engine = Engine::new(ftl, metrics, &resolved.device, &config.engine, flash, hashes);
+        engine.observer.following = Following::Caller(Box::default());
+        let pages = logical_pages as usize;
+        let outline = Outline {
+            name: name.into(),
+            digest: String::new(),
+            page_bytes: geometry.page_bytes,
+            requests: 0,
+            page_ops: 0,
+            bytes: [0; 3],
+            duration_ns: 0,
+            lpn_address: (0..u64::from(logical_pages)).collect(),
+            content_count: contents,
+            initial_content: Vec::new(),
+            first_access: vec![flashtwin_trace::FirstAccess::None; pages],
+            content_source: if contents > 0 { ContentSource::Recorded } else { ContentSource::None },
+            quality: flashtwin_trace::PageQuality::default(),
+        };
+        let read_modify_write = config.replay.partial_write == PartialWrite::ReadModifyWrite;
+        Ok(Self { engine, resolved, outline, periods: Periods::default(), read_modify_write, clock_ns: 0 })
+    }
+
+    /// Takes a request in, at `now_ns` or as soon after as the clock has come already; its number.
+    ///
+    /// # Errors
+    /// What the controller reports; nothing of what follows means anything then.
+    pub fn arrive(&mut self, now_ns: u64, request: &TwinRequest<'_>) -> Result<u64, SimError> {
+        let number = self.outline.requests;
+        self.clock_ns = now_ns.max(self.clock_ns).min(i64::MAX as u64);
+        let time_ns = self.clock_ns as i64;
+        let partial = u8::from(request.first_is_partial) | u8::from(request.last_is_partial) << 1;
+        let arrivals = Arrivals {
+            window: Window {
+                first_request: number,
+                time_ns: &[time_ns],
+                op: &[request.op],
+                partial: &[partial],
+                first_page_op: &[0, request.lpns.len() as u32],
+                lpn: request.lpns,
+                content: request.contents,
+                lpn_address: &self.outline.lpn_address,
+            },
+            queue_depth: 0,
+            speed: 1.0,
+            read_modify_write: self.read_modify_write,
+        };
+        self.engine.begin_window();
+        self.engine.serve(&arrivals, 0)?;
+        self.outline.requests += 1;
+        self.outline.page_ops += request.lpns.len() as u64;
+        self.outline.bytes[request.op as usize] += request.bytes;
+        self.outline.duration_ns = time_ns;
+        Ok(number)
+    }
+
+    /// A content that is not needed any more: its number is another's from now on.
+    pub fn forget_content(&mut self, content: u32) {
+        self.engine.controller.forget_content(Content::new(content));
+    }
+
+    /// Lets time pass.
+    ///
+    /// # Errors
+    /// What the controller reports; nothing of what follows means anything then.
+    pub fn advance(&mut self, now_ns: u64) -> Result<(), SimError> {
+        self.clock_ns = now_ns.max(self.clock_ns);
+        self.engine.advance(now_ns)
+    }
+
+    /// When something will happen next unless a request comes before; `None`: nothing will.
+    pub fn next_event_ns(&self) -> Option<u64> {
+        self.engine.next_event_ns()
+    }
+
+    /// Takes what was completed since this was asked last: numbers, and when.
+    pub fn take_done(&mut self, into: &mut Vec<(u64, u64)>) {
+        if let Following::Caller(completions) = &mut self.engine.observer.following {
+            let Completions { done, .. } = &mut **completions;
+            into.append(done);
+        }
+    }
+
+    /// Ends a profiling period: copies are made as popularity has earned them, which costs no time.
+    ///
+    /// # Errors
+    /// What the controller reports.
+    pub fn end_period(&mut self, now_ns: u64) -> Result<(), SimError> {
+        self.advance(now_ns)?;
+        if self.periods.len() as u64 >= MOST_PERIODS {
+            // What is done is done, and counted with the last of all.
+            return self.engine.end_period(|_| ());
+        }
+        self.periods.end(&mut self.engine, &self.resolved, self.clock_ns as i64, true)
+    }
+
+    /// Lets everything come to its end, and tells what happened, as a replay does.
+    ///
+    /// # Errors
+    /// What the controller reports.
+    pub fn finish(mut self) -> Result<RunResult, SimError> {
+        self.engine.drain()?;
+        let last_ns = if self.outline.requests == 0 { 0 } else { self.outline.duration_ns + 1 };
+        let last_ns = last_ns.max(self.engine.now_ns() as i64);
+        self.periods.end(&mut self.engine, &self.resolved, last_ns, false)?;
+        finish(self.engine, self.periods, &self.outline, &self.resolved)
+    }
+}

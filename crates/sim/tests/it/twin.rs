@@ -1,0 +1,135 @@
+//! A drive by somebody else's clock does what a replay does: the same requests at the same times, whatever it is asked
+//! in between.
+
+use flashtwin_ftl::Rng;
+use flashtwin_sim::{Resolved, RunResult, Twin, TwinRequest, run};
+use flashtwin_trace::{NO_CONTENT, Op, PageSource, PageTrace};
+
+use crate::bench::{nand, pick, system_with};
+use crate::relations::{Shape, engine, footprint, levels, seen, trace};
+
+const SYSTEMS: [&str; 8] =
+    ["conventional", "static", "ca-ssd", "ca-ssd-inverted", "rr-ssd", "rr-ssd-online", "pblru", "ds-ftl"];
+
+/// What a twin makes of a trace, and when each request was complete.
+fn twin(pages: &PageTrace, resolved: &Resolved, rng: &mut Rng) -> (RunResult, Vec<(u64, u64)>) {
+    let outline = pages.outline();
+    let (footprint, contents) = (outline.footprint_pages(), outline.content_count);
+    let mut twin = Twin::new(resolved.clone(), "relations", footprint, contents, std::iter::empty()).unwrap();
+    let period_ns = (resolved.config.replay.period_s * 1e9) as u64;
+    let (mut boundary, mut done) = (period_ns, Vec::new());
+    let mut windows = pages.windows().unwrap();
+    while let Some(window) = windows.next().unwrap() {
+        for index in 0..window.len() {
+            let now = window.time_ns[index] as u64;
+            while let Some(next) = twin.next_event_ns().filter(|&next| next < now && rng.below(3) == 0) {
+                // It says truly when something will happen: before that, nothing is complete.
+                let before = done.len();
+                if next > 0 {
+                    twin.take_done(&mut done);
+                    let before = done.len();
+                    twin.advance((next - 1).min(boundary - 1)).unwrap();
+                    twin.take_done(&mut done);
+                    assert_eq!(done.len(), before);
+                }
+                twin.advance(next.min(boundary - 1)).unwrap();
+                twin.take_done(&mut done);
+                assert!(done[before..].iter().all(|&(_, at)| at <= next));
+                if next >= boundary {
+                    break;
+                }
+            }
+            while now >= boundary {
+                twin.end_period(boundary).unwrap();
+                boundary += period_ns;
+            }
+            let ops = window.page_ops_of(index);
+            let partial = window.partial[index];
+            let request = TwinRequest {
+                op: window.op[index],
+                bytes: 1,
+                lpns: &window.lpn[ops.clone()],
+                contents: &window.content[ops],
+                first_is_partial: partial & 1 != 0,
+                last_is_partial: partial & 2 != 0,
+            };
+            assert_eq!(twin.arrive(now, &request).unwrap(), index as u64);
+        }
+    }
+    let mut last = 0;
+    while let Some(next) = twin.next_event_ns() {
+        assert!(next >= last);
+        last = next;
+        twin.advance(next).unwrap();
+    }
+    twin.take_done(&mut done);
+    (twin.finish().unwrap(), done)
+}
+
+#[test]
+fn the_same_requests_at_the_same_times_give_the_same_result() {
+    for seed in 0..80 {
+        let mut rng = Rng::stream(seed, "twin");
+        let (name, levels) = (pick(&mut rng, &SYSTEMS), levels(&mut rng));
+        let mut engine = engine(&mut rng);
+        engine.hash_us = pick(&mut rng, &[0.0, 12.0]);
+        let footprint = footprint(&mut rng, levels);
+        let shape = Shape {
+            read_percent: 50,
+            partial_percent: 10,
+            trim_percent: 3,
+            contents: pick(&mut rng, &[0, 150]),
+            requests: 500,
+        };
+        let trace = trace(&mut rng, footprint, &shape);
+        let mut resolved = system_with(nand(levels), name, &[("period_s", "0.5"), ("preload", "none")]);
+        resolved.config.engine = engine;
+        let pages = PageTrace::build(&trace, 4096, resolved.content_source(true)).unwrap();
+        let replayed = run(&pages, &resolved, &()).unwrap();
+        let (lived, done) = twin(&pages, &resolved, &mut rng);
+        let [one, two] = [&replayed, &lived].map(seen);
+        for (one, two) in one.0.iter().zip(&two.0) {
+            assert_eq!(one, two, "seed {seed}: {name} {levels:?}");
+        }
+        assert!(one.1 == two.1, "seed {seed}: tables differ; {name} {levels:?}");
+        // With a write cache, some pages reach the flash only when everything ends; their requests were complete before.
+        let mut numbers: Vec<u64> = done.iter().map(|&(number, _)| number).collect();
+        numbers.sort_unstable();
+        let all: Vec<u64> = (0..pages.outline().requests).collect();
+        assert!(numbers == all, "seed {seed}: {name}: {} of {} were told of", numbers.len(), all.len());
+    }
+}
+
+#[test]
+fn what_it_holds_at_the_beginning_is_there_and_costs_nothing() {
+    let mut resolved = system_with(nand([2, 2, 1, 1, 16, 8]), "ca-ssd", &[]);
+    resolved.config.engine.hash_us = 12.0;
+    let held = (0..64).map(|lpn| (lpn, lpn / 2));
+    let mut twin = Twin::new(resolved, "held", 80, 100, held).unwrap();
+    let ask = |op, lpn: u32, content: u32| (op, [lpn], [content]);
+    let mut done = Vec::new();
+    for (at, (op, lpns, contents)) in
+        [ask(Op::Read, 5, NO_CONTENT), ask(Op::Write, 70, 3), ask(Op::Read, 75, NO_CONTENT)]
+            .iter()
+            .enumerate()
+    {
+        let request = TwinRequest {
+            op: *op,
+            bytes: 4096,
+            lpns,
+            contents,
+            first_is_partial: false,
+            last_is_partial: false,
+        };
+        twin.arrive(1_000_000 * at as u64, &request).unwrap();
+        while let Some(next) = twin.next_event_ns() {
+            twin.advance(next).unwrap();
+        }
+        twin.take_done(&mut done);
+    }
+    let times: Vec<u64> = done.iter().map(|&(number, at)| at - 1_000_000 * number).collect();
+    // A read takes the array and the channel; a duplicate its hash alone; what nobody wrote, nothing.
+    assert_eq!(times, [crate::bench::COMMAND + 50_000 + crate::bench::TRANSFER, 12_000, 0]);
+    let result = twin.finish().unwrap();
+    assert_eq!(result.summary["pages_programmed"], 0);
+}
