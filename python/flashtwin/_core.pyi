@@ -243,6 +243,7 @@ class Server:
     @property
     def size_bytes(self) -> int: ...
     def figures_json(self) -> str: ...
+    def result(self) -> RunResult | None: ...
     def stop(self) -> None: ...
 
 def record(
@@ -288,6 +289,7 @@ def serve_drive(
     read_only: bool = False,
     period_s: float | None = None,
     tls: str | PathLike[str] | None = None,
+    twin: tuple[str | None, list[tuple[str, str]]] | None = None,
 ) -> Server:
     """Serves a drive."""
 

@@ -42,6 +42,12 @@ impl Operation {
 /// Upper bounds of the ranges that times are counted in are 1 µs, 2 µs, 4 µs, ... and none.
 pub const TIME_RANGES: usize = 24;
 
+/// The range that a time is counted in.
+pub(crate) fn range_of(time_ns: u64) -> usize {
+    let microseconds = time_ns.div_ceil(1000);
+    (64 - microseconds.saturating_sub(1).leading_zeros() as usize).min(TIME_RANGES - 1)
+}
+
 #[derive(Debug, Default)]
 struct Counted {
     requests: AtomicU64,
@@ -66,10 +72,8 @@ impl Counters {
     pub(crate) fn count(&self, operation: Operation, bytes: u64, time: Duration, failed: bool) {
         let counted = &self.operations[operation as usize];
         let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let microseconds = time_ns.div_ceil(1000);
-        let range = (64 - microseconds.saturating_sub(1).leading_zeros() as usize).min(TIME_RANGES - 1);
         counted.requests.fetch_add(1, Relaxed);
-        counted.times[range].fetch_add(1, Relaxed);
+        counted.times[range_of(time_ns)].fetch_add(1, Relaxed);
         counted.time_ns.fetch_add(time_ns, Relaxed);
         if failed {
             counted.errors.fetch_add(1, Relaxed);

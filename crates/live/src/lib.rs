@@ -10,6 +10,7 @@ mod memory;
 pub mod nbd;
 pub mod record;
 pub mod store;
+mod twin;
 mod zeroes;
 
 pub use drive::Drive;
@@ -17,3 +18,4 @@ pub use export::{Export, Extent, Writing};
 pub use figures::{Figures, Operation, OperationFigures, TIME_RANGES};
 pub use file::FileExport;
 pub use memory::MemoryExport;
+pub use twin::{TwinFigures, TwinTime};

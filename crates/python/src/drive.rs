@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use flashtwin_live::Drive;
 use flashtwin_live::drive::{CreateOptions, OpenOptions, Periods};
 use flashtwin_live::nbd::{self, Address, ServerOptions, Tls};
 use flashtwin_live::store::DriveError;
+use flashtwin_live::{Drive, Export, TwinTime};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -20,12 +20,18 @@ fn failed(error: DriveError) -> PyErr {
     }
 }
 
+/// Keys and values.
+type Sets = Vec<(String, String)>;
+
 /// A drive that is being served.
 pub(crate) struct Served {
     server: nbd::Server,
     drive: Arc<Drive>,
     periods: Option<Periods>,
     periods_ended: u64,
+    twin: Option<Arc<TwinTime>>,
+    /// What the modelled drive did, once it has ended.
+    result: Option<Arc<flashtwin_sim::RunResult>>,
 }
 
 impl Served {
@@ -34,13 +40,23 @@ impl Served {
         let failure = self.periods.as_ref().and_then(Periods::failure);
         drive["failure"] = failure.into();
         drive["periods"] = self.periods.as_ref().map_or(self.periods_ended, Periods::ended).into();
-        serde_json::json!({ "server": self.server.figures(), "drive": drive }).to_string()
+        let mut figures = serde_json::json!({ "server": self.server.figures(), "drive": drive });
+        if let Some(twin) = &self.twin {
+            figures["twin"] = serde_json::to_value(twin.figures()).unwrap_or_default();
+        }
+        figures.to_string()
+    }
+
+    pub(crate) fn result(&self) -> Option<Arc<flashtwin_sim::RunResult>> {
+        self.result.clone()
     }
 
     pub(crate) fn stop(&mut self) -> std::io::Result<()> {
         let stopped = self.server.stop();
         self.periods_ended = self.periods.as_ref().map_or(self.periods_ended, Periods::ended);
         self.periods = None;
+        // Why there is no result, the figures tell.
+        self.result = self.twin.as_ref().and_then(|twin| twin.finish().ok()).map(Arc::new);
         stopped.and(self.drive.checkpoint())
     }
 }
@@ -75,7 +91,8 @@ pub(crate) fn expect_drive(
 
 /// Serves a drive.
 #[pyfunction]
-#[pyo3(signature = (image, address, is_socket, read_only=false, period_s=None, tls=None))]
+#[pyo3(signature = (image, address, is_socket, read_only=false, period_s=None, tls=None, twin=None))]
+#[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
 pub(crate) fn serve_drive(
     py: Python<'_>,
     image: PathBuf,
@@ -84,6 +101,7 @@ pub(crate) fn serve_drive(
     read_only: bool,
     period_s: Option<f64>,
     tls: Option<PathBuf>,
+    twin: Option<(Option<String>, Sets)>,
 ) -> PyResult<Server> {
     py.detach(|| {
         let address =
@@ -100,16 +118,48 @@ pub(crate) fn serve_drive(
             description: format!("{}, a drive of {}", image.display(), drive.system().name),
             read_only,
             tls: tls.as_deref().map(Tls::from_folder).transpose().map_err(|error| errors::live(&error))?,
+            // Who waits for the modelled drive does nothing else meanwhile.
+            requests_max: if twin.is_some() {
+                TWIN_REQUESTS_MAX
+            } else {
+                ServerOptions::default().requests_max
+            },
             ..ServerOptions::default()
         };
-        let export = Arc::clone(&drive);
+        let twin = twin.map(|(system, sets)| twin_of(&drive, system.as_deref(), &sets)).transpose()?;
+        let export: Arc<dyn Export> = match &twin {
+            Some(twin) => Arc::clone(twin) as _,
+            None => Arc::clone(&drive) as _,
+        };
         let server = nbd::Server::start(export, &address, options).map_err(|error| errors::live(&error))?;
-        let may_write = flashtwin_live::Export::read_only(&*drive).is_none();
-        let periods = may_write.then(|| Periods::start(Arc::clone(&drive), length)).transpose();
-        let periods = periods.map_err(|error| errors::live(&error))?;
-        let (uri, size_bytes) = (server.uri(), flashtwin_live::Export::size_bytes(&*drive));
-        Ok(Server::of(uri, size_bytes, Running::Drive(Served { server, drive, periods, periods_ended: 0 })))
+        let periods = Export::read_only(&*drive).is_none().then(|| {
+            let (drive, twin) = (Arc::clone(&drive), twin.clone());
+            Periods::start(length, move || {
+                twin.iter().for_each(|twin| twin.end_period());
+                drive.end_period()
+            })
+        });
+        let periods = periods.transpose().map_err(|error| errors::live(&error))?;
+        let (uri, size_bytes) = (server.uri(), drive.size_bytes());
+        let served = Served { server, drive, periods, periods_ended: 0, twin, result: None };
+        Ok(Server::of(uri, size_bytes, Running::Drive(served)))
     })
+}
+
+/// Requests of a connection that wait for the modelled drive at a time: the longest queue it can see.
+const TWIN_REQUESTS_MAX: usize = 256;
+
+/// The modelled drive beside a served one: the engine's settings are those of `system`, or of the image's own.
+fn twin_of(drive: &Arc<Drive>, system: Option<&str>, sets: &[(String, String)]) -> PyResult<Arc<TwinTime>> {
+    let name = system.unwrap_or(&drive.system().name);
+    let resolved = flashtwin_sim::resolve(name, sets).map_err(|error| match system {
+        Some(_) => errors::ConfigError::new_err(error.to_string()),
+        None => errors::ConfigError::new_err(format!(
+            "{error}; the image is of the system '{name}', and does not tell how fast its engine is: name the system, or \
+             its file"
+        )),
+    })?;
+    TwinTime::start(Arc::clone(drive), &resolved).map(Arc::new).map_err(failed)
 }
 
 /// What a drive is, as JSON text.

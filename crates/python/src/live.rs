@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use crate::drive::Served;
 use crate::enter::{self, Control, Patience};
 use crate::errors;
+use crate::replay::RunResult;
 
 /// A server that runs on threads of its own until it is stopped, or collected.
 #[pyclass(frozen, module = "flashtwin._core")]
@@ -25,7 +26,7 @@ pub(crate) struct Server {
 enum State {
     Running(Running),
     /// With its last figures; whatever it had open is closed.
-    Stopped(String),
+    Stopped(String, Option<Arc<flashtwin_sim::RunResult>>),
 }
 
 /// What a server serves.
@@ -90,8 +91,16 @@ impl Server {
     fn figures_json(&self, py: Python<'_>) -> String {
         py.detach(|| match &*self.state() {
             State::Running(running) => running.figures(),
-            State::Stopped(figures) => figures.clone(),
+            State::Stopped(figures, _) => figures.clone(),
         })
+    }
+
+    /// What the modelled drive did, of a drive that was served at its time and has ended.
+    fn result(&self) -> Option<RunResult> {
+        match &*self.state() {
+            State::Stopped(_, Some(result)) => Some(RunResult::of(Arc::clone(result))),
+            _ => None,
+        }
     }
 
     /// Finishes what was begun, makes it durable, and ends; a second time does nothing.
@@ -100,7 +109,8 @@ impl Server {
             let mut state = self.state();
             let State::Running(running) = &mut *state else { return Ok(()) };
             let stopped = running.stop();
-            *state = State::Stopped(running.figures());
+            let result = if let Running::Drive(served) = running { served.result() } else { None };
+            *state = State::Stopped(running.figures(), result);
             stopped
         })
         .map_err(|error| errors::live(&error))

@@ -26,6 +26,12 @@ pub(crate) struct RunResult {
     result: Arc<flashtwin_sim::RunResult>,
 }
 
+impl RunResult {
+    pub(crate) fn of(result: Arc<flashtwin_sim::RunResult>) -> Self {
+        Self { result }
+    }
+}
+
 #[pymethods]
 impl RunResult {
     /// All totals with the whole configuration, as JSON text.

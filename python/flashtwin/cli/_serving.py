@@ -74,7 +74,13 @@ def _failure(figures: Mapping[str, Any]) -> str | None:
     """What does not go on though the server does."""
     if "drive" in figures:
         drive = figures["drive"]
-        return drive["read_only"] or (drive["failure"] and f"no more periods end: {drive['failure']}") or None
+        stopped = figures.get("twin", {}).get("failure")
+        return (
+            drive["read_only"]
+            or (drive["failure"] and f"no more periods end: {drive['failure']}")
+            or (stopped and f"answers are not held back any more, the modelled drive stopped: {stopped}")
+            or None
+        )
     failure = figures["recording"]["failure"]
     return f"nothing is recorded any more, requests go on: {failure}" if failure else None
 
@@ -166,6 +172,8 @@ def prometheus(figures: Mapping[str, Any]) -> str:
     family("connections_refused_total", "counter", "Clients sent away since there were too many.", refused)
     if "drive" in figures:
         _of_drive(figures["drive"], family)
+        if "twin" in figures:
+            _of_twin(figures["twin"], family)
     else:
         _of_recording(figures["recording"], family)
     return "\n".join(lines) + "\n"
@@ -197,6 +205,15 @@ def _of_drive(drive: Mapping[str, Any], family: Callable[..., None]) -> None:
     family("log_batches_total", "counter", "Batches of the log written.", [("", store["log_batches"])])
     family("checkpoints_total", "counter", "Checkpoints written.", [("", store["checkpoints"])])
     family("read_only", "gauge", "1 when nothing is written any more.", [("", bool(drive["read_only"]))])
+
+
+def _of_twin(twin: Mapping[str, Any], family: Callable[..., None]) -> None:
+    held, slower = [("", twin["held_back"])], [("", twin["store_was_slower"])]
+    family("twin_held_back_total", "counter", "Answers held back until the modelled drive had them.", held)
+    family("twin_store_was_slower_total", "counter", "Answers for which the image's disk took longer.", slower)
+    late = [("", twin["late_ns"] / 1e9)]
+    family("twin_late_seconds_total", "counter", "By how much answers held back came after the modelled drive's.", late)
+    family("twin_failed", "gauge", "1 when nothing is held back any more.", [("", bool(twin["failure"]))])
 
 
 def _histogram(one: Mapping[str, Any]) -> Iterator[tuple[str, float]]:

@@ -15,6 +15,8 @@ from flashtwin.cli._serving import metrics, serve_until_end, tls_option
 from flashtwin.cli._talk import data, data_json, say
 from flashtwin.errors import FlashtwinError
 from flashtwin.live.drives import serve as begin
+from flashtwin.live.recording import Server
+from flashtwin.replays.running import Comparison
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -53,6 +55,9 @@ class Size(click.ParamType[int]):
 )
 @click.option("--listen", metavar="HOST:PORT", help="Serve on this port of a loopback address instead.")
 @tls_option
+@click.option(
+    "--twin-time", is_flag=True, help="Answer when the modelled drive would; --out gets its result, too, in DIR/twin."
+)
 @click.option("--read-only", is_flag=True, help="Take no writes.")
 @click.option("--for", "seconds", type=Duration(), metavar="TIME", help="End after 90s, 30min, 2h.")
 @click.option(
@@ -100,6 +105,7 @@ def serve(
         read_only=served["read_only"],
         period_s=period,
         tls_certificates=served["tls_certificates"],
+        twin_time=served["twin_time"],
     )
     with server:
         for note in server.figures["drive"]["notes"]:
@@ -113,10 +119,35 @@ def serve(
         data_json(figures)
     if summary is not None:
         _write(summary, figures)
+    if "twin" in figures:
+        _modelled(server, figures["twin"], out)
     drive = figures["drive"]
     say(f"{drive['host_pages_written']:,} pages written by clients, {drive['pages_programmed']:,} programmed: {image}")
     if status:
         raise FlashtwinError(f"{command[0]}: ended with exit status {status}; the drive has what it did until then")
+
+
+def _modelled(server: Server, twin: dict[str, Any], out: Path | None) -> None:
+    """What the modelled drive did, and how true answers were to it."""
+    result = server.result
+    if result is None:
+        say(f"warning: nothing was held back any more, the modelled drive stopped: {twin['failure']}")
+        return
+    if out is not None:
+        Comparison.of(result).save(out / "twin")
+    response = result.summary["response"]
+    modelled = [
+        f"{kind} {found['mean_ns'] / 1e3:,.1f} µs"
+        for kind, found in response.items()
+        if found.get("mean_ns") is not None
+    ]
+    say(f"the modelled drive: {', '.join(modelled) or 'no requests'} on average")
+    held, slower = twin["held_back"], twin["store_was_slower"]
+    if held + slower:
+        late = f", {twin['late_ns'] / held / 1e3:,.0f} µs late on average" if held else ""
+        say(
+            f"{held:,} answers were held back{late}; for {slower:,} the image's disk was slower than the modelled drive"
+        )
 
 
 def _summary(out: Path | None) -> Path | None:
@@ -135,7 +166,8 @@ def _summary(out: Path | None) -> Path | None:
 
 def _write(path: Path, figures: dict[str, Any]) -> None:
     part = path.with_name(f"{path.name}.part")
-    text = json.dumps({**figures["drive"], "server": figures["server"]}, indent=2, allow_nan=False) + "\n"
+    beside = {key: figures[key] for key in ("server", "twin") if key in figures}
+    text = json.dumps({**figures["drive"], **beside}, indent=2, allow_nan=False) + "\n"
     try:
         part.write_text(text, encoding="utf-8")
         part.replace(path)

@@ -27,6 +27,7 @@ def serve(
     read_only: bool = False,
     period_s: float | None = None,
     tls_certificates: str | PathLike[str] | None = None,
+    twin_time: bool = False,
 ) -> Server:
     """Serves a drive: what is written goes through the system's controller and stays in `image`.
 
@@ -35,13 +36,16 @@ def serve(
             else opened, with what had been flushed before the last server ended, however that was.
         system: A name of `flashtwin.systems`, or a TOML file. Of an image that exists it must be its own.
         size_bytes: Bytes that clients see, whole pages. Of an image that exists it must be its own.
-        sets: Keys of the configuration, each with its value as TOML writes it. They are kept with the image.
+        sets: Keys of the configuration, each with its value as TOML writes it. They are kept with the image, but for
+            those of the engine, which say how fast the modelled drive is.
         socket: The Unix socket to serve on, for its owner alone; one in a folder of its own unless told otherwise.
         listen: `HOST:PORT` in place of a socket; loopback only unless clients prove who they are. Port 0 is any.
         read_only: Whether clients may write nothing.
         period_s: Seconds of wall time of a period, at whose end contents are copied; the image's own unless given.
         tls_certificates: A folder with `server-cert.pem` and `server-key.pem`: clients must speak TLS. With
             `ca-cert.pem` in it they must have a certificate of that authority, and may come from other machines.
+        twin_time: Whether each answer waits until the modelled drive would have given it. What that drive did is in
+            `Server.result` at the end.
 
     Raises:
         ConfigError: such a system cannot be served, or not at this size.
@@ -67,7 +71,8 @@ def serve(
     address = listen or os.fspath(socket or str(Path(folder or ".") / "nbd.sock"))
     try:
         native = _core.serve_drive(
-            image, address, is_socket=listen is None, read_only=read_only, period_s=period_s, tls=tls_certificates
+            image, address, is_socket=listen is None, read_only=read_only, period_s=period_s, tls=tls_certificates,
+            twin=(system, settings) if twin_time else None,
         )  # fmt: skip
     except BaseException:
         if folder is not None:

@@ -9,11 +9,14 @@ from os import PathLike
 from pathlib import Path
 from tempfile import mkdtemp
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from flashtwin import _core
 from flashtwin.errors import ArgumentError
 from flashtwin.progress import Progress, named
+
+if TYPE_CHECKING:
+    from flashtwin.replays.running import Result
 
 #: What a recording is written as.
 Format = Literal["parquet", "fiu"]
@@ -42,9 +45,22 @@ class Server:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """What it has done so far: `server` with a list of `operations`, and `recording`."""
+        """What it has done so far: `server` with a list of `operations`; `recording`, or `drive` and `twin`."""
         found: dict[str, Any] = json.loads(self._native.figures_json())
         return found
+
+    @property
+    def result(self) -> Result | None:
+        """What the modelled drive did with the requests, as a replay tells it: of a drive served with `twin_time`.
+
+        None before it has ended, and where the modelled drive stopped before (`figures["twin"]["failure"]` says why).
+        """
+        native = self._native.result()
+        if native is None:
+            return None
+        from flashtwin.replays.running import Result
+
+        return Result(json.loads(native.summary_json)["system"], native)
 
     def stop(self) -> None:
         """Finishes what was begun, makes it durable, and ends; a second time does nothing.

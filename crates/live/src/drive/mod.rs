@@ -8,8 +8,8 @@
 //! What lies on the medium and what is promised: [`crate::store`].
 
 mod check;
-mod contents;
-mod core;
+pub(crate) mod contents;
+pub(crate) mod core;
 mod export;
 mod host;
 mod in_flight;
@@ -22,7 +22,7 @@ mod summary;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use flashtwin_ftl::Counters;
+use flashtwin_ftl::{Counters, Lpn};
 
 pub use self::check::{CheckReport, DriveInfo};
 use self::core::Core;
@@ -290,6 +290,20 @@ impl Drive {
     pub fn end_period(&self) -> std::io::Result<()> {
         self.may_write()?;
         self.core().end_period()
+    }
+
+    /// What logical pages hold: their numbers, and the digests of their contents; zeroes in place of these for a system
+    /// that does not look at them.
+    pub(crate) fn held(&self) -> Vec<(u32, [u8; 16])> {
+        let core = self.core();
+        let digest = |lpn| {
+            let contents = core.contents.as_ref()?;
+            Some(contents.digest(contents.of(lpn)?))
+        };
+        Lpn::each(0..self.superblock.layout.logical_pages)
+            .filter(|&lpn| core.ftl.home_of(lpn).is_some())
+            .map(|lpn| (lpn.number(), digest(lpn.number()).unwrap_or_default()))
+            .collect()
     }
 
     /// Compares all tables with one another; a pass over the device.

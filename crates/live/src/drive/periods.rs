@@ -4,8 +4,6 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::Drive;
-
 #[derive(Default)]
 struct State {
     ended: bool,
@@ -26,15 +24,18 @@ pub struct Periods {
 }
 
 impl Periods {
-    /// Begins the first period.
+    /// Begins the first period; `end` is called as each ends, until it fails.
     ///
     /// # Errors
     /// There is no thread to be had.
-    pub fn start(drive: Arc<Drive>, length: Duration) -> std::io::Result<Self> {
+    pub fn start(
+        length: Duration,
+        end: impl FnMut() -> std::io::Result<()> + Send + 'static,
+    ) -> std::io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let its = Arc::clone(&shared);
-        let thread =
-            thread::Builder::new().name("periods".to_owned()).spawn(move || go_on(&its, &drive, length))?;
+        let thread = thread::Builder::new().name("periods".to_owned());
+        let thread = thread.spawn(move || go_on(&its, length, end))?;
         Ok(Self { shared, thread: Some(thread) })
     }
 
@@ -49,7 +50,7 @@ impl Periods {
     }
 }
 
-fn go_on(shared: &Shared, drive: &Drive, length: Duration) {
+fn go_on(shared: &Shared, length: Duration, mut end: impl FnMut() -> std::io::Result<()>) {
     // A period beyond the clock's end never ends.
     let mut next = Instant::now().checked_add(length);
     loop {
@@ -66,7 +67,7 @@ fn go_on(shared: &Shared, drive: &Drive, length: Duration) {
             };
         }
         drop(state);
-        let outcome = drive.end_period();
+        let outcome = end();
         // Periods that passed while one was being ended are not made up for.
         next = Instant::now().checked_add(length);
         let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);

@@ -34,6 +34,13 @@ impl Drive {
         let name = system.unwrap_or(&found.system.name);
         let plan = Plan::new(name, found.size_bytes, options)?;
         let wanted = plan.system();
+        if system.is_none() {
+            // Settings that are no part of an image, those of the engine, may be any.
+            let plain = CreateOptions { sets: Vec::new(), ..options.clone() };
+            if *wanted == *Plan::new(name, found.size_bytes, &plain)?.system() {
+                return Ok(());
+            }
+        }
         if wanted.name != found.system.name {
             let (is, asked) = (&found.system.name, &wanted.name);
             return other(format!(

@@ -1,0 +1,263 @@
+//! A drive that answers when the modelled drive would: each request is carried out at once, taken in by a simulated drive
+//! as well, and answered when that one has it complete, whichever is later.
+//!
+//! The simulated drive is one of its own, with queues, chips, buses and a hash unit: the event engine under the wall
+//! clock. It begins with what the served drive holds, new but for that, and makes of the requests what a replay of them
+//! makes. A flush takes no time of the model, which answers writes when they are on flash; it takes the time of the store.
+
+mod clock;
+mod numbers;
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError};
+
+use flashtwin_sim::{Resolved, RunResult};
+use flashtwin_trace::{NO_CONTENT, Op};
+use serde::Serialize;
+
+use self::clock::{Clock, Ticket};
+use self::numbers::Numbers;
+use crate::drive::core::digest_of;
+use crate::figures::{TIME_RANGES, range_of};
+use crate::store::DriveError;
+use crate::store::record::Digest;
+use crate::{Drive, Export, Extent, Writing};
+
+/// A request that the simulated drive is to take in.
+struct Asked {
+    op: Op,
+    bytes: u64,
+    first_lpn: u32,
+    pages: u32,
+    first_is_partial: bool,
+    last_is_partial: bool,
+    /// What its pages will hold; empty where nobody looks.
+    digests: Vec<Digest>,
+}
+
+/// How true answers were to the model.
+#[derive(Debug, Default)]
+struct Kept {
+    held_back: AtomicU64,
+    store_was_slower: AtomicU64,
+    late_ns: AtomicU64,
+    late: [AtomicU64; TIME_RANGES],
+}
+
+/// What a drive at the modelled time has done so far.
+#[derive(Debug, Clone, Serialize)]
+pub struct TwinFigures {
+    /// Requests whose bytes were ready before the modelled drive had them complete: these were held back.
+    pub held_back: u64,
+    /// Requests for which the store took longer than the modelled drive. Their answers came later than the model's.
+    pub store_was_slower: u64,
+    /// By how much answers that were held back came later than the model's, added up.
+    pub late_ns: u64,
+    /// How many came later by so much: up to 1 µs, more than that and up to 2 µs, 4 µs and so on, the last without end.
+    pub late: [u64; TIME_RANGES],
+    /// Why nothing is held back any more.
+    pub failure: Option<String>,
+}
+
+/// A drive at the modelled drive's time.
+pub struct TwinTime {
+    drive: Arc<Drive>,
+    clock: Clock,
+    page_bytes: u64,
+    /// Whether the system looks at contents.
+    aware: bool,
+    kept: Kept,
+}
+
+impl TwinTime {
+    /// Begins the clock. Of `resolved`, the engine's settings count: all others are the drive's own.
+    ///
+    /// # Errors
+    /// [`DriveError::Config`]: the drive cannot be simulated with these settings, or not in this memory.
+    pub fn start(drive: Arc<Drive>, resolved: &Resolved) -> Result<Self, DriveError> {
+        let config = |error: String| DriveError::Config(error);
+        let system = drive.system();
+        let mut resolved = resolved.clone();
+        resolved.config.name.clone_from(&system.name);
+        resolved.config.ftl = system.ftl.clone();
+        resolved.config.nand = system.nand.clone();
+        resolved.config.seed = system.seed;
+        resolved.device = system.nand.resolve().map_err(|error| config(error.to_string()))?;
+        let aware = system.ftl.looks_at_contents();
+        let page_bytes = u64::from(resolved.device.geometry.page_bytes);
+        let pages = (drive.size_bytes() / page_bytes) as u32;
+        let mut numbers = Numbers::new(pages, aware);
+        let held = numbers.begin(drive.held());
+        let name = format!("served {}", system.name);
+        let twin = flashtwin_sim::Twin::new(resolved, &name, pages, numbers.limit(), held.into_iter());
+        let twin = twin.map_err(|error| config(error.to_string()))?;
+        let clock = Clock::start(twin, numbers).map_err(DriveError::medium("the twin's clock"))?;
+        Ok(Self { drive, clock, page_bytes, aware, kept: Kept::default() })
+    }
+
+    /// Ends a period of the modelled drive.
+    pub fn end_period(&self) {
+        self.clock.end_period();
+    }
+
+    /// What it has done so far.
+    pub fn figures(&self) -> TwinFigures {
+        let kept = &self.kept;
+        TwinFigures {
+            held_back: kept.held_back.load(Relaxed),
+            store_was_slower: kept.store_was_slower.load(Relaxed),
+            late_ns: kept.late_ns.load(Relaxed),
+            late: kept.late.each_ref().map(|count| count.load(Relaxed)),
+            failure: self.clock.failure(),
+        }
+    }
+
+    /// Stops the clock: what happened on the modelled drive, as a replay tells it. Nothing is held back any more.
+    ///
+    /// # Errors
+    /// Why it ended before.
+    pub fn finish(&self) -> Result<RunResult, String> {
+        self.clock.finish()
+    }
+
+    /// A request as pages, its digests taken from `bytes`.
+    fn asked(&self, op: Op, offset: u64, length: u64, bytes: Option<&[u8]>) -> io::Result<Asked> {
+        let (first, last) = (offset / self.page_bytes, (offset + length - 1) / self.page_bytes);
+        let first_is_partial = !offset.is_multiple_of(self.page_bytes)
+            || (first == last && !(offset + length).is_multiple_of(self.page_bytes));
+        let last_is_partial = !(offset + length).is_multiple_of(self.page_bytes)
+            || (first == last && !offset.is_multiple_of(self.page_bytes));
+        let digests = match bytes.filter(|_| self.aware) {
+            None => Vec::new(),
+            Some(bytes) => {
+                (first..=last).map(|page| self.digest(page, offset, bytes)).collect::<Result<_, _>>()?
+            }
+        };
+        Ok(Asked {
+            op,
+            bytes: length,
+            first_lpn: first as u32,
+            pages: (last - first + 1) as u32,
+            first_is_partial,
+            last_is_partial,
+            digests,
+        })
+    }
+
+    /// The digest that a page will have; of a part that is written, with what the rest holds now.
+    fn digest(&self, page: u64, offset: u64, bytes: &[u8]) -> io::Result<Digest> {
+        let (start, end) = (page * self.page_bytes, (page + 1) * self.page_bytes);
+        let written_end = offset + bytes.len() as u64;
+        if start >= offset && end <= written_end {
+            let at = (start - offset) as usize;
+            return Ok(digest_of(&bytes[at..at + self.page_bytes as usize], None));
+        }
+        let mut whole = vec![0; self.page_bytes as usize];
+        self.drive.read(start, &mut whole)?;
+        let (from, to) = (offset.max(start), written_end.min(end));
+        whole[(from - start) as usize..(to - start) as usize]
+            .copy_from_slice(&bytes[(from - offset) as usize..(to - offset) as usize]);
+        Ok(digest_of(&whole, None))
+    }
+
+    /// Carries a request out and answers when both drives have it.
+    fn timed<T>(
+        &self,
+        op: Op,
+        (offset, length): (u64, u64),
+        bytes: Option<&[u8]>,
+        work: impl FnOnce() -> io::Result<T>,
+    ) -> io::Result<T> {
+        let arrived_ns = self.clock.now_ns();
+        let ticket = self.clock.arrive(arrived_ns, &self.asked(op, offset, length, bytes)?);
+        let outcome = work();
+        if let Some(ticket) = ticket {
+            self.hold_back(ticket);
+        }
+        outcome
+    }
+
+    fn hold_back(&self, ticket: Ticket) {
+        let ready_ns = self.clock.now_ns();
+        let Some(done_ns) = ticket.wait() else { return };
+        if done_ns < ready_ns {
+            self.kept.store_was_slower.fetch_add(1, Relaxed);
+            return;
+        }
+        let late_ns = self.clock.now_ns().saturating_sub(done_ns);
+        self.kept.held_back.fetch_add(1, Relaxed);
+        self.kept.late_ns.fetch_add(late_ns, Relaxed);
+        self.kept.late[range_of(late_ns)].fetch_add(1, Relaxed);
+    }
+}
+
+impl Export for TwinTime {
+    fn size_bytes(&self) -> u64 {
+        self.drive.size_bytes()
+    }
+
+    fn preferred_block_bytes(&self) -> u32 {
+        self.drive.preferred_block_bytes()
+    }
+
+    fn read_only(&self) -> Option<String> {
+        Export::read_only(&*self.drive)
+    }
+
+    fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        self.timed(Op::Read, (offset, into.len() as u64), None, || self.drive.read(offset, into))
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8], how: Writing) -> io::Result<()> {
+        let range = (offset, bytes.len() as u64);
+        self.timed(Op::Write, range, Some(bytes), || self.drive.write(offset, bytes, how))
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.drive.flush()
+    }
+
+    fn trim(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
+        self.timed(Op::Trim, (offset, length), None, || self.drive.trim(offset, length, how))
+    }
+
+    /// Whole pages that need no room are trimmed, by the modelled drive too; all others are written, one after another.
+    fn write_zeroes(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
+        let page = self.page_bytes;
+        let end = offset + length;
+        let first_whole = offset.next_multiple_of(page).min(end);
+        let last_whole = (end / page * page).max(first_whole);
+        let pieces = match how.keep_room {
+            true => vec![(offset, end)],
+            false => vec![(offset, first_whole), (first_whole, last_whole), (last_whole, end)],
+        };
+        for (from, to) in pieces.into_iter().filter(|(from, to)| from < to) {
+            let range = (from, to - from);
+            let work = || self.drive.write_zeroes(from, to - from, how);
+            if from == first_whole && to == last_whole && !how.keep_room {
+                self.timed(Op::Trim, range, None, work)?;
+            } else {
+                self.timed(Op::Write, range, Some(&vec![0; (to - from) as usize]), work)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn extents(&self, offset: u64, length: u64) -> io::Result<Vec<Extent>> {
+        self.drive.extents(offset, length)
+    }
+}
+
+/// No lock is held while anything is done that might panic but the model itself, after which it is not used again.
+fn unpoisoned<T>(guard: Result<T, PoisonError<T>>) -> T {
+    guard.unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Numbers of the contents of a request.
+fn contents_of(numbers: &mut Numbers, asked: &Asked) -> (Vec<u32>, Vec<u32>) {
+    match asked.op {
+        Op::Write if !asked.digests.is_empty() => numbers.write(asked.first_lpn, &asked.digests),
+        _ => (vec![NO_CONTENT; asked.pages as usize], Vec::new()),
+    }
+}

@@ -1,0 +1,199 @@
+"""A drive at the modelled drive's own time: never earlier, and what the model did is what a replay would tell."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flashtwin as ft
+from tests.conftest import Cli
+
+pytestmark = pytest.mark.skipif(shutil.which("nbdsh") is None, reason="needs libnbd's nbdsh")
+SIZE = 16 << 20
+
+TIMED = """
+import json, random, time
+random.seed(5)
+def timed(what):
+    began = time.monotonic_ns()
+    what()
+    return time.monotonic_ns() - began
+found = {}
+"""
+
+
+def client(server: ft.Server, script: str) -> dict[str, Any]:
+    """What a script for nbdsh puts into `found`."""
+    words = ["nbdsh", "-u", server.uri, "-c", f"{TIMED}\n{script}\nprint(json.dumps(found))"]
+    env = {**os.environ, "PATH": f"/usr/bin:{os.environ['PATH']}"}
+    done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    read: dict[str, Any] = json.loads(done.stdout)
+    return read
+
+
+def model_of(server: ft.Server) -> dict[str, Any]:
+    """What the modelled drive did, once the server has ended."""
+    assert server.figures["twin"]["failure"] is None
+    assert server.result is not None
+    return server.result.summary
+
+
+def test_no_answer_comes_before_the_modelled_drive_has_it(tmp_path: Path) -> None:
+    sets = {"engine.hash_us": "3000"}
+    with ft.serve(tmp_path / "d.img", system="ca-ssd", size_bytes=SIZE, sets=sets, twin_time=True) as server:
+        assert server.result is None
+        found = client(
+            server,
+            """
+pages = [random.randbytes(4096) for _ in range(20)]
+found["unique"] = [timed(lambda at=at: h.pwrite(pages[at], at * 4096)) for at in range(20)]
+found["duplicate"] = [timed(lambda at=at: h.pwrite(pages[at], (100 + at) * 4096)) for at in range(20)]
+found["read"] = [timed(lambda at=at: h.pread(4096, (100 + at) * 4096)) for at in range(20)]
+found["nothing"] = timed(lambda: h.pread(4096, 3000 * 4096))
+assert bytes(h.pread(4096, 105 * 4096)) == pages[5]
+h.trim(4096, 0)
+h.flush()
+""",
+        )
+    summary = model_of(server)
+    assert summary["requests"]["read"] == 22
+    assert summary["requests"]["write"] == 40
+    # A duplicate waits for its hash alone, a page of its own for its program as well: the page's time and no less.
+    assert min(found["duplicate"]) >= 3_000_000
+    writes, reads = summary["response"]["write"], summary["response"]["read"]
+    assert writes["mean_ns"] * 40 - 40 * 3_000_000 == pytest.approx(20 * (writes["max_ns"] - 3_000_000), rel=1e-3)
+    assert min(found["unique"]) >= writes["max_ns"] > 3_200_000
+    assert min(found["read"]) >= reads["p50_ns"] * 0.99 > 10_000
+    assert summary["flash_writes"]["unique"] == 20
+    assert summary["page_ops"]["duplicate_writes"] == 20
+    twin = server.figures["twin"]
+    assert twin["held_back"] + twin["store_was_slower"] == 63
+    assert twin["held_back"] >= 40
+    assert sum(twin["late"]) == twin["held_back"]
+
+
+@pytest.mark.parametrize("system", ["conventional", "ca-ssd", "rr-ssd", "ds-ftl"])
+def test_the_modelled_drive_does_what_the_served_one_does(system: str, tmp_path: Path) -> None:
+    script = """
+pages = [random.randbytes(4096) for _ in range(60)]
+whole = bytearray(h.get_size())
+for step in range(600):
+    offset, length = random.randrange(0, 700) * 4096, 4096 * random.choice((1, 1, 1, 3))
+    if random.random() < 0.2:
+        offset, length = offset + 512, length - random.choice((512, 1024))
+    match random.randrange(10):
+        case 0: h.trim(length, offset); whole[offset:offset + length] = h.pread(length, offset)
+        case 1: h.zero(length, offset); whole[offset:offset + length] = bytes(length)
+        case 2 | 3: assert bytes(h.pread(length, offset)) == bytes(whole[offset:offset + length])
+        case _:
+            data = b"".join(random.choice(pages) for _ in range(3))[:length]
+            h.pwrite(data, offset)
+            whole[offset:offset + length] = data
+"""
+    image = tmp_path / "d.img"
+    for again in (False, True):
+        with ft.serve(
+            image, system=None if again else system, size_bytes=SIZE, sets={"idle_us": "0"}, twin_time=True
+        ) as server:
+            # What was there before is known to the modelled drive when it begins.
+            client(server, script.replace("bytearray(h.get_size())", "bytearray(h.pread(4 << 20, 0))"))
+        summary, drive = model_of(server), server.figures["drive"]
+        for cause in ("host", "unique", "reborn"):
+            assert summary["flash_writes"][cause] == drive["flash_writes"][cause], cause
+        assert summary["page_ops"]["duplicate_writes"] == drive["page_ops"]["duplicate_writes"]
+        assert summary["host_pages_written"] == drive["host_pages_written"]
+        if system == "ca-ssd":
+            assert drive["page_ops"]["duplicate_writes"] > 100
+    assert ft.check_drive(image, all_pages=True)["problems"] == []
+
+
+def test_settings_of_the_engine_are_no_part_of_an_image(cli: Cli, tmp_path: Path) -> None:
+    image = tmp_path / "d.img"
+    with ft.serve(image, system="ca-ssd", size_bytes=SIZE, sets={"engine.hash_us": "7"}, twin_time=True):
+        pass
+    with ft.serve(image, sets={"engine.hash_us": "9"}, twin_time=True) as server:
+        pass
+    assert model_of(server)["config"]["engine"]["hash_us"] == 9
+    assert model_of(server)["response"]["all"]["mean_ns"] is None
+    with pytest.raises(ft.LiveError, match="with other settings of ftl"):
+        ft.serve(image, sets={"ftl.gc.start": "0.2"}, twin_time=True)
+    with pytest.raises(ft.ConfigError, match=r"engine\.hash"):
+        ft.serve(image, sets={"engine.hash_usage": "9"}, twin_time=True)
+    # Of a system of one's own, the image knows what it decides, not how fast it is.
+    own = tmp_path / "own.toml"
+    text = cli("systems", "ca-ssd").out
+    own.write_text(text.replace('name = "ca-ssd"', 'name = "own"', 1))
+    other = tmp_path / "own.img"
+    ft.serve(other, system=str(own), size_bytes=SIZE).stop()
+    with pytest.raises(ft.ConfigError, match="name the system, or its file"):
+        ft.serve(other, twin_time=True)
+    ft.serve(other, system=str(own), twin_time=True).stop()
+
+
+def test_many_at_once_see_its_queues(tmp_path: Path) -> None:
+    """On one chip, requests that come together are answered one after another."""
+    sets = {"nand.channels": "1", "nand.chips_per_channel": "1", "nand.dies_per_chip": "1", "nand.planes_per_die": "1"}
+    with ft.serve(tmp_path / "d.img", system="conventional", size_bytes=SIZE, sets=sets, twin_time=True) as server:
+        found = client(
+            server,
+            """
+data = random.randbytes(64 * 4096)
+began = time.monotonic_ns()
+for at in range(64):
+    h.aio_pwrite(nbd.Buffer.from_bytearray(bytearray(data[at * 4096:][:4096])), at * 4096)
+while h.aio_in_flight():
+    h.poll(-1)
+found["took"] = time.monotonic_ns() - began
+""",
+        )
+    writes = model_of(server)["response"]["write"]
+    # The last of 64 has waited for 63 programs; the client has seen all of that.
+    assert writes["max_ns"] > 10 * writes["min_ns"] if "min_ns" in writes else writes["max_ns"] > 2_000_000
+    assert found["took"] >= writes["max_ns"]
+
+
+def test_from_the_command_line(cli: Cli, tmp_path: Path) -> None:
+    script = "h.pwrite(bytes(range(256)) * 16, 0); h.pwrite(bytes(range(256)) * 16, 4096); h.pread(8192, 0)"
+    shell = f'PATH=/usr/bin:$PATH exec nbdsh -u "$NBD_URI" -c "{script}"'
+    words = ("serve", "--system", "ca-ssd", "--size", "16M", "d.img", "--twin-time", "--out", "served")
+    done = cli(*words, "--", "sh", "-c", shell)
+    assert done.status == 0, done.err
+    assert "the modelled drive: " in done.err
+    found = json.loads((tmp_path / "served" / "served.json").read_text())
+    assert found["twin"]["failure"] is None
+    result = ft.Comparison.read(tmp_path / "served" / "twin")["ca-ssd"]
+    assert result.summary["page_ops"]["duplicate_writes"] == 1
+    assert result.table("wait_ledger") is not None
+    assert cli("report", "served/twin", "--out", "page").status == 0
+
+
+def test_metrics_over_http(tmp_path: Path) -> None:
+    from flashtwin.cli import _serving
+
+    with (
+        ft.serve(tmp_path / "d.img", system="ca-ssd", size_bytes=SIZE, twin_time=True) as server,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        said: list[str] = []
+        patch.setattr(_serving, "say", said.append)
+        with _serving.metrics(server, "127.0.0.1:0"):
+            client(server, "h.pwrite(bytes(range(256)) * 16, 0)")
+            address = said[0].removeprefix("figures: ")
+            with urllib.request.urlopen(address, timeout=10) as answer:
+                assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+                text = answer.read().decode()
+    samples = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    assert samples['flashtwin_requests_total{operation="write"}'] == "1"
+    assert samples["flashtwin_host_pages_written_total"] == "1"
+    assert (
+        float(samples["flashtwin_twin_held_back_total"]) + float(samples["flashtwin_twin_store_was_slower_total"]) == 1
+    )
+    assert samples["flashtwin_twin_failed"] == "0"
