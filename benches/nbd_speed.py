@@ -5,8 +5,10 @@
 One client, fio's engine for NBD, one machine, one run; 4 KB random reads and writes at depth 1 and 32. Servers take
 turns, round after round, and the median of the rounds is told, for the load of a machine drifts. Run it on a quiet one.
 
-Servers: nbdkit's `file` on an image; ours on the same image; ours before nbdkit, that is a proxy; and both of ours with
-recording. Ours without recording is an example of the crate: `flashtwin record` always records.
+Servers: nbdkit's `file` on an image; ours on the same image; ours before nbdkit, that is a proxy; both of ours with
+recording; and drives, full of what was written to them once, of a system that looks at contents and of one that does
+not. Ours without recording is an example of the crate: `flashtwin record` always records. Every write brings bytes of
+its own.
 """
 
 from __future__ import annotations
@@ -56,11 +58,24 @@ def requests_per_second(uri: str, kind: str, depth: int, seconds: float, folder:
     """What fio measures."""
     words = ["fio", "--name=b", "--ioengine=nbd", f"--uri={uri}", f"--rw={kind}", "--bs=4k", f"--size={SIZE_BYTES}"]
     words += [f"--iodepth={depth}", "--time_based", f"--runtime={seconds}", "--output-format=json", "--norandommap"]
+    words += ["--refill_buffers", "--allrandrepeat=0"]
     done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=folder)
     side = "read" if kind == "randread" else "write"
     # It may have something to say before.
     found = json.loads(done.stdout[done.stdout.index("{") :])
     return float(found["jobs"][0][side]["iops"])
+
+
+def drive(system: str, folder: Path, place: Path) -> list[str]:
+    """What serves a drive, whose pages were all written once."""
+    flashtwin = str(Path(sys.executable).with_name("flashtwin"))
+    image = folder / f"{system}.img"
+    words = [flashtwin, "serve", str(image), "--socket", str(place)]
+    size = ["--system", system, "--size", f"{SIZE_BYTES >> 20}M"]
+    with served([*words, *size], place) as uri:
+        fill = ["fio", "--name=f", "--ioengine=nbd", f"--uri={uri}", "--rw=write", "--bs=1M", f"--size={SIZE_BYTES}"]
+        subprocess.run([*fill, "--refill_buffers", "--allrandrepeat=0"], capture_output=True, check=True, cwd=folder)
+    return words
 
 
 def main() -> None:
@@ -93,6 +108,7 @@ def measure(options: argparse.Namespace, program: str, folder: Path) -> None:
             file.write(bytes(range(256)) * 4096)
     kit = ["nbdkit", "--foreground", "--unix"]
     out = folder / "trace.parquet"
+    drives = {system: drive(system, folder, place) for system in ("conventional", "ca-ssd")}
     before = f"nbd+unix:///?socket={behind}"
     servers = {
         "nbdkit file": [*kit, str(place), "file", str(image)],
@@ -100,6 +116,7 @@ def measure(options: argparse.Namespace, program: str, folder: Path) -> None:
         "ours, recording": [program, str(image), str(place), str(out)],
         "proxy": [program, before, str(place)],
         "proxy, recording": [program, before, str(place), str(out)],
+        **{f"drive, {system}": words for system, words in drives.items()},
     }
     jobs = [(kind, depth) for kind in ("randread", "randwrite") for depth in (1, 32)]
     found: dict[tuple[str, str, int], list[float]] = {}

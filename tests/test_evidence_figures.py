@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from evidence import benches, recipes, traces
 from evidence.stage import Lab, MissingTracesError
-from evidence.stages import speed
+from evidence.stages import live, speed
 
 from flashtwin.sweeps import crew
 
@@ -219,3 +219,25 @@ def test_what_the_bench_of_sweeps_prints_is_read() -> None:
     found = benches.sweeps(text)
     assert found["one worker"] == {"seconds": 0.39, "runs": 40}
     assert (found["overhead_ms"], found["times"], found["load"]) == (6.5, 0.93, [0.3, 1.9])
+
+
+def test_what_the_benches_of_the_served_drive_print_is_read() -> None:
+    text = (
+        "requests/s                  randread 1   randread 32   randwrite 1  randwrite 32\n"
+        "nbdkit file                     15,577        73,510        13,013        28,634\n"
+        "drive, ca-ssd                   14,563        92,469        10,175        37,899\n"
+    )
+    found = live.requests(text)
+    assert found["nbdkit file"] == {
+        "randread_1": 15_577, "randread_32": 73_510, "randwrite_1": 13_013, "randwrite_32": 28_634,
+    }  # fmt: skip
+    assert found["drive, ca-ssd"]["randwrite_32"] == 37_899
+    for broken in ("", "sweep: nothing\n", text + "drive, other   1 2\n"):
+        with pytest.raises(ValueError, match="not "):
+            live.requests(broken)
+    line = "recovery: ca-ssd, 2 GB, 1.0 GB written: 0.37 s, 2028 batches, 63 MB of memory\n"
+    assert live.opened(line) == {
+        "ca-ssd": {"size_gb": 2, "written_gb": 1.0, "seconds": 0.37, "batches": 2028, "memory_mb": 63}
+    }
+    with pytest.raises(ValueError, match=r"not what benches/recovery\.py prints"):
+        live.opened("nothing")

@@ -1,7 +1,7 @@
 """The stages, in the order in which they are measured: the quick ones first."""
 
 from evidence.stage import Stage
-from evidence.stages import choices, comparison, demo, findings, matrix, model, papers, speed, sweeps, workloads
+from evidence.stages import choices, comparison, demo, findings, live, matrix, model, papers, speed, sweeps, workloads
 
 STAGES: tuple[Stage, ...] = (
     demo.STAGE,
@@ -15,6 +15,7 @@ STAGES: tuple[Stage, ...] = (
     *papers.CAPTURED,
     speed.STAGE,
     sweeps.STAGE,
+    live.STAGE,
 )
 
 
