@@ -298,7 +298,7 @@ def test_figures_are_told_to_prometheus(image: Path, tmp_path: Path) -> None:
         (("record", "gone.img", "--out", "x.parquet"), "gone.img: "),
         (("record", "nbd://127.0.0.1:1/", "--out", "x.parquet"), "nbd://127.0.0.1:1/: "),
         (("record", "http://x", "--out", "x.parquet"), "this scheme is not known"),
-        (("record", "disk.img", "--out", "x.parquet", "--listen", "0.0.0.0:0"), "nothing is encrypted"),
+        (("record", "disk.img", "--out", "x.parquet", "--listen", "0.0.0.0:0"), "can be reached from other machines"),
         (("record", "disk.img", "--out", "x.parquet", "--listen", "here"), "'here' is not an address"),
         (("record", "disk.img", "--out", "x.parquet", "--metrics", "here"), "'here': figures cannot be told there"),
         (("record", "disk.img", "--out", "x.parquet", "--", "no-such-program"), "no-such-program: cannot be started"),

@@ -1,4 +1,4 @@
-//! What a run leaves behind for the results: its periods, cut while it goes, and what stands at its end.
+//! What a run leaves behind for the results: a row for each of its periods, and what stands at its end.
 
 use flashtwin_bits::By;
 use flashtwin_ftl::{Counters, Ftl, PlaneContents};
@@ -6,11 +6,9 @@ use flashtwin_nand::Plane;
 use flashtwin_trace::Outline;
 
 use crate::engine::{Engine, EngineCounts};
-use crate::error::SimError;
 use crate::metrics::{Metrics, PeriodResponse};
-use crate::replication_time::{PhaseTime, phase_time};
+use crate::replication_time::PhaseTime;
 use crate::resolve::Resolved;
-use crate::result::RunResult;
 
 /// What happened in one period; counts are of that period alone.
 /// `Copy`, so that nobody makes it hold more than numbers: a year has many seconds.
@@ -25,79 +23,6 @@ pub(crate) struct PeriodRow {
     pub(crate) phase: PhaseTime,
     pub(crate) replica_pages: u64,
     pub(crate) pages_in_use: u64,
-}
-
-/// The periods of a run so far.
-#[derive(Debug, Default)]
-pub(crate) struct Periods {
-    rows: Vec<PeriodRow>,
-    /// Counts when the period under way began.
-    engine_before: EngineCounts,
-    ftl_before: Counters,
-}
-
-impl Periods {
-    pub(crate) fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Cuts a row; between periods the controller also replicates.
-    pub(crate) fn end(
-        &mut self,
-        engine: &mut Engine<Ftl, Metrics>,
-        resolved: &Resolved,
-        end_ns: i64,
-        replicate: bool,
-    ) -> Result<(), SimError> {
-        let mut phase = PhaseTime::default();
-        if replicate {
-            engine.end_period(|ops| phase = phase_time(ops, &resolved.device))?;
-        }
-        let (counts, ftl) = (engine.counts, *engine.controller.counters());
-        let row = PeriodRow {
-            start_ns: self.rows.last().map_or(0, |row| row.end_ns),
-            end_ns,
-            reads: engine.observer.reads.end_period(),
-            writes: engine.observer.writes.end_period(),
-            engine: counts.since(&self.engine_before),
-            ftl: ftl.since(&self.ftl_before),
-            phase,
-            replica_pages: engine.controller.replica_pages(),
-            pages_in_use: engine.controller.pages_in_use(),
-        };
-        self.rows.push(row);
-        (self.engine_before, self.ftl_before) = (counts, ftl);
-        if resolved.config.verify {
-            engine.controller.audit()?;
-        }
-        Ok(())
-    }
-}
-
-/// The result of a run that has ended, the last row of its periods cut.
-///
-/// # Errors
-/// [`SimError::Write`] where the table of requests cannot be written.
-pub(crate) fn finish(
-    mut engine: Engine<Ftl, Metrics>,
-    periods: Periods,
-    trace: &Outline,
-    resolved: &Resolved,
-) -> Result<RunResult, SimError> {
-    let requests = engine.observer.following.finish()?;
-    let passes = periods.rows.len() as u64 - 1;
-    // On-line copies and priority-LRU know no passes.
-    let replicates = resolved.config.ftl.replication.policy.copies_at_period_ends();
-    let finished = Finished {
-        trace,
-        resolved,
-        plane_contents: engine.controller.plane_contents(),
-        engine,
-        periods: periods.rows,
-        replication_passes: if replicates { passes } else { 0 },
-        hash_queue: (0.0, 0),
-    };
-    Ok(RunResult { requests, ..crate::result::collect(finished) })
 }
 
 /// Everything a run leaves behind for the results.

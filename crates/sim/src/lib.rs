@@ -12,6 +12,7 @@ mod finished;
 mod memory;
 mod metrics;
 mod parquet_file;
+mod periods;
 mod preload;
 mod registry;
 mod replication_time;

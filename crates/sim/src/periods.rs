@@ -1,0 +1,85 @@
+//! A run's periods, cut while it goes, and the end of it.
+
+use flashtwin_ftl::{Counters, Ftl};
+use flashtwin_trace::Outline;
+
+use crate::engine::{Engine, EngineCounts};
+use crate::error::SimError;
+use crate::finished::{Finished, PeriodRow};
+use crate::metrics::Metrics;
+use crate::replication_time::{PhaseTime, phase_time};
+use crate::resolve::Resolved;
+use crate::result::RunResult;
+
+/// The periods of a run so far.
+#[derive(Debug, Default)]
+pub(crate) struct Periods {
+    rows: Vec<PeriodRow>,
+    /// Counts when the period under way began.
+    engine_before: EngineCounts,
+    ftl_before: Counters,
+}
+
+impl Periods {
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Cuts a row; between periods the controller also replicates.
+    pub(crate) fn end(
+        &mut self,
+        engine: &mut Engine<Ftl, Metrics>,
+        resolved: &Resolved,
+        end_ns: i64,
+        replicate: bool,
+    ) -> Result<(), SimError> {
+        let mut phase = PhaseTime::default();
+        if replicate {
+            engine.end_period(|ops| phase = phase_time(ops, &resolved.device))?;
+        }
+        let (counts, ftl) = (engine.counts, *engine.controller.counters());
+        let row = PeriodRow {
+            start_ns: self.rows.last().map_or(0, |row| row.end_ns),
+            end_ns,
+            reads: engine.observer.reads.end_period(),
+            writes: engine.observer.writes.end_period(),
+            engine: counts.since(&self.engine_before),
+            ftl: ftl.since(&self.ftl_before),
+            phase,
+            replica_pages: engine.controller.replica_pages(),
+            pages_in_use: engine.controller.pages_in_use(),
+        };
+        self.rows.push(row);
+        (self.engine_before, self.ftl_before) = (counts, ftl);
+        if resolved.config.verify {
+            engine.controller.audit()?;
+        }
+        Ok(())
+    }
+}
+
+/// The result of a run that has ended, the last row of its periods cut.
+///
+/// # Errors
+/// [`SimError::Write`] where the table of requests cannot be written.
+pub(crate) fn finish(
+    mut engine: Engine<Ftl, Metrics>,
+    periods: Periods,
+    trace: &Outline,
+    resolved: &Resolved,
+) -> Result<RunResult, SimError> {
+    let requests = engine.observer.following.finish()?;
+    let passes = periods.rows.len() as u64 - 1;
+    // On-line copies and priority-LRU know no passes.
+    let replicates = resolved.config.ftl.replication.policy.copies_at_period_ends();
+    let finished = Finished {
+        trace,
+        resolved,
+        plane_contents: engine.controller.plane_contents(),
+        engine,
+        periods: periods.rows,
+        replication_passes: if replicates { passes } else { 0 },
+        hash_queue: (0.0, 0),
+    };
+    Ok(RunResult { requests, ..crate::result::collect(finished) })
+}
