@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -170,6 +172,39 @@ def test_a_fit_of_reads_that_alone_are_sequential_leaves_writes_none(tmp_path: P
     found = ft.fit(trace, period_s=1.0).workload.recipe["requests"]
     assert found["read_sequential_percent"] <= 100 * (reads - 1) / reads
     assert found["read_sequential_percent"] == pytest.approx(100 * (reads - 1) / reads, abs=0.02)
+
+
+def random_trace(path: Path, seed: int) -> Path:
+    """A few hundred requests of pages with contents, drawn from as many sorts of workload as there are seeds."""
+    draw = random.Random(seed)
+    values = int(10 ** draw.uniform(0.5, 4))
+    weights = [rank ** -draw.uniform(0.1, 2) for rank in range(1, values + 1)]
+    cumulative = list(itertools.accumulate(weights))
+    footprint, written, follows = draw.randint(20, 5_000), draw.uniform(0.05, 1), draw.uniform(0, 0.7)
+    apart_ns, most = 10 ** draw.uniform(5, 9), draw.randint(1, 8)
+    time_ns, end, rows = 0.0, 0, []
+    for _ in range(draw.randint(150, 1_500)):
+        time_ns += draw.expovariate(1 / apart_ns)
+        kind = "W" if draw.random() < written else "R"
+        start = end if draw.random() < follows else draw.randrange(footprint)
+        end = start + draw.randint(1, most)
+        contents = draw.choices(range(values), cum_weights=cumulative, k=end - start)
+        for page, content in zip(range(start, end), contents, strict=True):
+            rows.append(f"{time_ns:.0f} 1 x {page * 8} 8 {kind} 6 0 {content:032x}\n")
+    path.write_text("".join(rows))
+    return path
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_a_small_trace_is_its_fit_makes_a_trace_that_can_be_fitted(tmp_path: Path, seed: int) -> None:
+    # With few values popularity comes in steps that no other number of accesses can have.
+    trace = ft.open(random_trace(tmp_path / "x.fiu", seed))
+    fit = ft.fit(trace, period_s=max(1.0, trace.info["duration_ns"] / 3e9))
+    imitation = fit.workload.synthesize()
+    assert len(imitation) == len(trace)
+    again = ft.fit(imitation, period_s=fit.workload.period_s(1.0)).workload.recipe
+    for section, key in (("requests", "write_percent"), ("writes", "unique_percent")):
+        assert again[section][key] == pytest.approx(fit.workload.recipe[section][key], abs=0.5), key
 
 
 def test_a_fit_imitates_its_trace(tmp_path: Path) -> None:

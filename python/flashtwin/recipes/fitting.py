@@ -216,9 +216,9 @@ def _popularity(pages: _Pages) -> list[list[float]]:
     points: list[list[float]] = []
     for wanted in POINTS:
         values = int(np.searchsorted(shares, wanted / 100)) + 1
-        point = [100 * float(shares[values - 1]), 100 * values / len(counts)]
+        point = [round(100 * float(shares[values - 1]), 5), round(100 * values / len(counts), 5)]
         if values < len(counts) and (not points or point[1] > points[-1][1]):
-            points.append([round(part, 5) for part in point])
+            points.append(point)
     return points
 
 

@@ -81,26 +81,40 @@ impl Multiplicities {
     /// `things` that occur `occurrences` times together, with several points of their concentration: the
     /// most popular so many of them have so many of the accesses. Between two points all are equally popular.
     /// An error is the number of the first point that cannot be: with it things would occur less than once,
-    /// or more often than those before them.
+    /// or more often than those before them. A point that can be, but not in whole things and occurrences,
+    /// is left out.
     pub(super) fn stepped(things: u64, occurrences: u64, points: &[Skew]) -> Result<Multiplicities, usize> {
+        let in_whole: Vec<(u64, u64)> = points
+            .iter()
+            .map(|point| {
+                let upto = (point.things_share * things as f64).round() as u64;
+                (upto, (point.accesses_share * occurrences as f64).round() as u64)
+            })
+            .chain([(things, occurrences)])
+            .collect();
+        let made = Multiplicities::steps(&in_whole);
+        if made.is_ok() {
+            return made;
+        }
+        // The number of things was rounded as well, and is one at least.
+        possible(occurrences as f64 / (things as f64 - 1.0).max(0.0), points)?;
+        Multiplicities::steps(&falling(&in_whole))
+    }
+
+    /// Steps up to each of several points, the last of which is the whole, in things and in occurrences.
+    fn steps(points: &[(u64, u64)]) -> Result<Multiplicities, usize> {
         let mut made = Multiplicities::default();
         let (mut before, mut mean) = ((0, 0), f64::INFINITY);
-        let whole = Skew { accesses_share: 1.0, things_share: 1.0 };
-        for (index, point) in points.iter().chain([&whole]).enumerate() {
-            let mut upto = (
-                (point.things_share * things as f64).round() as u64,
-                (point.accesses_share * occurrences as f64).round() as u64,
-            );
+        let (things, occurrences) = points.last().copied().unwrap_or_default();
+        for (index, &(upto_things, mut upto_accesses)) in points.iter().enumerate() {
             // Those behind it must occur once at least: where they do just that, rounding is made up for here.
-            let most = occurrences.saturating_sub(things.saturating_sub(upto.0));
-            if upto.1 > most && upto.1 - most <= occurrences / ROUNDING + 1 {
-                upto.1 = most;
+            let most = occurrences.saturating_sub(things.saturating_sub(upto_things));
+            if upto_accesses > most && upto_accesses - most <= occurrences / ROUNDING + 1 {
+                upto_accesses = most;
             }
-            let (Some(step), Some(accesses)) = (upto.0.checked_sub(before.0), upto.1.checked_sub(before.1))
-            else {
-                return Err(index);
-            };
-            if step == 0 {
+            let steps = (upto_things.checked_sub(before.0), upto_accesses.checked_sub(before.1));
+            let (Some(step), Some(accesses)) = steps else { return Err(index) };
+            if step == 0 && (accesses == 0 || index + 1 < points.len()) {
                 // Fewer than one thing: it goes with those behind it.
                 continue;
             }
@@ -111,7 +125,7 @@ impl Multiplicities {
             let (each, more) = (accesses / step, accesses % step);
             push(&mut made.classes, (each + 1) as u32, more);
             push(&mut made.classes, each as u32, step - more);
-            (before, mean) = (upto, here);
+            (before, mean) = ((upto_things, upto_accesses), here);
         }
         Ok(made)
     }
@@ -200,6 +214,45 @@ impl Multiplicities {
         self.classes.retain(|class| class.things > 0);
         dealt
     }
+}
+
+/// Whether points could be if things came in parts: popularity falls from step to step, and those behind a point
+/// occur once at least. `mean` is how often a thing occurs; an error is the number of the first that cannot be.
+fn possible(mean: f64, points: &[Skew]) -> Result<(), usize> {
+    let (mut before, mut slope) = (Skew { accesses_share: 0.0, things_share: 0.0 }, f64::INFINITY);
+    let whole = Skew { accesses_share: 1.0, things_share: 1.0 };
+    for (index, point) in points.iter().chain([&whole]).enumerate() {
+        let things = point.things_share - before.things_share;
+        let accesses = point.accesses_share - before.accesses_share;
+        let here = accesses / things;
+        if things <= 0.0 || here * mean * TOLERANCE < 1.0 || here > slope * TOLERANCE {
+            return Err(index);
+        }
+        (before, slope) = (*point, here);
+    }
+    Ok(())
+}
+
+/// Those of rising points, the last of which is the whole, between which popularity falls and is no less than one:
+/// the corners of the smallest curve bent one way that lies above all.
+fn falling(points: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let (things, occurrences) = points.last().copied().unwrap_or_default();
+    let mut kept: Vec<(u64, u64)> = vec![(0, 0)];
+    for &(upto, accesses) in points {
+        let most = occurrences.saturating_sub(things.saturating_sub(upto));
+        let point = (upto, accesses.min(most));
+        // The last one kept lies below the line from the one before it to this one, or on it.
+        while let [.., (x0, y0), (x1, y1)] = kept[..]
+            && u128::from(y1 - y0) * u128::from(point.0 - x0)
+                <= u128::from(point.1.saturating_sub(y0)) * u128::from(x1 - x0)
+        {
+            kept.pop();
+        }
+        if kept.last().is_none_or(|last| point.0 > last.0 && point.1 >= last.1) {
+            kept.push(point);
+        }
+    }
+    kept
 }
 
 const EXPONENTS: (f64, f64) = (0.02, 8.0);
@@ -354,6 +407,38 @@ mod tests {
         assert_eq!(Multiplicities::stepped(10_000, 12_000, &[point(0.9, 0.8)]), Err(1));
         // Nor can those behind be more popular.
         assert_eq!(Multiplicities::stepped(10_000, 90_000, &[point(0.2, 0.3), point(0.9, 0.4)]), Err(1));
+    }
+
+    #[test]
+    fn points_that_cannot_be_in_whole_things_are_left_out() {
+        let point = |accesses, things| holding(accesses, things);
+        // Seven things for twelve occurrences: the second of the points has one thing occur less often than the next.
+        let points = [point(0.3, 0.2), point(0.52, 0.4), point(0.74, 0.6)];
+        let made = Multiplicities::stepped(7, 12, &points).unwrap();
+        assert_eq!((made.things(), made.occurrences()), (7, 12));
+        let mut random = crate::random::Random::new(1, 1);
+        for _ in 0..20_000 {
+            // What is measured on a few things can be, but for rounding when there are more or less of them.
+            let mut times: Vec<u64> =
+                (0..=random.below(40)).map(|_| 1 + random.below(6) * random.below(9)).collect();
+            times.sort_unstable_by(|a, b| b.cmp(a));
+            let total: u64 = times.iter().sum();
+            let (mut held, mut points) = (0, Vec::new());
+            for (index, more) in times[..times.len() - 1].iter().enumerate() {
+                held += more;
+                if random.below(3) == 0 {
+                    let things = (index + 1) as f64 / times.len() as f64;
+                    points.push(point(held as f64 / total as f64, things));
+                }
+            }
+            let occurrences = 1 + random.below(200);
+            let mean = total as f64 / times.len() as f64;
+            let things = ((occurrences as f64 / mean).round() as u64).clamp(1, occurrences);
+            let made = Multiplicities::stepped(things, occurrences, &points)
+                .unwrap_or_else(|index| panic!("{times:?} {things} {occurrences}: {:?}", points.get(index)));
+            assert_eq!((made.things(), made.occurrences()), (things, occurrences));
+            assert!(made.classes.iter().all(|class| class.times > 0));
+        }
     }
 
     #[test]
