@@ -75,7 +75,11 @@ def writes_until_killed(image: Path, promises: Path, seed: int, first: int) -> N
         more = {"SEED": str(seed), "PROMISES": str(promises), "FIRST": str(first)}
         words = ["nbdsh", "-u", uri, "-c", WRITER]
         with subprocess.Popen(words, env={**ENVIRONMENT, **more}, stderr=subprocess.DEVNULL) as writer:
-            time.sleep(0.35 + random.Random(seed).random() * 0.4)
+            # By what was written, which takes as long as the machine is busy: some 1,500 pages, 35 bytes of notes each.
+            enough = promises.stat().st_size + random.Random(seed).randrange(35_000, 70_000)
+            until = time.monotonic() + 60
+            while promises.stat().st_size < enough and time.monotonic() < until:
+                time.sleep(0.001)
             server.send_signal(signal.SIGKILL)
             server.wait()
             writer.wait(timeout=60)
