@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,31 @@ found["took"] = time.monotonic_ns() - began
     assert found["took"] >= writes["max_ns"]
 
 
+def test_the_queues_of_the_chips_are_seen_while_they_stand(tmp_path: Path) -> None:
+    script = """
+h.set_strict_mode(0)
+for at in range(48):
+    h.aio_pwrite(nbd.Buffer.from_bytearray(bytearray(random.randbytes(4096))), at * 4096)
+while h.aio_in_flight():
+    h.poll(-1)
+"""
+    # A program takes 20 ms: at all four chips some wait for as long as one looks.
+    sets = {"nand.channels": "2", "nand.chips_per_channel": "2", "nand.dies_per_chip": "1", "nand.planes_per_die": "1"}
+    sets["nand.program_us"] = "20000"
+    with ft.serve(tmp_path / "d.img", system="conventional", size_bytes=SIZE, sets=sets, twin_time=True) as server:
+        most: list[int] = []
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(client, server, script)
+            while not asked.done():
+                most = max(most, server.figures["twin"]["chip_queues"], key=sum)
+        asked.result()
+        assert server.figures["twin"]["chip_queues"] == [0, 0, 0, 0]
+    assert len(most) == 4
+    assert 24 <= sum(most) <= 48
+    assert min(most) > 0
+    assert server.figures["twin"]["chip_queues"] == []
+
+
 def test_from_the_command_line(cli: Cli, tmp_path: Path) -> None:
     script = "h.pwrite(bytes(range(256)) * 16, 0); h.pwrite(bytes(range(256)) * 16, 4096); h.pread(8192, 0)"
     shell = f'PATH=/usr/bin:$PATH exec nbdsh -u "$NBD_URI" -c "{script}"'
@@ -197,3 +223,7 @@ def test_metrics_over_http(tmp_path: Path) -> None:
         float(samples["flashtwin_twin_held_back_total"]) + float(samples["flashtwin_twin_store_was_slower_total"]) == 1
     )
     assert samples["flashtwin_twin_failed"] == "0"
+    # What it was asked for is done.
+    chips = [key for key in samples if key.startswith('flashtwin_twin_chip_queue{chip="')]
+    assert len(chips) == 64
+    assert {samples[key] for key in chips} == {"0"}

@@ -3,8 +3,9 @@
 //! What happens is what happens in a replay of the same requests at the same times: the same engine, the same
 //! controller, the same figures at the end.
 
+use flashtwin_bits::By;
 use flashtwin_ftl::{Content, Ftl, MappingForm};
-use flashtwin_nand::FlashArray;
+use flashtwin_nand::{Chip, FlashArray};
 use flashtwin_trace::{ContentSource, Op, Outline, Window};
 
 use crate::config::PartialWrite;
@@ -144,6 +145,11 @@ impl Twin {
     /// When something will happen next unless a request comes before; `None`: nothing will.
     pub fn next_event_ns(&self) -> Option<u64> {
         self.engine.next_event_ns()
+    }
+
+    /// Operations waiting and in service at each chip, as of the time that it was let pass to.
+    pub fn queue_lengths(&self) -> &By<Chip, Vec<u32>> {
+        self.engine.queue_lengths()
     }
 
     /// Takes what was completed since this was asked last: numbers, and when.

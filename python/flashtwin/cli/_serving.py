@@ -144,7 +144,9 @@ def _behind(now: Mapping[str, Any]) -> str:
     share = drive["duplicate_write_share"]
     programs = [f"{cause.replace('_', ' ')} {pages:,}" for cause, pages in drive["flash_writes"].items() if pages]
     duplicates = [] if share is None or drive["state"]["contents"] is None else [f"duplicates {share:.1%}"]
-    return ", ".join([*duplicates, f"programmed: {', '.join(programs) or 'nothing'}"])
+    queues = now.get("twin", {}).get("chip_queues", [])
+    waiting = [f"at the chips {sum(queues):,}, at one at most {max(queues):,}"] if queues else []
+    return ", ".join([*duplicates, f"programmed: {', '.join(programs) or 'nothing'}", *waiting])
 
 
 def prometheus(figures: Mapping[str, Any]) -> str:
@@ -213,6 +215,8 @@ def _of_twin(twin: Mapping[str, Any], family: Callable[..., None]) -> None:
     family("twin_store_was_slower_total", "counter", "Answers for which the image's disk took longer.", slower)
     late = [("", twin["late_ns"] / 1e9)]
     family("twin_late_seconds_total", "counter", "By how much answers held back came after the modelled drive's.", late)
+    queues = [(f'{{chip="{chip}"}}', length) for chip, length in enumerate(twin["chip_queues"])]
+    family("twin_chip_queue", "gauge", "Operations waiting and in service at a chip of the modelled drive.", queues)
     family("twin_failed", "gauge", "1 when nothing is held back any more.", [("", bool(twin["failure"]))])
 
 

@@ -187,6 +187,15 @@ impl Clock {
         state.wake();
     }
 
+    /// Operations waiting and in service at each chip now; none when it has ended, or failed.
+    pub(super) fn queue_lengths(&self) -> Vec<u32> {
+        let mut state = self.shared.lock();
+        let now_ns = self.shared.now_ns();
+        state.with(|twin, _| twin.advance(now_ns));
+        state.wake();
+        state.twin.as_ref().map_or_else(Vec::new, |twin| twin.queue_lengths().iter().copied().collect())
+    }
+
     pub(super) fn failure(&self) -> Option<String> {
         self.shared.lock().failure.clone()
     }

@@ -56,6 +56,8 @@ pub struct TwinFigures {
     pub late_ns: u64,
     /// How many came later by so much: up to 1 µs, more than that and up to 2 µs, 4 µs and so on, the last without end.
     pub late: [u64; TIME_RANGES],
+    /// Operations waiting and in service at each chip of the modelled drive now; none when it has ended.
+    pub chip_queues: Vec<u32>,
     /// Why nothing is held back any more.
     pub failure: Option<String>,
 }
@@ -109,6 +111,7 @@ impl TwinTime {
             store_was_slower: kept.store_was_slower.load(Relaxed),
             late_ns: kept.late_ns.load(Relaxed),
             late: kept.late.each_ref().map(|count| count.load(Relaxed)),
+            chip_queues: self.clock.queue_lengths(),
             failure: self.clock.failure(),
         }
     }

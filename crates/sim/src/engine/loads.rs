@@ -54,6 +54,11 @@ impl Loads {
         self.chip_queue[chip]
     }
 
+    /// The same of every chip.
+    pub(super) fn queue_lengths(&self) -> &By<Chip, Vec<u32>> {
+        &self.chip_queue
+    }
+
     /// One more operation waits at a unit (or is in service).
     #[inline]
     pub(super) fn up(&mut self, unit: Unit, chip: Chip, read: bool) {

@@ -338,6 +338,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         )
     }
 
+    /// Operations waiting and in service at each chip, now.
+    pub fn queue_lengths(&self) -> &By<Chip, Vec<u32>> {
+        self.loads.queue_lengths()
+    }
+
     /// Pages that the hash unit took in.
     pub fn pages_hashed(&self) -> u64 {
         self.hash.as_ref().map_or(0, HashUnit::pages)
