@@ -44,7 +44,7 @@ pub use error::{FtlError, RangeError};
 pub use flash::allocation::AllocationConfig;
 pub use flash::block_table::BlockTable;
 pub use flash::counters::{
-    CopyingCounts, Counters, MappingCounts, PartitionSize, Peak, PlaneContents, TableSizes,
+    CopyingCounts, Counters, MappingCounts, PartitionSize, Peak, PlaneContents, SpreadCounts, TableSizes,
 };
 pub use flash::partition::{PartitionConfig, PartitionPolicy};
 pub use flash::wear::{WearConfig, WearPolicy};

@@ -1,4 +1,8 @@
-//! What the controller counts. Plain fields; ratios are methods that may be undefined.
+//! What the controller counts. Plain fields; ratios are methods that may be undefined. What can be serialized is a part of the
+//! results as it is: one field more there is one more in them.
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::counts;
 use crate::op::Cause;
@@ -33,20 +37,8 @@ counts! {
         /// Host pages that went to another channel than the allocation proposed, which may have held
         /// their content.
         pub redirected_writes: u64,
-        /// Filters that were asked about a page written and said that their channel may hold it.
-        pub filter_positives: u64,
-        /// Of these, filters without an entry of the content: other entries' bits.
-        pub filter_false_positives: u64,
-        /// Of these, filters whose entry of the content had died.
-        pub filter_stale_positives: u64,
-        /// Filters made anew.
-        pub filter_rebuilds: u64,
-        /// Comparisons of pages that were begun.
-        pub comparisons: u64,
-        /// Pages that no longer held the content when they had been compared.
-        pub comparisons_void: u64,
-        /// Comparisons of two pages that added to the twins known.
-        pub twins_found: u64,
+        /// What spreading duplicates took.
+        pub spread: SpreadCounts,
         /// Background jobs that were not begun because too many waited.
         pub jobs_dropped: u64,
         /// Page writes of the host that were fingerprinted.
@@ -69,18 +61,40 @@ counts! {
 }
 
 counts! {
+    /// What spreading duplicates took: filters asked, pages compared.
+    #[derive(Serialize, JsonSchema)]
+    pub struct SpreadCounts {
+        /// Answers "may hold it" of the channels' filters to a page written.
+        pub filter_positives: u64,
+        /// Of `filter_positives`, those without an entry of the content: the bits of other entries.
+        pub filter_false_positives: u64,
+        /// Of `filter_positives`, those with an entry of the content whose last page in the channel has died.
+        pub filter_stale_positives: u64,
+        /// Filters made anew.
+        pub filter_rebuilds: u64,
+        /// Comparisons of a page written with one page or more, begun.
+        pub comparisons: u64,
+        /// Pages that had moved or held something else when they had been compared.
+        pub comparisons_void: u64,
+        /// Comparisons of two pages that made them twins, or joined the lists they were on.
+        pub twins_found: u64,
+    }
+}
+
+counts! {
     /// Collection and wear levelling that programs of copies set off: the steps behind them, and blocks emptied
     /// before them to make room. Of copies made at the end of a period that is all there is in the replication phase;
     /// of copies made on-line, what followed from the program of a copy at once. What copies make necessary later, as
     /// they take room, is counted with whatever sets it off then and cannot be told apart.
+    #[derive(Serialize, JsonSchema)]
     pub struct CopyingCounts {
-        /// Pages read by collection.
+        /// Of `flash_reads`, what the programs of copies set off at once: steps of collection behind them.
         pub gc_reads: u64,
-        /// Pages programmed by collection.
+        /// Of `flash_writes.gc`, what the programs of copies set off at once.
         pub gc_programs: u64,
-        /// Pages programmed by wear levelling; as many are read.
+        /// Of `flash_writes.wear_levelling`, what the programs of copies set off at once.
         pub wear_levelling_programs: u64,
-        /// Blocks erased by either.
+        /// Of `erases.total`, what the programs of copies set off at once: blocks emptied to make room for them.
         pub erases: u64,
     }
 }

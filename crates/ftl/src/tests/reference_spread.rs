@@ -198,8 +198,8 @@ fn a_page_avoids_the_channels_that_hold_its_content_and_its_twins_hold_the_same(
                         && !options.config.spread.own_copy_counts;
                     assert!(full || held == channels || stays || !reference.holds(content, chosen));
                     let after = driver.ftl.counters();
-                    assert_eq!(after.filter_false_positives, before.filter_false_positives);
-                    assert_eq!(after.filter_stale_positives, 0);
+                    assert_eq!(after.spread.filter_false_positives, before.spread.filter_false_positives);
+                    assert_eq!(after.spread.filter_stale_positives, 0);
                     apart += u64::from(after.redirected_writes > before.redirected_writes);
                     reference.held.insert(lpn, (content, chosen));
                 }

@@ -39,7 +39,7 @@ fn begin_full(driver: &mut Driver, options: &Options) -> (Vec<String>, u64) {
         let lpn = rng.below(options.footprint);
         steps.push(format!("{:?}", driver.rewrite(lpn).unwrap()));
     }
-    let wrong = driver.ftl.counters().filter_false_positives;
+    let wrong = driver.ftl.counters().spread.filter_false_positives;
     driver.ftl.end_preload();
     (steps, wrong)
 }
@@ -80,14 +80,14 @@ fn without_equal_contents_everything_is_as_without_spreading_new_and_aged() {
             });
             next += u32::from(matches!(step, Step::Write { .. }));
             // Where other contents have all of a content's bits, the filter cannot know better.
-            if drivers[1].ftl.counters().filter_false_positives > 0 {
+            if drivers[1].ftl.counters().spread.filter_false_positives > 0 {
                 break;
             }
             assert_eq!(outcomes[0], outcomes[1], "seed {seed}");
             compared += 1;
         }
         let [plain_ftl, spread_ftl] = drivers.each_ref().map(|driver| &driver.ftl);
-        if spread_ftl.counters().filter_false_positives == 0 {
+        if spread_ftl.counters().spread.filter_false_positives == 0 {
             assert!(drivers[0].ops == drivers[1].ops, "seed {seed}");
             assert_eq!(plain_ftl.counters().erases, spread_ftl.counters().erases);
             assert!((0..plain.footprint).all(|lpn| place_of(&drivers[0], lpn) == place_of(&drivers[1], lpn)));
@@ -114,7 +114,7 @@ fn rewritten_four_times(own_copy_counts: bool) -> (Vec<u32>, u64) {
         driver.ftl.audit().unwrap();
         driver.ftl.flash.blocks.geometry.plane(place_of(&driver, 0)).number()
     });
-    (channels.collect(), driver.ftl.counters().comparisons)
+    (channels.collect(), driver.ftl.counters().spread.comparisons)
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn rewriting_what_pages_hold_changes_nothing_where_own_copies_do_not_count() {
             });
             // A page that found no room elsewhere left a dead entry behind.
             let counters = drivers[1].ftl.counters();
-            if counters.filter_positives > 0 {
+            if counters.spread.filter_positives > 0 {
                 break;
             }
             assert_eq!(outcomes[0], outcomes[1], "seed {seed}");

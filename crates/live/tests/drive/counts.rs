@@ -184,7 +184,7 @@ fn what_the_systems_are_for_happens_in_these_tests() {
     }
     assert!(counted("hipa").controller.programs[Cause::WearLevelling as usize] > 20);
     assert!(counted("caftl").controller.duplicates_out_of_line > 20);
-    assert!(counted("ds-ftl").controller.twins_found > 20);
+    assert!(counted("ds-ftl").controller.spread.twins_found > 20);
     let share = counted("ca-ssd").duplicate_share.unwrap();
     assert!((0.05..0.95).contains(&share), "{share}");
     assert!(counted("ca-ssd").store.compared > 20);

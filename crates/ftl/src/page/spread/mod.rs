@@ -365,11 +365,11 @@ impl Spreader {
 
     fn count_answers(&self, content: Content, flash: &mut Flash) {
         for channel in channels_in(self.positive) {
-            flash.counters.filter_positives += 1;
+            flash.counters.spread.filter_positives += 1;
             if !self.residents.holds(content, channel) {
                 match self.residents.has_entry(content, channel) {
-                    true => flash.counters.filter_stale_positives += 1,
-                    false => flash.counters.filter_false_positives += 1,
+                    true => flash.counters.spread.filter_stale_positives += 1,
+                    false => flash.counters.spread.filter_false_positives += 1,
                 }
             }
         }
@@ -384,7 +384,7 @@ impl Spreader {
             return;
         }
         let channel = self.channel_of(old, flash.geometry());
-        flash.counters.filter_rebuilds += u64::from(self.left(lpn, held, channel));
+        flash.counters.spread.filter_rebuilds += u64::from(self.left(lpn, held, channel));
     }
 
     /// A logical page now holds `content` in its page `ppn`.
@@ -408,7 +408,7 @@ impl Spreader {
         if content == NO_CONTENT || left == came {
             return;
         }
-        flash.counters.filter_rebuilds += u64::from(self.left(lpn, content, left));
+        flash.counters.spread.filter_rebuilds += u64::from(self.left(lpn, content, left));
         self.came(lpn, content, came);
     }
 
@@ -489,7 +489,7 @@ impl Spreader {
             flash.counters.jobs_dropped += 1;
             return Ok(());
         };
-        flash.counters.comparisons += 1;
+        flash.counters.spread.comparisons += 1;
         ops[first..].iter_mut().for_each(|op| op.job = job);
         (first..ops.len()).try_for_each(|at| flash.count_order(&ops[at]))
     }
@@ -513,9 +513,10 @@ impl Spreader {
         let holds = |&(lpn, ppn): &(Lpn, Ppn)| map.get(lpn) == ppn && map.content(lpn) == content;
         if let Some((&first, others)) = pages.split_first() {
             let void = others.iter().filter(|page| !holds(&first) || !holds(page)).count();
-            flash.counters.comparisons_void += void as u64;
+            flash.counters.spread.comparisons_void += void as u64;
             for &other in others.iter().filter(|page| holds(&first) && holds(page)) {
-                flash.counters.twins_found += u64::from(self.twins.join(first, other, &mut self.pages));
+                flash.counters.spread.twins_found +=
+                    u64::from(self.twins.join(first, other, &mut self.pages));
             }
         }
     }

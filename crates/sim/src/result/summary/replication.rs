@@ -1,10 +1,12 @@
 //! Copies that were made on purpose, and duplicates that were kept on purpose.
 
+use flashtwin_ftl::{CopyingCounts, SpreadCounts};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::finished::Finished;
 
+/// Copies that were made on purpose, and what making them took.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Replication {
     /// Ends of periods at which copies were made, or could have been; 0 for a system that makes its copies within
@@ -18,14 +20,8 @@ pub(super) struct Replication {
     serial_ns: u64,
     /// Durations of all passes, summed: all chips at work.
     parallel_ns: u64,
-    /// Of `flash_reads`, what the programs of copies set off at once: steps of collection behind them.
-    gc_reads: u64,
-    /// Of `flash_writes.gc`, what the programs of copies set off at once.
-    gc_programs: u64,
-    /// Of `flash_writes.wear_levelling`, what the programs of copies set off at once.
-    wear_levelling_programs: u64,
-    /// Of `erases.total`, what the programs of copies set off at once: blocks emptied to make room for them.
-    erases: u64,
+    #[serde(flatten)]
+    set_off: CopyingCounts,
     /// Replicas on flash at the end.
     replica_pages: u64,
     /// Most replicas on flash at any moment.
@@ -37,17 +33,13 @@ pub(super) struct Replication {
 impl Replication {
     pub(super) fn of(run: &Finished<'_>) -> Replication {
         let ftl = &run.engine.controller;
-        let copying = &ftl.counters().copying;
         Replication {
             passes: run.replication_passes,
             copies: ftl.counters().replicas_made,
             dropped: ftl.counters().replicas_dropped,
             serial_ns: run.periods.iter().map(|period| period.phase.serial_ns).sum(),
             parallel_ns: run.periods.iter().map(|period| period.phase.parallel_ns).sum(),
-            gc_reads: copying.gc_reads,
-            gc_programs: copying.gc_programs,
-            wear_levelling_programs: copying.wear_levelling_programs,
-            erases: copying.erases,
+            set_off: ftl.counters().copying,
             replica_pages: ftl.replica_pages(),
             replica_pages_peak: ftl.peak().replica_pages,
             budget_pages: ftl.budget_pages(),
@@ -62,20 +54,8 @@ pub(super) struct Spread {
     redirected_read_share: Option<f64>,
     /// `page_ops.redirected_writes` / `page_ops.write`.
     redirected_write_share: Option<f64>,
-    /// Answers "may hold it" of the channels' filters to a page written.
-    filter_positives: u64,
-    /// Of `filter_positives`, those without an entry of the content: the bits of other entries.
-    filter_false_positives: u64,
-    /// Of `filter_positives`, those with an entry of the content whose last page in the channel has died.
-    filter_stale_positives: u64,
-    /// Filters made anew.
-    filter_rebuilds: u64,
-    /// Comparisons of a page written with one page or more, begun.
-    comparisons: u64,
-    /// Pages that had moved or held something else when they had been compared.
-    comparisons_void: u64,
-    /// Comparisons of two pages that made them twins, or joined the lists they were on.
-    twins_found: u64,
+    #[serde(flatten)]
+    took: SpreadCounts,
     /// Lists of twins at the end.
     twin_contents: u64,
     /// Pages on lists of twins at the end.
@@ -92,13 +72,7 @@ impl Spread {
         Spread {
             redirected_read_share: share(counts.redirected_reads, counts.page_ops[0]),
             redirected_write_share: share(counters.redirected_writes, counts.page_ops[1]),
-            filter_positives: counters.filter_positives,
-            filter_false_positives: counters.filter_false_positives,
-            filter_stale_positives: counters.filter_stale_positives,
-            filter_rebuilds: counters.filter_rebuilds,
-            comparisons: counters.comparisons,
-            comparisons_void: counters.comparisons_void,
-            twins_found: counters.twins_found,
+            took: counters.spread,
             twin_contents: sizes.twin_lists,
             twin_pages: sizes.twin_pages,
             jobs_dropped: counters.jobs_dropped,
