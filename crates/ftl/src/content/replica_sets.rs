@@ -222,6 +222,7 @@ mod tests {
         assert_eq!(sets.bytes(), 0);
         let handles = [0, 1, 2].map(|vpn| sets.add(ReplicaSets::NO_SET, Vpn::new(vpn), 1, Ppn::new(vpn)));
         assert_eq!(sets.bytes(), 3 * 64, "a set is a cache line");
+        assert_eq!((sets.len(), sets.pages()), (3, 3));
         (10..110).for_each(|ppn| assert_eq!(sets.add(handles[0], Vpn::new(0), 1, Ppn::new(ppn)), handles[0]));
         // 101 replicas of 4 bytes, and less than as many again that there is room for.
         let many = sets.bytes() - 3 * 64;
@@ -229,6 +230,7 @@ mod tests {
         for set in [handles[1], handles[2]] {
             assert!(matches!(sets.pop(set), Some((_, true))));
         }
+        assert_eq!((sets.len(), sets.pages()), (1, 101));
         let free = sets.bytes() - 3 * 64 - many;
         assert!(free >= 2 * 4 && free.is_multiple_of(4), "the handles of two free sets take {free}");
     }
