@@ -1,0 +1,69 @@
+//! When planes collect: from one threshold to the other, not without gain, and not for ever.
+
+use flashtwin_nand::Plane;
+
+use super::driver::{Driver, Options, geometry};
+use crate::flash::victim::VictimPolicy;
+use crate::{Cause, FtlConfig, FtlError};
+
+/// One plane of so many blocks of four pages.
+fn one_plane(config: &FtlConfig, blocks: u32, footprint: u32) -> Driver {
+    let levels = [1, 1, 1, 1, blocks, 4];
+    Driver::new(&Options { levels, config: config.clone(), footprint, ..Options::draw(0) })
+}
+
+#[test]
+fn a_plane_that_began_to_collect_goes_on_to_the_upper_threshold() {
+    let mut config = FtlConfig::default();
+    config.gc.victim = VictimPolicy::Fifo;
+    // Of 40 blocks: from 4 free ones on, until there are 12; a page or two at a time.
+    (config.gc.start, config.gc.stop, config.gc.step_pages) = (0.1, 0.3, 2);
+    let mut driver = one_plane(&config, 40, 40);
+    let plane = Plane::new(0);
+    let (mut collecting, mut begun, mut ended) = (false, 0, 0);
+    for step in 0..3_000 {
+        let erased = driver.ftl.counters().erases;
+        let moved = driver.ftl.counters().programs[Cause::Gc as usize];
+        driver.write(step * 7 % 40, u32::MAX, false).unwrap();
+        let free = driver.ftl.flash.blocks.free_blocks(plane);
+        let counters = driver.ftl.counters();
+        let worked = counters.erases > erased || counters.programs[Cause::Gc as usize] > moved;
+        // A step may free a block: what decided was the number before it.
+        let before = free - (counters.erases - erased) as u32;
+        assert_eq!(worked, collecting || before <= 4, "step {step}: {before} blocks free");
+        let goes_on = worked && free < 12;
+        begun += u32::from(goes_on && !collecting);
+        ended += u32::from(collecting && !goes_on);
+        collecting = goes_on;
+    }
+    assert!(begun > 20 && ended > 20, "begun {begun} times, ended {ended}");
+}
+
+#[test]
+fn a_device_full_of_valid_pages_says_so() {
+    for blocks in [6, 10] {
+        let footprint = blocks * 4;
+        let mut driver = one_plane(&FtlConfig::default(), blocks, footprint);
+        let error = (0..footprint).find_map(|lpn| driver.write(lpn, u32::MAX, false).err()).unwrap();
+        let FtlError::DeviceFull { plane, valid_pages, pages } = error else { panic!("{error}") };
+        assert_eq!((plane, pages), (Plane::new(0), u64::from(footprint)));
+        let limit = driver.ftl.plane_limit_pages();
+        assert_eq!(valid_pages, limit);
+    }
+}
+
+#[test]
+fn numbers_out_of_range_are_refused() {
+    let geometry = geometry([1, 1, 1, 1, 8, 2]);
+    let refused = |change: &dyn Fn(&mut crate::GcConfig)| {
+        let mut config = FtlConfig::default();
+        change(&mut config.gc);
+        config.check(&geometry).unwrap_err()
+    };
+    let share = "a share from 0 up to but not including 1";
+    assert_eq!(refused(&|gc| gc.start = 1.0), ("gc.start", "1".into(), share));
+    assert_eq!(refused(&|gc| gc.stop = -0.1), ("gc.stop", "-0.1".into(), share));
+    assert_eq!(refused(&|gc| gc.urgent = 0), ("gc.urgent", "0".into(), "at least 1"));
+    assert_eq!(refused(&|gc| gc.step_pages = 0), ("gc.step_pages", "0".into(), "at least 1"));
+    assert_eq!(refused(&|gc| gc.choices = 0), ("gc.choices", "0".into(), "at least 1"));
+}
