@@ -163,7 +163,6 @@ found["took"] = time.monotonic_ns() - began
 
 def test_the_queues_of_the_chips_are_seen_while_they_stand(tmp_path: Path) -> None:
     script = """
-h.set_strict_mode(0)
 for at in range(48):
     h.aio_pwrite(nbd.Buffer.from_bytearray(bytearray(random.randbytes(4096))), at * 4096)
 while h.aio_in_flight():

@@ -1,5 +1,5 @@
-//! What the controller counts. Plain fields; ratios are methods that may be undefined. What can be serialized is a part of the
-//! results as it is: one field more there is one more in them.
+//! What the controller counts. Plain fields; ratios are methods that may be undefined. What can be serialized is a
+//! part of the results as it is: one field more there is one more in them.
 
 use schemars::JsonSchema;
 use serde::Serialize;

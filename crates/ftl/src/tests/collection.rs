@@ -1,4 +1,4 @@
-//! When planes collect: from one threshold to the other, not without gain, and not for ever.
+//! When planes collect: from one threshold to the other; and what a full one says.
 
 use flashtwin_nand::Plane;
 
@@ -7,9 +7,8 @@ use crate::flash::victim::VictimPolicy;
 use crate::{Cause, FtlConfig, FtlError};
 
 /// One plane of so many blocks of four pages.
-fn one_plane(config: &FtlConfig, blocks: u32, footprint: u32) -> Driver {
-    let levels = [1, 1, 1, 1, blocks, 4];
-    Driver::new(&Options { levels, config: config.clone(), footprint, ..Options::draw(0) })
+fn one_plane(config: FtlConfig, blocks: u32, footprint: u32) -> Driver {
+    Driver::new(&Options { levels: [1, 1, 1, 1, blocks, 4], config, footprint, ..Options::draw(0) })
 }
 
 #[test]
@@ -18,7 +17,7 @@ fn a_plane_that_began_to_collect_goes_on_to_the_upper_threshold() {
     config.gc.victim = VictimPolicy::Fifo;
     // Of 40 blocks: from 4 free ones on, until there are 12; a page or two at a time.
     (config.gc.start, config.gc.stop, config.gc.step_pages) = (0.1, 0.3, 2);
-    let mut driver = one_plane(&config, 40, 40);
+    let mut driver = one_plane(config, 40, 40);
     let plane = Plane::new(0);
     let (mut collecting, mut begun, mut ended) = (false, 0, 0);
     for step in 0..3_000 {
@@ -43,12 +42,11 @@ fn a_plane_that_began_to_collect_goes_on_to_the_upper_threshold() {
 fn a_device_full_of_valid_pages_says_so() {
     for blocks in [6, 10] {
         let footprint = blocks * 4;
-        let mut driver = one_plane(&FtlConfig::default(), blocks, footprint);
+        let mut driver = one_plane(FtlConfig::default(), blocks, footprint);
         let error = (0..footprint).find_map(|lpn| driver.write(lpn, u32::MAX, false).err()).unwrap();
         let FtlError::DeviceFull { plane, valid_pages, pages } = error else { panic!("{error}") };
         assert_eq!((plane, pages), (Plane::new(0), u64::from(footprint)));
-        let limit = driver.ftl.plane_limit_pages();
-        assert_eq!(valid_pages, limit);
+        assert_eq!(valid_pages, driver.ftl.plane_limit_pages());
     }
 }
 
