@@ -130,25 +130,44 @@ impl Charge {
 
 /// Nanoseconds by [`Charge`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Ledger(pub [u64; Charge::COUNT]);
+pub struct Ledger {
+    ns: [u64; Charge::COUNT],
+    /// To what anything was charged, a bit each. Most requests have five charges of the nineteen: whoever sums
+    /// ledgers looks at those only.
+    charged: u32,
+}
+
+const _: () = assert!(Charge::COUNT <= 32, "a bit of a word for each charge");
 
 impl Ledger {
     /// The whole: the response time, where the ledger is a request's.
     #[inline]
     pub fn total_ns(&self) -> u64 {
-        self.0.iter().sum()
+        self.ns.iter().sum()
     }
 
     /// What is charged to one thing.
     #[inline]
     pub fn of(&self, charge: Charge) -> u64 {
-        self.0[charge as usize]
+        self.ns[charge as usize]
     }
 
     /// Charges `ns` more.
     #[inline]
-    pub(super) fn charge(&mut self, charge: Charge, ns: u64) {
-        self.0[charge as usize] += ns;
+    pub fn charge(&mut self, charge: Charge, ns: u64) {
+        self.ns[charge as usize] += ns;
+        self.charged |= u32::from(ns > 0) << charge as u32;
+    }
+
+    /// The charges that are not 0, by their number, each with its time.
+    #[inline]
+    pub fn charges(&self) -> impl Iterator<Item = (usize, u64)> {
+        let mut left = self.charged;
+        std::iter::from_fn(move || {
+            let charge = left.trailing_zeros() as usize;
+            left &= left.wrapping_sub(1);
+            self.ns.get(charge).map(|&ns| (charge, ns))
+        })
     }
 
     /// A ledger with one entry.
@@ -168,7 +187,8 @@ impl Ledger {
 
     /// Adds another one's entries.
     pub(super) fn add(&mut self, other: &Self) {
-        self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
+        self.ns.iter_mut().zip(other.ns).for_each(|(mine, theirs)| *mine += theirs);
+        self.charged |= other.charged;
     }
 }
 
@@ -237,7 +257,10 @@ impl Waits {
 pub(super) fn charge_wait(ledger: &mut Ledger, waited_ns: u64, held: &HoldTimes) {
     let sum: u64 = held.iter().sum();
     debug_assert!(sum <= waited_ns, "{held:?} of {waited_ns}");
-    ledger.0.iter_mut().zip(held).for_each(|(mine, theirs)| *mine += theirs);
+    for (holder, &ns) in held.iter().enumerate() {
+        ledger.ns[holder] += ns;
+        ledger.charged |= u32::from(ns > 0) << holder;
+    }
     ledger.charge(Charge::Order, waited_ns.saturating_sub(sum));
 }
 
@@ -255,6 +278,19 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), Charge::COUNT);
+    }
+
+    #[test]
+    fn a_ledger_names_what_is_charged_and_nothing_else() {
+        let mut ledger = Ledger::only(Charge::Controller, 5);
+        charge_wait(&mut ledger, 9, &[0, 4, 0, 0, 5, 0, 0, 0]);
+        ledger.charge(Charge::Channel, 0);
+        let expected = [Charge::HostProgram, Charge::Erase, Charge::Controller];
+        let expected = expected.map(|charge| (charge as usize, ledger.of(charge)));
+        assert_eq!(ledger.charges().collect::<Vec<_>>(), expected);
+        let mut sum = Ledger::only(Charge::Tables, 1);
+        sum.add(&ledger);
+        assert_eq!((sum.charges().count(), sum.total_ns()), (4, 15));
     }
 
     #[test]

@@ -13,22 +13,64 @@ const NONE: u32 = u32::MAX;
 /// Time charged to a cell before another one takes over.
 const NEARLY_FULL_NS: u64 = 1 << 62;
 
-/// Requests of one bucket and of nearly the same response time. Three cache lines.
+/// Requests of one bucket and of nearly the same response time. Three cache lines, of which a request that has not
+/// waited for its unit touches the first.
 #[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 struct Cell {
     count: u64,
     total_ns: u64,
-    charges_ns: [u64; Charge::COUNT],
+    /// By the place of the charge ([`PLACES`]).
+    sums_ns: [u64; Charge::COUNT],
     row: u16,
 }
 
+/// The place of each charge in a cell: first those that every request may have.
+const PLACES: [u8; Charge::COUNT] = {
+    use Charge::{Channel, Controller, Flash, Hash, HashQueue, Transfer};
+    let first = [Controller, Transfer, Flash, Channel, Hash, HashQueue];
+    let mut places = [u8::MAX; Charge::COUNT];
+    let (mut at, mut next) = (0, 0);
+    while at < first.len() {
+        places[first[at] as usize] = next;
+        (at, next) = (at + 1, next + 1);
+    }
+    at = 0;
+    while at < Charge::COUNT {
+        if places[at] == u8::MAX {
+            places[at] = next;
+            next += 1;
+        }
+        at += 1;
+    }
+    places
+};
+
 impl Cell {
+    fn new(row: usize) -> Self {
+        Self { count: 0, total_ns: 0, sums_ns: [0; Charge::COUNT], row: row as u16 }
+    }
+
+    /// Adds a request. What its ledger has is read word by word, as it was written a moment ago: a processor that is
+    /// to read back several words at once waits until all it wrote before is in its cache.
     #[inline]
-    fn add(&mut self, count: u64, total_ns: u64, charges_ns: &[u64; Charge::COUNT]) {
-        self.count += count;
+    fn add(&mut self, total_ns: u64, ledger: &Ledger) {
+        self.count += 1;
         self.total_ns += total_ns;
-        self.charges_ns.iter_mut().zip(charges_ns).for_each(|(sum, ns)| *sum += ns);
+        for (charge, ns) in ledger.charges() {
+            self.sums_ns[usize::from(PLACES[charge])] += ns;
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.total_ns += other.total_ns;
+        self.sums_ns.iter_mut().zip(other.sums_ns).for_each(|(sum, ns)| *sum += ns);
+    }
+
+    /// Sums by [`Charge`].
+    fn charges_ns(&self) -> [u64; Charge::COUNT] {
+        PLACES.map(|place| self.sums_ns[usize::from(place)])
     }
 }
 
@@ -59,7 +101,7 @@ impl Bucket {
             self.place.resize(row + 1, NONE);
         }
         self.place[row] = self.cells.len() as u32;
-        self.cells.push(Cell { count: 0, total_ns: 0, charges_ns: [0; Charge::COUNT], row: row as u16 });
+        self.cells.push(Cell::new(row));
         let last = self.cells.len() - 1;
         &mut self.cells[last]
     }
@@ -67,8 +109,7 @@ impl Bucket {
     fn merge(&mut self, other: &Self) {
         self.max_ns = self.max_ns.max(other.max_ns);
         for theirs in &other.cells {
-            let cell = self.cell(usize::from(theirs.row), theirs.total_ns);
-            cell.add(theirs.count, theirs.total_ns, &theirs.charges_ns);
+            self.cell(usize::from(theirs.row), theirs.total_ns).merge(theirs);
         }
     }
 }
@@ -126,7 +167,7 @@ impl Course {
         }
         let bucket = &mut self.buckets[at];
         bucket.max_ns = bucket.max_ns.max(total_ns);
-        bucket.cell(row_of(total_ns), total_ns).add(1, total_ns, &ledger.0);
+        bucket.cell(row_of(total_ns), total_ns).add(total_ns, ledger);
     }
 
     #[cold]
@@ -157,7 +198,7 @@ impl Course {
     pub(crate) fn ledgers(&self) -> Ledgers {
         let mut ledgers = Ledgers::default();
         for cell in self.buckets.iter().flat_map(|bucket| &bucket.cells) {
-            ledgers.add_row(usize::from(cell.row), cell.count, &cell.charges_ns.map(u128::from));
+            ledgers.add_row(usize::from(cell.row), cell.count, &cell.charges_ns().map(u128::from));
         }
         ledgers
     }
@@ -188,7 +229,7 @@ impl Course {
         for cell in cells.iter().filter(|cell| slowest.count > 0 && usize::from(cell.row) >= first) {
             let part = if usize::from(cell.row) == first { slowest.first_part } else { 1.0 };
             slow.count += cell.count as f64 * part;
-            slow.charges_ns.iter_mut().zip(cell.charges_ns).for_each(|(sum, ns)| *sum += ns as f64 * part);
+            slow.charges_ns.iter_mut().zip(cell.charges_ns()).for_each(|(sum, ns)| *sum += ns as f64 * part);
         }
         slow
     }
@@ -202,9 +243,25 @@ mod tests {
 
     fn ledger(total_ns: u64) -> Ledger {
         let mut ledger = Ledger::default();
-        ledger.0[Charge::Erase as usize] = total_ns / 3;
-        ledger.0[Charge::Flash as usize] = total_ns - total_ns / 3;
+        ledger.charge(Charge::Erase, total_ns / 3);
+        ledger.charge(Charge::Flash, total_ns - total_ns / 3);
         ledger
+    }
+
+    #[test]
+    fn every_charge_has_a_place_of_its_own_and_a_plain_request_touches_the_first_line() {
+        let mut places = PLACES;
+        places.sort_unstable();
+        assert!(places.into_iter().enumerate().all(|(at, place)| usize::from(place) == at));
+        let mut cell = Cell::new(0);
+        for charge in Charge::ALL {
+            let mut ledger = Ledger::default();
+            ledger.charge(charge, 1 << charge as u32);
+            cell.add(ledger.total_ns(), &ledger);
+        }
+        assert_eq!(cell.charges_ns(), Charge::ALL.map(|charge| 1 << charge as u32));
+        let first = PLACES[Charge::Flash as usize].max(PLACES[Charge::HashQueue as usize]);
+        assert!(std::mem::offset_of!(Cell, sums_ns) + 8 * usize::from(first) < 64);
     }
 
     #[test]
@@ -259,9 +316,11 @@ mod tests {
     fn sums_of_centuries_do_not_overflow() {
         let mut course = Course::default();
         let time = (1 << 61) + 5;
+        let mut ledger = Ledger::default();
+        Charge::ALL.into_iter().for_each(|charge| ledger.charge(charge, time / 19));
         for at in 0..100u64 {
             // In two buckets that become one.
-            course.record(at % 2 * course.width_ns(), time, &Ledger([time / 19; Charge::COUNT]));
+            course.record(at % 2 * course.width_ns(), time, &ledger);
         }
         course.widen();
         let share = course.ledgers().whole();

@@ -133,9 +133,9 @@ mod tests {
             let time = 1_000u64 << rng.below(20);
             let charge = rng.below(Charge::COUNT as u32) as usize;
             let mut ledger = Ledger::default();
-            ledger.0[charge] = time / 4;
-            ledger.0[Charge::Flash as usize] += time - time / 4;
-            parts[at % 2].add_row(row_of(time), 1, &ledger.0.map(u128::from));
+            ledger.charge(Charge::ALL[charge], time / 4);
+            ledger.charge(Charge::Flash, time - time / 4);
+            parts[at % 2].add_row(row_of(time), 1, &Charge::ALL.map(|charge| u128::from(ledger.of(charge))));
             list.push((time, ledger));
         }
         let mut all = Ledgers::default();
@@ -144,7 +144,9 @@ mod tests {
         let sum = |requests: usize| {
             let mut sums = [0u128; Charge::COUNT];
             for (_, ledger) in &list[..requests] {
-                sums.iter_mut().zip(ledger.0).for_each(|(sum, ns)| *sum += u128::from(ns));
+                sums.iter_mut()
+                    .zip(Charge::ALL)
+                    .for_each(|(sum, charge)| *sum += u128::from(ledger.of(charge)));
             }
             sums
         };

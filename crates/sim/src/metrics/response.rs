@@ -235,7 +235,7 @@ mod tests {
 
     fn flash(ns: u64) -> Ledger {
         let mut ledger = Ledger::default();
-        ledger.0[Charge::Flash as usize] = ns;
+        ledger.charge(Charge::Flash, ns);
         ledger
     }
 

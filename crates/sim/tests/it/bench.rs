@@ -26,7 +26,7 @@ pub(crate) const WRITE_ALL: u64 = COMMAND + TRANSFER + PROGRAM;
 /// A wait ledger with these entries.
 pub(crate) fn ledger(entries: &[(Charge, u64)]) -> Ledger {
     let mut ledger = Ledger::default();
-    entries.iter().for_each(|&(charge, ns)| ledger.0[charge as usize] += ns);
+    entries.iter().for_each(|&(charge, ns)| ledger.charge(charge, ns));
     ledger
 }
 
