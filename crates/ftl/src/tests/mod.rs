@@ -15,6 +15,7 @@ mod reference_spread;
 mod reference_victim;
 mod restored;
 mod sabotage;
+mod serving;
 mod sizes;
 mod spread_relations;
 mod swarm;
