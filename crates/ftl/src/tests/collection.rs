@@ -47,6 +47,8 @@ fn a_device_full_of_valid_pages_says_so() {
         let FtlError::DeviceFull { plane, valid_pages, pages } = error else { panic!("{error}") };
         assert_eq!((plane, pages), (Plane::new(0), u64::from(footprint)));
         assert_eq!(valid_pages, driver.ftl.plane_limit_pages());
+        // A page of the room is kept for the write that replaces another.
+        assert_eq!(driver.ftl.lay_out_tables(&FtlConfig::default(), &[]), valid_pages - 1);
     }
 }
 
