@@ -84,10 +84,10 @@ check: $(VENV)/.dev ## the inner loop: compiles, unit tests of ftl and sim, lint
 	$(BIN)/python -m pytest -q -n auto --dist loadfile $(QUICK)
 
 # Of ftl and sim, or of FILES: make mutants FILES="crates/ftl/src/flash/victim/*.rs"
-mutants: tools ## change the core on purpose, one place at a time, and list the changes that no test notices; hours. FILES=GLOB for some
+mutants: tools ## change the core on purpose, one place at a time, and list the changes that no test notices; hours, goes on where it was stopped. FILES=GLOB for some
 	@command -v cargo-mutants >/dev/null || { \
 		echo "flashtwin: cargo-mutants not found; install it: cargo install --locked cargo-mutants" >&2; exit 1; }
-	cargo mutants --package flashtwin-ftl --package flashtwin-sim $(foreach file,$(FILES),--file '$(file)')
+	cargo mutants --iterate --package flashtwin-ftl --package flashtwin-sim $(foreach file,$(FILES),--file '$(file)')
 
 bench: build ## what is fast, and how we know
 	cargo bench --locked -p flashtwin-trace --bench ingest
