@@ -13,7 +13,7 @@ use crate::{
 use flashtwin_nand::Ppn;
 
 /// Eight chips of one plane, room for as many copies as anybody wants.
-fn options(policy: ReplicationPolicy) -> Options {
+pub(super) fn options(policy: ReplicationPolicy) -> Options {
     let mut config = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
     config.replication.policy = policy;
     config.replication.alpha = 20.0;
@@ -29,7 +29,7 @@ fn options(policy: ReplicationPolicy) -> Options {
 }
 
 /// A controller that holds contents 0, 1, ... in its first pages.
-fn holding(pages: u32, options: &Options) -> Driver {
+pub(super) fn holding(pages: u32, options: &Options) -> Driver {
     let mut driver = Driver::new(options);
     for lpn in 0..pages {
         driver.write(lpn, lpn, false).unwrap();

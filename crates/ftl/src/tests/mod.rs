@@ -1,5 +1,6 @@
 //! Tests of the whole controller: properties, reference models, planted bugs, closed forms.
 
+mod allocation;
 mod collection;
 mod copying;
 mod driver;

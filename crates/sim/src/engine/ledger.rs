@@ -132,8 +132,7 @@ impl Charge {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ledger {
     ns: [u64; Charge::COUNT],
-    /// To what anything was charged, a bit each. Most requests have five charges of the nineteen: whoever sums
-    /// ledgers looks at those only.
+    /// To what anything was charged, a bit each, so that whoever sums ledgers need not look at all of them.
     charged: u32,
 }
 

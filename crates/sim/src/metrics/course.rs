@@ -13,8 +13,8 @@ const NONE: u32 = u32::MAX;
 /// Time charged to a cell before another one takes over.
 const NEARLY_FULL_NS: u64 = 1 << 62;
 
-/// Requests of one bucket and of nearly the same response time. Three cache lines, of which a request that has not
-/// waited for its unit touches the first.
+/// Requests of one bucket and of nearly the same response time. Three cache lines, of which a request that has waited
+/// for nothing but the hash unit and the channel touches the first.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 struct Cell {
@@ -260,8 +260,11 @@ mod tests {
             cell.add(ledger.total_ns(), &ledger);
         }
         assert_eq!(cell.charges_ns(), Charge::ALL.map(|charge| 1 << charge as u32));
-        let first = PLACES[Charge::Flash as usize].max(PLACES[Charge::HashQueue as usize]);
-        assert!(std::mem::offset_of!(Cell, sums_ns) + 8 * usize::from(first) < 64);
+        use Charge::{Channel, Controller, Flash, Hash, HashQueue, Transfer};
+        for charge in [Controller, Transfer, Flash, Channel, Hash, HashQueue] {
+            let place = usize::from(PLACES[charge as usize]);
+            assert!(std::mem::offset_of!(Cell, sums_ns) + 8 * place < 64, "{charge:?}");
+        }
     }
 
     #[test]
