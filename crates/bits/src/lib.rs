@@ -1,5 +1,6 @@
 //! What every crate here needs close to the machine, written once: numbers mixed ([`mix`]), memory asked for ahead
-//! ([`prefetch`], [`prefetch_if_there`]), slots used again ([`Slab`]), tables on huge pages ([`HugeSlice`]), numbers
+//! ([`prefetch`], [`prefetch_if_there`]), slots used again ([`Slab`]), tables and columns on huge pages ([`HugeSlice`],
+//! [`with_room`]), numbers
 //! that name things and tables by them ([`ids!`], [`By`]), states that outlive a run ([`State`]).
 //!
 //! It knows nothing of flash or traces, and depends on nothing of ours.
@@ -8,6 +9,7 @@ mod huge_slice;
 mod ids;
 mod mixing;
 mod prefetch;
+mod room;
 mod slab;
 mod state;
 
@@ -15,5 +17,6 @@ pub use huge_slice::{HugeSlice, Zero};
 pub use ids::{By, Id};
 pub use mixing::{STEP, SplitMix64, mix};
 pub use prefetch::{prefetch, prefetch_if_there};
+pub use room::{copied, with_room};
 pub use slab::Slab;
 pub use state::{Loader, Saver, State, StateResult, unfit};

@@ -104,6 +104,12 @@ impl Trace {
         self.trace.len()
     }
 
+    /// Arrival of the last request, in nanoseconds after the first.
+    #[getter]
+    fn duration_ns(&self) -> i64 {
+        self.trace.duration_ns()
+    }
+
     /// The workload in numbers, as JSON text.
     fn info_json(&self, py: Python<'_>) -> PyResult<String> {
         let trace = Arc::clone(&self.trace);

@@ -100,7 +100,7 @@ def fit(
             f"{trace.name}: has no contents, which a recipe is about; give it some with "
             "`replay --content 'zipf(...)'`, or write a recipe by hand (docs/workloads.md)"
         )
-    duration_s = trace.info["duration_ns"] / 1e9
+    duration_s = trace.duration_ns / 1e9
     days = max(1, round(duration_s / period_s))
     day_s = max(duration_s / days, 1e-3)
     found = characterize(trace, period_s=day_s, progress=progress)

@@ -79,8 +79,7 @@ def _of_file(name: str, source: Source, store: Store) -> Known:
     facts = store.trace(key)
     if facts is None or not facts.keys() >= _FACTS:
         trace = source.replayable()
-        duration_ns = trace.duration_ns if isinstance(trace, Scan) else trace.info["duration_ns"]
-        facts = {"digest": trace.digest, "has_content": trace.has_content, "duration_ns": duration_ns}
+        facts = {"digest": trace.digest, "has_content": trace.has_content, "duration_ns": trace.duration_ns}
         store.put_trace(key, facts)
     return Known(name, source, str(facts["digest"]), bool(facts["has_content"]), int(facts["duration_ns"]))
 
@@ -95,4 +94,4 @@ def _of_memory(trace: Trace, store: Store) -> Known:
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         trace.write_parquet(path)
-    return Known(trace.name, Source(str(path)), trace.digest, trace.has_content, int(trace.info["duration_ns"]))
+    return Known(trace.name, Source(str(path)), trace.digest, trace.has_content, trace.duration_ns)

@@ -137,7 +137,7 @@ class Trace(Rows):
     @property
     def duration_ns(self) -> int:
         """From the first request to the last one, by the trace's clock."""
-        return int(self.info["duration_ns"])
+        return self._native.duration_ns
 
     def tables(self, period_s: float) -> dict[str, Table]:
         """The workload's tables (`periods`, `popularity`, ...), with periods of the given length in seconds."""

@@ -14,6 +14,9 @@ use crate::requests::Requests;
 /// The contents of one request, by place.
 struct Carried<'a> {
     contents: &'a [u32],
+    /// Pages are of one chunk each, and the request covers all of each: contents are those of its pages, in order. Where
+    /// the request lies does not matter then.
+    whole: bool,
     start: u64,
     end: u64,
     first_page: u64,
@@ -32,21 +35,29 @@ enum Touch {
 }
 
 impl Carried<'_> {
-    fn new<'a>(requests: &Requests<'a>, request: usize, page_bytes: u32) -> Carried<'a> {
-        let (start, end) = requests.extent(request, page_bytes);
-        Carried {
-            contents: requests.contents(request),
-            start,
-            end,
-            first_page: start / u64::from(page_bytes),
-            page_bytes: u64::from(page_bytes),
-            chunk_bytes: u64::from(requests.chunk_bytes),
+    /// `partial`: whether the request covers only a part of its first or of its last page.
+    #[inline]
+    fn new<'a>(requests: &Requests<'a>, request: usize, page_bytes: u32, partial: bool) -> Carried<'a> {
+        let contents = requests.contents(request);
+        let whole = !partial && page_bytes == requests.chunk_bytes;
+        let chunk_bytes = u64::from(requests.chunk_bytes);
+        let page_bytes = u64::from(page_bytes);
+        if whole {
+            return Carried { contents, whole, start: 0, end: 0, first_page: 0, page_bytes, chunk_bytes };
         }
+        let (start, end) = requests.extent(request, page_bytes as u32);
+        Carried { contents, whole, start, end, first_page: start / page_bytes, page_bytes, chunk_bytes }
     }
 
     /// What the `nth` page operation of the request does to the page's `slot`th chunk.
     #[inline]
     fn touch(&self, nth: u64, slot: u64) -> Touch {
+        if self.whole {
+            return match self.contents.get(nth as usize) {
+                None | Some(&NO_CONTENT) => Touch::Unknown,
+                Some(&content) => Touch::Known(content),
+            };
+        }
         let chunk_start = (self.first_page + nth) * self.page_bytes + slot * self.chunk_bytes;
         let chunk_end = chunk_start + self.chunk_bytes;
         if chunk_start >= self.end || chunk_end <= self.start {
@@ -95,7 +106,7 @@ impl Before {
             self.chunks.resize(pages * slots, UNSEEN);
         }
         for request in 0..columns.requests() {
-            let carried = Carried::new(requests, request, self.page_bytes);
+            let carried = Carried::new(requests, request, self.page_bytes, columns.partial[request] != 0);
             let op = columns.op[request];
             for (nth, page_op) in columns.page_ops_of(request).enumerate() {
                 if op == Op::Trim && columns.is_partial(request, page_op) {
@@ -186,7 +197,7 @@ impl Recorded {
             return Err(too_large(&self.name, "contents"));
         }
         for request in 0..columns.requests() {
-            let carried = Carried::new(requests, request, self.page_bytes);
+            let carried = Carried::new(requests, request, self.page_bytes, columns.partial[request] != 0);
             let op = columns.op[request];
             for (nth, page_op) in columns.page_ops_of(request).enumerate() {
                 let partial = columns.is_partial(request, page_op);

@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use flashtwin_bits::{copied, with_room};
+
+use super::numbering::number_pages;
 use super::too_large;
 use super::window::PageColumns;
 use crate::error::{Cause, TraceError};
@@ -21,11 +24,12 @@ pub(super) struct OnPages {
 
 #[inline]
 pub(super) fn on_pages(requests: &Requests<'_>, index: usize, page_bytes: u32) -> OnPages {
-    let page = u64::from(page_bytes);
     let (start, end) = requests.extent(index, page_bytes);
-    let (first, last) = (start / page, (end - 1) / page);
-    let head = start % page != 0 || (first == last && end % page != 0);
-    let tail = end % page != 0 || (first == last && head);
+    let (first, before) = divided(start, page_bytes);
+    let (last, behind) = divided(end - 1, page_bytes);
+    let ends_within = behind + 1 != u64::from(page_bytes);
+    let head = before != 0 || (first == last && ends_within);
+    let tail = ends_within || (first == last && head);
     OnPages {
         pages: first..last + 1,
         partial: u8::from(head) | u8::from(tail) << 1,
@@ -33,11 +37,15 @@ pub(super) fn on_pages(requests: &Requests<'_>, index: usize, page_bytes: u32) -
     }
 }
 
-/// A request's pages on the host's address space, to be sorted by address.
-struct Span {
-    first_page: u64,
-    request: u32,
-    pages: u32,
+/// The page of a byte, and its place there. Nearly all sizes of pages are powers of two, by which a processor divides
+/// in a cycle instead of a dozen.
+#[inline]
+fn divided(byte: u64, page_bytes: u32) -> (u64, u64) {
+    if page_bytes.is_power_of_two() {
+        (byte >> page_bytes.trailing_zeros(), byte & u64::from(page_bytes - 1))
+    } else {
+        (byte / u64::from(page_bytes), byte % u64::from(page_bytes))
+    }
 }
 
 /// A whole trace cut: its columns without contents, the address of each dense page, and how many requests were
@@ -48,37 +56,32 @@ pub(super) fn cut(trace: &Trace, page_bytes: u32) -> Result<(PageColumns, Vec<u6
     if requests > (u32::MAX - 1) as usize {
         return Err(too_large(&trace.name, "requests"));
     }
-    let base = bases_of(trace, page_bytes)?;
-    let mut spans = Vec::with_capacity(requests);
-    let mut partial = Vec::with_capacity(requests);
-    let mut first_page_op = Vec::with_capacity(requests + 1);
-    let mut unaligned = 0;
-    let mut page_ops = 0u64;
+    let mut first_page = with_room(requests);
+    let mut partial = with_room(requests);
+    let mut first_page_op = with_room(requests + 1);
+    let mut volume_pages = Vec::new();
+    let (mut unaligned, mut page_ops) = (0, 0u64);
     first_page_op.push(0);
     for request in 0..requests {
         let on = on_pages(&all, request, page_bytes);
         unaligned += u64::from(on.unaligned);
         partial.push(on.partial);
-        let pages = on.pages.end - on.pages.start;
-        page_ops += pages;
+        page_ops += on.pages.end - on.pages.start;
         if page_ops >= u64::from(u32::MAX) {
             return Err(too_large(&trace.name, "page operations"));
         }
         first_page_op.push(page_ops as u32);
-        spans.push(Span {
-            first_page: base[trace.volume[request] as usize] + on.pages.start,
-            request: request as u32,
-            pages: pages as u32,
-        });
+        first_page.push(on.pages.start);
+        lengthen(&mut volume_pages, all.volume[request], on.pages.end);
     }
     check_memory(&trace.name, requests as u64, page_ops, page_bytes)?;
-    let (first_lpn, lpn_address) = number_pages(spans);
-    let mut lpn = Vec::with_capacity(page_ops as usize);
-    for (request, &first) in first_lpn.iter().enumerate() {
-        let pages = first_page_op[request + 1] - first_page_op[request];
-        lpn.extend(first..first + pages);
+    let base = volume_bases(&trace.name, volume_pages)?;
+    if base.len() > 1 {
+        let of_volume = all.volume.iter().map(|&volume| base[volume as usize]);
+        first_page.iter_mut().zip(of_volume).for_each(|(page, base)| *page += base);
     }
-    let (time_ns, op) = (trace.time_ns.clone(), trace.op.clone());
+    let (lpn, lpn_address) = number_pages(first_page, &first_page_op);
+    let (time_ns, op) = (copied(&trace.time_ns), copied(&trace.op));
     let columns = PageColumns { time_ns, op, partial, first_page_op, lpn, content: Vec::new() };
     Ok((columns, lpn_address, unaligned))
 }
@@ -105,24 +108,22 @@ fn check_memory(name: &str, requests: u64, page_ops: u64, page_bytes: u32) -> Re
     ))
 }
 
-/// First page of each volume on the host's address space.
-fn bases_of(trace: &Trace, page_bytes: u32) -> Result<Vec<u64>, TraceError> {
-    let mut pages = Vec::new();
-    let all = trace.requests(0..trace.len());
-    lengthen_volumes(&mut pages, &all, page_bytes);
-    volume_bases(&trace.name, pages)
-}
-
 /// Lengthens volumes, in pages, so that the requests fit.
 pub(super) fn lengthen_volumes(pages: &mut Vec<u64>, requests: &Requests<'_>, page_bytes: u32) {
     for request in 0..requests.len() {
         let (_, end) = requests.extent(request, page_bytes);
-        let volume = requests.volume[request] as usize;
-        if volume >= pages.len() {
-            pages.resize(volume + 1, 0);
-        }
-        pages[volume] = pages[volume].max(end.div_ceil(u64::from(page_bytes)));
+        lengthen(pages, requests.volume[request], divided(end - 1, page_bytes).0 + 1);
     }
+}
+
+/// Lengthens a volume to `end` pages, if it has fewer.
+#[inline]
+fn lengthen(pages: &mut Vec<u64>, volume: u32, end: u64) {
+    let volume = volume as usize;
+    if volume >= pages.len() {
+        pages.resize(volume + 1, 0);
+    }
+    pages[volume] = pages[volume].max(end);
 }
 
 /// First page of each volume, one behind another, from the pages that each needs.
@@ -141,28 +142,4 @@ pub(super) fn volume_bases(name: &str, mut pages: Vec<u64>) -> Result<Vec<u64>, 
         *span = base;
     }
     Ok(pages)
-}
-
-/// Dense number of each request's first page, and the address of each dense page.
-///
-/// A request touches every page of its span, so dense numbers run on within it: sorting the spans and
-/// walking once over their union numbers all pages, without looking at each page operation.
-fn number_pages(mut spans: Vec<Span>) -> (Vec<u32>, Vec<u64>) {
-    spans.sort_unstable_by_key(|span| span.first_page);
-    let mut first_lpn = vec![0u32; spans.len()];
-    let mut lpn_address: Vec<u64> = Vec::new();
-    for span in &spans {
-        // Page behind the last one numbered; all pages of the current run end there.
-        let end = lpn_address.last().map_or(0, |&address| address + 1);
-        let span_end = span.first_page + u64::from(span.pages);
-        let new_from = span.first_page.max(end);
-        if new_from < span_end {
-            lpn_address.extend(new_from..span_end);
-        }
-        // Pages from span.first_page to the end of the run are numbered without a gap.
-        let run_end = lpn_address.last().map_or(0, |&address| address + 1);
-        let behind = run_end - span.first_page;
-        first_lpn[span.request as usize] = (lpn_address.len() as u64 - behind) as u32;
-    }
-    (first_lpn, lpn_address)
 }

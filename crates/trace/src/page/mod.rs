@@ -5,6 +5,7 @@ mod cut;
 mod first_access;
 mod follow;
 mod made;
+mod numbering;
 mod outline;
 mod scan;
 mod source;
@@ -19,6 +20,8 @@ pub use source::ContentSource;
 pub use table::{LastRegion, NumberedPage, PageTable};
 pub use window::{PageColumns, PageSource, Window, Windows};
 pub(crate) use zipf::Zipf;
+
+use flashtwin_bits::with_room;
 
 use crate::CHUNK_BYTES;
 use crate::error::{Cause, TraceError};
@@ -81,7 +84,7 @@ impl PageTrace {
         }
         let first = Some(&accesses.first[..]);
         let known = Known { name: &trace.name, page_bytes, chunk_bytes: CHUNK_BYTES, first };
-        columns.content.reserve_exact(columns.lpn.len());
+        columns.content = with_room(columns.lpn.len());
         let mut follower = Follower::new(content_source, &known).unwrap_or(Follower::None);
         follower.add(&requests, &mut columns, pages, &before, &mut quality)?;
         let Followed { initial_content, content_count } = follower.finish(pages);

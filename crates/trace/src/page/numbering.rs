@@ -1,0 +1,135 @@
+//! Dense numbers for the pages of a whole trace, in the order of their addresses.
+
+use flashtwin_bits::with_room;
+
+/// A request's pages on the host's address space, to be sorted by address.
+struct Span {
+    first_page: u64,
+    request: u32,
+    pages: u32,
+}
+
+/// Pages on the host's address space, 64 at a time.
+#[derive(Clone, Copy, Default)]
+struct Word {
+    /// Which of them are touched.
+    bits: u64,
+    /// Touched pages in the words before.
+    before: u32,
+}
+
+/// Numbers the page operations of a trace. Request `i` begins at page `first_page[i]` of the address space and has the
+/// page operations `first_page_op[i]..first_page_op[i + 1]`. Returns the dense page of each page operation, and the
+/// address of each dense page.
+pub(super) fn number_pages(first_page: Vec<u64>, first_page_op: &[u32]) -> (Vec<u32>, Vec<u64>) {
+    let pages = |request: usize| first_page_op[request + 1] - first_page_op[request];
+    let ends = first_page.iter().enumerate().map(|(request, &first)| first + u64::from(pages(request)));
+    let words = ends.max().unwrap_or(0).div_ceil(64);
+    // A bit for each page of the address space takes the room that sorting would, or less; otherwise pages lie so far
+    // apart that sorting them is the smaller table.
+    if words <= first_page.len() as u64 + 1024 {
+        by_bits(&first_page, first_page_op, words as usize)
+    } else {
+        by_sorting(&first_page, first_page_op)
+    }
+}
+
+/// Marks the pages that are touched, counts them in order of address, and looks each request's first page up.
+fn by_bits(first_page: &[u64], first_page_op: &[u32], words: usize) -> (Vec<u32>, Vec<u64>) {
+    let mut touched = vec![Word::default(); words];
+    for (&first, ops) in first_page.iter().zip(first_page_op.windows(2)) {
+        for page in first..first + u64::from(ops[1] - ops[0]) {
+            touched[(page / 64) as usize].bits |= 1 << (page % 64);
+        }
+    }
+    let mut pages = 0;
+    for word in &mut touched {
+        word.before = pages;
+        pages += word.bits.count_ones();
+    }
+    let number = |page: u64| {
+        let word = touched[(page / 64) as usize];
+        word.before + (word.bits & ((1 << (page % 64)) - 1)).count_ones()
+    };
+    let mut lpn = with_room(first_page_op.last().map_or(0, |&ops| ops as usize));
+    for (&first, ops) in first_page.iter().zip(first_page_op.windows(2)) {
+        let first = number(first);
+        lpn.extend(first..first + (ops[1] - ops[0]));
+    }
+    let mut lpn_address = Vec::with_capacity(pages as usize);
+    for (at, word) in touched.iter().enumerate() {
+        let mut left = word.bits;
+        while left != 0 {
+            lpn_address.push(at as u64 * 64 + u64::from(left.trailing_zeros()));
+            left &= left - 1;
+        }
+    }
+    (lpn, lpn_address)
+}
+
+/// A request touches every page of its span, so dense numbers run on within it: sorting the spans and
+/// walking once over their union numbers all pages, without looking at each page operation.
+fn by_sorting(first_page: &[u64], first_page_op: &[u32]) -> (Vec<u32>, Vec<u64>) {
+    let spans = first_page.iter().zip(first_page_op.windows(2)).zip(0u32..);
+    let mut spans: Vec<Span> = spans
+        .map(|((&first_page, ops), request)| Span { first_page, request, pages: ops[1] - ops[0] })
+        .collect();
+    spans.sort_unstable_by_key(|span| span.first_page);
+    let mut first_lpn = vec![0u32; spans.len()];
+    let mut lpn_address: Vec<u64> = Vec::new();
+    for span in &spans {
+        // Page behind the last one numbered; all pages of the current run end there.
+        let end = lpn_address.last().map_or(0, |&address| address + 1);
+        let span_end = span.first_page + u64::from(span.pages);
+        let new_from = span.first_page.max(end);
+        if new_from < span_end {
+            lpn_address.extend(new_from..span_end);
+        }
+        // Pages from span.first_page to the end of the run are numbered without a gap.
+        let run_end = lpn_address.last().map_or(0, |&address| address + 1);
+        let behind = run_end - span.first_page;
+        first_lpn[span.request as usize] = (lpn_address.len() as u64 - behind) as u32;
+    }
+    let mut lpn = with_room(first_page_op.last().map_or(0, |&ops| ops as usize));
+    for (&first, ops) in first_lpn.iter().zip(first_page_op.windows(2)) {
+        lpn.extend(first..first + (ops[1] - ops[0]));
+    }
+    (lpn, lpn_address)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use flashtwin_bits::SplitMix64;
+
+    use super::*;
+
+    #[test]
+    fn both_ways_number_pages_as_a_sorted_set_does() {
+        let mut draw = SplitMix64(7);
+        for (requests, space, longest) in
+            [(0, 1, 1), (1, 1, 1), (400, 63, 3), (400, 9_000, 200), (300, 1 << 40, 70)]
+        {
+            let first_page: Vec<u64> = (0..requests).map(|_| draw.next() % space).collect();
+            let mut first_page_op = vec![0];
+            for _ in 0..requests {
+                let ops = first_page_op.last().copied().unwrap_or(0) + 1 + (draw.next() % longest) as u32;
+                first_page_op.push(ops);
+            }
+            let spans = || first_page.iter().zip(first_page_op.windows(2));
+            let all: Vec<u64> =
+                spans().flat_map(|(&page, ops)| page..page + u64::from(ops[1] - ops[0])).collect();
+            let mut number: BTreeMap<u64, u32> = all.iter().map(|&page| (page, 0)).collect();
+            number.values_mut().zip(0..).for_each(|(number, next)| *number = next);
+            let expected: (Vec<u32>, Vec<u64>) =
+                (all.iter().map(|page| number[page]).collect(), number.keys().copied().collect());
+            assert_eq!(by_sorting(&first_page, &first_page_op), expected);
+            if space < 1 << 20 {
+                let words = (space + longest).div_ceil(64) as usize;
+                assert_eq!(by_bits(&first_page, &first_page_op, words), expected);
+            }
+            assert_eq!(number_pages(first_page.clone(), &first_page_op), expected);
+        }
+    }
+}
