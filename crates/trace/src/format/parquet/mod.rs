@@ -1,8 +1,10 @@
 //! The canonical Parquet. The schema is written down in docs/trace-formats.md.
 
+mod ahead;
 mod columns;
 mod digests;
 mod growing;
+mod place;
 mod read;
 mod streamed;
 mod temporary;

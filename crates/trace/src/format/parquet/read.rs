@@ -11,15 +11,13 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, RecordBatch, UInt32Array};
 use arrow_schema::{DataType, Schema};
-use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
-};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::Compression;
 use parquet::file::metadata::ParquetMetaData;
-use parquet::file::reader::ChunkReader;
 
+use super::ahead::{Batches, Reading};
+use super::place::Place;
 use super::{
     CONTENT_DIGEST, FLAGS, KEY_CHUNK_BYTES, KEY_QUALITY, KEY_SCHEMA, KEY_VOLUME_NAMES, SCHEMA_VERSION,
     digests, digests_path, growing,
@@ -36,8 +34,6 @@ use crate::request::{NO_CONTENT, Op};
 use crate::trace::OpenOptions;
 use crate::volumes::Volumes;
 
-const BATCH_ROWS: usize = 1 << 16;
-
 /// Opens the requests of `input`. Parquet is read from its end, so a compressed file, or an input that is no file,
 /// is first read into memory whole.
 pub(crate) fn open(
@@ -50,10 +46,11 @@ pub(crate) fn open(
     let bytes = input.total;
     let (plan, beside) = match source {
         Source::File(path) if !input.is_compressed() => {
-            let file = File::open(path).map_err(|error| TraceError::io(&name, &error))?;
-            (plan(&name, file, digests)?, Some(digests_path(path)))
+            let place =
+                File::open(path).and_then(Place::file).map_err(|error| TraceError::io(&name, &error))?;
+            (plan(&name, place, digests, options.threaded)?, Some(digests_path(path)))
         }
-        _ => (plan(&name, Bytes::from(input.read_all()?), digests)?, None),
+        _ => (plan(&name, Place::Memory(input.read_all()?.into()), digests, options.threaded)?, None),
     };
     let inside = plan.digests.then(digests::Inside::default);
     let named = plan.named.then(digests::Named::default);
@@ -84,7 +81,7 @@ pub(crate) fn open(
 
 /// A Parquet file whose schema has been checked.
 struct Plan {
-    batches: ParquetRecordBatchReader,
+    batches: Batches,
     metadata: Metadata,
     rows: usize,
     /// Whether batches have the column of digests.
@@ -93,42 +90,32 @@ struct Plan {
     named: bool,
 }
 
-fn plan<R: ChunkReader + 'static>(name: &str, file: R, digests: bool) -> Result<Plan, TraceError> {
-    let builder = builder(name, file)?;
-    let metadata = Metadata::of(builder.metadata());
+fn plan(name: &str, place: Place, digests: bool, threaded: bool) -> Result<Plan, TraceError> {
+    let found = footer(name, &place)?;
+    let (file, schema) = (found.metadata(), found.schema());
+    let metadata = Metadata::of(file);
     check_version(name, &metadata)?;
-    check_schema(name, builder.schema())?;
-    check_codecs(name, builder.metadata())?;
-    let digests = digests && builder.schema().field_with_name(DIGEST).is_ok();
-    let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
-    let named = builder.schema().field_with_name(CONTENT).is_err()
-        && builder.schema().field_with_name(CONTENT_DIGEST).is_ok();
+    check_schema(name, schema)?;
+    check_codecs(name, file)?;
+    let digests = digests && schema.field_with_name(DIGEST).is_ok();
+    let rows = usize::try_from(file.file_metadata().num_rows()).unwrap_or(0);
+    let named = schema.field_with_name(CONTENT).is_err() && schema.field_with_name(CONTENT_DIGEST).is_ok();
     let contents = if named { CONTENT_DIGEST } else { CONTENT };
     let wanted =
         REQUIRED.iter().map(|(name, _)| *name).chain([contents, FLAGS]).chain(digests.then_some(DIGEST));
-    let mask = ProjectionMask::columns(builder.parquet_schema(), wanted);
-    let batches = builder
-        .with_projection(mask)
-        .with_batch_size(BATCH_ROWS)
-        .build()
-        .map_err(|error| broken(name, &error))?;
+    let columns = ProjectionMask::columns(found.parquet_schema(), wanted);
+    let reading = Reading { place, metadata: found, columns };
+    let batches = Batches::new(&reading, threaded).map_err(|error| broken(name, &error))?;
     Ok(Plan { batches, metadata, rows, digests, named })
 }
 
 /// Reads the footer; of a recording that was interrupted, the last one that is whole.
-fn builder<R: ChunkReader + 'static>(
-    name: &str,
-    file: R,
-) -> Result<ParquetRecordBatchReaderBuilder<R>, TraceError> {
-    let found = match ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()) {
-        Ok(found) => found,
-        Err(error) => {
-            let (footer, _) = growing::last_footer(&file).ok_or_else(|| broken(name, &error))?;
-            let found = ArrowReaderMetadata::try_new(Arc::new(footer), ArrowReaderOptions::new());
-            found.map_err(|error| broken(name, &error))?
-        }
-    };
-    Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(file, found))
+fn footer(name: &str, place: &Place) -> Result<ArrowReaderMetadata, TraceError> {
+    ArrowReaderMetadata::load(place, ArrowReaderOptions::new()).or_else(|error| {
+        let (footer, _) = growing::last_footer(place).ok_or_else(|| broken(name, &error))?;
+        ArrowReaderMetadata::try_new(Arc::new(footer), ArrowReaderOptions::new())
+            .map_err(|error| broken(name, &error))
+    })
 }
 
 /// The counters of the first reading, which the file keeps; this reading adds to them.
