@@ -10,9 +10,9 @@ pub mod replication;
 use flashtwin_nand::{Chip, Plane, Ppn};
 
 use crate::error::FtlError;
+use crate::flash::Flash;
 use crate::flash::blocks::Stream;
 use crate::flash::counters::TableSizes;
-use crate::flash::{Flash, Moved, Owners};
 use crate::held::HeldPage;
 use crate::ids::{Content, Lpn, NO_VPN, Owner, Vpn};
 use crate::jobs::Jobs;
@@ -204,17 +204,6 @@ fn invalidate_all(released: Option<Released>, flash: &mut Flash) {
         for ppn in replicas {
             flash.blocks.invalidate(ppn);
         }
-    }
-}
-
-impl Owners for ContentSide {
-    #[inline]
-    fn moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
-        self.tables.moved(page, flash)
-    }
-
-    fn victim_done(&mut self, plane: Plane) {
-        self.tables.victim_done(plane);
     }
 }
 
