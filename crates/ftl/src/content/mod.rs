@@ -84,9 +84,9 @@ impl ContentSide {
         if let Some(checker) = &mut flash.checker {
             checker.write(page.lpn, u64::from(page.content.number()));
         }
-        flash.counters.hashes += u64::from(fingerprinted);
+        flash.counters.dedup.hashes_inline += u64::from(fingerprinted);
         if fingerprinted && self.share(page, flash) {
-            flash.counters.duplicate_writes += 1;
+            flash.counters.pages.duplicate_writes += 1;
             return Ok(None);
         }
         let cause = self.tables.map.history.cause(page.content);
@@ -148,11 +148,11 @@ impl ContentSide {
         if !late.read_in_time(map, page) {
             return;
         }
-        flash.counters.hashes_out_of_line += 1;
+        flash.counters.dedup.hashes_out_of_line += 1;
         match map.fingerprints.peek(map.content(page.vpn)) {
             NO_VPN => map.enter(page.vpn),
             known => {
-                flash.counters.duplicates_out_of_line += 1;
+                flash.counters.dedup.duplicates_out_of_line += 1;
                 self.tables.touch_lpn(page.lpn);
                 self.tables.touch_vpn(known);
                 self.point(page.lpn, known, flash);
