@@ -83,7 +83,8 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> ft.Trace:
 
 
 def digest(value: object) -> str:
-    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:12]
+    """Of names and values: the order in which fields are written is none of a system's behaviour."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def digests(result: ft.Result) -> dict[str, str]:

@@ -1,4 +1,5 @@
-"""The worked example of docs/adding-a-policy.md, carried out on a copy of the sources: it compiles and works."""
+"""What CONTRIBUTING says that one more of a kind takes, on a copy of the sources: it compiles and works. Policy,
+placement and metric are those that docs/adding-a-policy.md works through."""
 
 from __future__ import annotations
 
@@ -118,6 +119,71 @@ def test_the_metric_that_the_page_writes_compiles_and_is_part_of_the_results(sou
     assert changed(sources) == (FILES_AT_MOST, PLACES_AT_MOST)
     told = cargo_test(sources, "of_nothing_written", package="flashtwin-analysis")
     assert "of_nothing_written_no_share_is_trimmed ... ok" in told
+
+
+#: Counters of the controller, each as its places: file, the line behind which it goes, and what goes there.
+COUNTERS = {
+    "page operations": (
+        (
+            "crates/ftl/src/flash/counters.rs",
+            "        pub allocation_fallbacks: u64,\n",
+            "        /// Page writes that came with a fingerprint.\n        pub fingerprinted_writes: u64,\n",
+        ),
+        (
+            "crates/ftl/src/host.rs",
+            "    flash.counters.host_pages_written += 1;\n",
+            "    flash.counters.pages.fingerprinted_writes += u64::from(fingerprinted);\n",
+        ),
+    ),
+    "deduplication": (
+        (
+            "crates/ftl/src/flash/counters.rs",
+            "        pub gc_updates_inverted: u64,\n",
+            "        /// Page writes that were not fingerprinted.\n        pub not_hashed: u64,\n",
+        ),
+        (
+            "crates/ftl/src/content/mod.rs",
+            "        flash.counters.dedup.hashes_inline += u64::from(fingerprinted);\n",
+            "        flash.counters.dedup.not_hashed += u64::from(!fingerprinted);\n",
+        ),
+    ),
+}
+#: What the results then have. It is compiled with the simulator, behind the end of a file.
+SHOWN = """
+#[cfg(test)]
+mod added {
+    use flashtwin_trace::{ContentSource, Op, PageTrace, TraceBuilder};
+
+    #[test]
+    fn what_was_added_is_counted_and_shown() {
+        let trace = TraceBuilder::new("two").request(0, Op::Write, 0, 8192, &[7, 8]).build().unwrap();
+        let pages = PageTrace::build(&trace, 4096, ContentSource::Recorded).unwrap();
+        let of = |system| crate::run(&pages, &crate::resolve(system, &[]).unwrap(), &()).unwrap().summary;
+        let (hashes, does_not) = (of("ca-ssd"), of("conventional"));
+        assert_eq!(hashes["page_ops"]["fingerprinted_writes"], hashes["dedup"]["hashes_inline"]);
+        assert_eq!(hashes["dedup"]["not_hashed"], 0);
+        assert!(does_not["dedup"].as_object().unwrap().contains_key("not_hashed"));
+        assert!(does_not["dedup"]["not_hashed"].is_null() && does_not["page_ops"]["fingerprinted_writes"] == 0);
+        let schema = super::results_schema().to_string();
+        assert!(schema.contains("Page writes that came with a fingerprint."));
+        assert!(schema.contains("Page writes that were not fingerprinted."));
+    }
+}
+"""
+
+
+def test_a_counter_is_its_field_and_where_it_counts_and_is_part_of_the_results(sources: Path) -> None:
+    counted = []
+    for places in COUNTERS.values():
+        for file, last, more in places:
+            put_behind(sources / file, last, more)
+        counted.append(changed(sources))
+    # The field of the second is in the file of the first's.
+    assert counted == [(2, 2), (3, 4)]
+    results = sources / "crates/sim/src/result/mod.rs"
+    results.write_text(results.read_text(encoding="utf-8") + SHOWN, encoding="utf-8")
+    told = cargo_test(sources, "what_was_added_is_counted_and_shown")
+    assert "what_was_added_is_counted_and_shown ... ok" in told
 
 
 def test_what_the_page_shows_of_the_sources_stands_there() -> None:

@@ -52,8 +52,8 @@ pub(crate) fn read(
     };
     flash.counters.reads[Cause::Host as usize] += 1;
     flash.counters.redirected_reads += u64::from(target.redirected);
-    flash.counters.new_value_reads += u64::from(new_value);
-    flash.counters.replicated_value_reads += u64::from(replicated);
+    flash.counters.pages.new_value_reads += u64::from(new_value);
+    flash.counters.pages.replicated_value_reads += u64::from(replicated);
     side.read_served(target.ppn);
     if let Some(checker) = &flash.checker {
         checker.host_read(lpn, target.ppn)?;
@@ -64,8 +64,8 @@ pub(crate) fn read(
 /// See [`crate::Ftl::was_read_in_ram`].
 pub(crate) fn was_read_in_ram(side: &mut impl Side, flash: &mut Flash, lpn: Lpn) {
     let (new_value, replicated) = side.note_read(lpn, flash);
-    flash.counters.new_value_reads += u64::from(new_value);
-    flash.counters.replicated_value_reads += u64::from(replicated);
+    flash.counters.pages.new_value_reads += u64::from(new_value);
+    flash.counters.pages.replicated_value_reads += u64::from(replicated);
 }
 
 /// See [`crate::Ftl::prepare_write`].

@@ -44,7 +44,8 @@ pub use error::{FtlError, RangeError};
 pub use flash::allocation::AllocationConfig;
 pub use flash::block_table::BlockTable;
 pub use flash::counters::{
-    CopyingCounts, Counters, MappingCounts, PartitionSize, Peak, PlaneContents, SpreadCounts, TableSizes,
+    CopyingCounts, Counters, DedupCounts, MappingCounts, PageCounts, PartitionSize, Peak, PlaneContents,
+    ReplicationCounts, SpreadCounts, TableSizes, WearCounts,
 };
 pub use flash::partition::{PartitionConfig, PartitionPolicy};
 pub use flash::wear::{WearConfig, WearPolicy};

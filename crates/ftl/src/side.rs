@@ -3,8 +3,8 @@
 use flashtwin_nand::Ppn;
 
 use crate::error::FtlError;
+use crate::flash::Flash;
 use crate::flash::counters::TableSizes;
-use crate::flash::{Flash, Owners};
 use crate::held::HeldPage;
 use crate::ids::{Content, Lpn, Owner};
 use crate::loads::LoadView;
@@ -12,7 +12,7 @@ use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes};
 
 /// The tables of a system and what it does on their account. What only some systems do has a default that says what the
 /// others answer.
-pub(crate) trait Side: Owners + flashtwin_bits::State {
+pub(crate) trait Side: flashtwin_bits::State {
     /// Physical pages that hold valid data.
     fn pages_in_use(&self) -> u64;
 

@@ -391,8 +391,8 @@ impl Map for ContentMap {
                 u64::from(self.references(vpn)) + 1 + 2 * u64::from(known)
             }
         };
-        flash.counters.gc_updates_two_level += 1;
-        flash.counters.gc_updates_inverted += inverted;
+        flash.counters.dedup.gc_updates_two_level += 1;
+        flash.counters.dedup.gc_updates_inverted += inverted;
         self.relocate(vpn, from, to)
     }
 

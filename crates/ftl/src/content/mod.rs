@@ -10,9 +10,9 @@ pub mod replication;
 use flashtwin_nand::{Chip, Plane, Ppn};
 
 use crate::error::FtlError;
+use crate::flash::Flash;
 use crate::flash::blocks::Stream;
 use crate::flash::counters::TableSizes;
-use crate::flash::{Flash, Moved, Owners};
 use crate::held::HeldPage;
 use crate::ids::{Content, Lpn, NO_VPN, Owner, Vpn};
 use crate::jobs::Jobs;
@@ -84,9 +84,9 @@ impl ContentSide {
         if let Some(checker) = &mut flash.checker {
             checker.write(page.lpn, u64::from(page.content.number()));
         }
-        flash.counters.hashes += u64::from(fingerprinted);
+        flash.counters.dedup.hashes_inline += u64::from(fingerprinted);
         if fingerprinted && self.share(page, flash) {
-            flash.counters.duplicate_writes += 1;
+            flash.counters.pages.duplicate_writes += 1;
             return Ok(None);
         }
         let cause = self.tables.map.history.cause(page.content);
@@ -148,11 +148,11 @@ impl ContentSide {
         if !late.read_in_time(map, page) {
             return;
         }
-        flash.counters.hashes_out_of_line += 1;
+        flash.counters.dedup.hashes_out_of_line += 1;
         match map.fingerprints.peek(map.content(page.vpn)) {
             NO_VPN => map.enter(page.vpn),
             known => {
-                flash.counters.duplicates_out_of_line += 1;
+                flash.counters.dedup.duplicates_out_of_line += 1;
                 self.tables.touch_lpn(page.lpn);
                 self.tables.touch_vpn(known);
                 self.point(page.lpn, known, flash);
@@ -204,17 +204,6 @@ fn invalidate_all(released: Option<Released>, flash: &mut Flash) {
         for ppn in replicas {
             flash.blocks.invalidate(ppn);
         }
-    }
-}
-
-impl Owners for ContentSide {
-    #[inline]
-    fn moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
-        self.tables.moved(page, flash)
-    }
-
-    fn victim_done(&mut self, plane: Plane) {
-        self.tables.victim_done(plane);
     }
 }
 

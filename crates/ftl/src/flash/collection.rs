@@ -188,7 +188,7 @@ impl Flash {
             return Some(victim);
         }
         if let Some(block) = self.blocks.choose_cold(plane) {
-            self.counters.blocks_levelled += 1;
+            self.counters.wear.blocks_levelled += 1;
             return Some(Victim { block, next_page: 0, levelled: true });
         }
         let block = self.blocks.choose_victim(plane)?;

@@ -1,5 +1,5 @@
-//! What the controller counts. Plain fields; ratios are methods that may be undefined. What can be serialized is a
-//! part of the results as it is: one field more there is one more in them.
+//! What the controller counts. Plain fields; ratios are methods that may be undefined. What can be serialized is part
+//! of the results as it is, and its comments are the text of `docs/results.md`: one field more there is one more in them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,7 +8,8 @@ use crate::counts;
 use crate::op::Cause;
 
 counts! {
-    /// Operations decided since the counters were last reset (after preloading).
+    /// Operations decided since the counters were last reset (after preloading). What is a part of the results as it is
+    /// stands in the struct of that part; what only goes into figures that are worked out stands here.
     pub struct Counters {
         /// Pages programmed, by [`Cause`].
         pub programs: [u64; Cause::COUNT],
@@ -18,45 +19,79 @@ counts! {
         pub erases: u64,
         /// Page writes of the host.
         pub host_pages_written: u64,
-        /// Page writes of the host whose content was found on flash.
-        pub duplicate_writes: u64,
         /// Page reads of the host of pages never written.
         pub unmapped_reads: u64,
         /// Page reads served by another chip than the home copy's.
         pub redirected_reads: u64,
-        /// Page reads of a content that had not been read before.
-        pub new_value_reads: u64,
-        /// Page reads of a content that had replicas at that moment.
-        pub replicated_value_reads: u64,
-        /// Host pages that went to another plane than the allocation proposed, for want of room.
-        pub allocation_fallbacks: u64,
-        /// Replicas made.
-        pub replicas_made: u64,
-        /// Replicas invalidated while their content lived.
-        pub replicas_dropped: u64,
-        /// Host pages that went to another channel than the allocation proposed, which may have held
-        /// their content.
-        pub redirected_writes: u64,
-        /// What spreading duplicates took.
-        pub spread: SpreadCounts,
-        /// Background jobs that were not begun because too many waited.
-        pub jobs_dropped: u64,
-        /// Page writes of the host that were fingerprinted.
-        pub hashes: u64,
-        /// Pages that were read and fingerprinted after they were written.
-        pub hashes_out_of_line: u64,
-        /// Of these, pages whose content was found on another page, with which they were merged.
-        pub duplicates_out_of_line: u64,
-        /// Blocks whose data were moved on account of wear.
-        pub blocks_levelled: u64,
-        /// Table entries that collection and wear levelling change as they move pages, with tables in two levels.
-        pub gc_updates_two_level: u64,
-        /// The same with inverted tables; replicas aside, which they cannot hold.
-        pub gc_updates_inverted: u64,
-        /// What pages of the mapping tables on flash cost.
-        pub mapping: MappingCounts,
+        /// What became of page operations of the host.
+        pub pages: PageCounts,
+        /// What deduplication found and what it cost.
+        pub dedup: DedupCounts,
+        /// Copies made on purpose.
+        pub replication: ReplicationCounts,
         /// What of the collection and wear levelling above programs of copies set off.
         pub copying: CopyingCounts,
+        /// What spreading duplicates took.
+        pub spread: SpreadCounts,
+        /// What was done on account of wear.
+        pub wear: WearCounts,
+        /// What pages of the mapping tables on flash cost.
+        pub mapping: MappingCounts,
+    }
+}
+
+counts! {
+    /// What became of page operations of the host.
+    #[derive(Serialize, JsonSchema)]
+    pub struct PageCounts {
+        /// Page writes sent to another channel than proposed, which might have held their content.
+        pub redirected_writes: u64,
+        /// Page writes whose content the device held and recognised.
+        pub duplicate_writes: u64,
+        /// Page reads of contents not read before in this run; 0 under a page map, which does not look.
+        pub new_value_reads: u64,
+        /// Page reads of contents that had replicas at that moment.
+        pub replicated_value_reads: u64,
+        /// Host pages written to another plane than proposed, which was full.
+        pub allocation_fallbacks: u64,
+    }
+}
+
+counts! {
+    /// What deduplication found and what it cost.
+    #[derive(Serialize, JsonSchema)]
+    pub struct DedupCounts {
+        /// Page writes that were fingerprinted.
+        pub hashes_inline: u64,
+        /// Pages fingerprinted after they were written.
+        pub hashes_out_of_line: u64,
+        /// Pages merged later with one that holds the same.
+        pub duplicates_out_of_line: u64,
+        /// Entries of the two-level tables that collection changes as it moves pages, whichever form of the tables ran.
+        pub gc_updates_two_level: u64,
+        /// Entries of the inverted tables that collection changes as it moves pages, whichever form of the tables ran;
+        /// replicas aside, which they cannot hold.
+        pub gc_updates_inverted: u64,
+    }
+}
+
+counts! {
+    /// Copies made on purpose.
+    #[derive(Serialize, JsonSchema)]
+    pub struct ReplicationCounts {
+        /// Replicas made.
+        pub copies: u64,
+        /// Replicas dropped while their content lived.
+        pub dropped: u64,
+    }
+}
+
+counts! {
+    /// What was done on account of wear.
+    #[derive(Serialize, JsonSchema)]
+    pub struct WearCounts {
+        /// Blocks whose data static wear levelling moved.
+        pub blocks_levelled: u64,
     }
 }
 
@@ -78,6 +113,9 @@ counts! {
         pub comparisons_void: u64,
         /// Comparisons of two pages that made them twins, or joined the lists they were on.
         pub twins_found: u64,
+        /// Comparisons that were not begun because too many waited; copies, in a system that makes them in the
+        /// background.
+        pub jobs_dropped: u64,
     }
 }
 
@@ -102,22 +140,23 @@ counts! {
 counts! {
     /// Uses of pages of the mapping tables, and their traffic between flash and RAM; zeros where all
     /// tables are in RAM and never written.
+    #[derive(Serialize, JsonSchema)]
     pub struct MappingCounts {
-        /// Uses of pages that were in RAM, or that nothing was ever written to.
+        /// Uses of pages in RAM, or never written; collection's own changes are not counted.
         pub hits: u64,
-        /// Uses of pages that had to be read.
+        /// Uses of pages that had to be read; collection's own changes are not counted.
         pub misses: u64,
-        /// Changed pages written because they gave way to others.
+        /// Programs of changed pages that gave way to others.
         pub written_back: u64,
-        /// Pages read, changed and written because collection had moved pages that they point to.
+        /// Programs of pages, not in RAM, of which collection changed entries.
         pub gc_updates: u64,
-        /// Pages written by checkpoints.
-        pub checkpointed: u64,
         /// Checkpoints that wrote something.
         pub checkpoints: u64,
-        /// Translation pages moved by collection of their own blocks.
+        /// Programs of checkpoints.
+        pub checkpointed: u64,
+        /// Programs of the collection of translation pages.
         pub moved: u64,
-        /// Blocks of translation pages erased.
+        /// Erases of the collection of translation pages.
         pub erases: u64,
     }
 }

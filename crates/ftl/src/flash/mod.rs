@@ -159,7 +159,7 @@ impl Flash {
         let next = (1..planes)
             .map(|step| Plane::new((proposal.number() + step) % planes))
             .find(|&plane| self.blocks.has_room(plane));
-        self.counters.allocation_fallbacks += u64::from(next.is_some());
+        self.counters.pages.allocation_fallbacks += u64::from(next.is_some());
         next.ok_or_else(|| self.full(proposal))
     }
 

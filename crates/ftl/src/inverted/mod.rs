@@ -49,8 +49,8 @@ impl Owners for InvertedSide {
     fn moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
         let changed =
             self.map.lpns_of(page.from).count() as u64 + 1 + 2 * u64::from(self.map.is_known(page.from));
-        flash.counters.gc_updates_two_level += 1;
-        flash.counters.gc_updates_inverted += changed;
+        flash.counters.dedup.gc_updates_two_level += 1;
+        flash.counters.dedup.gc_updates_inverted += changed;
         self.map.relocate(page.from, page.to)
     }
 }
@@ -96,9 +96,9 @@ impl Side for InvertedSide {
         if let Some(checker) = &mut flash.checker {
             checker.write(page.lpn, u64::from(page.content.number()));
         }
-        flash.counters.hashes += u64::from(fingerprinted);
+        flash.counters.dedup.hashes_inline += u64::from(fingerprinted);
         if fingerprinted && self.share(page, flash) {
-            flash.counters.duplicate_writes += 1;
+            flash.counters.pages.duplicate_writes += 1;
             return Ok(None);
         }
         let cause = self.map.history.cause(page.content);

@@ -3,11 +3,11 @@
 mod map;
 pub mod spread;
 
-use flashtwin_nand::{NO_PPN, Plane, Ppn};
+use flashtwin_nand::{NO_PPN, Ppn};
 
 use crate::error::FtlError;
 use crate::flash::counters::TableSizes;
-use crate::flash::{Flash, Moved, Owners};
+use crate::flash::{Flash, Moved};
 use crate::held::HeldPage;
 use crate::ids::{Content, Lpn, NO_CONTENT, Owner};
 use crate::loads::LoadView;
@@ -144,17 +144,6 @@ impl PageSide {
             spreader.compare_later((page.lpn, content), rewritten, map, flash, ops)?;
         }
         Ok(ppn)
-    }
-}
-
-impl Owners for PageSide {
-    #[inline]
-    fn moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
-        self.tables.moved(page, flash)
-    }
-
-    fn victim_done(&mut self, plane: Plane) {
-        self.tables.victim_done(plane);
     }
 }
 

@@ -198,7 +198,7 @@ fn every_write_and_every_merge_is_what_the_plain_model_says() {
         }
         driver.ftl.audit().unwrap();
         compare_stores(&driver, &reference);
-        merged += driver.ftl.counters().duplicates_out_of_line;
+        merged += driver.ftl.counters().dedup.duplicates_out_of_line;
     }
     assert!(unhashed > 1_000 && merged > 1_000 && moved > 20, "{unhashed} {merged} {moved}");
 }
@@ -214,11 +214,11 @@ fn idle(
     let mut moved = false;
     if !reading.is_empty() && workload.rng.below(2) == 0 {
         let (page, id) = reading.swap_remove(workload.rng.below(reading.len() as u32) as usize);
-        let before = driver.ftl.counters().duplicates_out_of_line;
+        let before = driver.ftl.counters().dedup.duplicates_out_of_line;
         let Map::Content(map) = driver.ftl.map() else { unreachable!("the options say content") };
         moved = map.is_live(page.vpn) && map.home(page.vpn) != page.ppn;
         driver.ftl.fingerprint_read(page);
-        let merged = driver.ftl.counters().duplicates_out_of_line > before;
+        let merged = driver.ftl.counters().dedup.duplicates_out_of_line > before;
         assert_eq!(merged, reference.fingerprint(id, moved));
     }
     let begun = (workload.rng.below(2) as usize).min(reference.waiting.len());
@@ -301,7 +301,11 @@ fn a_page_is_written_unhashed_read_in_idle_time_and_merged() {
     assert_eq!(driver.ftl.pages_in_use(), 3, "5 is held once now");
     assert_eq!(driver.ftl.flash.blocks.owner(second), None);
     let counters = driver.ftl.counters();
-    let hashes = (counters.hashes, counters.hashes_out_of_line, counters.duplicates_out_of_line);
+    let hashes = (
+        counters.dedup.hashes_inline,
+        counters.dedup.hashes_out_of_line,
+        counters.dedup.duplicates_out_of_line,
+    );
     assert_eq!(hashes, (2, 2, 1));
     // 6 is known now.
     assert_eq!(driver.write(4, 6, false).unwrap().program, None);

@@ -209,7 +209,7 @@ fn compare(driver: &Driver, model: &Model) {
         assert_eq!(u64::from(map.popularity(vpn)), content.reads, "VPN {vpn}");
     }
     let counters = driver.ftl.counters();
-    assert_eq!((counters.replicas_made, counters.replicas_dropped), (model.made, model.dropped));
+    assert_eq!((counters.replication.copies, counters.replication.dropped), (model.made, model.dropped));
 }
 
 fn options(seed: u64) -> Options {

@@ -137,7 +137,7 @@ fn compare(driver: &Driver, model: &Model) {
         .collect();
     assert_eq!(found, model.chips);
     let counters = driver.ftl.counters();
-    assert_eq!((counters.replicas_made, counters.replicas_dropped), (model.made, model.dropped));
+    assert_eq!((counters.replication.copies, counters.replication.dropped), (model.made, model.dropped));
 }
 
 fn options(seed: u64) -> Options {

@@ -227,7 +227,7 @@ fn compare_period(driver: &mut Driver, options: &Options, period: u32, reads: &[
     let (before, ops) = (*driver.ftl.counters(), driver.ops.len());
     driver.end_period().unwrap();
     let did = driver.ftl.counters().since(&before);
-    assert_eq!((did.replicas_made, did.replicas_dropped), (model.copies.len() as u64, model.drops));
+    assert_eq!((did.replication.copies, did.replication.dropped), (model.copies.len() as u64, model.drops));
     let chip = |op: &FlashOp| driver.ftl.flash.blocks.chip_of_page(op.ppn).index();
     let made: Vec<&FlashOp> = driver.ops[ops..].iter().filter(|op| op.cause == Cause::Replica).collect();
     let made: Vec<(usize, usize)> = made.chunks(2).map(|copy| (chip(copy[0]), chip(copy[1]))).collect();

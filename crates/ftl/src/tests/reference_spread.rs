@@ -200,7 +200,7 @@ fn a_page_avoids_the_channels_that_hold_its_content_and_its_twins_hold_the_same(
                     let after = driver.ftl.counters();
                     assert_eq!(after.spread.filter_false_positives, before.spread.filter_false_positives);
                     assert_eq!(after.spread.filter_stale_positives, 0);
-                    apart += u64::from(after.redirected_writes > before.redirected_writes);
+                    apart += u64::from(after.pages.redirected_writes > before.pages.redirected_writes);
                     reference.held.insert(lpn, (content, chosen));
                 }
                 Step::Trim { lpn } => {

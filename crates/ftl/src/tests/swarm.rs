@@ -143,22 +143,24 @@ fn check_counts(driver: &Driver) {
     let levelled = ordered(OpKind::Erase, Cause::WearLevelling);
     let (gc, metadata) = (ordered(OpKind::Erase, Cause::Gc), ordered(OpKind::Erase, Cause::Metadata));
     assert_eq!((counters.erases, counters.mapping.erases), (gc + levelled + metadata, metadata));
-    assert_eq!(counters.programs[Cause::Replica as usize], counters.replicas_made);
+    assert_eq!(counters.programs[Cause::Replica as usize], counters.replication.copies);
     let host = counters.host_programs();
     let gc = counters.programs[Cause::Gc as usize];
     let replica = counters.programs[Cause::Replica as usize];
     let wear = counters.programs[Cause::WearLevelling as usize];
     let metadata = counters.programs[Cause::Metadata as usize];
     assert_eq!(counters.pages_programmed(), host + gc + wear + replica + metadata);
-    assert_eq!(counters.host_pages_written, host + counters.duplicate_writes);
+    assert_eq!(counters.host_pages_written, host + counters.pages.duplicate_writes);
     check_dedup(driver);
     check_tables(driver, ordered(OpKind::Read, Cause::Metadata), ordered(OpKind::Program, Cause::Metadata));
     let victims: u64 = driver.ftl.victim_pages().iter().sum();
     let unfinished = driver.ftl.flash.blocks.geometry.planes() as u64;
-    let taken = victims + counters.blocks_levelled;
+    let taken = victims + counters.wear.blocks_levelled;
     let erases = counters.erases - counters.mapping.erases;
     assert!(taken >= erases && taken <= erases + unfinished);
-    assert!(levelled <= counters.blocks_levelled && counters.blocks_levelled <= victims + unfinished);
+    assert!(
+        levelled <= counters.wear.blocks_levelled && counters.wear.blocks_levelled <= victims + unfinished
+    );
 }
 
 /// Reads and programs of pages of the tables have a reason each, and the cache is no larger than it
@@ -182,16 +184,20 @@ fn check_tables(driver: &Driver, reads: u64, programs: u64) {
 /// A page is hashed once at most when it is written, and once at most later.
 fn check_dedup(driver: &Driver) {
     let counters = driver.ftl.counters();
-    assert!(counters.duplicate_writes <= counters.hashes && counters.hashes <= counters.host_pages_written);
-    let unhashed = counters.host_pages_written - counters.hashes;
-    assert!(matches!(driver.ftl.map(), Map::Page(_)) || counters.hashes_out_of_line <= unhashed);
-    assert!(counters.hashes_out_of_line <= counters.reads[Cause::Fingerprint as usize]);
-    assert!(counters.duplicates_out_of_line <= counters.hashes_out_of_line);
-    assert!(counters.duplicates_out_of_line <= counters.programs[Cause::MissedDuplicate as usize]);
+    let dedup = counters.dedup;
+    assert!(
+        counters.pages.duplicate_writes <= dedup.hashes_inline
+            && dedup.hashes_inline <= counters.host_pages_written
+    );
+    let unhashed = counters.host_pages_written - dedup.hashes_inline;
+    assert!(matches!(driver.ftl.map(), Map::Page(_)) || dedup.hashes_out_of_line <= unhashed);
+    assert!(dedup.hashes_out_of_line <= counters.reads[Cause::Fingerprint as usize]);
+    assert!(dedup.duplicates_out_of_line <= dedup.hashes_out_of_line);
+    assert!(dedup.duplicates_out_of_line <= counters.programs[Cause::MissedDuplicate as usize]);
     let moved =
         [Cause::Gc, Cause::WearLevelling].iter().map(|&cause| counters.programs[cause as usize]).sum::<u64>();
     let moved = if matches!(driver.ftl.map(), Map::Page(_)) { 0 } else { moved };
-    assert_eq!(counters.gc_updates_two_level, moved);
+    assert_eq!(dedup.gc_updates_two_level, moved);
 }
 
 /// No content lies twice on one chip where the store knows every content.
@@ -287,22 +293,22 @@ fn mechanisms(driver: &Driver, options: &Options) -> Vec<(&'static str, u64)> {
     vec![
         ("pages moved by collection", programs(Cause::Gc)),
         ("pages moved by wear levelling", programs(Cause::WearLevelling)),
-        ("pages put on another plane than proposed", counters.allocation_fallbacks),
-        ("replicas made", counters.replicas_made),
-        ("replicas made by priority-LRU", only(ftl.recency().is_some(), counters.replicas_made)),
-        ("replicas dropped", counters.replicas_dropped),
+        ("pages put on another plane than proposed", counters.pages.allocation_fallbacks),
+        ("replicas made", counters.replication.copies),
+        ("replicas made by priority-LRU", only(ftl.recency().is_some(), counters.replication.copies)),
+        ("replicas dropped", counters.replication.dropped),
         ("duplicates missed", programs(Cause::MissedDuplicate)),
-        ("pages hashed late", counters.hashes_out_of_line),
-        ("duplicates merged late", counters.duplicates_out_of_line),
+        ("pages hashed late", counters.dedup.hashes_out_of_line),
+        ("duplicates merged late", counters.dedup.duplicates_out_of_line),
         (
             "inverted tables changed",
-            only(matches!(ftl.map(), Map::Inverted(_)), counters.gc_updates_inverted),
+            only(matches!(ftl.map(), Map::Inverted(_)), counters.dedup.gc_updates_inverted),
         ),
-        ("duplicates sent elsewhere", counters.redirected_writes),
+        ("duplicates sent elsewhere", counters.pages.redirected_writes),
         ("twins found", counters.spread.twins_found),
         ("twins read", only(ftl.spreader().is_some(), counters.redirected_reads)),
         ("comparisons void", counters.spread.comparisons_void),
-        ("comparisons dropped", counters.jobs_dropped),
+        ("comparisons dropped", counters.spread.jobs_dropped),
         ("filters rebuilt", counters.spread.filter_rebuilds),
         ("filters wrong by other entries", counters.spread.filter_false_positives),
         ("filters wrong by dead entries", counters.spread.filter_stale_positives),

@@ -74,7 +74,7 @@ fn both_forms_do_the_same_to_the_flash() {
         let counters = inverted.ftl.counters();
         gc += counters.programs[Cause::Gc as usize];
         evictions += counters.programs[Cause::MissedDuplicate as usize];
-        shared += counters.duplicate_writes;
+        shared += counters.pages.duplicate_writes;
     }
     assert!(gc > 10_000 && evictions > 10_000 && shared > 10_000, "{gc} {evictions} {shared}");
 }
@@ -150,7 +150,7 @@ fn collection_changes_one_entry_in_two_levels_and_one_for_each_lpn_in_inverted_t
         let erased = op(OpKind::Erase, page(0, 0), NO_PPN);
         assert_eq!(driver.ops, [op(OpKind::Read, page(0, 0), NO_PPN), moved, erased]);
         let counters = driver.ftl.counters();
-        assert_eq!((counters.gc_updates_two_level, counters.gc_updates_inverted), (1, inverted));
+        assert_eq!((counters.dedup.gc_updates_two_level, counters.dedup.gc_updates_inverted), (1, inverted));
         driver.ftl.audit().unwrap();
     }
 }

@@ -191,7 +191,7 @@ fn collection_of_a_shared_page_goes_by_who_is_left() {
         assert_eq!(driver.ops, expected, "{tables:?}");
         // In two levels the VPN; inverted, LPN 2 and its page's list, and both tables of the fingerprint.
         let counters = driver.ftl.counters();
-        assert_eq!((counters.gc_updates_two_level, counters.gc_updates_inverted), (1, 4));
+        assert_eq!((counters.dedup.gc_updates_two_level, counters.dedup.gc_updates_inverted), (1, 4));
         assert_eq!(target(&mut driver, 2).ppn, to);
         driver.ftl.audit().unwrap();
     }
@@ -277,7 +277,7 @@ fn copies_die_with_the_last_logical_page_of_their_content() {
     for policy in [ReplicationPolicy::EndOfPeriod, ReplicationPolicy::OnLine, ReplicationPolicy::PriorityLru]
     {
         let mut driver = replicated(policy);
-        let (copies, made) = (driver.ftl.replica_pages(), driver.ftl.counters().replicas_made);
+        let (copies, made) = (driver.ftl.replica_pages(), driver.ftl.counters().replication.copies);
         assert!(copies == 3 && copies == made, "{policy:?}: {copies} of {made}");
         trim(&mut driver, 1);
         assert_eq!(driver.ftl.replica_pages(), copies, "page 0 holds the content still");
@@ -285,7 +285,7 @@ fn copies_die_with_the_last_logical_page_of_their_content() {
         assert_eq!((driver.ftl.replica_pages(), driver.ftl.pages_in_use()), (0, 0));
         assert!(driver.ftl.chip_valid_pages().iter().all(|&valid| valid == 0));
         // Not dropped: there is nothing that they would be copies of.
-        assert_eq!(driver.ftl.counters().replicas_dropped, 0);
+        assert_eq!(driver.ftl.counters().replication.dropped, 0);
         driver.idle(None).unwrap();
         driver.end_period().unwrap();
         driver.ftl.audit().unwrap();
@@ -308,7 +308,7 @@ fn a_page_trimmed_while_it_is_read_to_be_fingerprinted_is_not_merged() {
     assert!(driver.ops.iter().any(|op| op.cause == Cause::Fingerprint), "{:?}", driver.ops);
     trim(&mut driver, 2);
     driver.idle(None).unwrap();
-    assert_eq!(driver.ftl.counters().duplicates_out_of_line, 0);
+    assert_eq!(driver.ftl.counters().dedup.duplicates_out_of_line, 0);
     assert_eq!(driver.read(2).unwrap(), ReadOutcome::Unmapped);
     driver.ftl.audit().unwrap();
 }

@@ -88,11 +88,11 @@ fn cold_data_change_places_with_the_most_worn_block() {
         op(OpKind::Erase, page(0, 0), NO_PPN),
     ];
     assert_eq!(driver.ops, expected);
-    assert_eq!(driver.ftl.counters().blocks_levelled, 1);
+    assert_eq!(driver.ftl.counters().wear.blocks_levelled, 1);
     // The block that was gained is the least worn: it is used next.
     assert_eq!([write(&mut driver, 0), write(&mut driver, 0)], [(6, 1), (0, 0)]);
     // It wears as all others do now, and the cold data stay until block 1 has fallen behind.
-    let levelled = |driver: &Driver| driver.ftl.counters().blocks_levelled;
+    let levelled = |driver: &Driver| driver.ftl.counters().wear.blocks_levelled;
     while levelled(&driver) == 1 {
         write(&mut driver, 0);
     }

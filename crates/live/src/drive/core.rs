@@ -278,10 +278,10 @@ impl Core {
     /// An operation of a job is done. A page that turned out to be a duplicate after it was written shares the other's
     /// place now.
     fn end_job(&mut self, op: &FlashOp) -> io::Result<()> {
-        let merged = self.ftl.counters().duplicates_out_of_line;
+        let merged = self.ftl.counters().dedup.duplicates_out_of_line;
         let loads = LoadView::new(&self.loads, &self.loads);
         self.ftl.job_done(op.job, &loads, &mut self.ops).map_err(of_ftl)?;
-        if self.ftl.counters().duplicates_out_of_line > merged {
+        if self.ftl.counters().dedup.duplicates_out_of_line > merged {
             let lpn = self.spares[self.layout.page_number(op.ppn)].lpn;
             match self.ftl.home_of(Lpn::new(lpn)) {
                 Some(ppn) => self.log.push(&Record::Share { lpn, ppn }),

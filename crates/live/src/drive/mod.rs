@@ -277,7 +277,7 @@ impl Drive {
             pages_in_use: core.ftl.pages_in_use(),
             replica_pages: core.ftl.replica_pages(),
             contents: core.contents.as_ref().map(contents::Contents::live),
-            duplicate_share: (writes > 0).then(|| controller.duplicate_writes as f64 / writes as f64),
+            duplicate_share: (writes > 0).then(|| controller.pages.duplicate_writes as f64 / writes as f64),
             table_bytes: sizes.page_table_bytes + sizes.content_table_bytes + own as u64 + contents,
         }
     }

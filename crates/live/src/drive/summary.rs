@@ -38,7 +38,7 @@ impl DriveStats {
             "write_amplification": counters.write_amplification_of(counters.host_pages_written),
             "erases": { "total": counters.erases },
             "page_ops": {
-                "duplicate_writes": counters.duplicate_writes,
+                "duplicate_writes": counters.pages.duplicate_writes,
                 "unmapped_reads": counters.unmapped_reads,
                 "redirected_reads": counters.redirected_reads,
             },

@@ -180,10 +180,10 @@ fn what_the_systems_are_for_happens_in_these_tests() {
         let stats = counted(system);
         assert!(stats.controller.programs[Cause::Replica as usize] > 20, "{system}: {stats:?}");
         assert!(stats.replica_pages > 0, "{system}: {stats:?}");
-        assert!(stats.controller.replicas_dropped > 0 || system == "pblru", "{system}: {stats:?}");
+        assert!(stats.controller.replication.dropped > 0 || system == "pblru", "{system}: {stats:?}");
     }
     assert!(counted("hipa").controller.programs[Cause::WearLevelling as usize] > 20);
-    assert!(counted("caftl").controller.duplicates_out_of_line > 20);
+    assert!(counted("caftl").controller.dedup.duplicates_out_of_line > 20);
     assert!(counted("ds-ftl").controller.spread.twins_found > 20);
     let share = counted("ca-ssd").duplicate_share.unwrap();
     assert!((0.05..0.95).contains(&share), "{share}");

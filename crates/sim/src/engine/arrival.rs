@@ -282,7 +282,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 if self.awaited.is_some() {
                     return self.read_when_programmed(lpn, (target, data), request, errand, charged);
                 }
-                self.counts.buffer_reads += 1;
+                self.counts.pages.buffer_reads += 1;
             }
             ReadOutcome::Unmapped => {}
         }
@@ -318,7 +318,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let unit = self.unit_of_plane[target.plane];
         let chip = self.units[unit].chip;
         if target.redirected {
-            self.counts.redirected_reads += 1;
+            self.counts.pages.redirected_reads += 1;
             self.observer.redirected(chip);
         }
         let charged = match self.merging {

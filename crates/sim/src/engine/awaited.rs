@@ -127,7 +127,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let page = (ppn, self.blocks.decided_life(self.geometry.block_index(ppn)));
         let Some(awaited) = &mut self.awaited else { return };
         let at = awaited.insert(page, read);
-        self.counts.awaited_reads += 1;
+        self.counts.pages.awaited_reads += 1;
         match errand {
             NONE => self.await_at_chip(at, None),
             errand => self.set_out(errand, Then::Awaited(at)),
@@ -147,7 +147,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let unit = self.unit_of_plane[target.plane];
         self.load_up(unit, true);
         if target.redirected && work == Work::HostRead {
-            self.counts.redirected_reads += 1;
+            self.counts.pages.redirected_reads += 1;
             self.observer.redirected(self.units[unit].chip);
         }
         if programmed {

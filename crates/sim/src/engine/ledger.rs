@@ -154,8 +154,14 @@ impl Ledger {
     /// Charges `ns` more.
     #[inline]
     pub fn charge(&mut self, charge: Charge, ns: u64) {
-        self.ns[charge as usize] += ns;
-        self.charged |= u32::from(ns > 0) << charge as u32;
+        self.charge_numbered(charge as usize, ns);
+    }
+
+    /// Charges `ns` more to the charge of a number, which a loop over holders has without asking for the charge.
+    #[inline]
+    fn charge_numbered(&mut self, charge: usize, ns: u64) {
+        self.ns[charge] += ns;
+        self.charged |= u32::from(ns > 0) << charge;
     }
 
     /// The charges that are not 0, by their number, each with its time.
@@ -256,10 +262,7 @@ impl Waits {
 pub(super) fn charge_wait(ledger: &mut Ledger, waited_ns: u64, held: &HoldTimes) {
     let sum: u64 = held.iter().sum();
     debug_assert!(sum <= waited_ns, "{held:?} of {waited_ns}");
-    for (holder, &ns) in held.iter().enumerate() {
-        ledger.ns[holder] += ns;
-        ledger.charged |= u32::from(ns > 0) << holder;
-    }
+    held.iter().enumerate().for_each(|(holder, &ns)| ledger.charge_numbered(holder, ns));
     ledger.charge(Charge::Order, waited_ns.saturating_sub(sum));
 }
 

@@ -96,7 +96,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         };
         let held = self.units[party.unit].held_until(now);
         party.joined.push(Joined { request, redirected: target.redirected, charged, came_ns: now, held });
-        self.counts.merged_reads += 1;
+        self.counts.pages.merged_reads += 1;
         Ok(())
     }
 

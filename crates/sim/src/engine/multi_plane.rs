@@ -132,8 +132,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
         let planes = 1 + self.planes_after(slot);
         if planes > 1 {
-            self.counts.multi_plane_commands += 1;
-            self.counts.multi_plane_ops += planes;
+            self.counts.pages.multi_plane_commands += 1;
+            self.counts.pages.multi_plane_ops += planes;
         }
         planes
     }

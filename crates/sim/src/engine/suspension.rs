@@ -106,7 +106,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             lost_ns: state.lost_ns,
             reads_left: self.suspension.reads,
         });
-        self.counts.suspensions += 1;
+        self.counts.pages.suspensions += 1;
         self.expect(unit, stopped_ns);
     }
 

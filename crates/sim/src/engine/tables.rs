@@ -170,7 +170,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let then = std::mem::replace(&mut state.then, NOTHING);
         let counted_only = state.steps.split_off(state.at);
         tables.errands.free(errand);
-        self.counts.table_waits += 1;
+        self.counts.tables.waits += 1;
         self.counts.table_wait_ns += self.now_ns - since_ns;
         self.go_on(then, Box::new(Ledger::only(Charge::Tables, self.now_ns - since_ns)));
         self.read_behind(counted_only);

@@ -215,7 +215,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     ) -> Result<Option<u32>, SimError> {
         self.look_ahead(&arrivals.window, at);
         let partial = arrivals.window.is_partial(index, at);
-        self.counts.partial_writes += u64::from(partial);
+        self.counts.pages.partial_writes += u64::from(partial);
         let page = self.host_page(&arrivals.window, at);
         self.write_page(page, partial && arrivals.read_modify_write, request, fingerprint)
     }
@@ -238,7 +238,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let sample = among.start + sample_of(Content::named(&trace.content[among]));
         self.look_ahead(trace, sample);
         let partial = trace.is_partial(index, sample);
-        self.counts.partial_writes += u64::from(partial);
+        self.counts.pages.partial_writes += u64::from(partial);
         let page = self.host_page(trace, sample);
         let slot = self.undecided.insert(page, request, Fingerprint::Yes);
         // It may be decided as soon as all of its run wait for it.
@@ -569,7 +569,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             let since_ns = self.now_ns;
             return self.undecided.readers.entry(write).or_default().push((request, since_ns));
         }
-        self.counts.buffer_reads += 1;
+        self.counts.pages.buffer_reads += 1;
         self.counts.undecided_reads += 1;
         self.undecided.writes[write].reads += 1;
         self.page_done(request, None, |_, _| ());

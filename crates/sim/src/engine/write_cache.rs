@@ -226,11 +226,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         for at in pages {
             self.look_ahead(&arrivals.window, at);
             let partial = arrivals.window.is_partial(index, at);
-            self.counts.partial_writes += u64::from(partial);
+            self.counts.pages.partial_writes += u64::from(partial);
             let page = self.host_page(&arrivals.window, at);
             let Some(cache) = &mut self.write_cache else { continue };
             let taken = cache.write(page, partial && arrivals.read_modify_write);
-            self.counts.absorbed_writes += u64::from(taken.absorbed);
+            self.counts.pages.absorbed_writes += u64::from(taken.absorbed);
             if taken.waits {
                 cache.waiting.push_back(request);
             } else {
@@ -283,7 +283,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if !self.write_cache.as_ref().is_some_and(|cache| cache.has(lpn)) {
             return false;
         }
-        self.counts.cache_reads += 1;
+        self.counts.pages.cache_reads += 1;
         self.complete_cached(request);
         true
     }
@@ -292,7 +292,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     pub(super) fn trim_cached(&mut self, lpn: Lpn) {
         let Some(cache) = &mut self.write_cache else { return };
         let (dirty, next) = cache.trim(lpn);
-        self.counts.absorbed_writes += u64::from(dirty);
+        self.counts.pages.absorbed_writes += u64::from(dirty);
         if let Some(request) = next {
             self.complete_cached(request);
         }

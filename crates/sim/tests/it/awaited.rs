@@ -29,7 +29,7 @@ fn a_read_is_served_from_ram_or_waits_for_the_program_of_its_page() {
     let expected = [(0, "program", 0), (WRITE_ALL, "read", 0), (900_000, "read", 0)];
     assert_eq!(from_ram.log.commands, expected);
     assert_eq!(from_ram.log.response_times(), [0, WRITE_ALL, WRITE_ALL + READ_ALL - 2_000, READ_ALL]);
-    assert_eq!((from_ram.counts.buffer_reads, from_ram.counts.awaited_reads), (1, 0));
+    assert_eq!((from_ram.counts.pages.buffer_reads, from_ram.counts.pages.awaited_reads), (1, 0));
 
     let waits = waiting(bench()).serve(&asks);
     // It came first and goes first.
@@ -39,7 +39,7 @@ fn a_read_is_served_from_ram_or_waits_for_the_program_of_its_page() {
     assert_eq!(waits.places()[1..3], [(0, 1), (0, 0)]);
     let behind = served(&[(Charge::HostProgram, 208_100), (Charge::HostRead, READ_ALL)], SENSE);
     assert_eq!(waits.log.responses[1..], [read_after(209_100), behind, read_after(0)]);
-    assert_eq!((waits.counts.buffer_reads, waits.counts.awaited_reads), (0, 1));
+    assert_eq!((waits.counts.pages.buffer_reads, waits.counts.pages.awaited_reads), (0, 1));
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn reads_that_can_begin_overtake_one_that_waits_and_each_waits_for_its_own_page(
         (programmed, "read", 0),
     ];
     assert_eq!(outcome.log.commands, expected);
-    assert_eq!(outcome.counts.awaited_reads, 1);
+    assert_eq!(outcome.counts.pages.awaited_reads, 1);
     assert_eq!(*outcome.log.responses.last().unwrap(), read_after(programmed - 1_000));
 }
 
@@ -128,9 +128,9 @@ fn a_copy_on_its_way_is_no_choice_while_another_is_there() {
     // One more operation on chip 0, so that chip 1 is not the fuller one.
     let busy = [read(0, 0), write(121_000, 4, 4), write(121_000, 6, 6), read(130_000, 0)];
     let from_ram = bench().serve(&busy);
-    assert_eq!((from_ram.counts.buffer_reads, from_ram.log.commands.len()), (1, 5));
+    assert_eq!((from_ram.counts.pages.buffer_reads, from_ram.log.commands.len()), (1, 5));
     let waits = waiting(bench()).serve(&busy);
-    assert_eq!((waits.counts.buffer_reads, waits.counts.awaited_reads), (0, 0));
+    assert_eq!((waits.counts.pages.buffer_reads, waits.counts.pages.awaited_reads), (0, 0));
     assert_eq!(waits.log.redirected, [] as [u32; 0]);
     assert!(waits.log.commands.contains(&(121_000 + WRITE_ALL, "read", 0)));
 }
@@ -150,7 +150,7 @@ fn reads_that_wait_for_one_page_share_its_read() {
     let outcome = bench.serve(&[write(0, 0, 0), read(1_000, 0), read(2_000, 0)]);
     assert_eq!(outcome.log.commands, [(0, "program", 0), (WRITE_ALL, "read", 0)]);
     assert_eq!(outcome.log.responses[1..], [read_after(209_100), read_after(208_100)]);
-    assert_eq!((outcome.counts.awaited_reads, outcome.counts.merged_reads), (2, 1));
+    assert_eq!((outcome.counts.pages.awaited_reads, outcome.counts.pages.merged_reads), (2, 1));
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_read_that_waits_for_a_program_does_not_interrupt_it() {
     let bench = waiting(Bench::new(ONE)).with(|bench| bench.engine.suspend = Suspend::ProgramErase);
     let outcome = bench.serve(&[write(0, 0, 0), read(50_000, 0)]);
     assert_eq!(outcome.log.commands, [(0, "program", 0), (WRITE_ALL, "read", 0)]);
-    assert_eq!(outcome.counts.suspensions, 0);
+    assert_eq!(outcome.counts.pages.suspensions, 0);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn a_read_waits_for_its_tables_and_for_its_page() {
     });
     let outcome = bench.serve(&[write(0, 0, 5), read(1_000, 0)]);
     // The read waits until the write of its page is decided; the tables are there then.
-    assert_eq!((outcome.counts.awaited_reads, outcome.counts.table_waits), (1, 1));
+    assert_eq!((outcome.counts.pages.awaited_reads, outcome.counts.tables.waits), (1, 1));
     let write_ns = outcome.log.responses[0].total_ns();
     let last = outcome.log.responses.last().unwrap();
     assert_eq!(last.total_ns(), write_ns + READ_ALL - 1_000, "{:?}", outcome.log);
@@ -223,6 +223,6 @@ fn tables_may_come_after_the_page_is_programmed() {
     // The last program ends at 1,110,600, the read of the tables at 1,160,100.
     let last = [(900_500, "program", 1), (1_100_000, "read", 0), (1_160_100, "read", 1)];
     assert_eq!(outcome.log.commands[6..], last);
-    assert_eq!(outcome.counts.awaited_reads, 1);
+    assert_eq!(outcome.counts.pages.awaited_reads, 1);
     assert_eq!(*outcome.log.responses.last().unwrap(), served(&[(Charge::Tables, READ_ALL)], SENSE));
 }

@@ -238,7 +238,7 @@ fn a_page_still_on_its_way_to_the_flash_is_read_from_ram() {
     let outcome = Bench::new(ONE).serve(&[write(0, 0, 0), read(1_000, 0), read(210_100, 0)]);
     assert_eq!(outcome.log.commands, [(0, "program", 0), (210_100, "read", 0)]);
     assert_eq!(outcome.log.response_times(), [0, 210_100, 60_100]);
-    assert_eq!(outcome.counts.buffer_reads, 1);
+    assert_eq!(outcome.counts.pages.buffer_reads, 1);
 }
 
 #[test]
@@ -363,7 +363,7 @@ fn a_read_stops_the_program_and_the_rest_of_it_follows() {
     let write = served(&[(Charge::Suspension, 85_100)], PROGRAM);
     assert_eq!(outcome.log.responses, [served(&[(Charge::HostProgram, 20_000)], SENSE), write]);
     assert_eq!(outcome.end_ns, 180_100 + 5_000 + 110_100);
-    assert_eq!(outcome.counts.suspensions, 1);
+    assert_eq!(outcome.counts.pages.suspensions, 1);
 }
 
 #[test]
@@ -377,7 +377,7 @@ fn data_on_their_way_to_the_register_are_not_stopped() {
 fn a_program_that_is_nearly_done_is_not_stopped() {
     let outcome = suspending(Bench::new(ONE).holding(1)).serve(&[write(0, 1, 1), read(190_100, 0)]);
     assert_eq!(outcome.log.commands, [(0, "program", 0), (210_100, "read", 0)]);
-    assert_eq!(outcome.counts.suspensions, 0);
+    assert_eq!(outcome.counts.pages.suspensions, 0);
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn the_hosts_reads_go_before_collection_and_hold_up_the_erase_of_their_block() {
 #[test]
 fn a_page_that_collection_is_moving_is_read_from_ram_until_it_is_programmed() {
     let outcome = nearly_full().serve(&[write(0, 3, 0), read(300_000, 0), read(490_000, 0)]);
-    assert_eq!(outcome.counts.buffer_reads, 1);
+    assert_eq!(outcome.counts.pages.buffer_reads, 1);
     // The second read finds the page programmed in block 4, behind the erase under way.
     assert_eq!(outcome.log.commands[4], (480_300 + 100 + ERASE, "read", 0));
     assert_eq!(outcome.places()[4], (4, 0));

@@ -31,7 +31,7 @@ fn a_read_waits_for_the_page_of_its_entry_and_the_page_that_gives_way_is_written
     // The host fills block 0; translation pages are in block 1.
     assert_eq!(outcome.places(), [(1, 0), (0, 0), (1, 1)]);
     assert_eq!(outcome.log.responses, [read_after(0, READ_ALL)]);
-    assert_eq!((outcome.counts.table_waits, outcome.counts.table_wait_ns), (1, READ_ALL));
+    assert_eq!((outcome.counts.tables.waits, outcome.counts.table_wait_ns), (1, READ_ALL));
 }
 
 #[test]
@@ -42,14 +42,14 @@ fn a_page_that_is_on_its_way_is_not_read_twice() {
     assert_eq!(outcome.log.commands, expected);
     // The second read waits for the rest of the first one's, and then for its turn.
     assert_eq!(outcome.log.responses, [read_after(0, READ_ALL), read_after(READ_ALL, READ_ALL - 10_000)]);
-    assert_eq!((outcome.counts.table_waits, outcome.counts.table_wait_ns), (2, 2 * READ_ALL - 10_000));
+    assert_eq!((outcome.counts.tables.waits, outcome.counts.table_wait_ns), (2, 2 * READ_ALL - 10_000));
 }
 
 #[test]
 fn a_page_in_ram_costs_nothing() {
     let outcome = paged().serve(&[read(0, 1_024)]);
     assert_eq!(outcome.log.commands, [(0, "read", 0)]);
-    assert_eq!((outcome.log.responses, outcome.counts.table_waits), (vec![read_after(0, 0)], 0));
+    assert_eq!((outcome.log.responses, outcome.counts.tables.waits), (vec![read_after(0, 0)], 0));
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn a_duplicate_waits_for_its_entry_and_then_for_its_hash_but_not_for_counts() {
         outcome.log.commands[..3],
         [(0, "read", 0), (found, "read", 0), (found + READ_ALL, "program", 0)]
     );
-    assert_eq!(outcome.counts.table_waits, 1);
+    assert_eq!(outcome.counts.tables.waits, 1);
 }
 
 /// A second, by which everything before is done.
@@ -192,7 +192,7 @@ fn checkpoints_come_when_they_are_due_and_only_when_something_changed() {
         (9_000_000, "read", 0),
     ];
     assert_eq!(outcome.log.commands, expected);
-    assert_eq!(outcome.counts.table_waits, 0);
+    assert_eq!(outcome.counts.tables.waits, 0);
 }
 
 #[test]

@@ -28,11 +28,11 @@ fn two_planes_sense_together_and_are_read_out_one_after_the_other() {
     let outcome = bench(TWO_PLANES, MultiPlane::SamePage).holding(2).serve(&asks);
     assert_eq!(outcome.log.commands, [(0, "read", 0), (0, "read", 0)]);
     assert_eq!(outcome.log.responses, [after(0, COMMAND + TRANSFER, SENSE)]);
-    assert_eq!((outcome.counts.multi_plane_commands, outcome.counts.multi_plane_ops), (1, 2));
+    assert_eq!((outcome.counts.pages.multi_plane_commands, outcome.counts.pages.multi_plane_ops), (1, 2));
     // One after the other without it.
     let outcome = bench(TWO_PLANES, MultiPlane::None).holding(2).serve(&asks);
     assert_eq!(outcome.log.commands, [(0, "read", 0), (60_100, "read", 0)]);
-    assert_eq!((outcome.counts.multi_plane_commands, outcome.end_ns), (0, 120_200));
+    assert_eq!((outcome.counts.pages.multi_plane_commands, outcome.end_ns), (0, 120_200));
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn reads_that_wait_for_the_same_page_share_one_flash_read() {
     // All three of page 0 are complete at 270,200.
     let expected = [waited(209_100, 0), waited(207_100, 0), waited(206_100, 0), waited(208_100, 60_100)];
     assert_eq!(outcome.log.responses[1..], expected);
-    assert_eq!(outcome.counts.merged_reads, 2);
+    assert_eq!(outcome.counts.pages.merged_reads, 2);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_read_in_service_is_not_joined() {
     let bench = Bench::new(ONE).holding(1).with(|bench| bench.engine.merge_reads = MergeReads::SameContent);
     let outcome = bench.serve(&[read(0, 0), read(1_000, 0), read(2_000, 0), read(60_200, 0)]);
     assert_eq!(outcome.log.commands, [(0, "read", 0), (60_100, "read", 0), (120_200, "read", 0)]);
-    assert_eq!(outcome.counts.merged_reads, 1);
+    assert_eq!(outcome.counts.pages.merged_reads, 1);
     assert_eq!(outcome.log.response_times(), [60_100, 119_200, 118_200, 120_100]);
 }
 
@@ -130,7 +130,7 @@ fn a_read_joins_one_of_its_twin_on_another_die_of_the_chip() {
     let programs = [(0, "program", 0), (0, "program", 1)];
     let merged = bench().with(|bench| bench.engine.merge_reads = MergeReads::SameContent).serve(&asks);
     assert_eq!(merged.log.commands, [programs[0], programs[1], (210_100, "read", 0)]);
-    assert_eq!(merged.counts.merged_reads, 1);
+    assert_eq!(merged.counts.pages.merged_reads, 1);
     let apart = bench().serve(&asks);
     assert_eq!(apart.log.commands, [programs[0], programs[1], (210_100, "read", 0), (220_200, "read", 1)]);
 }

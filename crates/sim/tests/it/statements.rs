@@ -286,7 +286,7 @@ fn reads_without_end_do_not_starve_an_erase() {
     let outcome = bench.serve(&asks);
     let commands = &outcome.log.commands;
     let erases: Vec<usize> = (0..commands.len()).filter(|&at| commands[at].1 == "erase").collect();
-    assert!(erases.len() > 5 && outcome.counts.suspensions >= u64::from(times) * erases.len() as u64);
+    assert!(erases.len() > 5 && outcome.counts.pages.suspensions >= u64::from(times) * erases.len() as u64);
     // Suspend and resume times are those of the preset: 20 and 5 us.
     let bound_ns = 1_000_100 + u64::from(times) * (u64::from(reads) * READ_ALL + 20_000 + 5_000);
     for &at in &erases {

@@ -31,7 +31,7 @@ fn a_write_is_complete_at_once_and_reaches_the_flash_in_the_end() {
 fn a_page_written_again_is_programmed_once() {
     let outcome = cached(4).serve(&[write(0, 0, 0), write(10, 1, 1), write(20, 0, 2)]);
     assert_eq!(outcome.log.commands.len(), 2);
-    assert_eq!(outcome.counts.absorbed_writes, 1);
+    assert_eq!(outcome.counts.pages.absorbed_writes, 1);
     // Page 1 is now the least recently written one, and is the first to leave.
     assert_eq!(outcome.places(), [(0, 0), (0, 1)]);
 }
@@ -45,7 +45,7 @@ fn the_least_recently_written_pages_leave_when_too_many_are_dirty() {
         [(20, "program", 0), (900_000, "program", 0), (1_110_100, "program", 0), (1_320_200, "program", 0)];
     assert_eq!(outcome.log.commands, expected);
     assert_eq!(outcome.log.response_times(), [0; 4]);
-    assert_eq!(outcome.counts.absorbed_writes, 0);
+    assert_eq!(outcome.counts.pages.absorbed_writes, 0);
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn reads_of_what_is_held_need_no_flash_even_when_it_is_clean() {
     let bench = cached(2).with(|bench| bench.engine.write_cache_dirty = 0.01);
     let outcome = bench.serve(&[write(0, 0, 0), read(1_000, 0), read(500_000, 0)]);
     assert_eq!(outcome.log.commands, [(0, "program", 0)]);
-    assert_eq!((outcome.counts.cache_reads, outcome.counts.buffer_reads), (2, 0));
+    assert_eq!((outcome.counts.pages.cache_reads, outcome.counts.pages.buffer_reads), (2, 0));
     // Two others push it out: the flash is asked.
     let asks = [write(0, 0, 0), write(300_000, 1, 1), write(600_000, 2, 2), read(900_000, 0)];
     let outcome = bench.serve(&asks);
@@ -76,7 +76,7 @@ fn a_trim_gives_its_place_to_the_write_that_waits() {
     // Page 1 is trimmed before it left: its write is complete by that, and never reaches the flash.
     assert_eq!(outcome.log.commands, [(1_000, "program", 0), (211_100, "program", 0)]);
     assert_eq!(outcome.log.responses[..2], [waited(0), waited(1_000)]);
-    assert_eq!((outcome.counts.absorbed_writes, outcome.counts.requests), (1, [0, 3, 1]));
+    assert_eq!((outcome.counts.pages.absorbed_writes, outcome.counts.requests), (1, [0, 3, 1]));
 }
 
 #[test]

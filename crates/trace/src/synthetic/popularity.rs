@@ -105,10 +105,10 @@ impl Multiplicities {
     fn steps(points: &[(u64, u64)]) -> Result<Multiplicities, usize> {
         let mut made = Multiplicities::default();
         let (mut before, mut mean) = ((0, 0), f64::INFINITY);
-        let (things, occurrences) = points.last().copied().unwrap_or_default();
+        let whole @ (_, occurrences) = points.last().copied().unwrap_or_default();
         for (index, &(upto_things, mut upto_accesses)) in points.iter().enumerate() {
-            // Those behind it must occur once at least: where they do just that, rounding is made up for here.
-            let most = occurrences.saturating_sub(things.saturating_sub(upto_things));
+            // Where those behind it occur once each, rounding is made up for here.
+            let most = most_accesses(whole, upto_things);
             if upto_accesses > most && upto_accesses - most <= occurrences / ROUNDING + 1 {
                 upto_accesses = most;
             }
@@ -233,14 +233,18 @@ fn possible(mean: f64, points: &[Skew]) -> Result<(), usize> {
     Ok(())
 }
 
+/// How many accesses the first `upto` of things may have: each of those behind them occurs once at least.
+fn most_accesses((things, occurrences): (u64, u64), upto: u64) -> u64 {
+    occurrences.saturating_sub(things.saturating_sub(upto))
+}
+
 /// Those of rising points, the last of which is the whole, between which popularity falls and is no less than one:
 /// the corners of the smallest curve bent one way that lies above all.
 fn falling(points: &[(u64, u64)]) -> Vec<(u64, u64)> {
-    let (things, occurrences) = points.last().copied().unwrap_or_default();
+    let whole = points.last().copied().unwrap_or_default();
     let mut kept: Vec<(u64, u64)> = vec![(0, 0)];
     for &(upto, accesses) in points {
-        let most = occurrences.saturating_sub(things.saturating_sub(upto));
-        let point = (upto, accesses.min(most));
+        let point = (upto, accesses.min(most_accesses(whole, upto)));
         // The last one kept lies below the line from the one before it to this one, or on it.
         while let [.., (x0, y0), (x1, y1)] = kept[..]
             && u128::from(y1 - y0) * u128::from(point.0 - x0)

@@ -154,7 +154,7 @@ impl Making<'_> {
         // Making room may have moved it, but not changed which of the copies it is.
         let from = map.copies(vpn).nth(source).unwrap_or(map.home(vpn));
         map.add_replica(vpn, level, to);
-        self.flash.counters.replicas_made += 1;
+        self.flash.counters.replication.copies += 1;
         self.flash.note_peak(map.pages_in_use(), map.replicas.pages());
         self.tables.touch_vpn(vpn);
         let (kind, cause) = (OpKind::Program, Cause::Replica);
@@ -166,7 +166,7 @@ impl Making<'_> {
 /// A replica was taken off its content.
 pub(super) fn replica_gone(vpn: Vpn, ppn: Ppn, tables: &mut ContentTables, flash: &mut Flash) {
     flash.blocks.invalidate(ppn);
-    flash.counters.replicas_dropped += 1;
+    flash.counters.replication.dropped += 1;
     tables.touch_vpn(vpn);
 }
 

@@ -142,7 +142,7 @@ impl Replicator {
             let work = Background::Copy(CopyJob { vpn, content: map.content(vpn), ppn });
             let Some(job) = jobs.begin(work, 1) else {
                 self.wanted.done(vpn);
-                flash.counters.jobs_dropped += 1;
+                flash.counters.spread.jobs_dropped += 1;
                 continue;
             };
             let (kind, cause) = (OpKind::Read, Cause::Replica);

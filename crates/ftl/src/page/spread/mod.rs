@@ -359,7 +359,7 @@ impl Spreader {
             self.positive |= 1 << channel;
         }
         self.count_answers(content, flash);
-        flash.counters.redirected_writes += u64::from(plane != proposal);
+        flash.counters.pages.redirected_writes += u64::from(plane != proposal);
         plane
     }
 
@@ -486,7 +486,7 @@ impl Spreader {
         ops.extend(comparison.pages.iter().map(|page| page.1).chain(others.iter().copied()).map(read));
         let Some(job) = self.jobs.begin(comparison, reads) else {
             ops.truncate(first);
-            flash.counters.jobs_dropped += 1;
+            flash.counters.spread.jobs_dropped += 1;
             return Ok(());
         };
         flash.counters.spread.comparisons += 1;

@@ -1,30 +1,23 @@
 //! What the controller knew of contents and of temperatures.
 
-use flashtwin_ftl::{Cause, MappingForm, PartitionSize, PlaneContents};
+use flashtwin_ftl::{Cause, DedupCounts, MappingForm, PartitionSize, PlaneContents};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::or_null::OrNull;
 use crate::finished::Finished;
 
 /// What deduplication found and what it cost; all `null` for a system that does not look at contents.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Dedup {
-    /// Page writes that were fingerprinted.
-    hashes_inline: Option<u64>,
-    /// Pages fingerprinted after they were written.
-    hashes_out_of_line: Option<u64>,
+    #[serde(flatten)]
+    counted: OrNull<DedupCounts>,
     /// Page writes whose content was found (`page_ops.duplicate_writes`).
     duplicates_inline: Option<u64>,
-    /// Pages merged later with one that holds the same.
-    duplicates_out_of_line: Option<u64>,
     /// Programs of a content that was on flash, less those merged later.
     duplicates_missed: Option<u64>,
     /// Pages without a fingerprint that wait for idle time at the end; 0 without out-of-line deduplication.
     unhashed_pages: Option<u64>,
-    /// Entries of the two-level tables that collection changes as it moves pages, whichever form of the tables ran.
-    gc_updates_two_level: Option<u64>,
-    /// Entries of the inverted tables that collection changes as it moves pages, whichever form of the tables ran.
-    gc_updates_inverted: Option<u64>,
 }
 
 impl Dedup {
@@ -34,14 +27,10 @@ impl Dedup {
         let some = |value: u64| looks.then_some(value);
         let missed = counters.programs[Cause::MissedDuplicate as usize];
         Dedup {
-            hashes_inline: some(counters.hashes),
-            hashes_out_of_line: some(counters.hashes_out_of_line),
-            duplicates_inline: some(counters.duplicate_writes),
-            duplicates_out_of_line: some(counters.duplicates_out_of_line),
-            duplicates_missed: some(missed.saturating_sub(counters.duplicates_out_of_line)),
+            counted: OrNull(looks.then_some(counters.dedup)),
+            duplicates_inline: some(counters.pages.duplicate_writes),
+            duplicates_missed: some(missed.saturating_sub(counters.dedup.duplicates_out_of_line)),
             unhashed_pages: some(run.engine.controller.unhashed_pages()),
-            gc_updates_two_level: some(counters.gc_updates_two_level),
-            gc_updates_inverted: some(counters.gc_updates_inverted),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the flash array did, and how it wore.
 
-use flashtwin_ftl::{Cause, Counters};
+use flashtwin_ftl::{Cause, Counters, WearCounts};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -52,7 +52,9 @@ impl FlashReads {
         let from_flash = |cause: Cause| by(cause).saturating_sub(counts.own_buffer_reads[cause as usize]);
         FlashReads {
             // Reads of pages that were not decided yet never came to the controller.
-            host: by(Cause::Host) + counts.undecided_reads - counts.buffer_reads - counts.merged_reads,
+            host: by(Cause::Host) + counts.undecided_reads
+                - counts.pages.buffer_reads
+                - counts.pages.merged_reads,
             read_modify_write: by(Cause::ReadModifyWrite) - counts.old_page_buffer_reads,
             gc: from_flash(Cause::Gc),
             replica: from_flash(Cause::Replica),
@@ -116,8 +118,8 @@ pub(super) struct Erases {
     per_block_min: u32,
     /// Erases of the block that was erased most.
     per_block_max: u32,
-    /// Blocks whose data static wear levelling moved.
-    blocks_levelled: u64,
+    #[serde(flatten)]
+    levelling: WearCounts,
     /// Cycles that a block endures.
     pe_cycles: u32,
     /// `per_block_mean`, of `pe_cycles`.
@@ -144,7 +146,7 @@ impl Erases {
             per_block_stddev: (squares / blocks as f64).sqrt(),
             per_block_min: least,
             per_block_max: most,
-            blocks_levelled: run.engine.controller.counters().blocks_levelled,
+            levelling: run.engine.controller.counters().wear,
             pe_cycles,
             life_used_percent: mean / cycles * 100.0,
             life_used_worst_percent: f64::from(most) / cycles * 100.0,

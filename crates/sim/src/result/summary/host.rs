@@ -1,9 +1,10 @@
 //! What the host asked for, and how long it waited.
 
+use flashtwin_ftl::PageCounts;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::engine::{Charge, EngineCounts};
+use crate::engine::{Charge, EngineCounts, EnginePageCounts};
 use crate::finished::Finished;
 use crate::metrics::{Ledgers, Metrics, Share, Tally};
 
@@ -149,6 +150,7 @@ impl Split {
     }
 }
 
+/// What the host did to pages, and what became of it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct PageOps {
     /// Page reads of the host.
@@ -157,41 +159,14 @@ pub(super) struct PageOps {
     write: u64,
     /// Page trims of the host.
     trim: u64,
-    /// Page reads answered from controller RAM: the page was still on its way to the flash.
-    buffer_reads: u64,
-    /// Page reads, those of the old pages of partial writes included, that waited for the program of their page
-    /// (`engine.buffer_reads = false`).
-    awaited_reads: u64,
     /// Page reads of pages that nothing was written to, or that were trimmed.
     unmapped_reads: u64,
-    /// Page reads sent to another chip than the home copy's, or to a less loaded twin (not those from RAM).
-    redirected_reads: u64,
-    /// Page writes sent to another channel than proposed, which might have held their content.
-    redirected_writes: u64,
-    /// Page reads that joined another one waiting at the same chip.
-    merged_reads: u64,
-    /// Page reads served by the write cache.
-    cache_reads: u64,
-    /// Page writes whose page was written again or trimmed before it left the write cache.
-    absorbed_writes: u64,
-    /// Times that a program or an erase was stopped for reads.
-    suspensions: u64,
-    /// Commands that worked on several planes.
-    multi_plane_commands: u64,
-    /// Operations that those commands carried out.
-    multi_plane_ops: u64,
-    /// Page writes whose content the device held and recognised.
-    duplicate_writes: u64,
-    /// Page writes of part of a page.
-    partial_writes: u64,
-    /// Page reads of contents not read before in this run; 0 under a page map, which does not look.
-    new_value_reads: u64,
-    /// Page reads of contents that had replicas at that moment.
-    replicated_value_reads: u64,
     /// Pages that went through the hash unit.
     pages_hashed: u64,
-    /// Host pages written to another plane than proposed, which was full.
-    allocation_fallbacks: u64,
+    #[serde(flatten)]
+    served: EnginePageCounts,
+    #[serde(flatten)]
+    decided: PageCounts,
 }
 
 impl PageOps {
@@ -202,23 +177,10 @@ impl PageOps {
             read,
             write,
             trim,
-            buffer_reads: counts.buffer_reads,
-            awaited_reads: counts.awaited_reads,
             unmapped_reads: counters.unmapped_reads + counts.undecided_unmapped_reads,
-            redirected_reads: counts.redirected_reads,
-            redirected_writes: counters.redirected_writes,
-            merged_reads: counts.merged_reads,
-            cache_reads: counts.cache_reads,
-            absorbed_writes: counts.absorbed_writes,
-            suspensions: counts.suspensions,
-            multi_plane_commands: counts.multi_plane_commands,
-            multi_plane_ops: counts.multi_plane_ops,
-            duplicate_writes: counters.duplicate_writes,
-            partial_writes: counts.partial_writes,
-            new_value_reads: counters.new_value_reads,
-            replicated_value_reads: counters.replicated_value_reads,
             pages_hashed: run.engine.pages_hashed(),
-            allocation_fallbacks: counters.allocation_fallbacks,
+            served: counts.pages,
+            decided: counters.pages,
         }
     }
 }

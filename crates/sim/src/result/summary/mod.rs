@@ -1,10 +1,11 @@
-//! The summary of a run. The structs of this folder are its one schema: their fields are what is written, in
-//! this order, and their comments are the text of `docs/results.md`.
+//! The summary of a run. The structs of this folder, and those of counts that they embed (`flatten`), are its one schema:
+//! their fields are what is written, in this order, and their comments are the text of `docs/results.md`.
 
 mod contents;
 mod flash;
 mod host;
 mod mapping_cache;
+mod or_null;
 mod ram;
 mod replication;
 mod throughput;
@@ -95,7 +96,7 @@ impl Summary {
         let (config, trace) = (&run.resolved.config, run.trace);
         let counters = run.engine.controller.counters();
         // What the write cache kept from the controller, the host wrote all the same.
-        let host_pages_written = counters.host_pages_written + run.engine.counts.absorbed_writes;
+        let host_pages_written = counters.host_pages_written + run.engine.counts.pages.absorbed_writes;
         Summary {
             flashtwin: env!("CARGO_PKG_VERSION"),
             system: config.name.clone(),

@@ -1,6 +1,6 @@
 //! Copies that were made on purpose, and duplicates that were kept on purpose.
 
-use flashtwin_ftl::{CopyingCounts, SpreadCounts};
+use flashtwin_ftl::{CopyingCounts, ReplicationCounts, SpreadCounts};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,10 +12,8 @@ pub(super) struct Replication {
     /// Ends of periods at which copies were made, or could have been; 0 for a system that makes its copies within
     /// periods.
     passes: u64,
-    /// Replicas made.
-    copies: u64,
-    /// Replicas dropped while their content lived.
-    dropped: u64,
+    #[serde(flatten)]
+    counted: ReplicationCounts,
     /// Durations of all passes, summed: one operation after another.
     serial_ns: u64,
     /// Durations of all passes, summed: all chips at work.
@@ -35,8 +33,7 @@ impl Replication {
         let ftl = &run.engine.controller;
         Replication {
             passes: run.replication_passes,
-            copies: ftl.counters().replicas_made,
-            dropped: ftl.counters().replicas_dropped,
+            counted: ftl.counters().replication,
             serial_ns: run.periods.iter().map(|period| period.phase.serial_ns).sum(),
             parallel_ns: run.periods.iter().map(|period| period.phase.parallel_ns).sum(),
             set_off: ftl.counters().copying,
@@ -47,7 +44,8 @@ impl Replication {
     }
 }
 
-/// All 0 in a system that does not spread duplicates, except `redirected_read_share`.
+/// All 0 in a system that does not spread duplicates, except `redirected_read_share` and, where copies are made in the
+/// background, `jobs_dropped`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Spread {
     /// `page_ops.redirected_reads` / `page_ops.read`.
@@ -60,8 +58,6 @@ pub(super) struct Spread {
     twin_contents: u64,
     /// Pages on lists of twins at the end.
     twin_pages: u64,
-    /// Comparisons that were not begun because too many waited.
-    jobs_dropped: u64,
 }
 
 impl Spread {
@@ -70,12 +66,11 @@ impl Spread {
         let sizes = run.engine.controller.table_sizes();
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
         Spread {
-            redirected_read_share: share(counts.redirected_reads, counts.page_ops[0]),
-            redirected_write_share: share(counters.redirected_writes, counts.page_ops[1]),
+            redirected_read_share: share(counts.pages.redirected_reads, counts.page_ops[0]),
+            redirected_write_share: share(counters.pages.redirected_writes, counts.page_ops[1]),
             took: counters.spread,
             twin_contents: sizes.twin_lists,
             twin_pages: sizes.twin_pages,
-            jobs_dropped: counters.jobs_dropped,
         }
     }
 }
