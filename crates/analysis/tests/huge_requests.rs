@@ -29,7 +29,7 @@ fn mixed_trace(random: &mut Random) -> Trace {
 
 #[test]
 fn footprint_and_partial_pages_agree_with_a_look_at_every_page() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for round in 0..400 {
         let trace = mixed_trace(&mut random);
         let mut touched = HashSet::new();

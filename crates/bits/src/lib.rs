@@ -1,4 +1,4 @@
-//! What every crate here needs close to the machine, written once: numbers mixed ([`mix`]), memory asked for ahead
+//! What every crate here needs close to the machine, written once: numbers mixed ([`mix`], [`fnv1a`]), memory asked for ahead
 //! ([`prefetch`], [`prefetch_if_there`]), slots used again ([`Slab`]), tables on huge pages ([`HugeSlice`]), numbers
 //! that name things and tables by them ([`ids!`], [`By`]), states that outlive a run ([`State`]).
 //!
@@ -13,7 +13,7 @@ mod state;
 
 pub use huge_slice::{HugeSlice, Zero};
 pub use ids::{By, Id};
-pub use mixing::{STEP, SplitMix64, mix};
+pub use mixing::{FNV1A_BASIS, STEP, SplitMix64, fnv1a, mix};
 pub use prefetch::{prefetch, prefetch_if_there};
 pub use slab::Slab;
 pub use state::{Loader, Saver, State, StateResult, unfit};

@@ -259,7 +259,7 @@ fn damaged_lines_do_no_harm() {
         ("systor", sample::systor()),
         ("cloudphysics", sample::cloudphysics()),
     ];
-    let mut random = Random(99);
+    let mut random = Random::new(99);
     let (mut read, mut not_read) = (0, 0);
     for (format, text) in texts {
         let mut options = OpenOptions { format: Some(format.parse().unwrap()), ..OpenOptions::default() };

@@ -60,7 +60,7 @@ fn same(a: &Trace, b: &Trace, what: &str) {
 
 #[test]
 fn a_volume_is_what_a_file_of_its_own_would_be() {
-    let mut random = Random(12);
+    let mut random = Random::new(12);
     for round in 0..30 {
         for lines in [msr(&mut random, 200), fiu(&mut random, 200)] {
             let whole = open(&text(&lines, None), None);
@@ -85,7 +85,7 @@ fn a_volume_is_what_a_file_of_its_own_would_be() {
 
 #[test]
 fn a_volume_can_be_streamed() {
-    let lines = msr(&mut Random(13), 300_000);
+    let lines = msr(&mut Random::new(13), 300_000);
     let text = text(&lines, None);
     let options = OpenOptions { volume: Some("hm.1".to_owned()), ..OpenOptions::default() };
     let whole = Trace::open(&source("many.csv", &text), &options, &()).unwrap();
@@ -105,7 +105,7 @@ fn a_volume_can_be_streamed() {
 
 #[test]
 fn a_volume_that_is_not_there_is_an_error_that_names_those_that_are() {
-    let text = text(&msr(&mut Random(14), 100), None);
+    let text = text(&msr(&mut Random::new(14), 100), None);
     let options = OpenOptions { volume: Some("hm.7".to_owned()), ..OpenOptions::default() };
     let error = Trace::open(&source("many.csv", &text), &options, &()).unwrap_err();
     assert_eq!(error.cause, Cause::Argument);

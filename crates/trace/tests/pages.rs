@@ -305,7 +305,7 @@ fn compare(trace: &Trace, page_bytes: u32, source: ContentSource) {
 
 /// A small trace with everything in it that can go together.
 fn random_trace(seed: u64) -> Trace {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut builder = TraceBuilder::new("random");
     let volumes = 1 + random.below(3) as u32;
     let space = 4 + random.below(60);

@@ -133,7 +133,7 @@ fn disordered_fiu(random: &mut Random, lines: u64, window_ns: u64) -> String {
 
 #[test]
 fn random_traces_are_the_same_as_streams() {
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     for round in 0..300 {
         let window_ns = 1 + random.below(400_000);
         let lines = random.below(60) + 1;
@@ -152,7 +152,7 @@ fn random_traces_are_the_same_as_streams() {
 
 #[test]
 fn large_traces_come_in_batches() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let text = disordered_fiu(&mut random, 700_000, 900_000);
     let compressed = zstd::stream::encode_all(text.as_bytes(), 1).unwrap();
     for window_ns in [1_000_000, 1_000_000_000, u64::MAX] {
@@ -166,7 +166,7 @@ fn large_traces_come_in_batches() {
 
 #[test]
 fn parquet_of_many_batches_with_gaps_in_the_numbers() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let mut builder = TraceBuilder::new("large");
     for number in 0..200_000u32 {
         let contents = [random.below(5000) as u32, NO_CONTENT];

@@ -10,7 +10,7 @@ use flashtwin_trace::{
 };
 
 fn random_trace(seed: u64, with_content: bool, pages: u64) -> Trace {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut builder = TraceBuilder::new("random");
     for number in 0..1 + random.below(80) {
         let op = [Op::Read, Op::Write, Op::Trim][random.below(3) as usize];

@@ -1,5 +1,6 @@
 //! The tables of a map, in RAM or with their pages on flash.
 
+use flashtwin_bits::{FNV1A_BASIS, fnv1a};
 use flashtwin_nand::{Plane, Ppn};
 
 use super::{Layout, Paging};
@@ -244,10 +245,8 @@ impl<M: Map> Tables<M> {
 
 /// Stands for what a page of the tables says now, for verification.
 pub(super) fn digest(map: &impl Map, layout: &Layout, page: u32) -> u64 {
-    let mut digest = 0xcbf2_9ce4_8422_2325_u64;
-    map.each_entry(layout, page, &mut |value| {
-        digest = (digest ^ u64::from(value)).wrapping_mul(0x0100_0000_01b3);
-    });
+    let mut digest = FNV1A_BASIS;
+    map.each_entry(layout, page, &mut |value| digest = fnv1a(digest, u64::from(value)));
     digest
 }
 

@@ -10,7 +10,7 @@
 //! out of the code that is fetched for every page.
 
 use crate::ids::Content;
-use flashtwin_bits::{HugeSlice, prefetch};
+use flashtwin_bits::{HugeSlice, STEP, mix, prefetch};
 
 /// Bits of a word.
 const WORD: u64 = 64;
@@ -29,13 +29,6 @@ pub(super) struct Bloom {
     /// Words of one filter.
     words: u64,
     hashes: u32,
-}
-
-/// SplitMix64's finisher: contents are dense numbers, their hashes are not.
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 impl Bloom {
@@ -60,7 +53,8 @@ impl Bloom {
     /// Where the words of a content begin, and its bits in each.
     #[inline]
     fn place(&self, content: Content) -> (usize, u64) {
-        let first = mix(u64::from(content.number()).wrapping_add(0x9e37_79b9_7f4a_7c15));
+        // Contents are dense numbers, their hashes are not.
+        let first = mix(u64::from(content.number()).wrapping_add(STEP));
         // The upper bits of a product spread a hash evenly over any number of words.
         let word = ((u128::from(first) * u128::from(self.words)) >> 64) as usize;
         let mut bits = 0;
