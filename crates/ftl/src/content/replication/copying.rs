@@ -130,7 +130,7 @@ impl Replicator {
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
-        while let Some((vpn, from)) = self.wanted.take() {
+        while let Some((vpn, from)) = self.wanted.pop() {
             // Nothing is read that has no place to go.
             if !(map.is_live(vpn) && self.policy.may_fit(vpn, map, self.room.budget_pages)) {
                 self.wanted.done(vpn);

@@ -65,7 +65,7 @@ impl Wanted {
     }
 
     /// What was earned last, and the page to be read for it.
-    pub(super) fn take(&mut self) -> Option<(Vpn, Ppn)> {
+    pub(super) fn pop(&mut self) -> Option<(Vpn, Ppn)> {
         self.earned.pop()
     }
 }
