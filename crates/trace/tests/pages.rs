@@ -398,7 +398,7 @@ fn a_large_page_is_the_tuple_of_its_chunks() {
     assert_eq!(pages.columns.content, [0, 0, 1, 0, 2]);
     assert_eq!(pages.columns.partial, [0, 0, 3, 3, 3]);
     assert_eq!(pages.outline.initial_content, [NO_CONTENT, NO_CONTENT, 2]);
-    assert!(pages.outline.first_access_is_read(2));
+    assert_eq!(pages.outline.first_access[2], FirstAccess::Read);
 }
 
 #[test]

@@ -255,14 +255,6 @@ fn a_cancelled_trace_leaves_no_file() {
     }
 }
 
-#[test]
-fn recipes_are_read_back_as_they_are_written() {
-    for name in workload_names() {
-        let recipe = recipe(name);
-        assert_eq!(Recipe::parse(name, &recipe.to_toml().unwrap()).unwrap(), recipe, "{name}");
-    }
-}
-
 const SMALL: &str = r#"
 name = "small"
 description = "For tests."

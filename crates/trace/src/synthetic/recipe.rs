@@ -308,13 +308,4 @@ impl Recipe {
         let schema = generator.into_generator().into_root_schema_for::<Recipe>();
         serde_json::to_value(schema).unwrap_or_default()
     }
-
-    /// The recipe as TOML.
-    ///
-    /// # Errors
-    /// None for a recipe that [`Recipe::parse`] would read.
-    pub fn to_toml(&self) -> Result<String, TraceError> {
-        toml::to_string(self)
-            .map_err(|error| TraceError::new(Cause::Argument, self.name.clone(), error.to_string(), ""))
-    }
 }
