@@ -12,6 +12,9 @@ ids! {
     /// Dense number of a content: what a page's value is known by.
     pub struct Content;
 
+    /// A page of the mapping tables, in the order in which they are cut into pages.
+    pub struct TablePage;
+
     /// A part of a chip that serves one operation at a time: the chip, a die or a plane, by the engine's concurrency.
     /// The units of a chip are neighbours.
     pub struct Unit;

@@ -1,6 +1,6 @@
 //! The words that pass between the controller and whoever drives it.
 
-use crate::ids::{Content, Lpn};
+use crate::ids::{Content, Lpn, TablePage};
 use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
 /// Why a flash operation happens. Every program and read is counted under exactly one.
@@ -133,8 +133,8 @@ pub(crate) fn is_page(ppn: Ppn) -> bool {
 /// which it must.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lookup {
-    /// Number of the page of the tables.
-    pub page: u32,
+    /// The page of the tables.
+    pub page: TablePage,
     /// Where it is read from, if it was neither in RAM nor about to be.
     pub read: Option<Ppn>,
     /// Whether the operation waits for it. It does not for a page that only has a count changed.

@@ -3,16 +3,16 @@
 mod map;
 pub mod spread;
 
-use flashtwin_nand::{NO_PPN, Plane, Ppn};
+use flashtwin_nand::{Channel, NO_PPN, Plane, Ppn};
 
 use crate::error::FtlError;
 use crate::flash::counters::TableSizes;
 use crate::flash::{Flash, Moved, Owners};
 use crate::held::HeldPage;
-use crate::ids::{Content, Lpn, NO_CONTENT, Owner};
+use crate::ids::{Content, Lpn, NO_CONTENT, Owner, TablePage};
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes, is_page};
-use crate::paging::{Entries, Layout, Map, Paging, Tables};
+use crate::paging::{EntriesOf, Layout, Map, Paging, Tables};
 use crate::side::{Side, audit_pages, unfit};
 pub(crate) use map::PageMap;
 use spread::Spreader;
@@ -37,7 +37,7 @@ impl Pages {
     /// Points a logical page at another physical one (or none) and what that holds. Where it held
     /// the same before, the channel of its old page.
     #[inline]
-    fn point(&mut self, lpn: Lpn, ppn: Ppn, content: Content, flash: &mut Flash) -> Option<u32> {
+    fn point(&mut self, lpn: Lpn, ppn: Ppn, content: Content, flash: &mut Flash) -> Option<Channel> {
         let (old, held) = (self.map.set(lpn, ppn), self.map.hold(lpn, content));
         if let Some(spreader) = &mut self.spreader {
             spreader.forget_page((lpn, held), old, flash);
@@ -61,20 +61,20 @@ impl Map for Pages {
     }
 
     #[inline]
-    fn entry_of(&self, owner: Owner, layout: &Layout) -> u32 {
+    fn entry_of(&self, owner: Owner, layout: &Layout) -> TablePage {
         layout.of_lpn(owner.id())
     }
 
-    fn each_entry(&self, layout: &Layout, page: u32, take: &mut dyn FnMut(u32)) {
-        if let Entries::Lpns(lpns) = layout.entries(page) {
+    fn each_entry(&self, layout: &Layout, page: TablePage, take: &mut dyn FnMut(u32)) {
+        if let EntriesOf::Lpns(lpns) = layout.entries(page) {
             Lpn::each(lpns).for_each(|lpn| take(self.map.get(lpn).number()));
         }
     }
 
-    fn has_entries(&self, layout: &Layout, page: u32) -> bool {
+    fn has_entries(&self, layout: &Layout, page: TablePage) -> bool {
         match layout.entries(page) {
-            Entries::Lpns(lpns) => Lpn::each(lpns).any(|lpn| is_page(self.map.get(lpn))),
-            Entries::Vpns(_) | Entries::Fingerprints => false,
+            EntriesOf::Lpns(lpns) => Lpn::each(lpns).any(|lpn| is_page(self.map.get(lpn))),
+            EntriesOf::Vpns(_) | EntriesOf::Fingerprints => false,
         }
     }
 }

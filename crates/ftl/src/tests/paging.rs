@@ -8,7 +8,7 @@ use super::driver::{Driver, Options, geometry};
 use super::reach::Map;
 use crate::flash::victim::VictimPolicy;
 use crate::ids::{Lpn, NO_VPN};
-use crate::{CacheBytes, Cause, FlashOp, FtlConfig, Lookup, MappingForm, NO_JOB, OpKind, Rng};
+use crate::{CacheBytes, Cause, FlashOp, FtlConfig, Lookup, MappingForm, NO_JOB, OpKind, Rng, TablePage};
 use flashtwin_bits::mix;
 
 /// A device of one plane on which nothing is ever collected, with room for `pages` translation pages of
@@ -181,7 +181,7 @@ fn reads_and_writes_what_a_plain_list_would(mapping: MappingForm, fingerprints: 
             let found: Vec<_> = driver
                 .lookups
                 .iter()
-                .map(|&Lookup { page, read, delays }| (page, read.is_some(), delays))
+                .map(|&Lookup { page, read, delays }| (page.number(), read.is_some(), delays))
                 .collect();
             assert_eq!(found, expected, "seed {seed}, step {step}");
             naive.settle();
@@ -231,7 +231,7 @@ fn translation_pages_are_written_to_blocks_of_their_own_and_collected_there() {
         (driver.ops[before..].to_vec(), driver.lookups.clone())
     };
     let program = |block, at| metadata(OpKind::Program, page(block, at), NO_PPN);
-    let looked = |page, read| vec![Lookup { page, read, delays: true }];
+    let looked = |page, read| vec![Lookup { page: TablePage::new(page), read, delays: true }];
     assert_eq!(write(32), (vec![], looked(2, None)));
     // The host fills block 0, the translation pages block 1.
     assert_eq!(write(0), (vec![program(1, 0)], looked(0, None)));

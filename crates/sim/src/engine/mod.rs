@@ -32,7 +32,7 @@ mod write_cache;
 use flashtwin_bits::By;
 pub use flashtwin_ftl::Controller;
 use flashtwin_ftl::{Cause, FlashOp, LoadView, Unit, counts};
-use flashtwin_nand::{Chip, FlashArray, Geometry, NandDevice, Plane, Ppn, Timing};
+use flashtwin_nand::{Channel, Chip, FlashArray, Geometry, NandDevice, Plane, Ppn, Timing};
 use flashtwin_trace::Op as HostOp;
 
 use crate::config::{Concurrency, EngineConfig, WriteCompletes};
@@ -189,7 +189,7 @@ pub struct Engine<C, O> {
     places: u32,
     /// Closed loop: when each place was freed that no later request has taken yet, first freed first.
     places_freed_ns: std::collections::VecDeque<u64>,
-    buses: Vec<Bus>,
+    buses: By<Channel, Vec<Bus>>,
     hash: Option<HashUnit>,
     flash: FlashArray,
     blocks: BlockStates,
@@ -284,7 +284,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             last_response_ns: 0,
             places: 0,
             places_freed_ns: std::collections::VecDeque::new(),
-            buses: vec![Bus::default(); geometry.channels as usize],
+            buses: By::new(vec![Bus::default(); geometry.channels as usize]),
             hash: hashes.then(|| HashUnit::new(config.hash_ns(), config.hash_lanes)),
             flash,
             blocks: BlockStates::new(geometry.block_index_len()),

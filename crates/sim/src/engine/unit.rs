@@ -1,6 +1,6 @@
 //! A unit: the part of the flash that serves one operation at a time, with its queues.
 
-use flashtwin_nand::Chip;
+use flashtwin_nand::{Channel, Chip};
 
 use super::ledger::{Charge, HoldTimes};
 use super::pool::{NONE, Op, Pool};
@@ -48,7 +48,7 @@ pub(crate) struct UnitState {
     pub(crate) current: u32,
     pub(crate) stage: Stage,
     pub(crate) chip: Chip,
-    pub(crate) channel: u32,
+    pub(crate) channel: Channel,
     /// Reads served since a write was last overtaken.
     pub(crate) reads_ahead: u32,
     pub(crate) busy_since_ns: u64,
@@ -73,7 +73,7 @@ pub(crate) struct UnitState {
 }
 
 impl UnitState {
-    pub(crate) fn new(chip: Chip, channel: u32) -> Self {
+    pub(crate) fn new(chip: Chip, channel: Channel) -> Self {
         Self {
             lists: [List { head: NONE, tail: NONE }; QUEUES],
             current: NONE,

@@ -11,6 +11,7 @@
 
 use crate::ids::Content;
 use flashtwin_bits::{HugeSlice, STEP, mix, prefetch};
+use flashtwin_nand::Channel;
 
 /// Bits of a word.
 const WORD: u64 = 64;
@@ -90,17 +91,17 @@ impl Bloom {
 
     /// Adds a content to a channel's filter.
     #[inline(never)]
-    pub(super) fn insert(&mut self, content: Content, channel: u32) {
+    pub(super) fn insert(&mut self, content: Content, channel: Channel) {
         let (first, bits) = self.place(content);
-        self.bits[first + channel as usize] |= bits;
+        self.bits[first + channel.index()] |= bits;
     }
 
     /// Takes the bits of a content away, whoever else set them: of use only to whoever empties a
     /// filter of everything that it holds.
     #[inline(never)]
-    pub(super) fn clear(&mut self, content: Content, channel: u32) {
+    pub(super) fn clear(&mut self, content: Content, channel: Channel) {
         let (first, bits) = self.place(content);
-        self.bits[first + channel as usize] &= !bits;
+        self.bits[first + channel.index()] &= !bits;
     }
 
     /// Of contents that are dense numbers below `contents`, those whose words matter, a bit each: where a content
@@ -150,7 +151,7 @@ mod tests {
             let mut rng = Rng::stream(u64::from(channels), "bloom");
             for _ in 0..400 {
                 let (content, channel) = (rng.next_u64() as u32, rng.below(channels));
-                bloom.insert(Content::new(content), channel);
+                bloom.insert(Content::new(content), Channel::new(channel));
                 sets[channel as usize].insert(content);
                 let mask = bloom.query(Content::new(content));
                 for (channel, set) in sets.iter().enumerate() {
@@ -184,7 +185,7 @@ mod tests {
                         is_crowded(Content::new(absent)),
                         "a word matters or does not"
                     );
-                    bloom.insert(Content::new(other), 1);
+                    bloom.insert(Content::new(other), Channel::new(1));
                 }
                 let found = bloom.query(Content::new(absent)) == 2;
                 assert!(is_crowded(Content::new(absent)) || !found, "{absent} is found by coincidence");
@@ -239,7 +240,7 @@ mod tests {
         for (bits, hashes) in [(10u32, 7u32), (5, 3), (16, 4), (12, 12)] {
             let entries = 40_000;
             let mut bloom = Bloom::new(8, u64::from(entries * bits), hashes);
-            (0..entries).for_each(|content| bloom.insert(Content::new(content), content % 2));
+            (0..entries).for_each(|content| bloom.insert(Content::new(content), Channel::new(content % 2)));
             // Channel 0 and 1 hold half as many each.
             let expected = false_positives(64.0 / f64::from(2 * bits), hashes);
             let asked = 2_000_000;
