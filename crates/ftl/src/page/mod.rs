@@ -18,12 +18,12 @@ pub(crate) use map::PageMap;
 use spread::Spreader;
 
 /// The page map and what spreading knows of its pages: both hear of every page that moves.
-pub(crate) struct Pages {
+pub(crate) struct SpreadMap {
     pub(crate) map: PageMap,
     pub(crate) spreader: Option<Box<Spreader>>,
 }
 
-impl Pages {
+impl SpreadMap {
     /// A page lies elsewhere now. Says whether it was its logical page's.
     #[inline]
     fn relocate(&mut self, lpn: Lpn, from: Ppn, to: Ppn, flash: &mut Flash) -> bool {
@@ -54,7 +54,7 @@ impl Pages {
     }
 }
 
-impl Map for Pages {
+impl Map for SpreadMap {
     #[inline]
     fn page_moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
         self.relocate(page.owner.id(), page.from, page.to, flash)
@@ -81,12 +81,12 @@ impl Map for Pages {
 
 /// The tables of a conventional SSD.
 pub(crate) struct PageSide {
-    pub(crate) tables: Tables<Pages>,
+    pub(crate) tables: Tables<SpreadMap>,
 }
 
 impl PageSide {
     pub(crate) fn new(map: PageMap, spreader: Option<Box<Spreader>>) -> Self {
-        Self { tables: Tables::new(Pages { map, spreader }) }
+        Self { tables: Tables::new(SpreadMap { map, spreader }) }
     }
 
     pub(crate) fn put_on_flash(&mut self, paging: Paging) {
@@ -127,7 +127,7 @@ impl PageSide {
         let stream = flash.host_stream(page.lpn);
         let content = self.map().known(page.content);
         let mut plane = flash.pick_plane(page.address, loads)?;
-        let Pages { map, spreader } = &mut self.tables.map;
+        let SpreadMap { map, spreader } = &mut self.tables.map;
         if let Some(spreader) = spreader {
             plane = spreader.place_write(plane, (page.lpn, content), map, flash, loads);
         }
@@ -139,7 +139,7 @@ impl PageSide {
         flash.counters.programs[Cause::Host as usize] += 1;
         flash.note_peak(self.pages_in_use(), 0);
         flash.collect_behind(plane, &mut self.tables, ops)?;
-        let Pages { map, spreader } = &mut self.tables.map;
+        let SpreadMap { map, spreader } = &mut self.tables.map;
         if let Some(spreader) = spreader {
             spreader.compare_later((page.lpn, content), rewritten, map, flash, ops)?;
         }
@@ -276,7 +276,7 @@ impl Side for PageSide {
         _loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
-        let Pages { map, spreader } = &mut self.tables.map;
+        let SpreadMap { map, spreader } = &mut self.tables.map;
         if let Some(spreader) = spreader {
             spreader.job_done(job, map, flash);
         }
@@ -347,7 +347,7 @@ impl Side for PageSide {
 
     fn restore_page(&mut self, page: HeldPage<'_>, flash: &mut Flash) -> Result<(), String> {
         let HeldPage { lpn, content, home, replicas } = page;
-        let Pages { map, spreader } = &mut self.tables.map;
+        let SpreadMap { map, spreader } = &mut self.tables.map;
         if lpn.number() >= map.len() || is_page(map.get(lpn)) {
             return Err(unfit(lpn, map.len()));
         }
@@ -379,5 +379,5 @@ impl Side for PageSide {
     }
 }
 
-flashtwin_bits::state!(Pages { map, spreader });
+flashtwin_bits::state!(SpreadMap { map, spreader });
 flashtwin_bits::state!(PageSide { tables });

@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 
 use super::ledger::{HoldTimes, Ledger, charge_wait};
 use super::pool::{NONE, Op};
-use super::{Controller, Engine, Observer, Server};
+use super::{Controller, Engine, Observer, ServedBy};
 use crate::config::MergeReads;
 
 /// A host read that joined another.
@@ -137,7 +137,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let Some(merging) = &mut self.merging else { return };
         let mut joined = std::mem::take(&mut merging.parties[op.other as usize].joined);
         for Joined { request, redirected, charged, came_ns, held } in joined.drain(..) {
-            self.page_done(request, Some(Server { chip, redirected }), |engine, ledger| {
+            self.page_done(request, Some(ServedBy { chip, redirected }), |engine, ledger| {
                 ledger.add_all(charged.as_deref());
                 charge_wait(ledger, op.start_ns - came_ns, &held);
                 engine.charge_command(ledger, op.start_ns, engine.timing.read_ns, 0);

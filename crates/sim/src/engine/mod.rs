@@ -85,12 +85,12 @@ pub struct Completed<'a> {
     /// Where that went.
     pub ledger: &'a Ledger,
     /// What served the page that was complete last; `None` where that was controller RAM.
-    pub server: Option<Server>,
+    pub server: Option<ServedBy>,
 }
 
 /// What served a page on the flash.
 #[derive(Debug, Clone, Copy)]
-pub struct Server {
+pub struct ServedBy {
     /// The chip.
     pub chip: Chip,
     /// Whether the page was read there although another place holds the home copy.
@@ -437,7 +437,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// controller's own already. It is called for the last page of the request only, whose time is the
     /// request's.
     #[inline]
-    fn page_done(&mut self, request: u32, server: Option<Server>, charge: impl FnOnce(&Self, &mut Ledger)) {
+    fn page_done(&mut self, request: u32, server: Option<ServedBy>, charge: impl FnOnce(&Self, &mut Ledger)) {
         let entry = &mut self.requests[request];
         entry.pages_left -= 1;
         if entry.pages_left > 0 {

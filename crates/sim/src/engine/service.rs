@@ -6,7 +6,7 @@ use flashtwin_nand::{Chip, Ppn};
 use super::ledger::{Charge, Ledger, charge_wait, holder};
 use super::pool::{NONE, Op, Work};
 use super::unit::{Queue, Stage};
-use super::{Controller, Engine, Observer, Server};
+use super::{Controller, Engine, Observer, ServedBy};
 use crate::config::WriteCompletes;
 
 impl<C: Controller, O: Observer> Engine<C, O> {
@@ -315,7 +315,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn host_op_done(&mut self, chip: Chip, slot: u32, array_ns: u64, lost_ns: u64) {
         let op = self.ops[slot];
         let charged = if op.charged { self.take_charged(slot) } else { None };
-        let server = Server { chip, redirected: op.redirected };
+        let server = ServedBy { chip, redirected: op.redirected };
         self.page_done(op.request, Some(server), |engine, ledger| {
             match charged {
                 Some(charged) => ledger.add(&charged),

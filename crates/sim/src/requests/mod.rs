@@ -8,7 +8,7 @@ pub(crate) use row::RequestRow;
 use writer::Writer;
 pub use writer::{RequestTable, RequestsTo};
 
-use crate::engine::{Arrived, Completed, Ledger, Server};
+use crate::engine::{Arrived, Completed, Ledger, ServedBy};
 use crate::error::SimError;
 
 /// Requests of a lot. One is some 15 MB.
@@ -21,7 +21,7 @@ struct Entry {
     /// Response time; trims have none.
     total_ns: Option<u64>,
     ledger: Ledger,
-    server: Option<Server>,
+    server: Option<ServedBy>,
 }
 
 /// Follows requests from their arrival to their completion.

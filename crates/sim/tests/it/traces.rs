@@ -2,8 +2,10 @@
 
 use flashtwin_ftl::Rng;
 use flashtwin_ftl::spread::SpreadPolicy;
-use flashtwin_sim::{Progress, Resolved, RunResult, SimError, resolve, run, system_names};
-use flashtwin_trace::{Columns, ContentSource, Format, Op, PageTrace, Quality, Trace, TraceBuilder};
+use flashtwin_sim::{Resolved, RunResult, SimError, resolve, run, system_names};
+use flashtwin_trace::{
+    Columns, ContentSource, Format, Op, PageTrace, Progress, Quality, Trace, TraceBuilder,
+};
 
 use crate::bench::{nand, replay, system_on};
 use crate::swarm::random_trace;

@@ -30,7 +30,7 @@ use crate::op::{Cause, FlashOp, NO_JOB, OpKind, is_page};
 use crate::sabotage::sabotaged;
 use filters::Filters;
 use flashtwin_nand::Geometry;
-use pages::Pages;
+use pages::AllLinks;
 pub use place::PlacePolicy;
 use place::Places;
 use residents::Residents;
@@ -55,7 +55,7 @@ pub(crate) struct Spreader {
     filters: Filters,
     residents: Residents,
     twins: Twins,
-    pages: Pages,
+    pages: AllLinks,
     channels: u32,
     /// The channel of each plane: divisions are not free.
     channel_of_plane: By<Plane, Vec<Channel>>,

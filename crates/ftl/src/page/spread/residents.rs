@@ -1,6 +1,6 @@
 //! Which logical pages hold which content, channel by channel.
 
-use super::pages::{Page, Pages, link, named};
+use super::pages::{AllLinks, PageLinks, link, named};
 use crate::ids::{Content, Lpn};
 use flashtwin_bits::{HugeSlice, prefetch};
 use flashtwin_nand::Channel;
@@ -119,7 +119,7 @@ impl Residents {
         lpn: Lpn,
         content: Content,
         channel: Channel,
-        pages: &Pages,
+        pages: &AllLinks,
     ) -> Option<Lpn> {
         let mut link = self.head(content, channel);
         if link == self::link(lpn) {
@@ -130,7 +130,7 @@ impl Residents {
 
     /// A page now holds a content in a channel; returns whether it is the first to.
     #[inline]
-    pub(super) fn add(&mut self, lpn: Lpn, content: Content, channel: Channel, pages: &mut Pages) -> bool {
+    pub(super) fn add(&mut self, lpn: Lpn, content: Content, channel: Channel, pages: &mut AllLinks) -> bool {
         let slot = self.slot(content, channel);
         let word = self.words[slot];
         self.words[slot] = word & ENTERED | link(lpn);
@@ -145,8 +145,14 @@ impl Residents {
 
     /// A page no longer holds a content in a channel; returns whether it was the last to.
     #[inline]
-    pub(super) fn remove(&mut self, lpn: Lpn, content: Content, channel: Channel, pages: &mut Pages) -> bool {
-        let Page { before, after, .. } = pages[lpn];
+    pub(super) fn remove(
+        &mut self,
+        lpn: Lpn,
+        content: Content,
+        channel: Channel,
+        pages: &mut AllLinks,
+    ) -> bool {
+        let PageLinks { before, after, .. } = pages[lpn];
         if let Some(after) = named(after) {
             pages[after].before = before;
         }
@@ -170,7 +176,7 @@ impl Residents {
     /// Compares the lists with the content and channel of every page that has them.
     pub(super) fn audit(
         &self,
-        pages: &Pages,
+        pages: &AllLinks,
         place_of: impl Fn(Lpn) -> Option<(Content, Channel)>,
     ) -> Result<(), String> {
         let mut listed = 0;
