@@ -245,6 +245,18 @@ fn units_in_chip(concurrency: Concurrency, geometry: &Geometry) -> u32 {
     }
 }
 
+/// The units of a device that does nothing.
+fn idle_units(concurrency: Concurrency, geometry: &Geometry) -> By<Unit, Vec<UnitState>> {
+    let per_chip = units_in_chip(concurrency, geometry);
+    let chips = (0..geometry.chips() * per_chip).map(|unit| Chip::new(unit / per_chip));
+    By::new(chips.map(|chip| UnitState::new(chip, geometry.channel_of_chip(chip))).collect())
+}
+
+/// The unit that serves each plane.
+fn units_of_planes(planes_per_unit: u32, geometry: &Geometry) -> By<Plane, Vec<Unit>> {
+    By::new(geometry.all_planes().map(|plane| Unit::new(plane.number() / planes_per_unit)).collect())
+}
+
 impl<C: Controller, O: Observer> Engine<C, O> {
     /// An idle device at time 0.
     pub fn new(
@@ -256,13 +268,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         hashes: bool,
     ) -> Self {
         let geometry = device.geometry.clone();
-        let per_chip = units_in_chip(config.concurrency, &geometry);
-        let chips = geometry.chips();
-        let planes_per_unit = geometry.planes_per_chip() / per_chip;
-        let units: Vec<UnitState> = (0..chips * per_chip)
-            .map(|unit| Chip::new(unit / per_chip))
-            .map(|chip| UnitState::new(chip, geometry.channel_of_chip(chip)))
-            .collect();
+        let planes_per_unit = geometry.planes_per_chip() / units_in_chip(config.concurrency, &geometry);
+        let units = idle_units(config.concurrency, &geometry);
         let read_ns = device.timing.command_ns + device.timing.read_ns + device.timing.transfer_ns;
         let tables = controller.pages_tables().then(Box::default);
         Self {
@@ -275,9 +282,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             observer,
             now_ns: 0,
             events: EventQueue::new(units.len()),
-            unit_of_plane: By::new(
-                geometry.all_planes().map(|plane| Unit::new(plane.number() / planes_per_unit)).collect(),
-            ),
+            unit_of_plane: units_of_planes(planes_per_unit, &geometry),
             ops: Pool::new(),
             requests: Pool::new(),
             first_arrival_ns: NO_EVENT,
@@ -288,8 +293,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             hash: hashes.then(|| HashUnit::new(config.hash_ns(), config.hash_lanes)),
             flash,
             blocks: BlockStates::new(geometry.block_index_len()),
-            loads: Loads::new(config.load, chips as usize, units.len(), read_ns),
-            units: By::new(units),
+            loads: Loads::new(config.load, geometry.chips() as usize, units.len(), read_ns),
+            units,
             write_completes: config.write_completes,
             reads_before_write: config.reads_before_write,
             suspension: Suspension::new(config),

@@ -4,7 +4,6 @@ use flashtwin_nand::{Channel, Chip};
 
 use super::ledger::{Charge, HoldTimes};
 use super::pool::{NONE, Op, Pool};
-use super::suspension::Suspended;
 
 /// The queues of a unit, in the order they are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +38,19 @@ pub(crate) enum Stage {
 struct List {
     head: u32,
     tail: u32,
+}
+
+/// A suspended operation ([`super::suspension`]).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Suspended {
+    pub(super) slot: u32,
+    pub(super) remaining_ns: u64,
+    pub(super) since_ns: u64,
+    /// Suspensions of it so far, and the time that the earlier ones took.
+    pub(super) times: u32,
+    pub(super) lost_ns: u64,
+    /// Reads that may still be served before it is resumed.
+    pub(super) reads_left: u32,
 }
 
 /// One chip, die or plane, by the engine's concurrency.
