@@ -8,7 +8,7 @@ use flashtwin_trace::{
 };
 
 use crate::bench::{nand, replay, system_on};
-use crate::swarm::random_trace;
+use crate::drawn::random_trace;
 
 fn system(name: &str, sets: &[(&str, &str)]) -> Resolved {
     system_on([2, 2, 2, 1, 40, 8], name, sets)
