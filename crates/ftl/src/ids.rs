@@ -31,13 +31,13 @@ pub const NO_CONTENT: Content = Content::new(u32::MAX);
 pub const NO_VPN: Vpn = Vpn::new(u32::MAX);
 
 impl Owner {
-    /// In the words of the tables that own the page.
+    /// The owner that the tables know by this id.
     #[inline]
     pub(crate) fn of(id: impl Id) -> Self {
         Self::new(id.number())
     }
 
-    /// The same, for the tables that named it.
+    /// The id that [`Owner::of`] was given, for the tables that gave it.
     #[inline]
     pub(crate) fn id<I: Id>(self) -> I {
         I::new(self.number())

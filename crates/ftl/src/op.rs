@@ -53,13 +53,13 @@ pub enum OpKind {
 /// follows every earlier operation on its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlashOp {
-    /// What.
+    /// What is done.
     pub kind: OpKind,
-    /// Where; an erase names the block's first page.
+    /// The page it is done to; of an erase, the block's first.
     pub ppn: Ppn,
     /// The page whose data a program copies.
     pub source: Ppn,
-    /// Why.
+    /// Why it happens.
     pub cause: Cause,
     /// Ahead of the host: the plane is about to run out of free blocks.
     pub urgent: bool,
@@ -91,9 +91,9 @@ pub struct ReadTarget {
 pub enum ReadOutcome {
     /// Nothing was ever written there: answered without flash.
     Unmapped,
-    /// Read this page.
+    /// A page is read from the flash.
     Flash {
-        /// Where.
+        /// The page to read.
         target: ReadTarget,
         /// The content is read for the first time.
         new_value: bool,

@@ -110,7 +110,7 @@ fn limits() -> Limits {
     }
 }
 
-/// Elsewhere nobody tells.
+/// Other systems report no limits.
 #[cfg(not(target_os = "linux"))]
 fn limits() -> Limits {
     Limits::default()

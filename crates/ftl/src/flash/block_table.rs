@@ -80,7 +80,7 @@ impl BlockTable {
         self.word(block).written()
     }
 
-    /// Where the block is in its life.
+    /// The state of a block.
     pub fn state(&self, block: Block) -> BlockState {
         self.word(block).state()
     }

@@ -384,7 +384,7 @@ impl Blocks {
         self.free(block, plane);
     }
 
-    /// The same for a block that was opened apart.
+    /// Erases a block that was opened apart: wear levelling does not count it.
     pub(crate) fn erase_apart(&mut self, block: Block) {
         debug_assert_eq!(self.table.valid(block), 0);
         self.free(block, self.geometry.plane_of_block(block));
@@ -428,7 +428,7 @@ impl Blocks {
         }
     }
 
-    /// So many erases of a plane are its chip's.
+    /// Adds a plane's erases to its chip's count.
     pub(super) fn add_erases(&mut self, plane: Plane, erases: u32) {
         self.chip_erases[self.chip_of_plane[plane]] += u64::from(erases);
     }

@@ -138,7 +138,7 @@ impl Layout {
 pub(crate) enum EntriesOf {
     Lpns(std::ops::Range<u32>),
     Vpns(std::ops::Range<u32>),
-    /// Those of the contents whose page it is ([`Layout::of_fingerprint`]).
+    /// Fingerprints of the contents for which [`Layout::of_fingerprint`] names the page.
     Fingerprints,
 }
 

@@ -113,7 +113,7 @@ pub(crate) struct Paging {
     write_outs: VecDeque<TablePage>,
     /// By plane: pages not in RAM with entries that collection of the victim under way changed.
     moved: By<Plane, Vec<Vec<TablePage>>>,
-    /// The same of victims that are done.
+    /// Pages not in RAM with entries that collection of earlier victims changed: to be read, changed and written.
     ready: VecDeque<TablePage>,
 }
 

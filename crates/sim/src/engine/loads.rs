@@ -54,7 +54,7 @@ impl Loads {
         self.chip_queue[chip]
     }
 
-    /// The same of every chip.
+    /// Operations waiting and in service at each chip.
     pub(super) fn queue_lengths(&self) -> &By<Chip, Vec<u32>> {
         &self.chip_queue
     }
@@ -70,7 +70,7 @@ impl Loads {
         }
     }
 
-    /// One fewer.
+    /// Takes one operation off the queues of a unit and its chip.
     #[inline]
     pub(super) fn down(&mut self, unit: Unit, chip: Chip, read: bool) {
         self.chip_queue[chip] -= 1;

@@ -21,7 +21,7 @@ struct Joined {
     redirected: bool,
     /// What was charged to its request before it joined; `None` for nothing.
     charged: Option<Box<Ledger>>,
-    /// When it joined.
+    /// When the read joined.
     came_ns: u64,
     /// While the party waits: by holder, how long the unit had been held in all when this read joined.
     /// Once the party's read begins: by holder, how long the unit was held from then until the beginning.
@@ -31,7 +31,7 @@ struct Joined {
 /// A read that waits in a unit's queue, and the reads that have joined it.
 #[derive(Debug)]
 struct Party {
-    /// Its chip and the name of its data: see [`Merging::key`].
+    /// The chip of the read that waits, and the name of its data: see [`Merging::key`].
     key: (Chip, u64),
     /// The unit in whose queue the read waits.
     unit: Unit,

@@ -59,30 +59,30 @@ pub use ledger::{Charge, Ledger};
 /// A request as it comes.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrived {
-    /// Its place in the trace, from 0.
+    /// The request's place in the trace, from 0.
     pub number: u64,
-    /// What it asks.
+    /// Read, write or trim.
     pub kind: HostOp,
-    /// Page operations.
+    /// Number of its page operations.
     pub pages: u32,
-    /// When it arrives by the trace's clock.
+    /// Arrival by the trace's clock.
     pub time_ns: i64,
-    /// When it arrives in simulated time.
+    /// Arrival in simulated time.
     pub arrival_ns: u64,
 }
 
 /// A request of the host's that is complete.
 #[derive(Debug)]
 pub struct Completed<'a> {
-    /// The slot that it had while it was under way: a number that an earlier request had, too, and a later one may have.
+    /// The slot that the request had while it was under way; slots are used again.
     pub request: u32,
-    /// A read; otherwise a write.
+    /// Whether it is a read; otherwise it is a write.
     pub is_read: bool,
-    /// When it arrived, in simulated time.
+    /// Arrival in simulated time.
     pub arrival_ns: u64,
     /// Its response time.
     pub total_ns: u64,
-    /// Where that went.
+    /// To what the response time is charged.
     pub ledger: &'a Ledger,
     /// What served the page that was complete last; `None` where that was controller RAM.
     pub server: Option<ServedBy>,

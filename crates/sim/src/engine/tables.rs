@@ -27,8 +27,8 @@ pub(super) enum Then {
     Awaited(u32),
 }
 
-/// What an errand holds while its page operation has not said yet what it wants the tables for, and
-/// after that was taken out: a read of nothing for nobody.
+/// Placeholder of `then` before [`Engine::set_out`] fills it and after [`Engine::go_on`] was given it: a read of nothing
+/// for nobody.
 const NOTHING: Then = Then::Read { target: None, request: NONE, charged: None };
 
 /// A page operation that waits for pages of the tables.

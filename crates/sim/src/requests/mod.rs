@@ -63,7 +63,7 @@ impl RequestLog {
     /// A read or a write is complete.
     #[cold]
     pub(crate) fn completed(&mut self, done: &Completed<'_>) {
-        // What is complete has arrived: the engine tells of both.
+        // The engine reports each arrival before its completion, so the slot is filled.
         if let Some(arrived) = self.under_way.get_mut(done.request as usize).and_then(Option::take) {
             let (total_ns, ledger, server) = (Some(done.total_ns), *done.ledger, done.server);
             self.push(Entry { arrived, total_ns, ledger, server });

@@ -15,7 +15,7 @@ pub(super) struct OnPages {
     pub(super) pages: Range<u64>,
     /// The bits of [`PageColumns::partial`].
     pub(super) partial: u8,
-    /// Whether it was moved down to the grid of contents.
+    /// Whether the request was moved down to the grid of contents.
     pub(super) unaligned: bool,
 }
 

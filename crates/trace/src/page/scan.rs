@@ -234,7 +234,7 @@ struct First {
     volume_pages: Vec<u64>,
     accesses: FirstAccesses,
     before: Before,
-    /// None where contents must wait for the next way through.
+    /// `None` where contents are followed only when the file is gone through again.
     follower: Option<Follower>,
     quality: PageQuality,
     requests: u64,

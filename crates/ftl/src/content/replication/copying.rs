@@ -71,7 +71,7 @@ impl Replicator {
         self.policy.read(vpn, map, &flash.blocks, &mut self.wanted)
     }
 
-    /// The read just counted is served from a page.
+    /// The read just counted is served from `ppn`, so that a copy it has earned is made from there.
     #[inline]
     pub(crate) fn serve(&mut self, ppn: Ppn) {
         self.wanted.serve(ppn);
@@ -193,7 +193,7 @@ impl Replicator {
         Ok(End::Placed)
     }
 
-    /// No copy of a content is under way any more: the next one is, if it has been earned. Returns whether it is.
+    /// The copy of `vpn` under way has ended. Queues the next if one has been earned; returns whether it did.
     fn earn_again(&mut self, vpn: Vpn, end: End, map: &ContentMap) -> bool {
         let held = map.is_live(vpn).then(|| map.pages_of(vpn));
         self.policy.earns_again(vpn, end, map, held) && !self.wanted.earn(vpn)

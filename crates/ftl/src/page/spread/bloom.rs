@@ -104,9 +104,9 @@ impl Bloom {
         self.bits[first + channel.index()] &= !bits;
     }
 
-    /// Of contents that are dense numbers below `contents`, those whose words matter, a bit each: where a content
-    /// may be found although it is not there, as the others that may come to its word have all of its bits
-    /// between them. A content whose word holds no such content is found if and only if it was inserted, and need not be.
+    /// A bit for each content below `contents`, set where its word is one of those in which a filter may be wrong: those
+    /// with a content all of whose bits can be set by others of the word. In the other words a content is found if and
+    /// only if it was inserted, so that nobody need insert it or ask for it.
     pub(super) fn crowded(&self, contents: u32) -> Vec<u64> {
         // Bits that a content of the word has, and those that two or more have.
         let mut seen = vec![(0u64, 0u64); self.words as usize];

@@ -44,7 +44,7 @@ impl Filters {
         }
     }
 
-    /// Whether the bits of a content matter.
+    /// Whether other contents' bits can make a filter answer yes for this one.
     #[inline]
     fn is_crowded(&self, content: Content) -> bool {
         self.crowded[content.index() / 64] >> (content.number() % 64) & 1 == 1
@@ -120,7 +120,7 @@ impl Filters {
         self.dead[channel] = 0;
     }
 
-    /// The dead took bits along that the living share.
+    /// Clearing dead entries cleared bits that live entries share: sets those again.
     fn insert_all(&mut self, entries: &[Content], channel: Channel) {
         for (index, &content) in entries.iter().enumerate() {
             if let Some(&soon) = entries.get(index + AHEAD) {

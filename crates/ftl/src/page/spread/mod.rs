@@ -106,8 +106,8 @@ impl Spreader {
         }
     }
 
-    /// The page written and those that it may equal, one from each channel that said so; and those
-    /// that are read in vain.
+    /// Two lists: the written page followed by one candidate from each channel that holds the content (one alone of pages
+    /// known to be twins); and the pages that are read because a filter was wrong.
     fn candidates(
         &mut self,
         new: (Lpn, Ppn),
@@ -131,8 +131,8 @@ impl Spreader {
                     pages.push((other, map.get(other)));
                 }
             } else if own_channel != Some(channel) && !self.residents.has_entry(content, channel) {
-                // Nothing there is equal; a page whose bits are in the filter is read in vain. The
-                // page behind a dead entry is known to be dead: nothing is read.
+                // False positive: the channel's last written page is read for nothing. An entry known to be dead costs
+                // no read.
                 others.push(self.last_page[channel]);
             }
         }
@@ -316,7 +316,7 @@ impl Spreader {
         self.place_apart(proposal, content, holders, flash, loads)
     }
 
-    /// The same for a page that ageing moves. Its own copies, the present one and those that moves before
+    /// [`Spreader::place_write`] for a page that ageing moves. Its own copies, the present one and those that moves before
     /// left behind, do not count: else a page whose content nothing else holds would move to another channel
     /// with every move.
     pub(crate) fn place_aged(
@@ -442,7 +442,7 @@ impl Spreader {
         self.last_page[channel] = new;
     }
 
-    /// The same, where a channel that was asked may hold the content.
+    /// [`Spreader::compare_later`] where a channel that was asked may hold the content.
     #[inline(never)]
     fn compare_with_holders(
         &mut self,

@@ -14,7 +14,7 @@ pub(super) struct PageLinks {
     pub(super) after: u32,
     /// The list of twins; [`NO_SET`]: none.
     pub(super) set: u32,
-    /// Where in it.
+    /// Position of this page's entry in that list.
     pub(super) at: u32,
 }
 
@@ -29,7 +29,7 @@ impl PageLinks {
 /// No list of twins.
 pub(super) const NO_SET: u32 = u32::MAX;
 
-/// All of them, by number. 16 bytes each.
+/// What is kept of every logical page. 16 bytes each.
 pub(super) type AllLinks = By<Lpn, HugeSlice<PageLinks>>;
 
 /// How a logical page is stored as a link; none is 0.

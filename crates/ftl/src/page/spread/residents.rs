@@ -69,9 +69,9 @@ impl Residents {
         self.of(content).iter().filter_map(|word| named(word & !ENTERED))
     }
 
-    /// The same for whoever looks ahead, with a number that is no page's for each channel that does not hold the
-    /// content: which channels do is as random as the trace, and a processor that guesses wrong loses more than
-    /// asking for memory in vain costs.
+    /// As [`Residents::latest`], for prefetching: also yields a number that is no page's for each channel without the
+    /// content, which spares a branch. Which channels hold it is as random as the trace: a wrong guess of the processor
+    /// costs more than memory that is asked for in vain.
     #[inline]
     pub(super) fn foresee_latest(&self, content: Content) -> impl Iterator<Item = Lpn> {
         self.of(content).iter().map(|word| Lpn::new((word & !ENTERED).wrapping_sub(1)))

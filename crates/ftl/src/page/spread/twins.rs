@@ -111,7 +111,7 @@ impl Set {
 }
 
 /// Lists of at least two pages each. A list takes 64 bytes, and one of many pages 8 for each that it has room for.
-/// Where a logical page stands is kept with the page.
+/// In which list a logical page is, and at which position, is kept with the page ([`PageLinks`]).
 pub(crate) struct Twins {
     sets: Slab<Set>,
     serials: u64,
@@ -131,7 +131,7 @@ impl Twins {
         prefetch(&self.sets, page.set as usize);
     }
 
-    /// Asks for the pages of that list, where a page that leaves it stands and the last one.
+    /// Asks for the entries that taking the page off its list touches: its own, and the last, which moves there.
     #[inline]
     pub(super) fn prefetch_pages(&self, &PageLinks { set, at, .. }: &PageLinks) {
         if let Some(set) = self.sets.get(set as usize) {
@@ -139,7 +139,7 @@ impl Twins {
         }
     }
 
-    /// Asks for the end of that list, where it grows.
+    /// Asks for the end of the list that a page is in, where the list grows.
     #[inline]
     pub(super) fn prefetch_end(&self, page: &PageLinks) {
         if let Some(set) = self.sets.get(page.set as usize) {
@@ -147,12 +147,12 @@ impl Twins {
         }
     }
 
-    /// Pages in lists.
+    /// Number of pages in lists.
     pub(crate) fn pages(&self) -> u64 {
         self.pages
     }
 
-    /// Lists.
+    /// Number of lists.
     pub(crate) fn sets(&self) -> u64 {
         u64::from(self.sets.taken())
     }

@@ -38,20 +38,20 @@ use crate::request::Op;
 
 /// What a recorder saw of a request beside what it asked for: bits of the column `flags`.
 pub mod recorded {
-    /// It was to be durable before it was answered (forced unit access).
+    /// The request was to be durable before it was answered (forced unit access).
     pub const DURABLE: u8 = 1;
-    /// It was a flush; it has no bytes.
+    /// The request was a flush; it has no bytes.
     pub const FLUSH: u8 = 2;
-    /// It was a command to write zeroes, without the zeroes.
+    /// The request was a command to write zeroes, without the zeroes.
     pub const ZEROES: u8 = 4;
 }
 
 /// A request as a recorder saw it.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded<'a> {
-    /// Arrival in nanoseconds, from any time on.
+    /// Arrival in nanoseconds from any origin.
     pub time_ns: i64,
-    /// What was asked.
+    /// Read, write or trim.
     pub op: Op,
     /// Bits of [`recorded`].
     pub flags: u8,
@@ -284,7 +284,7 @@ fn lock(file: &File, path: &Path) -> Result<(), TraceError> {
             "somebody is recording to this file",
             "wait until that has ended, or choose another name",
         )),
-        // Where the file system knows no locks, nobody can be told from nobody.
+        // Without locks of the file system another writer cannot be detected.
         _ => Ok(()),
     }
 }

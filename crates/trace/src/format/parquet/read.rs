@@ -241,7 +241,7 @@ struct Rows {
     named: Option<digests::Named>,
     /// Rows that were flushes, which are no requests here.
     flushes: usize,
-    /// Where they may lie otherwise.
+    /// The file of digests that earlier versions wrote beside the trace.
     beside: Option<PathBuf>,
 }
 
