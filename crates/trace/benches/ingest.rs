@@ -172,8 +172,9 @@ fn text_speed(source: &Source, text: &[u8], options: &OpenOptions) -> Result<(),
 
 fn parquet_speed() -> Result<(), TraceError> {
     let folder = std::env::temp_dir().join(format!("flashtwin-ingest-{}", std::process::id()));
-    let io =
-        |error: std::io::Error| TraceError::new(flashtwin_trace::Cause::Io, "bench", error.to_string(), "");
+    let io = |error: std::io::Error| {
+        TraceError::new(flashtwin_trace::ErrorCause::Io, "bench", error.to_string(), "")
+    };
     std::fs::create_dir_all(&folder).map_err(io)?;
     for (name, line) in [GENERATORS[1], GENERATORS[0]] {
         let mut text = String::new();

@@ -35,7 +35,7 @@ fn main() -> Result<(), TraceError> {
     };
     let folder = std::env::temp_dir().join(format!("flashtwin-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| {
-        TraceError::new(flashtwin_trace::Cause::Io, folder.display().to_string(), error.to_string(), "")
+        TraceError::new(flashtwin_trace::ErrorCause::Io, folder.display().to_string(), error.to_string(), "")
     })?;
     for name in names {
         let recipe = Recipe::parse(&name, workload_toml(&name).unwrap_or_default())?;

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use common::Random;
-use flashtwin_trace::{Cause, OpenOptions, Source, Trace, TraceStream};
+use flashtwin_trace::{ErrorCause, OpenOptions, Source, Trace, TraceStream};
 
 fn source(name: &str, text: &str) -> Source {
     Source::Bytes(name.to_owned(), Arc::from(text.as_bytes()))
@@ -108,7 +108,7 @@ fn a_volume_that_is_not_there_is_an_error_that_names_those_that_are() {
     let text = text(&msr(&mut Random::new(14), 100), None);
     let options = OpenOptions { volume: Some("hm.7".to_owned()), ..OpenOptions::default() };
     let error = Trace::open(&source("many.csv", &text), &options, &()).unwrap_err();
-    assert_eq!(error.cause, Cause::Argument);
+    assert_eq!(error.cause, ErrorCause::Argument);
     assert_eq!(error.to_string(), "many.csv: no volume is called 'hm.7'; there are: hm.0, hm.1, src.0");
-    assert_eq!(open(&text, None).of_volume("hm.7").unwrap_err().cause, Cause::Argument);
+    assert_eq!(open(&text, None).of_volume("hm.7").unwrap_err().cause, ErrorCause::Argument);
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use common::Random;
 use flashtwin_trace::{
-    Cause, NO_CONTENT, OnBadLine, Op, OpenOptions, Request, Source, Trace, TraceBuilder, TraceStream,
+    ErrorCause, NO_CONTENT, OnBadLine, Op, OpenOptions, Request, Source, Trace, TraceBuilder, TraceStream,
 };
 
 /// All batches of a stream as one trace, with the number of batches.
@@ -206,9 +206,9 @@ fn errors_are_those_of_reading_as_a_whole() {
         streamed
     };
     let line = "10 7 p 8 8 W 8 1 88b93b628d84082186026d9da044f173\n";
-    assert_eq!(open(&line.repeat(3).replace("8 1 88", "8 x 88")).cause, Cause::UnknownFormat);
-    assert_eq!(open(&(line.repeat(3) + "11 7 p q\n")).cause, Cause::Malformed);
-    assert_eq!(open("").cause, Cause::Empty);
+    assert_eq!(open(&line.repeat(3).replace("8 1 88", "8 x 88")).cause, ErrorCause::UnknownFormat);
+    assert_eq!(open(&(line.repeat(3) + "11 7 p q\n")).cause, ErrorCause::Malformed);
+    assert_eq!(open("").cause, ErrorCause::Empty);
 
     // Far behind the beginning: after good batches, once.
     let mut text = line.repeat(200_000);
@@ -229,7 +229,7 @@ fn errors_are_those_of_reading_as_a_whole() {
 #[test]
 fn standard_input_is_refused_with_a_cure() {
     let error = TraceStream::open(&Source::Stdin, &OpenOptions::default(), &()).err().unwrap();
-    assert_eq!(error.cause, Cause::Argument);
+    assert_eq!(error.cause, ErrorCause::Argument);
     assert!(error.to_string().contains("read only once"), "{error}");
     assert!(error.cure.contains("convert") && error.cure.contains("without streaming"), "{error}");
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flashtwin_trace::{
-    Cause, NO_CONTENT, Op, OpenOptions, Progress, Recipe, Source, Trace, TraceError, Within, synthesize,
+    ErrorCause, NO_CONTENT, Op, OpenOptions, Progress, Recipe, Source, Trace, TraceError, Within, synthesize,
     synthesize_parquet, workload_names, workload_toml,
 };
 
@@ -250,7 +250,7 @@ fn a_cancelled_trace_leaves_no_file() {
         let stop = Stop(AtomicU64::new(2));
         let error =
             synthesize_parquet(&recipe("ca-ssd/hm"), "hm", (0.1, 0), &path, threaded, &stop).unwrap_err();
-        assert_eq!(error.cause, Cause::Cancelled);
+        assert_eq!(error.cause, ErrorCause::Cancelled);
         assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
     }
 }
@@ -320,7 +320,7 @@ fn a_wrong_recipe_is_refused_with_place_cause_and_cure() {
     ]);
     for scale in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e12] {
         let recipe = Recipe::parse("mine.toml", SMALL).unwrap();
-        assert_eq!(synthesize(&recipe, "mine.toml", scale, 0, &()).unwrap_err().cause, Cause::Argument);
+        assert_eq!(synthesize(&recipe, "mine.toml", scale, 0, &()).unwrap_err().cause, ErrorCause::Argument);
     }
 }
 

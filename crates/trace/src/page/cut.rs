@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::too_large;
 use super::window::PageColumns;
-use crate::error::{Cause, TraceError};
+use crate::error::{ErrorCause, TraceError};
 use crate::memory::{bytes_in_words, memory_allowed_bytes};
 use crate::requests::Requests;
 use crate::trace::Trace;
@@ -93,7 +93,7 @@ fn check_memory(name: &str, requests: u64, page_ops: u64, page_bytes: u32) -> Re
         return Ok(());
     }
     Err(TraceError::new(
-        Cause::TooLarge,
+        ErrorCause::TooLarge,
         name,
         format!(
             "its {requests} requests are {page_ops} page operations of {page_bytes} bytes, for which a replay takes \
@@ -132,7 +132,7 @@ pub(super) fn volume_bases(name: &str, mut pages: Vec<u64>) -> Result<Vec<u64>, 
         let base = next;
         next = next.checked_add(*span).ok_or_else(|| {
             TraceError::new(
-                Cause::TooLarge,
+                ErrorCause::TooLarge,
                 name,
                 "the volumes together are larger than 2^64 pages",
                 "check the unit of the offsets (the format)",

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Cause, TraceError};
+use crate::error::{ErrorCause, TraceError};
 
 /// A workload described by its statistics: what `flashtwin trace synthesize` makes a trace from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -283,12 +283,12 @@ impl Recipe {
     /// Reads a recipe. `place` is what it is called in messages.
     ///
     /// # Errors
-    /// [`Malformed`](Cause::Malformed) with line and column where the text is no recipe.
+    /// [`Malformed`](ErrorCause::Malformed) with line and column where the text is no recipe.
     pub fn parse(place: &str, text: &str) -> Result<Recipe, TraceError> {
         toml::from_str(text).map_err(|error| {
             let cure =
                 "`flashtwin workloads NAME` prints a whole recipe, docs/workloads.md says what keys mean";
-            let malformed = TraceError::new(Cause::Malformed, place, error.message().to_owned(), cure);
+            let malformed = TraceError::new(ErrorCause::Malformed, place, error.message().to_owned(), cure);
             match error.span() {
                 Some(span) => {
                     let before = &text[..span.start.min(text.len())];
