@@ -154,13 +154,9 @@ fn values(
     let days = recipe.arrivals.days as usize;
     let same = keys.share("writes.same_content_percent", writes.same_content_percent)?;
     let same = kinds[WRITE].pages as f64 * same;
-    let reborn = match writes.reborn_percent {
-        Some(percent) => {
-            let share = keys.share("writes.reborn_percent", percent)?;
-            Some((kinds[WRITE].pages as f64 * share).round() as u64)
-        }
-        None => None,
-    };
+    let reborn =
+        writes.reborn_percent.map(|percent| keys.share("writes.reborn_percent", percent)).transpose()?;
+    let reborn = reborn.map(|share| (kinds[WRITE].pages as f64 * share).round() as u64);
     let of_writes = OrderRecipe {
         section: "writes",
         accesses: kinds[WRITE].pages,
