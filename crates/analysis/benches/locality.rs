@@ -75,7 +75,7 @@ impl Workload {
     }
 
     fn trace(self) -> Result<Trace, TraceError> {
-        let mut random = Random(1);
+        let mut random = Random::new(1);
         let mut builder = TraceBuilder::new("bench");
         let mut contents = Vec::new();
         let mut next = 0;
@@ -142,7 +142,7 @@ fn stack_distances() {
         ("uniform, 100 k items", 100_000, false),
         ("uniform, 1 M items", 1_000_000, false),
     ] {
-        let mut random = Random(2);
+        let mut random = Random::new(2);
         let draw = |_| if skewed { random.skewed(items) } else { random.below(items) };
         // Items are numbered by first appearance.
         let mut numbers = vec![u32::MAX; items as usize];

@@ -151,7 +151,7 @@ fn simulator_speed(name: &str, writes: &[u32], counts: &[u32]) -> Result<()> {
 }
 
 fn f_min_speed(pages: u32) -> Result<()> {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let mut counts = vec![1u32; pages as usize];
     (0..4 * u64::from(pages)).for_each(|_| counts[random.zipf(pages) as usize] += 1);
     // Too short for the processor's clock.
@@ -199,7 +199,7 @@ fn peer(writes: usize) -> Result<()> {
     let mut ssd = WaSimulator::new(device(pages as usize, 1), &of_page)?;
     ssd.write_all(&(0..pages).collect::<Vec<u32>>())?;
     let before = ssd.counts();
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let mut batch = vec![0; 4096];
     let clock = Clock::start();
     for done in (0..writes).step_by(batch.len()) {
@@ -227,7 +227,7 @@ fn main() -> Result<()> {
         return peer(count as usize);
     }
     println!("one thread, best of {ROUNDS}, {count} page writes, {pages} pages to choose from");
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     if wanted("uniform") {
         let drawn: Vec<u32> = (0..count).map(|_| random.below_u32(pages)).collect();
         counting_speed("uniform", &drawn, pages)?;

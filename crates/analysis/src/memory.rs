@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use flashtwin_trace::{Cause, Op, Progress, Requests, TraceError, bytes_in_words, memory_allowed_bytes};
+use flashtwin_trace::{ErrorCause, Op, Progress, Requests, TraceError, bytes_in_words, memory_allowed_bytes};
 
 use crate::Accumulator;
 use crate::extents::Extents;
@@ -122,7 +122,7 @@ pub(crate) fn pages_can_be_followed(about: &About) -> bool {
 /// out how many pages are really distinct.
 ///
 /// # Errors
-/// [`Cause::TooLarge`] with what would be needed, what is allowed, and what helps; as the input's pass.
+/// [`ErrorCause::TooLarge`] with what would be needed, what is allowed, and what helps; as the input's pass.
 pub(crate) fn check(
     input: &mut (dyn Input + Send),
     options: &Options,
@@ -173,7 +173,7 @@ fn too_large(about: &About, need: &Need, options: &Options, in_memory: bool, all
         ));
     }
     cures.push(format!("or allow more with `characterize --set memory_gb={:.0}`", (needed / 1e9).ceil()));
-    TraceError::new(Cause::TooLarge, &about.name, what, cures.join(", "))
+    TraceError::new(ErrorCause::TooLarge, &about.name, what, cures.join(", "))
 }
 
 /// A share rounded down to one digit.

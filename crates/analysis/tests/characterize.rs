@@ -100,7 +100,7 @@ fn options_that_do_not_exist_are_refused() {
 
 /// Zipf-like contents and addresses; contents drift and are often copied; a second per 1,000 requests.
 fn skewed_trace(requests: usize, seed: u64) -> Trace {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut builder = TraceBuilder::new("skewed");
     // The square of a uniform number: mild skew, so that no single item carries the result.
     let mut skewed = move |limit: u64| {

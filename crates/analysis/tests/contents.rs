@@ -37,7 +37,7 @@ fn accesses(trace: &Trace, period_ns: i64) -> Vec<(i64, Op, u32)> {
 fn stability_agrees_with_the_reference() {
     for seed in 0..3000 {
         let trace = random_trace(seed);
-        let period_ns = (1 + Random(seed).below(9) as i64) * SECOND;
+        let period_ns = (1 + Random::new(seed).below(9) as i64) * SECOND;
         let all = accesses(&trace, period_ns);
         let Some(drift) = drift(&trace, period_ns) else {
             assert!(all.is_empty());
@@ -162,7 +162,7 @@ fn space_agrees_with_the_page_trace() {
 fn duplicates_by_plane_agree_with_sets() {
     for seed in 0..2000 {
         let trace = random_trace(seed);
-        let planes = [4 + Random(seed).below(70) as u32, 3];
+        let planes = [4 + Random::new(seed).below(70) as u32, 3];
         let mut nth = 0;
         let mut sets: HashMap<(&str, u32, u64), (u64, HashSet<u32>)> = HashMap::new();
         let mut everything = (0, HashSet::new());

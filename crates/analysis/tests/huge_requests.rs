@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use common::Random;
 use flashtwin_analysis::{Options, basics, characterize_trace, trace_info};
-use flashtwin_trace::{Cause, Op, Request, Trace, TraceBuilder};
+use flashtwin_trace::{ErrorCause, Op, Request, Trace, TraceBuilder};
 
 const PAGE: u64 = 4096;
 
@@ -29,7 +29,7 @@ fn mixed_trace(random: &mut Random) -> Trace {
 
 #[test]
 fn footprint_and_partial_pages_agree_with_a_look_at_every_page() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for round in 0..400 {
         let trace = mixed_trace(&mut random);
         let mut touched = HashSet::new();
@@ -98,7 +98,7 @@ fn what_would_take_too_much_is_refused_before_it_is_taken() {
         for requests in [300, 4097] {
             let trace = huge_trace(requests, contents);
             let error = characterize_trace(&trace, &Options::default(), &()).unwrap_err();
-            assert_eq!(error.cause, Cause::TooLarge);
+            assert_eq!(error.cause, ErrorCause::TooLarge);
             let message = error.to_string();
             for word in ["GiB", "is allowed", "--set memory_gb=", "--sample ", "unit of sizes"] {
                 assert!(message.contains(word), "{word}: {message}");
@@ -123,7 +123,7 @@ fn what_is_addressed_again_and_again_is_not_refused() {
         builder.request(number, Op::Write, number as u64 * (64 << 20), 64 << 20, &[]);
     }
     let trace = builder.build().unwrap();
-    assert_eq!(characterize_trace(&trace, &options, &()).unwrap_err().cause, Cause::TooLarge);
+    assert_eq!(characterize_trace(&trace, &options, &()).unwrap_err().cause, ErrorCause::TooLarge);
     let sampled = Options { sample_rate: 0.001, ..options };
     let found = characterize_trace(&trace, &sampled, &()).unwrap();
     assert_eq!(found.summary["info"]["footprint_pages"], 300 * 16_384);

@@ -112,7 +112,7 @@ fn random_trace(random: &mut Random, shape: Shape, page_bytes: u64) -> Trace {
 
 #[test]
 fn agrees_with_all_pairs_on_small_traces() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for round in 0..2000 {
         let shape = Shape {
             requests: 1 + random.below(60),
@@ -132,7 +132,7 @@ fn agrees_with_all_pairs_on_small_traces() {
 
 #[test]
 fn agrees_with_all_pairs_where_requests_are_long_and_chunks_many() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     for round in 0..60 {
         let shape = Shape {
             requests: 200,
@@ -152,7 +152,7 @@ fn agrees_with_all_pairs_where_requests_are_long_and_chunks_many() {
 
 #[test]
 fn agrees_with_all_pairs_across_blocks() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     // Reads and writes fill more than one block each.
     let shape = Shape { requests: 300_000, volumes: 2, pages: 30_000, longest: 20 };
     let options = LogicalLocalityOptions {
@@ -217,7 +217,7 @@ fn a_sequential_stream_is_hit_at_once() {
 
 #[test]
 fn tables_say_what_the_full_result_says() {
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     let shape = Shape { requests: 3000, volumes: 1, pages: 5000, longest: 8 };
     let trace = random_trace(&mut random, shape, 4096);
     let found = logical_locality(&trace, LogicalLocalityOptions::new(4096));

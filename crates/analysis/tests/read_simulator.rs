@@ -133,7 +133,7 @@ fn check_amplification(trace: &Trace, granularity_bytes: u32) {
 
 #[test]
 fn amplification_agrees_with_a_page_by_page_simulation() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for _ in 0..200 {
         for sector_bytes in [512, 4096] {
             let trace = random_trace(&mut random, u64::from(sector_bytes));
@@ -258,7 +258,7 @@ fn parameters(chip: &str, page_bytes: u32) -> (u64, f64) {
 
 #[test]
 fn cost_agrees_with_a_sector_by_sector_simulation() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     for _ in 0..150 {
         for sector_bytes in [512, 4096] {
             let trace = random_trace(&mut random, u64::from(sector_bytes));
@@ -299,7 +299,7 @@ fn costs_by_hand() {
 #[test]
 fn partial_reads_of_4_kb_cost_the_same_from_all_large_pages() {
     // What the SWC paper says of fiu_mail: short sequences of requests of 4 KB.
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let mut sectors = Vec::new();
     for _ in 0..500 {
         let start = random.below(1 << 20) * 8;
@@ -321,7 +321,7 @@ fn partial_reads_of_4_kb_cost_the_same_from_all_large_pages() {
 #[test]
 fn a_sector_is_512_bytes_on_a_trace_of_4_kb_requests_too() {
     // As rocksdb in SWC Fig. 11: nothing is smaller than 8 sectors, so larger pages share the sensing.
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let sectors: Vec<(u64, u64)> = (0..500).map(|_| (random.below(1 << 30) * 8, 8)).collect();
     let found = read_cost(&reads(&sectors));
     let rows = cost_rows(&found.table);
@@ -336,7 +336,7 @@ fn a_sector_is_512_bytes_on_a_trace_of_4_kb_requests_too() {
 #[test]
 fn larger_pages_pay_up_to_the_size_of_requests() {
     // Aligned random reads of 4 KB: the sensing of more sectors is shared, until more are read than asked.
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     let sectors: Vec<(u64, u64)> = (0..500).map(|_| (random.below(1 << 30) * 8, 8)).collect();
     let found = read_cost(&reads(&sectors));
     assert_eq!(found.cheapest_full_page_bytes, Some(4096));

@@ -15,7 +15,7 @@ use common::Random;
 impl Random {
     /// Few pages or many, alike or very unlike, hot ones and whole multiples among them.
     fn frequencies(&mut self) -> Vec<u32> {
-        let pages = 1 + self.below(if self.0.is_multiple_of(4) { 60 } else { 12 });
+        let pages = 1 + self.below(if self.0.0.is_multiple_of(4) { 60 } else { 12 });
         let most = [3, 10, 100, 5000, 100_000, u64::from(u32::MAX)][self.below(6) as usize];
         (0..pages)
             .map(|_| match self.below(4) {
@@ -61,7 +61,7 @@ fn lowest_ratio(writes: &[u32], partitions: u32) -> Option<(u64, u64)> {
 
 #[test]
 fn partitions_agree_with_the_reference() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for round in 0..2000 {
         let writes = random.frequencies();
         let frequencies = Frequencies::of(&writes);
@@ -81,7 +81,7 @@ fn partitions_agree_with_the_reference() {
 
 #[test]
 fn f_min_agrees_with_the_reference() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     for round in 0..2000 {
         let writes = random.frequencies();
         let writes = &writes[..writes.len().min(16)];
@@ -102,9 +102,9 @@ fn f_min_agrees_with_the_reference() {
 
 #[test]
 fn more_partitions_never_need_a_higher_ratio_nor_higher_ratios_more_partitions() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     for _ in 0..300 {
-        let writes: Vec<u32> = (0..400).map(|_| 1 + random.below(1 + random.0 % 3000) as u32).collect();
+        let writes: Vec<u32> = (0..400).map(|_| 1 + random.below(1 + random.0.0 % 3000) as u32).collect();
         let frequencies = Frequencies::of(&writes);
         let ratios: Vec<Ratio> = (1..=32).map(|n| frequencies.lowest_ratio(n).unwrap()).collect();
         assert!(ratios.is_sorted_by(|a, b| a >= b), "{ratios:?}");
@@ -201,7 +201,7 @@ fn the_example_of_two_workloads() {
 }
 
 fn random_trace(seed: u64, grid_bytes: u64) -> Trace {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut builder = TraceBuilder::new("random");
     for time_ns in 0..1 + random.below(120) as i64 {
         let op = [Op::Read, Op::Trim, Op::Write, Op::Write, Op::Write][random.below(5) as usize];
@@ -288,7 +288,7 @@ fn page_writes_agree_with_the_reference() {
 /// Requests with contents are moved to the grid of contents, wherever they stand in a long trace.
 #[test]
 fn long_traces_with_contents_are_counted_in_parts() {
-    let mut random = Random(9);
+    let mut random = Random::new(9);
     let mut builder = TraceBuilder::new("long");
     for time_ns in 0..5000 {
         let request = Request {

@@ -35,7 +35,7 @@ impl<T: PartialEq> LruList<T> {
 
 #[test]
 fn distances_are_depths_in_the_lru_list() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for round in 0..3000 {
         let (items, accesses) = (1 + random.below(40), random.below(200));
         let (mut stack, mut list) = (StackDistances::new(), LruList::default());
@@ -50,7 +50,7 @@ fn distances_are_depths_in_the_lru_list() {
 
 #[test]
 fn distances_stay_right_when_slots_run_out() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     // Few items: many renumberings. Many: the table grows in between.
     for (items, accesses) in [(3, 100_000), (300, 100_000), (7000, 60_000), (9000, 60_000)] {
         let (mut stack, mut list) = (StackDistances::default(), LruList::default());
@@ -198,7 +198,7 @@ fn check_popular(found: &ValueLocality, kind: &str, accesses: &[u32]) {
 
 #[test]
 fn agrees_with_plain_lru_lists() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     for _ in 0..2000 {
         let trace = random_trace(&mut random);
         let found = value_locality(&trace, Sample::ALL);
@@ -255,7 +255,7 @@ fn large_caches_come_in_steps_of_one_percent() {
 
 /// Mostly hot contents and pages, some that are never met again.
 fn skewed_trace(seed: u64, requests: u64) -> Trace {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut builder = TraceBuilder::new("skewed");
     for number in 0..requests {
         let op = if random.below(3) == 0 { Op::Read } else { Op::Write };

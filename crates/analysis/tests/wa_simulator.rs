@@ -65,7 +65,7 @@ fn invariants(fast: &WaSimulator<'_>, device: WaDevice, pages: u32) {
 
 #[test]
 fn agrees_with_the_algorithms_write_by_write() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let mut branches = Branches::default();
     let mut stuck = 0;
     for round in 0..3000 {
@@ -109,7 +109,7 @@ fn agrees_with_the_algorithms_write_by_write() {
 
 #[test]
 fn many_writes_at_once_are_many_writes() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     for _ in 0..60 {
         let (pages, block_pages, partitions) = (3000u32, 16 + random.below(50) as u32, 3);
         let physical_blocks = physical_blocks(pages.into(), block_pages, 12) + 3;
@@ -133,7 +133,7 @@ fn many_writes_at_once_are_many_writes() {
 /// Larger devices, on which places run out and the limit moves, against the naive simulator at the end.
 #[test]
 fn agrees_with_the_algorithms_after_many_writes() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     for round in 0..40 {
         let block_pages = 2 + random.below(12) as u32;
         let partitions = 1 + random.below(6) as u32;
@@ -242,7 +242,7 @@ fn random_trace(random: &mut Random) -> Trace {
 /// simulator.
 #[test]
 fn the_grid_agrees_with_the_reference() {
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     let (mut missing, mut equal) = (0, 0);
     for _ in 0..60 {
         let trace = random_trace(&mut random);
@@ -304,7 +304,7 @@ fn the_grid_agrees_with_the_reference() {
 fn the_summary_is_of_the_base_page_size() {
     let mut builder = TraceBuilder::new("enough");
     for time in 0..100_000 {
-        let page = if time < 25_000 { time } else { Random(time).skewed(25_000, 4) };
+        let page = if time < 25_000 { time } else { Random::new(time).skewed(25_000, 4) };
         builder.request(time as i64, Op::Write, page * 4096, 4096, &[]);
     }
     let trace = builder.build().unwrap();
@@ -389,7 +389,7 @@ fn options_have_defaults_and_no_unknown_names() {
 
 #[test]
 fn nonsense_is_a_reason_not_a_crash() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let trace = random_trace(&mut random);
     let options = WaOptions {
         partitions: vec![0, 1, 300],
@@ -424,7 +424,7 @@ fn gives_up_when_told_to() {
             true
         }
     }
-    let trace = random_trace(&mut Random(6));
+    let trace = random_trace(&mut Random::new(6));
     let result = write_amplification(&trace, 4096, &WaOptions::default(), &GiveUp);
     assert_eq!(result, Err(WaError::Cancelled));
 }

@@ -1,6 +1,6 @@
-//! What every crate here needs close to the machine, written once: numbers mixed ([`mix`]), memory asked for ahead
-//! ([`prefetch`], [`prefetch_if_there`]), slots used again ([`Slab`]), tables and columns on huge pages ([`HugeSlice`],
-//! [`with_room`]), numbers
+//! What every crate here needs close to the machine, written once: numbers mixed ([`mix`], [`fnv1a`]), memory asked for
+//! ahead ([`prefetch`], [`prefetch_if_there`]), slots used again ([`Slab`]), tables and columns on huge pages
+//! ([`HugeSlice`], [`with_room`]), numbers
 //! that name things and tables by them ([`ids!`], [`By`]), states that outlive a run ([`State`]).
 //!
 //! It knows nothing of flash or traces, and depends on nothing of ours.
@@ -15,7 +15,7 @@ mod state;
 
 pub use huge_slice::{HugeSlice, Zero};
 pub use ids::{By, Id};
-pub use mixing::{STEP, SplitMix64, mix};
+pub use mixing::{FNV1A_BASIS, STEP, SplitMix64, fnv1a, mix};
 pub use prefetch::{prefetch, prefetch_if_there};
 pub use room::{copied, with_room};
 pub use slab::Slab;

@@ -1,5 +1,5 @@
-//! SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): 64 bits of state, passes BigCrush, the same numbers on every
-//! machine.
+//! Numbers mixed, the same on every machine: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014; 64 bits of state, passes
+//! BigCrush) and FNV-1a (Fowler, Noll and Vo).
 
 /// What the state grows by from one number to the next: 2^64 over the golden ratio, made odd.
 pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -25,9 +25,18 @@ impl SplitMix64 {
     }
 }
 
+/// What a hash by [`fnv1a`] begins with.
+pub const FNV1A_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// A hash with one more item in it: FNV-1a with 64 bits, where items are bytes; wider ones go in as a whole.
+#[inline]
+pub const fn fnv1a(hash: u64, item: u64) -> u64 {
+    (hash ^ item).wrapping_mul(0x0100_0000_01b3)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::SplitMix64;
+    use super::{FNV1A_BASIS, SplitMix64, fnv1a};
 
     #[test]
     fn the_generator_gives_the_published_numbers() {
@@ -36,5 +45,13 @@ mod tests {
         assert_eq!(numbers.next(), 0xe220_a839_7b1d_cdaf);
         assert_eq!(numbers.next(), 0x6e78_9e6a_a1b9_65f4);
         assert_eq!(numbers.next(), 0x06c4_5d18_8009_454f);
+    }
+
+    #[test]
+    fn texts_hash_to_the_published_numbers() {
+        let hash = |text: &str| text.bytes().fold(FNV1A_BASIS, |hash, byte| fnv1a(hash, u64::from(byte)));
+        assert_eq!(hash(""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(hash("a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(hash("foobar"), 0x8594_4171_f739_67e8);
     }
 }

@@ -362,7 +362,8 @@ impl Ftl {
         is_page(copies.0).then_some(copies)
     }
 
-    /// The number of a content that no logical page holds is given to another one: that has not been held or read.
+    /// Forgets that the device ever held `content`, which no logical page holds, as its number is given to another
+    /// content: the first write of that one counts as unique, not as reborn.
     pub fn forget_content(&mut self, content: Content) {
         with_tables!(&mut self.tables, side => side.forget_content(content));
     }

@@ -39,13 +39,13 @@ impl OpenFor {
 pub enum BlockUse {
     /// Nothing: it is erased.
     Free,
-    /// It takes pages.
+    /// The block takes pages.
     Open(OpenFor),
-    /// It is programmed to its last page.
+    /// The block is programmed to its last page.
     Closed,
-    /// The same, and its pages are being moved, on account of wear or for what that gains.
+    /// The block is programmed to its last page, and its valid pages are being moved.
     Collected {
-        /// On account of wear.
+        /// Whether they are moved on account of wear, not for the space that this gains.
         levelled: bool,
     },
 }
@@ -53,13 +53,13 @@ pub enum BlockUse {
 /// A block that was ever used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockImage {
-    /// Which.
+    /// The block.
     pub block: Block,
     /// How often it was erased.
     pub erases: u32,
-    /// Pages programmed since.
+    /// Pages programmed since the last erase.
     pub written: u32,
-    /// What for.
+    /// What the block is used for.
     pub used: BlockUse,
 }
 
@@ -68,9 +68,9 @@ pub struct BlockImage {
 pub struct HeldPage<'a> {
     /// The first of the logical pages.
     pub lpn: Lpn,
-    /// What it holds; [`crate::NO_CONTENT`] for systems that do not look.
+    /// The content of the page; [`crate::NO_CONTENT`] for systems that do not look.
     pub content: Content,
-    /// Where.
+    /// The home page.
     pub home: Ppn,
     /// Copies made on purpose, in the order in which they were made.
     pub replicas: &'a [Ppn],

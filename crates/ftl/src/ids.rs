@@ -12,6 +12,9 @@ ids! {
     /// Dense number of a content: what a page's value is known by.
     pub struct Content;
 
+    /// A page of the mapping tables, in the order in which they are cut into pages.
+    pub struct TablePage;
+
     /// A part of a chip that serves one operation at a time: the chip, a die or a plane, by the engine's concurrency.
     /// The units of a chip are neighbours.
     pub struct Unit;
@@ -28,13 +31,13 @@ pub const NO_CONTENT: Content = Content::new(u32::MAX);
 pub const NO_VPN: Vpn = Vpn::new(u32::MAX);
 
 impl Owner {
-    /// In the words of the tables that own the page.
+    /// The owner that the tables know by this id.
     #[inline]
     pub(crate) fn of(id: impl Id) -> Self {
         Self::new(id.number())
     }
 
-    /// The same, for the tables that named it.
+    /// The id that [`Owner::of`] was given, for the tables that gave it.
     #[inline]
     pub(crate) fn id<I: Id>(self) -> I {
         I::new(self.number())

@@ -52,7 +52,7 @@ pub use flash::wear::{WearConfig, WearPolicy};
 pub use flash::{GcConfig, allocation, partition, victim, wear};
 pub use ftl::Ftl;
 pub use held::{BlockImage, BlockUse, HeldPage, OpenFor};
-pub use ids::{Content, Lpn, NO_CONTENT, NO_VPN, Unit, Vpn};
+pub use ids::{Content, Lpn, NO_CONTENT, NO_VPN, TablePage, Unit, Vpn};
 pub use jobs::BackgroundConfig;
 pub use loads::LoadView;
 pub use op::{

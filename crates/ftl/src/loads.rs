@@ -15,8 +15,8 @@ pub struct LoadView<'a> {
     pub unit: By<Unit, &'a [u32]>,
     /// Whether the unit's load decides between places, and not the chip's.
     pub units_decide: bool,
-    /// When the loads are so, from any beginning, never earlier than in a view before: what is predicted from
-    /// loads forgets with time. The controller itself has no clock; who has none either leaves it at 0.
+    /// Time of these loads in nanoseconds from any origin, never decreasing; 0 from a driver without a clock. The
+    /// controller has none itself, and what it predicts from loads forgets with time.
     pub now_ns: u64,
 }
 

@@ -1,6 +1,6 @@
 //! The words that pass between the controller and whoever drives it.
 
-use crate::ids::{Content, Lpn};
+use crate::ids::{Content, Lpn, TablePage};
 use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
 /// Why a flash operation happens. Every program and read is counted under exactly one.
@@ -53,13 +53,13 @@ pub enum OpKind {
 /// follows every earlier operation on its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlashOp {
-    /// What.
+    /// What is done.
     pub kind: OpKind,
-    /// Where; an erase names the block's first page.
+    /// The page it is done to; of an erase, the block's first.
     pub ppn: Ppn,
     /// The page whose data a program copies.
     pub source: Ppn,
-    /// Why.
+    /// Why it happens.
     pub cause: Cause,
     /// Ahead of the host: the plane is about to run out of free blocks.
     pub urgent: bool,
@@ -91,9 +91,9 @@ pub struct ReadTarget {
 pub enum ReadOutcome {
     /// Nothing was ever written there: answered without flash.
     Unmapped,
-    /// Read this page.
+    /// A page is read from the flash.
     Flash {
-        /// Where.
+        /// The page to read.
         target: ReadTarget,
         /// The content is read for the first time.
         new_value: bool,
@@ -133,8 +133,8 @@ pub(crate) fn is_page(ppn: Ppn) -> bool {
 /// which it must.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lookup {
-    /// Number of the page of the tables.
-    pub page: u32,
+    /// The page of the tables.
+    pub page: TablePage,
     /// Where it is read from, if it was neither in RAM nor about to be.
     pub read: Option<Ppn>,
     /// Whether the operation waits for it. It does not for a page that only has a count changed.

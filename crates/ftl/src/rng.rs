@@ -1,6 +1,6 @@
 //! The random numbers of the controller: small, seeded, one named stream a purpose.
 
-use flashtwin_bits::SplitMix64;
+use flashtwin_bits::{FNV1A_BASIS, SplitMix64, fnv1a};
 
 /// A stream of random numbers.
 #[derive(Debug, Clone)]
@@ -12,12 +12,8 @@ impl Rng {
     /// The stream called `purpose` of a seed. Streams of different names are independent,
     /// so that drawing more from one does not shift another.
     pub fn stream(seed: u64, purpose: &str) -> Self {
-        // FNV-1a over the name, mixed with the seed.
-        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        for byte in purpose.bytes() {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-        let mut rng = Self { numbers: SplitMix64(seed ^ hash) };
+        let name = purpose.bytes().fold(FNV1A_BASIS, |hash, byte| fnv1a(hash, u64::from(byte)));
+        let mut rng = Self { numbers: SplitMix64(seed ^ name) };
         rng.next_u64();
         rng
     }

@@ -16,7 +16,7 @@ pub(crate) trait Side: flashtwin_bits::State {
     /// Physical pages that hold valid data.
     fn pages_in_use(&self) -> u64;
 
-    /// Replicas among them.
+    /// Physical pages that hold replicas, which [`Side::pages_in_use`] counts, too.
     fn replica_pages(&self) -> u64 {
         0
     }
@@ -181,17 +181,17 @@ pub(crate) trait Side: flashtwin_bits::State {
     /// Takes a page that another controller wrote, and the first logical page that points to it.
     fn restore_page(&mut self, page: HeldPage<'_>, flash: &mut Flash) -> Result<(), String>;
 
-    /// Points another logical page at such a page.
+    /// Points another logical page at a page that [`Side::restore_page`] took.
     fn restore_reference(&mut self, lpn: Lpn, home: Ppn, flash: &mut Flash) -> Result<(), String>;
 
-    /// A content that is not held was never held.
+    /// Forgets that the device ever held `content`: its next write counts as unique, not as reborn.
     fn forget_content(&mut self, _content: Content) {}
 
     /// Compares all tables with one another and, where verification is on, with the truth.
     fn audit(&self, flash: &Flash) -> Result<(), FtlError>;
 }
 
-/// A logical page of a list is none, or mapped already.
+/// The message for a listed LPN that is out of range or mapped twice.
 pub(crate) fn unfit(lpn: Lpn, lpns: u32) -> String {
     match lpn.number() < lpns {
         true => format!("LPN {lpn} is mapped twice"),

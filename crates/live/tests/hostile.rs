@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::*;
+use flashtwin_bits::SplitMix64;
 use flashtwin_live::nbd::ServerOptions;
 use flashtwin_live::{Export, Extent, MemoryExport, Writing};
 
@@ -21,15 +22,8 @@ fn memory(options: ServerOptions) -> Served {
 
 /// Bytes that look like nothing, the same each time.
 fn noise(seed: u64, count: usize) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    (0..count)
-        .map(|_| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state as u8
-        })
-        .collect()
+    let mut random = SplitMix64(seed);
+    (0..count).map(|_| random.next() as u8).collect()
 }
 
 fn is_served(served: &Served) -> bool {

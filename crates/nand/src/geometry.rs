@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::ids::{Block, Chip, NO_PPN, Plane, Ppn};
+use crate::ids::{Block, Channel, Chip, NO_PPN, Plane, Ppn};
 
 /// A flash array from channels down to pages, with the address arithmetic of its [`Ppn`]s.
 ///
@@ -206,8 +206,8 @@ impl Geometry {
 
     /// Channel of chip `chip`.
     #[inline]
-    pub fn channel_of_chip(&self, chip: Chip) -> u32 {
-        chip.number() % self.channels
+    pub fn channel_of_chip(&self, chip: Chip) -> Channel {
+        Channel::new(chip.number() % self.channels)
     }
 
     /// The plane with these coordinates; `chip` is counted within its channel.

@@ -18,6 +18,9 @@ ids! {
 
     /// A chip of the device, counted across the channels.
     pub struct Chip;
+
+    /// A channel of the device.
+    pub struct Channel;
 }
 
 /// No physical page. Never a valid [`Ppn`]: [`crate::Geometry::new`] keeps the value free.

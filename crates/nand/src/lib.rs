@@ -14,5 +14,5 @@ mod timing;
 pub use array::{FlashArray, NandRule};
 pub use device::{DeviceError, NandConfig, NandDevice, device_names, device_toml};
 pub use geometry::{Geometry, GeometryError};
-pub use ids::{Block, Chip, NO_PPN, Plane, Ppn};
+pub use ids::{Block, Channel, Chip, NO_PPN, Plane, Ppn};
 pub use timing::Timing;

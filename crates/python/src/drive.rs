@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use flashtwin_live::drive::{CreateOptions, OpenOptions, Periods};
+use flashtwin_live::drive::{CreateOptions, DriveOptions, Periods};
 use flashtwin_live::nbd::{self, Address, ServerOptions, Tls};
 use flashtwin_live::store::DriveError;
 use flashtwin_live::{Drive, Export, TwinTime};
@@ -107,7 +107,7 @@ pub(crate) fn serve_drive(
         let address =
             if is_socket { Ok(Address::Unix(PathBuf::from(address))) } else { Address::tcp(address) };
         let address = address.map_err(|error| errors::live(&error))?;
-        let options = OpenOptions { read_only, ..OpenOptions::default() };
+        let options = DriveOptions { read_only, ..DriveOptions::default() };
         let drive = Arc::new(Drive::open(&image, &options).map_err(failed)?);
         let length_s = period_s.unwrap_or(drive.system().period_s);
         let length = Duration::try_from_secs_f64(length_s).ok().filter(|length| !length.is_zero());

@@ -53,33 +53,14 @@ pub(crate) struct Job<'a> {
     index: usize,
 }
 
-impl Job<'_> {
-    fn set(&self, done: u64, total: u64) {
+impl flashtwin_trace::Progress for Job<'_> {
+    fn update(&self, done: u64, total: u64) {
         let job = &self.control.jobs[self.index];
         job.0.store(done, Ordering::Relaxed);
         job.1.store(total, Ordering::Relaxed);
     }
-
-    fn stop(&self) -> bool {
+    fn cancelled(&self) -> bool {
         self.control.cancelled.load(Ordering::Relaxed)
-    }
-}
-
-impl flashtwin_trace::Progress for Job<'_> {
-    fn update(&self, done: u64, total: u64) {
-        self.set(done, total);
-    }
-    fn cancelled(&self) -> bool {
-        self.stop()
-    }
-}
-
-impl flashtwin_sim::Progress for Job<'_> {
-    fn update(&self, done: u64, total: u64) {
-        self.set(done, total);
-    }
-    fn cancelled(&self) -> bool {
-        self.stop()
     }
 }
 

@@ -105,7 +105,7 @@ pub(crate) fn drive(
     fill: impl Fn(&mut Drive) -> Result<(), SimError>,
 ) -> Result<Drive, SimError> {
     let mut drive = new()?;
-    // What verification keeps beside the tables is not written.
+    // The checker's truth is not saved, so a drive under verification is not either.
     let ages = resolved.config.replay.preload == Preload::Footprint && !resolved.config.verify;
     let Some(drives) = drives.filter(|_| ages) else {
         fill(&mut drive)?;
@@ -205,7 +205,7 @@ fn write_whole(path: &Path, key: &Digest, drive: &Drive) -> io::Result<()> {
     file.sync_all()
 }
 
-/// What is written, and its digest.
+/// A file that is written, and the digest of what was written so far.
 struct Hashed {
     file: File,
     hasher: blake3::Hasher,

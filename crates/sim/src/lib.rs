@@ -34,7 +34,7 @@ pub use registry::{system_names, system_toml};
 pub use requests::{RequestTable, RequestsTo};
 pub use resolve::{Resolved, device_file, resolve, schema};
 pub use result::{RunResult, results_schema};
-pub use run::{Progress, run, run_following};
+pub use run::{run, run_following};
 pub use temperature::offline_partitions;
 pub use twin::{Twin, TwinRequest};
 

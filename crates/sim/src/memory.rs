@@ -14,7 +14,7 @@ use crate::resolve::Resolved;
 
 /// Bytes of the largest tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Tables {
+pub(crate) struct TableBytes {
     /// Address space.
     pub(crate) reserved_bytes: u64,
     /// Memory that is written to whatever the trace does.
@@ -30,7 +30,7 @@ pub(crate) struct Limits {
 }
 
 /// The tables of a controller and its engine on a device, for so many logical pages and contents.
-pub(crate) fn tables(config: &FtlConfig, geometry: &Geometry, footprint: u64, contents: u64) -> Tables {
+pub(crate) fn tables(config: &FtlConfig, geometry: &Geometry, footprint: u64, contents: u64) -> TableBytes {
     let (blocks, pages) = (geometry.block_index_len() as u64, geometry.page_index_len() as u64);
     // A page's owner; a block's counts, its reads and erases under way, its write pointer.
     let mut device = pages * 4 + blocks * (8 + 8 + 2);
@@ -47,7 +47,7 @@ pub(crate) fn tables(config: &FtlConfig, geometry: &Geometry, footprint: u64, co
             footprint * 12 + contents * (4 + 1)
         }
     };
-    Tables { reserved_bytes: device + trace, touched_bytes: trace }
+    TableBytes { reserved_bytes: device + trace, touched_bytes: trace }
 }
 
 /// Refuses a replay whose tables cannot be had.
@@ -110,7 +110,7 @@ fn limits() -> Limits {
     }
 }
 
-/// Elsewhere nobody tells.
+/// Other systems report no limits.
 #[cfg(not(target_os = "linux"))]
 fn limits() -> Limits {
     Limits::default()

@@ -3,12 +3,12 @@
 
 use flashtwin_ftl::{Content, FlashOp, Ftl, Host, LoadView, Lpn, NO_JOB, OpKind, Rng};
 use flashtwin_nand::{FlashArray, Ppn};
-use flashtwin_trace::{NO_CONTENT, Outline, PageSource};
+use flashtwin_trace::{NO_CONTENT, Outline, PageSource, Progress};
 
 use crate::config::{Preload, PreloadContents};
 use crate::error::SimError;
 use crate::resolve::Resolved;
-use crate::run::{Progress, stop_if_asked};
+use crate::run::stop_if_asked;
 
 /// Pages between two looks at whether the run should stop.
 const LOOK_EVERY: u32 = 1 << 14;

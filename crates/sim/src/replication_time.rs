@@ -30,7 +30,7 @@ pub(crate) fn phase_time(ops: &[FlashOp], device: &NandDevice) -> PhaseTime {
         let bus_ns = t.command_ns + data_ns;
         // A die's register is in use while its data travel.
         dies[(plane.number() / g.planes_per_die) as usize] += bus_ns + array_ns;
-        channels[g.channel_of_chip(g.chip_of_plane(plane)) as usize] += bus_ns;
+        channels[g.channel_of_chip(g.chip_of_plane(plane)).index()] += bus_ns;
         serial_ns += bus_ns + array_ns;
     }
     let parallel_ns = dies.into_iter().chain(channels).max().unwrap_or(0);

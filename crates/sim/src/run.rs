@@ -2,7 +2,7 @@
 
 use flashtwin_ftl::{Ftl, FtlError, PartitionPolicy};
 use flashtwin_nand::FlashArray;
-use flashtwin_trace::{Outline, PageSource};
+use flashtwin_trace::{Outline, PageSource, Progress};
 
 use crate::aged::{self, AgedDrives};
 use crate::config::{PartialWrite, Preload};
@@ -17,23 +17,7 @@ use crate::resolve::Resolved;
 use crate::result::RunResult;
 use crate::temperature::offline_partitions;
 
-/// Is told how far a run is, and may stop it.
-pub trait Progress: Sync {
-    /// `done` of `total` requests have arrived.
-    fn update(&self, done: u64, total: u64);
-    /// Whether the run should stop.
-    fn cancelled(&self) -> bool;
-}
-
-/// Nobody listens.
-impl Progress for () {
-    fn update(&self, _done: u64, _total: u64) {}
-    fn cancelled(&self) -> bool {
-        false
-    }
-}
-
-/// Replays a trace, in memory or streamed, on a system.
+/// Replays a trace, in memory or streamed, on a system. Progress is in requests that have arrived.
 ///
 /// # Errors
 /// [`SimError`] when the configuration does not fit the trace, the device fills up, a streamed trace cannot be

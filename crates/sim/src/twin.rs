@@ -22,13 +22,13 @@ use crate::run::MOST_PERIODS;
 /// A request, as pages.
 #[derive(Debug, Clone, Copy)]
 pub struct TwinRequest<'a> {
-    /// What it asks.
+    /// Read, write or trim.
     pub op: Op,
     /// Bytes that it asks for.
     pub bytes: u64,
-    /// Its pages.
+    /// The logical pages that the request touches.
     pub lpns: &'a [u32],
-    /// What they hold then, a number for each; [`flashtwin_trace::NO_CONTENT`] where nobody looks.
+    /// The content of each of these pages after the request; [`flashtwin_trace::NO_CONTENT`] where nobody looks.
     pub contents: &'a [u32],
     /// Whether it covers only a part of its first page.
     pub first_is_partial: bool,

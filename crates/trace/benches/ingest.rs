@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
+use flashtwin_bits::SplitMix64;
 use flashtwin_trace::{ContentSource, OpenOptions, PageTrace, Source, Trace, TraceError, TraceStream};
 
 const LINES: u64 = 2_000_000;
@@ -17,7 +18,7 @@ fn main() -> Result<(), TraceError> {
     println!("one reading thread, best of {RUNS}; {LINES} lines each");
     for (name, line) in GENERATORS {
         let mut text = String::new();
-        let mut random = Random(1);
+        let mut random = Random(SplitMix64(1));
         for number in 0..LINES {
             line(&mut text, number, &mut random);
         }
@@ -108,13 +109,12 @@ const GENERATORS: [(&str, Generator); 12] = [
     }),
 ];
 
-/// SplitMix64.
-struct Random(u64);
+/// Numbers below a limit.
+struct Random(SplitMix64);
 
 impl Random {
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(flashtwin_bits::STEP);
-        flashtwin_bits::mix(self.0) % limit
+        self.0.next() % limit
     }
 }
 
@@ -172,12 +172,13 @@ fn text_speed(source: &Source, text: &[u8], options: &OpenOptions) -> Result<(),
 
 fn parquet_speed() -> Result<(), TraceError> {
     let folder = std::env::temp_dir().join(format!("flashtwin-ingest-{}", std::process::id()));
-    let io =
-        |error: std::io::Error| TraceError::new(flashtwin_trace::Cause::Io, "bench", error.to_string(), "");
+    let io = |error: std::io::Error| {
+        TraceError::new(flashtwin_trace::ErrorCause::Io, "bench", error.to_string(), "")
+    };
     std::fs::create_dir_all(&folder).map_err(io)?;
     for (name, line) in [GENERATORS[1], GENERATORS[0]] {
         let mut text = String::new();
-        let mut random = Random(1);
+        let mut random = Random(SplitMix64(1));
         (0..LINES).for_each(|number| line(&mut text, number, &mut random));
         let source = Source::Bytes(name.to_owned(), text.into_bytes().into());
         let trace = Trace::open(&source, &OpenOptions::default(), &())?;

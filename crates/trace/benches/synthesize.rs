@@ -7,6 +7,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use flashtwin_bits::SplitMix64;
 use flashtwin_trace::{Recipe, TraceError, synthesize, synthesize_parquet, workload_toml};
 
 const REQUESTS: f64 = 3_000_000.0;
@@ -17,11 +18,10 @@ const DRAWS: u64 = 4;
 fn main() -> Result<(), TraceError> {
     println!("about {REQUESTS} requests, best of {RUNS}");
     let bare = best(|| {
-        let mut state = 1u64;
+        let mut random = SplitMix64(1);
         let mut sum = 0u64;
         for _ in 0..REQUESTS as u64 * DRAWS {
-            state = state.wrapping_add(flashtwin_bits::STEP);
-            sum = sum.wrapping_add(flashtwin_bits::mix(state));
+            sum = sum.wrapping_add(random.next());
         }
         black_box(sum);
         Ok(REQUESTS)
@@ -35,7 +35,7 @@ fn main() -> Result<(), TraceError> {
     };
     let folder = std::env::temp_dir().join(format!("flashtwin-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| {
-        TraceError::new(flashtwin_trace::Cause::Io, folder.display().to_string(), error.to_string(), "")
+        TraceError::new(flashtwin_trace::ErrorCause::Io, folder.display().to_string(), error.to_string(), "")
     })?;
     for name in names {
         let recipe = Recipe::parse(&name, workload_toml(&name).unwrap_or_default())?;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::CHUNK_BYTES;
 use crate::digest::Digests;
-use crate::error::{Cause, TraceError};
+use crate::error::{ErrorCause, TraceError};
 use crate::request::{NO_CONTENT, Op};
 use crate::requests::Requests;
 use crate::volumes::Appearance;
@@ -141,7 +141,7 @@ impl Columns {
 /// before these, for error messages.
 pub(crate) fn check(name: &str, columns: &Columns, first_row: usize) -> Result<(), TraceError> {
     let bad = |what: String, row: Option<usize>| {
-        let error = TraceError::new(Cause::Malformed, name, what, "");
+        let error = TraceError::new(ErrorCause::Malformed, name, what, "");
         Err(match row {
             Some(row) => error.at_line((first_row + row) as u64 + 1, None),
             None => error,
@@ -203,7 +203,7 @@ pub(crate) fn check_digests(name: &str, columns: &Columns) -> Result<(), TraceEr
     match columns.content.iter().find(lacks).filter(|_| digests > 0) {
         None => Ok(()),
         Some(id) => Err(TraceError::new(
-            Cause::Malformed,
+            ErrorCause::Malformed,
             name,
             format!("content {id} has no digest, there are {digests}"),
             "",

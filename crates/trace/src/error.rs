@@ -35,7 +35,7 @@ impl fmt::Display for Place {
 
 /// What kind of thing is wrong; programs may tell errors apart by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum ErrorCause {
     /// The file is missing, a directory, not readable, or its storage fails.
     Io,
     /// The compressed data is damaged or ends too early.
@@ -65,7 +65,7 @@ pub enum Cause {
 #[error("{place}: {what}{}", Cure(.cure))]
 pub struct TraceError {
     /// Its kind.
-    pub cause: Cause,
+    pub cause: ErrorCause,
     /// Where it is.
     pub place: Place,
     /// What is wrong and what was expected.
@@ -104,7 +104,7 @@ impl fmt::Display for Cure<'_> {
 impl TraceError {
     /// An error about the whole of `input`.
     pub fn new(
-        cause: Cause,
+        cause: ErrorCause,
         input: impl Into<String>,
         what: impl Into<String>,
         cure: impl Into<String>,
@@ -131,18 +131,18 @@ impl TraceError {
             }
             _ => (error.to_string(), ""),
         };
-        TraceError::new(Cause::Io, input, what, cure)
+        TraceError::new(ErrorCause::Io, input, what, cure)
     }
 
     /// The machine gives no threads.
     pub fn threads(input: &str, error: &dyn std::fmt::Display) -> TraceError {
         let what = format!("no threads could be started ({error})");
-        TraceError::new(Cause::Io, input, what, "ask for fewer threads")
+        TraceError::new(ErrorCause::Io, input, what, "ask for fewer threads")
     }
 
     /// The caller wanted the work to end; see [`crate::Progress::cancelled`].
     pub fn cancelled(input: &str) -> TraceError {
-        TraceError::new(Cause::Cancelled, input, "stopped on request", "")
+        TraceError::new(ErrorCause::Cancelled, input, "stopped on request", "")
     }
 
     pub(crate) fn at_line(mut self, line: u64, column: Option<usize>) -> TraceError {

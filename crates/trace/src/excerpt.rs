@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::columns::Columns;
-use crate::error::{Cause, TraceError};
+use crate::error::{ErrorCause, TraceError};
 use crate::feed::{Feed, Parts};
 use crate::format::Opened;
 use crate::progress::Progress;
@@ -17,7 +17,7 @@ impl Trace {
     /// whole file.
     ///
     /// # Errors
-    /// [`Cause::Argument`] when no request lies there.
+    /// [`ErrorCause::Argument`] when no request lies there.
     pub fn excerpt(&self, span_ns: &Range<i64>) -> Result<Trace, TraceError> {
         let first = self.time_ns.partition_point(|&time| time < span_ns.start);
         let end = self.time_ns.partition_point(|&time| time < span_ns.end).max(first);
@@ -76,7 +76,7 @@ fn seconds(time_ns: i64) -> String {
 fn nothing(place: &str, span_ns: &Range<i64>, duration_ns: i64) -> TraceError {
     let end = if span_ns.end == i64::MAX { String::new() } else { format!(" to {}", seconds(span_ns.end)) };
     TraceError::new(
-        Cause::Argument,
+        ErrorCause::Argument,
         place,
         format!("no request arrives from {}{end}", seconds(span_ns.start)),
         format!("the last one arrives at {}; times count from the first", seconds(duration_ns)),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use crate::error::{Cause, TraceError};
+use crate::error::{ErrorCause, TraceError};
 
 /// Where a trace comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,7 +206,7 @@ impl Input {
 
 pub(crate) fn empty(name: &str) -> TraceError {
     TraceError::new(
-        Cause::Empty,
+        ErrorCause::Empty,
         name,
         "the input is empty, a trace was expected",
         "check that the file was written or downloaded completely",
@@ -222,7 +222,7 @@ fn read_error(name: &str, compression: Compression, error: &io::Error) -> TraceE
     } else {
         format!("the {} data is damaged ({error})", compression.name())
     };
-    TraceError::new(Cause::Compression, name, what, "fetch or compress the file again")
+    TraceError::new(ErrorCause::Compression, name, what, "fetch or compress the file again")
 }
 
 /// Lines are handed on in blocks of about this size.
@@ -354,7 +354,7 @@ impl Blocks {
             match trouble {
                 Trouble::Reading(error) => read_error(&self.name, self.compression, &error),
                 Trouble::LongLine => TraceError::new(
-                    Cause::UnknownFormat,
+                    ErrorCause::UnknownFormat,
                     &self.name,
                     "there is a line of more than 16 MiB: this is no text trace",
                     "check the file; trace formats have a line for each request",

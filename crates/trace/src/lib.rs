@@ -30,7 +30,7 @@ mod volumes;
 
 pub use columns::Columns;
 pub use digest::Digests;
-pub use error::{Cause, Place, TraceError};
+pub use error::{ErrorCause, Place, TraceError};
 pub use format::Format;
 pub use format::parquet::{
     Recorded, Recording, batch_rows, recorded, recover_recording, request_columns, request_schema,

@@ -1,7 +1,7 @@
 //! One volume of a trace as a trace of its own.
 
 use crate::columns::Columns;
-use crate::error::{Cause, TraceError, quoted};
+use crate::error::{ErrorCause, TraceError, quoted};
 use crate::feed::{Feed, Parts};
 use crate::format::Opened;
 use crate::progress::Progress;
@@ -17,7 +17,7 @@ impl Trace {
     /// (SWC 2.2). What was counted on reading is that of the whole file.
     ///
     /// # Errors
-    /// [`Cause::Argument`] when no volume has this name.
+    /// [`ErrorCause::Argument`] when no volume has this name.
     pub fn of_volume(&self, name: &str) -> Result<Trace, TraceError> {
         let Some(wanted) = self.volume_names.iter().position(|other| other == name) else {
             return Err(no_such(&self.name, name, &self.volume_names));
@@ -70,7 +70,7 @@ fn no_such(place: &str, name: &str, known: &[String]) -> TraceError {
         more => format!(" and {more} more"),
     };
     TraceError::new(
-        Cause::Argument,
+        ErrorCause::Argument,
         place,
         format!("no volume is called {}", quoted(name)),
         format!("there are: {}{more}", listed.join(", ")),

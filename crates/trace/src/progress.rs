@@ -1,13 +1,14 @@
-//! How far the reading is, and whether to stop.
+//! How far a piece of work is, and whether to stop.
 
 /// Told how far a long piece of work is; asked whether to give up.
 ///
 /// `()` implements it for callers who want neither.
 pub trait Progress: Sync {
-    /// `done` of `total` bytes of the (compressed) input are read; `total` is 0 when it is unknown.
+    /// `done` of `total` bytes of the (compressed) input are read, or of the units that the work says; `total` is 0 when
+    /// it is unknown.
     fn update(&self, done: u64, total: u64);
 
-    /// Whether the caller wants the work to end now; asked about once a megabyte.
+    /// Whether the caller wants the work to end now; asked about once a megabyte of input.
     fn cancelled(&self) -> bool {
         false
     }

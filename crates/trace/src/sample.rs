@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::CHUNK_BYTES;
 use crate::columns::Columns;
-use crate::error::{Cause, TraceError};
+use crate::error::{ErrorCause, TraceError};
 use crate::memory::{bytes_in_words, memory_allowed_bytes};
 use crate::request::NO_CONTENT;
 use crate::trace::{Trace, finish};
@@ -29,7 +29,7 @@ impl FromStr for SampleBy {
             "address" => Ok(SampleBy::Address),
             "content" => Ok(SampleBy::Content),
             _ => Err(TraceError::new(
-                Cause::Argument,
+                ErrorCause::Argument,
                 "sample",
                 format!("a sample cannot be taken by '{word}'"),
                 "use address or content",
@@ -56,11 +56,16 @@ impl Trace {
     pub fn sample(&self, rate: f64, seed: u64, by: SampleBy) -> Result<Trace, TraceError> {
         if !(rate > 0.0 && rate <= 1.0) {
             let what = format!("{rate} is not a share of pages");
-            return Err(TraceError::new(Cause::Argument, &self.name, what, "use a number above 0, up to 1"));
+            return Err(TraceError::new(
+                ErrorCause::Argument,
+                &self.name,
+                what,
+                "use a number above 0, up to 1",
+            ));
         }
         if by == SampleBy::Content && !self.has_content() {
             let what = "this trace carries no content to choose by";
-            return Err(TraceError::new(Cause::NoContent, &self.name, what, "choose by address"));
+            return Err(TraceError::new(ErrorCause::NoContent, &self.name, what, "choose by address"));
         }
         let chosen = Chosen::new(rate, seed, by);
         let mut columns = Columns::empty();
@@ -73,7 +78,7 @@ impl Trace {
         }
         if columns.len() == 0 {
             return Err(TraceError::new(
-                Cause::Empty,
+                ErrorCause::Empty,
                 &self.name,
                 format!("no page is left in a sample of {rate}"),
                 "use a higher rate or another seed",
@@ -96,7 +101,7 @@ impl Trace {
 impl Trace {
     fn too_many_parts(&self, rate: f64, allowed: u64) -> TraceError {
         TraceError::new(
-            Cause::TooLarge,
+            ErrorCause::TooLarge,
             &self.name,
             format!(
                 "a sample of {rate} cuts its {} requests into more than {} parts, for which {} of memory are allowed",

@@ -3,7 +3,7 @@
 use crate::CHUNK_BYTES;
 use crate::columns::{Columns, count_unaligned, sort_by_time};
 use crate::digest::{Digests, TraceHasher};
-use crate::error::{Cause, TraceError};
+use crate::error::{ErrorCause, TraceError};
 use crate::feed::Feed;
 use crate::format::{self, Format, Opened};
 use crate::input::Source;
@@ -89,7 +89,7 @@ impl TraceStream {
             _ => "this is no regular file, it can",
         };
         TraceError::new(
-            Cause::Argument,
+            ErrorCause::Argument,
             source.label(),
             format!("{what} be read only once, but a stream is gone through several times"),
             "write it to a file first (`flashtwin trace convert - FILE.parquet`), or read it into memory without streaming",

@@ -7,7 +7,7 @@ use crate::columns::{
     Columns, check, check_digests, count_unaligned, number_contents_by_appearance, sort_by_time,
 };
 use crate::digest::TraceHasher;
-use crate::error::{Cause, TraceError};
+use crate::error::{ErrorCause, TraceError};
 use crate::format::{self, Format, Opened};
 use crate::input::Source;
 use crate::progress::Progress;
@@ -57,7 +57,7 @@ impl FromStr for BlkparseAction {
             "D" => Ok(BlkparseAction::Issued),
             "C" => Ok(BlkparseAction::Completed),
             _ => Err(TraceError::new(
-                Cause::Argument,
+                ErrorCause::Argument,
                 "blkparse_action",
                 format!("'{letter}' is not an action that requests can be taken from"),
                 "use Q (queued), D (issued to the driver) or C (completed)",
@@ -160,8 +160,8 @@ impl Trace {
     /// at 0 and makes volumes and contents dense.
     ///
     /// # Errors
-    /// [`Malformed`](crate::Cause::Malformed) when columns disagree in length, a request is empty or reaches beyond 2^63,
-    /// or a request's contents are neither none nor one a chunk.
+    /// [`Malformed`](crate::ErrorCause::Malformed) when columns disagree in length, a request is empty or reaches beyond
+    /// 2^63, or a request's contents are neither none nor one a chunk.
     pub fn from_columns(
         name: &str,
         format: Format,
@@ -181,7 +181,7 @@ impl Trace {
     /// Writes the trace as canonical Parquet; see [`crate::write_parquet`].
     ///
     /// # Errors
-    /// [`Io`](crate::Cause::Io) when the folder cannot be written to.
+    /// [`Io`](crate::ErrorCause::Io) when the folder cannot be written to.
     pub fn write_parquet(&self, path: &std::path::Path) -> Result<(), TraceError> {
         crate::write_parquet(self, path, &())
     }

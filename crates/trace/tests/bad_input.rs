@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use flashtwin_trace::{Cause, OnBadLine, OpenOptions, Progress, Source, Trace, TraceError};
+use flashtwin_trace::{ErrorCause, OnBadLine, OpenOptions, Progress, Source, Trace, TraceError};
 
 const MSR: &str = "\
 128166372003061629,hm,0,Read,383496192,32768,413
@@ -20,7 +20,7 @@ fn open(bytes: impl AsRef<[u8]>) -> Result<Trace, TraceError> {
     open_with(bytes, &OpenOptions::default())
 }
 
-fn refused(bytes: impl AsRef<[u8]>, cause: Cause, parts: &[&str]) {
+fn refused(bytes: impl AsRef<[u8]>, cause: ErrorCause, parts: &[&str]) {
     let error = open(bytes).unwrap_err();
     assert_eq!(error.cause, cause, "{error}");
     let message = error.to_string();
@@ -42,10 +42,10 @@ fn a_megabyte_that_says_nothing_may_come_first() {
         assert_eq!(trace.quality.lines, lines);
         // What is wrong is found on its own line.
         let bad = format!("{before}{}", MSR.replace(",4096,", ",40x6,"));
-        refused(bad, Cause::Malformed, &[&format!("mail.csv:{}:39: size '40x6'", lines - 1)]);
+        refused(bad, ErrorCause::Malformed, &[&format!("mail.csv:{}:39: size '40x6'", lines - 1)]);
     }
     for nothing in [&blank, &comments] {
-        refused(nothing, Cause::Empty, &["the input is empty"]);
+        refused(nothing, ErrorCause::Empty, &["the input is empty"]);
     }
 }
 
@@ -65,8 +65,8 @@ fn a_header_may_follow_comments() {
     assert_eq!(open(format!("{header}{MSR}")).unwrap().digest(), expected);
     assert_eq!(open(format!("\n# of a server\n\n{header}{MSR}")).unwrap().digest(), expected);
     // Only once, and before all else.
-    refused(format!("{header}{header}{MSR}"), Cause::Malformed, &["mail.csv:2"]);
-    refused(format!("{MSR}{header}"), Cause::Malformed, &["mail.csv:4"]);
+    refused(format!("{header}{header}{MSR}"), ErrorCause::Malformed, &["mail.csv:2"]);
+    refused(format!("{MSR}{header}"), ErrorCause::Malformed, &["mail.csv:4"]);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn looking_for_the_first_line_can_be_stopped() {
     let blank = "\n".repeat(3_000_000) + MSR;
     let source = Source::Bytes("mail.csv".to_owned(), blank.as_bytes().into());
     let error = Trace::open(&source, &OpenOptions::default(), &Stop).unwrap_err();
-    assert_eq!(error.cause, Cause::Cancelled);
+    assert_eq!(error.cause, ErrorCause::Cancelled);
 }
 
 #[test]
@@ -89,38 +89,42 @@ fn a_line_that_is_not_understood_is_named() {
     let bad = MSR.replace(",4096,", ",40x6,");
     refused(
         &bad,
-        Cause::Malformed,
+        ErrorCause::Malformed,
         &["mail.csv:2:39: size '40x6' is not a number of bytes", "--on-bad-line skip"],
     );
     refused(
         MSR.replace("2822144,512", "-2822144,512"),
-        Cause::Malformed,
+        ErrorCause::Malformed,
         &["mail.csv:3:31: offset '-2822144' is negative"],
     );
     refused(
         MSR.replace("2822144,512", "9223372036854775808,512"),
-        Cause::Malformed,
+        ErrorCause::Malformed,
         &["mail.csv:3:31", "beyond 2^63"],
     );
-    refused(MSR.replace("2822144,512", "99999999999999999999999,512"), Cause::Malformed, &["beyond 2^63"]);
-    refused(MSR.replace("2822144,512", "2822144,4294967296"), Cause::Malformed, &["4 GiB"]);
+    refused(
+        MSR.replace("2822144,512", "99999999999999999999999,512"),
+        ErrorCause::Malformed,
+        &["beyond 2^63"],
+    );
+    refused(MSR.replace("2822144,512", "2822144,4294967296"), ErrorCause::Malformed, &["4 GiB"]);
     refused(
         MSR.replace("Read", "Reed"),
-        Cause::Malformed,
+        ErrorCause::Malformed,
         &["mail.csv:1:25: type 'Reed' is not Read or Write"],
     );
     refused(
         MSR.replace(",2822144,512,2000", ""),
-        Cause::Malformed,
+        ErrorCause::Malformed,
         &["mail.csv:3:30: the line ends before its offset"],
     );
     refused(
         MSR.replace(",2000", ",2000,7"),
-        Cause::Malformed,
+        ErrorCause::Malformed,
         &["'7' is more than the format has fields for"],
     );
     // A last line cut short, as an interrupted download leaves it.
-    refused(&MSR[..MSR.len() - 20], Cause::Malformed, &["mail.csv:3:"]);
+    refused(&MSR[..MSR.len() - 20], ErrorCause::Malformed, &["mail.csv:3:"]);
 }
 
 #[test]
@@ -148,9 +152,13 @@ fn digests_are_checked() {
         "10 4253 nfsd 508516672 16 W 6 0 88b93b628d84082186026d9da044f17388b93b628d84082186026d9da044f173\n";
     assert_eq!(open(good).unwrap().content, [0, 0]);
     let short = good.replace("044f173\n", "044f17\n");
-    refused(good.repeat(3) + &short, Cause::Malformed, &["mail.csv:4:33", "63 hex digits", "64 or 512"]);
+    refused(good.repeat(3) + &short, ErrorCause::Malformed, &["mail.csv:4:33", "63 hex digits", "64 or 512"]);
     let wrong = good.replace("88b9", "88z9");
-    refused(good.repeat(3) + &wrong, Cause::Malformed, &["mail.csv:4:33: digest '88z9", "is not hex digits"]);
+    refused(
+        good.repeat(3) + &wrong,
+        ErrorCause::Malformed,
+        &["mail.csv:4:33: digest '88z9", "is not hex digits"],
+    );
 }
 
 #[test]
@@ -164,7 +172,7 @@ fn small_disorder_is_sorted_and_counted() {
     let far = text.to_owned() + "0,0,512,r,0.5\n";
     refused(
         &far,
-        Cause::Disorder,
+        ErrorCause::Disorder,
         &["mail.csv:6:11: time '0.5' is 2.000000 s earlier", "sort_window_ns = 2000000000"],
     );
     let options = OpenOptions { sort_window_ns: 2_000_000_000, ..OpenOptions::default() };
@@ -188,24 +196,24 @@ fn reordered_contents_move_along() {
 
 #[test]
 fn empty_binary_and_unknown_input() {
-    refused("", Cause::Empty, &["mail.csv: the input is empty"]);
-    refused("\n\n# nothing\n", Cause::Empty, &["empty"]);
+    refused("", ErrorCause::Empty, &["mail.csv: the input is empty"]);
+    refused("\n\n# nothing\n", ErrorCause::Empty, &["empty"]);
     refused(
         "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n",
-        Cause::UnknownFormat,
+        ErrorCause::UnknownFormat,
         &["no supported format fits"],
     );
     refused(
         b"\x7fELF\x02\x01\x01\0\0\0",
-        Cause::UnknownFormat,
+        ErrorCause::UnknownFormat,
         &["binary data", "supported formats: fiu, msr"],
     );
     refused(
         "What hath God wrought\n",
-        Cause::UnknownFormat,
+        ErrorCause::UnknownFormat,
         &["'What hath", "fiu, msr, etw, spc, blkparse", "--format"],
     );
-    refused("PAR1 and nothing more", Cause::Malformed, &["Parquet"]);
+    refused("PAR1 and nothing more", ErrorCause::Malformed, &["Parquet"]);
 }
 
 #[test]
@@ -217,7 +225,7 @@ fn known_but_unsupported_formats_are_called_by_name() {
             "phone",
         ),
     ] {
-        refused(line, Cause::UnknownFormat, &[name, "supported format (fiu, msr"]);
+        refused(line, ErrorCause::UnknownFormat, &[name, "supported format (fiu, msr"]);
     }
 }
 
@@ -237,7 +245,7 @@ fn damaged_compression_is_told_apart() {
     for (name, whole) in [("gzip", gzip), ("zstd", zstd), ("xz", xz), ("bzip2", bzip2)] {
         for keep in [20, whole.len() / 2, whole.len() - 3] {
             let error = open(&whole[..keep]).unwrap_err();
-            assert_eq!(error.cause, Cause::Compression, "{name} {keep}: {error}");
+            assert_eq!(error.cause, ErrorCause::Compression, "{name} {keep}: {error}");
             let message = error.to_string();
             assert!(message.contains(name) && message.contains("truncated"), "{message}");
         }
@@ -245,10 +253,10 @@ fn damaged_compression_is_told_apart() {
         let middle = damaged.len() / 2;
         damaged[middle..middle + 8].fill(0xff);
         let error = open(&damaged).unwrap_err();
-        assert!(matches!(error.cause, Cause::Compression | Cause::Malformed), "{name}: {error}");
+        assert!(matches!(error.cause, ErrorCause::Compression | ErrorCause::Malformed), "{name}: {error}");
     }
     // Only a header, and nothing in it.
-    refused(zstd::stream::encode_all(&b""[..], 1).unwrap(), Cause::Empty, &["empty"]);
+    refused(zstd::stream::encode_all(&b""[..], 1).unwrap(), ErrorCause::Empty, &["empty"]);
 }
 
 #[test]
@@ -310,16 +318,16 @@ fn reading_can_be_stopped() {
     let source = Source::Bytes("mail.csv".to_owned(), MSR.as_bytes().into());
     let progress = Impatient(AtomicU64::new(0));
     let error = Trace::open(&source, &OpenOptions::default(), &progress).unwrap_err();
-    assert_eq!(error.cause, Cause::Cancelled);
+    assert_eq!(error.cause, ErrorCause::Cancelled);
     assert_eq!(progress.0.load(Ordering::Relaxed), 1);
 }
 
 #[test]
 fn long_lines_and_odd_bytes_do_no_harm() {
-    refused("9".repeat(17 << 20), Cause::UnknownFormat, &["16 MiB"]);
+    refused("9".repeat(17 << 20), ErrorCause::UnknownFormat, &["16 MiB"]);
     let mut text = MSR.as_bytes().to_vec();
     text.extend_from_slice(b"\xff\xfe\x80,hm,0,Read,0,512,1\n");
-    refused(&text, Cause::Malformed, &["mail.csv:4:1: time '\\xff\\xfe\\x80'"]);
+    refused(&text, ErrorCause::Malformed, &["mail.csv:4:1: time '\\xff\\xfe\\x80'"]);
     // Every prefix of a good file is read or refused.
     for keep in 0..MSR.len() {
         let _ = open(&MSR[..keep]);

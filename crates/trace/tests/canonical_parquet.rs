@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::builder::{BinaryBuilder, ListBuilder, UInt32Builder};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, UInt8Array};
 use flashtwin_trace::{
-    Cause, NO_CONTENT, Op, OpenOptions, Progress, Request, Source, Trace, TraceBuilder, TraceError,
+    ErrorCause, NO_CONTENT, Op, OpenOptions, Progress, Request, Source, Trace, TraceBuilder, TraceError,
     write_parquet,
 };
 use parquet::arrow::ArrowWriter;
@@ -187,7 +187,7 @@ fn writing_can_be_stopped() {
     }
     let folder = Folder::new("stopped");
     let error = write_parquet(&fiu(), &folder.file("out.parquet"), &Stop).unwrap_err();
-    assert_eq!(error.cause, Cause::Cancelled);
+    assert_eq!(error.cause, ErrorCause::Cancelled);
     assert_eq!(folder.names(), [""; 0]);
 }
 
@@ -309,7 +309,7 @@ fn other_tools_may_write_digests() {
 fn an_unwritable_folder_is_named_and_nothing_is_left() {
     let folder = Folder::new("unwritable");
     let error = fiu().write_parquet(&folder.file("no/such/a.parquet")).unwrap_err();
-    assert_eq!(error.cause, Cause::Io);
+    assert_eq!(error.cause, ErrorCause::Io);
     assert!(error.to_string().contains("cannot write"), "{error}");
     assert_eq!(folder.names(), [""; 0]);
 }
@@ -449,7 +449,7 @@ fn a_truncated_file_is_refused() {
     for keep in [4, 12, bytes.len() / 2, bytes.len() - 1] {
         std::fs::write(&path, &bytes[..keep]).unwrap();
         let error = open(&path).unwrap_err();
-        assert_eq!(error.cause, Cause::Malformed, "{error}");
+        assert_eq!(error.cause, ErrorCause::Malformed, "{error}");
         assert!(error.to_string().contains("truncated"), "{error}");
     }
 }

@@ -6,7 +6,7 @@ mod common;
 mod sample;
 
 use common::Random;
-use flashtwin_trace::{BlkparseAction, Cause, OnBadLine, Op, OpenOptions, Source, Trace, TraceError};
+use flashtwin_trace::{BlkparseAction, ErrorCause, OnBadLine, Op, OpenOptions, Source, Trace, TraceError};
 
 fn open_with(text: &str, options: &OpenOptions) -> Result<Trace, TraceError> {
     Trace::open(&Source::Bytes("t".to_owned(), text.as_bytes().into()), options, &())
@@ -20,7 +20,7 @@ fn open(text: &str) -> Trace {
 fn refused(format: &str, text: &str, place: &str, parts: &[&str]) {
     let options = OpenOptions { format: Some(format.parse().unwrap()), ..OpenOptions::default() };
     let error = open_with(text, &options).unwrap_err();
-    assert_eq!(error.cause, Cause::Malformed, "{error}");
+    assert_eq!(error.cause, ErrorCause::Malformed, "{error}");
     let message = error.to_string();
     assert!(message.starts_with(&format!("t:{place}: ")), "{message}");
     for part in parts {
@@ -81,7 +81,7 @@ fn blkparse_takes_one_action() {
 fn blkparse_without_the_action_says_which_to_choose() {
     let queued: String = BLKPARSE.lines().take(4).map(|line| line.to_owned() + "\n").collect();
     let error = open_with(&queued, &OpenOptions::default()).unwrap_err();
-    assert_eq!(error.cause, Cause::Empty);
+    assert_eq!(error.cause, ErrorCause::Empty);
     let message = error.to_string();
     assert!(message.contains("4 lines say other things"), "{message}");
     assert!(message.contains("--blkparse-action Q, D or C"), "{message}");
@@ -181,7 +181,7 @@ fn bad_fio_lines_are_named() {
     refused("fio", &three.replace("5 /a read", "/a read"), "3:1", &["timestamp '/a'"]);
     // Without its first line nothing says which version it is.
     let error = open_with(&FIO.replace("fio version 2 iolog\n", ""), &OpenOptions::default()).unwrap_err();
-    assert_eq!(error.cause, Cause::UnknownFormat);
+    assert_eq!(error.cause, ErrorCause::UnknownFormat);
     assert!(error.to_string().contains("without its first line"), "{error}");
 }
 
@@ -259,7 +259,7 @@ fn damaged_lines_do_no_harm() {
         ("systor", sample::systor()),
         ("cloudphysics", sample::cloudphysics()),
     ];
-    let mut random = Random(99);
+    let mut random = Random::new(99);
     let (mut read, mut not_read) = (0, 0);
     for (format, text) in texts {
         let mut options = OpenOptions { format: Some(format.parse().unwrap()), ..OpenOptions::default() };

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use common::Random;
-use flashtwin_trace::{Cause, OpenOptions, Source, Trace, TraceStream};
+use flashtwin_trace::{ErrorCause, OpenOptions, Source, Trace, TraceStream};
 
 fn source(name: &str, text: &str) -> Source {
     Source::Bytes(name.to_owned(), Arc::from(text.as_bytes()))
@@ -60,7 +60,7 @@ fn same(a: &Trace, b: &Trace, what: &str) {
 
 #[test]
 fn a_volume_is_what_a_file_of_its_own_would_be() {
-    let mut random = Random(12);
+    let mut random = Random::new(12);
     for round in 0..30 {
         for lines in [msr(&mut random, 200), fiu(&mut random, 200)] {
             let whole = open(&text(&lines, None), None);
@@ -85,7 +85,7 @@ fn a_volume_is_what_a_file_of_its_own_would_be() {
 
 #[test]
 fn a_volume_can_be_streamed() {
-    let lines = msr(&mut Random(13), 300_000);
+    let lines = msr(&mut Random::new(13), 300_000);
     let text = text(&lines, None);
     let options = OpenOptions { volume: Some("hm.1".to_owned()), ..OpenOptions::default() };
     let whole = Trace::open(&source("many.csv", &text), &options, &()).unwrap();
@@ -105,10 +105,10 @@ fn a_volume_can_be_streamed() {
 
 #[test]
 fn a_volume_that_is_not_there_is_an_error_that_names_those_that_are() {
-    let text = text(&msr(&mut Random(14), 100), None);
+    let text = text(&msr(&mut Random::new(14), 100), None);
     let options = OpenOptions { volume: Some("hm.7".to_owned()), ..OpenOptions::default() };
     let error = Trace::open(&source("many.csv", &text), &options, &()).unwrap_err();
-    assert_eq!(error.cause, Cause::Argument);
+    assert_eq!(error.cause, ErrorCause::Argument);
     assert_eq!(error.to_string(), "many.csv: no volume is called 'hm.7'; there are: hm.0, hm.1, src.0");
-    assert_eq!(open(&text, None).of_volume("hm.7").unwrap_err().cause, Cause::Argument);
+    assert_eq!(open(&text, None).of_volume("hm.7").unwrap_err().cause, ErrorCause::Argument);
 }

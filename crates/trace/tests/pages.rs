@@ -305,7 +305,7 @@ fn compare(trace: &Trace, page_bytes: u32, source: ContentSource) {
 
 /// A small trace with everything in it that can go together.
 fn random_trace(seed: u64) -> Trace {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut builder = TraceBuilder::new("random");
     let volumes = 1 + random.below(3) as u32;
     let space = 4 + random.below(60);
@@ -398,7 +398,7 @@ fn a_large_page_is_the_tuple_of_its_chunks() {
     assert_eq!(pages.columns.content, [0, 0, 1, 0, 2]);
     assert_eq!(pages.columns.partial, [0, 0, 3, 3, 3]);
     assert_eq!(pages.outline.initial_content, [NO_CONTENT, NO_CONTENT, 2]);
-    assert!(pages.outline.first_access_is_read(2));
+    assert_eq!(pages.outline.first_access[2], FirstAccess::Read);
 }
 
 #[test]

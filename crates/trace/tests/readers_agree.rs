@@ -6,7 +6,7 @@ mod sample;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use flashtwin_trace::{Cause, Format, OpenOptions, Source, Trace, TraceError};
+use flashtwin_trace::{ErrorCause, Format, OpenOptions, Source, Trace, TraceError};
 
 type Text = fn() -> String;
 
@@ -161,7 +161,7 @@ fn lines_of_one_request_are_joined_and_counted() {
 #[test]
 fn bytes_and_sectors_are_not_guessed() {
     let error = open(&Source::File(data("sample-bytes.disksim.gz")), None).unwrap_err();
-    assert_eq!(error.cause, Cause::AmbiguousFormat);
+    assert_eq!(error.cause, ErrorCause::AmbiguousFormat);
     let message = error.to_string();
     assert!(message.contains("--format disksim or --format disksim-bytes"), "{message}");
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use flashtwin_trace::{
-    Cause, NO_CONTENT, Op, OpenOptions, Recorded, Recording, Source, Trace, TraceError, recorded,
+    ErrorCause, NO_CONTENT, Op, OpenOptions, Recorded, Recording, Source, Trace, TraceError, recorded,
     recover_recording,
 };
 
@@ -98,7 +98,7 @@ fn all_kinds_of_requests_come_back() {
 fn what_was_committed_is_there_at_any_time_and_no_gap_stays() {
     let place = Place::new("grows");
     let mut recording = Recording::create(&place.0, "grows", &[]).unwrap();
-    assert_eq!(open(&place.0).unwrap_err().cause, Cause::Empty);
+    assert_eq!(open(&place.0).unwrap_err().cause, ErrorCause::Empty);
     for number in 0..1000 {
         push(&mut recording, number);
         if number % 50 == 49 {
@@ -133,7 +133,7 @@ fn a_recording_cut_anywhere_is_read_up_to_the_last_footer() {
         for length in (before.len()..after.len()).step_by(7) {
             fs::write(&cut.0, [&before[..], &after[before.len()..length]].concat()).unwrap();
             match commits {
-                0 => assert_eq!(open(&cut.0).unwrap_err().cause, Cause::Empty, "{length}"),
+                0 => assert_eq!(open(&cut.0).unwrap_err().cause, ErrorCause::Empty, "{length}"),
                 _ => is_whole(&open(&cut.0).unwrap(), 20 * commits as u64),
             }
         }
@@ -141,7 +141,7 @@ fn a_recording_cut_anywhere_is_read_up_to_the_last_footer() {
         is_whole(&open(&cut.0).unwrap(), 20 * (commits as u64 + 1));
     }
     fs::write(&cut.0, &files[0][..files[0].len() - 1]).unwrap();
-    assert_eq!(open(&cut.0).unwrap_err().cause, Cause::Malformed, "there is no footer at all");
+    assert_eq!(open(&cut.0).unwrap_err().cause, ErrorCause::Malformed, "there is no footer at all");
     // Garbage behind, as of a torn write.
     let whole = &files[2];
     let torn = [&whole[..], &[0; 3000], b"PAR1", &whole[100..200], b"PAR1"].concat();
@@ -185,5 +185,5 @@ fn what_is_being_recorded_to_is_left_alone() {
     recording.finish().unwrap();
     is_whole(&open(&place.0).unwrap(), 1);
     fs::write(&place.0, "PAR1 but nothing else").unwrap();
-    assert_eq!(recover_recording(&place.0).unwrap_err().cause, Cause::Malformed);
+    assert_eq!(recover_recording(&place.0).unwrap_err().cause, ErrorCause::Malformed);
 }

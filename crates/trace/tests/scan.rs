@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use flashtwin_bits::SplitMix64;
 use flashtwin_trace::{
-    Cause, Columns, ContentSource, Format, NO_CONTENT, Op, OpenOptions, PageColumns, PageScan, PageSource,
-    PageTrace, Progress, Quality, Source, Trace, TraceError,
+    Columns, ContentSource, ErrorCause, Format, NO_CONTENT, Op, OpenOptions, PageColumns, PageScan,
+    PageSource, PageTrace, Progress, Quality, Source, Trace, TraceError,
 };
 
 fn scratch(name: &str) -> PathBuf {
@@ -172,7 +172,7 @@ fn a_file_that_changes_between_two_readings_is_told() {
             error.to_string().contains("changed.fio: the file has changed while it was replayed"),
             "{error}"
         );
-        assert_eq!(error.cause, Cause::Io);
+        assert_eq!(error.cause, ErrorCause::Io);
     }
     std::fs::remove_file(&path).unwrap();
     assert!(joined(&scanned).is_err());
@@ -221,5 +221,5 @@ fn reading_stops_when_asked() {
     let source = Source::Bytes("log.fio".to_owned(), bytes);
     let unique = |_| ContentSource::Unique;
     let stopped = PageScan::open(&source, &OpenOptions::default(), 4096, unique, &Impatient);
-    assert_eq!(stopped.err().unwrap().cause, Cause::Cancelled);
+    assert_eq!(stopped.err().unwrap().cause, ErrorCause::Cancelled);
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use common::Random;
 use flashtwin_trace::{
-    Cause, NO_CONTENT, OnBadLine, Op, OpenOptions, Request, Source, Trace, TraceBuilder, TraceStream,
+    ErrorCause, NO_CONTENT, OnBadLine, Op, OpenOptions, Request, Source, Trace, TraceBuilder, TraceStream,
 };
 
 /// All batches of a stream as one trace, with the number of batches.
@@ -133,7 +133,7 @@ fn disordered_fiu(random: &mut Random, lines: u64, window_ns: u64) -> String {
 
 #[test]
 fn random_traces_are_the_same_as_streams() {
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     for round in 0..300 {
         let window_ns = 1 + random.below(400_000);
         let lines = random.below(60) + 1;
@@ -152,7 +152,7 @@ fn random_traces_are_the_same_as_streams() {
 
 #[test]
 fn large_traces_come_in_batches() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let text = disordered_fiu(&mut random, 700_000, 900_000);
     let compressed = zstd::stream::encode_all(text.as_bytes(), 1).unwrap();
     for window_ns in [1_000_000, 1_000_000_000, u64::MAX] {
@@ -166,7 +166,7 @@ fn large_traces_come_in_batches() {
 
 #[test]
 fn parquet_of_many_batches_with_gaps_in_the_numbers() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let mut builder = TraceBuilder::new("large");
     for number in 0..200_000u32 {
         let contents = [random.below(5000) as u32, NO_CONTENT];
@@ -206,9 +206,9 @@ fn errors_are_those_of_reading_as_a_whole() {
         streamed
     };
     let line = "10 7 p 8 8 W 8 1 88b93b628d84082186026d9da044f173\n";
-    assert_eq!(open(&line.repeat(3).replace("8 1 88", "8 x 88")).cause, Cause::UnknownFormat);
-    assert_eq!(open(&(line.repeat(3) + "11 7 p q\n")).cause, Cause::Malformed);
-    assert_eq!(open("").cause, Cause::Empty);
+    assert_eq!(open(&line.repeat(3).replace("8 1 88", "8 x 88")).cause, ErrorCause::UnknownFormat);
+    assert_eq!(open(&(line.repeat(3) + "11 7 p q\n")).cause, ErrorCause::Malformed);
+    assert_eq!(open("").cause, ErrorCause::Empty);
 
     // Far behind the beginning: after good batches, once.
     let mut text = line.repeat(200_000);
@@ -229,7 +229,7 @@ fn errors_are_those_of_reading_as_a_whole() {
 #[test]
 fn standard_input_is_refused_with_a_cure() {
     let error = TraceStream::open(&Source::Stdin, &OpenOptions::default(), &()).err().unwrap();
-    assert_eq!(error.cause, Cause::Argument);
+    assert_eq!(error.cause, ErrorCause::Argument);
     assert!(error.to_string().contains("read only once"), "{error}");
     assert!(error.cure.contains("convert") && error.cure.contains("without streaming"), "{error}");
 }

@@ -6,11 +6,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use common::Random;
 use flashtwin_trace::{
-    Cause, ContentSource, NO_CONTENT, Op, PageTrace, Request, SampleBy, Trace, TraceBuilder,
+    ContentSource, ErrorCause, NO_CONTENT, Op, PageTrace, Request, SampleBy, Trace, TraceBuilder,
 };
 
 fn random_trace(seed: u64, with_content: bool, pages: u64) -> Trace {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut builder = TraceBuilder::new("random");
     for number in 0..1 + random.below(80) {
         let op = [Op::Read, Op::Write, Op::Trim][random.below(3) as usize];
@@ -155,12 +155,12 @@ fn what_cannot_be_sampled_is_said() {
     let trace = TraceBuilder::new("t").request(0, Op::Read, 0, 4096, &[]).build().unwrap();
     for rate in [0.0, -1.0, 1.5, f64::NAN] {
         let error = trace.sample(rate, 1, SampleBy::Address).unwrap_err();
-        assert_eq!(error.cause, Cause::Argument, "{error}");
+        assert_eq!(error.cause, ErrorCause::Argument, "{error}");
         assert!(error.cure.contains("above 0"), "{error}");
     }
     let error = trace.sample(0.5, 1, SampleBy::Content).unwrap_err();
-    assert_eq!(error.cause, Cause::NoContent);
+    assert_eq!(error.cause, ErrorCause::NoContent);
     let error = trace.sample(1e-12, 1, SampleBy::Address).unwrap_err();
-    assert_eq!(error.cause, Cause::Empty);
+    assert_eq!(error.cause, ErrorCause::Empty);
     assert!("page".parse::<SampleBy>().unwrap_err().to_string().contains("use address or content"));
 }

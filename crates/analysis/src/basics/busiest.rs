@@ -53,7 +53,7 @@ mod tests {
         let mut time = 0;
         let times: Vec<i64> = (0..3_500u64)
             .map(|number| {
-                let far = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
+                let far = number.wrapping_mul(flashtwin_bits::STEP) >> 56;
                 time += if far < 20 { 5_000 } else { far as i64 };
                 time
             })

@@ -75,11 +75,6 @@ impl MissRatioCurve {
         ((lower + (upper - lower) * part) / self.expected).clamp(0.0, 1.0)
     }
 
-    /// The smallest cache beyond which more entries hit nothing more.
-    pub fn entries_max(&self) -> u64 {
-        self.entries(self.hits.len() as u64 - 1)
-    }
-
     /// The sizes of a table: all small ones, then steps of 1 %, up to the largest useful one.
     ///
     /// Sampled, they begin where a cache has an entry in each group: below it the error cannot be told.

@@ -10,7 +10,7 @@ pub const SECOND: i64 = 1_000_000_000;
 
 /// Aligned requests of 1 to 4 pages with contents, over about 20 seconds.
 pub fn random_trace(seed: u64) -> Trace {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut builder = TraceBuilder::new("random");
     let mut time_ns = 0;
     for _ in 0..1 + random.below(80) {
@@ -37,7 +37,7 @@ pub fn random_trace(seed: u64) -> Trace {
 
 /// Requests at any multiple of 512 bytes, with, without and with unknown contents, trims of parts of pages.
 pub fn messy_trace(seed: u64) -> Trace {
-    let mut random = Random(seed ^ 0x5eed);
+    let mut random = Random::new(seed ^ 0x5eed);
     let mut builder = TraceBuilder::new("messy");
     for time in 0..1 + random.below(60) {
         let op = [Op::Read, Op::Read, Op::Write, Op::Write, Op::Write, Op::Trim][random.below(6) as usize];

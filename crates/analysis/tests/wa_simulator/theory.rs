@@ -68,7 +68,7 @@ fn the_models_give_the_published_numbers() {
 
 #[test]
 fn one_partition_and_uniform_writes_are_the_mean_field() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     for (block_pages, spare) in [(64, 0.22), (128, 0.22), (128, 0.0654), (128, 0.1), (256, 0.4), (100, 0.15)]
     {
         let device = WaDevice { block_pages, physical_blocks: 2000, partitions: 1 };
@@ -93,7 +93,7 @@ fn two_partitions_for_two_temperatures() {
     for (hot_pages, hot_writes, spare) in [(0.2, 0.8, 0.1), (0.1, 0.9, 0.2), (0.05, 0.5, 0.0654)] {
         let pages = (f64::from(block_pages) * physical_blocks as f64 * (1.0 - spare)) as u32;
         let hot = (f64::from(pages) * hot_pages) as u32;
-        let mut random = Random(8);
+        let mut random = Random::new(8);
         let mut next = || {
             let of_hot = (random.below(1 << 32) as f64) < hot_writes * (1u64 << 32) as f64;
             let (first, count) = if of_hot { (0, hot) } else { (hot, pages - hot) };

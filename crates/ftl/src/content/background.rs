@@ -9,9 +9,9 @@ use crate::ids::{Content, Lpn, Vpn};
 pub(crate) struct Candidate {
     pub(super) lpn: Lpn,
     pub(crate) vpn: Vpn,
-    /// Which of the writes that ever gave this VPN to a page it was.
+    /// Tells this write from earlier ones of the same VPN, since VPNs are used again.
     pub(super) ticket: u32,
-    /// Where it is read.
+    /// The page that is read.
     pub(crate) ppn: Ppn,
 }
 

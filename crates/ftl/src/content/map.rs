@@ -8,8 +8,8 @@ use flashtwin_nand::{NO_PPN, Ppn};
 use super::replica_sets::ReplicaSets;
 use crate::dedup::{FingerprintStore, History};
 use crate::flash::{Flash, Moved};
-use crate::ids::{Content, Lpn, NO_VPN, Owner, Vpn};
-use crate::paging::{Entries, Layout, Map, Tables};
+use crate::ids::{Content, Lpn, NO_VPN, Owner, TablePage, Vpn};
+use crate::paging::{EntriesOf, Layout, Map, Tables};
 use crate::sabotage::sabotaged;
 use flashtwin_bits::{By, HugeSlice, Slab};
 
@@ -365,7 +365,11 @@ impl ContentMap {
     }
 
     /// The fingerprints in a page of the store, and their VPNs. Goes through all contents: for verification.
-    fn known_in<'a>(&'a self, layout: &'a Layout, page: u32) -> impl Iterator<Item = (Content, Vpn)> + 'a {
+    fn known_in<'a>(
+        &'a self,
+        layout: &'a Layout,
+        page: TablePage,
+    ) -> impl Iterator<Item = (Content, Vpn)> + 'a {
         Content::each(0..self.history.contents())
             .map(|content| (content, self.fingerprints.peek(content)))
             // Few are known of many; which page they are in takes longer to tell.
@@ -397,7 +401,7 @@ impl Map for ContentMap {
     }
 
     #[inline]
-    fn entry_of(&self, owner: Owner, layout: &Layout) -> u32 {
+    fn entry_of(&self, owner: Owner, layout: &Layout) -> TablePage {
         layout.of_vpn(owner.id())
     }
 
@@ -411,10 +415,10 @@ impl Map for ContentMap {
         self.fingerprints.take_changed()
     }
 
-    fn each_entry(&self, layout: &Layout, page: u32, take: &mut dyn FnMut(u32)) {
+    fn each_entry(&self, layout: &Layout, page: TablePage, take: &mut dyn FnMut(u32)) {
         match layout.entries(page) {
-            Entries::Lpns(lpns) => Lpn::each(lpns).for_each(|lpn| take(self.vpn_of(lpn).number())),
-            Entries::Vpns(vpns) => {
+            EntriesOf::Lpns(lpns) => Lpn::each(lpns).for_each(|lpn| take(self.vpn_of(lpn).number())),
+            EntriesOf::Vpns(vpns) => {
                 for vpn in Vpn::each(vpns) {
                     if vpn.number() >= self.vpn_slots() || !self.is_live(vpn) {
                         take(NO_VPN.number());
@@ -424,7 +428,7 @@ impl Map for ContentMap {
                     self.copies(vpn).for_each(|ppn| take(ppn.number()));
                 }
             }
-            Entries::Fingerprints => {
+            EntriesOf::Fingerprints => {
                 for (content, vpn) in self.known_in(layout, page) {
                     take(content.number());
                     take(vpn.number());
@@ -433,13 +437,13 @@ impl Map for ContentMap {
         }
     }
 
-    fn has_entries(&self, layout: &Layout, page: u32) -> bool {
+    fn has_entries(&self, layout: &Layout, page: TablePage) -> bool {
         match layout.entries(page) {
-            Entries::Lpns(lpns) => Lpn::each(lpns).any(|lpn| self.vpn_of(lpn) != NO_VPN),
-            Entries::Vpns(vpns) => {
+            EntriesOf::Lpns(lpns) => Lpn::each(lpns).any(|lpn| self.vpn_of(lpn) != NO_VPN),
+            EntriesOf::Vpns(vpns) => {
                 Vpn::each(vpns).any(|vpn| vpn.number() < self.vpn_slots() && self.is_live(vpn))
             }
-            Entries::Fingerprints => self.known_in(layout, page).next().is_some(),
+            EntriesOf::Fingerprints => self.known_in(layout, page).next().is_some(),
         }
     }
 }

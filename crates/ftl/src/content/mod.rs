@@ -142,11 +142,18 @@ impl ContentSide {
 
     /// A page written without a fingerprint has been read: its LPN is pointed at the page that is
     /// known to hold the same, or else its content is entered in the fingerprint store.
-    pub(crate) fn fingerprint_read(&mut self, page: background::Candidate, flash: &mut Flash) {
-        let Some(late) = &mut self.late else { return };
+    pub(crate) fn fingerprint_read(
+        &mut self,
+        page: background::Candidate,
+        flash: &mut Flash,
+    ) -> Result<(), FtlError> {
+        let Some(late) = &mut self.late else {
+            let text = "a page was read to be fingerprinted where fingerprints are taken before writing only";
+            return Err(FtlError::Broken(text.into()));
+        };
         let map = &mut self.tables.map;
         if !late.read_in_time(map, page) {
-            return;
+            return Ok(());
         }
         flash.counters.dedup.hashes_out_of_line += 1;
         match map.fingerprints.peek(map.content(page.vpn)) {
@@ -158,6 +165,7 @@ impl ContentSide {
                 self.point(page.lpn, known, flash);
             }
         }
+        Ok(())
     }
 
     /// Orders reads as idle time would, up to `budget`, for a test that says itself when they are done.
@@ -359,7 +367,7 @@ impl Side for ContentSide {
                 }
             }
             Some(Background::Fingerprint(page)) => {
-                self.fingerprint_read(page, flash);
+                self.fingerprint_read(page, flash)?;
                 if let Some(late) = &mut self.late {
                     late.step(&self.tables.map, &mut self.jobs, flash, ops)?;
                 }

@@ -31,7 +31,7 @@ pub(crate) struct OutOfLine {
     /// By VPN; tells a page from an earlier one of the same number.
     tickets: By<Vpn, Vec<u32>>,
     last_ticket: u32,
-    /// At this length, those that died meanwhile are taken out.
+    /// Length of the queue at which pages that died while they waited are removed.
     prune_at: usize,
 }
 
@@ -92,8 +92,8 @@ impl OutOfLine {
         }
     }
 
-    /// A page has been read: whether it is still what it was, so that its fingerprint counts. Nothing happens if it
-    /// died meanwhile; one that was moved waits again, since what was read may have been erased before.
+    /// The read of `page` is done. Returns whether the page still holds the data it was queued for. A page that
+    /// collection moved is queued again: what was read of it may have been erased before.
     pub(crate) fn read_in_time(&mut self, map: &mut ContentMap, page: Candidate) -> bool {
         if !self.is_waiting(map, &page) {
             #[cfg(test)]

@@ -8,16 +8,16 @@ use flashtwin_nand::{NO_PPN, Ppn};
 
 /// What a store says of a content: where to find it.
 pub(crate) trait Place: flashtwin_bits::State + Copy + Eq + std::fmt::Debug + 'static {
-    /// Nowhere.
+    /// No place: the content is not known.
     const NONE: Self;
 }
 
-/// Tables in two levels.
+/// Of tables in two levels.
 impl Place for Vpn {
     const NONE: Self = NO_VPN;
 }
 
-/// Inverted tables.
+/// Of inverted tables.
 impl Place for Ppn {
     const NONE: Self = NO_PPN;
 }
@@ -77,7 +77,7 @@ impl<P: Place> FingerprintStore<P> {
         self.places.len() as u64 * 4 + self.limit.as_ref().map_or(0, |limit| limit.order.bytes())
     }
 
-    /// Whether it is to be told how many LPNs point to its contents.
+    /// Whether the store must be told how many LPNs point to its contents.
     #[inline]
     pub(crate) fn counts_references(&self) -> bool {
         self.limit.as_ref().is_some_and(|limit| limit.order.counts_references())
@@ -99,8 +99,8 @@ impl<P: Place> FingerprintStore<P> {
         self.places[content]
     }
 
-    /// Where a content is known to be, for whoever looks ahead: of a number that is no content's, as a read
-    /// has, some other's place.
+    /// As [`FingerprintStore::peek`], for prefetching only: for a number that is no content's, as
+    /// [`NO_CONTENT`](crate::NO_CONTENT), it returns some other content's place.
     #[inline]
     pub(crate) fn foresee(&self, content: Content) -> P {
         let content = if content.index() < self.places.len() { content } else { Content::new(0) };

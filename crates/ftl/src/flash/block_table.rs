@@ -5,7 +5,7 @@ use flashtwin_nand::Block;
 
 /// A block's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum BlockState {
     /// Erased.
     Free,
     /// Taking the pages of a stream.
@@ -38,12 +38,12 @@ impl Word {
         (self.0 >> 16 & 0xffff) as u32
     }
 
-    pub(super) fn state(self) -> State {
+    pub(super) fn state(self) -> BlockState {
         match self.0 >> 32 & 3 {
-            0 => State::Free,
-            1 => State::Open,
-            2 => State::Closed,
-            _ => State::Collecting,
+            0 => BlockState::Free,
+            1 => BlockState::Open,
+            2 => BlockState::Closed,
+            _ => BlockState::Collecting,
         }
     }
 
@@ -55,7 +55,7 @@ impl Word {
         (self.0 >> ERASES_AT) as u32
     }
 
-    pub(super) fn with_state(self, state: State) -> Self {
+    pub(super) fn with_state(self, state: BlockState) -> Self {
         Self(self.0 & !(3 << 32) | (state as u64) << 32)
     }
 }
@@ -80,8 +80,8 @@ impl BlockTable {
         self.word(block).written()
     }
 
-    /// Where the block is in its life.
-    pub fn state(&self, block: Block) -> State {
+    /// The state of a block.
+    pub fn state(&self, block: Block) -> BlockState {
         self.word(block).state()
     }
 
@@ -95,13 +95,14 @@ impl BlockTable {
         self.word(block).partition()
     }
 
-    pub(super) fn set_state(&mut self, block: Block, state: State) {
+    pub(super) fn set_state(&mut self, block: Block, state: BlockState) {
         self.words[block] = self.word(block).with_state(state).0;
     }
 
     /// An erased block begins to take pages of a partition.
     pub(super) fn open(&mut self, block: Block, partition: u8) {
-        self.words[block] = self.word(block).with_state(State::Open).0 | u64::from(partition) << PARTITION_AT;
+        self.words[block] =
+            self.word(block).with_state(BlockState::Open).0 | u64::from(partition) << PARTITION_AT;
     }
 }
 

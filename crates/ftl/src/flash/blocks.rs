@@ -4,7 +4,7 @@ use crate::ids::Owner;
 use crate::sabotage::sabotaged;
 use flashtwin_nand::{Block, Chip, Geometry, Plane, Ppn};
 
-use super::block_table::{APART, BlockTable, ERASES_AT, State, Word};
+use super::block_table::{APART, BlockState, BlockTable, ERASES_AT, Word};
 use super::victim::VictimSelection;
 use super::wear::{FreeBlocks, Levelling, WearConfig, WearPolicy};
 use flashtwin_bits::{By, HugeSlice};
@@ -265,7 +265,7 @@ impl Blocks {
     #[cold]
     fn close(&mut self, plane: Plane, active_at: usize) {
         let block = std::mem::replace(&mut self.active[active_at], NO_BLOCK);
-        self.table.set_state(block, State::Closed);
+        self.table.set_state(block, BlockState::Closed);
         self.victims.closed(block, self.table.valid(block));
         if let Some(levelling) = &mut self.levelling {
             levelling.closed(plane, block);
@@ -308,7 +308,7 @@ impl Blocks {
         self.planes[plane].valid_pages -= 1;
         self.chip_valid[self.chip_of_plane[plane]] -= 1;
         let word = self.table.word(block);
-        if word.state() == State::Closed {
+        if word.state() == BlockState::Closed {
             self.victims.invalidated(block, word.valid());
         }
     }
@@ -319,7 +319,7 @@ impl Blocks {
         let levelling = self.levelling.as_ref().filter(|_| self.free_blocks(plane) >= 2)?;
         let block = levelling.due(plane, &self.table, &self.geometry)?;
         self.victims.withdrawn(block, self.table.valid(block));
-        self.table.set_state(block, State::Collecting);
+        self.table.set_state(block, BlockState::Collecting);
         Some(block)
     }
 
@@ -360,14 +360,14 @@ impl Blocks {
     /// Takes the next victim of a plane.
     pub(crate) fn choose_victim(&mut self, plane: Plane) -> Option<Block> {
         let block = self.victims.choose(plane, &self.table)?;
-        debug_assert_eq!(self.table.state(block), State::Closed, "victim {block}");
-        self.table.set_state(block, State::Collecting);
+        debug_assert_eq!(self.table.state(block), BlockState::Closed, "victim {block}");
+        self.table.set_state(block, BlockState::Collecting);
         Some(block)
     }
 
     /// Puts a victim back among the closed blocks.
     pub(crate) fn return_victim(&mut self, block: Block) {
-        self.table.set_state(block, State::Closed);
+        self.table.set_state(block, BlockState::Closed);
         self.victims.closed(block, self.table.valid(block));
     }
 
@@ -384,7 +384,7 @@ impl Blocks {
         self.free(block, plane);
     }
 
-    /// The same for a block that was opened apart.
+    /// Erases a block that was opened apart: wear levelling does not count it.
     pub(crate) fn erase_apart(&mut self, block: Block) {
         debug_assert_eq!(self.table.valid(block), 0);
         self.free(block, self.geometry.plane_of_block(block));
@@ -421,14 +421,14 @@ impl Blocks {
         self.planes[plane].fresh = fresh;
         for number in 0..fresh {
             let word = self.table.word(self.geometry.block_index_of(plane, number));
-            if word.state() == State::Free {
+            if word.state() == BlockState::Free {
                 let rank = if self.wear == WearPolicy::None { 0 } else { word.erases() };
                 self.planes[plane].recycled.push(rank, number);
             }
         }
     }
 
-    /// So many erases of a plane are its chip's.
+    /// Adds a plane's erases to its chip's count.
     pub(super) fn add_erases(&mut self, plane: Plane, erases: u32) {
         self.chip_erases[self.chip_of_plane[plane]] += u64::from(erases);
     }
@@ -490,7 +490,7 @@ impl Blocks {
             let (mut plane_valid, mut free) = (0u32, 0u32);
             for block in 0..g.blocks_per_plane {
                 let index = g.block_index_of(plane, block);
-                free += u32::from(self.table.state(index) == State::Free);
+                free += u32::from(self.table.state(index) == BlockState::Free);
                 if self.table.words[index] == 0 {
                     // Never opened; a device may have a thousand times more of these.
                     continue;

@@ -81,7 +81,7 @@ pub(crate) trait Owners {
 struct Victim {
     block: Block,
     next_page: u32,
-    /// Whether it is moved on account of wear, not for what it gains.
+    /// Whether the block is moved on account of wear, not for the space that this gains.
     levelled: bool,
 }
 

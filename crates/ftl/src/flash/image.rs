@@ -2,7 +2,7 @@
 
 use flashtwin_nand::{Block, Plane, Ppn};
 
-use super::block_table::{ERASES_AT, State};
+use super::block_table::{BlockState, ERASES_AT};
 use super::blocks::Blocks;
 use crate::held::{BlockImage, BlockUse, OpenFor};
 use crate::ids::Owner;
@@ -25,14 +25,14 @@ impl Blocks {
                 let block = geometry.block_index_of(plane, number);
                 let word = self.table.word(block);
                 let used = match word.state() {
-                    State::Free if word.erases() == 0 => continue,
-                    State::Free => BlockUse::Free,
-                    State::Open => match open.iter().find(|entry| entry.0 == block) {
+                    BlockState::Free if word.erases() == 0 => continue,
+                    BlockState::Free => BlockUse::Free,
+                    BlockState::Open => match open.iter().find(|entry| entry.0 == block) {
                         Some(&(_, kind)) => BlockUse::Open(kind),
                         None => continue,
                     },
-                    State::Closed => BlockUse::Closed,
-                    State::Collecting => BlockUse::Collected { levelled: levelled(plane, block) },
+                    BlockState::Closed => BlockUse::Closed,
+                    BlockState::Collecting => BlockUse::Collected { levelled: levelled(plane, block) },
                 };
                 images.push(BlockImage { block, erases: word.erases(), written: word.written(), used });
             }
@@ -79,15 +79,15 @@ impl Blocks {
         }
         self.table.words[block] = u64::from(written) << 16 | u64::from(erases) << ERASES_AT;
         let state = match used {
-            BlockUse::Free => State::Free,
+            BlockUse::Free => BlockState::Free,
             BlockUse::Open(kind) => {
                 if !self.reopen(plane, kind.stream(), block) {
                     return Err(format!("{place}: a second open block for {kind:?} in its plane"));
                 }
-                State::Open
+                BlockState::Open
             }
-            BlockUse::Closed => State::Closed,
-            BlockUse::Collected { .. } => State::Collecting,
+            BlockUse::Closed => BlockState::Closed,
+            BlockUse::Collected { .. } => BlockState::Collecting,
         };
         self.table.set_state(block, state);
         self.add_erases(plane, erases);

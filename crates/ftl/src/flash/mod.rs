@@ -88,7 +88,7 @@ impl Flash {
         &self.collector.victim_pages
     }
 
-    /// So many pages are in use now, so many replicas among them.
+    /// Raises the peaks to these counts where they are higher.
     #[inline]
     pub(crate) fn note_peak(&mut self, pages_in_use: u64, replica_pages: u64) {
         self.peak.pages_in_use = self.peak.pages_in_use.max(pages_in_use);
@@ -272,5 +272,5 @@ pub(crate) fn capacity_pages(plane_limit: u64, geometry: &Geometry) -> u64 {
     (plane_limit * u64::from(geometry.planes())).saturating_sub(1)
 }
 
-// What verification keeps is the truth about one run: it is not written, nor a state that it has an eye on.
+// The checker's truth is that of one run and is not saved; a state under verification is not saved either.
 flashtwin_bits::state!(Flash { blocks, collector, allocation, redirection, partitions, counters, peak } kept { checker });

@@ -14,7 +14,7 @@ const NONE: u32 = 0;
 
 /// The inverted side of one physical page: the first LPN of its list (iLPT) and the content
 /// under which the HPT knows it (iHPT), each plus one.
-type Page = [u32; 2];
+type Inverse = [u32; 2];
 const FIRST: usize = 0;
 const ENTRY: usize = 1;
 
@@ -44,7 +44,7 @@ pub(crate) struct InvertedMap {
     /// The lists of the iLPT run through the LPNs themselves.
     links: By<Lpn, Vec<Links>>,
     /// iLPT and iHPT.
-    pages: By<Ppn, HugeSlice<Page>>,
+    pages: By<Ppn, HugeSlice<Inverse>>,
     /// HPT: content -> PPN.
     pub(crate) hashes: FingerprintStore<Ppn>,
     pub(crate) history: History,
@@ -192,7 +192,7 @@ impl InvertedMap {
 
     /// Bytes of the tables of logical pages and, for `used` physical pages, of their lists.
     pub(crate) fn page_bytes(&self, used: u64) -> u64 {
-        (self.ppns.len() * (4 + size_of::<Links>())) as u64 + used * size_of::<Page>() as u64
+        (self.ppns.len() * (4 + size_of::<Links>())) as u64 + used * size_of::<Inverse>() as u64
     }
 
     /// Bytes of the tables of contents.

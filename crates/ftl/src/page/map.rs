@@ -6,14 +6,14 @@ use flashtwin_nand::{NO_PPN, Ppn};
 use flashtwin_bits::{By, HugeSlice};
 
 #[derive(Clone, Copy)]
-struct Page {
+struct Mapped {
     ppn: Ppn,
     held: Content,
 }
 
 /// One physical page a logical page, beside what it holds where that is known. 8 bytes each.
 pub(crate) struct PageMap {
-    pages: By<Lpn, HugeSlice<Page>>,
+    pages: By<Lpn, HugeSlice<Mapped>>,
     contents: u32,
     mapped: u64,
 }
@@ -22,7 +22,7 @@ impl PageMap {
     pub(crate) fn new(footprint_pages: u32, contents: u32) -> Self {
         Self {
             pages: By::new(HugeSlice::filled(
-                Page { ppn: NO_PPN, held: NO_CONTENT },
+                Mapped { ppn: NO_PPN, held: NO_CONTENT },
                 footprint_pages as usize,
             )),
             contents,
@@ -87,5 +87,5 @@ impl PageMap {
     }
 }
 
-flashtwin_bits::state!(value Page { ppn, held });
+flashtwin_bits::state!(value Mapped { ppn, held });
 flashtwin_bits::state!(PageMap { pages, mapped } kept { contents });

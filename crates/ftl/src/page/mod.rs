@@ -3,27 +3,27 @@
 mod map;
 pub mod spread;
 
-use flashtwin_nand::{NO_PPN, Ppn};
+use flashtwin_nand::{Channel, NO_PPN, Ppn};
 
 use crate::error::FtlError;
 use crate::flash::counters::TableSizes;
 use crate::flash::{Flash, Moved};
 use crate::held::HeldPage;
-use crate::ids::{Content, Lpn, NO_CONTENT, Owner};
+use crate::ids::{Content, Lpn, NO_CONTENT, Owner, TablePage};
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes, is_page};
-use crate::paging::{Entries, Layout, Map, Paging, Tables};
+use crate::paging::{EntriesOf, Layout, Map, Paging, Tables};
 use crate::side::{Side, audit_pages, unfit};
 pub(crate) use map::PageMap;
 use spread::Spreader;
 
 /// The page map and what spreading knows of its pages: both hear of every page that moves.
-pub(crate) struct Pages {
+pub(crate) struct SpreadMap {
     pub(crate) map: PageMap,
     pub(crate) spreader: Option<Box<Spreader>>,
 }
 
-impl Pages {
+impl SpreadMap {
     /// A page lies elsewhere now. Says whether it was its logical page's.
     #[inline]
     fn relocate(&mut self, lpn: Lpn, from: Ppn, to: Ppn, flash: &mut Flash) -> bool {
@@ -37,7 +37,7 @@ impl Pages {
     /// Points a logical page at another physical one (or none) and what that holds. Where it held
     /// the same before, the channel of its old page.
     #[inline]
-    fn point(&mut self, lpn: Lpn, ppn: Ppn, content: Content, flash: &mut Flash) -> Option<u32> {
+    fn point(&mut self, lpn: Lpn, ppn: Ppn, content: Content, flash: &mut Flash) -> Option<Channel> {
         let (old, held) = (self.map.set(lpn, ppn), self.map.hold(lpn, content));
         if let Some(spreader) = &mut self.spreader {
             spreader.forget_page((lpn, held), old, flash);
@@ -54,39 +54,39 @@ impl Pages {
     }
 }
 
-impl Map for Pages {
+impl Map for SpreadMap {
     #[inline]
     fn page_moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
         self.relocate(page.owner.id(), page.from, page.to, flash)
     }
 
     #[inline]
-    fn entry_of(&self, owner: Owner, layout: &Layout) -> u32 {
+    fn entry_of(&self, owner: Owner, layout: &Layout) -> TablePage {
         layout.of_lpn(owner.id())
     }
 
-    fn each_entry(&self, layout: &Layout, page: u32, take: &mut dyn FnMut(u32)) {
-        if let Entries::Lpns(lpns) = layout.entries(page) {
+    fn each_entry(&self, layout: &Layout, page: TablePage, take: &mut dyn FnMut(u32)) {
+        if let EntriesOf::Lpns(lpns) = layout.entries(page) {
             Lpn::each(lpns).for_each(|lpn| take(self.map.get(lpn).number()));
         }
     }
 
-    fn has_entries(&self, layout: &Layout, page: u32) -> bool {
+    fn has_entries(&self, layout: &Layout, page: TablePage) -> bool {
         match layout.entries(page) {
-            Entries::Lpns(lpns) => Lpn::each(lpns).any(|lpn| is_page(self.map.get(lpn))),
-            Entries::Vpns(_) | Entries::Fingerprints => false,
+            EntriesOf::Lpns(lpns) => Lpn::each(lpns).any(|lpn| is_page(self.map.get(lpn))),
+            EntriesOf::Vpns(_) | EntriesOf::Fingerprints => false,
         }
     }
 }
 
 /// The tables of a conventional SSD.
 pub(crate) struct PageSide {
-    pub(crate) tables: Tables<Pages>,
+    pub(crate) tables: Tables<SpreadMap>,
 }
 
 impl PageSide {
     pub(crate) fn new(map: PageMap, spreader: Option<Box<Spreader>>) -> Self {
-        Self { tables: Tables::new(Pages { map, spreader }) }
+        Self { tables: Tables::new(SpreadMap { map, spreader }) }
     }
 
     pub(crate) fn put_on_flash(&mut self, paging: Paging) {
@@ -127,7 +127,7 @@ impl PageSide {
         let stream = flash.host_stream(page.lpn);
         let content = self.map().known(page.content);
         let mut plane = flash.pick_plane(page.address, loads)?;
-        let Pages { map, spreader } = &mut self.tables.map;
+        let SpreadMap { map, spreader } = &mut self.tables.map;
         if let Some(spreader) = spreader {
             plane = spreader.place_write(plane, (page.lpn, content), map, flash, loads);
         }
@@ -139,7 +139,7 @@ impl PageSide {
         flash.counters.programs[Cause::Host as usize] += 1;
         flash.note_peak(self.pages_in_use(), 0);
         flash.collect_behind(plane, &mut self.tables, ops)?;
-        let Pages { map, spreader } = &mut self.tables.map;
+        let SpreadMap { map, spreader } = &mut self.tables.map;
         if let Some(spreader) = spreader {
             spreader.compare_later((page.lpn, content), rewritten, map, flash, ops)?;
         }
@@ -265,7 +265,7 @@ impl Side for PageSide {
         _loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
-        let Pages { map, spreader } = &mut self.tables.map;
+        let SpreadMap { map, spreader } = &mut self.tables.map;
         if let Some(spreader) = spreader {
             spreader.job_done(job, map, flash);
         }
@@ -336,7 +336,7 @@ impl Side for PageSide {
 
     fn restore_page(&mut self, page: HeldPage<'_>, flash: &mut Flash) -> Result<(), String> {
         let HeldPage { lpn, content, home, replicas } = page;
-        let Pages { map, spreader } = &mut self.tables.map;
+        let SpreadMap { map, spreader } = &mut self.tables.map;
         if lpn.number() >= map.len() || is_page(map.get(lpn)) {
             return Err(unfit(lpn, map.len()));
         }
@@ -368,5 +368,5 @@ impl Side for PageSide {
     }
 }
 
-flashtwin_bits::state!(Pages { map, spreader });
+flashtwin_bits::state!(SpreadMap { map, spreader });
 flashtwin_bits::state!(PageSide { tables });

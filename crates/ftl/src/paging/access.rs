@@ -4,13 +4,13 @@ use super::tables::{Map, OnFlash, Read, digest};
 use super::{Paging, translation};
 use crate::error::FtlError;
 use crate::flash::Flash;
-use crate::ids::{Content, Lpn, NO_VPN, Vpn};
+use crate::ids::{Content, Lpn, NO_VPN, TablePage, Vpn};
 use crate::op::{FlashOp, Lookup, is_page};
 use crate::sabotage::sabotaged;
 
 impl Paging {
     /// Uses a page of the tables; where it must be read from, if at all.
-    fn use_page(&mut self, page: u32, changes: bool, flash: &mut Flash) -> Read {
+    fn use_page(&mut self, page: TablePage, changes: bool, flash: &mut Flash) -> Read {
         let read = self.access(page);
         if changes && !sabotaged!(CleanPage if !self.lru.is_dirty(page)) {
             self.lru.set_dirty(page, true);
@@ -23,7 +23,13 @@ impl Paging {
     }
 
     /// Uses a page of the tables for a page operation of the host.
-    fn look_up(&mut self, page: u32, changes: bool, delays: bool, flash: &mut Flash) -> Result<(), FtlError> {
+    fn look_up(
+        &mut self,
+        page: TablePage,
+        changes: bool,
+        delays: bool,
+        flash: &mut Flash,
+    ) -> Result<(), FtlError> {
         let read = self.use_page(page, changes, flash);
         if let Some(ppn) = read {
             flash.count_order(&translation::read(ppn))?;
@@ -46,7 +52,7 @@ impl Paging {
     }
 
     /// An entry changes of a page that was looked up for this change. It may have given way meanwhile.
-    fn change_entry(&mut self, page: u32, flash: &mut Flash) -> Result<(), FtlError> {
+    fn change_entry(&mut self, page: TablePage, flash: &mut Flash) -> Result<(), FtlError> {
         if !self.lru.is_cached(page) {
             return self.look_up(page, true, false, flash);
         }
@@ -61,8 +67,8 @@ impl Paging {
     pub(super) fn audit(&self, map: &impl Map, flash: &Flash) -> Result<(), String> {
         self.audit_directory(flash)?;
         let Some(checker) = &flash.checker else { return Ok(()) };
-        for page in (0..self.layout.pages()).filter(|&page| !self.is_behind(page)) {
-            let ppn = self.directory[page as usize];
+        for page in self.layout.all_pages().filter(|&page| !self.is_behind(page)) {
+            let ppn = self.directory[page];
             if !is_page(ppn) {
                 if map.has_entries(&self.layout, page) {
                     return Err(format!("page {page} of the tables has entries and was never written"));
@@ -163,12 +169,17 @@ impl<M: Map> OnFlash<'_, M> {
 
     /// Collection changed entries of a page that was not in RAM: it is read, changed and written,
     /// beside the cache (DFTL: updates of a victim's pages in one batch).
-    fn write_moved(&mut self, page: u32, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn write_moved(
+        &mut self,
+        page: TablePage,
+        flash: &mut Flash,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
         if self.paging.lru.is_cached(page) {
             self.paging.lru.set_dirty(page, true);
             return Ok(());
         }
-        let ppn = self.paging.directory[page as usize];
+        let ppn = self.paging.directory[page];
         if is_page(ppn) {
             flash.order(translation::read(ppn), ops)?;
         }
@@ -180,7 +191,7 @@ impl<M: Map> OnFlash<'_, M> {
     pub(super) fn checkpoint(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         self.settle(flash, ops)?;
         let before = flash.counters.mapping.checkpointed;
-        for page in 0..self.paging.layout.pages() {
+        for page in self.paging.layout.all_pages() {
             if self.paging.lru.is_dirty(page) {
                 self.paging.lru.set_dirty(page, false);
                 flash.counters.mapping.checkpointed += 1;

@@ -2,8 +2,8 @@
 
 use flashtwin_nand::{Block, Geometry};
 
-use crate::dedup::Entries as Capacity;
-use crate::ids::{Content, Lpn, Vpn};
+use crate::dedup::Entries;
+use crate::ids::{Content, Lpn, TablePage, Vpn};
 use flashtwin_bits::{By, mix};
 
 /// Bytes of an entry: a page number; in the secondary table also a reference count. The RAM figures
@@ -19,7 +19,7 @@ pub(crate) struct Shape {
     /// Whether LPNs lead to PPNs over VPNs: there is a secondary table.
     pub(crate) two_levels: bool,
     /// Entries of the fingerprint store, where that is on flash as well.
-    pub(crate) fingerprints: Option<Capacity>,
+    pub(crate) fingerprints: Option<Entries>,
 }
 
 impl Shape {
@@ -35,7 +35,7 @@ impl Shape {
 /// of their VPN as if they took no room. Last, where it is on flash as well, the fingerprint store: a
 /// fingerprint's page follows from the fingerprint, so that neighbours in time are no neighbours there.
 pub(crate) struct Layout {
-    of_lpn: By<Lpn, Vec<u32>>,
+    of_lpn: By<Lpn, Vec<TablePage>>,
     primary_pages: u32,
     vpns_per_page: u32,
     secondary_pages: u32,
@@ -58,7 +58,7 @@ impl Layout {
             if last != Some(address / per_page) {
                 (last, pages) = (Some(address / per_page), pages + 1);
             }
-            of_lpn.push(pages - 1);
+            of_lpn.push(TablePage::new(pages - 1));
         }
         let secondary_pages = if shape.two_levels { vpns.div_ceil(vpns_per_page) } else { 0 };
         let fingerprint_pages = Self::fingerprint_pages(shape, geometry, u64::from(vpns)) as u32;
@@ -75,8 +75,8 @@ impl Layout {
     fn fingerprint_pages(shape: Shape, geometry: &Geometry, contents: u64) -> u64 {
         let entries = match shape.fingerprints {
             None => return 0,
-            Some(Capacity::Unlimited) => contents,
-            Some(Capacity::Limited(few)) => contents.min(u64::from(few)),
+            Some(Entries::Unlimited) => contents,
+            Some(Entries::Limited(few)) => contents.min(u64::from(few)),
         };
         entries.div_ceil(u64::from((geometry.page_bytes / FINGERPRINT_BYTES).max(1)))
     }
@@ -93,32 +93,37 @@ impl Layout {
         self.primary_pages + self.secondary_pages + self.fingerprint_pages
     }
 
+    /// The pages of all tables, in order.
+    pub(super) fn all_pages(&self) -> impl Iterator<Item = TablePage> + use<> {
+        TablePage::each(0..self.pages())
+    }
+
     #[inline]
-    pub(crate) fn of_lpn(&self, lpn: Lpn) -> u32 {
+    pub(crate) fn of_lpn(&self, lpn: Lpn) -> TablePage {
         self.of_lpn[lpn]
     }
 
     #[inline]
-    pub(crate) fn of_vpn(&self, vpn: Vpn) -> u32 {
-        self.primary_pages + vpn.number() / self.vpns_per_page
+    pub(crate) fn of_vpn(&self, vpn: Vpn) -> TablePage {
+        TablePage::new(self.primary_pages + vpn.number() / self.vpns_per_page)
     }
 
     /// The page of a content's fingerprint; `None` where the store is in RAM.
     #[inline]
-    pub(crate) fn of_fingerprint(&self, content: Content) -> Option<u32> {
+    pub(crate) fn of_fingerprint(&self, content: Content) -> Option<TablePage> {
         let pages = u64::from(self.fingerprint_pages);
         let place = || (u128::from(mix(u64::from(content.number()) + 1)) * u128::from(pages)) >> 64;
-        (pages > 0).then(|| self.primary_pages + self.secondary_pages + place() as u32)
+        (pages > 0).then(|| TablePage::new(self.primary_pages + self.secondary_pages + place() as u32))
     }
 
     /// The entries of a page: LPNs, VPNs, or fingerprints.
-    pub(crate) fn entries(&self, page: u32) -> Entries {
-        match page.checked_sub(self.primary_pages) {
-            Some(page) if page >= self.secondary_pages => Entries::Fingerprints,
-            Some(page) => Entries::Vpns(page * self.vpns_per_page..(page + 1) * self.vpns_per_page),
+    pub(crate) fn entries(&self, page: TablePage) -> EntriesOf {
+        match page.number().checked_sub(self.primary_pages) {
+            Some(page) if page >= self.secondary_pages => EntriesOf::Fingerprints,
+            Some(page) => EntriesOf::Vpns(page * self.vpns_per_page..(page + 1) * self.vpns_per_page),
             None => {
-                let from = |page: u32| self.of_lpn.partition_point(|&other| other < page) as u32;
-                Entries::Lpns(from(page)..from(page + 1))
+                let from = |page: u32| self.of_lpn.partition_point(|other| other.number() < page) as u32;
+                EntriesOf::Lpns(from(page.number())..from(page.number() + 1))
             }
         }
     }
@@ -130,10 +135,10 @@ impl Layout {
 
 /// What a page of the tables has entries for.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Entries {
+pub(crate) enum EntriesOf {
     Lpns(std::ops::Range<u32>),
     Vpns(std::ops::Range<u32>),
-    /// Those of the contents whose page it is ([`Layout::of_fingerprint`]).
+    /// Fingerprints of the contents for which [`Layout::of_fingerprint`] names the page.
     Fingerprints,
 }
 
@@ -174,11 +179,14 @@ mod tests {
         let primary = Shape { two_levels: false, fingerprints: None };
         let both = Shape { two_levels: true, ..primary };
         let layout = Layout::new(both, &geometry, addresses.into_iter());
-        assert_eq!((0..7).map(|lpn| layout.of_lpn(Lpn::new(lpn))).collect::<Vec<_>>(), [0, 0, 0, 1, 2, 2, 3]);
-        assert_eq!([0, 9, 10].map(|vpn| layout.of_vpn(Vpn::new(vpn))), [4, 4, 5]);
+        assert_eq!(
+            (0..7).map(|lpn| layout.of_lpn(Lpn::new(lpn)).number()).collect::<Vec<_>>(),
+            [0, 0, 0, 1, 2, 2, 3]
+        );
+        assert_eq!([0, 9, 10].map(|vpn| layout.of_vpn(Vpn::new(vpn)).number()), [4, 4, 5]);
         assert_eq!(layout.pages(), 5);
-        assert_eq!(layout.entries(2), Entries::Lpns(4..6));
-        assert_eq!(layout.entries(4), Entries::Vpns(0..10));
+        assert_eq!(layout.entries(TablePage::new(2)), EntriesOf::Lpns(4..6));
+        assert_eq!(layout.entries(TablePage::new(4)), EntriesOf::Vpns(0..10));
         let page_map = Layout::new(primary, &geometry, addresses.into_iter());
         assert_eq!(page_map.pages(), 4);
         // A device of 16 pages: two pages for LPNs, the second for the page kept back; two for VPNs.
@@ -191,17 +199,18 @@ mod tests {
     fn fingerprints_lie_anywhere_behind_the_other_tables() {
         // Two fingerprints of 24 bytes a page of 64; 401 contents at most, so 201 pages.
         let geometry = geometry([1, 1, 1, 1, 40, 16]);
-        let all = Shape { two_levels: true, fingerprints: Some(Capacity::Unlimited) };
+        let all = Shape { two_levels: true, fingerprints: Some(Entries::Unlimited) };
         let layout = Layout::new(all, &geometry, (0..400u32).map(u64::from));
         let first = 400u32.div_ceil(16) + 401u32.div_ceil(10);
         assert_eq!(layout.pages(), first + 201);
-        let pages: Vec<u32> =
-            (0..4_000).map(|content| layout.of_fingerprint(Content::new(content)).unwrap()).collect();
+        let pages: Vec<u32> = (0..4_000)
+            .map(|content| layout.of_fingerprint(Content::new(content)).unwrap().number())
+            .collect();
         assert!(pages.iter().all(|page| (first..first + 201).contains(page)));
         let of_first = pages.iter().filter(|&&page| page == first).count();
         assert!((5..45).contains(&of_first), "{of_first} of 4,000 in one of 201 pages");
-        assert_eq!(layout.entries(first), Entries::Fingerprints);
-        let few = Shape { fingerprints: Some(Capacity::Limited(10)), ..all };
+        assert_eq!(layout.entries(TablePage::new(first)), EntriesOf::Fingerprints);
+        let few = Shape { fingerprints: Some(Entries::Limited(10)), ..all };
         assert_eq!(Layout::new(few, &geometry, (0..400u32).map(u64::from)).pages(), first + 5);
     }
 }

@@ -1,5 +1,9 @@
 //! Which pages of the tables are in RAM, in the order of their last use.
 
+use flashtwin_bits::By;
+
+use crate::ids::TablePage;
+
 /// In RAM; not in RAM as it is on flash.
 const CACHED: u8 = 1;
 const DIRTY: u8 = 2;
@@ -10,8 +14,8 @@ const PREVIOUS: usize = 1;
 /// A list of pages through arrays indexed by page, the last used first. 9 bytes a page of the tables.
 pub(super) struct Lru {
     /// Neighbours in the list, which is a ring; one place more than there are pages closes it.
-    links: Vec<[u32; 2]>,
-    flags: Vec<u8>,
+    links: By<TablePage, Vec<[TablePage; 2]>>,
+    flags: By<TablePage, Vec<u8>>,
     capacity: u32,
     len: u32,
 }
@@ -19,27 +23,29 @@ pub(super) struct Lru {
 impl Lru {
     /// An empty cache for `capacity` of `pages` pages.
     pub(super) fn new(pages: u32, capacity: u32) -> Self {
-        let mut links = vec![[0; 2]; pages as usize + 1];
-        links[pages as usize] = [pages; 2];
-        Self { links, flags: vec![0; pages as usize], capacity, len: 0 }
+        let ring = TablePage::new(pages);
+        let mut links = By::new(vec![[TablePage::new(0); 2]; pages as usize + 1]);
+        links[ring] = [ring; 2];
+        Self { links, flags: By::new(vec![0; pages as usize]), capacity, len: 0 }
     }
 
-    fn ring(&self) -> u32 {
-        self.flags.len() as u32
+    /// The place that closes the ring.
+    fn ring(&self) -> TablePage {
+        TablePage::new(self.flags.len() as u32)
     }
 
-    fn unlink(&mut self, page: u32) {
-        let [next, previous] = self.links[page as usize];
-        self.links[previous as usize][NEXT] = next;
-        self.links[next as usize][PREVIOUS] = previous;
+    fn unlink(&mut self, page: TablePage) {
+        let [next, previous] = self.links[page];
+        self.links[previous][NEXT] = next;
+        self.links[next][PREVIOUS] = previous;
     }
 
-    fn link_first(&mut self, page: u32) {
+    fn link_first(&mut self, page: TablePage) {
         let ring = self.ring();
-        let first = self.links[ring as usize][NEXT];
-        self.links[page as usize] = [first, ring];
-        self.links[first as usize][PREVIOUS] = page;
-        self.links[ring as usize][NEXT] = page;
+        let first = self.links[ring][NEXT];
+        self.links[page] = [first, ring];
+        self.links[first][PREVIOUS] = page;
+        self.links[ring][NEXT] = page;
     }
 
     /// Pages in RAM.
@@ -47,27 +53,27 @@ impl Lru {
         self.len
     }
 
-    pub(super) fn is_cached(&self, page: u32) -> bool {
-        self.flags[page as usize] & CACHED != 0
+    pub(super) fn is_cached(&self, page: TablePage) -> bool {
+        self.flags[page] & CACHED != 0
     }
 
-    pub(super) fn is_dirty(&self, page: u32) -> bool {
-        self.flags[page as usize] & DIRTY != 0
+    pub(super) fn is_dirty(&self, page: TablePage) -> bool {
+        self.flags[page] & DIRTY != 0
     }
 
     /// A page in RAM is, or is not, as it is on flash. Its place in the order stays.
-    pub(super) fn set_dirty(&mut self, page: u32, dirty: bool) {
+    pub(super) fn set_dirty(&mut self, page: TablePage, dirty: bool) {
         debug_assert!(self.is_cached(page));
-        self.flags[page as usize] = if dirty { CACHED | DIRTY } else { CACHED };
+        self.flags[page] = if dirty { CACHED | DIRTY } else { CACHED };
     }
 
     /// Uses a page; whether it is in RAM.
     #[inline]
-    pub(super) fn touch(&mut self, page: u32) -> bool {
+    pub(super) fn touch(&mut self, page: TablePage) -> bool {
         if !self.is_cached(page) {
             return false;
         }
-        if self.links[self.ring() as usize][NEXT] != page {
+        if self.links[self.ring()][NEXT] != page {
             self.unlink(page);
             self.link_first(page);
         }
@@ -75,18 +81,18 @@ impl Lru {
     }
 
     /// Takes a page in that is not in RAM. Returns the page that gives way, and whether it is dirty.
-    pub(super) fn insert(&mut self, page: u32) -> Option<(u32, bool)> {
+    pub(super) fn insert(&mut self, page: TablePage) -> Option<(TablePage, bool)> {
         debug_assert!(!self.is_cached(page));
         let mut evicted = None;
         if self.len == self.capacity {
-            let last = self.links[self.ring() as usize][PREVIOUS];
+            let last = self.links[self.ring()][PREVIOUS];
             self.unlink(last);
             evicted = Some((last, self.is_dirty(last)));
-            self.flags[last as usize] = 0;
+            self.flags[last] = 0;
             self.len -= 1;
         }
         self.link_first(page);
-        self.flags[page as usize] = CACHED;
+        self.flags[page] = CACHED;
         self.len += 1;
         evicted
     }
@@ -108,19 +114,19 @@ mod tests {
     /// The same as a plain list, the last used first, and a map of what is dirty.
     #[derive(Default)]
     struct Reference {
-        order: Vec<u32>,
-        dirty: HashMap<u32, bool>,
+        order: Vec<TablePage>,
+        dirty: HashMap<TablePage, bool>,
     }
 
     impl Reference {
-        fn touch(&mut self, page: u32) -> bool {
+        fn touch(&mut self, page: TablePage) -> bool {
             let Some(at) = self.order.iter().position(|&other| other == page) else { return false };
             self.order.remove(at);
             self.order.insert(0, page);
             true
         }
 
-        fn insert(&mut self, page: u32, capacity: u32) -> Option<(u32, bool)> {
+        fn insert(&mut self, page: TablePage, capacity: u32) -> Option<(TablePage, bool)> {
             let mut evicted = None;
             if self.order.len() == capacity as usize {
                 evicted = self.order.pop().map(|last| (last, self.dirty.remove(&last).unwrap()));
@@ -137,7 +143,7 @@ mod tests {
             let mut rng = Rng::stream(u64::from(capacity), "lru");
             let (mut lru, mut reference) = (Lru::new(pages, capacity), Reference::default());
             for _ in 0..20_000 {
-                let page = rng.below(pages);
+                let page = TablePage::new(rng.below(pages));
                 let hit = lru.touch(page);
                 assert_eq!(hit, reference.touch(page));
                 if !hit {
@@ -149,7 +155,7 @@ mod tests {
                     reference.dirty.insert(page, dirty);
                 }
                 assert_eq!(lru.len() as usize, reference.order.len());
-                let other = rng.below(pages);
+                let other = TablePage::new(rng.below(pages));
                 assert_eq!(lru.is_cached(other), reference.order.contains(&other));
                 assert_eq!(lru.is_dirty(other), reference.dirty.get(&other) == Some(&true));
             }

@@ -19,10 +19,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::RangeError;
-use crate::ids::Content;
+use crate::ids::{Content, TablePage};
 use crate::op::{Lookup, is_page};
 use layout::PlanePool;
-pub(crate) use layout::{Entries, Layout, Shape};
+pub(crate) use layout::{EntriesOf, Layout, Shape};
 use lru::Lru;
 pub(crate) use tables::{Map, Tables};
 
@@ -101,20 +101,20 @@ pub(crate) struct Paging {
     lru: Lru,
     limited: bool,
     /// Where each page of the tables lies; [`NO_PPN`] for one that was never written.
-    directory: Vec<Ppn>,
+    directory: By<TablePage, Vec<Ppn>>,
     /// Blocks of the translation pages, by plane.
     pools: By<Plane, Vec<PlanePool>>,
     pool_blocks: u32,
     /// What the last page operation of the host looked into.
     lookups: Vec<Lookup>,
     /// Pages with entries that were changed in the background, not looked up yet.
-    touched: VecDeque<u32>,
+    touched: VecDeque<TablePage>,
     /// Pages that gave way and are to be written.
-    write_outs: VecDeque<u32>,
+    write_outs: VecDeque<TablePage>,
     /// By plane: pages not in RAM with entries that collection of the victim under way changed.
-    moved: By<Plane, Vec<Vec<u32>>>,
-    /// The same of victims that are done.
-    ready: VecDeque<u32>,
+    moved: By<Plane, Vec<Vec<TablePage>>>,
+    /// Pages not in RAM with entries that collection of earlier victims changed: to be read, changed and written.
+    ready: VecDeque<TablePage>,
 }
 
 impl Paging {
@@ -124,7 +124,7 @@ impl Paging {
         Self {
             lru: Lru::new(pages, cache.capacity(geometry)),
             limited: cache.bytes != CacheBytes::Unlimited,
-            directory: vec![NO_PPN; pages as usize],
+            directory: By::new(vec![NO_PPN; pages as usize]),
             pools: By::new(geometry.all_planes().map(|_| PlanePool::default()).collect()),
             pool_blocks: PlanePool::blocks(u64::from(pages), geometry),
             lookups: Vec::new(),
@@ -152,7 +152,7 @@ impl Paging {
     }
 
     /// Uses a page of the tables, taking it into RAM; where it must be read from, if at all.
-    fn access(&mut self, page: u32) -> Option<Ppn> {
+    fn access(&mut self, page: TablePage) -> Option<Ppn> {
         if self.lru.touch(page) {
             return None;
         }
@@ -167,11 +167,11 @@ impl Paging {
             self.lru.set_dirty(page, true);
             return None;
         }
-        Some(self.directory[page as usize]).filter(|&ppn| is_page(ppn))
+        Some(self.directory[page]).filter(|&ppn| is_page(ppn))
     }
 
     /// Collection of a plane's victim moved a page with an entry in `page`.
-    fn note_moved(&mut self, page: u32, plane: Plane) {
+    fn note_moved(&mut self, page: TablePage, plane: Plane) {
         if self.lru.is_cached(page) {
             self.lru.set_dirty(page, true);
         } else if !self.write_outs.contains(&page) {
@@ -189,7 +189,7 @@ impl Paging {
     }
 
     /// Whether changes to a page are in RAM only.
-    fn is_behind(&self, page: u32) -> bool {
+    fn is_behind(&self, page: TablePage) -> bool {
         self.lru.is_dirty(page)
             || [&self.touched, &self.write_outs, &self.ready].iter().any(|list| list.contains(&page))
             || self.moved.iter().any(|list| list.contains(&page))

@@ -1,11 +1,12 @@
 //! The tables of a map, in RAM or with their pages on flash.
 
+use flashtwin_bits::{FNV1A_BASIS, fnv1a};
 use flashtwin_nand::{Plane, Ppn};
 
 use super::{Layout, Paging};
 use crate::error::FtlError;
 use crate::flash::{Flash, Moved, Owners};
-use crate::ids::{Content, Lpn, NO_VPN, Owner, Vpn};
+use crate::ids::{Content, Lpn, NO_VPN, Owner, TablePage, Vpn};
 use crate::op::{FlashOp, Lookup, PagingSizes};
 
 /// A map whose tables may be on flash.
@@ -14,7 +15,7 @@ pub(crate) trait Map: flashtwin_bits::State {
     fn page_moved(&mut self, page: Moved, flash: &mut Flash) -> bool;
 
     /// The page of the tables with the entry of a page's owner.
-    fn entry_of(&self, owner: Owner, layout: &Layout) -> u32;
+    fn entry_of(&self, owner: Owner, layout: &Layout) -> TablePage;
 
     /// The VPN of a logical page; [`NO_VPN`] for one without, and of a map that has none.
     #[inline]
@@ -29,10 +30,10 @@ pub(crate) trait Map: flashtwin_bits::State {
     }
 
     /// What a page of the tables says, number by number, for verification.
-    fn each_entry(&self, layout: &Layout, page: u32, take: &mut dyn FnMut(u32));
+    fn each_entry(&self, layout: &Layout, page: TablePage, take: &mut dyn FnMut(u32));
 
     /// Whether a page of the tables says anything.
-    fn has_entries(&self, layout: &Layout, page: u32) -> bool;
+    fn has_entries(&self, layout: &Layout, page: TablePage) -> bool;
 }
 
 /// A map and, where its tables are on flash, their pages.
@@ -132,12 +133,11 @@ impl<M: Map> Tables<M> {
     /// What there is of pages; `None` where all tables are in RAM and never written.
     pub(crate) fn paging_sizes(&self, flash: &Flash) -> Option<PagingSizes> {
         let paging = self.paging.as_ref()?;
-        let pages = 0..paging.layout.pages();
         Some(PagingSizes {
             pages: u64::from(paging.layout.pages()),
             pages_on_flash: flash.blocks.pages_apart(),
             pages_cached: u64::from(paging.lru.len()),
-            pages_dirty: pages.filter(|&page| paging.lru.is_dirty(page)).count() as u64,
+            pages_dirty: paging.layout.all_pages().filter(|&page| paging.lru.is_dirty(page)).count() as u64,
             simulator_bytes: paging.bytes(),
         })
     }
@@ -243,11 +243,9 @@ impl<M: Map> Tables<M> {
 }
 
 /// Stands for what a page of the tables says now, for verification.
-pub(super) fn digest(map: &impl Map, layout: &Layout, page: u32) -> u64 {
-    let mut digest = 0xcbf2_9ce4_8422_2325_u64;
-    map.each_entry(layout, page, &mut |value| {
-        digest = (digest ^ u64::from(value)).wrapping_mul(0x0100_0000_01b3);
-    });
+pub(super) fn digest(map: &impl Map, layout: &Layout, page: TablePage) -> u64 {
+    let mut digest = FNV1A_BASIS;
+    map.each_entry(layout, page, &mut |value| digest = fnv1a(digest, u64::from(value)));
     digest
 }
 

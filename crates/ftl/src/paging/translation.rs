@@ -11,7 +11,7 @@ use super::tables::{Map, OnFlash, digest};
 use crate::error::FtlError;
 use crate::flash::Flash;
 use crate::flash::block_table::APART;
-use crate::ids::Owner;
+use crate::ids::{Owner, TablePage};
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind, is_page};
 use crate::sabotage::sabotaged;
 
@@ -28,12 +28,12 @@ impl<M: Map> OnFlash<'_, M> {
     /// Writes a page of the tables as it is now to another place.
     pub(super) fn write(
         &mut self,
-        page: u32,
+        page: TablePage,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
-        let plane = Plane::new(page % flash.geometry().planes());
-        let old = std::mem::replace(&mut self.paging.directory[page as usize], NO_PPN);
+        let plane = Plane::new(page.number() % flash.geometry().planes());
+        let old = std::mem::replace(&mut self.paging.directory[page], NO_PPN);
         if is_page(old) {
             flash.blocks.invalidate_apart(old);
         }
@@ -74,9 +74,9 @@ impl<M: Map> OnFlash<'_, M> {
 
 impl Paging {
     /// Enters a page of the tables in the next page of a plane's open block.
-    fn fill_block(&mut self, plane: Plane, block: Block, page: u32, flash: &mut Flash) -> Ppn {
-        let (ppn, full) = flash.blocks.program_apart(block, Owner::new(page));
-        self.directory[page as usize] = ppn;
+    fn fill_block(&mut self, plane: Plane, block: Block, page: TablePage, flash: &mut Flash) -> Ppn {
+        let (ppn, full) = flash.blocks.program_apart(block, Owner::of(page));
+        self.directory[page] = ppn;
         if full {
             let pool = &mut self.pools[plane];
             pool.open = None;
@@ -99,10 +99,10 @@ impl Paging {
         let victim = full.remove(at);
         for at in 0..flash.geometry().pages_per_block {
             let from = flash.geometry().page_of_block(victim, at);
-            let Some(page) = flash.blocks.owner(from).map(Owner::number) else { continue };
+            let Some(page) = flash.blocks.owner(from).map(Owner::id::<TablePage>) else { continue };
             let ppn = self.fill_block(plane, to, page, flash);
             if sabotaged!(LostPage) {
-                self.directory[page as usize] = from;
+                self.directory[page] = from;
             }
             flash.blocks.invalidate_apart(from);
             flash.counters.mapping.moved += 1;
@@ -126,9 +126,9 @@ impl Paging {
             }
             for ppn in pool.all().flat_map(|block| (0..geometry.pages_per_block).map(move |at| (block, at))) {
                 let ppn = geometry.page_of_block(ppn.0, ppn.1);
-                let Some(page) = flash.blocks.owner(ppn).map(Owner::number) else { continue };
+                let Some(page) = flash.blocks.owner(ppn).map(Owner::id::<TablePage>) else { continue };
                 found += 1;
-                if self.directory[page as usize] != ppn {
+                if self.directory[page] != ppn {
                     let place = geometry.describe(ppn);
                     return Err(format!("translation page {page} at {place} is not in the directory"));
                 }

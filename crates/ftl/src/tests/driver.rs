@@ -2,6 +2,7 @@
 
 use flashtwin_nand::Geometry;
 
+use super::drawn;
 use super::reach::Map;
 use crate::content::ContentMap;
 use crate::content::replication::degree::DegreePolicy;
@@ -93,13 +94,13 @@ impl Options {
             footprint,
             contents,
             steps: 400 + 4 * footprint.min(400),
-            trim_percent: pick(&mut rng, &[0, 0, 5, 25]),
-            read_percent: pick(&mut rng, &[0, 20, 50, 90]),
-            partial_percent: pick(&mut rng, &[0, 10, 50]),
-            hot_percent: pick(&mut rng, &[10, 50, 90]),
+            trim_percent: pick(&mut rng, &drawn::TRIM_PERCENT),
+            read_percent: pick(&mut rng, &drawn::READ_PERCENT),
+            partial_percent: pick(&mut rng, &drawn::PARTIAL_PERCENT),
+            hot_percent: pick(&mut rng, &drawn::HOT_PERCENT),
             checkpoint_every,
-            audit_every: pick(&mut rng, &[1, 17, 101]),
-            period_every: pick(&mut rng, &[20, 100, 1000]),
+            audit_every: pick(&mut rng, &drawn::AUDIT_EVERY),
+            period_every: pick(&mut rng, &drawn::PERIOD_EVERY),
             units_per_chip: pick(&mut rng, &[1, levels[2], levels[2] * levels[3]]),
         }
     }
@@ -126,32 +127,31 @@ fn config(rng: &mut Rng) -> FtlConfig {
     let mut config = FtlConfig::default();
     if rng.below(3) > 0 {
         config.mapping = MappingForm::Content;
-        config.dedup.fingerprint_entries =
-            pick(rng, &[Entries::Unlimited, Entries::Unlimited, Entries::Limited(1), Entries::Limited(20)]);
+        let [one, few] = drawn::FEW_FINGERPRINTS.map(Entries::Limited);
+        config.dedup.fingerprint_entries = pick(rng, &[Entries::Unlimited, Entries::Unlimited, one, few]);
         config.replication.policy = pick(rng, &ReplicationPolicy::ALL);
     }
     if config.mapping == MappingForm::Page && rng.below(4) > 0 {
         config.spread = spread(rng);
     }
-    config.background.jobs = pick(rng, &[1, 5, 4096]);
+    config.background.jobs = pick(rng, &drawn::JOBS);
     dedup(rng, &mut config);
     let replication = &mut config.replication;
-    replication.alpha = pick(rng, &[0.0, 0.1, 1.0, 30.0]);
+    replication.alpha = pick(rng, &drawn::ALPHA);
     replication.degree = pick(rng, &DegreePolicy::ALL);
     replication.placement = pick(rng, &PlacementPolicy::ALL);
     replication.few_copies = 1 + rng.below(3);
-    replication.adjust_every = pick(rng, &[1, 2, 7]);
-    replication.class_pages = pick(rng, &[1, 4, 4096]);
+    replication.adjust_every = pick(rng, &drawn::ADJUST_EVERY);
+    replication.class_pages = pick(rng, &drawn::CLASS_PAGES);
     config.allocation.policy = pick(rng, &AllocationPolicy::ALL);
-    config.allocation.order =
-        Order::try_from(pick(rng, &["CWDP", "PDWC", "DPCW", "WCPD"]).to_owned()).unwrap();
+    config.allocation.order = Order::try_from(pick(rng, &drawn::ORDERS).to_owned()).unwrap();
     config.redirection.policy = pick(rng, &RedirectionPolicy::ALL);
     config.gc.victim = pick(rng, &VictimPolicy::ALL);
     config.gc.choices = 1 + rng.below(4);
-    config.gc.start = pick(rng, &[0.0, 0.05, 0.5, 0.95]);
-    config.gc.stop = pick(rng, &[0.0, 0.3]);
-    config.gc.urgent = pick(rng, &[1, 2, 40]);
-    config.gc.step_pages = pick(rng, &[1, 3, 8, 1000]);
+    config.gc.start = pick(rng, &drawn::GC_START);
+    config.gc.stop = pick(rng, &drawn::GC_STOP);
+    config.gc.urgent = pick(rng, &drawn::GC_URGENT);
+    config.gc.step_pages = pick(rng, &drawn::GC_STEP_PAGES);
     config
 }
 
@@ -160,25 +160,25 @@ fn partition(config: &mut FtlConfig, rng: &mut Rng) {
     let partition = &mut config.partition;
     partition.policy = pick(rng, &PartitionPolicy::ALL);
     partition.partitions = match partition.policy {
-        PartitionPolicy::Offline => pick(rng, &[1, 2, 3, 5]),
+        PartitionPolicy::Offline => pick(rng, &drawn::PARTITIONS),
         _ => 2,
     };
-    partition.window = pick(rng, &[0.01, 0.25, 3.0]);
-    partition.filter_bits = pick(rng, &[1, 8, 64]);
+    partition.window = pick(rng, &drawn::WINDOW);
+    partition.filter_bits = pick(rng, &drawn::FILTER_BITS);
 }
 
 /// Draws wear levelling; where data are moved, mostly at every occasion.
 fn wear(config: &mut FtlConfig, rng: &mut Rng) {
     let wear = &mut config.wear;
     wear.policy = pick(rng, &WearPolicy::ALL);
-    (wear.threshold, wear.every) = (pick(rng, &[1, 2, 16]), pick(rng, &[1, 1, 7]));
+    (wear.threshold, wear.every) = (pick(rng, &drawn::WEAR_THRESHOLD), pick(rng, &drawn::WEAR_EVERY));
 }
 
 /// Draws where pages go.
 fn placing(config: &mut FtlConfig, rng: &mut Rng) {
-    config.allocation.hipa_threshold = pick(rng, &[1.0, 1.5, 1000.0]);
-    config.allocation.hipa_weight = pick(rng, &[0.001, 0.25, 1.0]);
-    config.allocation.hipa_sample_us = pick(rng, &[0.001, 30.0, 100.0, 1e9]);
+    config.allocation.hipa_threshold = pick(rng, &drawn::HIPA_THRESHOLD);
+    config.allocation.hipa_weight = pick(rng, &drawn::HIPA_WEIGHT);
+    config.allocation.hipa_sample_us = pick(rng, &drawn::HIPA_SAMPLE_US);
     config.spread.own_copy_counts = rng.below(3) > 0;
     config.spread.place = pick(rng, &PlacePolicy::ALL);
 }
@@ -187,9 +187,9 @@ fn placing(config: &mut FtlConfig, rng: &mut Rng) {
 fn copies(config: &mut FtlConfig, chips: u32, rng: &mut Rng) {
     let replication = &mut config.replication;
     replication.score_popularity = pick(rng, &ScorePopularity::ALL);
-    replication.copies_per_read = pick(rng, &[1.0, 1.0, 1.0, 0.1, 0.25, 2.5]);
-    replication.most_copies = pick(rng, &[256, 256, 256, 256, 2, 3, 1]);
-    replication.least_popularity = pick(rng, &[1, 1, 1, 2, 3]).min(chips.max(2) - 1);
+    replication.copies_per_read = pick(rng, &drawn::COPIES_PER_READ);
+    replication.most_copies = pick(rng, &drawn::MOST_COPIES);
+    replication.least_popularity = pick(rng, &drawn::LEAST_POPULARITY).min(chips.max(2) - 1);
 }
 
 /// Draws tables on flash for some systems, and makes room for them. Returns how many steps pass
@@ -198,9 +198,9 @@ fn tables(rng: &mut Rng, config: &mut FtlConfig, levels: &mut Levels) -> u32 {
     if config.dedup.tables == TableForm::Inverted || rng.below(2) == 0 {
         return 0;
     }
-    let checkpoint_every = pick(rng, &[0, 0, 3, 50]);
+    let checkpoint_every = pick(rng, &drawn::CHECKPOINT_EVERY);
     config.mapping_cache.checkpoint_s = if checkpoint_every > 0 { 1.0 } else { 0.0 };
-    let sizes = [64, 64, 2 * 64, 5 * 64 + 63, 20 * 64].map(CacheBytes::Limited);
+    let sizes = drawn::TABLE_BYTES.map(CacheBytes::Limited);
     config.mapping_cache.bytes = match rng.below(6) as usize {
         unlimited if unlimited == sizes.len() => CacheBytes::Unlimited,
         size => sizes[size],
@@ -220,11 +220,11 @@ fn tables(rng: &mut Rng, config: &mut FtlConfig, levels: &mut Levels) -> u32 {
 pub(super) fn spread(rng: &mut Rng) -> SpreadConfig {
     SpreadConfig {
         policy: SpreadPolicy::Duplicates,
-        bloom_bits_per_page: pick(rng, &[1, 3, 10]),
-        bloom_hashes: pick(rng, &[1, 2, 7]),
-        bloom_rebuild: pick(rng, &[0.1, 0.5, 1.0]),
+        bloom_bits_per_page: pick(rng, &drawn::BLOOM_BITS_PER_PAGE),
+        bloom_hashes: pick(rng, &drawn::BLOOM_HASHES),
+        bloom_rebuild: pick(rng, &drawn::BLOOM_REBUILD),
         verify: rng.below(4) > 0,
-        candidates: pick(rng, &[1, 2, 16]),
+        candidates: pick(rng, &drawn::CANDIDATES),
         ..SpreadConfig::default()
     }
 }
@@ -232,7 +232,7 @@ pub(super) fn spread(rng: &mut Rng) -> SpreadConfig {
 /// Draws what the tables can do: inverted ones cannot do everything.
 fn dedup(rng: &mut Rng, config: &mut FtlConfig) {
     let dedup = &mut config.dedup;
-    dedup.sampling_pages = pick(rng, &[1, 1, 3, 8]);
+    dedup.sampling_pages = pick(rng, &drawn::SAMPLING_PAGES);
     let free = config.replication.policy == ReplicationPolicy::None;
     if free && rng.below(3) == 0 {
         dedup.tables = TableForm::Inverted;

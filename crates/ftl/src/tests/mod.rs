@@ -3,6 +3,7 @@
 mod allocation;
 mod collection;
 mod copying;
+mod drawn;
 mod driver;
 mod paging;
 mod partitions;

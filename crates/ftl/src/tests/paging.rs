@@ -7,8 +7,8 @@ use flashtwin_nand::{NO_PPN, Plane, Ppn};
 use super::driver::{Driver, Options, geometry};
 use super::reach::Map;
 use crate::flash::victim::VictimPolicy;
-use crate::ids::{Lpn, NO_VPN};
-use crate::{CacheBytes, Cause, FlashOp, FtlConfig, Lookup, MappingForm, NO_JOB, OpKind, Rng};
+use crate::ids::{Lpn, NO_VPN, Vpn};
+use crate::{CacheBytes, Cause, FlashOp, FtlConfig, Lookup, MappingForm, NO_JOB, OpKind, Rng, TablePage};
 use flashtwin_bits::mix;
 
 /// A device of one plane on which nothing is ever collected, with room for `pages` translation pages of
@@ -106,6 +106,47 @@ fn a_content_map_with_fingerprints_on_flash_reads_and_writes_what_a_plain_list_w
     reads_and_writes_what_a_plain_list_would(MappingForm::Content, true);
 }
 
+/// The page of the primary table with an LPN's entry; 150 LPNs take ten pages.
+fn primary(lpn: u32) -> u32 {
+    lpn / 16
+}
+
+/// The page of the secondary table behind them with a VPN's entry; 151 VPNs take 16 pages.
+fn secondary(vpn: u32) -> u32 {
+    10 + vpn / 10
+}
+
+/// The page of the fingerprint store behind those with a content's entry; 151 fingerprints, two a page, take 76.
+fn store(content: u32) -> u32 {
+    26 + ((u128::from(mix(u64::from(content) + 1)) * 76) >> 64) as u32
+}
+
+/// What each logical page holds, and how many hold each content.
+#[derive(Default)]
+struct HeldContents {
+    of_lpn: HashMap<u32, u32>,
+    references: HashMap<u32, u32>,
+}
+
+impl HeldContents {
+    /// A logical page holds `content` from now on. Returns the content that nobody holds any more.
+    fn write(&mut self, lpn: u32, content: u32) -> Option<u32> {
+        let before = self.of_lpn.insert(lpn, content);
+        *self.references.entry(content).or_default() += 1;
+        let before = before?;
+        let left = self.references.get_mut(&before).unwrap();
+        *left -= 1;
+        (*left == 0).then_some(before)
+    }
+}
+
+fn vpn_of(driver: &Driver, lpn: Lpn) -> Vpn {
+    match driver.ftl.map() {
+        Map::Content(map) => map.vpn_of(lpn),
+        _ => NO_VPN,
+    }
+}
+
 fn reads_and_writes_what_a_plain_list_would(mapping: MappingForm, fingerprints: bool) {
     let (mut misses, mut moved) = (0, 0);
     for seed in 0..6 {
@@ -120,16 +161,7 @@ fn reads_and_writes_what_a_plain_list_would(mapping: MappingForm, fingerprints: 
             leaving: Vec::new(),
             written: 0,
         };
-        let primary = |lpn: u32| lpn / 16;
-        // 150 LPNs take ten pages.
-        let secondary = |vpn: u32| 10 + vpn / 10;
-        // 151 VPNs take 16; as many fingerprints, two a page, 76.
-        let store = |content: u32| 26 + ((u128::from(mix(u64::from(content) + 1)) * 76) >> 64) as u32;
-        let (mut holds_content, mut references) = (HashMap::new(), HashMap::<u32, u32>::new());
-        let vpn_of = |driver: &Driver, lpn| match driver.ftl.map() {
-            Map::Content(map) => map.vpn_of(lpn),
-            _ => NO_VPN,
-        };
+        let mut held_contents = HeldContents::default();
         for step in 0..1_500 {
             let among = if rng.below(2) == 0 { 20 } else { 150 };
             let lpn = rng.below(among);
@@ -164,16 +196,11 @@ fn reads_and_writes_what_a_plain_list_would(mapping: MappingForm, fingerprints: 
                     let missed = naive.touch(secondary(vpn.number()), true);
                     expected.extend(missed.then_some((secondary(vpn.number()), true, false)));
                 }
+                let forgotten = held_contents.write(lpn, content);
                 // A content that is new is entered, then one that nobody holds any more is forgotten.
-                let mut changed = Vec::from_iter(programmed.then_some(content));
-                let before = holds_content.insert(lpn, content);
-                *references.entry(content).or_default() += 1;
-                if let Some(before) = before {
-                    let left = references.get_mut(&before).unwrap();
-                    *left -= 1;
-                    changed.extend((*left == 0).then_some(before));
-                }
-                for content in changed.into_iter().filter(|_| fingerprints) {
+                for content in
+                    programmed.then_some(content).into_iter().chain(forgotten).filter(|_| fingerprints)
+                {
                     naive.settle();
                     naive.touch(store(content), true);
                 }
@@ -181,7 +208,7 @@ fn reads_and_writes_what_a_plain_list_would(mapping: MappingForm, fingerprints: 
             let found: Vec<_> = driver
                 .lookups
                 .iter()
-                .map(|&Lookup { page, read, delays }| (page, read.is_some(), delays))
+                .map(|&Lookup { page, read, delays }| (page.number(), read.is_some(), delays))
                 .collect();
             assert_eq!(found, expected, "seed {seed}, step {step}");
             naive.settle();
@@ -231,7 +258,7 @@ fn translation_pages_are_written_to_blocks_of_their_own_and_collected_there() {
         (driver.ops[before..].to_vec(), driver.lookups.clone())
     };
     let program = |block, at| metadata(OpKind::Program, page(block, at), NO_PPN);
-    let looked = |page, read| vec![Lookup { page, read, delays: true }];
+    let looked = |page, read| vec![Lookup { page: TablePage::new(page), read, delays: true }];
     assert_eq!(write(32), (vec![], looked(2, None)));
     // The host fills block 0, the translation pages block 1.
     assert_eq!(write(0), (vec![program(1, 0)], looked(0, None)));

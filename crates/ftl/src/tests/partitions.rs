@@ -4,7 +4,7 @@ use flashtwin_nand::{Block, NO_PPN, Plane, Ppn};
 
 use super::driver::{Driver, Options, geometry};
 use super::write_amplification::greedy_model;
-use crate::flash::block_table::State;
+use crate::flash::block_table::BlockState;
 use crate::flash::partition::PartitionPolicy;
 use crate::flash::victim::VictimPolicy;
 use crate::ids::{Content, Lpn};
@@ -160,8 +160,8 @@ impl TwoTemperatures {
             programs.for_each(|op| moved[of(op.ppn)] += 1);
             if turn % self.logical == 0 {
                 let all = 0..BLOCKS;
-                let held =
-                    all.filter(|&block| ftl.flash.blocks.table.state(Block::new(block)) == State::Closed);
+                let held = all
+                    .filter(|&block| ftl.flash.blocks.table.state(Block::new(block)) == BlockState::Closed);
                 held.for_each(|block| {
                     blocks[usize::from(ftl.flash.blocks.table.partition(Block::new(block)))] +=
                         1.0 / f64::from(rounds - 100);

@@ -64,7 +64,7 @@ impl Ftl {
 
     pub(crate) fn fingerprint_read(&mut self, page: Candidate) {
         if let Form::Content(side) = &mut self.tables {
-            side.fingerprint_read(page, &mut self.flash);
+            side.fingerprint_read(page, &mut self.flash).unwrap();
         }
     }
 

@@ -154,7 +154,7 @@ impl Reference {
 
 fn channel(driver: &Driver, ppn: u32) -> u32 {
     let geometry = &driver.ftl.flash.blocks.geometry;
-    geometry.channel_of_chip(geometry.chip_of_plane(geometry.plane(Ppn::new(ppn))))
+    geometry.channel_of_chip(geometry.chip_of_plane(geometry.plane(Ppn::new(ppn)))).number()
 }
 
 fn now(driver: &Driver) -> Now {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::driver::{Driver, Options, Step, Workload};
 use crate::BlockTable;
-use crate::flash::block_table::State;
+use crate::flash::block_table::BlockState;
 use crate::flash::blocks::Blocks;
 use crate::flash::victim::{VictimPolicy, VictimSelection};
 use crate::ids::Lpn;
@@ -50,7 +50,7 @@ impl VictimSelection for Compared {
         let found = self.inner.choose(plane, blocks);
         let candidates = (0..self.geometry.blocks_per_plane)
             .map(|block| self.geometry.block_index_of(plane, block))
-            .filter(|&block| blocks.state(block) == State::Closed);
+            .filter(|&block| blocks.state(block) == BlockState::Closed);
         match self.policy {
             VictimPolicy::Greedy => {
                 let least = candidates.map(|block| blocks.valid(block)).min();
@@ -81,7 +81,7 @@ impl VictimSelection for Compared {
             }
         }
         if let Some(block) = found {
-            assert_eq!(blocks.state(block), State::Closed);
+            assert_eq!(blocks.state(block), BlockState::Closed);
             *self.choices.lock().unwrap() += 1;
         }
         found

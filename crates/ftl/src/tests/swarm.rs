@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::driver::{Driver, Options, Step, Workload, geometry};
 use super::reach::Map;
-use crate::flash::block_table::State;
+use crate::flash::block_table::BlockState;
 use crate::ids::{Lpn, Vpn};
 use crate::{Cause, FlashOp, MappingForm, OpKind, ReadOutcome, ReplicationPolicy, Rng};
 
@@ -120,8 +120,8 @@ fn check_space(driver: &Driver) {
             let index = geometry.block_index_of(Plane::new(plane), block);
             let (valid, written) = (blocks.table.valid(index), blocks.table.written(index));
             assert!(valid <= written && written <= geometry.pages_per_block);
-            free += u32::from(blocks.table.state(index) == State::Free);
-            collecting += u32::from(blocks.table.state(index) == State::Collecting);
+            free += u32::from(blocks.table.state(index) == BlockState::Free);
+            collecting += u32::from(blocks.table.state(index) == BlockState::Collecting);
         }
         assert_eq!(free, blocks.free_blocks(Plane::new(plane)), "plane {plane}");
         assert!(free + collecting >= 1, "plane {plane} has no block left to collect with");

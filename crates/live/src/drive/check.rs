@@ -7,7 +7,7 @@ use flashtwin_ftl::{BlockUse, Lpn};
 
 use super::core::Core;
 use super::recovery::{self, Recovered};
-use super::{Drive, OpenOptions};
+use super::{Drive, DriveOptions};
 use crate::store::checkpoint::Header;
 use crate::store::layout::SPARE_BYTES;
 use crate::store::spare::SpareBytes;
@@ -115,7 +115,7 @@ impl Drive {
     /// As [`Drive::check`].
     pub fn check_on(medium: Arc<dyn Medium>, all_pages: bool) -> Result<CheckReport, DriveError> {
         let (superblock, damaged) = Superblock::read(&*medium)?;
-        let options = OpenOptions { read_only: true, ..OpenOptions::default() };
+        let options = DriveOptions { read_only: true, ..DriveOptions::default() };
         let Recovered { core, doubt, notes, batches, .. } =
             recovery::recover(medium, superblock, &options, damaged.into_iter().collect())?;
         let mut report = CheckReport { notes, log_batches: batches, ..CheckReport::default() };

@@ -9,7 +9,7 @@ use flashtwin_nand::{Block, FlashArray, Ppn};
 
 use super::contents::Contents;
 use super::in_flight::InFlight;
-use super::options::{Omission, OpenOptions};
+use super::options::{DriveOptions, Omission};
 use crate::store::Medium;
 use crate::store::checkpoint::Writer;
 use crate::store::image::BlockState;
@@ -62,7 +62,7 @@ pub(crate) struct Core {
     /// Why nothing is written any more.
     pub(crate) failed: Option<String>,
     pub(crate) counts: StoreCounts,
-    pub(crate) options: OpenOptions,
+    pub(crate) options: DriveOptions,
 }
 
 /// The page that the host writes.

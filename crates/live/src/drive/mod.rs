@@ -28,7 +28,7 @@ pub use self::check::{CheckReport, DriveInfo};
 use self::core::Core;
 pub use self::core::StoreCounts;
 use self::in_flight::InFlight;
-pub use self::options::{CreateOptions, Omission, OpenOptions};
+pub use self::options::{CreateOptions, DriveOptions, Omission};
 pub use self::periods::Periods;
 use self::recovery::Recovered;
 use crate::store::checkpoint::Writer;
@@ -110,7 +110,7 @@ pub struct Drive {
     medium: Arc<dyn Medium>,
     in_flight: Arc<InFlight>,
     superblock: Superblock,
-    options: OpenOptions,
+    options: DriveOptions,
     read_only: Option<String>,
     notes: Vec<String>,
     replayed_batches: u64,
@@ -189,7 +189,7 @@ impl Drive {
     ///
     /// # Errors
     /// [`DriveError`]: what is wrong with the file, with the cure.
-    pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, DriveError> {
+    pub fn open(path: &Path, options: &DriveOptions) -> Result<Self, DriveError> {
         let place = path.display().to_string();
         let medium = FileMedium::open(path, !options.read_only).map_err(DriveError::medium(&place))?;
         Self::open_on(Arc::new(medium), options).map_err(|error| match error {
@@ -205,7 +205,7 @@ impl Drive {
     ///
     /// # Errors
     /// As [`Drive::open`].
-    pub fn open_on(medium: Arc<dyn Medium>, options: &OpenOptions) -> Result<Self, DriveError> {
+    pub fn open_on(medium: Arc<dyn Medium>, options: &DriveOptions) -> Result<Self, DriveError> {
         let began = std::time::Instant::now();
         let (superblock, damaged) = Superblock::read(&*medium)?;
         options::refuse(&superblock.system.name, &superblock.system.ftl).map_err(DriveError::Config)?;

@@ -22,7 +22,7 @@ pub struct CreateOptions {
 
 /// How a drive is opened.
 #[derive(Debug, Clone)]
-pub struct OpenOptions {
+pub struct DriveOptions {
     /// Nothing is written, not even what follows from a cut.
     pub read_only: bool,
     /// Duplicates are compared byte by byte before they are shared; otherwise the first 128 bits of their BLAKE3 digest
@@ -35,7 +35,7 @@ pub struct OpenOptions {
     pub omission: Option<Omission>,
 }
 
-impl Default for OpenOptions {
+impl Default for DriveOptions {
     fn default() -> Self {
         Self { read_only: false, compare_duplicates: true, check_reads: true, omission: None }
     }

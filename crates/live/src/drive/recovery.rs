@@ -9,7 +9,7 @@ use flashtwin_nand::FlashArray;
 
 use super::contents::Contents;
 use super::core::{Core, StoreCounts, check_of};
-use super::options::OpenOptions;
+use super::options::DriveOptions;
 use crate::store::checkpoint::Header;
 use crate::store::image::Image;
 use crate::store::layout::Layout;
@@ -112,7 +112,7 @@ fn go_on(
 pub(crate) fn recover(
     medium: Arc<dyn Medium>,
     superblock: Superblock,
-    options: &OpenOptions,
+    options: &DriveOptions,
     mut notes: Vec<String>,
 ) -> Result<Recovered, DriveError> {
     let found = find(&*medium, &superblock)?;
@@ -142,7 +142,7 @@ fn newest_pages(core: &Core) -> Result<(), String> {
     Ok(())
 }
 
-fn empty_core(medium: Arc<dyn Medium>, superblock: &Superblock, options: &OpenOptions, end: LogEnd) -> Core {
+fn empty_core(medium: Arc<dyn Medium>, superblock: &Superblock, options: &DriveOptions, end: LogEnd) -> Core {
     let Superblock { layout, system, uuid } = superblock;
     let geometry = &layout.geometry;
     let pages = layout.logical_pages;
@@ -180,7 +180,7 @@ fn empty_core(medium: Arc<dyn Medium>, superblock: &Superblock, options: &OpenOp
 fn rebuild(
     medium: Arc<dyn Medium>,
     superblock: &Superblock,
-    options: &OpenOptions,
+    options: &DriveOptions,
     Found { mut image, end, .. }: Found,
 ) -> Result<Core, String> {
     let mut core = empty_core(medium, superblock, options, end);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use flashtwin_bits::SplitMix64;
 use flashtwin_ftl::dedup::sample_of;
 use flashtwin_ftl::{Cause, Content, FlashOp, Ftl, Host, LoadView, Lpn, NO_CONTENT, NO_JOB};
-use flashtwin_live::drive::OpenOptions;
+use flashtwin_live::drive::DriveOptions;
 use flashtwin_live::{Drive, Export, Writing};
 use flashtwin_sim::resolve;
 
@@ -153,7 +153,7 @@ fn serve(drive: &Drive, request: &Request, page_bytes: usize) {
 fn the_drive_counts_what_a_bare_controller_counts() {
     for system in SYSTEMS {
         for (seed, shape) in [(1, TIGHT), (2, WIDE)] {
-            let (drive, _) = open(shape.image(system), &OpenOptions::default()).unwrap();
+            let (drive, _) = open(shape.image(system), &DriveOptions::default()).unwrap();
             let mut bare = Bare::new(system, &shape);
             for (at, request) in requests(seed, 1200, shape.logical).iter().enumerate() {
                 bare.serve(request);
@@ -172,7 +172,7 @@ fn the_drive_counts_what_a_bare_controller_counts() {
 #[test]
 fn what_the_systems_are_for_happens_in_these_tests() {
     let counted = |system: &str| {
-        let (drive, _) = open(WIDE.image(system), &OpenOptions::default()).unwrap();
+        let (drive, _) = open(WIDE.image(system), &DriveOptions::default()).unwrap();
         requests(7, 2000, WIDE.logical).iter().for_each(|request| serve(&drive, request, 4096));
         drive.stats()
     };

@@ -1,6 +1,6 @@
 //! Power cuts: nothing acknowledged is lost, nothing is invented, and the drive goes on.
 
-use flashtwin_live::drive::{Omission, OpenOptions};
+use flashtwin_live::drive::{DriveOptions, Omission};
 use flashtwin_live::{Drive, Export};
 
 use crate::scene::{Host, SINGLE, SYSTEMS, Shape, TIGHT, Truth, WIDE, check, open, read_all};
@@ -14,8 +14,8 @@ struct Run {
 }
 
 impl Run {
-    fn options(&self) -> OpenOptions {
-        OpenOptions { omission: self.omission, ..OpenOptions::default() }
+    fn options(&self) -> DriveOptions {
+        DriveOptions { omission: self.omission, ..DriveOptions::default() }
     }
 
     /// Runs until power goes at a step; what is on the medium then, and what may be. `None` if it lasted.
@@ -136,7 +136,7 @@ fn data_that_the_medium_did_not_keep_are_told_and_not_made_up() {
         let (mut refused, mut doubted) = (0, 0);
         for step in (0..run.steps(&image)).step_by(5) {
             let Ok(Some((bytes, truth))) = run.until(&image, step) else { continue };
-            let Ok((drive, _)) = open(bytes, &OpenOptions::default()) else {
+            let Ok((drive, _)) = open(bytes, &DriveOptions::default()) else {
                 refused += 1;
                 continue;
             };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use flashtwin_bits::SplitMix64;
-use flashtwin_live::drive::OpenOptions;
+use flashtwin_live::drive::DriveOptions;
 use flashtwin_live::store::fault::FaultMedium;
 use flashtwin_live::{Drive, Export};
 
@@ -11,7 +11,7 @@ use crate::scene::{Host, Shape, TIGHT, Truth, open};
 
 /// An image with a checkpoint and a log behind it, and what it holds.
 fn used(system: &str, shape: &Shape, seed: u64) -> (Vec<u8>, Truth) {
-    let (drive, medium) = open(shape.image(system), &OpenOptions::default()).unwrap();
+    let (drive, medium) = open(shape.image(system), &DriveOptions::default()).unwrap();
     let mut truth = Truth::zeroes(shape);
     let mut host = Host::new(seed);
     for _ in 0..300 {
@@ -80,7 +80,7 @@ fn mutate(bytes: &mut Vec<u8>, places: &[usize], random: &mut SplitMix64) {
 
 /// Each page reads as it should or is an error, unless the drive could not be opened at all.
 fn opened_right(bytes: Vec<u8>, truth: &Truth, read_only: bool) -> Result<bool, String> {
-    let options = OpenOptions { read_only, ..OpenOptions::default() };
+    let options = DriveOptions { read_only, ..DriveOptions::default() };
     let Ok((drive, _)) = open(bytes, &options) else { return Ok(false) };
     let mut page = vec![0; truth.page_bytes];
     let mut whole = true;
@@ -142,10 +142,10 @@ fn a_damaged_checkpoint_is_made_up_for_by_the_one_before_and_the_log() {
     let mut damaged = bytes.clone();
     damaged[newest + 4096 + 40] ^= 1;
     assert_eq!(opened_right(damaged.clone(), &truth, true), Ok(true));
-    let (drive, medium) = open(damaged, &OpenOptions::default()).unwrap();
+    let (drive, medium) = open(damaged, &DriveOptions::default()).unwrap();
     assert_eq!(drive.notes().len(), 2, "{:?}", drive.notes());
     drop(drive);
-    let (drive, _) = open(medium.bytes(), &OpenOptions::default()).unwrap();
+    let (drive, _) = open(medium.bytes(), &DriveOptions::default()).unwrap();
     assert!(drive.notes().is_empty(), "it has written another: {:?}", drive.notes());
 }
 
@@ -156,12 +156,12 @@ fn a_hole_in_the_log_is_no_torn_end() {
     let newest = batches(&bytes);
     let mut damaged = bytes.clone();
     damaged[newest[0] + 70] ^= 1;
-    let error = open(damaged, &OpenOptions::default()).err().unwrap();
+    let error = open(damaged, &DriveOptions::default()).err().unwrap();
     assert!(error.contains("log of epoch") && error.contains("no torn end"), "{error}");
     // The last batch alone may have been torn; what it said is forgotten, which a flush would have prevented.
     let mut damaged = bytes.clone();
     damaged[newest[newest.len() - 1] + 70] ^= 1;
-    assert!(open(damaged, &OpenOptions::default()).is_ok());
+    assert!(open(damaged, &DriveOptions::default()).is_ok());
     assert_eq!(opened_right(bytes, &truth, false), Ok(true));
 }
 
@@ -171,7 +171,7 @@ fn other_versions_and_other_files_are_refused_with_the_cure() {
     let error_of = |change: &dyn Fn(&mut Vec<u8>)| {
         let mut damaged = bytes.clone();
         change(&mut damaged);
-        open(damaged, &OpenOptions::default()).err().unwrap()
+        open(damaged, &DriveOptions::default()).err().unwrap()
     };
     let version = error_of(&|bytes| {
         bytes[8] = 2;

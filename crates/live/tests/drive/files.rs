@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use flashtwin_live::drive::{CreateOptions, OpenOptions};
+use flashtwin_live::drive::{CreateOptions, DriveOptions};
 use flashtwin_live::{Drive, Export, Writing};
 
 /// A folder of this test alone, removed with it.
@@ -30,15 +30,15 @@ fn a_file_keeps_what_was_flushed_and_belongs_to_one_at_a_time() {
     Drive::create(&path, "ca-ssd", size, &CreateOptions::default()).unwrap();
     let again = Drive::create(&path, "ca-ssd", size, &CreateOptions::default()).unwrap_err().to_string();
     assert!(again.contains("it exists"), "{again}");
-    let drive = Drive::open(&path, &OpenOptions::default()).unwrap();
+    let drive = Drive::open(&path, &DriveOptions::default()).unwrap();
     assert_eq!((drive.size_bytes(), drive.preferred_block_bytes()), (size, 4096));
-    let other = Drive::open(&path, &OpenOptions::default()).err().unwrap().to_string();
+    let other = Drive::open(&path, &DriveOptions::default()).err().unwrap().to_string();
     assert!(other.contains("another process is using it"), "{other}");
     let bytes: Vec<u8> = (0..100_000u32).map(|at| (at / 3000) as u8).collect();
     drive.write(12_345, &bytes, Writing::default()).unwrap();
     drive.flush().unwrap();
     drop(drive);
-    let drive = Drive::open(&path, &OpenOptions { read_only: true, ..OpenOptions::default() }).unwrap();
+    let drive = Drive::open(&path, &DriveOptions { read_only: true, ..DriveOptions::default() }).unwrap();
     assert!(drive.recovery().0 > 0);
     let mut read = vec![0; bytes.len()];
     drive.read(12_345, &mut read).unwrap();
@@ -46,7 +46,7 @@ fn a_file_keeps_what_was_flushed_and_belongs_to_one_at_a_time() {
     assert!(drive.read_only().is_some());
     assert!(drive.write(0, &bytes, Writing::default()).is_err());
     drop(drive);
-    Drive::open(&path, &OpenOptions::default()).unwrap().close().unwrap();
+    Drive::open(&path, &DriveOptions::default()).unwrap().close().unwrap();
     let report = Drive::check(&path, true).unwrap();
     assert_eq!((report.problems.len(), report.log_batches), (0, 0), "{report:?}");
     assert_eq!(report.mapped_pages, (12_345u64 + 100_000).div_ceil(4096) - 12_345 / 4096);
@@ -60,7 +60,7 @@ fn extents_tell_holes_and_zeroes_read_as_such() {
     let folder = Folder::new("extents");
     let path = folder.0.join("drive.img");
     Drive::create(&path, "conventional", 4 << 20, &CreateOptions::default()).unwrap();
-    let drive = Drive::open(&path, &OpenOptions::default()).unwrap();
+    let drive = Drive::open(&path, &DriveOptions::default()).unwrap();
     drive.write(8192, &[7; 8192], Writing::default()).unwrap();
     let kinds = |offset, length| -> Vec<(u64, bool)> {
         let extents = drive.extents(offset, length).unwrap();

@@ -1,13 +1,13 @@
 //! Against a plain row of bytes, with restarts at any time.
 
 use flashtwin_bits::SplitMix64;
-use flashtwin_live::drive::{Omission, OpenOptions};
+use flashtwin_live::drive::{DriveOptions, Omission};
 use flashtwin_live::{Drive, Export};
 
 use crate::scene::{Host, SINGLE, SYSTEMS, Shape, TIGHT, Truth, WIDE, check, open, read_all};
 
 /// Does so many operations, opening the drive anew now and then; the number of erases.
-fn run(system: &str, shape: &Shape, seed: u64, steps: u32, options: &OpenOptions) -> Result<u64, String> {
+fn run(system: &str, shape: &Shape, seed: u64, steps: u32, options: &DriveOptions) -> Result<u64, String> {
     let mut bytes = shape.image(system);
     let mut truth = Truth::zeroes(shape);
     let mut host = Host::new(seed);
@@ -49,7 +49,7 @@ fn each_system_reads_as_a_plain_row_of_bytes_would() {
     for (at, system) in SYSTEMS.into_iter().enumerate() {
         for (shape, steps) in [(TIGHT, 2_500), (SINGLE, 1_200), (WIDE, 1_200)] {
             // One chip has no place for copies, one channel none for twins: they are served all the same.
-            let erases = run(system, &shape, 100 + at as u64, steps, &OpenOptions::default());
+            let erases = run(system, &shape, 100 + at as u64, steps, &DriveOptions::default());
             let erases = erases.unwrap_or_else(|error| panic!("{system} on {shape:?}: {error}"));
             assert!(erases > 20, "{system} on {shape:?}: {erases} erases are no pressure");
         }
@@ -58,8 +58,8 @@ fn each_system_reads_as_a_plain_row_of_bytes_would() {
 
 #[test]
 fn pages_whose_digests_collide_keep_their_bytes() {
-    let collide = OpenOptions { omission: Some(Omission::Collision), ..OpenOptions::default() };
-    let trusting = OpenOptions { compare_duplicates: false, ..collide.clone() };
+    let collide = DriveOptions { omission: Some(Omission::Collision), ..DriveOptions::default() };
+    let trusting = DriveOptions { compare_duplicates: false, ..collide.clone() };
     for system in ["ca-ssd", "ca-ssd-inverted", "caftl", "rr-ssd", "ds-ftl"] {
         for seed in 0..3 {
             // What is checked from outside knows nothing of the planted digests: the drive alone is asked.
@@ -74,7 +74,7 @@ fn pages_whose_digests_collide_keep_their_bytes() {
     }
 }
 
-fn plain(system: &str, seed: u64, options: &OpenOptions) -> Result<(), String> {
+fn plain(system: &str, seed: u64, options: &DriveOptions) -> Result<(), String> {
     let mut truth = Truth::zeroes(&TIGHT);
     let mut host = Host::new(seed);
     let mut bytes = TIGHT.image(system);

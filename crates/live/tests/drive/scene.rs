@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use flashtwin_bits::SplitMix64;
-use flashtwin_live::drive::{CreateOptions, Drive, OpenOptions, Plan};
+use flashtwin_live::drive::{CreateOptions, Drive, DriveOptions, Plan};
 use flashtwin_live::store::fault::FaultMedium;
 use flashtwin_live::{Export, Writing};
 
@@ -243,7 +243,7 @@ impl Host {
     }
 }
 
-pub(crate) fn open(bytes: Vec<u8>, options: &OpenOptions) -> Result<(Drive, Arc<FaultMedium>), String> {
+pub(crate) fn open(bytes: Vec<u8>, options: &DriveOptions) -> Result<(Drive, Arc<FaultMedium>), String> {
     let medium = Arc::new(FaultMedium::of(bytes));
     let drive = Drive::open_on(medium.clone(), options).map_err(|error| error.to_string())?;
     Ok((drive, medium))

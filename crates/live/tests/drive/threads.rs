@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use flashtwin_bits::SplitMix64;
-use flashtwin_live::drive::OpenOptions;
+use flashtwin_live::drive::DriveOptions;
 use flashtwin_live::store::fault::FaultMedium;
 use flashtwin_live::{Drive, Export, Writing};
 
@@ -60,7 +60,7 @@ fn threads_read_what_they_wrote_and_find_what_they_flushed_after_a_cut() {
         .enumerate()
     {
         let medium = Arc::new(FaultMedium::of(TIGHT.image(system)));
-        let drive = Drive::open_on(medium.clone(), &OpenOptions::default()).unwrap();
+        let drive = Drive::open_on(medium.clone(), &DriveOptions::default()).unwrap();
         medium.cut_after(if round < 5 { u64::MAX } else { 97 * round as u64 });
         let given: Vec<Given> = std::thread::scope(|scope| {
             let start = |thread| {
@@ -78,7 +78,7 @@ fn threads_read_what_they_wrote_and_find_what_they_flushed_after_a_cut() {
         drop(drive);
         let bytes = medium.after_cut(round as u64);
         check(bytes.clone()).unwrap_or_else(|error| panic!("{system}, round {round}: {error}"));
-        let (drive, _) = open(bytes, &OpenOptions::default()).unwrap();
+        let (drive, _) = open(bytes, &DriveOptions::default()).unwrap();
         for lpn in 0..TIGHT.logical as usize {
             let mut bytes = page(1);
             drive.read(lpn as u64 * u64::from(TIGHT.page_bytes), &mut bytes).unwrap();

@@ -68,7 +68,7 @@ impl HashUnit {
         self.queue.push_back((done_ns, write));
     }
 
-    /// The page write that so many others are before.
+    /// The page write at place `before` in the queue.
     #[inline]
     pub(crate) fn waiting(&self, before: usize) -> Option<u32> {
         self.queue.get(before).map(|&(_, write)| write)

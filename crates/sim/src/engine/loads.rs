@@ -54,7 +54,7 @@ impl Loads {
         self.chip_queue[chip]
     }
 
-    /// The same of every chip.
+    /// Operations waiting and in service at each chip.
     pub(super) fn queue_lengths(&self) -> &By<Chip, Vec<u32>> {
         &self.chip_queue
     }
@@ -70,7 +70,7 @@ impl Loads {
         }
     }
 
-    /// One fewer.
+    /// Takes one operation off the queues of a unit and its chip.
     #[inline]
     pub(super) fn down(&mut self, unit: Unit, chip: Chip, read: bool) {
         self.chip_queue[chip] -= 1;
@@ -120,10 +120,12 @@ mod tests {
     use super::super::unit::Stage;
     use super::*;
     use crate::config::{EngineConfig, Suspend};
+    use flashtwin_nand::Channel;
 
     /// Two chips of two dies; the first die of chip 0 erases, those of chip 1 serve a few reads.
     fn scene(measure: LoadMeasure) -> (Loads, Vec<UnitState>) {
-        let mut units: Vec<UnitState> = (0..4).map(|unit| UnitState::new(Chip::new(unit / 2), 0)).collect();
+        let mut units: Vec<UnitState> =
+            (0..4).map(|unit| UnitState::new(Chip::new(unit / 2), Channel::new(0))).collect();
         (units[0].stage, units[0].busy_until_ns) = (Stage::Busy, 3_800_000);
         (units[2].stage, units[2].busy_until_ns, units[2].reading) = (Stage::Sensing, 70_000, true);
         let mut loads = Loads::new(measure, 2, 4, 83_000);

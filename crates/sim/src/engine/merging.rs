@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 
 use super::ledger::{HoldTimes, Ledger, charge_wait};
 use super::pool::{NONE, Op};
-use super::{Controller, Engine, Observer, Server};
+use super::{Controller, Engine, Observer, ServedBy};
 use crate::config::MergeReads;
 
 /// A host read that joined another.
@@ -21,7 +21,7 @@ struct Joined {
     redirected: bool,
     /// What was charged to its request before it joined; `None` for nothing.
     charged: Option<Box<Ledger>>,
-    /// When it joined.
+    /// When the read joined.
     came_ns: u64,
     /// While the party waits: by holder, how long the unit had been held in all when this read joined.
     /// Once the party's read begins: by holder, how long the unit was held from then until the beginning.
@@ -31,7 +31,7 @@ struct Joined {
 /// A read that waits in a unit's queue, and the reads that have joined it.
 #[derive(Debug)]
 struct Party {
-    /// Its chip and the name of its data: see [`Merging::key`].
+    /// The chip of the read that waits, and the name of its data: see [`Merging::key`].
     key: (Chip, u64),
     /// The unit in whose queue the read waits.
     unit: Unit,
@@ -137,7 +137,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let Some(merging) = &mut self.merging else { return };
         let mut joined = std::mem::take(&mut merging.parties[op.other as usize].joined);
         for Joined { request, redirected, charged, came_ns, held } in joined.drain(..) {
-            self.page_done(request, Some(Server { chip, redirected }), |engine, ledger| {
+            self.page_done(request, Some(ServedBy { chip, redirected }), |engine, ledger| {
                 ledger.add_all(charged.as_deref());
                 charge_wait(ledger, op.start_ns - came_ns, &held);
                 engine.charge_command(ledger, op.start_ns, engine.timing.read_ns, 0);

@@ -32,7 +32,7 @@ mod write_cache;
 use flashtwin_bits::By;
 pub use flashtwin_ftl::Controller;
 use flashtwin_ftl::{Cause, FlashOp, LoadView, Unit, counts};
-use flashtwin_nand::{Chip, FlashArray, Geometry, NandDevice, Plane, Ppn, Timing};
+use flashtwin_nand::{Channel, Chip, FlashArray, Geometry, NandDevice, Plane, Ppn, Timing};
 use flashtwin_trace::Op as HostOp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -61,38 +61,38 @@ pub use ledger::{Charge, Ledger};
 /// A request as it comes.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrived {
-    /// Its place in the trace, from 0.
+    /// The request's place in the trace, from 0.
     pub number: u64,
-    /// What it asks.
+    /// Read, write or trim.
     pub kind: HostOp,
-    /// Page operations.
+    /// Number of its page operations.
     pub pages: u32,
-    /// When it arrives by the trace's clock.
+    /// Arrival by the trace's clock.
     pub time_ns: i64,
-    /// When it arrives in simulated time.
+    /// Arrival in simulated time.
     pub arrival_ns: u64,
 }
 
 /// A request of the host's that is complete.
 #[derive(Debug)]
 pub struct Completed<'a> {
-    /// The slot that it had while it was under way: a number that an earlier request had, too, and a later one may have.
+    /// The slot that the request had while it was under way; slots are used again.
     pub request: u32,
-    /// A read; otherwise a write.
+    /// Whether it is a read; otherwise it is a write.
     pub is_read: bool,
-    /// When it arrived, in simulated time.
+    /// Arrival in simulated time.
     pub arrival_ns: u64,
     /// Its response time.
     pub total_ns: u64,
-    /// Where that went.
+    /// To what the response time is charged.
     pub ledger: &'a Ledger,
     /// What served the page that was complete last; `None` where that was controller RAM.
-    pub server: Option<Server>,
+    pub server: Option<ServedBy>,
 }
 
 /// What served a page on the flash.
 #[derive(Debug, Clone, Copy)]
-pub struct Server {
+pub struct ServedBy {
     /// The chip.
     pub chip: Chip,
     /// Whether the page was read there although another place holds the home copy.
@@ -212,7 +212,7 @@ pub struct Engine<C, O> {
     places: u32,
     /// Closed loop: when each place was freed that no later request has taken yet, first freed first.
     places_freed_ns: std::collections::VecDeque<u64>,
-    buses: Vec<Bus>,
+    buses: By<Channel, Vec<Bus>>,
     hash: Option<HashUnit>,
     flash: FlashArray,
     blocks: BlockStates,
@@ -268,6 +268,18 @@ fn units_in_chip(concurrency: Concurrency, geometry: &Geometry) -> u32 {
     }
 }
 
+/// The units of a device that does nothing.
+fn idle_units(concurrency: Concurrency, geometry: &Geometry) -> By<Unit, Vec<UnitState>> {
+    let per_chip = units_in_chip(concurrency, geometry);
+    let chips = (0..geometry.chips() * per_chip).map(|unit| Chip::new(unit / per_chip));
+    By::new(chips.map(|chip| UnitState::new(chip, geometry.channel_of_chip(chip))).collect())
+}
+
+/// The unit that serves each plane.
+fn units_of_planes(planes_per_unit: u32, geometry: &Geometry) -> By<Plane, Vec<Unit>> {
+    By::new(geometry.all_planes().map(|plane| Unit::new(plane.number() / planes_per_unit)).collect())
+}
+
 impl<C: Controller, O: Observer> Engine<C, O> {
     /// An idle device at time 0.
     pub fn new(
@@ -279,13 +291,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         hashes: bool,
     ) -> Self {
         let geometry = device.geometry.clone();
-        let per_chip = units_in_chip(config.concurrency, &geometry);
-        let chips = geometry.chips();
-        let planes_per_unit = geometry.planes_per_chip() / per_chip;
-        let units: Vec<UnitState> = (0..chips * per_chip)
-            .map(|unit| Chip::new(unit / per_chip))
-            .map(|chip| UnitState::new(chip, geometry.channel_of_chip(chip)))
-            .collect();
+        let planes_per_unit = geometry.planes_per_chip() / units_in_chip(config.concurrency, &geometry);
+        let units = idle_units(config.concurrency, &geometry);
         let read_ns = device.timing.command_ns + device.timing.read_ns + device.timing.transfer_ns;
         let tables = controller.pages_tables().then(Box::default);
         Self {
@@ -298,21 +305,19 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             observer,
             now_ns: 0,
             events: EventQueue::new(units.len()),
-            unit_of_plane: By::new(
-                geometry.all_planes().map(|plane| Unit::new(plane.number() / planes_per_unit)).collect(),
-            ),
+            unit_of_plane: units_of_planes(planes_per_unit, &geometry),
             ops: Pool::new(),
             requests: Pool::new(),
             first_arrival_ns: NO_EVENT,
             last_response_ns: 0,
             places: 0,
             places_freed_ns: std::collections::VecDeque::new(),
-            buses: vec![Bus::default(); geometry.channels as usize],
+            buses: By::new(vec![Bus::default(); geometry.channels as usize]),
             hash: hashes.then(|| HashUnit::new(config.hash_ns(), config.hash_lanes)),
             flash,
             blocks: BlockStates::new(geometry.block_index_len()),
-            loads: Loads::new(config.load, chips as usize, units.len(), read_ns),
-            units: By::new(units),
+            loads: Loads::new(config.load, geometry.chips() as usize, units.len(), read_ns),
+            units,
             write_completes: config.write_completes,
             reads_before_write: config.reads_before_write,
             suspension: Suspension::new(config),
@@ -460,7 +465,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// controller's own already. It is called for the last page of the request only, whose time is the
     /// request's.
     #[inline]
-    fn page_done(&mut self, request: u32, server: Option<Server>, charge: impl FnOnce(&Self, &mut Ledger)) {
+    fn page_done(&mut self, request: u32, server: Option<ServedBy>, charge: impl FnOnce(&Self, &mut Ledger)) {
         let entry = &mut self.requests[request];
         entry.pages_left -= 1;
         if entry.pages_left > 0 {

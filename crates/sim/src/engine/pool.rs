@@ -8,7 +8,7 @@ use flashtwin_nand::Ppn;
 /// No slot.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// When an operation was taken up that was not.
+/// Start time of an operation that no unit has taken up.
 pub(crate) const NOT_STARTED: u64 = u64::MAX;
 
 /// What an operation does when the flash is done with it.
@@ -66,21 +66,21 @@ pub(crate) struct Op {
     /// When the flash took it up; [`NOT_STARTED`] until then.
     pub(crate) start_ns: u64,
     pub(crate) work: Work,
-    /// Why, where the controller ordered it on its own account.
+    /// Why the operation happens, where the controller ordered it on its own account.
     pub(crate) cause: Cause,
     /// Ahead of the host.
     pub(crate) urgent: bool,
     /// Carried out in no time (the replication phase, in which the mirror serves the host).
     pub(crate) offline: bool,
-    /// It has to wait for its unit, or has had to ([`super::ledger::Waits`]).
+    /// Whether the operation has to wait for its unit, or has had to ([`super::ledger::Waits`]).
     pub(crate) waits: bool,
-    /// Something was charged to it before it came to its unit.
+    /// Whether something was charged to the operation before it came to its unit.
     pub(crate) charged: bool,
-    /// A host's program: of a page that was hashed.
+    /// Whether the page of a host's program was hashed.
     pub(crate) hashed: bool,
-    /// A host's read: of another place than that of the home copy.
+    /// Whether a host's read is served from another place than that of the home copy.
     pub(crate) redirected: bool,
-    /// Its block may not be erased before it is done.
+    /// Whether the operation's block may not be erased before the operation is done.
     pub(crate) pins_block: bool,
 }
 

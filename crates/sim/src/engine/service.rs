@@ -1,12 +1,12 @@
 //! How a unit chooses what to serve next, and the stages of each operation.
 
-use flashtwin_ftl::{NO_JOB, Unit};
+use flashtwin_ftl::{NO_JOB, TablePage, Unit};
 use flashtwin_nand::{Chip, Ppn};
 
 use super::ledger::{Charge, Ledger, charge_wait, holder};
 use super::pool::{NONE, Op, Work};
 use super::unit::{Queue, Stage};
-use super::{Controller, Engine, Observer, Server};
+use super::{Controller, Engine, Observer, ServedBy};
 use crate::config::WriteCompletes;
 
 impl<C: Controller, O: Observer> Engine<C, O> {
@@ -108,7 +108,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         state.current = slot;
         state.holder = holder(work, cause);
         state.busy_since_ns = now;
-        let bus = &mut self.buses[state.channel as usize];
+        let bus = &mut self.buses[state.channel];
         let (command, transfer) = (self.timing.command_ns, self.timing.transfer_ns);
         let (stage, until, what) = match work {
             Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => {
@@ -228,7 +228,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         match state.stage {
             Stage::Sensing => {
                 state.stage = Stage::DataOut;
-                let (first, channel) = (state.current, state.channel as usize);
+                let (first, channel) = (state.current, state.channel);
                 let others_ns = self.planes_after(first) * self.timing.transfer_ns;
                 let until = self.buses[channel].transfer(now, others_ns + self.timing.transfer_ns);
                 self.expect(unit, until - others_ns);
@@ -295,7 +295,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             Work::ReadBeforeWrite => self.old_page_read(slot),
             Work::TableRead => {
                 self.ops.remove(slot);
-                self.table_page_read(op.request, op.other);
+                self.table_page_read(TablePage::new(op.request), op.other);
             }
             Work::OwnProgram => {
                 self.program(op.ppn);
@@ -315,7 +315,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn host_op_done(&mut self, chip: Chip, slot: u32, array_ns: u64, lost_ns: u64) {
         let op = self.ops[slot];
         let charged = if op.charged { self.take_charged(slot) } else { None };
-        let server = Server { chip, redirected: op.redirected };
+        let server = ServedBy { chip, redirected: op.redirected };
         self.page_done(op.request, Some(server), |engine, ledger| {
             match charged {
                 Some(charged) => ledger.add(&charged),

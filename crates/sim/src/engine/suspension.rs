@@ -6,7 +6,7 @@
 
 use super::ledger::holder;
 use super::pool::{Op, Work};
-use super::unit::{Stage, UnitState};
+use super::unit::{Stage, Suspended, UnitState};
 use super::{Controller, Engine, Observer};
 use crate::config::{EngineConfig, Suspend};
 use flashtwin_ftl::Unit;
@@ -19,19 +19,6 @@ pub(super) struct Suspension {
     resume_ns: u64,
     times: u32,
     reads: u32,
-}
-
-/// A suspended operation.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Suspended {
-    slot: u32,
-    remaining_ns: u64,
-    since_ns: u64,
-    /// Suspensions of it so far, and the time that the earlier ones took.
-    times: u32,
-    lost_ns: u64,
-    /// Reads that may still be served before it is resumed.
-    reads_left: u32,
 }
 
 impl Suspension {

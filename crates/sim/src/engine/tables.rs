@@ -6,7 +6,7 @@
 //! be on its way there, and the operation waits for that page as well.
 
 use flashtwin_bits::Slab;
-use flashtwin_ftl::{Cause, Lookup, ReadTarget};
+use flashtwin_ftl::{Cause, Lookup, ReadTarget, TablePage};
 use flashtwin_nand::Ppn;
 use hashbrown::HashMap;
 
@@ -27,8 +27,8 @@ pub(super) enum Then {
     Awaited(u32),
 }
 
-/// What an errand holds while its page operation has not said yet what it wants the tables for, and
-/// after that was taken out: a read of nothing for nobody.
+/// Placeholder of `then` before [`Engine::set_out`] fills it and after [`Engine::go_on`] was given it: a read of nothing
+/// for nobody.
 const NOTHING: Then = Then::Read { target: None, request: NONE, charged: None };
 
 /// A page operation that waits for pages of the tables.
@@ -51,7 +51,7 @@ pub(super) struct Tables {
     /// Lookups of the page operation in hand; empty between two of them, kept for its memory.
     looked_up: Vec<Lookup>,
     /// By page: the errands that wait for it, except the one for which the page is read.
-    arriving: HashMap<u32, Vec<u32>>,
+    arriving: HashMap<TablePage, Vec<u32>>,
     errands: Slab<Errand>,
 }
 
@@ -176,17 +176,24 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.read_behind(counted_only);
     }
 
-    fn read_table_page(&mut self, page: u32, ppn: Ppn, errand: u32) {
+    fn read_table_page(&mut self, page: TablePage, ppn: Ppn, errand: u32) {
         let unit = self.unit_of_plane[self.geometry.plane(ppn)];
         let ready_ns = self.now_ns;
         let (cause, work) = (Cause::Metadata, Work::TableRead);
-        let op = Op { pins_block: true, other: errand, request: page, cause, ready_ns, ..Op::new(ppn, work) };
+        let op = Op {
+            pins_block: true,
+            other: errand,
+            request: page.number(),
+            cause,
+            ready_ns,
+            ..Op::new(ppn, work)
+        };
         self.enqueue(unit, Queue::Reads, op);
     }
 
     /// A page of the tables is in RAM: the errands that waited for it go on, first the one that it was read for.
     #[inline(never)]
-    pub(super) fn table_page_read(&mut self, page: u32, errand: u32) {
+    pub(super) fn table_page_read(&mut self, page: TablePage, errand: u32) {
         let Some(tables) = &mut self.tables else { return };
         let waiting = tables.arriving.remove(&page).unwrap_or_default();
         let reader = Some(errand).filter(|&errand| errand != NONE);

@@ -1,10 +1,9 @@
 //! A unit: the part of the flash that serves one operation at a time, with its queues.
 
-use flashtwin_nand::Chip;
+use flashtwin_nand::{Channel, Chip};
 
 use super::ledger::{Charge, HoldTimes};
 use super::pool::{NONE, Op, Pool};
-use super::suspension::Suspended;
 
 /// The queues of a unit, in the order they are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +40,19 @@ struct List {
     tail: u32,
 }
 
+/// A suspended operation ([`super::suspension`]).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Suspended {
+    pub(super) slot: u32,
+    pub(super) remaining_ns: u64,
+    pub(super) since_ns: u64,
+    /// Suspensions of it so far, and the time that the earlier ones took.
+    pub(super) times: u32,
+    pub(super) lost_ns: u64,
+    /// Reads that may still be served before it is resumed.
+    pub(super) reads_left: u32,
+}
+
 /// One chip, die or plane, by the engine's concurrency.
 #[derive(Debug)]
 pub(crate) struct UnitState {
@@ -48,7 +60,7 @@ pub(crate) struct UnitState {
     pub(crate) current: u32,
     pub(crate) stage: Stage,
     pub(crate) chip: Chip,
-    pub(crate) channel: u32,
+    pub(crate) channel: Channel,
     /// Reads served since a write was last overtaken.
     pub(crate) reads_ahead: u32,
     pub(crate) busy_since_ns: u64,
@@ -57,14 +69,14 @@ pub(crate) struct UnitState {
     /// Whether that operation is a host's read.
     pub(crate) reading: bool,
     pub(crate) busy_ns: u64,
-    /// How long it was held in all, by holder, and who holds it now if somebody does.
+    /// How long the unit was held in all, by holder, and who holds it now or did so last.
     pub(crate) held: HoldTimes,
     pub(crate) holder: Charge,
     /// When the pending event is due.
     pub(crate) event_ns: u64,
     /// When the last operation ended that belongs to no background job.
     pub(crate) idle_since_ns: u64,
-    /// Whether the operation in service may be stopped for reads, how often it has been, and how long
+    /// Whether the operation in service may be suspended for reads, how often it has been, and how long
     /// it stood still.
     pub(crate) suspendable: bool,
     pub(crate) suspensions: u32,
@@ -73,7 +85,7 @@ pub(crate) struct UnitState {
 }
 
 impl UnitState {
-    pub(crate) fn new(chip: Chip, channel: u32) -> Self {
+    pub(crate) fn new(chip: Chip, channel: Channel) -> Self {
         Self {
             lists: [List { head: NONE, tail: NONE }; QUEUES],
             current: NONE,
@@ -96,7 +108,7 @@ impl UnitState {
         }
     }
 
-    /// What was in service is no longer.
+    /// Nothing is in service from `now_ns` on: the operation has ended or is suspended.
     #[inline]
     pub(crate) fn fall_idle(&mut self, now_ns: u64) {
         let busy_ns = now_ns - self.busy_since_ns;
@@ -105,13 +117,13 @@ impl UnitState {
         self.held[self.holder as usize] += busy_ns;
     }
 
-    /// Who holds it, or did so last, and for how long until now.
+    /// Who holds the unit, or did so last, and for how long it has been held until now; 0 where it is idle.
     #[inline]
     pub(crate) fn held_now(&self, now_ns: u64) -> (Charge, u64) {
         (self.holder, if self.stage == Stage::Idle { 0 } else { now_ns - self.busy_since_ns })
     }
 
-    /// How long it was held until now, by holder.
+    /// How long the unit was held in all until now, by holder.
     #[inline]
     pub(crate) fn held_until(&self, now_ns: u64) -> HoldTimes {
         let (mut held, (holder, ns)) = (self.held, self.held_now(now_ns));

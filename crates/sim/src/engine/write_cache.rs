@@ -45,7 +45,7 @@ impl List {
     const EMPTY: Self = Self { oldest: NONE, newest: NONE };
 }
 
-/// Where a write found its place.
+/// How a write found its place in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Taken {
     /// The page was there and had not left for the flash yet.
@@ -270,7 +270,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// A page has found its place: what it waited for that is queueing.
+    /// Completes a page of a request that has its place in the cache, or was found there; the wait for it is queueing.
     fn complete_cached(&mut self, request: u32) {
         let waited_ns = self.now_ns - self.requests[request].arrival_ns;
         let waited_ns = waited_ns - self.controller_ns;
@@ -288,7 +288,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         true
     }
 
-    /// What the cache has of a page is not wanted any more.
+    /// The host trims a page: the cache drops what it has of it.
     pub(super) fn trim_cached(&mut self, lpn: Lpn) {
         let Some(cache) = &mut self.write_cache else { return };
         let (dirty, next) = cache.trim(lpn);

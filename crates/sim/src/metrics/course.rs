@@ -7,7 +7,7 @@ use crate::engine::{Charge, Ledger};
 const MAX_BUCKETS: u64 = 400;
 /// Width of the first buckets: 2^16 ns.
 const FIRST_SHIFT: u32 = 16;
-/// No cell.
+/// The number of no cell.
 const NONE: u32 = u32::MAX;
 
 /// Time charged to a cell before another one takes over.

@@ -7,9 +7,9 @@ use crate::requests::{RequestLog, RequestTable};
 /// Who is told of every request by itself.
 #[derive(Debug)]
 pub(crate) enum Following {
-    /// Nobody.
+    /// Nobody is told.
     Nobody,
-    /// A table.
+    /// A table of all requests.
     Log(Box<RequestLog>),
     /// Whoever runs the engine, who takes what is complete from time to time.
     Caller(Box<Completions>),

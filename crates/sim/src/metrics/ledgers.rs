@@ -27,7 +27,7 @@ pub(crate) struct Share {
     pub(crate) count: u64,
     /// The fastest of them took no less than this.
     pub(crate) from_ns: u64,
-    /// Which part of the fastest of them, those of one row, belong to it.
+    /// Fraction of the requests in the lowest row that belong to this share.
     pub(crate) first_part: f64,
     /// Sums by [`Charge`]; where a row of equally slow requests is cut, its part of each, rounded down.
     pub(crate) charges_ns: [u128; Charge::COUNT],

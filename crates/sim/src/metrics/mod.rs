@@ -16,13 +16,16 @@ use crate::engine::{Arrived, Completed, Observer};
 use flashtwin_bits::By;
 use flashtwin_nand::Chip;
 
+/// The hash unit in a series of its own, which measures it as if it were a chip.
+const HASH_UNIT: Chip = Chip::new(0);
+
 /// Everything that is measured per event; periods are cut by the runner.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     pub(crate) reads: Response,
     pub(crate) writes: Response,
     pub(crate) queues: QueueSeries,
-    /// The hash unit, as if it were a chip.
+    /// The hash unit's ([`HASH_UNIT`]).
     pub(crate) hash_queue: QueueSeries,
     /// Host reads and programs served per chip, and reads redirected to it.
     pub(crate) chip_reads: By<Chip, Vec<u64>>,
@@ -70,12 +73,12 @@ impl Observer for Metrics {
 
     #[inline]
     fn queue_changed(&mut self, chip: Chip, now_ns: u64, length: u32) {
-        self.queues.change(chip.number(), now_ns, length);
+        self.queues.change(chip, now_ns, length);
     }
 
     #[inline]
     fn hash_queue_changed(&mut self, now_ns: u64, length: u32) {
-        self.hash_queue.change(0, now_ns, length);
+        self.hash_queue.change(HASH_UNIT, now_ns, length);
     }
 
     #[inline]

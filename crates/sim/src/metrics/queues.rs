@@ -1,5 +1,8 @@
 //! Queue length per chip over time.
 
+use flashtwin_bits::By;
+use flashtwin_nand::Chip;
+
 /// Most bins a series has; when time outgrows them, neighbours are merged.
 const MAX_BINS: u64 = 512;
 /// Width of the first bins: 2^16 ns.
@@ -14,8 +17,9 @@ pub(crate) struct Bin {
     pub(crate) max: u32,
 }
 
+/// The queue of a chip, and the bin under way.
 #[derive(Debug, Clone, Copy)]
-struct Chip {
+struct Queue {
     length: u32,
     since_ns: u64,
     current: u64,
@@ -27,14 +31,18 @@ struct Chip {
 #[derive(Debug)]
 pub(crate) struct QueueSeries {
     shift: u32,
-    chips: Vec<Chip>,
-    bins: Vec<Vec<Bin>>,
+    queues: By<Chip, Vec<Queue>>,
+    bins: By<Chip, Vec<Vec<Bin>>>,
 }
 
 impl QueueSeries {
     pub(crate) fn new(chips: u32) -> Self {
-        let idle = Chip { length: 0, since_ns: 0, current: 0, bin: Bin::default() };
-        Self { shift: FIRST_SHIFT, chips: vec![idle; chips as usize], bins: vec![Vec::new(); chips as usize] }
+        let idle = Queue { length: 0, since_ns: 0, current: 0, bin: Bin::default() };
+        Self {
+            shift: FIRST_SHIFT,
+            queues: By::new(vec![idle; chips as usize]),
+            bins: By::new(vec![Vec::new(); chips as usize]),
+        }
     }
 
     /// Width of a bin.
@@ -44,11 +52,11 @@ impl QueueSeries {
 
     /// The queue of `chip` changes to `length` at `now_ns`.
     #[inline]
-    pub(crate) fn change(&mut self, chip: u32, now_ns: u64, length: u32) {
-        if now_ns >> self.shift != self.chips[chip as usize].current {
+    pub(crate) fn change(&mut self, chip: Chip, now_ns: u64, length: u32) {
+        if now_ns >> self.shift != self.queues[chip].current {
             self.advance(chip, now_ns);
         }
-        let state = &mut self.chips[chip as usize];
+        let state = &mut self.queues[chip];
         state.bin.area += u64::from(state.length) * (now_ns - state.since_ns);
         state.since_ns = now_ns;
         state.length = length;
@@ -57,16 +65,16 @@ impl QueueSeries {
 
     /// Closes the bins of `chip` before the one that holds `now_ns`.
     #[cold]
-    fn advance(&mut self, chip: u32, now_ns: u64) {
+    fn advance(&mut self, chip: Chip, now_ns: u64) {
         while now_ns >> self.shift >= MAX_BINS {
             self.widen();
         }
         let target = now_ns >> self.shift;
-        let state = &mut self.chips[chip as usize];
+        let state = &mut self.queues[chip];
         while state.current < target {
             let end = (state.current + 1) << self.shift;
             state.bin.area += u64::from(state.length) * (end - state.since_ns);
-            self.bins[chip as usize].push(state.bin);
+            self.bins[chip].push(state.bin);
             state.since_ns = end;
             state.current += 1;
             state.bin = Bin { area: 0, max: state.length };
@@ -76,7 +84,7 @@ impl QueueSeries {
     /// Doubles the width of all bins.
     fn widen(&mut self) {
         self.shift += 1;
-        for (state, bins) in self.chips.iter_mut().zip(&mut self.bins) {
+        for (state, bins) in self.queues.iter_mut().zip(self.bins.iter_mut()) {
             let merge = |a: Bin, b: Bin| Bin { area: a.area + b.area, max: a.max.max(b.max) };
             // The bin under way is merged with its left neighbour where it is a right half.
             if state.current % 2 == 1
@@ -92,13 +100,13 @@ impl QueueSeries {
 
     /// Ends the series; returns each chip's bins.
     pub(crate) fn finish(&mut self, end_ns: u64) -> Vec<Vec<Bin>> {
-        for chip in 0..self.chips.len() as u32 {
-            let length = self.chips[chip as usize].length;
+        for chip in self.queues.ids() {
+            let length = self.queues[chip].length;
             self.change(chip, end_ns, length);
         }
         // Another chip may have widened the bins after one was brought up to date.
         let mut all = Vec::new();
-        for (state, bins) in self.chips.iter().zip(&self.bins) {
+        for (state, bins) in self.queues.iter().zip(self.bins.iter()) {
             let mut bins = bins.clone();
             bins.push(state.bin);
             all.push(bins);
@@ -122,7 +130,7 @@ mod tests {
             for _ in 0..3_000 {
                 now += u64::from(rng.below(span));
                 let length = rng.below(9);
-                series.change(0, now, length);
+                series.change(Chip::new(0), now, length);
                 changes.push((now, length));
             }
             let end = now + 17;

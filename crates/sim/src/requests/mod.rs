@@ -8,7 +8,7 @@ pub(crate) use row::RequestRow;
 use writer::Writer;
 pub use writer::{RequestTable, RequestsTo};
 
-use crate::engine::{Arrived, Completed, Ledger, Server};
+use crate::engine::{Arrived, Completed, Ledger, ServedBy};
 use crate::error::SimError;
 
 /// Requests of a lot. One is some 15 MB.
@@ -21,7 +21,7 @@ struct Entry {
     /// Response time; trims have none.
     total_ns: Option<u64>,
     ledger: Ledger,
-    server: Option<Server>,
+    server: Option<ServedBy>,
 }
 
 /// Follows requests from their arrival to their completion.
@@ -63,7 +63,7 @@ impl RequestLog {
     /// A read or a write is complete.
     #[cold]
     pub(crate) fn completed(&mut self, done: &Completed<'_>) {
-        // What is complete has arrived: the engine tells of both.
+        // The engine reports each arrival before its completion, so the slot is filled.
         if let Some(arrived) = self.under_way.get_mut(done.request as usize).and_then(Option::take) {
             let (total_ns, ledger, server) = (Some(done.total_ns), *done.ledger, done.server);
             self.push(Entry { arrived, total_ns, ledger, server });

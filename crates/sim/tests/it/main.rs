@@ -5,6 +5,7 @@ mod awaited;
 mod bench;
 mod commands;
 mod copying;
+mod drawn;
 mod garbage_collection;
 mod mapping_cache;
 mod multi_plane;

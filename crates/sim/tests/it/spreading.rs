@@ -10,7 +10,7 @@ use flashtwin_sim::{MergeReads, Preload, RunResult, resolve, run};
 use flashtwin_trace::{ContentSource, Op, PageTrace, TraceBuilder};
 
 use crate::bench::{Ask, Bench, SENSE, WRITE_ALL, nand, read, served, system_on, write};
-use crate::swarm::random_trace;
+use crate::drawn::random_trace;
 
 /// Two channels of one chip each. Even pages belong on channel 0, odd ones on channel 1.
 const TWO: [u32; 6] = [2, 1, 1, 1, 16, 8];

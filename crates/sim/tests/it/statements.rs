@@ -9,7 +9,7 @@ use flashtwin_trace::{Op, Trace, TraceBuilder};
 use serde_json::Value;
 
 use crate::bench::{Bench, READ_ALL, nand, read, replay, system_on, write};
-use crate::swarm::random_trace;
+use crate::drawn::random_trace;
 
 /// Eight chips of one die and one plane each, so that a plane is a chip.
 const CHIPS: [u32; 6] = [4, 2, 1, 1, 200, 16];

@@ -19,49 +19,11 @@ use flashtwin_sim::{
     Concurrency, Config, EngineConfig, LoadMeasure, MergeReads, MultiPlane, PartialWrite, Preload, Resolved,
     RunResult, Suspend, WriteCompletes, offline_partitions, resolve, run,
 };
-use flashtwin_trace::{ContentSource, Op, PageTrace, Trace, TraceBuilder};
+use flashtwin_trace::{ContentSource, Op, PageTrace, Trace};
 use serde_json::Value;
 
 use crate::bench::{nand, pick};
-
-/// A trace in which everything happens: parts of pages, several pages, trims, duplicates.
-pub(crate) fn random_trace(rng: &mut Rng) -> Trace {
-    spaced_trace(rng, 1)
-}
-
-/// Distances between the pages of a trace: neighbours mostly, now and then more than a page of the mapping table apart.
-const SPACINGS: [u64; 3] = [1, 1, 700];
-
-/// The same with gaps between the pages, so that few entries share a page of the mapping tables.
-fn spaced_trace(rng: &mut Rng, spacing: u64) -> Trace {
-    let requests = pick(rng, &[1, 40, 400, 400]);
-    let pages = pick(rng, &[1, 10, 60, 300]);
-    let gap_ns = pick(rng, &[0, 5_000, 60_000, 3_000_000]);
-    let (reads, trims) = (pick(rng, &[0, 30, 70, 100]), pick(rng, &[0, 10]));
-    let contents = pick(rng, &[3, 30, 10_000]);
-    let parts = pick(rng, &[0, 30]);
-    let mut builder = TraceBuilder::new("swarm");
-    let mut now = 0;
-    for _ in 0..requests {
-        now += if gap_ns == 0 { 0 } else { i64::from(rng.below(2 * gap_ns)) };
-        let page = u64::from(if rng.below(2) == 0 { rng.below(pages) } else { rng.below(pages / 8 + 1) });
-        let (mut offset, mut length) = (page * spacing * 4096, 4096 * (1 + rng.below(4)));
-        if rng.below(100) < parts {
-            (offset, length) = (offset + 512 * u64::from(rng.below(8)), 512 * (1 + rng.below(20)));
-        }
-        let op = match rng.below(100) {
-            kind if kind < reads => Op::Read,
-            _ if rng.below(100) < trims => Op::Trim,
-            _ => Op::Write,
-        };
-        let carried = if op == Op::Trim || rng.below(20) == 0 { 0 } else { length.div_ceil(4096) };
-        let ids: Vec<u32> = (0..carried).map(|_| rng.below(contents)).collect();
-        builder.request(now, op, offset, length, &ids);
-    }
-    // At least one request with a content, so that contents may be asked for.
-    builder.request(now, Op::Write, 0, 4096, &[0]);
-    builder.build().unwrap()
-}
+use crate::drawn::{self, spaced_trace};
 
 fn random_engine(rng: &mut Rng) -> EngineConfig {
     let mut engine = EngineConfig {
@@ -71,18 +33,18 @@ fn random_engine(rng: &mut Rng) -> EngineConfig {
             rng,
             &[WriteCompletes::Programmed, WriteCompletes::Transferred, WriteCompletes::Buffered],
         ),
-        reads_before_write: pick(rng, &[0, 1, 5]),
+        reads_before_write: pick(rng, &drawn::READS_BEFORE_WRITE),
         merge_reads: pick(rng, &[MergeReads::None, MergeReads::SamePage, MergeReads::SameContent]),
         buffer_reads: rng.below(3) > 0,
         suspend: pick(rng, &[Suspend::None, Suspend::Erase, Suspend::ProgramErase]),
-        suspend_us: pick(rng, &[0.0, 20.0]),
-        resume_us: pick(rng, &[0.0, 5.0]),
-        suspend_times: pick(rng, &[1, 4]),
-        suspend_reads: pick(rng, &[1, 16]),
-        idle_us: pick(rng, &[0.0, 0.0, 50.0, 5000.0]),
-        controller_us: pick(rng, &[0.0, 0.0, 1.5, 400.0]),
-        hash_us: pick(rng, &[0.0, 12.0, 300.0]),
-        hash_lanes: pick(rng, &[1, 2, 7]),
+        suspend_us: pick(rng, &drawn::SUSPEND_US),
+        resume_us: pick(rng, &drawn::RESUME_US),
+        suspend_times: pick(rng, &drawn::SUSPEND_TIMES),
+        suspend_reads: pick(rng, &drawn::SUSPEND_READS),
+        idle_us: pick(rng, &drawn::IDLE_US),
+        controller_us: pick(rng, &drawn::CONTROLLER_US),
+        hash_us: pick(rng, &drawn::HASH_US),
+        hash_lanes: pick(rng, &drawn::HASH_LANES),
         ..EngineConfig::default()
     };
     // What does not go together is refused.
@@ -95,14 +57,14 @@ fn random_engine(rng: &mut Rng) -> EngineConfig {
 /// A write cache, now and then; it changes what the controller sees, and when.
 fn random_cache(rng: &mut Rng, engine: &mut EngineConfig) {
     if engine.write_completes != WriteCompletes::Buffered {
-        engine.write_cache_pages = pick(rng, &[0, 1, 5, 40, 10_000]);
-        engine.write_cache_dirty = pick(rng, &[0.01, 0.5, 1.0]);
+        engine.write_cache_pages = pick(rng, &drawn::WRITE_CACHE_PAGES);
+        engine.write_cache_dirty = pick(rng, &drawn::WRITE_CACHE_DIRTY);
     }
 }
 
 /// Any form of the tables that the rest allows.
 fn random_dedup(rng: &mut Rng, ftl: &mut FtlConfig) {
-    ftl.dedup.sampling_pages = pick(rng, &[1, 1, 2, 32]);
+    ftl.dedup.sampling_pages = pick(rng, &drawn::SAMPLING_PAGES);
     if ftl.replication.policy == ReplicationPolicy::None && rng.below(3) == 0 {
         ftl.dedup.tables = TableForm::Inverted;
         return;
@@ -114,12 +76,35 @@ fn random_dedup(rng: &mut Rng, ftl: &mut FtlConfig) {
 /// Tables on flash, where the system can have them there.
 fn random_tables(rng: &mut Rng, ftl: &mut FtlConfig) {
     if ftl.dedup.tables == TableForm::TwoLevel && rng.below(2) == 0 {
-        let pages = |count: u64| CacheBytes::Limited(count * 4096);
-        ftl.mapping_cache.bytes = pick(rng, &[pages(1), pages(2), pages(9), CacheBytes::Unlimited]);
-        ftl.mapping_cache.checkpoint_s = pick(rng, &[0.0, 0.0, 0.000_4, 0.02]);
+        let [one, few, many] = drawn::TABLE_PAGES.map(|count| CacheBytes::Limited(count * 4096));
+        ftl.mapping_cache.bytes = pick(rng, &[one, few, many, CacheBytes::Unlimited]);
+        ftl.mapping_cache.checkpoint_s = pick(rng, &drawn::CHECKPOINT_S);
         let is_on = ftl.mapping_cache.bytes != CacheBytes::Unlimited || ftl.mapping_cache.checkpoint_s > 0.0;
         ftl.mapping_cache.fingerprints = is_on && ftl.mapping == MappingForm::Content && rng.below(2) == 0;
     }
+}
+
+/// Spreading with filters of all qualities.
+fn random_spread(rng: &mut Rng) -> SpreadConfig {
+    SpreadConfig {
+        policy: SpreadPolicy::Duplicates,
+        bloom_bits_per_page: pick(rng, &drawn::BLOOM_BITS_PER_PAGE),
+        bloom_hashes: pick(rng, &drawn::BLOOM_HASHES),
+        bloom_rebuild: pick(rng, &drawn::BLOOM_REBUILD),
+        verify: rng.below(4) > 0,
+        candidates: pick(rng, &drawn::CANDIDATES),
+        own_copy_counts: rng.below(3) > 0,
+        place: pick(rng, &PlacePolicy::ALL),
+    }
+}
+
+/// Any way to replay.
+fn random_replay(rng: &mut Rng, config: &mut Config) {
+    config.replay.queue_depth = pick(rng, &drawn::QUEUE_DEPTH);
+    config.replay.speed = pick(rng, &drawn::SPEED);
+    config.replay.period_s = pick(rng, &drawn::PERIOD_S);
+    config.replay.preload = pick(rng, &[Preload::FirstReads, Preload::Footprint, Preload::None]);
+    config.replay.partial_write = pick(rng, &[PartialWrite::ReadModifyWrite, PartialWrite::Ignore]);
 }
 
 /// A random system on a device that the trace fills more or less.
@@ -132,53 +117,41 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     let ftl = &mut config.ftl;
     if rng.below(4) > 0 {
         ftl.mapping = MappingForm::Content;
-        ftl.dedup.fingerprint_entries = pick(rng, &[Entries::Unlimited, Entries::Limited(4)]);
+        ftl.dedup.fingerprint_entries =
+            pick(rng, &[Entries::Unlimited, Entries::Limited(drawn::FEW_FINGERPRINTS)]);
         ftl.replication.policy = pick(rng, &ReplicationPolicy::ALL);
         random_dedup(rng, ftl);
     }
-    ftl.replication.alpha = pick(rng, &[0.0, 0.2, 5.0]);
+    ftl.replication.alpha = pick(rng, &drawn::ALPHA);
     ftl.replication.adjust_every = 1 + rng.below(3);
-    ftl.replication.class_pages = pick(rng, &[1, 8, 4096]);
+    ftl.replication.class_pages = pick(rng, &drawn::CLASS_PAGES);
     ftl.replication.degree = pick(rng, &DegreePolicy::ALL);
     ftl.replication.placement = pick(rng, &PlacementPolicy::ALL);
     ftl.allocation.policy = pick(rng, &AllocationPolicy::ALL);
-    ftl.allocation.hipa_sample_us = pick(rng, &[0.001, 100.0, 1e9]);
+    ftl.allocation.hipa_sample_us = pick(rng, &drawn::HIPA_SAMPLE_US);
     ftl.redirection.policy = pick(rng, &RedirectionPolicy::ALL);
     ftl.gc.victim = pick(rng, &VictimPolicy::ALL);
-    (ftl.gc.start, ftl.gc.urgent) = (pick(rng, &[0.0, 0.05, 0.6]), pick(rng, &[1, 1, 9]));
-    ftl.gc.step_pages = pick(rng, &[1, 8, 100]);
+    (ftl.gc.start, ftl.gc.urgent) = (pick(rng, &drawn::GC_START), pick(rng, &drawn::GC_URGENT));
+    ftl.gc.step_pages = pick(rng, &drawn::GC_STEP_PAGES);
     if ftl.mapping == MappingForm::Page && rng.below(2) == 0 {
-        ftl.spread = SpreadConfig {
-            policy: SpreadPolicy::Duplicates,
-            bloom_bits_per_page: pick(rng, &[1, 3, 10]),
-            bloom_hashes: pick(rng, &[1, 7]),
-            bloom_rebuild: pick(rng, &[0.1, 0.5, 1.0]),
-            verify: rng.below(4) > 0,
-            candidates: pick(rng, &[1, 2, 16]),
-            own_copy_counts: rng.below(3) > 0,
-            place: pick(rng, &PlacePolicy::ALL),
-        };
+        ftl.spread = random_spread(rng);
     }
-    ftl.background.jobs = pick(rng, &[1, 5, 4096]);
+    ftl.background.jobs = pick(rng, &drawn::JOBS);
     ftl.partition.policy = pick(rng, &PartitionPolicy::ALL);
     if ftl.partition.policy == PartitionPolicy::Offline {
-        ftl.partition.partitions = pick(rng, &[1, 2, 3, 6]);
+        ftl.partition.partitions = pick(rng, &drawn::PARTITIONS);
     }
     ftl.wear.policy = pick(rng, &WearPolicy::ALL);
-    (ftl.wear.threshold, ftl.wear.every) = (pick(rng, &[1, 16]), pick(rng, &[1, 7]));
+    (ftl.wear.threshold, ftl.wear.every) = (pick(rng, &drawn::WEAR_THRESHOLD), pick(rng, &drawn::WEAR_EVERY));
     let streams = ftl.streams();
     random_tables(&mut Rng::stream(rng.next_u64(), "tables"), ftl);
     let needs_contents = ftl.looks_at_contents();
-    config.replay.queue_depth = pick(rng, &[0, 0, 1, 4, 64]);
-    config.replay.speed = pick(rng, &[1.0, 0.3, 50.0]);
-    config.replay.period_s = pick(rng, &[1.0, 0.001, 0.01]);
-    config.replay.preload = pick(rng, &[Preload::FirstReads, Preload::Footprint, Preload::None]);
-    config.replay.partial_write = pick(rng, &[PartialWrite::ReadModifyWrite, PartialWrite::Ignore]);
+    random_replay(rng, config);
     let source = match needs_contents {
         false => pick(rng, &[ContentSource::None, ContentSource::Recorded]),
         true => {
-            let drawn = "zipf(1,40)".parse().unwrap();
-            pick(rng, &[ContentSource::Recorded, ContentSource::Unique, ContentSource::SameAsAddress, drawn])
+            let zipf = "zipf(1,40)".parse().unwrap();
+            pick(rng, &[ContentSource::Recorded, ContentSource::Unique, ContentSource::SameAsAddress, zipf])
         }
     };
     let pages = PageTrace::build(trace, 4096, source).unwrap();
@@ -187,14 +160,14 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     let planes: u32 = levels.iter().product();
     // The least number of blocks that holds the footprint, or a few more.
     let least = (pages.outline.footprint_pages() + 1).div_ceil(planes * pages_per_block) + streams + 1;
-    let mut blocks = least + pick(rng, &[0, 1, 12]);
+    let mut blocks = least + pick(rng, &drawn::SPARE_BLOCKS);
     let [channels, chips, dies, planes] = levels;
     config.nand = nand([channels, chips, dies, planes, blocks, pages_per_block]);
     let replication = &mut config.ftl.replication;
     replication.score_popularity = pick(rng, &ScorePopularity::ALL);
-    replication.copies_per_read = pick(rng, &[1.0, 0.5]);
-    replication.most_copies = pick(rng, &[256, 3]);
-    replication.least_popularity = pick(rng, &[1, 2]).min((channels * chips).max(2) - 1);
+    replication.copies_per_read = pick(rng, &drawn::COPIES_PER_READ);
+    replication.most_copies = pick(rng, &drawn::MOST_COPIES);
+    replication.least_popularity = pick(rng, &drawn::LEAST_POPULARITY).min((channels * chips).max(2) - 1);
     while !holds_the_footprint(&pages, config) {
         blocks += 1;
         config.nand.blocks_per_plane = blocks;
@@ -392,7 +365,7 @@ fn any_system_completes_and_accounts_for_any_trace() {
     let mut reached = MECHANISMS.map(|mechanism| (mechanism, 0));
     for seed in 0..SEEDS {
         let mut rng = Rng::stream(seed, "sim swarm");
-        let spacing = pick(&mut rng, &SPACINGS);
+        let spacing = pick(&mut rng, &drawn::SPACINGS);
         let trace = spaced_trace(&mut rng, spacing);
         let (pages, resolved) = random_system(&mut rng, &trace);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -444,7 +417,7 @@ fn traffic(result: &RunResult) -> (String, String, Vec<u64>) {
 fn when_things_happen_does_not_change_what_a_load_blind_system_does() {
     for seed in 0..60 {
         let mut rng = Rng::stream(seed, "timed and untimed");
-        let spacing = pick(&mut rng, &SPACINGS);
+        let spacing = pick(&mut rng, &drawn::SPACINGS);
         let trace = spaced_trace(&mut rng, spacing);
         let (pages, mut resolved) = random_system(&mut rng, &trace);
         resolved.config.ftl.allocation.policy = AllocationPolicy::Static;
@@ -464,8 +437,8 @@ fn when_things_happen_does_not_change_what_a_load_blind_system_does() {
         for _ in 0..3 {
             resolved.config.engine = random_engine(&mut rng);
             hash_us(&mut resolved);
-            resolved.config.replay.queue_depth = pick(&mut rng, &[0, 1, 16]);
-            resolved.config.replay.speed = pick(&mut rng, &[0.01, 1.0, 1e6]);
+            resolved.config.replay.queue_depth = pick(&mut rng, &drawn::OTHER_DEPTHS);
+            resolved.config.replay.speed = pick(&mut rng, &drawn::OTHER_SPEEDS);
             let other = traffic(&run(&pages, &resolved, &()).unwrap());
             assert!(other == reference, "seed {seed}: {}", resolved.json());
         }
@@ -578,7 +551,7 @@ fn programs_and_erases(result: &RunResult) -> [u64; 9] {
 fn a_run_counts_what_the_controller_decides_without_a_clock() {
     for seed in 0..60 {
         let mut rng = Rng::stream(seed, "without a clock");
-        let spacing = pick(&mut rng, &SPACINGS);
+        let spacing = pick(&mut rng, &drawn::SPACINGS);
         let trace = spaced_trace(&mut rng, spacing);
         let (pages, mut resolved) = random_system(&mut rng, &trace);
         resolved.config.ftl.allocation.policy = AllocationPolicy::Static;

@@ -2,11 +2,13 @@
 
 use flashtwin_ftl::Rng;
 use flashtwin_ftl::spread::SpreadPolicy;
-use flashtwin_sim::{Progress, Resolved, RunResult, SimError, resolve, run, system_names};
-use flashtwin_trace::{Columns, ContentSource, Format, Op, PageTrace, Quality, Trace, TraceBuilder};
+use flashtwin_sim::{Resolved, RunResult, SimError, resolve, run, system_names};
+use flashtwin_trace::{
+    Columns, ContentSource, Format, Op, PageTrace, Progress, Quality, Trace, TraceBuilder,
+};
 
 use crate::bench::{nand, replay, system_on};
-use crate::swarm::random_trace;
+use crate::drawn::random_trace;
 
 fn system(name: &str, sets: &[(&str, &str)]) -> Resolved {
     system_on([2, 2, 2, 1, 40, 8], name, sets)

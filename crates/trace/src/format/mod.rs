@@ -21,7 +21,7 @@ mod tencent;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Cause, TraceError, quoted};
+use crate::error::{ErrorCause, TraceError, quoted};
 use crate::excerpt;
 use crate::feed::Feed;
 use crate::input::{Blocks, Input, Source};
@@ -120,7 +120,7 @@ impl FromStr for Format {
         match REGISTRY.iter().find(called) {
             Some(row) => Ok(Format(row.name)),
             None => Err(TraceError::new(
-                Cause::Argument,
+                ErrorCause::Argument,
                 "format",
                 format!("there is no format {}", quoted(name)),
                 format!("use one of {}", supported()),
@@ -183,7 +183,7 @@ fn open_whole(
     if is_parquet {
         if let Some(other) = options.format.filter(|&format| format != Format::PARQUET) {
             return Err(TraceError::new(
-                Cause::Malformed,
+                ErrorCause::Malformed,
                 &input.name,
                 format!("this is a Parquet file, {other} was asked for"),
                 "leave --format out, or use --format parquet",
@@ -204,7 +204,7 @@ fn open_whole(
         Reader::Parquet => None,
     }) else {
         return Err(TraceError::new(
-            Cause::Malformed,
+            ErrorCause::Malformed,
             &name,
             "this is not a Parquet file: it does not begin with PAR1",
             "leave --format out, the format is then recognised by its content",
@@ -270,7 +270,7 @@ fn refuse_binary(name: &str, first: &[u8]) -> Result<(), TraceError> {
         return Ok(());
     };
     Err(TraceError::new(
-        Cause::UnknownFormat,
+        ErrorCause::UnknownFormat,
         name,
         format!(
             "this is binary data (byte {:#04x} at offset {at}), a text trace or Parquet was expected",
@@ -329,7 +329,7 @@ fn unknown(name: &str, lines: &[&[u8]]) -> TraceError {
         }
     };
     TraceError::new(
-        Cause::UnknownFormat,
+        ErrorCause::UnknownFormat,
         name,
         what,
         format!("convert it to a supported format ({}), or name the format with --format", supported()),
@@ -340,7 +340,7 @@ fn ambiguous(name: &str, candidates: &[&Row]) -> TraceError {
     let list: Vec<String> = candidates.iter().map(|row| format!("{} ({})", row.name, row.layout)).collect();
     let options: Vec<String> = candidates.iter().map(|row| format!("--format {}", row.name)).collect();
     TraceError::new(
-        Cause::AmbiguousFormat,
+        ErrorCause::AmbiguousFormat,
         name,
         format!("these formats cannot be told apart by their looks: {}", list.join("; ")),
         format!("say which one it is with {}", options.join(" or ")),

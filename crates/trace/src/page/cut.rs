@@ -7,7 +7,7 @@ use flashtwin_bits::{copied, with_room};
 use super::numbering::number_pages;
 use super::too_large;
 use super::window::PageColumns;
-use crate::error::{Cause, TraceError};
+use crate::error::{ErrorCause, TraceError};
 use crate::memory::{bytes_in_words, memory_allowed_bytes};
 use crate::requests::Requests;
 use crate::trace::Trace;
@@ -18,7 +18,7 @@ pub(super) struct OnPages {
     pub(super) pages: Range<u64>,
     /// The bits of [`PageColumns::partial`].
     pub(super) partial: u8,
-    /// Whether it was moved down to the grid of contents.
+    /// Whether the request was moved down to the grid of contents.
     pub(super) unaligned: bool,
 }
 
@@ -96,7 +96,7 @@ fn check_memory(name: &str, requests: u64, page_ops: u64, page_bytes: u32) -> Re
         return Ok(());
     }
     Err(TraceError::new(
-        Cause::TooLarge,
+        ErrorCause::TooLarge,
         name,
         format!(
             "its {requests} requests are {page_ops} page operations of {page_bytes} bytes, for which a replay takes \
@@ -133,7 +133,7 @@ pub(super) fn volume_bases(name: &str, mut pages: Vec<u64>) -> Result<Vec<u64>, 
         let base = next;
         next = next.checked_add(*span).ok_or_else(|| {
             TraceError::new(
-                Cause::TooLarge,
+                ErrorCause::TooLarge,
                 name,
                 "the volumes together are larger than 2^64 pages",
                 "check the unit of the offsets (the format)",

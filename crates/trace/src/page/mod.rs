@@ -24,7 +24,7 @@ pub(crate) use zipf::Zipf;
 use flashtwin_bits::with_room;
 
 use crate::CHUNK_BYTES;
-use crate::error::{Cause, TraceError};
+use crate::error::{ErrorCause, TraceError};
 use crate::requests::Requests;
 use crate::trace::Trace;
 use content::Before;
@@ -144,7 +144,7 @@ fn add_bytes(requests: &Requests<'_>, bytes: &mut [u64; 3]) {
 fn check_arguments(name: &str, page_bytes: u32, content_source: ContentSource) -> Result<(), TraceError> {
     if page_bytes == 0 || !page_bytes.is_multiple_of(SECTOR_BYTES) {
         return Err(TraceError::new(
-            Cause::Argument,
+            ErrorCause::Argument,
             name,
             format!("{page_bytes} bytes is not a page size"),
             "use a multiple of 512, such as 4096 or 16384",
@@ -165,7 +165,7 @@ fn check_contents(
     }
     if !has_content {
         return Err(TraceError::new(
-            Cause::NoContent,
+            ErrorCause::NoContent,
             name,
             "this trace carries no content, which the system needs",
             "use `--content unique` to give every write a content of its own, `--content 'zipf(0.8,100000)'` to draw them by popularity, or a system that does not look at contents, such as `conventional`",
@@ -173,7 +173,7 @@ fn check_contents(
     }
     if !page_bytes.is_multiple_of(CHUNK_BYTES) {
         return Err(TraceError::new(
-            Cause::Argument,
+            ErrorCause::Argument,
             name,
             format!("pages of {page_bytes} bytes do not fit contents recorded for {CHUNK_BYTES} bytes each"),
             format!("use a page size that is a multiple of {CHUNK_BYTES}, or `--content unique`"),
@@ -185,7 +185,7 @@ fn check_contents(
 /// More of something than 32-bit ids can name.
 fn too_large(name: &str, what: &str) -> TraceError {
     TraceError::new(
-        Cause::TooLarge,
+        ErrorCause::TooLarge,
         name,
         format!("more than {} {what}", u32::MAX - 1),
         "cut the trace into shorter parts, or use larger pages",

@@ -79,13 +79,9 @@ impl Outline {
         self.lpn_address.len() as u32
     }
 
-    /// Whether a dense logical page is read before anything is written to it.
-    pub fn first_access_is_read(&self, lpn: u32) -> bool {
-        self.first_access[lpn as usize] == FirstAccess::Read
-    }
-
     /// Whether a dense logical page must have existed before the trace: it is first read, or a part
-    /// of it is first written.
+    /// of it is first written. Its number is a plain one, as those of the columns are: `Lpn` is of the controller, which
+    /// this crate does not know.
     pub fn existed_before(&self, lpn: u32) -> bool {
         existed(self.first_access[lpn as usize])
     }

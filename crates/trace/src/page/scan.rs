@@ -14,7 +14,7 @@ use super::table::PageTable;
 use super::window::PageColumns;
 use super::{ContentSource, add_bytes, check_arguments, check_contents, too_large};
 use crate::CHUNK_BYTES;
-use crate::error::{Cause, TraceError};
+use crate::error::{ErrorCause, TraceError};
 use crate::format::Format;
 use crate::input::Source;
 use crate::memory::{bytes_in_words, memory_allowed_bytes};
@@ -207,7 +207,7 @@ impl Scanned {
     /// The error of a file that is not what it was.
     pub(super) fn changed(&self) -> TraceError {
         TraceError::new(
-            Cause::Io,
+            ErrorCause::Io,
             self.source.label(),
             "the file has changed while it was replayed; it is read several times",
             "replay it again when nobody writes to it any more",
@@ -216,7 +216,7 @@ impl Scanned {
 
     /// An error on reading again what could be read before: it is the file's, if that was written to.
     pub(super) fn blame(&self, error: TraceError) -> TraceError {
-        if error.cause != Cause::Cancelled && self.check_unchanged().is_err() {
+        if error.cause != ErrorCause::Cancelled && self.check_unchanged().is_err() {
             self.changed()
         } else {
             error
@@ -234,7 +234,7 @@ struct First {
     volume_pages: Vec<u64>,
     accesses: FirstAccesses,
     before: Before,
-    /// None where contents must wait for the next way through.
+    /// `None` where contents are followed only when the file is gone through again.
     follower: Option<Follower>,
     quality: PageQuality,
     requests: u64,
@@ -303,7 +303,7 @@ impl First {
             return Ok(());
         }
         Err(TraceError::new(
-            Cause::TooLarge,
+            ErrorCause::TooLarge,
             &self.name,
             format!(
                 "its first {} requests touch {pages} pages of {} bytes, for which a replay takes about {} of \

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::error::{Cause, TraceError};
+use crate::error::{ErrorCause, TraceError};
 
 /// Where the contents of pages come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,7 +105,7 @@ fn thousandths(number: u32) -> String {
 fn wrong(word: &str, why: &str) -> TraceError {
     let colon = if why.is_empty() { "" } else { ": " };
     TraceError::new(
-        Cause::Argument,
+        ErrorCause::Argument,
         "content",
         format!("'{word}' is not a source of contents{colon}{why}"),
         format!("use {EXPECTED}"),

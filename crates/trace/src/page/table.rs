@@ -54,7 +54,7 @@ impl Default for LastRegion {
 /// A page as the table knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NumberedPage {
-    /// Its number.
+    /// The page's number.
     pub id: u32,
     /// Whether this is its first appearance.
     pub new: bool,

@@ -120,10 +120,10 @@ impl Window<'_> {
 
 /// A trace cut into pages that can be gone through from its beginning, as often as needed.
 pub trait PageSource: Sync {
-    /// What is known of it as a whole.
+    /// The trace as a whole, but for its page operations.
     fn outline(&self) -> &Outline;
 
-    /// Its windows, one behind another.
+    /// The windows of the trace, one behind another.
     ///
     /// # Errors
     /// When a file cannot be read again.

@@ -4,14 +4,14 @@ use super::*;
 use crate::feed::Parts;
 use crate::request::Op;
 use crate::volumes::Volumes;
+use flashtwin_bits::SplitMix64;
 
-/// SplitMix64.
-struct Random(u64);
+/// Numbers below a limit.
+struct Random(SplitMix64);
 
 impl Random {
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(flashtwin_bits::STEP);
-        flashtwin_bits::mix(self.0) % limit
+        self.0.next() % limit
     }
 }
 
@@ -71,7 +71,7 @@ fn disordered(random: &mut Random, window_ns: u64) -> Columns {
 
 #[test]
 fn held_requests_come_in_order_whatever_the_pieces() {
-    let mut random = Random(7);
+    let mut random = Random(SplitMix64(7));
     let mut pieces_seen = 0;
     for seed in 0..3000 {
         let window_ns = random.below(12);
@@ -79,7 +79,8 @@ fn held_requests_come_in_order_whatever_the_pieces() {
         let mut sorted = Columns::empty();
         sorted.extend_from(&all, 0..all.len());
         sort_by_time(&mut sorted);
-        let mut feed = Pieces { all, given: 0, random: Random(seed), volumes: Volumes::default() };
+        let mut feed =
+            Pieces { all, given: 0, random: Random(SplitMix64(seed)), volumes: Volumes::default() };
         let mut held = Held::new(window_ns);
         let mut got = Columns::empty();
         while !feed.ended() {

@@ -40,7 +40,7 @@ impl Births {
         self.take(class)
     }
 
-    /// One of the things left, all equally likely.
+    /// Takes one of the things left, all equally likely.
     pub(super) fn evenly(&mut self, random: &mut Random) -> u32 {
         let class = self.things.find(random.below(self.things.total));
         self.take(class)

@@ -9,10 +9,10 @@ const MADE_UP_AFTER: f64 = 64.0;
 /// The kinds of the requests to come, a stretch at a time.
 #[derive(Debug)]
 pub(super) struct Course {
-    /// Of all requests: reads, writes. And of those to come.
+    /// Reads and writes among all requests, and among those to come.
     all: [u64; 2],
     left: [u64; 2],
-    /// What is going on, and what the same train goes on with: kind, requests.
+    /// Kind and number of the requests of the present stretch, and of the one that the same train goes on with.
     now: (usize, u64),
     then: (usize, u64),
     /// Requests in which a share that was off is made up for.

@@ -53,7 +53,7 @@ impl Deck {
     #[inline]
     pub(super) fn deal(&mut self, random: &mut Random) -> u32 {
         let left = (self.cards.len() - self.dealt) as u64;
-        // They are few: one product is even enough.
+        // Cards are few, so that the product with 32 random bits is even enough.
         let drawn = self.dealt + (((random.next() >> 32) * left) >> 32) as usize;
         self.cards.swap(self.dealt, drawn);
         let card = self.cards[self.dealt];

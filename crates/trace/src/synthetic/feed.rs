@@ -22,7 +22,7 @@ const ROWS: usize = 1 << 18;
 /// kind. Progress is in requests.
 ///
 /// # Errors
-/// [`Argument`](crate::Cause::Argument) where numbers of the recipe contradict each other; the message
+/// [`Argument`](crate::ErrorCause::Argument) where numbers of the recipe contradict each other; the message
 /// names the key and what is possible.
 pub fn synthesize(
     recipe: &Recipe,
@@ -53,7 +53,7 @@ pub fn synthesize(
 /// of requests. With `threaded` requests are made in a thread of its own; the bytes are the same.
 ///
 /// # Errors
-/// As [`synthesize`], and [`Io`](crate::Cause::Io) when the file cannot be written.
+/// As [`synthesize`], and [`Io`](crate::ErrorCause::Io) when the file cannot be written.
 pub fn synthesize_parquet(
     recipe: &Recipe,
     place: &str,

@@ -1,13 +1,13 @@
 //! What is wrong with a key of a recipe, and what is possible.
 
-use crate::error::{Cause, TraceError};
+use crate::error::{ErrorCause, TraceError};
 
 /// Says of a key what is wrong with it.
 pub(super) struct Keys<'a>(pub(super) &'a str);
 
 impl Keys<'_> {
     pub(super) fn wrong(&self, key: &str, what: impl std::fmt::Display, cure: &str) -> TraceError {
-        TraceError::new(Cause::Argument, self.0, format!("{key} {what}"), cure)
+        TraceError::new(ErrorCause::Argument, self.0, format!("{key} {what}"), cure)
     }
 
     /// A number within limits.

@@ -152,16 +152,11 @@ fn values(
         return Err(keys.wrong("writes.unique_percent", "is missing", "give it, or writes.zipf"));
     };
     let days = recipe.arrivals.days as usize;
-    let read_kind = &kinds[READ];
     let same = keys.share("writes.same_content_percent", writes.same_content_percent)?;
     let same = kinds[WRITE].pages as f64 * same;
-    let reborn = match writes.reborn_percent {
-        Some(percent) => {
-            let share = keys.share("writes.reborn_percent", percent)?;
-            Some((kinds[WRITE].pages as f64 * share).round() as u64)
-        }
-        None => None,
-    };
+    let reborn =
+        writes.reborn_percent.map(|percent| keys.share("writes.reborn_percent", percent)).transpose()?;
+    let reborn = reborn.map(|share| (kinds[WRITE].pages as f64 * share).round() as u64);
     let of_writes = OrderRecipe {
         section: "writes",
         accesses: kinds[WRITE].pages,
@@ -172,65 +167,29 @@ fn values(
         pages_each: 1.0,
         same_content: same,
     };
-    let pages_each = read_kind.pages as f64 / read_kind.runs.max(1) as f64;
-    let unique_reads = keys.share("reads.unique_percent", reads.unique_percent)?;
-    if reads.unique_within == Within::Trace && reads.recurring_percent != 0.0 {
-        let cure = "give reads.unique_within = \"day\" beside it";
-        return Err(keys.wrong(
-            "reads.recurring_percent",
-            "is of days, and reads.unique_percent of the trace",
-            cure,
-        ));
-    }
-    let of_reads = OrderRecipe {
-        section: "reads",
-        accesses: read_kind.runs,
-        unique: unique_reads,
-        popularity: &reads.popularity,
-        locality: reads.locality,
-        of_the_day: keys.share("reads.of_the_day_percent", reads.of_the_day_percent)?,
-        pages_each,
-        same_content: 0.0,
-    };
+    let of_reads = order_of_reads(reads, keys, &kinds[READ])?;
     let write_order = of_writes.plan(keys, days, scale)?;
-    let read_order = match reads.unique_within {
-        Within::Trace => of_reads.plan(keys, days, scale)?,
-        Within::Day => of_reads.plan_days(keys, days, recurring(keys, reads)?)?,
+    let (read_order, unique_reads) = match reads.unique_within {
+        Within::Trace => (of_reads.plan(keys, days, scale)?, of_reads.unique),
+        Within::Day => {
+            let order = of_reads.plan_days(keys, days, recurring(keys, reads)?)?;
+            let unique = order.things() as f64 / kinds[READ].runs.max(1) as f64;
+            (order, unique)
+        }
     };
-    let unique_reads = match reads.unique_within {
-        Within::Trace => unique_reads,
-        Within::Day => read_order.things() as f64 / read_kind.runs.max(1) as f64,
-    };
-    let read_pages = ((read_kind.pages as f64 * unique_reads).round() as u64).max(read_kind.pages.min(1));
+    let read_pages = ((kinds[READ].pages as f64 * unique_reads).round() as u64).max(kinds[READ].pages.min(1));
     // At least one was there, so that there is something to read from the beginning.
     let kept =
         read_pages.saturating_sub(1) as f64 * keys.share("reads.written_percent", reads.written_percent)?;
-    let pages_kept = kept.round() as u64;
     let unique_pages = match reads.unique_pages_percent {
         Some(percent) => {
             keys.between("reads.unique_pages_percent", percent, reads.unique_percent, 100.0)? / 100.0
         }
         None => unique_reads,
     };
-    let copied = ((read_kind.pages as f64 * unique_pages).round() as u64).saturating_sub(read_pages);
-    // On the first day all values are read for the first time, and few were written before that.
-    let later = match reads.unique_within {
-        Within::Trace => 1.0,
-        Within::Day => 1.0 - read_order.things_of_first_day() as f64 / read_order.things().max(1) as f64,
-    };
-    if kept > later * read_pages as f64 {
-        let possible = format!("give at most {:.1}, or less of reads.recurring_percent", later * 100.0);
-        let what = "asks for more values than are read on later days only";
-        return Err(keys.wrong("reads.written_percent", what, &possible));
-    }
-    if pages_kept > write_order.whole.things() {
-        let possible = write_order.whole.things() as f64 / read_pages as f64 * 100.0;
-        return Err(keys.wrong(
-            "reads.written_percent",
-            "asks for more values than are written on more than one day",
-            &format!("give at most {possible:.1}"),
-        ));
-    }
+    let copied = ((kinds[READ].pages as f64 * unique_pages).round() as u64).saturating_sub(read_pages);
+    check_kept(reads, keys, (kept, read_pages), &read_order, &write_order)?;
+    let pages_kept = kept.round() as u64;
     Ok(ValuesPlan {
         same_content: same.round() as u64,
         reborn,
@@ -241,6 +200,62 @@ fn values(
         pages_copied: copied,
         agreement: keys.share("reads.agreement_percent", reads.agreement_percent)?,
     })
+}
+
+/// The order in which values are read, still to be planned; refuses shares of days beside those of the trace.
+fn order_of_reads<'a>(
+    reads: &'a ReadsRecipe,
+    keys: &Keys<'_>,
+    kind: &KindPlan,
+) -> Result<OrderRecipe<'a>, TraceError> {
+    let unique = keys.share("reads.unique_percent", reads.unique_percent)?;
+    if reads.unique_within == Within::Trace && reads.recurring_percent != 0.0 {
+        let cure = "give reads.unique_within = \"day\" beside it";
+        return Err(keys.wrong(
+            "reads.recurring_percent",
+            "is of days, and reads.unique_percent of the trace",
+            cure,
+        ));
+    }
+    Ok(OrderRecipe {
+        section: "reads",
+        accesses: kind.runs,
+        unique,
+        popularity: &reads.popularity,
+        locality: reads.locality,
+        of_the_day: keys.share("reads.of_the_day_percent", reads.of_the_day_percent)?,
+        pages_each: kind.pages as f64 / kind.runs.max(1) as f64,
+        same_content: 0.0,
+    })
+}
+
+/// Refuses more values that are both written and read, `kept` of the `read_pages`, than can be.
+fn check_kept(
+    reads: &ReadsRecipe,
+    keys: &Keys<'_>,
+    (kept, read_pages): (f64, u64),
+    read_order: &OrderPlan,
+    write_order: &OrderPlan,
+) -> Result<(), TraceError> {
+    // On the first day all values are read for the first time, and few were written before that.
+    let later = match reads.unique_within {
+        Within::Trace => 1.0,
+        Within::Day => 1.0 - read_order.things_of_first_day() as f64 / read_order.things().max(1) as f64,
+    };
+    if kept > later * read_pages as f64 {
+        let possible = format!("give at most {:.1}, or less of reads.recurring_percent", later * 100.0);
+        let what = "asks for more values than are read on later days only";
+        return Err(keys.wrong("reads.written_percent", what, &possible));
+    }
+    if kept.round() as u64 > write_order.whole.things() {
+        let possible = write_order.whole.things() as f64 / read_pages as f64 * 100.0;
+        return Err(keys.wrong(
+            "reads.written_percent",
+            "asks for more values than are written on more than one day",
+            &format!("give at most {possible:.1}"),
+        ));
+    }
+    Ok(())
 }
 
 /// The share of a day's reads that come again; refuses what has no meaning beside it.

@@ -19,7 +19,7 @@ pub(super) struct Extent {
     pub(super) cut: u32,
 }
 
-/// Something that does not occur.
+/// The extent of a thing that does not occur.
 const NOTHING: Extent = Extent { start: 0, pages: 0, value: NONE, cut: 0 };
 
 /// A thing that has occurred and will again.
@@ -28,9 +28,9 @@ struct Entry {
     what: Extent,
     /// Occurrences to come.
     left: u32,
-    /// Pages that hold it now, where somebody counts them.
+    /// Pages that hold the thing now, where they are counted.
     copies: u32,
-    /// Whether it belongs to a pool of one day.
+    /// Whether the thing belongs to the pool of one day.
     of_a_day: bool,
     next: u32,
 }
@@ -128,7 +128,7 @@ impl Entries {
 pub(super) struct Closeness {
     /// Share of repeats that follow closely.
     pub(super) share: f64,
-    /// These come within this many occurrences, all distances equally likely.
+    /// Most occurrences between such a repeat and what it repeats; all distances are equally likely.
     pub(super) within: u64,
 }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Cause, TraceError};
+use crate::error::{ErrorCause, TraceError};
 
 /// A workload described by its statistics: what `flashtwin trace synthesize` makes a trace from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -283,12 +283,12 @@ impl Recipe {
     /// Reads a recipe. `place` is what it is called in messages.
     ///
     /// # Errors
-    /// [`Malformed`](Cause::Malformed) with line and column where the text is no recipe.
+    /// [`Malformed`](ErrorCause::Malformed) with line and column where the text is no recipe.
     pub fn parse(place: &str, text: &str) -> Result<Recipe, TraceError> {
         toml::from_str(text).map_err(|error| {
             let cure =
                 "`flashtwin workloads NAME` prints a whole recipe, docs/workloads.md says what keys mean";
-            let malformed = TraceError::new(Cause::Malformed, place, error.message().to_owned(), cure);
+            let malformed = TraceError::new(ErrorCause::Malformed, place, error.message().to_owned(), cure);
             match error.span() {
                 Some(span) => {
                     let before = &text[..span.start.min(text.len())];
@@ -307,14 +307,5 @@ impl Recipe {
             schemars::generate::SchemaSettings::default().with(|settings| settings.inline_subschemas = true);
         let schema = generator.into_generator().into_root_schema_for::<Recipe>();
         serde_json::to_value(schema).unwrap_or_default()
-    }
-
-    /// The recipe as TOML.
-    ///
-    /// # Errors
-    /// None for a recipe that [`Recipe::parse`] would read.
-    pub fn to_toml(&self) -> Result<String, TraceError> {
-        toml::to_string(self)
-            .map_err(|error| TraceError::new(Cause::Argument, self.name.clone(), error.to_string(), ""))
     }
 }

@@ -140,7 +140,7 @@ const MINOR_ONE_IN: u32 = 3;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Train {
     pub(super) requests: u32,
-    /// Whether it goes on with what the one before was at: then it follows soon.
+    /// Whether the train goes on where the train before ended, which it then follows soon.
     pub(super) joined: bool,
 }
 

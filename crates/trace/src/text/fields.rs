@@ -1,6 +1,6 @@
 //! The fields of a line: numbers, times, words, each with its place for error messages.
 
-use crate::error::{Cause, Place, TraceError};
+use crate::error::{ErrorCause, Place, TraceError};
 
 /// Unit of addresses and sizes in most text formats.
 pub(crate) const SECTOR_BYTES: u64 = 512;
@@ -55,7 +55,7 @@ impl Bad {
     /// The error for the user.
     pub(crate) fn to_error(&self, name: &str, number: u64, line: &[u8]) -> TraceError {
         let quoted = quote(line, self.at);
-        let mut cause = Cause::Malformed;
+        let mut cause = ErrorCause::Malformed;
         let mut cure = "correct the line, or skip such lines with --on-bad-line skip".to_owned();
         let what = match &self.complaint {
             Complaint::NotA(field) => format!("{} '{quoted}' is not {}", field.name, field.expected),
@@ -70,7 +70,7 @@ impl Bad {
                 format!("'{quoted}' is more than the format has fields for, the line should end here")
             }
             Complaint::TooEarly { behind_ns, window_ns } => {
-                cause = Cause::Disorder;
+                cause = ErrorCause::Disorder;
                 cure = format!(
                     "sort the file by time, or widen the window: sort_window_ns = {behind_ns} or more (--sort-window on the command line)"
                 );

@@ -1,5 +1,7 @@
 //! Digests to dense ids, fast: the one hash table on the way in.
 
+use flashtwin_bits::STEP;
+
 /// Interns 16-byte digests in order of first appearance.
 ///
 /// Open addressing with linear probing over 8-byte slots: 32 bits of hash beside the id. Both the slot
@@ -23,7 +25,7 @@ const LARGE_SLOTS: usize = 1 << 22;
 #[inline]
 fn hash(digest: &[u8; 16]) -> u64 {
     let value = u128::from_le_bytes(*digest);
-    let low = value as u64 ^ 0x9e37_79b9_7f4a_7c15;
+    let low = value as u64 ^ STEP;
     let high = (value >> 64) as u64 ^ 0xa076_1d64_78bd_642f;
     let product = u128::from(low) * u128::from(high);
     product as u64 ^ (product >> 64) as u64

@@ -10,7 +10,7 @@ pub(crate) use digits::{add_contents, check_digest};
 pub(crate) use fields::{Bad, Complaint, Field, Fields, SECTOR_BYTES};
 
 use crate::columns::Columns;
-use crate::error::{Cause, TraceError};
+use crate::error::{ErrorCause, TraceError};
 use crate::feed::{Feed, Parts};
 use crate::input::{self, Blocks};
 use crate::progress::Progress;
@@ -88,11 +88,11 @@ impl Text {
         if let Some(line) = quality.bad_lines.first() {
             let what = format!("no line could be read, all were skipped (the first: {line})");
             let cure = "check the format, or choose another with --format";
-            return TraceError::new(Cause::Empty, name, what, cure);
+            return TraceError::new(ErrorCause::Empty, name, what, cure);
         }
         if quality.passed_lines > 0 {
             let what = format!("there is no request in it, {} lines say other things", quality.passed_lines);
-            return TraceError::new(Cause::Empty, name, what, self.lines.no_requests());
+            return TraceError::new(ErrorCause::Empty, name, what, self.lines.no_requests());
         }
         input::empty(name)
     }

@@ -1,13 +1,18 @@
 //! What the tests of this crate share.
 
-/// SplitMix64: small, seeded, the same everywhere.
-pub(crate) struct Random(pub(crate) u64);
+use flashtwin_bits::SplitMix64;
+
+/// What is drawn from SplitMix64: numbers and chances.
+pub(crate) struct Random(SplitMix64);
 
 #[allow(dead_code)]
 impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(SplitMix64(seed))
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(flashtwin_bits::STEP);
-        flashtwin_bits::mix(self.0)
+        self.0.next()
     }
 
     /// A number below `limit`.

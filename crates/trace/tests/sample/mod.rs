@@ -24,7 +24,7 @@ pub(crate) struct Asked {
 
 /// The sample. Two volumes, requests of half a page to eight pages on page or sector boundaries.
 pub(crate) fn requests() -> Vec<Asked> {
-    let mut random = Random(20_260_101);
+    let mut random = Random::new(20_260_101);
     let mut ticks = 0;
     let mut own_content = 1000;
     (0..240)
@@ -88,7 +88,7 @@ pub(crate) fn trace_of(requests: Vec<Asked>, unit_ns: u64, with_content: bool) -
 
 /// 32 hex digits that stand for a content.
 fn digest(number: u64) -> String {
-    let mut random = Random(number);
+    let mut random = Random::new(number);
     format!("{:016x}{:016x}", random.next(), random.next())
 }
 

@@ -73,7 +73,7 @@ impl Chips {
         }
     }
 
-    /// They do no longer.
+    /// The copies of `vpn` no longer store its popularity: subtracts it from their chips.
     #[inline]
     pub(super) fn take(&mut self, map: &ContentMap, blocks: &Blocks, vpn: Vpn) {
         let each = self.counted.of_copy(map.popularity(vpn), map.copies(vpn).count());

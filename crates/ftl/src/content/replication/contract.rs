@@ -39,7 +39,7 @@ pub(crate) trait Replication: flashtwin_bits::State {
         false
     }
 
-    /// There is no room for what a content has earned, and no page of it is read.
+    /// The copy that `vpn` has earned finds no room, so its page is not read.
     fn found_no_room(&mut self, _vpn: Vpn) {}
 
     /// A page has been read to be copied: places the copy, if it is still earned and fits; what it takes to program it.
@@ -52,8 +52,8 @@ pub(crate) trait Replication: flashtwin_bits::State {
         Ok(None)
     }
 
-    /// No copy of a content is under way any more: whether it has earned the next one already. `held` is how many pages
-    /// of it there are; `None` if it has died.
+    /// Called when the copy under way has ended: whether `vpn` has earned another. `held` is the number of its pages;
+    /// `None` if it has died.
     fn earns_again(&mut self, _vpn: Vpn, _end: End, _map: &ContentMap, _held: Option<u32>) -> bool {
         false
     }

@@ -71,7 +71,7 @@ impl Replicator {
         self.policy.read(vpn, map, &flash.blocks, &mut self.wanted)
     }
 
-    /// The read just counted is served from a page.
+    /// The read just counted is served from `ppn`, so that a copy it has earned is made from there.
     #[inline]
     pub(crate) fn serve(&mut self, ppn: Ppn) {
         self.wanted.serve(ppn);
@@ -130,7 +130,7 @@ impl Replicator {
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
-        while let Some((vpn, from)) = self.wanted.take() {
+        while let Some((vpn, from)) = self.wanted.pop() {
             // Nothing is read that has no place to go.
             if !(map.is_live(vpn) && self.policy.may_fit(vpn, map, self.room.budget_pages)) {
                 self.wanted.done(vpn);
@@ -193,7 +193,7 @@ impl Replicator {
         Ok(End::Placed)
     }
 
-    /// No copy of a content is under way any more: the next one is, if it has been earned. Returns whether it is.
+    /// The copy of `vpn` under way has ended. Queues the next if one has been earned; returns whether it did.
     fn earn_again(&mut self, vpn: Vpn, end: End, map: &ContentMap) -> bool {
         let held = map.is_live(vpn).then(|| map.pages_of(vpn));
         self.policy.earns_again(vpn, end, map, held) && !self.wanted.earn(vpn)

@@ -63,7 +63,7 @@ impl Replication for OnLine {
         first
     }
 
-    /// Its popularity is no longer stored anywhere.
+    /// No chip stores the popularity of a content that dies.
     #[inline]
     fn dies(&mut self, vpn: Vpn, map: &ContentMap, blocks: &Blocks) {
         if !sabotaged!(KeptShare if map.popularity(vpn) > 0) {
@@ -105,7 +105,7 @@ impl Replication for OnLine {
         add_shared_copy(NewCopy { vpn, source, chip, level }, making, &mut self.chips).map(Some)
     }
 
-    /// What found no room waits for the next read.
+    /// A content whose copy found no room earns one again with its next read, not at once.
     fn earns_again(&mut self, vpn: Vpn, end: End, map: &ContentMap, held: Option<u32>) -> bool {
         end != End::Refused && held.is_some_and(|held| self.earning.earns_more(map.popularity(vpn), held))
     }

@@ -98,8 +98,8 @@ impl PriorityLru {
         self.lengths[class as usize] += 1;
     }
 
-    /// A page was read. `moved` is told of every page that thereby entered a class, and which (0:
-    /// none any more), in order; the first is the page itself.
+    /// A page was read. Calls `moved(page, class)` for it and then for every page that is pushed down by it; class 0: the
+    /// page left the classes.
     #[inline]
     fn note_read(&mut self, vpn: Vpn, mut moved: impl FnMut(Vpn, u8)) {
         if vpn.index() >= self.places.len() {
@@ -113,7 +113,7 @@ impl PriorityLru {
         }
         self.link(vpn, class);
         moved(vpn, class);
-        // Where a page falls to, another may fall off in turn.
+        // A page that enters a full class pushes that class's least recent page down.
         let mut full = class;
         while full > 0 && self.lengths[full as usize] > self.class_pages {
             let least_recent = self.heads[full as usize];
@@ -231,7 +231,7 @@ impl Replication for PriorityLru {
         self.forget(vpn);
     }
 
-    /// It knows no periods.
+    /// The policy knows no periods: nothing to do.
     fn end_period(&mut self, _making: &mut Making<'_>) -> Result<(), FtlError> {
         Ok(())
     }

@@ -35,8 +35,8 @@ impl Wanted {
         &mut self.copying[vpn]
     }
 
-    /// A content has earned a copy. Returns whether one is under way already, after which the content is looked
-    /// at again. [`Wanted::serve`] says which of its pages is read.
+    /// A content has earned a copy. Returns whether one is wanted or under way already: when that has ended, the policy
+    /// looks at the content again. [`Wanted::serve`] says which page of the content is read.
     pub(super) fn earn(&mut self, vpn: Vpn) -> bool {
         let under_way = std::mem::replace(self.copying(vpn), true);
         if !under_way {
@@ -50,7 +50,7 @@ impl Wanted {
         *self.copying(vpn) = false;
     }
 
-    /// The read that may just have earned a copy is served from a page.
+    /// Notes `ppn`, the page that serves the read last counted: a copy that the read earned is made from there.
     #[inline]
     pub(super) fn serve(&mut self, ppn: Ppn) {
         if let Some((_, from)) = self.earned.last_mut().filter(|(_, from)| *from == NO_PPN) {
@@ -64,8 +64,8 @@ impl Wanted {
         self.earned.is_empty()
     }
 
-    /// What was earned last, and the page to be read for it.
-    pub(super) fn take(&mut self) -> Option<(Vpn, Ppn)> {
+    /// The content that earned a copy last, and the page to be read for it.
+    pub(super) fn pop(&mut self) -> Option<(Vpn, Ppn)> {
         self.earned.pop()
     }
 }

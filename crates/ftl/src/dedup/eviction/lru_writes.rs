@@ -1,4 +1,4 @@
-//! The least recently written value goes first.
+//! The least recently written content goes first.
 //!
 //! Source: CA-SSD paper 4.1 (LRU over writes of values).
 

@@ -22,7 +22,7 @@ pub(super) struct Hipa {
     target: StaticOrder,
     /// Load of each unit as predicted by the looks so far.
     predicted: Vec<u64>,
-    /// What is left of a prediction after one look.
+    /// Weight that a prediction keeps when one look is added, in 1/2^32.
     keep: u64,
     /// Time from look to look, and how many there have been.
     sample_ns: u64,

@@ -56,7 +56,7 @@ flashtwin_bits::state!(LeastLoaded { next_chip, next_unit, next_plane } kept { p
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashtwin_nand::{NandDevice, device_toml};
+    use flashtwin_nand::{Channel, NandDevice, device_toml};
 
     #[test]
     fn an_idle_device_is_filled_evenly_channel_by_channel() {
@@ -64,8 +64,8 @@ mod tests {
         let loads = LoadView::new(&[0; 16], &[0; 32]);
         let mut policy = LeastLoaded::new(&g);
         let planes: Vec<Plane> = (0..64).map(|_| policy.plane(0, &loads)).collect();
-        let channels: Vec<u32> = planes[..8].iter().map(|&p| g.channel_of_chip(g.chip_of_plane(p))).collect();
-        assert_eq!(channels, [0, 1, 2, 3, 4, 5, 6, 7]);
+        let channels = planes[..8].iter().map(|&p| g.channel_of_chip(g.chip_of_plane(p)));
+        assert!(channels.eq(Channel::each(0..8)));
         let mut sorted = planes.clone();
         sorted.sort_unstable();
         assert!(sorted.iter().copied().eq(Plane::each(0..64)), "each plane once: {planes:?}");

@@ -112,7 +112,7 @@ mod tests {
         let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
         let loads = LoadView::new(&[0; 16], &[0; 32]);
         let mut cwdp = StaticOrder::new(order("CWDP"), &g);
-        let channel = |plane| g.channel_of_chip(g.chip_of_plane(plane));
+        let channel = |plane| g.channel_of_chip(g.chip_of_plane(plane)).number();
         let walked: Vec<u32> = (0..9).map(|lpn| channel(cwdp.plane(lpn, &loads))).collect();
         assert_eq!(walked, [0, 1, 2, 3, 4, 5, 6, 7, 0]);
         assert_eq!(cwdp.plane(8, &loads), g.plane_at(0, 1, 0, 0));

@@ -1,4 +1,4 @@
-//! Space gained times how long it is likely to stay gained, over what the cleaning costs.
+//! Space gained times how long it is likely to stay gained, over what the collection costs.
 //!
 //! M. Rosenblum, J. Ousterhout, "The design and implementation of a log-structured file system", ACM TOCS
 //! 1992, section 3.5; for flash with two transfers a valid page: A. Kawaguchi et al., USENIX 1995:

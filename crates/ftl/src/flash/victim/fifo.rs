@@ -1,4 +1,4 @@
-//! First closed, first collected (also called LRU or cyclic cleaning).
+//! First closed, first collected (also called LRU, or cyclic).
 //!
 //! Its write amplification under uniform random writes has a closed form with the Lambert
 //! W function (Desnoyers, ACM TOS 2014), which makes it the simulator's calibration point.

@@ -4,7 +4,7 @@ use flashtwin_bits::By;
 use flashtwin_nand::{Block, Geometry, Plane};
 
 use super::VictimSelection;
-use crate::flash::block_table::{BlockTable, State};
+use crate::flash::block_table::{BlockState, BlockTable};
 
 const NONE: u32 = 0;
 
@@ -86,7 +86,7 @@ impl Greedy {
         self.armed[plane] = true;
         for block in 0..self.geometry.blocks_per_plane {
             let index = self.geometry.block_index_of(plane, block);
-            if blocks.state(index) == State::Closed {
+            if blocks.state(index) == BlockState::Closed {
                 self.push(plane, index, blocks.valid(index));
             }
         }

@@ -16,13 +16,13 @@ impl FreeBlocks {
         self.heap.len() as u32
     }
 
-    pub(crate) fn push(&mut self, rank: u32, block: u32) {
-        self.heap.push(Reverse((rank, block)));
+    pub(crate) fn push(&mut self, rank: u32, in_plane: u32) {
+        self.heap.push(Reverse((rank, in_plane)));
     }
 
     /// The block of the lowest rank.
     pub(crate) fn take_first(&mut self) -> Option<u32> {
-        self.heap.pop().map(|Reverse((_, block))| block)
+        self.heap.pop().map(|Reverse((_, in_plane))| in_plane)
     }
 
     /// The block of the highest rank; among equals the highest number. A pass over the free blocks, which is
@@ -40,7 +40,7 @@ impl FreeBlocks {
 
     /// Every rank is 0 from now on.
     pub(crate) fn level(&mut self) {
-        self.heap = self.heap.drain().map(|Reverse((_, block))| Reverse((0, block))).collect();
+        self.heap = self.heap.drain().map(|Reverse((_, in_plane))| Reverse((0, in_plane))).collect();
     }
 }
 

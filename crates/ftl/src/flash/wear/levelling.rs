@@ -9,7 +9,7 @@ use flashtwin_bits::By;
 use flashtwin_nand::{Block, Geometry, Plane};
 
 use super::WearConfig;
-use crate::flash::block_table::{BlockTable, State};
+use crate::flash::block_table::{BlockState, BlockTable};
 
 pub(crate) struct Levelling {
     threshold: u32,
@@ -66,7 +66,7 @@ impl Levelling {
         let most = blocks().map(|block| table.erases(block)).max()?;
         let age = |block: Block| self.closes[plane].wrapping_sub(self.closed_at[block]);
         blocks()
-            .filter(|&block| table.state(block) == State::Closed)
+            .filter(|&block| table.state(block) == BlockState::Closed)
             .filter(|&block| most - table.erases(block) > self.threshold)
             .filter(|&block| age(block) >= geometry.blocks_per_plane)
             .max_by_key(|&block| (age(block), std::cmp::Reverse(block)))

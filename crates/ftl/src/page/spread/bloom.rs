@@ -10,7 +10,8 @@
 //! out of the code that is fetched for every page.
 
 use crate::ids::Content;
-use flashtwin_bits::{HugeSlice, prefetch};
+use flashtwin_bits::{HugeSlice, STEP, mix, prefetch};
+use flashtwin_nand::Channel;
 
 /// Bits of a word.
 const WORD: u64 = 64;
@@ -29,13 +30,6 @@ pub(super) struct Bloom {
     /// Words of one filter.
     words: u64,
     hashes: u32,
-}
-
-/// SplitMix64's finisher: contents are dense numbers, their hashes are not.
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 impl Bloom {
@@ -60,7 +54,8 @@ impl Bloom {
     /// Where the words of a content begin, and its bits in each.
     #[inline]
     fn place(&self, content: Content) -> (usize, u64) {
-        let first = mix(u64::from(content.number()).wrapping_add(0x9e37_79b9_7f4a_7c15));
+        // Contents are dense numbers, their hashes are not.
+        let first = mix(u64::from(content.number()).wrapping_add(STEP));
         // The upper bits of a product spread a hash evenly over any number of words.
         let word = ((u128::from(first) * u128::from(self.words)) >> 64) as usize;
         let mut bits = 0;
@@ -96,22 +91,22 @@ impl Bloom {
 
     /// Adds a content to a channel's filter.
     #[inline(never)]
-    pub(super) fn insert(&mut self, content: Content, channel: u32) {
+    pub(super) fn insert(&mut self, content: Content, channel: Channel) {
         let (first, bits) = self.place(content);
-        self.bits[first + channel as usize] |= bits;
+        self.bits[first + channel.index()] |= bits;
     }
 
     /// Takes the bits of a content away, whoever else set them: of use only to whoever empties a
     /// filter of everything that it holds.
     #[inline(never)]
-    pub(super) fn clear(&mut self, content: Content, channel: u32) {
+    pub(super) fn clear(&mut self, content: Content, channel: Channel) {
         let (first, bits) = self.place(content);
-        self.bits[first + channel as usize] &= !bits;
+        self.bits[first + channel.index()] &= !bits;
     }
 
-    /// Of contents that are dense numbers below `contents`, those whose words matter, a bit each: where a content
-    /// may be found although it is not there, as the others that may come to its word have all of its bits
-    /// between them. A content whose word holds no such content is found if and only if it was inserted, and need not be.
+    /// A bit for each content below `contents`, set where its word is one of those in which a filter may be wrong: those
+    /// with a content all of whose bits can be set by others of the word. In the other words a content is found if and
+    /// only if it was inserted, so that nobody need insert it or ask for it.
     pub(super) fn crowded(&self, contents: u32) -> Vec<u64> {
         // Bits that a content of the word has, and those that two or more have.
         let mut seen = vec![(0u64, 0u64); self.words as usize];
@@ -156,7 +151,7 @@ mod tests {
             let mut rng = Rng::stream(u64::from(channels), "bloom");
             for _ in 0..400 {
                 let (content, channel) = (rng.next_u64() as u32, rng.below(channels));
-                bloom.insert(Content::new(content), channel);
+                bloom.insert(Content::new(content), Channel::new(channel));
                 sets[channel as usize].insert(content);
                 let mask = bloom.query(Content::new(content));
                 for (channel, set) in sets.iter().enumerate() {
@@ -190,7 +185,7 @@ mod tests {
                         is_crowded(Content::new(absent)),
                         "a word matters or does not"
                     );
-                    bloom.insert(Content::new(other), 1);
+                    bloom.insert(Content::new(other), Channel::new(1));
                 }
                 let found = bloom.query(Content::new(absent)) == 2;
                 assert!(is_crowded(Content::new(absent)) || !found, "{absent} is found by coincidence");
@@ -245,7 +240,7 @@ mod tests {
         for (bits, hashes) in [(10u32, 7u32), (5, 3), (16, 4), (12, 12)] {
             let entries = 40_000;
             let mut bloom = Bloom::new(8, u64::from(entries * bits), hashes);
-            (0..entries).for_each(|content| bloom.insert(Content::new(content), content % 2));
+            (0..entries).for_each(|content| bloom.insert(Content::new(content), Channel::new(content % 2)));
             // Channel 0 and 1 hold half as many each.
             let expected = false_positives(64.0 / f64::from(2 * bits), hashes);
             let asked = 2_000_000;

@@ -4,6 +4,8 @@
 use super::bloom::Bloom;
 use super::residents::Residents;
 use crate::ids::Content;
+use flashtwin_bits::By;
+use flashtwin_nand::Channel;
 
 /// Entries ahead at which a rebuild asks for what it will look at.
 const AHEAD: usize = 12;
@@ -18,8 +20,8 @@ pub(super) struct Filters {
     /// The contents for which the filters' bits say more than who has an entry, a bit each.
     crowded: Vec<u64>,
     /// Contents entered in each channel's filter since it was last rebuilt, dead ones included.
-    entries: Vec<Vec<Content>>,
-    dead: Vec<u32>,
+    entries: By<Channel, Vec<Vec<Content>>>,
+    dead: By<Channel, Vec<u32>>,
     rebuild_share: f64,
 }
 
@@ -36,13 +38,13 @@ impl Filters {
             crowded: bloom.crowded(contents),
             bloom,
             channels,
-            entries: vec![Vec::new(); channels as usize],
-            dead: vec![0; channels as usize],
+            entries: By::new(vec![Vec::new(); channels as usize]),
+            dead: By::new(vec![0; channels as usize]),
             rebuild_share: config.bloom_rebuild,
         }
     }
 
-    /// Whether the bits of a content matter.
+    /// Whether other contents' bits can make a filter answer yes for this one.
     #[inline]
     fn is_crowded(&self, content: Content) -> bool {
         self.crowded[content.index() / 64] >> (content.number() % 64) & 1 == 1
@@ -63,12 +65,12 @@ impl Filters {
 
     /// A channel holds the first page of a content.
     #[inline]
-    pub(super) fn appeared(&mut self, content: Content, channel: u32, residents: &mut Residents) {
+    pub(super) fn appeared(&mut self, content: Content, channel: Channel, residents: &mut Residents) {
         if residents.set_entry(content, channel, true) {
-            self.dead[channel as usize] -= 1;
+            self.dead[channel] -= 1;
             return;
         }
-        self.entries[channel as usize].push(content);
+        self.entries[channel].push(content);
         if self.is_crowded(content) {
             self.bloom.insert(content, channel);
         }
@@ -77,10 +79,10 @@ impl Filters {
     /// The last page of a content in a channel died. Returns whether its
     /// filter was rebuilt for it.
     #[inline]
-    pub(super) fn died(&mut self, channel: u32, residents: &mut Residents) -> bool {
-        let dead = &mut self.dead[channel as usize];
+    pub(super) fn died(&mut self, channel: Channel, residents: &mut Residents) -> bool {
+        let dead = &mut self.dead[channel];
         *dead += 1;
-        let too_many = self.rebuild_share * self.entries[channel as usize].len() as f64;
+        let too_many = self.rebuild_share * self.entries[channel].len() as f64;
         if f64::from(*dead) <= too_many {
             return false;
         }
@@ -90,8 +92,8 @@ impl Filters {
 
     /// Makes a channel's filter anew from the contents that the channel holds.
     #[inline(never)]
-    pub(super) fn rebuild(&mut self, channel: u32, residents: &mut Residents) {
-        let mut entries = std::mem::take(&mut self.entries[channel as usize]);
+    pub(super) fn rebuild(&mut self, channel: Channel, residents: &mut Residents) {
+        let mut entries = std::mem::take(&mut self.entries[channel]);
         let (mut kept, mut crowded) = (0, false);
         for index in 0..entries.len() {
             if let Some(&soon) = entries.get(index + AHEAD) {
@@ -114,12 +116,12 @@ impl Filters {
         if crowded {
             self.insert_all(&entries, channel);
         }
-        self.entries[channel as usize] = entries;
-        self.dead[channel as usize] = 0;
+        self.entries[channel] = entries;
+        self.dead[channel] = 0;
     }
 
-    /// The dead took bits along that the living share.
-    fn insert_all(&mut self, entries: &[Content], channel: u32) {
+    /// Clearing dead entries cleared bits that live entries share: sets those again.
+    fn insert_all(&mut self, entries: &[Content], channel: Channel) {
         for (index, &content) in entries.iter().enumerate() {
             if let Some(&soon) = entries.get(index + AHEAD) {
                 self.prefetch(soon);
@@ -143,28 +145,27 @@ impl Filters {
 
     /// Compares entries and dead ones with the contents that each channel holds.
     pub(super) fn audit(&self, residents: &Residents) -> Result<(), String> {
-        let mut counts = vec![(0, 0); self.channels as usize];
+        let mut counts = By::<Channel, _>::new(vec![(0, 0); self.channels as usize]);
         for content in Content::each(0..residents.contents()) {
             let mask = self.query(content, residents);
-            for channel in 0..self.channels {
+            for channel in Channel::each(0..self.channels) {
                 let (alive, entered) =
                     (residents.holds(content, channel), residents.has_entry(content, channel));
-                if (alive || entered) && (mask >> channel & 1 == 0 || !entered) {
+                if (alive || entered) && (mask >> channel.number() & 1 == 0 || !entered) {
                     return Err(format!(
                         "the filter of channel {channel} denies content {content}, which it holds or held"
                     ));
                 }
-                let (entries, dead) = &mut counts[channel as usize];
+                let (entries, dead) = &mut counts[channel];
                 *entries += usize::from(entered);
                 *dead += u32::from(entered && !alive);
             }
         }
-        for (channel, (entries, dead)) in counts.into_iter().enumerate() {
+        for (channel, &counted) in counts.rows() {
             let found = (self.entries[channel].len(), self.dead[channel]);
-            if found != (entries, dead) {
+            if found != counted {
                 return Err(format!(
-                    "the filter of channel {channel} counts {found:?} entries and dead ones, there are {:?}",
-                    (entries, dead)
+                    "the filter of channel {channel} counts {found:?} entries and dead ones, there are {counted:?}"
                 ));
             }
         }
@@ -193,6 +194,7 @@ mod tests {
             let (content, channel) = (rng.below(contents), rng.below(3));
             let page = content * 3 + channel;
             let set: &mut HashSet<u32> = &mut sets[channel as usize];
+            let channel = Channel::new(channel);
             if set.remove(&content) {
                 assert!(residents.remove(Lpn::new(page), Content::new(content), channel, &mut pages));
                 rebuilds += u32::from(filters.died(channel, &mut residents));
@@ -202,11 +204,13 @@ mod tests {
                 filters.appeared(Content::new(content), channel, &mut residents);
             }
             assert!((0..contents).all(|c| {
-                (0..3).all(|at| sets[at].contains(&c) == residents.holds(Content::new(c), at as u32))
+                (0..3).all(|at| {
+                    sets[at].contains(&c) == residents.holds(Content::new(c), Channel::new(at as u32))
+                })
             }));
             filters.audit(&residents).unwrap();
-            let dead = f64::from(filters.dead[channel as usize]);
-            assert!(dead <= share * filters.entries[channel as usize].len() as f64);
+            let dead = f64::from(filters.dead[channel]);
+            assert!(dead <= share * filters.entries[channel].len() as f64);
             same_as_all_bits(filters, &residents, contents);
         }
         rebuilds
@@ -215,8 +219,8 @@ mod tests {
     /// Whether bits are kept or not makes no difference to what the filters say.
     fn same_as_all_bits(filters: &Filters, residents: &Residents, contents: u32) {
         let mut bloom = Bloom::new(3, filters.bloom.bits(), filters.bloom.hashes());
-        for (channel, entries) in filters.entries.iter().enumerate() {
-            entries.iter().for_each(|&content| bloom.insert(content, channel as u32));
+        for (channel, entries) in filters.entries.rows() {
+            entries.iter().for_each(|&content| bloom.insert(content, channel));
         }
         assert!(
             (0..contents).all(|content| filters.query(Content::new(content), residents)

@@ -16,7 +16,7 @@ mod twins;
 
 pub use config::{SpreadConfig, SpreadPolicy};
 use flashtwin_bits::By;
-use flashtwin_nand::{NO_PPN, Plane, Ppn};
+use flashtwin_nand::{Channel, NO_PPN, Plane, Ppn};
 use smallvec::{SmallVec, smallvec};
 
 use super::map::PageMap;
@@ -30,7 +30,7 @@ use crate::op::{Cause, FlashOp, NO_JOB, OpKind, is_page};
 use crate::sabotage::sabotaged;
 use filters::Filters;
 use flashtwin_nand::Geometry;
-use pages::Pages;
+use pages::AllLinks;
 pub use place::PlacePolicy;
 use place::Places;
 use residents::Residents;
@@ -55,19 +55,19 @@ pub(crate) struct Spreader {
     filters: Filters,
     residents: Residents,
     twins: Twins,
-    pages: Pages,
+    pages: AllLinks,
     channels: u32,
     /// The channel of each plane: divisions are not free.
-    channel_of_plane: By<Plane, Vec<u32>>,
+    channel_of_plane: By<Plane, Vec<Channel>>,
     places: Places,
     verify: bool,
     own_copy_counts: bool,
     /// The channels that were asked for the write under way and may hold its content, and which of
     /// all was asked first.
     positive: u64,
-    first: u32,
+    first: Channel,
     /// The page that the host wrote last to each channel.
-    last_page: Vec<Ppn>,
+    last_page: By<Channel, Vec<Ppn>>,
     /// Room for what one write gathers, used again and again.
     lists: Vec<u32>,
     others: Vec<Ppn>,
@@ -99,20 +99,20 @@ impl Spreader {
             verify: config.verify,
             own_copy_counts: config.own_copy_counts,
             positive: 0,
-            first: 0,
-            last_page: vec![NO_PPN; channels as usize],
+            first: Channel::new(0),
+            last_page: By::new(vec![NO_PPN; channels as usize]),
             lists: Vec::new(),
             others: Vec::new(),
         }
     }
 
-    /// The page written and those that it may equal, one from each channel that said so; and those
-    /// that are read in vain.
+    /// Two lists: the written page followed by one candidate from each channel that holds the content (one alone of pages
+    /// known to be twins); and the pages that are read because a filter was wrong.
     fn candidates(
         &mut self,
         new: (Lpn, Ppn),
         content: Content,
-        own_channel: Option<u32>,
+        own_channel: Option<Channel>,
         map: &PageMap,
     ) -> (Compared, Vec<Ppn>) {
         let positive = std::mem::take(&mut self.positive);
@@ -131,9 +131,9 @@ impl Spreader {
                     pages.push((other, map.get(other)));
                 }
             } else if own_channel != Some(channel) && !self.residents.has_entry(content, channel) {
-                // Nothing there is equal; a page whose bits are in the filter is read in vain. The
-                // page behind a dead entry is known to be dead: nothing is read.
-                others.push(self.last_page[channel as usize]);
+                // False positive: the channel's last written page is read for nothing. An entry known to be dead costs
+                // no read.
+                others.push(self.last_page[channel]);
             }
         }
         (pages, others)
@@ -205,7 +205,7 @@ impl Spreader {
 
     /// The channel of a page.
     #[inline]
-    pub(crate) fn channel_of(&self, ppn: Ppn, geometry: &Geometry) -> u32 {
+    pub(crate) fn channel_of(&self, ppn: Ppn, geometry: &Geometry) -> Channel {
         self.channel_of_plane[geometry.plane(ppn)]
     }
 
@@ -217,7 +217,7 @@ impl Spreader {
         }
         let channel = self.channel_of(ppn, geometry);
         let alone = self.residents.other_than(lpn, content, channel, &self.pages).is_none();
-        u64::from(alone) << channel
+        u64::from(alone) << channel.number()
     }
 
     /// The channels of a mask without those whose entry of a content stands for pages of one logical page
@@ -226,13 +226,14 @@ impl Spreader {
         channels_in(holders).fold(holders, |rest, channel| {
             let other = self.residents.other_than(lpn, content, channel, &self.pages);
             let own = other.is_none() && self.residents.has_entry(content, channel);
-            rest & !(u64::from(own) << channel)
+            rest & !(u64::from(own) << channel.number())
         })
     }
 
     /// The filters forget what is dead.
     pub(crate) fn forget_dead(&mut self) {
-        (0..self.channels).for_each(|channel| self.filters.rebuild(channel, &mut self.residents));
+        Channel::each(0..self.channels)
+            .for_each(|channel| self.filters.rebuild(channel, &mut self.residents));
     }
 
     /// Pages of a comparison are being read, so many are still to come: asks for what it will look at when they
@@ -251,14 +252,14 @@ impl Spreader {
     }
 
     /// A page with a content came to a channel.
-    fn came(&mut self, lpn: Lpn, content: Content, channel: u32) {
+    fn came(&mut self, lpn: Lpn, content: Content, channel: Channel) {
         if self.residents.add(lpn, content, channel, &mut self.pages) {
             self.filters.appeared(content, channel, &mut self.residents);
         }
     }
 
     /// A page with a content is no longer in a channel. Returns whether that made a filter be rebuilt.
-    fn left(&mut self, lpn: Lpn, content: Content, channel: u32) -> bool {
+    fn left(&mut self, lpn: Lpn, content: Content, channel: Channel) -> bool {
         self.residents.remove(lpn, content, channel, &mut self.pages)
             && self.filters.died(channel, &mut self.residents)
     }
@@ -276,18 +277,19 @@ impl Spreader {
 }
 
 /// The channels of a mask, ascending.
-fn channels_in(mask: u64) -> impl Iterator<Item = u32> {
+fn channels_in(mask: u64) -> impl Iterator<Item = Channel> {
     let mut rest = mask;
     std::iter::from_fn(move || {
         let channel = rest.trailing_zeros();
         rest &= rest.wrapping_sub(1);
-        (channel < 64).then_some(channel)
+        (channel < u64::BITS).then_some(Channel::new(channel))
     })
 }
 
 /// The channels of a mask, ascending from the one called first and on from 0 behind the last.
-fn channels_from(first: u32, mask: u64) -> impl Iterator<Item = u32> {
-    channels_in(mask.rotate_right(first)).map(move |step| (first + step) % u64::BITS)
+fn channels_from(first: Channel, mask: u64) -> impl Iterator<Item = Channel> {
+    let first = first.number();
+    channels_in(mask.rotate_right(first)).map(move |step| Channel::new((first + step.number()) % u64::BITS))
 }
 
 impl Spreader {
@@ -314,7 +316,7 @@ impl Spreader {
         self.place_apart(proposal, content, holders, flash, loads)
     }
 
-    /// The same for a page that ageing moves. Its own copies, the present one and those that moves before
+    /// [`Spreader::place_write`] for a page that ageing moves. Its own copies, the present one and those that moves before
     /// left behind, do not count: else a page whose content nothing else holds would move to another channel
     /// with every move.
     pub(crate) fn place_aged(
@@ -343,20 +345,20 @@ impl Spreader {
         loads: &LoadView<'_>,
     ) -> Plane {
         let first = self.channel_of_plane[proposal];
-        let others = (first + 1..self.channels).chain(0..first);
-        (self.positive, self.first) = (holders & 1 << first, first);
+        let others = Channel::each(first.number() + 1..self.channels).chain(Channel::each(0..first.number()));
+        (self.positive, self.first) = (holders & 1 << first.number(), first);
         if self.positive == 0 {
             return proposal;
         }
         let mut plane = proposal;
         for channel in others {
             let Some(place) = self.places.find(channel, proposal, &flash.blocks, loads) else { continue };
-            if holders >> channel & 1 == 0 {
+            if holders >> channel.number() & 1 == 0 {
                 self.places.taken(channel, place);
                 plane = place;
                 break;
             }
-            self.positive |= 1 << channel;
+            self.positive |= 1 << channel.number();
         }
         self.count_answers(content, flash);
         flash.counters.pages.redirected_writes += u64::from(plane != proposal);
@@ -419,7 +421,7 @@ impl Spreader {
     pub(crate) fn compare_later(
         &mut self,
         (lpn, content): (Lpn, Content),
-        own_channel: Option<u32>,
+        own_channel: Option<Channel>,
         map: &PageMap,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
@@ -437,16 +439,16 @@ impl Spreader {
     #[inline]
     fn note_last(&mut self, new: Ppn, flash: &Flash) {
         let channel = self.channel_of(new, flash.geometry());
-        self.last_page[channel as usize] = new;
+        self.last_page[channel] = new;
     }
 
-    /// The same, where a channel that was asked may hold the content.
+    /// [`Spreader::compare_later`] where a channel that was asked may hold the content.
     #[inline(never)]
     fn compare_with_holders(
         &mut self,
         (lpn, new): (Lpn, Ppn),
         content: Content,
-        own_channel: Option<u32>,
+        own_channel: Option<Channel>,
         map: &PageMap,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,

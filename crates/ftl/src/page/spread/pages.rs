@@ -8,17 +8,17 @@ use flashtwin_bits::{By, HugeSlice, prefetch};
 /// the other.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(16))]
-pub(super) struct Page {
+pub(super) struct PageLinks {
     /// The one before and the one after, as page numbers plus one; 0: none.
     pub(super) before: u32,
     pub(super) after: u32,
     /// The list of twins; [`NO_SET`]: none.
     pub(super) set: u32,
-    /// Where in it.
+    /// Position of this page's entry in that list.
     pub(super) at: u32,
 }
 
-impl Page {
+impl PageLinks {
     /// The list of twins that it is in.
     #[inline]
     pub(super) fn list(&self) -> Option<u32> {
@@ -29,8 +29,8 @@ impl Page {
 /// No list of twins.
 pub(super) const NO_SET: u32 = u32::MAX;
 
-/// All of them, by number. 16 bytes each.
-pub(super) type Pages = By<Lpn, HugeSlice<Page>>;
+/// What is kept of every logical page. 16 bytes each.
+pub(super) type AllLinks = By<Lpn, HugeSlice<PageLinks>>;
 
 /// How a logical page is stored as a link; none is 0.
 #[inline]
@@ -45,17 +45,20 @@ pub(super) fn named(link: u32) -> Option<Lpn> {
 }
 
 /// Pages that hold nothing yet.
-pub(super) fn fresh(footprint_pages: u32) -> Pages {
-    By::new(HugeSlice::filled(Page { before: 0, after: 0, set: NO_SET, at: 0 }, footprint_pages as usize))
+pub(super) fn fresh(footprint_pages: u32) -> AllLinks {
+    By::new(HugeSlice::filled(
+        PageLinks { before: 0, after: 0, set: NO_SET, at: 0 },
+        footprint_pages as usize,
+    ))
 }
 
 /// Asks for a page and those that it names.
 #[inline]
-pub(super) fn prefetch_neighbours(pages: &Pages, lpn: Lpn) {
+pub(super) fn prefetch_neighbours(pages: &AllLinks, lpn: Lpn) {
     if let Some(page) = pages.get(lpn) {
         prefetch(pages, (page.before as usize).wrapping_sub(1));
         prefetch(pages, (page.after as usize).wrapping_sub(1));
     }
 }
 
-flashtwin_bits::state!(value Page { before, after, set, at });
+flashtwin_bits::state!(value PageLinks { before, after, set, at });

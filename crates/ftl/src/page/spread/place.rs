@@ -2,7 +2,8 @@
 //! "round robin" to "the next channel or chip" (4.2.1) and does not say to which of its dies and planes.
 
 use crate::policies::policies;
-use flashtwin_nand::{Geometry, Plane};
+use flashtwin_bits::By;
+use flashtwin_nand::{Channel, Geometry, Plane};
 
 use crate::flash::allocation::{Order, planes_in};
 use crate::flash::blocks::Blocks;
@@ -31,7 +32,7 @@ pub(super) struct Places {
     planes: Vec<Plane>,
     per_channel: usize,
     /// By channel: the place in its list that comes next.
-    next: Vec<usize>,
+    next: By<Channel, Vec<usize>>,
 }
 
 impl Places {
@@ -41,13 +42,13 @@ impl Places {
         // Stable: the order within a channel is that of all planes.
         planes.sort_by_key(channel);
         let per_channel = planes.len() / geometry.channels as usize;
-        Self { policy, planes, per_channel, next: vec![0; geometry.channels as usize] }
+        Self { policy, planes, per_channel, next: By::new(vec![0; geometry.channels as usize]) }
     }
 
     /// The planes of a channel with room for a page, the one whose turn it is first.
-    fn open<'a>(&'a self, channel: u32, blocks: &'a Blocks) -> impl Iterator<Item = Plane> + 'a {
-        let planes = &self.planes[channel as usize * self.per_channel..][..self.per_channel];
-        let (before, after) = planes.split_at(self.next[channel as usize]);
+    fn open<'a>(&'a self, channel: Channel, blocks: &'a Blocks) -> impl Iterator<Item = Plane> + 'a {
+        let planes = &self.planes[channel.index() * self.per_channel..][..self.per_channel];
+        let (before, after) = planes.split_at(self.next[channel]);
         after.iter().chain(before).copied().filter(|&plane| blocks.has_room(plane))
     }
 
@@ -56,12 +57,12 @@ impl Places {
     #[inline]
     pub(super) fn find(
         &self,
-        channel: u32,
+        channel: Channel,
         proposal: Plane,
         blocks: &Blocks,
         loads: &LoadView<'_>,
     ) -> Option<Plane> {
-        let next = self.planes[channel as usize * self.per_channel + self.next[channel as usize]];
+        let next = self.planes[channel.index() * self.per_channel + self.next[channel]];
         if self.policy == PlacePolicy::RoundRobin && blocks.has_room(next) {
             return Some(next);
         }
@@ -70,7 +71,13 @@ impl Places {
 
     /// The same where the plane whose turn it is has no room, or other things than turns count.
     #[inline(never)]
-    fn search(&self, channel: u32, proposal: Plane, blocks: &Blocks, loads: &LoadView<'_>) -> Option<Plane> {
+    fn search(
+        &self,
+        channel: Channel,
+        proposal: Plane,
+        blocks: &Blocks,
+        loads: &LoadView<'_>,
+    ) -> Option<Plane> {
         match self.policy {
             PlacePolicy::RoundRobin => self.open(channel, blocks).next(),
             PlacePolicy::LeastLoaded => {
@@ -85,11 +92,11 @@ impl Places {
 
     /// A page goes to a plane that [`Places::find`] gave for `channel`: the turn is the next one's.
     #[inline]
-    pub(super) fn taken(&mut self, channel: u32, plane: Plane) {
-        let first = channel as usize * self.per_channel;
+    pub(super) fn taken(&mut self, channel: Channel, plane: Plane) {
+        let first = channel.index() * self.per_channel;
         let planes = &self.planes[first..first + self.per_channel];
         // Most often it is the one whose turn it is.
-        let next = &mut self.next[channel as usize];
+        let next = &mut self.next[channel];
         let others = || planes.iter().position(|&other| other == plane);
         if let Some(at) = if planes[*next] == plane { Some(*next) } else { others() } {
             *next = if at + 1 == self.per_channel { 0 } else { at + 1 };
@@ -98,9 +105,9 @@ impl Places {
 }
 
 /// The chip, die and plane of `plane` on another channel. Neighbouring channels' planes are a chip's planes apart.
-fn same_place(channel: u32, plane: Plane, geometry: &Geometry) -> Plane {
+fn same_place(channel: Channel, plane: Plane, geometry: &Geometry) -> Plane {
     let (chip, per_chip) = (geometry.chip_of_plane(plane).number(), geometry.planes_per_chip());
-    let other = chip - chip % geometry.channels + channel;
+    let other = chip - chip % geometry.channels + channel.number();
     Plane::new(other * per_chip + plane.number() % per_chip)
 }
 
@@ -128,10 +135,10 @@ mod tests {
             let mut went = Vec::new();
             for turn in 0..9 {
                 // Turns of other channels do not matter.
-                let other = places.find(turn % 3, Plane::new(63), &blocks, &idle).unwrap();
-                places.taken(turn % 3, other);
-                let plane = places.find(5, Plane::new(0), &blocks, &idle).unwrap();
-                places.taken(5, plane);
+                let other = places.find(Channel::new(turn % 3), Plane::new(63), &blocks, &idle).unwrap();
+                places.taken(Channel::new(turn % 3), other);
+                let plane = places.find(Channel::new(5), Plane::new(0), &blocks, &idle).unwrap();
+                places.taken(Channel::new(5), plane);
                 went.push(plane);
             }
             let at = |[chip, die, plane]: [u32; 3]| g.plane_at(5, chip, die, plane);
@@ -150,10 +157,11 @@ mod tests {
         // Chip 3 is on channel 3 and idle: another channel's. Of chips 5 and 13 on channel 5, the second.
         (chip[3], chip[13]) = (0, 3);
         unit[27] = 1;
-        let plane = places.find(5, Plane::new(0), &blocks, &LoadView::new(&chip, &unit)).unwrap();
+        let plane =
+            places.find(Channel::new(5), Plane::new(0), &blocks, &LoadView::new(&chip, &unit)).unwrap();
         assert_eq!(plane, g.plane_at(5, 1, 1, 0));
         let by_unit = LoadView { units_decide: true, ..LoadView::new(&[0; 16], &unit) };
-        assert_eq!(places.find(5, Plane::new(0), &blocks, &by_unit), Some(plane));
+        assert_eq!(places.find(Channel::new(5), Plane::new(0), &blocks, &by_unit), Some(plane));
     }
 
     #[test]
@@ -161,7 +169,7 @@ mod tests {
         let (g, blocks, places) = scene(PlacePolicy::SamePlace, "CWDP");
         let idle = LoadView::new(&[0; 16], &[0; 32]);
         let proposal = g.plane_at(2, 1, 0, 1);
-        assert_eq!(places.find(7, proposal, &blocks, &idle), Some(g.plane_at(7, 1, 0, 1)));
-        assert_eq!(places.find(0, proposal, &blocks, &idle), Some(g.plane_at(0, 1, 0, 1)));
+        assert_eq!(places.find(Channel::new(7), proposal, &blocks, &idle), Some(g.plane_at(7, 1, 0, 1)));
+        assert_eq!(places.find(Channel::new(0), proposal, &blocks, &idle), Some(g.plane_at(0, 1, 0, 1)));
     }
 }

@@ -1,8 +1,9 @@
 //! Which logical pages hold which content, channel by channel.
 
-use super::pages::{Page, Pages, link, named};
+use super::pages::{AllLinks, PageLinks, link, named};
 use crate::ids::{Content, Lpn};
 use flashtwin_bits::{HugeSlice, prefetch};
+use flashtwin_nand::Channel;
 
 /// Of a word: whether the channel's filter has an entry of the content. The rest is the head of the list.
 const ENTERED: u32 = 1 << 31;
@@ -30,25 +31,31 @@ impl Residents {
         Self { words: HugeSlice::zeroed((contents as usize) << shift), channels: channels as usize, shift }
     }
 
+    /// The word of a content's first channel.
     #[inline]
-    fn slot(&self, content: Content, channel: u32) -> usize {
-        content.index() << self.shift | channel as usize
+    fn first(&self, content: Content) -> usize {
+        content.index() << self.shift
+    }
+
+    #[inline]
+    fn slot(&self, content: Content, channel: Channel) -> usize {
+        self.first(content) | channel.index()
     }
 
     /// The words of a content.
     #[inline]
     fn of(&self, content: Content) -> &[u32] {
-        &self.words[self.slot(content, 0)..][..self.channels]
+        &self.words[self.first(content)..][..self.channels]
     }
 
     #[inline]
-    fn head(&self, content: Content, channel: u32) -> u32 {
+    fn head(&self, content: Content, channel: Channel) -> u32 {
         self.words[self.slot(content, channel)] & !ENTERED
     }
 
     #[inline]
     pub(super) fn prefetch(&self, content: Content) {
-        prefetch(&self.words, self.slot(content, 0));
+        prefetch(&self.words, self.first(content));
     }
 
     /// Contents that there may be.
@@ -62,9 +69,9 @@ impl Residents {
         self.of(content).iter().filter_map(|word| named(word & !ENTERED))
     }
 
-    /// The same for whoever looks ahead, with a number that is no page's for each channel that does not hold the
-    /// content: which channels do is as random as the trace, and a processor that guesses wrong loses more than
-    /// asking for memory in vain costs.
+    /// As [`Residents::latest`], for prefetching: also yields a number that is no page's for each channel without the
+    /// content, which spares a branch. Which channels hold it is as random as the trace: a wrong guess of the processor
+    /// costs more than memory that is asked for in vain.
     #[inline]
     pub(super) fn foresee_latest(&self, content: Content) -> impl Iterator<Item = Lpn> {
         self.of(content).iter().map(|word| Lpn::new((word & !ENTERED).wrapping_sub(1)))
@@ -72,7 +79,7 @@ impl Residents {
 
     /// Whether a channel holds a content.
     #[inline]
-    pub(super) fn holds(&self, content: Content, channel: u32) -> bool {
+    pub(super) fn holds(&self, content: Content, channel: Channel) -> bool {
         self.head(content, channel) != 0
     }
 
@@ -80,7 +87,7 @@ impl Residents {
     #[inline]
     pub(super) fn entered(&self, content: Content) -> u64 {
         // Eight words at a time, which the compiler unrolls; words beyond the last channel's are 0.
-        let (eights, rest) = self.words[self.slot(content, 0)..][..1 << self.shift].as_chunks::<8>();
+        let (eights, rest) = self.words[self.first(content)..][..1 << self.shift].as_chunks::<8>();
         let bits = |words: &[u32]| {
             let bits = words.iter().enumerate();
             bits.fold(0, |mask, (at, word)| mask | u64::from(word / ENTERED) << at)
@@ -92,13 +99,13 @@ impl Residents {
     /// Whether the filter of a channel has an entry of a content, dead or alive: otherwise a
     /// positive answer is a coincidence of other entries' bits.
     #[inline]
-    pub(super) fn has_entry(&self, content: Content, channel: u32) -> bool {
+    pub(super) fn has_entry(&self, content: Content, channel: Channel) -> bool {
         self.words[self.slot(content, channel)] & ENTERED != 0
     }
 
     /// The filter of a channel has an entry of a content from now on, or none. Returns whether it had.
     #[inline]
-    pub(super) fn set_entry(&mut self, content: Content, channel: u32, entered: bool) -> bool {
+    pub(super) fn set_entry(&mut self, content: Content, channel: Channel, entered: bool) -> bool {
         let slot = self.slot(content, channel);
         let word = self.words[slot];
         self.words[slot] = word & !ENTERED | if entered { ENTERED } else { 0 };
@@ -107,7 +114,13 @@ impl Residents {
 
     /// The page that was last written with a content to a channel, other than `lpn`.
     #[inline]
-    pub(super) fn other_than(&self, lpn: Lpn, content: Content, channel: u32, pages: &Pages) -> Option<Lpn> {
+    pub(super) fn other_than(
+        &self,
+        lpn: Lpn,
+        content: Content,
+        channel: Channel,
+        pages: &AllLinks,
+    ) -> Option<Lpn> {
         let mut link = self.head(content, channel);
         if link == self::link(lpn) {
             link = pages[lpn].after;
@@ -117,7 +130,7 @@ impl Residents {
 
     /// A page now holds a content in a channel; returns whether it is the first to.
     #[inline]
-    pub(super) fn add(&mut self, lpn: Lpn, content: Content, channel: u32, pages: &mut Pages) -> bool {
+    pub(super) fn add(&mut self, lpn: Lpn, content: Content, channel: Channel, pages: &mut AllLinks) -> bool {
         let slot = self.slot(content, channel);
         let word = self.words[slot];
         self.words[slot] = word & ENTERED | link(lpn);
@@ -132,8 +145,14 @@ impl Residents {
 
     /// A page no longer holds a content in a channel; returns whether it was the last to.
     #[inline]
-    pub(super) fn remove(&mut self, lpn: Lpn, content: Content, channel: u32, pages: &mut Pages) -> bool {
-        let Page { before, after, .. } = pages[lpn];
+    pub(super) fn remove(
+        &mut self,
+        lpn: Lpn,
+        content: Content,
+        channel: Channel,
+        pages: &mut AllLinks,
+    ) -> bool {
+        let PageLinks { before, after, .. } = pages[lpn];
         if let Some(after) = named(after) {
             pages[after].before = before;
         }
@@ -157,12 +176,13 @@ impl Residents {
     /// Compares the lists with the content and channel of every page that has them.
     pub(super) fn audit(
         &self,
-        pages: &Pages,
-        place_of: impl Fn(Lpn) -> Option<(Content, u32)>,
+        pages: &AllLinks,
+        place_of: impl Fn(Lpn) -> Option<(Content, Channel)>,
     ) -> Result<(), String> {
         let mut listed = 0;
-        let places = Content::each(0..self.contents())
-            .flat_map(|content| (0..self.channels as u32).map(move |channel| (content, channel)));
+        let places = Content::each(0..self.contents()).flat_map(|content| {
+            Channel::each(0..self.channels as u32).map(move |channel| (content, channel))
+        });
         for place in places {
             let (mut before, mut link) = (0, self.head(place.0, place.1));
             while let Some(lpn) = named(link) {

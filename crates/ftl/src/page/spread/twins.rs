@@ -6,7 +6,7 @@
 
 use flashtwin_nand::{NO_PPN, Ppn};
 
-use super::pages::{NO_SET, Page, Pages};
+use super::pages::{AllLinks, NO_SET, PageLinks};
 use crate::flash::blocks::Blocks;
 use crate::ids::{Content, Lpn};
 use flashtwin_bits::{Loader, Saver, Slab, State, StateResult, prefetch};
@@ -111,7 +111,7 @@ impl Set {
 }
 
 /// Lists of at least two pages each. A list takes 64 bytes, and one of many pages 8 for each that it has room for.
-/// Where a logical page stands is kept with the page.
+/// In which list a logical page is, and at which position, is kept with the page ([`PageLinks`]).
 pub(crate) struct Twins {
     sets: Slab<Set>,
     serials: u64,
@@ -127,32 +127,32 @@ impl Twins {
 
     /// Asks for the head of the list that a page is in.
     #[inline]
-    pub(super) fn prefetch_list(&self, page: &Page) {
+    pub(super) fn prefetch_list(&self, page: &PageLinks) {
         prefetch(&self.sets, page.set as usize);
     }
 
-    /// Asks for the pages of that list, where a page that leaves it stands and the last one.
+    /// Asks for the entries that taking the page off its list touches: its own, and the last, which moves there.
     #[inline]
-    pub(super) fn prefetch_pages(&self, &Page { set, at, .. }: &Page) {
+    pub(super) fn prefetch_pages(&self, &PageLinks { set, at, .. }: &PageLinks) {
         if let Some(set) = self.sets.get(set as usize) {
             set.prefetch(at);
         }
     }
 
-    /// Asks for the end of that list, where it grows.
+    /// Asks for the end of the list that a page is in, where the list grows.
     #[inline]
-    pub(super) fn prefetch_end(&self, page: &Page) {
+    pub(super) fn prefetch_end(&self, page: &PageLinks) {
         if let Some(set) = self.sets.get(page.set as usize) {
             set.prefetch(set.len);
         }
     }
 
-    /// Pages in lists.
+    /// Number of pages in lists.
     pub(crate) fn pages(&self) -> u64 {
         self.pages
     }
 
-    /// Lists.
+    /// Number of lists.
     pub(crate) fn sets(&self) -> u64 {
         u64::from(self.sets.taken())
     }
@@ -168,14 +168,14 @@ impl Twins {
 
     /// A number that all logical pages of a list share, and no page of any other list ever has.
     #[inline]
-    pub(super) fn serial(&self, page: &Page) -> Option<u64> {
+    pub(super) fn serial(&self, page: &PageLinks) -> Option<u64> {
         page.list().map(|set| self.sets[set as usize].serial)
     }
 
     /// Pages that a read of a page may choose from, its own among them; none when it has no twin.
     /// Of a list with more than the limit, a stretch around its own.
     #[inline]
-    pub(super) fn choices(&self, &Page { set, at, .. }: &Page) -> &[Ppn] {
+    pub(super) fn choices(&self, &PageLinks { set, at, .. }: &PageLinks) -> &[Ppn] {
         if set == NO_SET {
             return &[];
         }
@@ -189,7 +189,7 @@ impl Twins {
 
     /// The page of a twin moved.
     #[inline]
-    pub(super) fn moved(&mut self, &Page { set, at, .. }: &Page, to: Ppn) {
+    pub(super) fn moved(&mut self, &PageLinks { set, at, .. }: &PageLinks, to: Ppn) {
         if set != NO_SET {
             self.sets[set as usize].rooms().0[at as usize] = to;
         }
@@ -200,7 +200,7 @@ impl Twins {
         self.sets.insert(Set::new(self.serials))
     }
 
-    fn push(&mut self, set: u32, lpn: Lpn, ppn: Ppn, pages: &mut Pages) {
+    fn push(&mut self, set: u32, lpn: Lpn, ppn: Ppn, pages: &mut AllLinks) {
         let list = &mut self.sets[set as usize];
         let page = &mut pages[lpn];
         (page.set, page.at) = (set, list.ppns().len() as u32);
@@ -209,7 +209,7 @@ impl Twins {
 
     /// Two logical pages turn out to hold the same: from now on one list has both, with all that
     /// theirs had. Returns whether that is news.
-    pub(super) fn join(&mut self, one: (Lpn, Ppn), other: (Lpn, Ppn), pages: &mut Pages) -> bool {
+    pub(super) fn join(&mut self, one: (Lpn, Ppn), other: (Lpn, Ppn), pages: &mut AllLinks) -> bool {
         match (pages[one.0].list(), pages[other.0].list()) {
             (None, None) if one.0 == other.0 => return false,
             (Some(a), Some(b)) if a == b => return false,
@@ -234,7 +234,7 @@ impl Twins {
 
     /// The shorter list goes into the longer, so that no page is moved more often than lists can
     /// double.
-    fn merge(&mut self, a: u32, b: u32, pages: &mut Pages) {
+    fn merge(&mut self, a: u32, b: u32, pages: &mut AllLinks) {
         let longer = self.sets[a as usize].ppns().len() >= self.sets[b as usize].ppns().len();
         let (into, from) = if longer { (a, b) } else { (b, a) };
         let shorter = std::mem::replace(&mut self.sets[from as usize], Set::new(0));
@@ -246,16 +246,16 @@ impl Twins {
 
     /// A logical page no longer holds what its twins hold.
     #[inline]
-    pub(super) fn leave(&mut self, lpn: Lpn, pages: &mut Pages) {
+    pub(super) fn leave(&mut self, lpn: Lpn, pages: &mut AllLinks) {
         let page = &mut pages[lpn];
-        let Page { set, at, .. } = *page;
+        let PageLinks { set, at, .. } = *page;
         if set != NO_SET {
             page.set = NO_SET;
             self.take_off(set, at as usize, pages);
         }
     }
 
-    fn take_off(&mut self, set: u32, at: usize, pages: &mut Pages) {
+    fn take_off(&mut self, set: u32, at: usize, pages: &mut AllLinks) {
         let list = &mut self.sets[set as usize];
         list.swap_remove(at);
         self.pages -= 1;
@@ -276,7 +276,7 @@ impl Twins {
     pub(super) fn audit(
         &self,
         blocks: &Blocks,
-        known: &Pages,
+        known: &AllLinks,
         own: impl Fn(Lpn) -> (Ppn, Content),
     ) -> Result<(), String> {
         let mut pages = 0;

@@ -49,7 +49,7 @@ impl ChipRow {
             let bins = &queues[chip.index()];
             ChipRow {
                 chip: chip.number(),
-                channel: geometry.channel_of_chip(chip),
+                channel: geometry.channel_of_chip(chip).number(),
                 reads: metrics.chip_reads[chip],
                 redirected_reads: metrics.chip_redirected[chip],
                 programs: metrics.chip_programs[chip],
@@ -117,7 +117,7 @@ impl PlaneRow {
             PlaneRow {
                 plane: plane.number(),
                 chip: chip.number(),
-                channel: geometry.channel_of_chip(chip),
+                channel: geometry.channel_of_chip(chip).number(),
                 valid_pages,
                 contents: known.map(|known| known.contents),
                 redundancy: known.and_then(|known| plane_redundancy(&known)),

@@ -17,7 +17,7 @@ use super::read::{BadRow, Metadata};
 use super::{DIGEST, DIGEST_BYTES, KEY_HAS_DIGESTS, KEY_TRACE_DIGEST};
 use crate::columns::Columns;
 use crate::digest::{Digests, fold};
-use crate::error::{Cause, TraceError};
+use crate::error::{ErrorCause, TraceError};
 use crate::request::NO_CONTENT;
 use crate::trace::Trace;
 use crate::volumes::Appearance;
@@ -189,7 +189,7 @@ pub(super) fn read_beside(path: &Path, trace: &Metadata) -> Result<Digests, Trac
     let name = path.display().to_string();
     let broken = |what: String| {
         let cure = "remove the file (digests are optional), or convert the trace again";
-        TraceError::new(Cause::Malformed, &name, what, cure)
+        TraceError::new(ErrorCause::Malformed, &name, what, cure)
     };
     let builder = ParquetRecordBatchReaderBuilder::try_new(file)
         .map_err(|error| broken(format!("this Parquet file cannot be read ({error})")))?;

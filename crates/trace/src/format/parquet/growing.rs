@@ -33,25 +33,25 @@ use super::{
     KEY_SOURCE_NAME, KEY_VOLUME_NAMES, MAGIC, SCHEMA_VERSION,
 };
 use crate::CHUNK_BYTES;
-use crate::error::{Cause, TraceError};
+use crate::error::{ErrorCause, TraceError};
 use crate::request::Op;
 
 /// What a recorder saw of a request beside what it asked for: bits of the column `flags`.
 pub mod recorded {
-    /// It was to be durable before it was answered (forced unit access).
+    /// The request was to be durable before it was answered (forced unit access).
     pub const DURABLE: u8 = 1;
-    /// It was a flush; it has no bytes.
+    /// The request was a flush; it has no bytes.
     pub const FLUSH: u8 = 2;
-    /// It was a command to write zeroes, without the zeroes.
+    /// The request was a command to write zeroes, without the zeroes.
     pub const ZEROES: u8 = 4;
 }
 
 /// A request as a recorder saw it.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded<'a> {
-    /// Arrival in nanoseconds, from any time on.
+    /// Arrival in nanoseconds from any origin.
     pub time_ns: i64,
-    /// What was asked.
+    /// Read, write or trim.
     pub op: Op,
     /// Bits of [`recorded`].
     pub flags: u8,
@@ -145,7 +145,7 @@ impl Recording {
     /// Begins a file for a volume called `name`; `more` are further key-value metadata. What was there is replaced.
     ///
     /// # Errors
-    /// [`Cause::Io`] when it cannot be written, or is being written by somebody else.
+    /// [`ErrorCause::Io`] when it cannot be written, or is being written by somebody else.
     pub fn create(path: &Path, name: &str, more: &[(&str, String)]) -> Result<Recording, TraceError> {
         let failed = |why: &dyn std::fmt::Display| cannot_write(path, &why.to_string());
         let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
@@ -206,7 +206,7 @@ impl Recording {
     /// Writes what waits, and makes it durable; nothing if nothing waits.
     ///
     /// # Errors
-    /// [`Cause::Io`]; the file is what it was before, for those who look for the last footer.
+    /// [`ErrorCause::Io`]; the file is what it was before, for those who look for the last footer.
     pub fn commit(&mut self) -> Result<(), TraceError> {
         if self.waiting.op.is_empty() {
             return Ok(());
@@ -246,7 +246,7 @@ impl Recording {
     /// Writes what waits and ends the file; the requests that it has.
     ///
     /// # Errors
-    /// [`Cause::Io`]
+    /// [`ErrorCause::Io`]
     pub fn finish(mut self) -> Result<u64, TraceError> {
         self.commit()?;
         let used: u64 = self.groups.iter().map(|group| group.compressed_size() as u64).sum();
@@ -279,12 +279,12 @@ impl Recording {
 fn lock(file: &File, path: &Path) -> Result<(), TraceError> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(TraceError::new(
-            Cause::Io,
+            ErrorCause::Io,
             path.display().to_string(),
             "somebody is recording to this file",
             "wait until that has ended, or choose another name",
         )),
-        // Where the file system knows no locks, nobody can be told from nobody.
+        // Without locks of the file system another writer cannot be detected.
         _ => Ok(()),
     }
 }
@@ -390,7 +390,8 @@ fn footer_before<R: ChunkReader>(file: &R, end: u64) -> Option<ParquetMetaData> 
 /// and the bytes that were cut off.
 ///
 /// # Errors
-/// [`Cause::Io`] when the file cannot be written to or is being recorded to, [`Cause::Malformed`] when it is no recording.
+/// [`ErrorCause::Io`] when the file cannot be written to or is being recorded to, [`ErrorCause::Malformed`] when it is
+/// no recording.
 pub fn recover_recording(path: &Path) -> Result<(u64, u64), TraceError> {
     let name = path.display().to_string();
     let file =
@@ -398,7 +399,7 @@ pub fn recover_recording(path: &Path) -> Result<(u64, u64), TraceError> {
     lock(&file, path)?;
     let Some((metadata, end)) = last_footer(&file) else {
         let cure = "only a file that `flashtwin record` began can be recovered";
-        return Err(TraceError::new(Cause::Malformed, name, "this is no recording", cure));
+        return Err(TraceError::new(ErrorCause::Malformed, name, "this is no recording", cure));
     };
     let cut = file.len() - end;
     if cut > 0 {

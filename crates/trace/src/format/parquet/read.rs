@@ -25,7 +25,7 @@ use super::{
 use crate::CHUNK_BYTES;
 use crate::columns::{Columns, check};
 use crate::digest::Digests;
-use crate::error::{Cause, TraceError, quoted};
+use crate::error::{ErrorCause, TraceError, quoted};
 use crate::feed::{Feed, Parts};
 use crate::input::{Input, Source};
 use crate::progress::Progress;
@@ -140,12 +140,12 @@ const SCHEMA_CURE: &str =
     "write the columns as docs/trace-formats.md lists them, or make the file with `flashtwin trace convert`";
 
 fn malformed(name: &str, what: impl Into<String>) -> TraceError {
-    TraceError::new(Cause::Malformed, name, what, SCHEMA_CURE)
+    TraceError::new(ErrorCause::Malformed, name, what, SCHEMA_CURE)
 }
 
 fn broken(name: &str, error: &dyn std::fmt::Display) -> TraceError {
     TraceError::new(
-        Cause::Malformed,
+        ErrorCause::Malformed,
         name,
         format!("this Parquet file cannot be read ({error})"),
         "it may be truncated: fetch or write it again",
@@ -198,7 +198,7 @@ fn check_codecs(name: &str, metadata: &ParquetMetaData) -> Result<(), TraceError
     match columns.into_iter().find(|column| column.compression() == Compression::LZO) {
         None => Ok(()),
         Some(column) => Err(TraceError::new(
-            Cause::Malformed,
+            ErrorCause::Malformed,
             name,
             format!("column {} is compressed with LZO, which cannot be read", column.column_path()),
             "write the file with zstd, snappy, gzip, brotli, LZ4 or without compression",
@@ -228,7 +228,7 @@ struct Rows {
     named: Option<digests::Named>,
     /// Rows that were flushes, which are no requests here.
     flushes: usize,
-    /// Where they may lie otherwise.
+    /// The file of digests that earlier versions wrote beside the trace.
     beside: Option<PathBuf>,
 }
 
@@ -334,7 +334,8 @@ impl Rows {
         inside.add(lists, columns, batch.num_rows()).map_err(|(at, what)| {
             let what = format!("column {DIGEST}: {what}");
             let cure = "remove the column (digests are optional), or convert the trace again";
-            TraceError::new(Cause::Malformed, &self.name, what, cure).at_line((first + at) as u64 + 1, None)
+            TraceError::new(ErrorCause::Malformed, &self.name, what, cure)
+                .at_line((first + at) as u64 + 1, None)
         })
     }
 
@@ -372,7 +373,7 @@ impl Rows {
 
     fn too_early(&self, time: i64, behind: u64, row: usize) -> TraceError {
         TraceError::new(
-            Cause::Disorder,
+            ErrorCause::Disorder,
             &self.name,
             format!(
                 "time_ns {time} is {:.6} s earlier than a request before it, the sorting window is {:.6} s",

@@ -34,7 +34,7 @@ const AHEAD: usize = 2;
 /// by first appearance.
 ///
 /// # Errors
-/// [`Cause::Io`](crate::Cause::Io) when the file cannot be written.
+/// [`ErrorCause::Io`](crate::ErrorCause::Io) when the file cannot be written.
 pub(crate) fn write_streamed(
     name: &str,
     format: Format,

@@ -18,7 +18,7 @@ use super::{
     DIGEST, INSIDE, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_QUALITY, KEY_SCHEMA, KEY_SOURCE_FORMAT,
     KEY_SOURCE_NAME, KEY_TRACE_DIGEST, KEY_VOLUME_NAMES, SCHEMA_VERSION, digests_path,
 };
-use crate::error::{Cause, TraceError};
+use crate::error::{ErrorCause, TraceError};
 use crate::progress::Progress;
 use crate::trace::Trace;
 
@@ -26,7 +26,7 @@ use crate::trace::Trace;
 /// bytes. The complete file gets its name in one step; temporary files of killed processes are removed.
 ///
 /// # Errors
-/// [`Cause::Io`] when the folder cannot be written to, [`Cause::Cancelled`] when `progress` says so.
+/// [`ErrorCause::Io`] when the folder cannot be written to, [`ErrorCause::Cancelled`] when `progress` says so.
 pub fn write_parquet(trace: &Trace, path: &Path, progress: &dyn Progress) -> Result<(), TraceError> {
     write_requests(trace, path, progress)?;
     // Digests that an earlier version wrote beside a trace of this name belong to another one.
@@ -36,7 +36,7 @@ pub fn write_parquet(trace: &Trace, path: &Path, progress: &dyn Progress) -> Res
 
 pub(super) fn cannot_write(path: &Path, why: &str) -> TraceError {
     TraceError::new(
-        Cause::Io,
+        ErrorCause::Io,
         path.display().to_string(),
         format!("cannot write ({why})"),
         "choose a folder that exists and is writable, with space left",

@@ -59,7 +59,7 @@ policies! {
     /// stored on it".
     pub enum ScorePopularity;
 
-    /// The mean counter of the values stored on the chip (RR-SSD paper II.D: "Mean Popularity Count"): the
+    /// The mean counter of the contents stored on the chip (RR-SSD paper II.D: "Mean Popularity Count"): the
     /// counters of all contents with a copy there, plus one read, over the pages stored there, plus one. A chip
     /// with copies of hot contents has a larger one than a chip with as many copies of lukewarm contents.
     #[default]
