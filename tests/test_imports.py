@@ -153,6 +153,16 @@ def test_rooms_are_empty_at_the_door() -> None:
         assert not imported(name, rooms[name]), name
 
 
+def test_no_two_classes_have_one_name() -> None:
+    """Whoever reads `Run` in one module must not know which of four is meant."""
+    found: dict[str, list[str]] = {}
+    for module, path in modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(module)
+    assert not {name: where for name, where in found.items() if len(where) > 1}
+
+
 def sources() -> Iterator[Path]:
     for folder, ending in (
         ("crates", "*.rs"),

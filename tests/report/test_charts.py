@@ -19,7 +19,7 @@ from flashtwin import report
 from flashtwin.report import facts, fitting, ledger, saving, style, units
 from flashtwin.report.charts import CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.charts.base import Drawing
-from flashtwin.results.reading import Study, load
+from flashtwin.results.reading import StudyFolder, load
 
 NAMES = [*WORKLOAD_CHARTS, *CHARTS]
 
@@ -357,7 +357,7 @@ def test_twelve_systems_of_any_name(made: Callable[..., Path]) -> None:
 
 def test_single_run_folder(four: Path) -> None:
     study = load(four / "runs" / "rr-ssd")
-    assert isinstance(study, Study)
+    assert isinstance(study, StudyFolder)
     assert [run.name for run in study.runs] == ["rr-ssd"]
     assert any("only one run" in reason for reason in draw("periods", four / "runs" / "rr-ssd").absent)
 

@@ -57,13 +57,13 @@ def reproduce(
     """
     # The report draws charts: what only opens a trace need not wait for that.
     from flashtwin.papers import choose
-    from flashtwin.papers.running import How, run
+    from flashtwin.papers.running import ReproductionOptions, run
     from flashtwin.sweeps import plan
 
     if scale not in ("default", "quick") and not (isinstance(scale, int | float) and 0 < scale <= 1):
         raise ValueError(f"scale is {scale!r}: expected 'default', 'quick' or a share above 0, up to 1")
     shared = plan.shard(shard) if shard else None
-    how = How(
+    how = ReproductionOptions(
         Path(traces) if traces is not None else None, scale, seed, period_s, tuple(workloads), workers, on, shared
     )
     return run(choose(paper, items), Path(out), how, progress=progress)

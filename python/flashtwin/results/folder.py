@@ -21,7 +21,7 @@ from flashtwin.errors import ConfigError, OutputError
 from flashtwin.results import locking, names
 
 
-class Run(Protocol):
+class WritableRun(Protocol):
     """A run that can be written: the core's own, or one read from files."""
 
     def write(self, path: str | Path, /) -> None:
@@ -111,7 +111,7 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def write_run(path: Path, name: str, result: Run) -> None:
+def write_run(path: Path, name: str, result: WritableRun) -> None:
     """Writes a run's folder, complete or not at all; one of that name is replaced."""
     final = names.run(path, name)
     with _writing(final) as partial:
