@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import json
 import subprocess
 from collections.abc import Iterator
@@ -161,6 +162,21 @@ def test_no_two_classes_have_one_name() -> None:
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(module)
     assert not {name: where for name, where in found.items() if len(where) > 1}
+
+
+#: Python's own that the language asks for: of a name that there is none of, of what is left to heirs; Ctrl-C and the end of a worker.
+ASKED_FOR = {"AttributeError", "NotImplementedError", "KeyboardInterrupt", "SystemExit"}
+
+
+@pytest.mark.parametrize(("module", "path"), modules(), ids=[name for name, _ in modules()])
+def test_errors_are_of_the_one_family(module: str, path: Path) -> None:
+    raised = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            error = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+            raised |= {error.id} if isinstance(error, ast.Name) else set()
+    own = {name for name in raised - ASKED_FOR if isinstance(getattr(builtins, name, None), type)}
+    assert not own, f"{module} raises {own}: who catches FlashtwinError does not catch these"
 
 
 def sources() -> Iterator[Path]:

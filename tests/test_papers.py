@@ -481,9 +481,9 @@ def test_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.report.is_file()
     assert [item["id"] for item in done.papers[0]["items"]] == ["fig-4"]
     assert seen[-1][0] == seen[-1][1]
-    with pytest.raises(ValueError, match="scale is 0"):
+    with pytest.raises(ft.ArgumentError, match="scale is 0"):
         ft.reproduce("rr-ssd", scale=0)
-    with pytest.raises(ValueError, match="scale is 'slow'"):
+    with pytest.raises(ft.ArgumentError, match="scale is 'slow'"):
         ft.reproduce("rr-ssd", scale="slow")  # type: ignore[arg-type]
 
 
