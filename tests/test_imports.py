@@ -164,7 +164,7 @@ def test_no_two_classes_have_one_name() -> None:
     assert not {name: where for name, where in found.items() if len(where) > 1}
 
 
-#: Python's own that the language asks for: of a name that there is none of, of what is left to heirs; Ctrl-C and the end of a worker.
+#: Python's own that the language asks for: of names and methods that are not there; Ctrl-C, and the end of a worker.
 ASKED_FOR = {"AttributeError", "NotImplementedError", "KeyboardInterrupt", "SystemExit"}
 
 

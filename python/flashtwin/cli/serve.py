@@ -14,7 +14,7 @@ from flashtwin.cli._options import Duration, KeyValue, json_option
 from flashtwin.cli._serving import metrics, serve_until_end, tls_option
 from flashtwin.cli._talk import data, data_json, say
 from flashtwin.errors import FlashtwinError
-from flashtwin.live.drives import serve as begin
+from flashtwin.live.drives import Serving, begin
 from flashtwin.live.recording import Server
 from flashtwin.replays.running import Comparison
 
@@ -95,11 +95,7 @@ def serve(
     if socket is None and listen is None:
         socket = image.with_suffix(".sock")
     settings = dict(sets) | ({"device": device} if device else {})
-    server = begin(
-        image,
-        system=served["system"],
-        size_bytes=size,
-        sets=settings,
+    how = Serving(
         socket=socket,
         listen=listen,
         read_only=served["read_only"],
@@ -107,6 +103,7 @@ def serve(
         tls_certificates=served["tls_certificates"],
         twin_time=served["twin_time"],
     )
+    server = begin(image, served["system"], size, list(settings.items()), how)
     with server:
         for note in server.figures["drive"]["notes"]:
             say(f"note: {note}")

@@ -115,11 +115,20 @@ def system(name: str | Path, /, *, settings: Mapping[str, Value] | None = None, 
     >>> ft.system("rr-ssd", settings={"replication.alpha": 0.2}).name
     'rr-ssd'
     """
+    return _resolve(checked_name(name), texts(merged(settings, sets)))
+
+
+def checked_name(name: str | Path) -> str:
+    """The name of a preset or the path of a TOML file, as the core takes it.
+
+    Raises:
+        ArgumentError: it is neither text nor a path.
+    """
     if not isinstance(name, str | Path):
         raise ArgumentError(
             f"a system is the name of a preset or the path of a TOML file, not of type {type(name).__name__}"
         )
-    return _resolve(str(name), texts(merged(settings, sets)))
+    return str(name)
 
 
 def resolve_text(name: str, sets: list[tuple[str, str]]) -> System:
@@ -132,8 +141,13 @@ def as_system(chosen: str | Path | System, sets: Mapping[str, Value]) -> System:
     if not isinstance(chosen, System):
         return system(chosen, settings=sets)
     if sets:
-        raise ConfigError(f"keys cannot be set on the finished system '{chosen.name}'; set them in `ft.system`")
+        raise finished(chosen)
     return chosen
+
+
+def finished(system: System) -> ConfigError:
+    """The error when keys are to be set on what `system` has returned."""
+    return ConfigError(f"keys cannot be set on the finished system '{system.name}'; set them in `ft.system`")
 
 
 def _resolve(name: str, sets: list[tuple[str, str]]) -> System:
