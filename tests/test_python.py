@@ -167,3 +167,35 @@ def test_any_value_is_written_as_toml_reads_it() -> None:
     text = "\n".join(f"{key} = {literal(value)}" for key, value in table.items())
     assert tomllib.loads(text) == table
     assert [literal(value) for value in (np.float64(0.5), np.int64(3), True)] == ["0.5", "3", "true"]
+
+
+def test_a_systems_results_bear_the_name_in_its_file(trace: Path, tmp_path: Path) -> None:
+    file, nameless = tmp_path / "foo.toml", tmp_path / "nameless.toml"
+    printed = ft.system_toml("rr-ssd")
+    file.write_text(printed.replace('name = "rr-ssd"', 'name = "bar"'))
+    nameless.write_text(printed.replace('name = "rr-ssd"\n', ""))
+    result = ft.replay(trace, file)
+    assert (result.name, result.summary["system"]) == ("bar", "bar")
+    assert ft.system(file).with_sets({"replication.alpha": 0.5}).name == "bar"
+    assert ft.system(nameless).name == "nameless"
+    assert list(ft.compare(trace, ["conventional", file])) == ["conventional", "bar"]
+
+
+def test_systems_of_one_name_are_told_apart_by_their_files(trace: Path, tmp_path: Path) -> None:
+    """Whoever prints a preset, changes a key and compares both need not think of its name."""
+    one, two = tmp_path / "one.toml", tmp_path / "two.toml"
+    for file, alpha in ((one, 0.0), (two, 0.5)):
+        file.write_text(ft.system("rr-ssd", alpha=alpha).toml)
+    found = ft.compare(trace, ["rr-ssd", one, two])
+    assert list(found) == ["rr-ssd", "rr-ssd (one)", "rr-ssd (two)"]
+    alphas = [run.summary["config"]["ftl"]["replication"]["alpha"] for run in found.values()]
+    assert alphas == [0.0, 0.0, 0.5]
+    assert list(ft.Comparison.read(found.save(tmp_path / "saved"))) == list(found)
+    (tmp_path / "other").mkdir()
+    same = two.rename(tmp_path / "other" / "one.toml")
+    with pytest.raises(
+        ft.ConfigError, match=r"system 'rr-ssd \(one\)' is named twice \(.*other.one\.toml\); change `name`"
+    ):
+        ft.compare(trace, [one, same])
+    with pytest.raises(ft.ConfigError, match="'rr-ssd' is named twice; name each once"):
+        ft.compare(trace, ["rr-ssd", "rr-ssd"])

@@ -50,6 +50,7 @@ def config_schema() -> dict[str, Any]:
 class System:
     """A complete SSD design under test, with every key decided and checked. Made by `system`."""
 
+    #: As its results are called: the preset's, or what `name` is in its file; of a file without one, the file's.
     name: str
     _resolved: _core.Resolved = field(repr=False)
     #: What it was made from: a preset or a file, and the keys set otherwise, as text.
@@ -151,8 +152,10 @@ def finished(system: System) -> ConfigError:
 
 
 def _resolve(name: str, sets: list[tuple[str, str]]) -> System:
-    label = Path(name).stem if name.endswith(".toml") else name
-    return System(label, _core.resolve(name, sets), (name, tuple(sets)))
+    resolved = _core.resolve(name, sets)
+    named = str(json.loads(resolved.json)["name"])
+    # A file in which no name stands is called by its path there, which cannot be that of a run.
+    return System(Path(name).stem if named == name else named, resolved, (name, tuple(sets)))
 
 
 def _again(label: str, name: str, sets: tuple[tuple[str, str], ...]) -> System:

@@ -435,14 +435,7 @@ def name_systems(
         named = {name: as_system(system, sets) for name, system in systems.items()}
     else:
         chosen = [as_system(system, sets if not isinstance(system, System) else {}) for system in systems]
-        named = {system.name: system for system in chosen}
-        if len(named) < len(chosen):
-            called = [system.name for system in chosen]
-            twice = next(name for name in called if called.count(name) > 1)
-            raise ConfigError(
-                f"system '{twice}' is named twice; name each once, or give them names of their own: "
-                "ft.compare(trace, {'a': ft.system(...), 'b': ft.system(...)})"
-            )
+        named = dict(zip(_told_apart(chosen), chosen, strict=True))
     if not named:
         raise ConfigError("no system is named; name at least one, such as 'conventional'")
     for name in named:
@@ -451,6 +444,29 @@ def name_systems(
         return named
     more = ground.equal({name: system.config for name, system in named.items()})
     return {name: system.with_sets(more[name]) for name, system in named.items()}
+
+
+def _told_apart(systems: Sequence[System]) -> list[str]:
+    """The systems' names; a file's that has the name of another system says in brackets which file it is.
+
+    Raises:
+        ConfigError: two have one name all the same.
+    """
+    called = [system.name for system in systems]
+    files = [Path(system.recipe[0]) for system in systems]
+    names = [
+        f"{name} ({file.stem})" if file.suffix == ".toml" and called.count(name) > 1 and file.stem != name else name
+        for name, file in zip(called, files, strict=True)
+    ]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        of = dict.fromkeys(str(file) for name, file in zip(names, files, strict=True) if name == twice)
+        where = f" ({' and '.join(of)}); change `name` in one of the files" if len(of) > 1 else "; name each once"
+        raise ConfigError(
+            f"system '{twice}' is named twice{where}, or give them names of their own: "
+            "ft.compare(trace, {'a': ft.system(...), 'b': ft.system(...)})"
+        )
+    return names
 
 
 def _chart(results: Mapping[str, Result], name: str) -> Figure:
