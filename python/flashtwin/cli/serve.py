@@ -17,6 +17,7 @@ from flashtwin.errors import FlashtwinError
 from flashtwin.live.drives import Serving, begin
 from flashtwin.live.recording import Server
 from flashtwin.replays.running import Comparison
+from flashtwin.results import names
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -155,7 +156,7 @@ def _summary(out: Path | None) -> Path | None:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FlashtwinError(f"{out}: cannot be made ({(error.strerror or str(error)).lower()})") from error
-    summary = out / "served.json"
+    summary = out / names.SERVED
     if summary.exists():
         raise FlashtwinError(f"{summary}: exists; name another folder")
     return summary

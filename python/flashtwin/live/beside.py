@@ -18,9 +18,6 @@ from flashtwin.results.ground import dig, leaves
 if TYPE_CHECKING:
     from flashtwin.replays.running import Result
 
-#: What `flashtwin serve --out` leaves in its folder.
-SERVED = "served.json"
-
 
 def drive_system(image: str | PathLike[str]) -> presets.System:
     """The system of a drive, to be replayed: its controller and geometry; new, without what the drive holds.
@@ -80,7 +77,7 @@ def compare_drive(served: str | PathLike[str], result: Result | str | PathLike[s
         ReportError: there are no such figures in a folder, those of several replays, or they cannot be read.
     """
     path = Path(served)
-    path = path / SERVED if path.is_dir() else path
+    path = path / names.SERVED if path.is_dir() else path
     if not path.is_file():
         raise ReportError(f"{path}: does not exist; expected the folder of `flashtwin serve --out`")
     figures = documents.read_json(path)

@@ -14,14 +14,15 @@ from typing import Any
 from flashtwin.errors import FlashtwinError, OutputError
 from flashtwin.papers.model import PaperWorkload
 from flashtwin.progress import Progress
+from flashtwin.results import names
 from flashtwin.traces.trace import Trace
 from flashtwin.traces.trace import open as open_trace
 
 #: Makes a trace from a recipe: name, scale, seed.
 Synthesize = Callable[..., Any]
 
-#: What lies beside traces and is none.
-_NOT_TRACES = (".md", ".digests.parquet", ".json", ".html", ".toml", ".txt")
+#: What lies beside recorded traces and is none; people write in `.txt` where they had them from.
+_NOT_TRACES = (*names.NOT_TRACES, ".txt")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ writes into a folder (`locking`).
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -189,6 +190,15 @@ def write_table(path: Path, table: Any) -> None:
     with _writing(path) as partial:
         parquet.write_table(table, partial, compression="zstd")
         partial.replace(path)
+
+
+def table_bytes(table: Any) -> bytes:
+    """What `write_table` writes, for whoever writes files in another way."""
+    from pyarrow import parquet
+
+    buffer = io.BytesIO()
+    parquet.write_table(table, buffer, compression="zstd")
+    return buffer.getvalue()
 
 
 def read_table(path: Path) -> Any:

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
     from flashtwin.sweeps.across import Traced
 
-#: What lies beside traces and is none.
-_NOT_TRACES = (".md", ".digests.parquet", ".json", ".html", ".toml")
-
 Notify = Callable[[str], None]
 
 
@@ -196,7 +193,7 @@ def _files(path: Path) -> list[Path]:
         for file in path.rglob("*")
         if file.is_file()
         and not any(part.startswith(".") for part in file.relative_to(path).parts)
-        and not file.name.lower().endswith(_NOT_TRACES)
+        and not file.name.lower().endswith(names.NOT_TRACES)
     )
 
 
