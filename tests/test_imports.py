@@ -164,6 +164,11 @@ def test_no_two_classes_have_one_name() -> None:
     assert not {name: where for name, where in found.items() if len(where) > 1}
 
 
+def test_what_is_heard_of_work_is_declared_once() -> None:
+    found = {path.stem for _, path in modules() if "Callable[[str], None]" in path.read_text(encoding="utf-8")}
+    assert found == {"progress"}, "`Notify` is part of the protocol of `flashtwin.progress`"
+
+
 #: Python's own that the language asks for: of names and methods that are not there; Ctrl-C, and the end of a worker.
 ASKED_FOR = {"AttributeError", "NotImplementedError", "KeyboardInterrupt", "SystemExit"}
 

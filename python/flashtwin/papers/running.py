@@ -20,15 +20,12 @@ from flashtwin.papers.claims import Claim, Judgement, Verdict, judge
 from flashtwin.papers.explanations import why_different
 from flashtwin.papers.model import Facts, Item, Paper, PaperWorkload, Scale
 from flashtwin.papers.sources import WorkloadSource, find
-from flashtwin.progress import Progress
+from flashtwin.progress import Notify, Progress
 from flashtwin.results import folder, names
 from flashtwin.sweeps import crew, plan, store
 
 WORKLOADS = "workloads"
 CACHE = "traces"
-
-#: Called with one sentence when there is something to say.
-Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True)

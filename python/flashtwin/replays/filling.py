@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from flashtwin.errors import ArgumentError
+from flashtwin.progress import Notify
 from flashtwin.replays.presets import System
 from flashtwin.traces.scan import Replayable
 
@@ -19,7 +20,7 @@ _COARSE = 0.02
 
 
 def filled(
-    trace: Replayable, systems: Mapping[str, System], fill: float, notify: Callable[[str], None] | None = None
+    trace: Replayable, systems: Mapping[str, System], fill: float, notify: Notify | None = None
 ) -> dict[str, System]:
     """The same systems on the smallest drives of their kind that the trace's pages fill to no more than `fill`.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
 from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from flashtwin import _core
 from flashtwin.errors import ArgumentError, ConfigError, ReportError
-from flashtwin.progress import Progress, numbered
+from flashtwin.progress import Notify, Progress, numbered
 from flashtwin.replays import aged
 from flashtwin.replays.filling import filled
 from flashtwin.replays.periods import with_periods
@@ -405,7 +405,7 @@ def fitted(
     trace: Replayable,
     systems: Mapping[str, System],
     fill: float | None = None,
-    notify: Callable[[str], None] | None = None,
+    notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> dict[str, System]:
     """Systems with what a trace decides: the period where nobody has set it, and how many blocks it is to fill.

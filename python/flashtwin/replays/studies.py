@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from flashtwin import _core
 from flashtwin.characterization.measuring import Characterization, measure, options
-from flashtwin.progress import Progress, numbered
+from flashtwin.progress import Notify, Progress, numbered
 from flashtwin.replays import aged
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import fitted, name_systems, what_else_differs
@@ -23,9 +23,6 @@ SYSTEMS = ("conventional", "ca-ssd", "rr-ssd", "oracle")
 
 #: Seconds of replaying that tell what holds each system back, unless otherwise asked for.
 EFFORT_S = 10.0
-
-#: Called with one sentence when there is something to say.
-Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True)

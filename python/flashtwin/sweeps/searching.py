@@ -16,14 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashtwin.errors import ArgumentError, FlashtwinError
-from flashtwin.progress import Progress
+from flashtwin.progress import Notify, Progress
 from flashtwin.results import figures, ground, over
 from flashtwin.sweeps import plan
 from flashtwin.sweeps.swept import Planned, Sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from flashtwin.sweeps.sweeping import SweepBench
 
 #: Points asked for at a time; a number of its own, for the search must not depend on the machine.
@@ -59,7 +57,7 @@ def search(
     out: Path,
     axes: Mapping[str, plan.Axis],
     progress: Progress | None = None,
-    notify: Callable[[str], None] | None = None,
+    notify: Notify | None = None,
 ) -> Sweep:
     """Replays what the sampler asks for until the trials are used up, or nothing new is left.
 
@@ -118,7 +116,7 @@ def _all_points(bench: SweepBench, axes: Mapping[str, plan.Axis]) -> list[plan.P
 
 def _reference(
     bench: SweepBench, axes: Mapping[str, plan.Axis], goal: SearchGoal, seen: Seen,
-    progress: Progress | None, notify: Callable[[str], None] | None,
+    progress: Progress | None, notify: Notify | None,
 ) -> None:  # fmt: skip
     """Replays the first system as it is, but for keys with one value, on every trace: what all else is compared with.
 
@@ -144,7 +142,7 @@ def _reference(
 
 def _search(
     bench: SweepBench, out: Path, axes: Mapping[str, plan.Axis], goal: SearchGoal, seen: Seen,
-    progress: Progress | None, notify: Callable[[str], None] | None,
+    progress: Progress | None, notify: Notify | None,
 ) -> None:  # fmt: skip
     # The reference is none of the trials.
     study, trials = _study(bench.how.seed, len(goal.best)), bench.how.trials + len(seen)
@@ -189,7 +187,7 @@ def _value(trial: Any, key: str, found: plan.Axis) -> str:
 
 def _evaluate(
     bench: SweepBench, points: Sequence[plan.Point], seen: Seen, of: int,
-    progress: Progress | None, notify: Callable[[str], None] | None,
+    progress: Progress | None, notify: Notify | None,
 ) -> None:  # fmt: skip
     """Replays the settings that were not asked for before; `of` is how many of them there may be in the end."""
     traces = len(bench.traces)

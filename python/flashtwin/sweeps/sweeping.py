@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from flashtwin.errors import ArgumentError, FlashtwinError, OutputError
-from flashtwin.progress import Progress
+from flashtwin.progress import Notify, Progress
 from flashtwin.replays.filling import BLOCKS, FILL, filled
 from flashtwin.replays.periods import with_periods
 from flashtwin.replays.presets import System
@@ -32,8 +32,6 @@ from flashtwin.traces.reading import Reading
 from flashtwin.traces.scan import Replayable, Scan
 from flashtwin.traces.trace import OnBadLine, Trace
 
-#: Called with one sentence when there is something to say.
-Notify = Callable[[str], None]
 #: The figures of the trade-off unless others are asked for.
 TRADE = "read.mean,programs"
 
