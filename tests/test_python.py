@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import html
 import inspect
 import subprocess
 import sys
@@ -199,3 +200,32 @@ def test_systems_of_one_name_are_told_apart_by_their_files(trace: Path, tmp_path
         ft.compare(trace, [one, same])
     with pytest.raises(ft.ConfigError, match="'rr-ssd' is named twice; name each once"):
         ft.compare(trace, ["rr-ssd", "rr-ssd"])
+
+
+def test_a_study_can_be_read_again(trace: Path, tmp_path: Path) -> None:
+    done = ft.study(trace, tmp_path / "study", ["conventional", "rr-ssd"], period_s=0.005, effort_s=0.1)
+    again = ft.Study.read(tmp_path / "study")
+    assert again == done
+    assert [one["system"] for one in again.limits] == ["conventional", "rr-ssd"]
+    assert list(again.comparison) == ["conventional", "rr-ssd"]
+    shown = again._repr_html_()
+    assert f'<a href="{done.report}">' in shown
+    assert html.escape(done.findings[0]) in shown
+    assert shown.endswith(again.comparison._repr_html_())
+    done.report.unlink()
+    with pytest.raises(ft.ReportError, match="its report is not there; `flashtwin report"):
+        ft.Study.read(tmp_path / "study")
+    with pytest.raises(ft.ReportError):
+        ft.Study.read(tmp_path / "nothing")
+
+
+def test_what_is_the_cores_is_nobody_elses(trace: Path) -> None:
+    opened = ft.open(trace)
+    for one in (opened, ft.scan(trace), ft.replay(opened, "conventional"), ft.system("conventional")):
+        public = {name: getattr(one, name) for name in dir(one) if not name.startswith("_")}
+        assert not [name for name, value in public.items() if type(value).__module__ == "flashtwin._core"]
+
+
+def test_a_recipe_is_fitted_to_a_trace_in_memory(trace: Path) -> None:
+    with pytest.raises(ft.ArgumentError, match=r"in memory is needed .* `scan.open\(\)` reads it"):
+        ft.fit(ft.scan(trace))  # type: ignore[arg-type]

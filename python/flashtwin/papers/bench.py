@@ -137,7 +137,7 @@ class Stand:
             )
             for name, result in done.items():
                 self.path.mkdir(parents=True, exist_ok=True)
-                folder.write_run(self.path, paths[name].name, result.native)
+                folder.write_run(self.path, paths[name].name, result._native)
                 self.replayed += 1
             self._check()
         return {name: PaperRun(path) for name, path in paths.items()}

@@ -126,4 +126,4 @@ def run(
     drives = None if where is None else (where, core_digest(), LEAST_S, most_bytes())
     resolved = [system._resolved for system in systems]
     log = logging.getLogger("flashtwin")
-    return _core.run(trace.native, resolved, threads, progress, finished, requests, drives, log.warning)
+    return _core.run(trace._native, resolved, threads, progress, finished, requests, drives, log.warning)

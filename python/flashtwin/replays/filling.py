@@ -46,7 +46,7 @@ def filled(
         drives[_kind(system.config)].append(name)
     found: dict[str, System] = {}
     for names in drives.values():
-        needed = {name: systems[name]._resolved.filled_by(trace.native, fill) for name in names}
+        needed = {name: systems[name]._resolved.filled_by(trace._native, fill) for name in names}
         pages = max(pages for pages, _ in needed.values())
         blocks = max(blocks for _, blocks in needed.values())
         found |= {name: systems[name].with_sets({BLOCKS: blocks}) for name in names}

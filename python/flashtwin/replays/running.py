@@ -103,11 +103,6 @@ class Result(Framed):
             self._native.write(ready)
         return ready
 
-    @property
-    def native(self) -> _core.RunResult | StoredRun:
-        """The core's own object, or the stored one; for the modules of this package."""
-        return self._native
-
 
 def _restored(name: str, summary_json: str, tables: Mapping[str, pyarrow.Table]) -> Result:
     return Result(name, StoredRun(summary_json, {key: partial(_same, table) for key, table in tables.items()}))
@@ -268,7 +263,7 @@ class Comparison(Framed):
 def _named(result: Result | None, run: together.Saved) -> Result:
     """A result under the label that tells it from others."""
     if result is not None:
-        return Result(run.label, result.native)
+        return Result(run.label, result._native)
     tables = {name: partial(folder.read_table, file) for name, file in run.tables.items()}
     return Result(run.label, StoredRun(json.dumps(run.summary, ensure_ascii=False), tables))
 
@@ -489,7 +484,7 @@ def _write(
 ) -> None:
     for name, result in results.items():
         earlier.keep(path, name, result.summary)
-        folder.write_run(path, name, result.native)
+        folder.write_run(path, name, result._native)
     configs = {name: result.summary["config"] for name, result in results.items()}
     more = what_else_differs(configs, equal_ground=equal_ground)
     folder.write_study(path, trace, list(results), {**more, "gathered": list(gathered)} if gathered else more)

@@ -77,7 +77,7 @@ class RunTask(Task):
         except (SimError, TraceError) as error:
             store.put_refusal(self.key, str(error))
             return
-        store.put(self.key, result.summary, result.native if self.keep_tables else None)
+        store.put(self.key, result.summary, result._native if self.keep_tables else None)
 
     def _system(self) -> System:
         return replace(resolve_text(self.system, list(self.sets)), name=self.name)
