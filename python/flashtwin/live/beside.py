@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from flashtwin.errors import ReportError
 from flashtwin.live.drives import drive_info
 from flashtwin.replays import presets
-from flashtwin.results import documents, names
+from flashtwin.results import documents, names, schema
 from flashtwin.results.ground import dig, leaves
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _figures(served: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[
 
 
 def _one(path: str, both: list[Mapping[str, Any]]) -> Beside:
-    served, replayed = (dig(figures, path) for figures in both)
+    served, replayed = (dig(figures, schema.summary_field(path)) for figures in both)
     return Beside(path, served, replayed)
 
 
@@ -119,4 +119,5 @@ def _times(served: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[Be
         name = one["operation"]
         if name in ("read", "write"):
             took_ns = one["time_ns"] / one["requests"] if one["requests"] else None
-            yield Beside(f"response.{name}.mean_ns", took_ns, dig(summary, f"response.{name}.mean_ns"))
+            path = schema.summary_field(f"response.{name}.mean_ns")
+            yield Beside(path, took_ns, dig(summary, path))
