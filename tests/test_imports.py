@@ -14,7 +14,7 @@ import pytest
 from .conftest import ROOT
 
 #: What each crate may depend on. `nand` <- `ftl` <- `sim`; `trace` <- `analysis`, `sim`; `settings` <- `analysis`,
-#: `sim`; `live` uses what replays do; the bindings may import all, nothing imports them.
+#: `sim`, `live`; `live` uses what replays do; the bindings may import all, nothing imports them.
 CRATES = {
     "bits": set[str](),
     "settings": set[str](),
