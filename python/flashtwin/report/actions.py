@@ -25,7 +25,7 @@ def action(study: StudyFolder, topic: str, runs: Iterable[str]) -> str:
     known = [study.explained[name] for name in _baseline_last(study, runs) if name in study.explained]
     if not known:
         return ""
-    # What to choose is what is fastest; of other findings the design that they are about.
+    # Of `choice`, the fastest system; of other findings, the design they are about.
     found = min(known, key=lambda one: float(one["before_ns"])) if topic == "choice" else known[0]
     if topic in ("choice", "load", "tail") or (topic == "deduplication" and found["verdict"] == "hash"):
         return _of_explained(found)

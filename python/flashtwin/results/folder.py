@@ -32,7 +32,7 @@ class WritableRun(Protocol):
 #: Stands in every result.
 VERSION = _core.__version__
 _PARTIAL = ".partial"
-#: Endings of temporary names: ours, and the report's.
+#: Endings of temporary names: those of this module, and those of the report.
 _TEMPORARY = (_PARTIAL, ".tmp")
 
 
@@ -354,7 +354,7 @@ def _is_left_over(entry: Path) -> bool:
 def _remove_left_over(path: Path) -> None:
     """Takes away what killed processes left half-written; only by who holds the folder."""
     for partial in [place for ending in _TEMPORARY for place in path.rglob(f".*{ending}")]:
-        # One may have lain in another.
+        # It is gone when the folder that it lay in was removed before it.
         if partial.exists():
             _remove(partial)
 
