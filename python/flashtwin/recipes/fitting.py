@@ -336,6 +336,7 @@ def _percent(share: float) -> float:
 
 
 def _toml(recipe: dict[str, Any]) -> str:
+    # Not `tomli-w`: it writes every number of a list on a line of its own, 369 lines where these are 152.
     lines = [f"name = {literal(recipe['name'])}", f"description = {literal(recipe['description'])}"]
     for section in ("requests", "arrivals", "addresses", "writes", "reads"):
         if recipe[section]:
