@@ -62,7 +62,7 @@ class Store:
             folder.write_text(path, json.dumps({"summary": json.loads(result.summary_json)}) + "\n")
             self.made += 1
 
-        _core.run(trace.native, [system._resolved for system in systems.values()], 0, _listen, keep)
+        _core.run(trace._native, [system._resolved for system in systems.values()], 0, _listen, keep)
         self._say(f"{trace.name}: {len(keys)} replays made, {time.monotonic() - begun:.0f} s")
 
     def _read(self, key: str) -> Kept:

@@ -18,6 +18,8 @@ import pytest
 
 import flashtwin as ft
 
+from .conftest import ROOT
+
 PAGE = 4096
 #: A few pages more than the traces need, so that blocks are collected.
 SMALL = {"device": "ds-ftl", "nand.channels": 4, "nand.blocks_per_plane": 18, "nand.pages_per_block": 8}
@@ -100,6 +102,25 @@ def digests(result: ft.Result) -> dict[str, str]:
 def test_every_number_is_what_it_was(case: str, trace: ft.Trace, golden_digests: Callable[..., None]) -> None:
     system, keys = CASES[case]
     golden_digests(case, digests(ft.replay(trace, system, period_s=0.5, **keys)))
+
+
+#: So many seconds of the captured trace that ships with the project: 21,020 requests, in four periods.
+CAPTURED_S = 90.0
+CAPTURED = ("conventional", "ca-ssd", "rr-ssd", "ds-ftl")
+
+
+@pytest.fixture(scope="session")
+def captured() -> ft.Trace:
+    return ft.open(ROOT / "traces" / "webvm-small.fiu.zst", to_s=CAPTURED_S)
+
+
+@pytest.mark.parametrize("system", CAPTURED)
+def test_every_number_of_a_captured_trace_is_what_it_was(
+    system: str, captured: ft.Trace, golden_digests: Callable[..., None]
+) -> None:
+    """Trains, contents and addresses as a machine made them, which no made trace has all at once."""
+    assert len(captured) == 21_020
+    golden_digests(f"{system}, captured", digests(ft.replay(captured, system, period_s=CAPTURED_S / 4, speed=10)))
 
 
 def test_the_cases_reach_what_they_are_for(trace: ft.Trace) -> None:

@@ -125,7 +125,7 @@ def test_a_system_printed_is_a_system_read(cli: Cli, small_trace: Path, tmp_path
     printed = cli("systems", "rr-ssd", "--set", "replication.alpha=0.3")
     (tmp_path / "mine.toml").write_text(printed.out)
     options = ("--json", "--period", "0.05s")
-    mine = json.loads(cli("replay", small_trace, "--system", "mine.toml", *options).out)["mine"]
+    mine = json.loads(cli("replay", small_trace, "--system", "mine.toml", *options).out)["rr-ssd"]
     preset = json.loads(
         cli("replay", small_trace, "--system", "rr-ssd", "--set", "replication.alpha=0.3", *options).out
     )["rr-ssd"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import json
 import subprocess
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import pytest
 from .conftest import ROOT
 
 #: What each crate may depend on. `nand` <- `ftl` <- `sim`; `trace` <- `analysis`, `sim`; `settings` <- `analysis`,
-#: `sim`; `live` uses what replays do; the bindings may import all, nothing imports them.
+#: `sim`, `live`; `live` uses what replays do; the bindings may import all, nothing imports them.
 CRATES = {
     "bits": set[str](),
     "settings": set[str](),
@@ -151,6 +152,36 @@ def test_rooms_are_empty_at_the_door() -> None:
     rooms = {name: path for name, path in modules() if path.name == "__init__.py" and name.count(".") == 1}
     for name in rooms.keys() - {"flashtwin.cli", "flashtwin.papers", "flashtwin.report"}:
         assert not imported(name, rooms[name]), name
+
+
+def test_no_two_classes_have_one_name() -> None:
+    """Whoever reads `Run` in one module must not know which of four is meant."""
+    found: dict[str, list[str]] = {}
+    for module, path in modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(module)
+    assert not {name: where for name, where in found.items() if len(where) > 1}
+
+
+def test_what_is_heard_of_work_is_declared_once() -> None:
+    found = {path.stem for _, path in modules() if "Callable[[str], None]" in path.read_text(encoding="utf-8")}
+    assert found == {"progress"}, "`Notify` is part of the protocol of `flashtwin.progress`"
+
+
+#: Python's own that the language asks for: of names and methods that are not there; Ctrl-C, and the end of a worker.
+ASKED_FOR = {"AttributeError", "NotImplementedError", "KeyboardInterrupt", "SystemExit"}
+
+
+@pytest.mark.parametrize(("module", "path"), modules(), ids=[name for name, _ in modules()])
+def test_errors_are_of_the_one_family(module: str, path: Path) -> None:
+    raised = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            error = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+            raised |= {error.id} if isinstance(error, ast.Name) else set()
+    own = {name for name in raised - ASKED_FOR if isinstance(getattr(builtins, name, None), type)}
+    assert not own, f"{module} raises {own}: who catches FlashtwinError does not catch these"
 
 
 def sources() -> Iterator[Path]:

@@ -15,9 +15,9 @@ from flashtwin.papers import bench, choose, explanations, papers, running, sourc
 from flashtwin.papers.ca_ssd import drive_items
 from flashtwin.papers.claims import Claim, Verdict, judge, number, orders
 from flashtwin.papers.ds_ftl import load_item
-from flashtwin.papers.model import Paper, Workload
+from flashtwin.papers.model import Paper, PaperWorkload
 from flashtwin.papers.rr_ssd import recorded_item, workload_items
-from flashtwin.papers.running import How
+from flashtwin.papers.running import ReproductionOptions
 from flashtwin.papers.search import CLOSE, rate_for
 from flashtwin.papers.sensitivity import AS_DECIDED
 
@@ -236,8 +236,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return scratch / "out"
 
 
-def tiny() -> How:
-    return How(scale=1.0, period_s=0.02, workloads=("webvm", "trans"))
+def tiny() -> ReproductionOptions:
+    return ReproductionOptions(scale=1.0, period_s=0.02, workloads=("webvm", "trans"))
 
 
 def patch_recipes(patch: pytest.MonkeyPatch, scratch: Path) -> None:
@@ -332,7 +332,7 @@ def refused(*_: Any, **__: Any) -> None:
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patch_recipes(monkeypatch, tmp_path)
-    how = How(period_s=0.02, workloads=("webvm",))
+    how = ReproductionOptions(period_s=0.02, workloads=("webvm",))
     whole = running.run(choose("rr-ssd", ["fig-12"]), tmp_path / "whole", how).replayed
     real, left = bench.compare, [4]
 
@@ -363,7 +363,9 @@ def test_a_replay_that_fails_is_one_gap(tmp_path: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(bench.Stand, "system", spoilt)
     done = running.run(
-        choose("rr-ssd", ["fig-12", "table-5"]), tmp_path / "out", How(period_s=0.02, workloads=("webvm",))
+        choose("rr-ssd", ["fig-12", "table-5"]),
+        tmp_path / "out",
+        ReproductionOptions(period_s=0.02, workloads=("webvm",)),
     )
     by_id = {item["id"]: item for item in done.papers[0]["items"]}
     failed = [claim for claim in by_id["fig-12"]["claims"] if claim["subject"] == "webvm"]
@@ -383,7 +385,7 @@ def test_the_papers_with_drives_run(
     paper: str, workloads: tuple[str, ...], measured: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     patch_recipes(monkeypatch, tmp_path)
-    how = How(period_s=0.02, workloads=workloads)
+    how = ReproductionOptions(period_s=0.02, workloads=workloads)
     done = running.run(choose(paper), tmp_path / "out", how)
     assert done.replayed > 0
     found = {item["id"] for item in done.papers[0]["items"] if any(c["measured"] is not None for c in item["claims"])}
@@ -396,7 +398,7 @@ def test_swc_takes_every_trace_of_a_folder(tmp_path: Path) -> None:
     for name, seed in (("mail", 3), ("oltp", 4), ("short", 5)):
         (tmp_path / "in").mkdir(exist_ok=True)
         busy_trace(tmp_path / "in" / f"{name}.fiu", 500 if name == "short" else 13_000, seed)
-    done = running.run(choose("swc"), tmp_path / "out", How(traces=tmp_path / "in", period_s=0.1))
+    done = running.run(choose("swc"), tmp_path / "out", ReproductionOptions(traces=tmp_path / "in", period_s=0.1))
     items = {item["id"]: item for item in done.papers[0]["items"]}
     assert [workload["name"] for workload in done.papers[0]["workloads"]] == ["mail", "oltp", "short"]
     assert done.replayed == 0
@@ -440,15 +442,15 @@ def test_swc_without_a_folder_takes_the_recipes_of_the_others() -> None:
 def test_without_recipes_and_traces_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "synthesizer", lambda: None)
     with pytest.raises(ft.FlashtwinError, match="no recipes of workloads; give recorded traces with --traces DIR"):
-        running.run(choose("rr-ssd", ["fig-4"]), tmp_path / "out", How())
+        running.run(choose("rr-ssd", ["fig-4"]), tmp_path / "out", ReproductionOptions())
     with pytest.raises(ft.FlashtwinError, match="no such folder; give the folder of the recorded traces"):
-        running.run(choose("rr-ssd", ["fig-4"]), tmp_path / "out", How(traces=tmp_path / "nowhere"))
+        running.run(choose("rr-ssd", ["fig-4"]), tmp_path / "out", ReproductionOptions(traces=tmp_path / "nowhere"))
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(ft.FlashtwinError, match=r"holds 'thesis\.tex' but no results of flashtwin"):
-        running.run(choose("rr-ssd", ["fig-4"]), tmp_path, How())
+        running.run(choose("rr-ssd", ["fig-4"]), tmp_path, ReproductionOptions())
 
 
 def test_the_command_line_lists_and_runs(
@@ -479,9 +481,9 @@ def test_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.report.is_file()
     assert [item["id"] for item in done.papers[0]["items"]] == ["fig-4"]
     assert seen[-1][0] == seen[-1][1]
-    with pytest.raises(ValueError, match="scale is 0"):
+    with pytest.raises(ft.ArgumentError, match="scale is 0"):
         ft.reproduce("rr-ssd", scale=0)
-    with pytest.raises(ValueError, match="scale is 'slow'"):
+    with pytest.raises(ft.ArgumentError, match="scale is 'slow'"):
         ft.reproduce("rr-ssd", scale="slow")  # type: ignore[arg-type]
 
 
@@ -504,7 +506,7 @@ def test_each_paper_has_its_own_sizes_and_a_number_is_everybodys(
 def test_names_of_papers_workloads_are_unique() -> None:
     paper: Paper
     for paper in papers().values():
-        names: list[Workload] = list(paper.workloads)
+        names: list[PaperWorkload] = list(paper.workloads)
         assert len({one.name for one in names}) == len({one.recipe for one in names}) == len(names)
 
 

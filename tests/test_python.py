@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import html
 import inspect
 import subprocess
 import sys
@@ -167,3 +168,64 @@ def test_any_value_is_written_as_toml_reads_it() -> None:
     text = "\n".join(f"{key} = {literal(value)}" for key, value in table.items())
     assert tomllib.loads(text) == table
     assert [literal(value) for value in (np.float64(0.5), np.int64(3), True)] == ["0.5", "3", "true"]
+
+
+def test_a_systems_results_bear_the_name_in_its_file(trace: Path, tmp_path: Path) -> None:
+    file, nameless = tmp_path / "foo.toml", tmp_path / "nameless.toml"
+    printed = ft.system_toml("rr-ssd")
+    file.write_text(printed.replace('name = "rr-ssd"', 'name = "bar"'))
+    nameless.write_text(printed.replace('name = "rr-ssd"\n', ""))
+    result = ft.replay(trace, file)
+    assert (result.name, result.summary["system"]) == ("bar", "bar")
+    assert ft.system(file).with_sets({"replication.alpha": 0.5}).name == "bar"
+    assert ft.system(nameless).name == "nameless"
+    assert list(ft.compare(trace, ["conventional", file])) == ["conventional", "bar"]
+
+
+def test_systems_of_one_name_are_told_apart_by_their_files(trace: Path, tmp_path: Path) -> None:
+    """Whoever prints a preset, changes a key and compares both need not think of its name."""
+    one, two = tmp_path / "one.toml", tmp_path / "two.toml"
+    for file, alpha in ((one, 0.0), (two, 0.5)):
+        file.write_text(ft.system("rr-ssd", alpha=alpha).toml)
+    found = ft.compare(trace, ["rr-ssd", one, two])
+    assert list(found) == ["rr-ssd", "rr-ssd (one)", "rr-ssd (two)"]
+    alphas = [run.summary["config"]["ftl"]["replication"]["alpha"] for run in found.values()]
+    assert alphas == [0.0, 0.0, 0.5]
+    assert list(ft.Comparison.read(found.save(tmp_path / "saved"))) == list(found)
+    (tmp_path / "other").mkdir()
+    same = two.rename(tmp_path / "other" / "one.toml")
+    with pytest.raises(
+        ft.ConfigError, match=r"system 'rr-ssd \(one\)' is named twice \(.*other.one\.toml\); change `name`"
+    ):
+        ft.compare(trace, [one, same])
+    with pytest.raises(ft.ConfigError, match="'rr-ssd' is named twice; name each once"):
+        ft.compare(trace, ["rr-ssd", "rr-ssd"])
+
+
+def test_a_study_can_be_read_again(trace: Path, tmp_path: Path) -> None:
+    done = ft.study(trace, tmp_path / "study", ["conventional", "rr-ssd"], period_s=0.005, effort_s=0.1)
+    again = ft.Study.read(tmp_path / "study")
+    assert again == done
+    assert [one["system"] for one in again.limits] == ["conventional", "rr-ssd"]
+    assert list(again.comparison) == ["conventional", "rr-ssd"]
+    shown = again._repr_html_()
+    assert f'<a href="{done.report}">' in shown
+    assert html.escape(done.findings[0]) in shown
+    assert shown.endswith(again.comparison._repr_html_())
+    done.report.unlink()
+    with pytest.raises(ft.ReportError, match="its report is not there; `flashtwin report"):
+        ft.Study.read(tmp_path / "study")
+    with pytest.raises(ft.ReportError):
+        ft.Study.read(tmp_path / "nothing")
+
+
+def test_what_is_the_cores_is_nobody_elses(trace: Path) -> None:
+    opened = ft.open(trace)
+    for one in (opened, ft.scan(trace), ft.replay(opened, "conventional"), ft.system("conventional")):
+        public = {name: getattr(one, name) for name in dir(one) if not name.startswith("_")}
+        assert not [name for name, value in public.items() if type(value).__module__ == "flashtwin._core"]
+
+
+def test_a_recipe_is_fitted_to_a_trace_in_memory(trace: Path) -> None:
+    with pytest.raises(ft.ArgumentError, match=r"in memory is needed .* `scan.open\(\)` reads it"):
+        ft.fit(ft.scan(trace))  # type: ignore[arg-type]

@@ -160,12 +160,12 @@ def test_a_table_that_cannot_be_written_is_named(tmp_path: Path, trace: ft.Trace
     place = tmp_path / "nowhere" / "requests"
     system = ft.system("conventional")
     with pytest.raises(SimError, match=str(place)):
-        _core.run(trace.native, [system._resolved], requests=[place])
+        _core.run(trace._native, [system._resolved], requests=[place])
 
 
 def test_a_table_that_nobody_moved_goes_with_its_result(tmp_path: Path, trace: ft.Trace) -> None:
     place = tmp_path / "requests"
-    runs = _core.run(trace.native, [ft.system("conventional")._resolved], requests=[place])
+    runs = _core.run(trace._native, [ft.system("conventional")._resolved], requests=[place])
     assert len(runs[0].table(names.REQUESTS)) == len(trace)
     assert place.is_file()
     del runs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,26 +21,35 @@ from flashtwin.results.reading import load
 from .conftest import ROOT
 
 PACKAGE = ROOT / "python" / "flashtwin"
+PARQUET = re.compile(r"^\s*(from pyarrow import .*\bparquet\b|import pyarrow\.parquet)", re.MULTILINE)
 FILES = {value for key, value in vars(names).items() if key.isupper() and isinstance(value, str) and "." in value[1:]}
-PARQUET = re.compile(r"\w[\w}]*\.parquet")
+#: A file of results by its ending, whether or not `names` has it; an ending alone is no name, but where it has a stem.
+RESULTS = re.compile(r"\S*\w\.(json|parquet|csv|md|html)")
+#: What people are shown of the command line, and the only file of the package that is none of results.
+SHOWN = {("cli", "trace.py"): {"OUTPUT.parquet"}, ("results", "schema.py"): {"schema.json"}}
 
 
 def strings(path: Path) -> Iterator[str]:
-    """What stands in quotes in a file, comments and the help of the command line left out."""
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if not line.lstrip().startswith(("#", "flashtwin ", ">>> ")):
-            yield from re.findall(r"""["']([^"'`\s]+)["']""", line)
+    """The texts of a module, without its docstrings, which show people what they see."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+            yield node.value
 
 
 @pytest.mark.parametrize(
     "path", sorted(set(PACKAGE.rglob("*.py")) - {PACKAGE / "results" / "names.py"}), ids=lambda path: path.stem
 )
 def test_no_other_module_knows_the_name_of_a_file(path: Path) -> None:
-    # A doctest shows what people see.
-    found = {text for text in strings(path) if text in FILES or PARQUET.fullmatch(text)} - {"report.html"}
-    allowed = {"OUTPUT.parquet"} if path.parts[-2:] == ("cli", "trace.py") else set[str]()
-    assert found <= allowed
-    assert "report.html" not in strings(path) or path.stem == "studies"
+    found = {text for text in strings(path) if text in FILES or RESULTS.fullmatch(text)}
+    assert found <= SHOWN.get(path.parts[-2:], set())
+
+
+def test_tables_are_read_and_written_in_one_room() -> None:
+    using = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if PARQUET.search(path.read_text())}
+    # Requests from a frame become a trace's file: no results.
+    assert using == {"results/folder.py", "results/frames.py", "results/reading.py", "traces/frames.py"}
 
 
 def fields(summary: Any) -> Iterator[str]:

@@ -57,7 +57,7 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def same(one: ft.Result, other: ft.Result) -> None:
-    assert one.native.summary_json == other.native.summary_json
+    assert one._native.summary_json == other._native.summary_json
     assert one.table_names == other.table_names
     for name in one.table_names:
         assert one.table(name).to_arrow().equals(other.table(name).to_arrow()), name

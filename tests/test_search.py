@@ -28,14 +28,14 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 def replayed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The keys of the runs that were replayed, in order."""
     seen: list[str] = []
-    do = runs.Run.do
+    do = runs.RunTask.do
 
-    def counted(run: runs.Run) -> None:
+    def counted(run: runs.RunTask) -> None:
         if not runs.Store(run.store).has(run.key, tables=run.keep_tables):
             seen.append(run.key)
         do(run)
 
-    monkeypatch.setattr(runs.Run, "do", counted)
+    monkeypatch.setattr(runs.RunTask, "do", counted)
     return seen
 
 

@@ -14,7 +14,7 @@ from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import number
 from flashtwin.papers.ds_ftl import common
 from flashtwin.papers.ds_ftl import sensitivity_item as ds_ftl_item
-from flashtwin.papers.running import How
+from flashtwin.papers.running import ReproductionOptions
 from flashtwin.papers.sensitivity import AS_DECIDED, CHOICES, Headline, Move, Sensitivity, move
 
 from .test_papers import patch_recipes
@@ -175,7 +175,7 @@ class _NoRun:
 
 def test_the_choices_of_several_papers_stand_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patch_recipes(monkeypatch, tmp_path)
-    how = How(scale=0.02, period_s=0.02, workloads=("web", "home3"))
+    how = ReproductionOptions(scale=0.02, period_s=0.02, workloads=("web", "home3"))
     chosen = [one for name in ("ca-ssd", "ds-ftl") for one in choose(name, ["sensitivity"])]
     running.run(chosen, tmp_path / "both", how)
     table, by_choice = json.loads((tmp_path / "both" / "reproduction.json").read_text())["sensitivity"]

@@ -329,7 +329,7 @@ def test_a_point_is_made_again_by_its_command(cli: Cli, small_trace: Path, tmp_p
 def test_a_trace_that_changed_meanwhile_is_noticed(tmp_path: Path, small_trace: Path) -> None:
     system = ft.system("conventional")
     wanted = key(system, ft.open(small_trace).digest)
-    task = runs.Run(
+    task = runs.RunTask(
         wanted, str(tmp_path / "s"), runs.Source(str(small_trace)), "conventional", "conventional", (), False
     )
     small_trace.write_text(fiu_trace(10), encoding="ascii")
@@ -413,11 +413,11 @@ def test_shards_of_reproduce(tmp_path: Path) -> None:
 
 def test_a_paper_measured_by_a_worker_is_found_again(tmp_path: Path) -> None:
     from flashtwin.papers import choose
-    from flashtwin.papers.running import How, benches, run
+    from flashtwin.papers.running import ReproductionOptions, benches, run
     from flashtwin.papers.spread import tasks
     from flashtwin.sweeps import worker
 
-    chosen, how = choose("rr-ssd", ["table-4"]), How(scale=0.002, workloads=("webvm",), workers=1)
+    chosen, how = choose("rr-ssd", ["table-4"]), ReproductionOptions(scale=0.002, workloads=("webvm",), workers=1)
     (task,) = tasks(list(benches(chosen, how)), tmp_path, how)
     (tmp_path / "traces").mkdir()
     assert worker.answer(json.loads(json.dumps(task.as_json()))) == {}

@@ -189,8 +189,8 @@ def test_a_run_whose_processes_always_die_is_missing(
     from flashtwin import report
 
     die = (
-        "import os\nfrom flashtwin.sweeps import runs, worker\ndo = runs.Run.do\n"
-        "runs.Run.do = lambda run: os.kill(os.getpid(), 9) if run.name == 'rr-ssd' else do(run)\n"
+        "import os\nfrom flashtwin.sweeps import runs, worker\ndo = runs.RunTask.do\n"
+        "runs.RunTask.do = lambda run: os.kill(os.getpid(), 9) if run.name == 'rr-ssd' else do(run)\n"
         "worker.main()"
     )
     monkeypatch.setattr(crew, "WORKER", (sys.executable, "-c", die))

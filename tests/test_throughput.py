@@ -90,9 +90,9 @@ def test_requests_under_way_are_throughput_times_response(depths: ft.Sweep) -> N
         assert under_way == pytest.approx(row["config.replay.queue_depth"], rel=0.02)
 
 
-def test_the_page_of_a_sweep_over_depths_draws_throughput_against_latency(depths: ft.Sweep) -> None:
+def test_the_page_of_a_sweep_over_depths_draws_throughput_against_response_time(depths: ft.Sweep) -> None:
     page = depths.report.read_text(encoding="utf-8")
-    assert page.index("Throughput against latency") < page.index("By replay.queue_depth")
+    assert page.index("Throughput against response time") < page.index("By replay.queue_depth")
     found = reading.load(depths.path)
     with style.styled():
         drawing = throughput.draw(found)
@@ -111,7 +111,7 @@ def test_the_page_of_a_sweep_over_depths_draws_throughput_against_latency(depths
 
 def test_other_sweeps_have_no_such_chart(small_trace: Path, tmp_path: Path) -> None:
     done = ft.sweep(small_trace, tmp_path / "out", ["conventional"], speed=[1, 2], workers=1)
-    assert "Throughput against latency" not in done.report.read_text(encoding="utf-8")
+    assert "Throughput against response time" not in done.report.read_text(encoding="utf-8")
 
 
 def test_of_throughput_more_is_better(depths: ft.Sweep) -> None:

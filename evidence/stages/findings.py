@@ -17,7 +17,7 @@ from evidence.stages.model import hot_writes
 from flashtwin.characterization import rows, statistics
 from flashtwin.characterization.measuring import Characterization
 from flashtwin.papers import swc
-from flashtwin.papers.model import Facts, Workload
+from flashtwin.papers.model import Facts, PaperWorkload
 from flashtwin.sweeps import across
 
 CODE = (
@@ -75,13 +75,13 @@ def _gathered(lab: Lab) -> Path:
     return place
 
 
-def _characterized(lab: Lab, one: Workload) -> Characterization:
+def _characterized(lab: Lab, one: PaperWorkload) -> Characterization:
     assert one.path is not None
     trace = lab.keep(ft.open(one.path, volume=one.volume))
     return ft.characterize(trace, **OPTIONS)
 
 
-def _volumes(population: Sequence[Workload]) -> list[str]:
+def _volumes(population: Sequence[PaperWorkload]) -> list[str]:
     """Files with several volumes, of which those are taken that are long enough, or else the longest."""
     return sorted({one.path.name.split(".")[0] for one in population if one.volume is not None and one.path})
 

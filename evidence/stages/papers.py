@@ -16,7 +16,7 @@ from evidence.stage import Lab, Stage
 from evidence.stages.drives import PERIOD_S
 from flashtwin import papers
 from flashtwin.papers import running
-from flashtwin.papers.running import How
+from flashtwin.papers.running import ReproductionOptions
 from flashtwin.results import names
 
 CODE = (*sources.REPLAY, *sources.DRIVES, *sources.PAPERS, "workloads", "crates/analysis/src")
@@ -42,7 +42,7 @@ def kept(done: running.Reproduction) -> dict[str, Any]:
 
 def measure_recipes(lab: Lab) -> Mapping[str, Any]:
     """All papers on recipes."""
-    return kept(running.run(papers.choose(None, ()), lab.scratch("recipes"), How(), notify=lab.say))
+    return kept(running.run(papers.choose(None, ()), lab.scratch("recipes"), ReproductionOptions(), notify=lab.say))
 
 
 def measure_captured(paper: str) -> Callable[[Lab], Mapping[str, Any]]:
@@ -50,7 +50,7 @@ def measure_captured(paper: str) -> Callable[[Lab], Mapping[str, Any]]:
 
     def measure(lab: Lab) -> Mapping[str, Any]:
         traces = linked(lab, paper)
-        how = How(traces=traces, period_s=PERIOD_S, workloads=tuple(NAMES[paper]))
+        how = ReproductionOptions(traces=traces, period_s=PERIOD_S, workloads=tuple(NAMES[paper]))
         return kept(running.run(papers.choose(paper, ()), lab.scratch(f"captured-{paper}"), how, notify=lab.say))
 
     return measure
@@ -63,7 +63,7 @@ def again(lab: Lab, paper: str | None) -> list[dict[str, Any]]:
         name = ONE_OF[one]
         if paper and name not in NAMES[paper]:
             name = next(iter(NAMES[paper]), "")
-        how = How(workloads=(name,)) if name else How()
+        how = ReproductionOptions(workloads=(name,)) if name else ReproductionOptions()
         if paper:
             how = replace(how, traces=linked(lab, paper), period_s=PERIOD_S)
         place = lab.scratch(f"again-{sources.digest(CODE)}-{'captured' if paper else 'recipes'}-{one}")

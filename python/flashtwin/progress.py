@@ -1,4 +1,8 @@
-"""One way to hear how far work is, whichever function does it."""
+"""One way to hear how far work is, and what was decided on the way, whichever function does it.
+
+`progress` counts, `notify` says: runs that are there already, systems left out, a period that was chosen. Functions
+that write folders take both; of those that only return a result, the result says what was decided.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,11 @@ class Progress(Protocol):
 
     def __call__(self, what: str, done: int, total: int, /) -> None:
         """`what`: the system that replays, or words such as `"reading"`; steps done; steps in all, 0 if not known."""
+
+
+#: Is called with one sentence, without a full stop or a line's end, when there is something to say. It is for people:
+#: whatever a program may want to know is in what the function returns. An exception that it raises stops the work.
+Notify = Callable[[str], None]
 
 
 def named(progress: Progress | None, what: str) -> Callable[[int, int], None] | None:

@@ -20,7 +20,7 @@ from flashtwin.characterization import replayed
 from flashtwin.characterization.advice import advise
 from flashtwin.characterization.replayed import Replay
 from flashtwin.report import facts, units
-from flashtwin.results.reading import Run, Study, load
+from flashtwin.results.reading import SavedRun, StudyFolder, load
 
 from ..conftest import ROOT
 from .scenarios import SCENARIOS, hash_lane, slow_bus
@@ -43,19 +43,19 @@ class Counted(Budget):
 
 
 @pytest.fixture
-def studied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Study]:
+def studied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., StudyFolder]:
     """Studies without their page."""
     monkeypatch.setattr(report, "build", lambda path: path)
     monkeypatch.setattr(replaying, "Budget", Counted)
 
-    def make(trace: ft.Trace | Path, **how: Any) -> Study:
+    def make(trace: ft.Trace | Path, **how: Any) -> StudyFolder:
         ft.study(trace, tmp_path / "out", **{"effort_s": None, **how})
         return load(tmp_path / "out")
 
     return make
 
 
-def contradictions(study: Study) -> Iterator[str]:
+def contradictions(study: StudyFolder) -> Iterator[str]:
     """What one part of a study says against another."""
     advice = {str(entry["topic"]): entry for entry in study.advice}
     made_up = any(facts.made_up_contents(run) for run in study.runs)
@@ -80,7 +80,7 @@ def _unfinished(advice: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
             yield f"{topic}: no command"
 
 
-def _of_verdicts(study: Study, advice: Mapping[str, Mapping[str, Any]], *, made_up: bool) -> Iterator[str]:
+def _of_verdicts(study: StudyFolder, advice: Mapping[str, Mapping[str, Any]], *, made_up: bool) -> Iterator[str]:
     designs = [run for run in study.runs if not run.is_ideal]
     looking = [run for run in designs if facts.deduplicates(run)]
     copying = [run for run in designs if facts.replicates(run)]
@@ -106,7 +106,7 @@ def _of_verdicts(study: Study, advice: Mapping[str, Mapping[str, Any]], *, made_
             yield f"{topic}: replays are there, and the advice guesses"
 
 
-def _best(runs: Sequence[Run], ref: Run, kind: str) -> float | None:
+def _best(runs: Sequence[SavedRun], ref: SavedRun, kind: str) -> float | None:
     changes = [facts.change(facts.mean(run, kind), facts.mean(ref, kind)) for run in runs if run is not ref]
     return min((change for change in changes if change is not None), default=None)
 
@@ -123,20 +123,20 @@ def _of_numbers(numbers: Mapping[str, float], advice: Mapping[str, Mapping[str, 
 
 
 @pytest.mark.parametrize("make", SCENARIOS, ids=[make.__name__ for make in SCENARIOS])
-def test_scenarios(make: Callable[[], Any], studied: Callable[..., Study]) -> None:
+def test_scenarios(make: Callable[[], Any], studied: Callable[..., StudyFolder]) -> None:
     scenario = make()
     study = studied(scenario.trace(), settings=scenario.settings, goal=scenario.goal)
     assert list(contradictions(study)) == []
 
 
 @pytest.mark.parametrize("speed", [1, 100])
-def test_the_demo(speed: int, studied: Callable[..., Study]) -> None:
+def test_the_demo(speed: int, studied: Callable[..., StudyFolder]) -> None:
     study = studied(ROOT / "traces" / "webvm-small.fiu.zst", period_s=120, speed=speed)
     assert list(contradictions(study)) == []
     assert study.explained
 
 
-def test_a_trace_without_contents(studied: Callable[..., Study]) -> None:
+def test_a_trace_without_contents(studied: Callable[..., StudyFolder]) -> None:
     study = studied(slow_bus().trace())
     assert list(contradictions(study)) == []
     told = {entry["topic"]: entry for entry in study.advice}
@@ -144,13 +144,13 @@ def test_a_trace_without_contents(studied: Callable[..., Study]) -> None:
     assert "replay.content" in told["deduplication"]["action"]
 
 
-def test_made_up_contents(studied: Callable[..., Study]) -> None:
+def test_made_up_contents(studied: Callable[..., StudyFolder]) -> None:
     study = studied(slow_bus().trace(), content="unique", period_s=0.1)
     assert list(contradictions(study)) == []
     assert any(facts.made_up_contents(run) for run in study.runs)
 
 
-def test_a_contradiction_would_be_found(studied: Callable[..., Study], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_contradiction_would_be_found(studied: Callable[..., StudyFolder], monkeypatch: pytest.MonkeyPatch) -> None:
     """Bursts of duplicates on a slow hash unit: the trace alone says yes, the replays that responses are longer."""
     said = []
     for quoted in (True, False):

@@ -17,7 +17,7 @@ from flashtwin.causes.explaining import InterruptedExplanation, _told
 from flashtwin.causes.figures import Figures, usual_goal
 from flashtwin.causes.inquiry import Inquiry, key_of
 from flashtwin.causes.knobs import Sets
-from flashtwin.causes.replaying import Kept, base_replays, replay_all
+from flashtwin.causes.replaying import KeptFigures, base_replays, replay_all
 from flashtwin.replays.presets import System, system
 
 from .scenarios import hash_lane, nothing, slow_bus
@@ -72,7 +72,7 @@ class Machine:
     done: list[Sets] = field(default_factory=list)
 
     def run(
-        self, _: ft.Trace, wishes: Sequence[replaying._Wish], kept: Kept, threads: int,
+        self, _: ft.Trace, wishes: Sequence[replaying._Wish], kept: KeptFigures, threads: int,
         watch: Callable[[int, int, int], None],
     ) -> None:  # fmt: skip
         """As `replaying._run`: so many at a time, looking at the time every 50 ms."""
@@ -100,7 +100,7 @@ class Asked:
     def of(cls, name: str = "ca-ssd") -> Asked:
         """Bursts of duplicates on a hash unit."""
         trace, chosen = hash_lane().trace(), system(name)
-        figures, took_s = base_replays(trace, {name: chosen}, Kept(None))
+        figures, took_s = base_replays(trace, {name: chosen}, KeptFigures(None))
         assert took_s is not None
         return cls(trace, chosen, Inquiry(chosen.config, figures[name], usual_goal(chosen.config)))
 
@@ -109,7 +109,7 @@ def spend(monkeypatch: pytest.MonkeyPatch, cost_s: Callable[[Sets], float], **ho
     asked = Asked.of()
     machine = Machine(cost_s, asked.inquiry.base)
     monkeypatch.setattr(replaying, "_run", machine.run)
-    replay_all(asked.trace, [(asked.system, asked.inquiry)], Kept(None), clock=machine.clock, **how)  # type: ignore[arg-type]
+    replay_all(asked.trace, [(asked.system, asked.inquiry)], KeptFigures(None), clock=machine.clock, **how)  # type: ignore[arg-type]
     return machine, asked.inquiry
 
 
@@ -194,7 +194,7 @@ def test_what_was_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(lambda _: 1.0, asked.inquiry.base)
     monkeypatch.setattr(replaying, "_run", machine.run)
     chosen = [(asked.system, asked.inquiry)]
-    replay_all(asked.trace, chosen, Kept(None), effort_s=3.0, replay_s=1.0, threads=1, clock=machine.clock)
+    replay_all(asked.trace, chosen, KeptFigures(None), effort_s=3.0, replay_s=1.0, threads=1, clock=machine.clock)
     found = _told(asked.trace, {"ca-ssd": chosen[0]})["ca-ssd"]
     assert found.data["replays"] == 3
     assert found.data["left_out"]["causes"] == len(found.data["untried"]) > 0
@@ -206,14 +206,20 @@ def test_what_was_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_is_no_answer_before_all_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     trace, chosen = nothing().trace(), system("conventional")
-    figures, _ = base_replays(trace, {"conventional": chosen}, Kept(None))
+    figures, _ = base_replays(trace, {"conventional": chosen}, KeptFigures(None))
     inquiry = Inquiry(chosen.config, figures["conventional"], usual_goal(chosen.config))
     machine = Machine(lambda _: 1.0, inquiry.base)
     monkeypatch.setattr(replaying, "_run", machine.run)
     verdicts = {}
     for effort_s in (2.0, None):
         replay_all(
-            trace, [(chosen, inquiry)], Kept(None), effort_s=effort_s, replay_s=1.0, threads=1, clock=machine.clock
+            trace,
+            [(chosen, inquiry)],
+            KeptFigures(None),
+            effort_s=effort_s,
+            replay_s=1.0,
+            threads=1,
+            clock=machine.clock,
         )
         verdicts[effort_s] = _told(trace, {"conventional": (chosen, inquiry)})["conventional"].verdict
     assert verdicts == {2.0: "unknown", None: "nothing"}
@@ -222,14 +228,14 @@ def test_nothing_is_no_answer_before_all_was_tried(monkeypatch: pytest.MonkeyPat
 @pytest.fixture
 def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C once five replays are kept."""
-    keep = replaying.Kept.keep
+    keep = replaying.KeptFigures.keep
 
-    def keep_some(kept: Kept, key: str, figures: Figures) -> None:
+    def keep_some(kept: KeptFigures, key: str, figures: Figures) -> None:
         keep(kept, key, figures)
         if len(kept.figures) == 5:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(replaying.Kept, "keep", keep_some)
+    monkeypatch.setattr(replaying.KeptFigures, "keep", keep_some)
 
 
 @pytest.mark.usefixtures("interrupted")

@@ -39,14 +39,14 @@ def test_what_was_replayed_is_not_replayed_again(compared: Path, monkeypatch: py
 
 
 def test_an_interrupted_inquiry_keeps_what_it_has(compared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep = replaying.Kept.keep
+    keep = replaying.KeptFigures.keep
 
-    def keep_three(kept: replaying.Kept, key: str, figures: Figures) -> None:
+    def keep_three(kept: replaying.KeptFigures, key: str, figures: Figures) -> None:
         keep(kept, key, figures)
         if len(kept.figures) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(replaying.Kept, "keep", keep_three)
+    monkeypatch.setattr(replaying.KeptFigures, "keep", keep_three)
     with pytest.raises(KeyboardInterrupt):
         ft.explain(compared, effort_s=None, threads=1)
     kept = json.loads((compared / "causes" / "replays.json").read_text(encoding="utf-8"))

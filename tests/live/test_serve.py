@@ -6,6 +6,7 @@ import json
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,6 +92,34 @@ def test_another_drive_than_the_one_asked_for_is_refused(tmp_path: Path) -> None
             sets={"redirection.policy": '"any-chip"'},
         )
     assert not (tmp_path / "x.img").exists()
+
+
+def test_a_system_and_its_keys_are_named_as_for_a_replay(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(ft.system("rr-ssd", settings={"replication.alpha": 0.3}).toml)
+    ways: dict[str, dict[str, Any]] = {
+        "keywords": {"system": "rr-ssd", "alpha": 0.3},
+        "settings": {"system": "rr-ssd", "settings": {"replication.alpha": 0.3}},
+        "file": {"system": own},
+        "system": {"system": ft.system("rr-ssd", alpha=0.3)},
+        "as before": {"system": "rr-ssd", "sets": {"replication.alpha": "0.3"}},
+    }
+    for name, asked in ways.items():
+        image = tmp_path / f"{name}.img"
+        ft.serve(image, size_bytes=SIZE, **asked).stop()
+        assert ft.drive_info(image)["config"]["ftl"]["replication"]["alpha"] == 0.3, name
+    image = tmp_path / "system.img"
+    ft.serve(image, **ways["system"]).stop()
+    with pytest.raises(ft.LiveError, match="other settings of ftl"):
+        ft.serve(image, alpha=0.4)
+    with pytest.raises(ft.ConfigError, match="finished system 'rr-ssd'"):
+        ft.serve(image, system=ft.system("rr-ssd"), alpha=0.3)
+    with pytest.raises(ft.ArgumentError, match="not of type int"):
+        ft.serve(image, system=5)  # type: ignore[arg-type]
+    with pytest.raises(ft.ArgumentError, match="give it once"):
+        ft.serve(image, settings={"alpha": 0.3}, alpha=0.3)
+    with pytest.raises(ft.ArgumentError, match="sets is no mapping"):
+        ft.serve(image, sets=5)
 
 
 def test_periods_end_with_the_clock(tmp_path: Path) -> None:

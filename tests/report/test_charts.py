@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from flashtwin import report
 from flashtwin.report import facts, fitting, ledger, saving, style, units
 from flashtwin.report.charts import CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.charts.base import Drawing
-from flashtwin.results.reading import Study, load
+from flashtwin.results.reading import StudyFolder, load
 
 NAMES = [*WORKLOAD_CHARTS, *CHARTS]
 
@@ -29,13 +30,19 @@ def draw(name: str, folder: Path) -> Drawing:
         return {**WORKLOAD_CHARTS, **CHARTS}[name].draw(load(folder))
 
 
+@cache
+def drawn(name: str, folder: Path) -> Drawing:
+    """A chart of a study that all tests share, drawn once; for those that only look."""
+    return draw(name, folder)
+
+
 def rows(drawing: Drawing) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(drawing.data.csv())))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_draws_says_and_gives_data(name: str, four: Path) -> None:
-    drawing = draw(name, four)
+    drawing = drawn(name, four)
     assert isinstance(drawing.figure, Figure)
     assert drawing.sees
     assert len(set(drawing.sees)) == len(drawing.sees)
@@ -47,12 +54,30 @@ def test_draws_says_and_gives_data(name: str, four: Path) -> None:
     assert "nan" not in drawing.data.csv()
 
 
+#: Whose data are made up alike for both studies.
+ALIKE = {
+    "requests", "popularity_reads", "popularity_drift", "popular_misses", "space", "read_cost", "locality", "copies",
+    "ram",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_seen_is_computed_from_the_data(name: str, four: Path, other: Path) -> None:
-    """Other data, other sentences; the same data (some are made up alike for both studies), the same sentences."""
-    drawings = draw(name, four), draw(name, other)
-    data, sees = ({str(get(drawing)) for drawing in drawings} for get in (lambda d: d.data.csv(), lambda d: d.sees))
-    assert len(sees) == len(data)
+    """Other data, other sentences; the same data, the same sentences."""
+    first, second = drawn(name, four), drawn(name, other)
+    assert (first.data.csv() == second.data.csv()) == (name in ALIKE)
+    assert (first.sees == second.sees) == (name in ALIKE)
+
+
+def test_each_study_is_told_its_own_sentences(four: Path, other: Path, golden: Callable[[str, str], None]) -> None:
+    """Sentence by sentence as they were read when they were written down: none stands below another chart or study."""
+    told = [
+        f"{study}, {name}: {sentence}"
+        for study, folder in (("four", four), ("other", other))
+        for name in NAMES
+        for sentence in drawn(name, folder).sees
+    ]
+    golden("chart-sentences.txt", "\n".join(told) + "\n")
 
 
 def test_chart_gives_a_figure_that_needs_no_pyplot(four: Path) -> None:
@@ -357,7 +382,7 @@ def test_twelve_systems_of_any_name(made: Callable[..., Path]) -> None:
 
 def test_single_run_folder(four: Path) -> None:
     study = load(four / "runs" / "rr-ssd")
-    assert isinstance(study, Study)
+    assert isinstance(study, StudyFolder)
     assert [run.name for run in study.runs] == ["rr-ssd"]
     assert any("only one run" in reason for reason in draw("periods", four / "runs" / "rr-ssd").absent)
 

@@ -18,7 +18,7 @@ from flashtwin.report import style
 from flashtwin.report.charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.charts.base import Drawing
 from flashtwin.results import folder
-from flashtwin.results.reading import Collection, Study, Workload, load, load_any
+from flashtwin.results.reading import Collection, StudyFolder, TraceResults, load, load_any
 from flashtwin.sweeps import across
 
 
@@ -113,9 +113,9 @@ def test_same_results_same_bytes(workload: Path, collection: Path, tmp_path: Pat
 
 
 def test_kinds_of_results(workload: Path, collection: Path, four: Path) -> None:
-    assert type(load_any(workload)) is Workload
+    assert type(load_any(workload)) is TraceResults
     assert type(load_any(collection)) is Collection
-    assert type(load_any(four)) is Study
+    assert type(load_any(four)) is StudyFolder
     for path in (workload, collection):
         with pytest.raises(report.ReportError, match="holds no runs"):
             load(path)
@@ -132,7 +132,7 @@ def test_a_chart_of_another_kind_of_results_is_refused(name: str, kind: str, wor
 def test_no_content_is_a_line_each(tmp_path: Path) -> None:
     path = fabricated.write(tmp_path / "plain", content=False)
     results = load_any(path)
-    assert isinstance(results, Workload)
+    assert isinstance(results, TraceResults)
     for name in ("popularity_reads", "popularity_drift", "stability", "space", "planes"):
         with style.styled():
             drawing = WORKLOAD_CHARTS[name].draw(results)

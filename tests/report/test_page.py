@@ -113,8 +113,13 @@ def test_nothing_is_in_the_page_twice(built: Path) -> None:
     assert len(text) - sum(map(len, drawings)) < sum(map(len, drawings))
 
 
+#: What was asked of the report of a study of four systems when it had become 7 MB, five of them copies for download:
+#: "small enough to mail, ... under 2.5 MB for the demo". In a mail it is a third larger (base64).
+MAILED_BYTES = 2_500_000
+
+
 def test_a_page_can_be_mailed(built: Path) -> None:
-    assert (built / "report.html").stat().st_size < 2_500_000
+    assert (built / "report.html").stat().st_size < MAILED_BYTES
 
 
 def test_links_lead_to_the_files(built: Path) -> None:

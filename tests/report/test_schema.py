@@ -14,7 +14,7 @@ from tests.schema import SCHEMA, faults, leaves, table_faults
 import flashtwin as ft
 from flashtwin.report import facts, ledger, style
 from flashtwin.results import ground, names
-from flashtwin.results.reading import Run, read_json
+from flashtwin.results.reading import SavedRun, read_json
 
 RUN, CHARACTERIZATION, TRACE = SCHEMA["run"], SCHEMA["characterization"], SCHEMA["trace"]
 #: Of which no chart and no sentence of the report is made, so that nobody makes them up.
@@ -127,7 +127,7 @@ def test_every_charge_of_the_core_has_words_and_a_colour(written: Path) -> None:
     table = pq.read_table(written / "runs" / "rr-ssd" / "wait_ledger.parquet").to_pylist()
     waits = {row["charge"] for row in table if row["part"] != ledger.SERVICE}
     assert waits == set(ledger.WAITS) == set(style.WAIT_COLOURS) - {"other", ledger.SERVICE}
-    run = Run("rr-ssd", written / "runs" / "rr-ssd", read_json(written / "runs" / "rr-ssd" / "summary.json"))
+    run = SavedRun("rr-ssd", written / "runs" / "rr-ssd", read_json(written / "runs" / "rr-ssd" / "summary.json"))
     for kind in ("read", "write", "all"):
         found = ledger.ledger(run, kind)
         assert found is not None

@@ -20,21 +20,22 @@ from flashtwin.causes.figures import Figures, Goal
 from flashtwin.causes.knobs import BY_NAME, KNOBS, Knob, Sets
 from flashtwin.causes.remedies import Case, Step, at
 
-#: Share of a wider cause's cost that makes a narrower one be named before it. Ours.
+# The thresholds are decisions of this project; no paper has them.
+#: A narrower cause is named before the wider one that it is a part of from this share of the wider one's cost on.
 NARROWER_SHARE = 0.5
-#: What changes the figure by less, in percent, is not told. Ours.
+#: A cause or a step that changes the figure by less than this, in percent, is left out of what is told.
 TOLD_PERCENT = 1.0
-#: Share of the figure, in percent, from which on a cause that can be removed holds a workload back. Ours: on an idle
-#: drive of today transfers, or hashing, take about a tenth. Where much of the figure is waiting, less will do.
+#: From this share of the figure on, in percent, a cause that can be removed holds a workload back: on an idle drive of
+#: today transfers, or hashing, take about a tenth. Where much of the figure is waiting, `NAMED_PERCENT` is enough.
 BLAMED_PERCENT = 15.0
 NAMED_PERCENT = 5.0
-#: Share of waiting below which a workload without such a cause is held back by nothing. Ours.
+#: A workload without such a cause is held back by nothing when waiting is less than this share of the figure.
 WAITING_SHARE = 0.2
-#: A smaller step is enough that brings this share of what the best one does, and leaves a figure at most so much
-#: longer, in percent. Ours.
+#: A smaller step is enough when it brings this share of what the best step brings, and leaves a figure that is at most
+#: `ENOUGH_PERCENT` longer than the shortest.
 ENOUGH_SHARE = 0.9
 ENOUGH_PERCENT = 20.0
-#: Share of the figure from which on a pair is worth a replay, and its interaction worth a sentence, in percent. Ours.
+#: A pair is replayed, and its interaction told, from this share of the figure on, in percent.
 PAIR_PERCENT = 5.0
 #: Causes whose pairs are looked at.
 PAIRED = 3

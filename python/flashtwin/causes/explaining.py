@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from flashtwin.causes import wording
 from flashtwin.causes.figures import Figures, Goal, goal, usual_goal
 from flashtwin.causes.inquiry import Inquiry
-from flashtwin.causes.replaying import Kept, base_figures, base_replays, replay_all
+from flashtwin.causes.replaying import KeptFigures, base_figures, base_replays, replay_all
 from flashtwin.causes.stored import runs_of, set_otherwise, system_of, trace_of
 from flashtwin.errors import ArgumentError, ConfigError, ReportError
 from flashtwin.progress import Progress
@@ -236,7 +236,7 @@ def explain_runs(
         asked[name] = (system, inquiry)
     try:
         replay_all(
-            trace, list(asked.values()), Kept.of(path), effort_s=effort_s, replay_s=replay_s, threads=threads,
+            trace, list(asked.values()), KeptFigures.of(path), effort_s=effort_s, replay_s=replay_s, threads=threads,
             progress=progress,
         )  # fmt: skip
     except KeyboardInterrupt:
@@ -295,7 +295,7 @@ def _explain_trace(
     threads: int,
     progress: Progress | None,
 ) -> Explanations:
-    kept = Kept.of(path)
+    kept = KeptFigures.of(path)
     figures, replay_s = base_replays(trace, chosen, kept, threads, progress)
     runs = {name: (system, figures[name]) for name, system in chosen.items()}
     return explain_runs(

@@ -35,14 +35,14 @@ class _OutOfTimeError(Exception):
 
 
 @dataclass
-class Kept:
+class KeptFigures:
     """Figures of replays, by all that they depend on; in a file where there is a folder."""
 
     path: Path | None
     figures: dict[str, Figures] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, path: Path | None) -> Kept:
+    def of(cls, path: Path | None) -> KeptFigures:
         """What the folder holds; nothing where that cannot be read."""
         if path is None:
             return cls(None)
@@ -75,7 +75,11 @@ def base_figures(result: Result) -> Figures:
 
 
 def base_replays(
-    trace: Replayable, systems: Mapping[str, System], kept: Kept, threads: int = 0, progress: Progress | None = None
+    trace: Replayable,
+    systems: Mapping[str, System],
+    kept: KeptFigures,
+    threads: int = 0,
+    progress: Progress | None = None,
 ) -> tuple[dict[str, Figures], float | None]:
     """The figures of a trace on systems as they are, by name; and seconds that a replay takes, if one was made.
 
@@ -98,7 +102,7 @@ def base_replays(
 def replay_all(
     trace: Replayable,
     asked: Sequence[tuple[System, Inquiry]],
-    kept: Kept,
+    kept: KeptFigures,
     *,
     effort_s: float | None,
     replay_s: float | None = None,
@@ -134,7 +138,7 @@ def replay_all(
         budget.ended(len(batch), clock() - began)
 
 
-def _next_wishes(trace: Replayable, asked: Sequence[tuple[System, Inquiry]], kept: Kept) -> list[_Wish]:
+def _next_wishes(trace: Replayable, asked: Sequence[tuple[System, Inquiry]], kept: KeptFigures) -> list[_Wish]:
     """What is not known yet, one of each inquiry in turn; inquiries are told what is known already."""
     while True:
         told = False
@@ -168,7 +172,7 @@ def _wish(trace: Replayable, system: System, inquiry: Inquiry, sets: Sets) -> _W
 
 
 def _run(
-    trace: Replayable, wishes: Sequence[_Wish], kept: Kept, threads: int, watch: Callable[[int, int, int], None]
+    trace: Replayable, wishes: Sequence[_Wish], kept: KeptFigures, threads: int, watch: Callable[[int, int, int], None]
 ) -> None:
     """Replays; where one of several cannot be replayed, each by itself."""
     finished: set[int] = set()

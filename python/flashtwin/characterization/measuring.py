@@ -262,7 +262,7 @@ def measure(
     def part(volume: str | None) -> Characterization:
         if isinstance(source, Trace):
             chosen = source if volume is None else source.volume(volume)
-            return _wrapped(chosen.native.characterize(options.json(), heard))
+            return _wrapped(chosen._native.characterize(options.json(), heard))
         return _wrapped(_streamed(source, options, replace(reading, volume=volume or reading.volume), heard))
 
     whole = replace(part(None), trace=_words(source, reading) + options.words)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flashtwin.results import schema
 from flashtwin.results.ground import dig
 
 #: Changes below this many percent are none; the same as the findings'.
@@ -30,7 +31,7 @@ class Replay:
 
     def number(self, path: str) -> float | None:
         """A number of the summary; None where there is none."""
-        value = dig(self.summary, path)
+        value = dig(self.summary, schema.summary_field(path))
         return None if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
 
     def mean(self, kind: str) -> float | None:

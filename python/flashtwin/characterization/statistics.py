@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashtwin.characterization.measuring import Characterization
+from flashtwin.results import schema
+from flashtwin.results.ground import dig
 
 #: Entries of the fingerprint cache with which CA-SSD states miss rates (section 4.1).
 CA_SSD_ENTRIES = 65_536
@@ -26,13 +28,10 @@ class Metric:
 
 def _at(*path: str) -> Callable[[Characterization, float], float | None]:
     """A scalar of the summary."""
+    dotted = schema.characterization_field(".".join(path))
 
     def measure(found: Characterization, _: float) -> float | None:
-        value: Any = found.summary
-        for key in path:
-            if not isinstance(value, dict):
-                return None
-            value = value.get(key)
+        value = dig(found.summary, dotted)
         return None if value is None else float(value)
 
     return measure

@@ -21,7 +21,7 @@ from flashtwin.traces.reading import Reading, Source
 
 
 @dataclass(frozen=True)
-class Measuring:
+class MeasuringOptions:
     """How to read traces and what to measure."""
 
     options: Options
@@ -140,12 +140,12 @@ def measuring_options(command: Command) -> Command:
     return cast("Command", wrapped)
 
 
-def _gather(arguments: dict[str, Any]) -> Measuring:
+def _gather(arguments: dict[str, Any]) -> MeasuringOptions:
     reading = taken_reading(arguments)
     short = [(key, arguments.pop(flag)) for flag, key in KEYS.items()]
     sets = [*arguments.pop("sets"), *((key, _literal(value)) for key, value in short if value is not None)]
     options = options_from_text(sets, threads=0)
-    return Measuring(options, reading, arguments.pop("stream"))
+    return MeasuringOptions(options, reading, arguments.pop("stream"))
 
 
 def _literal(value: object) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from flashtwin.characterization.measuring import Characterization, measure
-from flashtwin.cli._characterizing import Measuring, measuring_options
+from flashtwin.cli._characterizing import MeasuringOptions, measuring_options
 from flashtwin.cli._options import json_option
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say
@@ -18,7 +18,7 @@ from flashtwin.cli._talk import data, data_json, say
 @click.argument("path", metavar="TRACE")
 @measuring_options
 @json_option
-def advise(path: str, measuring: Measuring, as_json: bool) -> None:
+def advise(path: str, measuring: MeasuringOptions, as_json: bool) -> None:
     """Say what would pay on TRACE: partitions, page size, partial reads, deduplication, replication, waiting.
 
     TRACE is a file, - for standard input, or a folder that `characterize` or `study` wrote, which is not

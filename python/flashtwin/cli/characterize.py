@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from flashtwin.characterization.measuring import Characterization
-from flashtwin.cli._characterizing import Measuring, measuring_options, show, show_batch
+from flashtwin.cli._characterizing import MeasuringOptions, measuring_options, show, show_batch
 from flashtwin.cli._options import json_option, out_option
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._spread import spread_options
@@ -35,7 +35,7 @@ from flashtwin.sweeps import batch, jobs
 def characterize(
     ctx: click.Context,
     paths: tuple[str, ...],
-    measuring: Measuring,
+    measuring: MeasuringOptions,
     workers: int,
     on: str | None,
     shard: tuple[int, int] | None,
@@ -85,7 +85,9 @@ def characterize(
         ctx.exit(1)
 
 
-def _one(path: str, measuring: Measuring, out: Path | None, *, reports: bool, by_volume: bool, as_json: bool) -> None:
+def _one(
+    path: str, measuring: MeasuringOptions, out: Path | None, *, reports: bool, by_volume: bool, as_json: bool
+) -> None:
     """One trace: its folder and its report, whether or not they were there before."""
     target = out or Path(f"{measuring.stem(path)}-workload")
     job = jobs.Job(

@@ -13,7 +13,7 @@ from flashtwin.cli._spread import spread_options
 from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.papers import choose
 from flashtwin.papers.model import Scale
-from flashtwin.papers.running import How, run
+from flashtwin.papers.running import ReproductionOptions, run
 
 
 class ScaleOption(click.ParamType[Scale]):
@@ -78,7 +78,7 @@ def reproduce(
         ]))  # fmt: skip
         return
     names = tuple(name.strip() for name in workloads.split(",") if name.strip())
-    how = How(traces, scale, seed, period, names, workers, on, shard)
+    how = ReproductionOptions(traces, scale, seed, period, names, workers, on, shard)
     with Bars() as bars:
         done = run(
             chosen, out or Path("reproduction"), how,

@@ -14,9 +14,10 @@ from flashtwin.cli._options import Duration, KeyValue, json_option
 from flashtwin.cli._serving import metrics, serve_until_end, tls_option
 from flashtwin.cli._talk import data, data_json, say
 from flashtwin.errors import FlashtwinError
-from flashtwin.live.drives import serve as begin
+from flashtwin.live.drives import Serving, begin
 from flashtwin.live.recording import Server
 from flashtwin.replays.running import Comparison
+from flashtwin.results import names
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -95,11 +96,7 @@ def serve(
     if socket is None and listen is None:
         socket = image.with_suffix(".sock")
     settings = dict(sets) | ({"device": device} if device else {})
-    server = begin(
-        image,
-        system=served["system"],
-        size_bytes=size,
-        sets=settings,
+    how = Serving(
         socket=socket,
         listen=listen,
         read_only=served["read_only"],
@@ -107,6 +104,7 @@ def serve(
         tls_certificates=served["tls_certificates"],
         twin_time=served["twin_time"],
     )
+    server = begin(image, served["system"], size, list(settings.items()), how)
     with server:
         for note in server.figures["drive"]["notes"]:
             say(f"note: {note}")
@@ -158,7 +156,7 @@ def _summary(out: Path | None) -> Path | None:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FlashtwinError(f"{out}: cannot be made ({(error.strerror or str(error)).lower()})") from error
-    summary = out / "served.json"
+    summary = out / names.SERVED
     if summary.exists():
         raise FlashtwinError(f"{summary}: exists; name another folder")
     return summary

@@ -105,7 +105,7 @@ def sweep(ctx: click.Context, /, paths: tuple[str, ...], out: Path | None, as_js
     """
     systems = options["systems"]
     nobody_named = ctx.get_parameter_source("systems") is click.core.ParameterSource.DEFAULT
-    how = sweeping.How(
+    how = sweeping.SweepOptions(
         reading=taken_reading(options),
         mode="grid" if options["grid"] else "zip",
         any_systems=nobody_named,

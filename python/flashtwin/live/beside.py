@@ -12,14 +12,11 @@ from typing import TYPE_CHECKING, Any
 from flashtwin.errors import ReportError
 from flashtwin.live.drives import drive_info
 from flashtwin.replays import presets
-from flashtwin.results import documents, names
+from flashtwin.results import documents, names, schema
 from flashtwin.results.ground import dig, leaves
 
 if TYPE_CHECKING:
     from flashtwin.replays.running import Result
-
-#: What `flashtwin serve --out` leaves in its folder.
-SERVED = "served.json"
 
 
 def drive_system(image: str | PathLike[str]) -> presets.System:
@@ -80,7 +77,7 @@ def compare_drive(served: str | PathLike[str], result: Result | str | PathLike[s
         ReportError: there are no such figures in a folder, those of several replays, or they cannot be read.
     """
     path = Path(served)
-    path = path / SERVED if path.is_dir() else path
+    path = path / names.SERVED if path.is_dir() else path
     if not path.is_file():
         raise ReportError(f"{path}: does not exist; expected the folder of `flashtwin serve --out`")
     figures = documents.read_json(path)
@@ -113,7 +110,7 @@ def _figures(served: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[
 
 
 def _one(path: str, both: list[Mapping[str, Any]]) -> Beside:
-    served, replayed = (dig(figures, path) for figures in both)
+    served, replayed = (dig(figures, schema.summary_field(path)) for figures in both)
     return Beside(path, served, replayed)
 
 
@@ -122,4 +119,5 @@ def _times(served: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[Be
         name = one["operation"]
         if name in ("read", "write"):
             took_ns = one["time_ns"] / one["requests"] if one["requests"] else None
-            yield Beside(f"response.{name}.mean_ns", took_ns, dig(summary, f"response.{name}.mean_ns"))
+            path = schema.summary_field(f"response.{name}.mean_ns")
+            yield Beside(path, took_ns, dig(summary, path))

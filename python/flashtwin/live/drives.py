@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from tempfile import mkdtemp
@@ -14,30 +15,50 @@ from typing import Any
 from flashtwin import _core
 from flashtwin.errors import ArgumentError, LiveError
 from flashtwin.live.recording import Server
+from flashtwin.replays import presets
+from flashtwin.replays.presets import System
+from flashtwin.settings import Value, merged, texts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Serving:
+    """How a drive is served: where, to whom, and at whose pace. The fields are arguments of `serve`."""
+
+    socket: str | PathLike[str] | None = None
+    listen: str | None = None
+    read_only: bool = False
+    period_s: float | None = None
+    tls_certificates: str | PathLike[str] | None = None
+    twin_time: bool = False
 
 
 def serve(
     image: str | PathLike[str],
     *,
-    system: str | None = None,
+    system: str | Path | System | None = None,
     size_bytes: int | None = None,
-    sets: Mapping[str, str] | None = None,
+    settings: Mapping[str, Value] | None = None,
     socket: str | PathLike[str] | None = None,
     listen: str | None = None,
     read_only: bool = False,
     period_s: float | None = None,
     tls_certificates: str | PathLike[str] | None = None,
     twin_time: bool = False,
+    **sets: Value | Mapping[str, str],
 ) -> Server:
     """Serves a drive: what is written goes through the system's controller and stays in `image`.
+
+    There is no `progress`: serving has no end that it could be a part of. `Server.figures` says at any time what was
+    done.
 
     Args:
         image: The drive's file, or a block device. Made where there is none, which takes `system` and `size_bytes`;
             else opened, with what had been flushed before the last server ended, however that was.
-        system: A name of `flashtwin.systems`, or a TOML file. Of an image that exists it must be its own.
+        system: As in `replay`: a name of `flashtwin.systems`, a TOML file, or what `flashtwin.system` returned. Of an
+            image that exists it must be its own.
         size_bytes: Bytes that clients see, whole pages. Of an image that exists it must be its own.
-        sets: Keys of the configuration, each with its value as TOML writes it. They are kept with the image, but for
-            those of the engine, which say how fast the modelled drive is.
+        settings: Keys of the configuration to set otherwise, dotted ones as they are. They are kept with the image,
+            but for those of the engine, which say how fast the modelled drive is.
         socket: The Unix socket to serve on, for its owner alone; one in a folder of its own unless told otherwise.
         listen: `HOST:PORT` in place of a socket; loopback only unless clients prove who they are. Port 0 is any.
         read_only: Whether clients may write nothing.
@@ -46,33 +67,68 @@ def serve(
             `ca-cert.pem` in it they must have a certificate of that authority, and may come from other machines.
         twin_time: Whether each answer waits until the modelled drive would have given it. What that drive did is in
             `Server.result` at the end.
+        **sets: The same as `settings`, as keywords. One called `sets` is a mapping of keys to values as TOML writes
+            them, which is how they were given before.
 
     Raises:
+        ArgumentError: an argument is of the wrong kind.
         ConfigError: such a system cannot be served, or not at this size.
         LiveError: this is no such drive, it is damaged, or it cannot be served there.
 
     Examples:
-        >>> with serve("drive.img", system="rr-ssd", size_bytes=64 << 20) as server:
+        >>> with serve("drive.img", system="rr-ssd", size_bytes=64 << 20, alpha=0.2) as server:
         ...     server.size_bytes
         67108864
     """
-    if socket is not None and listen is not None:
+    name, keys = _asked(system, settings, dict(sets))
+    how = Serving(
+        socket=socket, listen=listen, read_only=read_only, period_s=period_s, tls_certificates=tls_certificates,
+        twin_time=twin_time,
+    )  # fmt: skip
+    return begin(image, name, size_bytes, keys, how)
+
+
+def _asked(
+    system: str | Path | System | None, settings: Mapping[str, Value] | None, sets: dict[str, Any]
+) -> tuple[str | None, list[tuple[str, str]]]:
+    """The preset or file that is asked for, and its keys, as text.
+
+    Raises:
+        ArgumentError: the system or a value is of the wrong kind.
+        ConfigError: keys are set on a finished system.
+    """
+    texts_of = sets.pop("sets", None) or {}
+    if not isinstance(texts_of, Mapping):
+        raise ArgumentError("sets is no mapping of keys to texts; give keys as keywords, or settings={...}")
+    keys = [*texts(merged(settings, sets)), *((key, str(text)) for key, text in texts_of.items())]
+    if not isinstance(system, presets.System):
+        return (None if system is None else presets.checked_name(system)), keys
+    if keys:
+        raise presets.finished(system)
+    name, before = system.recipe
+    return name, list(before)
+
+
+def begin(
+    image: str | PathLike[str], system: str | None, size_bytes: int | None, sets: list[tuple[str, str]], how: Serving
+) -> Server:
+    """`serve` with the values of keys as text: TOML literals or bare words, as `--set` takes them."""
+    if how.socket is not None and how.listen is not None:
         raise ArgumentError("a server is on a socket or on a port; give `socket` or `listen`, not both")
-    settings = list((sets or {}).items())
     if _is_there(image):
-        _core.expect_drive(image, system, size_bytes, settings)
-    elif read_only:
+        _core.expect_drive(image, system, size_bytes, sets)
+    elif how.read_only:
         raise LiveError(f"{os.fspath(image)}: does not exist, and nothing is made to be read only")
     elif system is None or size_bytes is None:
         raise LiveError(f"{os.fspath(image)}: does not exist; name a system and a size, and it is made")
     else:
-        _core.create_drive(image, system, size_bytes, settings)
-    folder = Path(mkdtemp(prefix="flashtwin-")) if socket is None and listen is None else None
-    address = listen or os.fspath(socket or str(Path(folder or ".") / "nbd.sock"))
+        _core.create_drive(image, system, size_bytes, sets)
+    folder = Path(mkdtemp(prefix="flashtwin-")) if how.socket is None and how.listen is None else None
+    address = how.listen or os.fspath(how.socket or str(Path(folder or ".") / "nbd.sock"))
     try:
         native = _core.serve_drive(
-            image, address, is_socket=listen is None, read_only=read_only, period_s=period_s, tls=tls_certificates,
-            twin=(system, settings) if twin_time else None,
+            image, address, is_socket=how.listen is None, read_only=how.read_only, period_s=how.period_s,
+            tls=how.tls_certificates, twin=(system, sets) if how.twin_time else None,
         )  # fmt: skip
     except BaseException:
         if folder is not None:

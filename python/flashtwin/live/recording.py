@@ -101,6 +101,9 @@ def record(
 ) -> Server:
     """Serves `target` and writes what passes to `out`, a trace with contents.
 
+    There is no system whose keys could be set, nothing is modelled; and no `progress`, because recording ends when it
+    is ended. `Server.figures` says at any time what has passed.
+
     Args:
         target: A file, a block device, or the URI of another server: `nbd://HOST:PORT/NAME`,
             `nbd+unix:///NAME?socket=PATH`.

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from flashtwin.characterization.measuring import Characterization, measure, options
-from flashtwin.papers.model import Workload
+from flashtwin.papers.model import PaperWorkload
 from flashtwin.papers.search import Found, rate_for
-from flashtwin.papers.sources import Source
+from flashtwin.papers.sources import WorkloadSource
 from flashtwin.replays.presets import System, system, systems
 from flashtwin.replays.running import compare
 from flashtwin.results import folder, names, schema
@@ -29,7 +29,7 @@ class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it
     """The run was interrupted."""
 
 
-class Run:
+class PaperRun:
     """A finished replay, read from disk."""
 
     def __init__(self, path: Path) -> None:
@@ -57,7 +57,7 @@ class Stand:
     """One workload of a paper: its trace, read when it is needed, and its replays."""
 
     def __init__(
-        self, workload: Workload, source: Source, path: Path, *, period_s: float, threads: int = 1,
+        self, workload: PaperWorkload, source: WorkloadSource, path: Path, *, period_s: float, threads: int = 1,
         stop: threading.Event | None = None, options: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         """A stand that keeps its replays in `path`; `options` are those of the characterization."""
@@ -118,11 +118,11 @@ class Stand:
         """A system with this workload's period."""
         return system(name, settings={"replay.period_s": self.period_s, **sets})
 
-    def run(self, name: str, **sets: Value) -> Run:
+    def run(self, name: str, **sets: Value) -> PaperRun:
         """One replay."""
         return self.runs({name: self.system(name, **sets)})[name]
 
-    def runs(self, chosen: Mapping[str, System]) -> dict[str, Run]:
+    def runs(self, chosen: Mapping[str, System]) -> dict[str, PaperRun]:
         """Replays on several systems, those that are not on disk yet side by side."""
         paths = {name: self._place(one) for name, one in chosen.items()}
         missing = {name: one for name, one in chosen.items() if not (paths[name] / names.SUMMARY).is_file()}
@@ -137,10 +137,10 @@ class Stand:
             )
             for name, result in done.items():
                 self.path.mkdir(parents=True, exist_ok=True)
-                folder.write_run(self.path, paths[name].name, result.native)
+                folder.write_run(self.path, paths[name].name, result._native)
                 self.replayed += 1
             self._check()
-        return {name: Run(path) for name, path in paths.items()}
+        return {name: PaperRun(path) for name, path in paths.items()}
 
     def _place(self, chosen: System) -> Path:
         """Where a replay is kept: named by all that its result depends on."""
@@ -168,13 +168,13 @@ class Stand:
         return rate_for(target, improvement)
 
 
-def keeps_up(run: Run, speed: float) -> bool:
+def keeps_up(run: PaperRun, speed: float) -> bool:
     """Whether a drive is done soon after the last request has arrived."""
     lasted, arrived = run.get("completed_ns") or 0.0, (run.get("duration_ns") or 0.0) / speed
     return lasted <= LATE * arrived + SLACK_NS
 
 
-def reduction(baseline: Run, other: Run, what: str) -> float | None:
+def reduction(baseline: PaperRun, other: PaperRun, what: str) -> float | None:
     """By how many percent a figure is smaller than the baseline's; None where either is undefined."""
     before, after = baseline.get(what), other.get(what)
     return None if not before or after is None else (1.0 - after / before) * 100.0

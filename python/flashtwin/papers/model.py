@@ -35,7 +35,7 @@ class Statistic:
 
 
 @dataclass(frozen=True)
-class Workload:
+class PaperWorkload:
     """A trace of the paper: its name there, the recipe, the names of recorded files, what was published of it."""
 
     name: str
@@ -86,7 +86,7 @@ class Paper:
     citation: str
     #: What was simulated, and how the rate of arrival was chosen.
     setting: str
-    workloads: tuple[Workload, ...]
+    workloads: tuple[PaperWorkload, ...]
     items: tuple[Item, ...]
     #: Sizes of recipes: one that measures all papers in less than half an hour on two cores, one in three minutes.
     default_scale: float
@@ -94,11 +94,11 @@ class Paper:
     #: Options of the characterization that the paper's figures ask for.
     options: Mapping[str, Any] = field(default_factory=dict)
     #: Where the workloads are whatever traces there are: finds them, in a folder of recorded ones or without.
-    population: Callable[[Path | None], tuple[Workload, ...]] | None = None
+    population: Callable[[Path | None], tuple[PaperWorkload, ...]] | None = None
     #: Its headlines under other choices of the engine; none where nothing is replayed.
     sensitivity: Sensitivity | None = None
 
-    def workload(self, name: str) -> Workload:
+    def workload(self, name: str) -> PaperWorkload:
         """The workload of that name."""
         return next(workload for workload in self.workloads if workload.name == name)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashtwin.characterization.measuring import PERIOD_S
+from flashtwin.errors import ArgumentError
 from flashtwin.progress import Progress
 
 if TYPE_CHECKING:
@@ -52,18 +53,18 @@ def reproduce(
         replays it took (`replayed`).
 
     Raises:
+        ArgumentError: the scale is neither such a share nor one of the two names.
         FlashtwinError: a name is not known, or the folder holds something else.
-        ValueError: the scale is neither such a share nor one of the two names.
     """
     # The report draws charts: what only opens a trace need not wait for that.
     from flashtwin.papers import choose
-    from flashtwin.papers.running import How, run
+    from flashtwin.papers.running import ReproductionOptions, run
     from flashtwin.sweeps import plan
 
     if scale not in ("default", "quick") and not (isinstance(scale, int | float) and 0 < scale <= 1):
-        raise ValueError(f"scale is {scale!r}: expected 'default', 'quick' or a share above 0, up to 1")
+        raise ArgumentError(f"scale is {scale!r}: expected 'default', 'quick' or a share above 0, up to 1")
     shared = plan.shard(shard) if shard else None
-    how = How(
+    how = ReproductionOptions(
         Path(traces) if traces is not None else None, scale, seed, period_s, tuple(workloads), workers, on, shared
     )
     return run(choose(paper, items), Path(out), how, progress=progress)

@@ -18,21 +18,18 @@ from flashtwin.papers import markdown, sensitivity, spread
 from flashtwin.papers.bench import Stand, Stopped
 from flashtwin.papers.claims import Claim, Judgement, Verdict, judge
 from flashtwin.papers.explanations import why_different
-from flashtwin.papers.model import Facts, Item, Paper, Scale, Workload
-from flashtwin.papers.sources import Source, find
-from flashtwin.progress import Progress
+from flashtwin.papers.model import Facts, Item, Paper, PaperWorkload, Scale
+from flashtwin.papers.sources import WorkloadSource, find
+from flashtwin.progress import Notify, Progress
 from flashtwin.results import folder, names
 from flashtwin.sweeps import crew, plan, store
 
 WORKLOADS = "workloads"
 CACHE = "traces"
 
-#: Called with one sentence when there is something to say.
-Notify = Callable[[str], None]
-
 
 @dataclass(frozen=True)
-class How:
+class ReproductionOptions:
     """What a reproduction is made from."""
 
     traces: Path | None = None
@@ -48,17 +45,17 @@ class How:
 
 
 @dataclass
-class Bench:
+class PaperBench:
     """One paper's workload on the bench: its stand, what was measured of each item, and why not."""
 
     paper: Paper
-    workload: Workload
+    workload: PaperWorkload
     items: Sequence[Item]
     facts: dict[str, Facts] = field(default_factory=dict)
     #: Why there are no facts: for every item, or for one.
     failures: dict[str, str] = field(default_factory=dict)
     statistics: list[dict[str, Any]] = field(default_factory=list)
-    source: Source | None = None
+    source: WorkloadSource | None = None
     replayed: int = 0
 
 
@@ -74,8 +71,8 @@ class Reproduction:
 
 
 def run(
-    chosen: Sequence[tuple[Paper, Sequence[Item]]], out: Path, how: How, *, progress: Progress | None = None,
-    notify: Notify | None = None,
+    chosen: Sequence[tuple[Paper, Sequence[Item]]], out: Path, how: ReproductionOptions, *,
+    progress: Progress | None = None, notify: Notify | None = None,
 ) -> Reproduction:  # fmt: skip
     """Measures the items of the papers and writes what was found, every claim as a row, a page and the report.
 
@@ -111,7 +108,7 @@ def run(
 
 
 def _part(
-    chosen: Sequence[tuple[Paper, Sequence[Item]]], out: Path, how: How, shard: tuple[int, int],
+    chosen: Sequence[tuple[Paper, Sequence[Item]]], out: Path, how: ReproductionOptions, shard: tuple[int, int],
     progress: Progress | None,
 ) -> Reproduction:  # fmt: skip
     """Measures one part of the workloads; their replays stay in the folder for whoever puts the papers together."""
@@ -126,24 +123,26 @@ def _part(
         return Reproduction(path, None, [], sum(one.replayed for one in found))
 
 
-def _elsewhere(found: Sequence[Bench], path: Path, how: How, progress: Progress | None) -> None:
+def _elsewhere(found: Sequence[PaperBench], path: Path, how: ReproductionOptions, progress: Progress | None) -> None:
     """Measures workloads on a cluster; what fails there fails here again, with its reason."""
     for done, _ in enumerate(crew.at_work(spread.tasks(found, path, how), 1, how.on), start=1):
         if progress:
             progress("workloads", done, len(found))
 
 
-def benches(chosen: Sequence[tuple[Paper, Sequence[Item]]], how: How) -> Iterator[Bench]:
+def benches(chosen: Sequence[tuple[Paper, Sequence[Item]]], how: ReproductionOptions) -> Iterator[PaperBench]:
     """The workloads that the items are measured on."""
     for paper, items in chosen:
         known = paper.population(how.traces) if paper.population else paper.workloads
         for workload in known:
             wanted = [item for item in items if paper.population or workload.name in item.workloads]
             if wanted and (not how.workloads or workload.name in how.workloads):
-                yield Bench(paper, workload, wanted)
+                yield PaperBench(paper, workload, wanted)
 
 
-def _measure_all(benches: Sequence[Bench], path: Path, how: How, progress: Progress | None) -> None:
+def _measure_all(
+    benches: Sequence[PaperBench], path: Path, how: ReproductionOptions, progress: Progress | None
+) -> None:
     """Measures workloads side by side, each in a thread: the core runs without Python's lock."""
     budget = how.workers or crew.cores()
     workers = max(1, min(budget, len(benches)))
@@ -179,7 +178,14 @@ def _wait(waiting: set[Future[None]]) -> None:
             future.result()
 
 
-def measure(bench: Bench, path: Path, how: How, threads: int, stop: threading.Event, step: Callable[[], None]) -> None:
+def measure(
+    bench: PaperBench,
+    path: Path,
+    how: ReproductionOptions,
+    threads: int,
+    stop: threading.Event,
+    step: Callable[[], None],
+) -> None:
     """All items of one workload, one after another, on one stand."""
     workload = bench.workload
     try:
@@ -214,14 +220,16 @@ def _statistic(name: str, published: float, measured: float | None, unit: str, p
     return {**_claim(claim), "place": place}
 
 
-def _refuse_nothing(benches: Sequence[Bench]) -> None:
+def _refuse_nothing(benches: Sequence[PaperBench]) -> None:
     """An error when not a single item could be measured: the first reason, which is everybody's."""
     if not any(one.facts for one in benches):
         reasons = [reason for one in benches for reason in one.failures.values()]
         raise FlashtwinError(reasons[0] if reasons else "no workload of that name; see `flashtwin reproduce --list`")
 
 
-def _paper(paper: Paper, items: Sequence[Item], benches: Sequence[Bench], how: How) -> dict[str, Any]:
+def _paper(
+    paper: Paper, items: Sequence[Item], benches: Sequence[PaperBench], how: ReproductionOptions
+) -> dict[str, Any]:
     """A paper as it is written and drawn."""
     return {
         "id": paper.id,
@@ -244,7 +252,7 @@ def _paper(paper: Paper, items: Sequence[Item], benches: Sequence[Bench], how: H
     }
 
 
-def _sensitivity(chosen: Sequence[tuple[Paper, Sequence[Item]]], benches: Sequence[Bench]) -> list[dict[str, Any]]:
+def _sensitivity(chosen: Sequence[tuple[Paper, Sequence[Item]]], benches: Sequence[PaperBench]) -> list[dict[str, Any]]:
     """What the engine's choices move in several papers, as one table; of a single paper, its item tells."""
     measured = []
     for paper, _ in chosen:
@@ -258,7 +266,7 @@ def _sensitivity(chosen: Sequence[tuple[Paper, Sequence[Item]]], benches: Sequen
     return sensitivity.together(measured) if len(measured) > 1 else []
 
 
-def _item(paper: Paper, item: Item, benches: Sequence[Bench]) -> dict[str, Any]:
+def _item(paper: Paper, item: Item, benches: Sequence[PaperBench]) -> dict[str, Any]:
     facts = {one.workload.name: one.facts[item.id] for one in benches if item.id in one.facts}
     failures = {one.workload.name: one.failures[item.id] for one in benches if item.id in one.failures}
     outcome = item.judge(facts)

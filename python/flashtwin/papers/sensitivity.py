@@ -142,7 +142,7 @@ def move(decided: Claim, otherwise: Claim) -> Move | None:
         return Move.GONE
     near = abs(decided.measured - otherwise.measured) <= CLOSE_POINTS
     before, after = _sign(decided.measured), _sign(otherwise.measured)
-    # A gain that becomes a loss is another conclusion however small both are; next to nothing is not.
+    # A gain that becomes a loss is another conclusion however small both are; a small effect beside none is not.
     if decided.effect and before != after and not (near and 0 in (before, after)):
         return Move.SIGN
     if near:

@@ -12,20 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from flashtwin.errors import FlashtwinError, OutputError
-from flashtwin.papers.model import Workload
+from flashtwin.papers.model import PaperWorkload
 from flashtwin.progress import Progress
+from flashtwin.results import names
 from flashtwin.traces.trace import Trace
 from flashtwin.traces.trace import open as open_trace
 
 #: Makes a trace from a recipe: name, scale, seed.
 Synthesize = Callable[..., Any]
 
-#: What lies beside traces and is none.
-_NOT_TRACES = (".md", ".digests.parquet", ".json", ".html", ".toml", ".txt")
+#: What lies beside recorded traces and is none; people write in `.txt` where they had them from.
+_NOT_TRACES = (*names.NOT_TRACES, ".txt")
 
 
 @dataclass(frozen=True)
-class Source:
+class WorkloadSource:
     """A workload's trace, not yet read."""
 
     #: "recorded" or "synthetic".
@@ -38,7 +39,7 @@ class Source:
     open: Callable[[Progress | None], Trace]
 
 
-def find(workload: Workload, folder: Path | None, scale: float, seed: int, cache: Path) -> Source:
+def find(workload: PaperWorkload, folder: Path | None, scale: float, seed: int, cache: Path) -> WorkloadSource:
     """The recorded trace in the folder, or the recipe.
 
     Raises:
@@ -50,7 +51,7 @@ def find(workload: Workload, folder: Path | None, scale: float, seed: int, cache
     return _from_recipe(workload.recipe, scale, seed)
 
 
-def recorded(workload: Workload, folder: Path) -> list[Path]:
+def recorded(workload: PaperWorkload, folder: Path) -> list[Path]:
     """The files of a workload: those that begin with its name or with the name its owners gave it, in order.
 
     Raises:
@@ -76,13 +77,15 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
-def _from_files(workload: Workload, files: Sequence[Path], cache: Path) -> Source:
+def _from_files(workload: PaperWorkload, files: Sequence[Path], cache: Path) -> WorkloadSource:
     stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
     key = hashlib.sha256(json.dumps(["recorded", workload.name, stats]).encode()).hexdigest()
     label = files[0].name if len(files) == 1 else f"{files[0].name} and {len(files) - 1} more"
     volume = workload.volume
     label = label if volume is None else f"{label}, volume {volume}"
-    return Source("recorded", label, key, 1.0, lambda progress: _open_files(files, volume, key, cache, progress))
+    return WorkloadSource(
+        "recorded", label, key, 1.0, lambda progress: _open_files(files, volume, key, cache, progress)
+    )
 
 
 def _open_files(files: Sequence[Path], volume: str | None, key: str, cache: Path, progress: Progress | None) -> Trace:
@@ -101,7 +104,7 @@ def _open_files(files: Sequence[Path], volume: str | None, key: str, cache: Path
     return open_trace(joined, volume=volume, progress=progress)
 
 
-def _from_recipe(recipe: str, scale: float, seed: int) -> Source:
+def _from_recipe(recipe: str, scale: float, seed: int) -> WorkloadSource:
     synthesize = synthesizer()
     if synthesize is None:
         raise FlashtwinError(
@@ -113,7 +116,7 @@ def _from_recipe(recipe: str, scale: float, seed: int) -> Source:
         trace: Trace = synthesize(recipe, scale=scale, seed=seed, progress=progress)
         return trace
 
-    return Source("synthetic", f"recipe {recipe}", key, scale, make)
+    return WorkloadSource("synthetic", f"recipe {recipe}", key, scale, make)
 
 
 def synthesizer() -> Synthesize | None:

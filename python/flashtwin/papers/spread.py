@@ -16,7 +16,7 @@ from flashtwin.sweeps.crew import Task
 
 
 @dataclass(frozen=True)
-class Measuring(Task):
+class PaperTask(Task):
     """One workload of one paper, to be measured into the folder."""
 
     paper: str
@@ -31,7 +31,7 @@ class Measuring(Task):
     KIND: ClassVar[str] = "paper"
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Measuring:
+    def from_json(cls, value: dict[str, Any]) -> PaperTask:
         """From its parent."""
         return cls(**{**value, "items": tuple(value["items"])})
 
@@ -48,10 +48,10 @@ class Measuring(Task):
     def do(self) -> None:
         """Measures the workload: its replays are in the folder then."""
         from flashtwin.papers import choose
-        from flashtwin.papers.running import How, benches, measure
+        from flashtwin.papers.running import ReproductionOptions, benches, measure
 
         traces = Path(self.traces) if self.traces else None
-        how = How(traces, self.scale, self.seed, self.period_s, (self.workload,))
+        how = ReproductionOptions(traces, self.scale, self.seed, self.period_s, (self.workload,))
         for bench in benches(choose(self.paper, self.items), how):
             measure(bench, Path(self.out), how, 1, threading.Event(), lambda: None)
 
@@ -60,11 +60,11 @@ class Measuring(Task):
         return f"{self.paper} {self.workload}: the process that measured it ended ({why}), out of memory perhaps"
 
 
-def tasks(found: Sequence[Any], out: Path, how: Any) -> list[Measuring]:
+def tasks(found: Sequence[Any], out: Path, how: Any) -> list[PaperTask]:
     """A task for each workload on the bench."""
     traces = None if how.traces is None else str(how.traces.resolve())
     return [
-        Measuring(
+        PaperTask(
             one.paper.id, one.workload.name, tuple(item.id for item in one.items), str(out.resolve()), traces,
             how.scale, how.seed, how.period_s,
         )

@@ -16,7 +16,7 @@ from flashtwin.errors import FlashtwinError
 from flashtwin.papers import ca_ssd, ds_ftl, rr_ssd
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import Claim, number
-from flashtwin.papers.model import Facts, Item, Outcome, Paper, Workload, bars, chart, lines
+from flashtwin.papers.model import Facts, Item, Outcome, Paper, PaperWorkload, bars, chart, lines
 from flashtwin.sweeps import across
 from flashtwin.sweeps.batch import find
 from flashtwin.traces.trace import requests_by_volume
@@ -351,15 +351,15 @@ def judge_fig_18(facts: Mapping[str, Facts]) -> Outcome:
     return Outcome(claims, chart(panel) if x else None)
 
 
-def population(traces: Path | None) -> tuple[Workload, ...]:
+def population(traces: Path | None) -> tuple[PaperWorkload, ...]:
     """The volumes of every trace of the folder (SWC 2.2); without one, the recipes of all other papers."""
     if traces is not None:
         return tuple(one for name, (path, _) in find([traces]).items() for one in _volumes(name, path))
     others = (rr_ssd.PAPER, ca_ssd.PAPER, ds_ftl.PAPER)
-    return tuple(Workload(one.recipe, one.recipe) for paper in others for one in paper.workloads)
+    return tuple(PaperWorkload(one.recipe, one.recipe) for paper in others for one in paper.workloads)
 
 
-def _volumes(name: str, path: Path) -> list[Workload]:
+def _volumes(name: str, path: Path) -> list[PaperWorkload]:
     """A file as its volumes, those that are long enough for a statistic or else the longest.
 
     As itself where it has one, or cannot be read, which its items will say.
@@ -369,10 +369,10 @@ def _volumes(name: str, path: Path) -> list[Workload]:
     except FlashtwinError:
         requests = {}
     if len(requests) < 2:
-        return [Workload(name, "", path=path)]
+        return [PaperWorkload(name, "", path=path)]
     enough = [volume for volume, count in requests.items() if count >= across.REQUESTS_MIN]
     chosen = enough or [max(requests, key=lambda volume: requests[volume])]
-    return [Workload(f"{name}:{volume}", "", path=path, volume=volume) for volume in chosen]
+    return [PaperWorkload(f"{name}:{volume}", "", path=path, volume=volume) for volume in chosen]
 
 
 Judge = Callable[[Mapping[str, Facts]], Outcome]

@@ -86,12 +86,13 @@ def fit(
     """The recipe that imitates a trace, and how well it does.
 
     Args:
-        trace: with contents; what `open` returned, or a path.
+        trace: with contents; what `open` returned, or a path. It is looked at as a whole, in memory.
         period_s: length of its days in seconds.
         name: of the workload; by default the trace's.
         progress: told how far reading, measuring and making the imitation are (`flashtwin.progress`).
 
     Raises:
+        ArgumentError: the trace stays in its file, as `scan` leaves it.
         TraceError: the trace has no contents, or too few requests to imitate.
     """
     trace = as_trace(trace, progress)
@@ -335,6 +336,7 @@ def _percent(share: float) -> float:
 
 
 def _toml(recipe: dict[str, Any]) -> str:
+    # Not `tomli-w`: it writes every number of a list on a line of its own, 369 lines where these are 152.
     lines = [f"name = {literal(recipe['name'])}", f"description = {literal(recipe['description'])}"]
     for section in ("requests", "arrivals", "addresses", "writes", "reads"):
         if recipe[section]:

@@ -53,8 +53,8 @@ def measure(time_ns: _Column, write: _Column, follows: _Column, busiest: float) 
     joins = np.zeros(len(first), dtype=bool)
     joins[1:] = follows[first[1:]] & (write[first[1:]] == write[first[1:] - 1])
     mixed = float(mixes.mean())
-    # A joined train goes on with the run before it unless that ends there; one that mixes is not joined, nor
-    # the one behind it.
+    # A joined train continues the run of addresses of the train before, unless that run ends with its train. A train
+    # that mixes reads and writes is not joined, and no train is joined to it.
     within = min(1.0, max((follows.mean() - joins.mean() / mean) / max(1 - 1 / mean, 1e-9), 1e-9))
     joined = min(float(joins.mean()), 0.95 * (1 - mixed) ** 2 * within)
     stretches = (1 - joined / within + mixed) / mean

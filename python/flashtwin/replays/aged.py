@@ -33,7 +33,7 @@ _PREFIX = "aged-"
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptDrive:
     """One aged drive in the folder."""
 
     name: str
@@ -81,12 +81,12 @@ def most_bytes() -> int:
     return int(text)
 
 
-def kept() -> list[Kept]:
+def kept() -> list[KeptDrive]:
     """The aged drives in the folder, those used last first."""
     return sorted((one for _, one in _files()), key=lambda one: (-one.used_s, one.name))
 
 
-def clear() -> list[Kept]:
+def clear() -> list[KeptDrive]:
     """Takes all aged drives away, and what was left half-written of them; returns what is gone."""
     gone = []
     for file, one in _files(half_written=True):
@@ -95,7 +95,7 @@ def clear() -> list[Kept]:
     return gone
 
 
-def _files(*, half_written: bool = False) -> list[tuple[Path, Kept]]:
+def _files(*, half_written: bool = False) -> list[tuple[Path, KeptDrive]]:
     where = folder()
     if where is None or not where.is_dir():
         return []
@@ -106,7 +106,7 @@ def _files(*, half_written: bool = False) -> list[tuple[Path, Kept]]:
             about = file.stat()
         except FileNotFoundError:  # Another process has made room.
             continue
-        found.append((file, Kept(file.name, about.st_size, about.st_mtime)))
+        found.append((file, KeptDrive(file.name, about.st_size, about.st_mtime)))
     return found
 
 
@@ -126,4 +126,4 @@ def run(
     drives = None if where is None else (where, core_digest(), LEAST_S, most_bytes())
     resolved = [system._resolved for system in systems]
     log = logging.getLogger("flashtwin")
-    return _core.run(trace.native, resolved, threads, progress, finished, requests, drives, log.warning)
+    return _core.run(trace._native, resolved, threads, progress, finished, requests, drives, log.warning)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from flashtwin.errors import ArgumentError
+from flashtwin.progress import Notify
 from flashtwin.replays.presets import System
 from flashtwin.traces.scan import Replayable
 
@@ -19,7 +20,7 @@ _COARSE = 0.02
 
 
 def filled(
-    trace: Replayable, systems: Mapping[str, System], fill: float, notify: Callable[[str], None] | None = None
+    trace: Replayable, systems: Mapping[str, System], fill: float, notify: Notify | None = None
 ) -> dict[str, System]:
     """The same systems on the smallest drives of their kind that the trace's pages fill to no more than `fill`.
 
@@ -45,7 +46,7 @@ def filled(
         drives[_kind(system.config)].append(name)
     found: dict[str, System] = {}
     for names in drives.values():
-        needed = {name: systems[name]._resolved.filled_by(trace.native, fill) for name in names}
+        needed = {name: systems[name]._resolved.filled_by(trace._native, fill) for name in names}
         pages = max(pages for pages, _ in needed.values())
         blocks = max(blocks for _, blocks in needed.values())
         found |= {name: systems[name].with_sets({BLOCKS: blocks}) for name in names}

@@ -7,10 +7,11 @@ no such period ends, and nothing is ever copied.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from flashtwin.progress import Notify
 from flashtwin.replays.presets import System, system_toml, systems
 from flashtwin.results.ground import concerns, dig
 
@@ -40,9 +41,7 @@ def length_s(duration_ns: int) -> float:
     return next((length for length in _ROUND_S if _PERIODS * length <= duration_s), DAY_S)
 
 
-def with_periods(
-    duration_ns: int, chosen: Mapping[str, System], notify: Callable[[str], None] | None = None
-) -> dict[str, System]:
+def with_periods(duration_ns: int, chosen: Mapping[str, System], notify: Notify | None = None) -> dict[str, System]:
     """Systems for a trace of that length: those whose period nobody has set get one, the same for all.
 
     Where somebody set that of one of them, it is everybody's.

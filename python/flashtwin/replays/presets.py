@@ -50,6 +50,7 @@ def config_schema() -> dict[str, Any]:
 class System:
     """A complete SSD design under test, with every key decided and checked. Made by `system`."""
 
+    #: As its results are called: the preset's, or what `name` is in its file; of a file without one, the file's.
     name: str
     _resolved: _core.Resolved = field(repr=False)
     #: What it was made from: a preset or a file, and the keys set otherwise, as text.
@@ -115,11 +116,20 @@ def system(name: str | Path, /, *, settings: Mapping[str, Value] | None = None, 
     >>> ft.system("rr-ssd", settings={"replication.alpha": 0.2}).name
     'rr-ssd'
     """
+    return _resolve(checked_name(name), texts(merged(settings, sets)))
+
+
+def checked_name(name: str | Path) -> str:
+    """The name of a preset or the path of a TOML file, as the core takes it.
+
+    Raises:
+        ArgumentError: it is neither text nor a path.
+    """
     if not isinstance(name, str | Path):
         raise ArgumentError(
             f"a system is the name of a preset or the path of a TOML file, not of type {type(name).__name__}"
         )
-    return _resolve(str(name), texts(merged(settings, sets)))
+    return str(name)
 
 
 def resolve_text(name: str, sets: list[tuple[str, str]]) -> System:
@@ -132,13 +142,20 @@ def as_system(chosen: str | Path | System, sets: Mapping[str, Value]) -> System:
     if not isinstance(chosen, System):
         return system(chosen, settings=sets)
     if sets:
-        raise ConfigError(f"keys cannot be set on the finished system '{chosen.name}'; set them in `ft.system`")
+        raise finished(chosen)
     return chosen
 
 
+def finished(system: System) -> ConfigError:
+    """The error when keys are to be set on what `system` has returned."""
+    return ConfigError(f"keys cannot be set on the finished system '{system.name}'; set them in `ft.system`")
+
+
 def _resolve(name: str, sets: list[tuple[str, str]]) -> System:
-    label = Path(name).stem if name.endswith(".toml") else name
-    return System(label, _core.resolve(name, sets), (name, tuple(sets)))
+    resolved = _core.resolve(name, sets)
+    named = str(json.loads(resolved.json)["name"])
+    # A file in which no name stands is called by its path there, which cannot be that of a run.
+    return System(Path(name).stem if named == name else named, resolved, (name, tuple(sets)))
 
 
 def _again(label: str, name: str, sets: tuple[tuple[str, str], ...]) -> System:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
 from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from flashtwin import _core
 from flashtwin.errors import ArgumentError, ConfigError, ReportError
-from flashtwin.progress import Progress, numbered
+from flashtwin.progress import Notify, Progress, numbered
 from flashtwin.replays import aged
 from flashtwin.replays.filling import filled
 from flashtwin.replays.periods import with_periods
@@ -102,11 +102,6 @@ class Result(Framed):
         with folder.prepared(path, holding=names.SUMMARY) as ready:
             self._native.write(ready)
         return ready
-
-    @property
-    def native(self) -> _core.RunResult | StoredRun:
-        """The core's own object, or the stored one; for the modules of this package."""
-        return self._native
 
 
 def _restored(name: str, summary_json: str, tables: Mapping[str, pyarrow.Table]) -> Result:
@@ -268,7 +263,7 @@ class Comparison(Framed):
 def _named(result: Result | None, run: together.Saved) -> Result:
     """A result under the label that tells it from others."""
     if result is not None:
-        return Result(run.label, result.native)
+        return Result(run.label, result._native)
     tables = {name: partial(folder.read_table, file) for name, file in run.tables.items()}
     return Result(run.label, StoredRun(json.dumps(run.summary, ensure_ascii=False), tables))
 
@@ -405,7 +400,7 @@ def fitted(
     trace: Replayable,
     systems: Mapping[str, System],
     fill: float | None = None,
-    notify: Callable[[str], None] | None = None,
+    notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> dict[str, System]:
     """Systems with what a trace decides: the period where nobody has set it, and how many blocks it is to fill.
@@ -435,14 +430,7 @@ def name_systems(
         named = {name: as_system(system, sets) for name, system in systems.items()}
     else:
         chosen = [as_system(system, sets if not isinstance(system, System) else {}) for system in systems]
-        named = {system.name: system for system in chosen}
-        if len(named) < len(chosen):
-            called = [system.name for system in chosen]
-            twice = next(name for name in called if called.count(name) > 1)
-            raise ConfigError(
-                f"system '{twice}' is named twice; name each once, or give them names of their own: "
-                "ft.compare(trace, {'a': ft.system(...), 'b': ft.system(...)})"
-            )
+        named = dict(zip(_told_apart(chosen), chosen, strict=True))
     if not named:
         raise ConfigError("no system is named; name at least one, such as 'conventional'")
     for name in named:
@@ -451,6 +439,29 @@ def name_systems(
         return named
     more = ground.equal({name: system.config for name, system in named.items()})
     return {name: system.with_sets(more[name]) for name, system in named.items()}
+
+
+def _told_apart(systems: Sequence[System]) -> list[str]:
+    """The systems' names; a file's that has the name of another system says in brackets which file it is.
+
+    Raises:
+        ConfigError: two have one name all the same.
+    """
+    called = [system.name for system in systems]
+    files = [Path(system.recipe[0]) for system in systems]
+    names = [
+        f"{name} ({file.stem})" if file.suffix == ".toml" and called.count(name) > 1 and file.stem != name else name
+        for name, file in zip(called, files, strict=True)
+    ]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        of = dict.fromkeys(str(file) for name, file in zip(names, files, strict=True) if name == twice)
+        where = f" ({' and '.join(of)}); change `name` in one of the files" if len(of) > 1 else "; name each once"
+        raise ConfigError(
+            f"system '{twice}' is named twice{where}, or give them names of their own: "
+            "ft.compare(trace, {'a': ft.system(...), 'b': ft.system(...)})"
+        )
+    return names
 
 
 def _chart(results: Mapping[str, Result], name: str) -> Figure:
@@ -473,7 +484,7 @@ def _write(
 ) -> None:
     for name, result in results.items():
         earlier.keep(path, name, result.summary)
-        folder.write_run(path, name, result.native)
+        folder.write_run(path, name, result._native)
     configs = {name: result.summary["config"] for name, result in results.items()}
     more = what_else_differs(configs, equal_ground=equal_ground)
     folder.write_study(path, trace, list(results), {**more, "gathered": list(gathered)} if gathered else more)

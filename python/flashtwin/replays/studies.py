@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import html
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 from flashtwin import _core
 from flashtwin.characterization.measuring import Characterization, measure, options
-from flashtwin.progress import Progress, numbered
+from flashtwin.errors import ReportError
+from flashtwin.progress import Notify, Progress, numbered
 from flashtwin.replays import aged
 from flashtwin.replays.presets import System
-from flashtwin.replays.running import fitted, name_systems, what_else_differs
+from flashtwin.replays.running import Comparison, Result, fitted, name_systems, what_else_differs
 from flashtwin.results import earlier, folder, ground, names
 from flashtwin.settings import Value, merged
 from flashtwin.traces.reading import Reading
@@ -24,9 +27,6 @@ SYSTEMS = ("conventional", "ca-ssd", "rr-ssd", "oracle")
 #: Seconds of replaying that tell what holds each system back, unless otherwise asked for.
 EFFORT_S = 10.0
 
-#: Called with one sentence when there is something to say.
-Notify = Callable[[str], None]
-
 
 @dataclass(frozen=True)
 class Study:
@@ -37,6 +37,33 @@ class Study:
     findings: list[str]
     #: What holds each system back, as `Explanation.data`; of those that no device could be built as nothing.
     limits: list[Mapping[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Study:
+        """Reads the folder of a finished study.
+
+        Raises:
+            ReportError: there is no study in the folder, or one without its report.
+        """
+        from flashtwin import report
+        from flashtwin.results.reading import load
+
+        found = load(path)
+        page = found.folder / names.REPORT
+        if not page.is_file():
+            raise ReportError(f"{found.folder}: its report is not there; `flashtwin report {found.folder}` makes it")
+        told = [finding.text for finding in report.findings(found.folder)]
+        return cls(found.folder, page, told, list(found.explained.values()))
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """Its runs, read from the folder."""
+        return Comparison.read(self.path)
+
+    def _repr_html_(self) -> str:
+        told = "".join(f"<li>{html.escape(finding)}</li>" for finding in self.findings)
+        page = html.escape(str(self.report))
+        return f'<p><a href="{page}">{page}</a></p><ul>{told}</ul>{self.comparison._repr_html_()}'
 
 
 def study(
@@ -228,7 +255,6 @@ def _explain(
     from flashtwin.causes import explaining
     from flashtwin.causes.figures import goal as named_goal
     from flashtwin.causes.replaying import base_figures
-    from flashtwin.replays.running import Result
 
     for file in names.explained(path):
         file.unlink()

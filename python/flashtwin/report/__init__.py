@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from flashtwin.errors import ReportError
 from flashtwin.results import names
-from flashtwin.results.reading import Collection, Study, load_any
+from flashtwin.results.reading import Collection, StudyFolder, load_any
 
 from . import files, fitting, rendering, reproduction, style, sweep
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, note_figure
@@ -64,7 +64,7 @@ def chart(name: str, folder: Path | str) -> Figure:
             title, drawing = ACROSS_CHARTS[name].title, ACROSS_CHARTS[name].draw(results)
         elif name in WORKLOAD_CHARTS and not isinstance(results, Collection):
             title, drawing = WORKLOAD_CHARTS[name].title, WORKLOAD_CHARTS[name].draw(results)
-        elif name in CHARTS and isinstance(results, Study):
+        elif name in CHARTS and isinstance(results, StudyFolder):
             title, drawing = CHARTS[name].title, CHARTS[name].draw(results)
     if drawing is None:
         kind = "many traces" if name in ACROSS_CHARTS else "one trace" if name in WORKLOAD_CHARTS else "a study"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from flashtwin.results.reading import Study
+from flashtwin.results.reading import StudyFolder
 
 #: By topic of a finding: what to look at next, and the keys that show it.
 NEXT: Mapping[str, tuple[str, str]] = {
@@ -20,12 +20,12 @@ NEXT: Mapping[str, tuple[str, str]] = {
 }
 
 
-def action(study: Study, topic: str, runs: Iterable[str]) -> str:
+def action(study: StudyFolder, topic: str, runs: Iterable[str]) -> str:
     """The action of a finding about these runs; empty where none of them was explained."""
     known = [study.explained[name] for name in _baseline_last(study, runs) if name in study.explained]
     if not known:
         return ""
-    # What to choose is what is fastest; of other findings the design that they are about.
+    # Of `choice`, the fastest system; of other findings, the design they are about.
     found = min(known, key=lambda one: float(one["before_ns"])) if topic == "choice" else known[0]
     if topic in ("choice", "load", "tail") or (topic == "deduplication" and found["verdict"] == "hash"):
         return _of_explained(found)
@@ -33,7 +33,7 @@ def action(study: Study, topic: str, runs: Iterable[str]) -> str:
     return f"{words}: `{found['command']} --set {key}`." if words else ""
 
 
-def _baseline_last(study: Study, runs: Iterable[str]) -> list[str]:
+def _baseline_last(study: StudyFolder, runs: Iterable[str]) -> list[str]:
     """The runs that a finding is about, designs before the baseline that they are held against."""
     return sorted(runs, key=lambda name: name == study.baseline.name)
 

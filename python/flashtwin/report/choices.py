@@ -12,20 +12,20 @@ from typing import Any
 
 from flashtwin.results import ground
 from flashtwin.results.ground import dig, leaves
-from flashtwin.results.reading import Run, Study, Workload, as_number
+from flashtwin.results.reading import SavedRun, StudyFolder, TraceResults, as_number
 
 from . import facts, units
 
-Words = Callable[[Run], str | None]
+Words = Callable[[SavedRun], str | None]
 
 
-def _count_of(run: Run, key: str) -> str | None:
+def _count_of(run: SavedRun, key: str) -> str | None:
     value = run.setting(key)
     number = as_number(value)
     return None if value is None else (f"`{value}`" if number is None else units.count(number))
 
 
-def _arrivals(run: Run) -> str | None:
+def _arrivals(run: SavedRun) -> str | None:
     """Open or closed loop, and the speed."""
     depth, speed = as_number(run.setting("queue_depth")), as_number(run.setting("replay.speed"))
     if depth:
@@ -35,38 +35,38 @@ def _arrivals(run: Run) -> str | None:
     return "open loop, at the trace's times" + ("" if speed == 1 else f", its clock {speed:g} times faster")
 
 
-def _words(key: str, words: Mapping[str, str], applies: Callable[[Run], bool] = lambda _: True) -> Words:
+def _words(key: str, words: Mapping[str, str], applies: Callable[[SavedRun], bool] = lambda _: True) -> Words:
     """The value of a key in words (as it stands when there are none for it), for the runs that it concerns."""
 
-    def told(run: Run) -> str | None:
+    def told(run: SavedRun) -> str | None:
         value = run.setting(key)
         return None if value is None or not applies(run) else words.get(str(value), f"`{value}`")
 
     return told
 
 
-def _uses_load(run: Run) -> bool:
+def _uses_load(run: SavedRun) -> bool:
     return facts.redirects(run) or run.setting("allocation.policy") == "least-loaded"
 
 
-def _period(run: Run) -> str | None:
+def _period(run: SavedRun) -> str | None:
     seconds = as_number(run.setting("period_s"))
     return None if seconds is None else f"{units.duration(seconds * 1e9)} of the trace's clock"
 
 
-def _hashing(run: Run) -> str | None:
+def _hashing(run: SavedRun) -> str | None:
     time, lanes = run.setting("hash_us"), run.setting("hash_lanes")
     if time is None or not facts.deduplicates(run):
         return None
     return f"{time:g} µs a page" + ("" if lanes is None else f", {lanes} at a time")
 
 
-def _device(run: Run) -> str | None:
+def _device(run: SavedRun) -> str | None:
     name = dig(run.summary, "config.device")
     return f"`{name}`" if isinstance(name, str) else None
 
 
-def _alpha(run: Run) -> str | None:
+def _alpha(run: SavedRun) -> str | None:
     alpha = as_number(run.setting("alpha"))
     if alpha is None or not facts.replicates(run):
         return None
@@ -137,7 +137,7 @@ _CHOICES: tuple[tuple[str, Words], ...] = (
 _ALWAYS = ("A write is answered", "Works on its own", "On the device before the trace", "Arrivals")
 
 
-def choices(study: Study) -> list[tuple[str, str]]:
+def choices(study: StudyFolder) -> list[tuple[str, str]]:
     """(title, words) for every choice; where systems differ, each value with the systems that have it."""
     rows = []
     for title, words in _CHOICES:
@@ -171,13 +171,13 @@ def _grouped(values: Mapping[str, str | None]) -> str | None:
     return "; ".join(f"{units.names(labels)}: {text}" for text, labels in groups.items())
 
 
-def settings(run: Run) -> list[tuple[str, str]]:
+def settings(run: SavedRun) -> list[tuple[str, str]]:
     """Every key of the resolved configuration with its value, in the order of the file."""
     config = run.summary.get("config")
     return [(path, _value(value)) for path, value in leaves(config)] if isinstance(config, Mapping) else []
 
 
-def differences(study: Study) -> list[tuple[str, list[str], str]]:
+def differences(study: StudyFolder) -> list[tuple[str, list[str], str]]:
     """The keys in which the runs' configurations differ, with one value a run, and what each difference is."""
     configs = [dict(settings(run)) for run in study.runs]
     keys = dict.fromkeys(key for config in configs for key in config)
@@ -199,19 +199,19 @@ def _what_it_is(one: ground.Difference | None, key: str) -> str:
     return "; ".join(parts)
 
 
-def _configs(study: Study) -> dict[str, Mapping[str, Any]]:
+def _configs(study: StudyFolder) -> dict[str, Mapping[str, Any]]:
     """The configurations that were recorded, the baseline's first."""
     runs = (study.baseline, *study.others(study.baseline))
     found = {run.label: run.summary.get("config") for run in runs}
     return {label: config for label, config in found.items() if isinstance(config, Mapping) and config}
 
 
-def unequal_ground(study: Study) -> list[ground.Difference]:
+def unequal_ground(study: StudyFolder) -> list[ground.Difference]:
     """What differs between the systems beyond what defines them; what moves reads or writes comes first."""
     return sorted(ground.ground(_configs(study)), key=lambda one: not one.warns)
 
 
-def gathered(study: Study) -> list[tuple[str, list[str], str]]:
+def gathered(study: StudyFolder) -> list[tuple[str, list[str], str]]:
     """What differs between runs that were made at different times, with one value a run; nothing of one study.
 
     Where they come from and what of their traces and versions differs, then the settings.
@@ -234,7 +234,7 @@ def gathered(study: Study) -> list[tuple[str, list[str], str]]:
     return rows + [row for row in differences(study) if row[0] in told]
 
 
-def was_made_equal(study: Study) -> bool:
+def was_made_equal(study: StudyFolder) -> bool:
     """Whether all systems were given the baseline's ground."""
     return study.info.get("equal_ground") is True
 
@@ -252,7 +252,7 @@ MINOR_PERCENT = 0.1
 _NOT_A_FAULT = ("lines", "joined_lines", "partial_writes", "partial_trims")
 
 
-def warnings(study: Workload) -> list[str]:
+def warnings(study: TraceResults) -> list[str]:
     """What a reader must know before trusting the numbers: trace quality, sampling, runs left out, overload."""
     notes = [*study.problems, *(text for text, minor in _quality_of(study) if not minor)]
     rate = study.measured("options.sample_rate")
@@ -261,10 +261,10 @@ def warnings(study: Workload) -> list[str]:
             f"The workload was characterized from a sample: {units.percent(rate * 100)} of its pages and of its "
             "contents, chosen by hash."
         )
-    return [*notes, *_of_runs(study)] if isinstance(study, Study) else notes
+    return [*notes, *_of_runs(study)] if isinstance(study, StudyFolder) else notes
 
 
-def _of_runs(study: Study) -> list[str]:
+def _of_runs(study: StudyFolder) -> list[str]:
     """Runs that are incomplete, of different traces, or overloaded."""
     notes = []
     for run in study.runs:
@@ -288,16 +288,16 @@ def _of_runs(study: Study) -> list[str]:
     return notes
 
 
-def minor_faults(study: Workload) -> list[str]:
+def minor_faults(study: TraceResults) -> list[str]:
     """Faults of the trace that are too rare to matter; they belong in the record all the same."""
     return [text for text, minor in _quality_of(study) if minor]
 
 
-def _quality_of(study: Workload) -> list[tuple[str, bool]]:
+def _quality_of(study: TraceResults) -> list[tuple[str, bool]]:
     """Faults of the trace, each once, with whether it is minor; those of runs name the run when they differ."""
     requests = study.fact("requests")
     found = dict(_quality(study.trace.get("quality"), requests))
-    for run in study.runs if isinstance(study, Study) else ():
+    for run in study.runs if isinstance(study, StudyFolder) else ():
         for key in ("quality", "trace.quality"):
             found |= {text: minor for text, minor in _quality(dig(run.summary, key), requests) if text not in found}
     return list(found.items())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Sequence
 
-from flashtwin.results.reading import Study
+from flashtwin.results.reading import StudyFolder
 
 Pair = tuple[str, str]
 
@@ -115,12 +115,12 @@ def _by_letters(name: str, free: Sequence[Pair]) -> Pair:
     return next((pair for pair in around if pair in free), around[0])
 
 
-def colour_pairs(study: Study) -> dict[str, Pair]:
+def colour_pairs(study: StudyFolder) -> dict[str, Pair]:
     """The light and the dark colour of each run."""
     return of_systems((run.name, run.system) for run in study.runs)
 
 
-def colours(study: Study) -> dict[str, str]:
+def colours(study: StudyFolder) -> dict[str, str]:
     """One colour a run, the same on every chart and every page."""
     return {name: pair[0] for name, pair in colour_pairs(study).items()}
 
@@ -152,7 +152,7 @@ def ordered(number: int) -> list[str]:
     return [ORDERED[round(first + (end - first) * place / (number - 1))][0] for place in range(number)]
 
 
-def page_pairs(study: Study | None) -> list[Pair]:
+def page_pairs(study: StudyFolder | None) -> list[Pair]:
     """Every (light, dark) pair that charts use, for the page's variables; the same ones on every page."""
     del study
     return list(dict.fromkeys([GREY, *HUES, *CAUSE_COLOURS.values(), *WAIT_COLOURS.values(), *ORDERED]))

@@ -1,6 +1,6 @@
 """What can be computed from the results of several systems: changes, shares, who is compared with whom.
 
-Pure functions on `Run` and `Study`. A ratio whose parts are missing or whose
+Pure functions on `SavedRun` and `StudyFolder`. A ratio whose parts are missing or whose
 denominator is zero is None, never NaN. No wording here.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flashtwin.results.ground import dig
-from flashtwin.results.reading import Floats, Run, Study, as_number
+from flashtwin.results.reading import Floats, SavedRun, StudyFolder, as_number
 
 Indices = NDArray[np.signedinteger[Any]]
 
@@ -65,19 +65,19 @@ def share(part: float | None, whole: float | None) -> float | None:
     return part / whole * 100.0
 
 
-def change_of(run: Run, other: Run, path: str) -> float | None:
+def change_of(run: SavedRun, other: SavedRun, path: str) -> float | None:
     """The change in percent of a number of the summary, from `other` to `run`."""
     return change(run.number(path), other.number(path))
 
 
-def mean(run: Run, kind: str) -> float | None:
+def mean(run: SavedRun, kind: str) -> float | None:
     """Mean response time in ns of `read`, `write` or `all`; None when no such request completed."""
     if run.number(f"response.{kind}.count") == 0:
         return None
     return run.number(f"response.{kind}.mean_ns")
 
 
-def split(run: Run, kind: str) -> dict[str, float] | None:
+def split(run: SavedRun, kind: str) -> dict[str, float] | None:
     """The parts of the mean response time in ns; None when they were not recorded.
 
     Nor when only some of them were: waiting that is missing would be counted as service.
@@ -87,14 +87,14 @@ def split(run: Run, kind: str) -> dict[str, float] | None:
     return known if mean(run, kind) is not None and len(known) == len(PARTS) else None
 
 
-def waiting_share(run: Run, kind: str, waits: Collection[str] = ()) -> float | None:
+def waiting_share(run: SavedRun, kind: str, waits: Collection[str] = ()) -> float | None:
     """The share of the mean response time that is waiting, or that the given waits are, in percent."""
     parts = split(run, kind)
     asked = waits or [key for key, _ in WAITS]
     return share(sum(parts[key] for key in asked), sum(parts.values())) if parts else None
 
 
-def deduplicates(run: Run) -> bool:
+def deduplicates(run: SavedRun) -> bool:
     """Whether the system looks at contents to save writes: by its configuration, else by what it did."""
     mapping = run.setting("ftl.mapping")
     if mapping is not None:
@@ -102,19 +102,19 @@ def deduplicates(run: Run) -> bool:
     return run.count("ram.fingerprint_store_bytes") > 0 or run.count("page_ops.duplicate_writes") > 0
 
 
-def looks_at_contents(run: Run) -> bool:
+def looks_at_contents(run: SavedRun) -> bool:
     """Whether what the system does depends on contents: it removes duplicates, or spreads them."""
     return deduplicates(run) or run.setting("spread.policy") not in (None, "none")
 
 
-def made_up_contents(run: Run) -> str | None:
+def made_up_contents(run: SavedRun) -> str | None:
     """Where the contents came from that the system looked at, unless the trace recorded them."""
     source = dig(run.summary, "trace.content_source")
     made_up = isinstance(source, str) and source not in ("recorded", "none") and looks_at_contents(run)
     return source if made_up else None
 
 
-def replicates(run: Run) -> bool:
+def replicates(run: SavedRun) -> bool:
     """Whether the system may make replicas (even when it made none)."""
     policy = run.setting("replication.policy")
     if policy is not None:
@@ -122,14 +122,14 @@ def replicates(run: Run) -> bool:
     return run.count("replication.passes") > 0 or run.count("replication.copies") > 0
 
 
-def no_pass_could_run(run: Run) -> bool:
+def no_pass_could_run(run: SavedRun) -> bool:
     """Whether the trace ended before the first period did, at whose end copies would have been made."""
     period, duration = as_number(run.setting("period_s")), run.number("duration_ns")
     by_period = run.setting("replication.policy") == "end-of-period"
     return by_period and period is not None and duration is not None and duration < period * 1e9
 
 
-def redirects(run: Run) -> bool:
+def redirects(run: SavedRun) -> bool:
     """Whether reads may be served by another chip than the content's home."""
     policy = run.setting("redirection.policy")
     if policy is not None:
@@ -137,44 +137,44 @@ def redirects(run: Run) -> bool:
     return run.is_ideal or replicates(run) or run.count("page_ops.redirected_reads") > 0
 
 
-def closed_loop(run: Run) -> bool:
+def closed_loop(run: SavedRun) -> bool:
     """Whether requests were issued as fast as they were answered, not at the trace's times."""
     return bool(as_number(run.setting("queue_depth")))
 
 
-def arrivals_ns(run: Run) -> float | None:
+def arrivals_ns(run: SavedRun) -> float | None:
     """How long the arrivals last on the device's clock: the trace's duration over the replay's speed."""
     duration, speed = run.number("duration_ns"), as_number(run.setting("replay.speed")) or 1.0
     return None if duration is None else duration / speed
 
 
-def reference(study: Study) -> Run:
+def reference(study: StudyFolder) -> SavedRun:
     """What redirection is compared with: `ca-ssd` as in the RR-SSD paper, else the baseline."""
     return study.run_of("ca-ssd") or study.baseline
 
 
-def subjects(study: Study) -> tuple[Run, ...]:
+def subjects(study: StudyFolder) -> tuple[SavedRun, ...]:
     """The runs that are compared with `reference`: those that redirect reads, else all the others."""
     others = study.others(reference(study))
     return tuple(run for run in others if redirects(run)) or others
 
 
-def redirected_share(run: Run) -> float | None:
+def redirected_share(run: SavedRun) -> float | None:
     """Page reads served from another chip, in percent of all page reads."""
     return share(run.number("page_ops.redirected_reads"), run.number("page_ops.read"))
 
 
-def replica_share(run: Run) -> float | None:
+def replica_share(run: SavedRun) -> float | None:
     """Pages programmed for replicas, in percent of all pages programmed."""
     return share(run.number("flash_writes.replica"), run.number("pages_programmed"))
 
 
-def duplicate_share(run: Run) -> float | None:
+def duplicate_share(run: SavedRun) -> float | None:
     """Page writes that brought a content the device held, in percent of all page writes."""
     return share(run.number("page_ops.duplicate_writes"), run.number("page_ops.write"))
 
 
-def life_used(run: Run) -> float | None:
+def life_used(run: SavedRun) -> float | None:
     """Share of the device's erase cycles that the run used, in percent, on average over its blocks."""
     return run.number("erases.life_used_percent")
 
@@ -213,7 +213,7 @@ class HashQueue:
     mean: Floats
 
 
-def hash_queue(run: Run) -> HashQueue | None:
+def hash_queue(run: SavedRun) -> HashQueue | None:
     """The table `hash_queue_over_time`; None for a system that does not hash."""
     table = run.table("hash_queue_over_time")
     if table is None:
@@ -224,7 +224,7 @@ def hash_queue(run: Run) -> HashQueue | None:
     return HashQueue(start, width, np.nan_to_num(level))
 
 
-def queues(run: Run) -> Queues | None:
+def queues(run: SavedRun) -> Queues | None:
     """The table `queue_over_time` as a matrix; bins or chips without a row had an empty queue."""
     table = run.table("queue_over_time")
     if table is None:
@@ -249,7 +249,7 @@ def queues(run: Run) -> Queues | None:
     return Queues(bins, step, chips, matrix, longest)
 
 
-def mean_queue(run: Run) -> float | None:
+def mean_queue(run: SavedRun) -> float | None:
     """Mean queue length per chip over the whole run; None when it was not recorded."""
     table = run.table("chips")
     column = table.get("queue_mean") if table is not None else None
@@ -275,7 +275,7 @@ class Periods:
         return np.where(np.isfinite(value), value, np.nan)
 
 
-def by_period(run: Run, other: Run, column: str) -> Periods | None:
+def by_period(run: SavedRun, other: SavedRun, column: str) -> Periods | None:
     """One column of both runs' periods, for the periods that both have."""
     mine, theirs = run.table("periods"), other.table("periods")
     if mine is None or theirs is None:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from flashtwin.results.reading import Run, Study, load_any
+from flashtwin.results.reading import SavedRun, StudyFolder, load_any
 
 from . import actions, facts, reasons, units
 
@@ -49,14 +49,14 @@ class Finding:
         return " ".join(part for part in (self.headline, self.reason, self.action) if part)
 
 
-def findings(folder: Path | str | Study, count: int = 3) -> list[Finding]:
+def findings(folder: Path | str | StudyFolder, count: int = 3) -> list[Finding]:
     """The `count` most important findings of a result folder, the most important first.
 
     Fewer when the data hold no more; none where nothing was replayed. Raises
     `ReportError` when the folder cannot be read.
     """
-    study = folder if isinstance(folder, Study) else load_any(folder)
-    if not isinstance(study, Study):
+    study = folder if isinstance(folder, StudyFolder) else load_any(folder)
+    if not isinstance(study, StudyFolder):
         return []
     first = _choice(study) if len(study.runs) > 1 else _single(study)
     # What these systems are compared for comes next, however small the effect: that
@@ -68,7 +68,7 @@ def findings(folder: Path | str | Study, count: int = 3) -> list[Finding]:
     return [replace(finding, action=actions.action(study, finding.topic, finding.runs)) for finding in told]
 
 
-def _of_made_up_contents(study: Study, finding: Finding) -> Finding:
+def _of_made_up_contents(study: StudyFolder, finding: Finding) -> Finding:
     """Says so where a finding is about systems that looked at contents nobody recorded."""
     about = [run for run in study.runs if run.name in finding.runs]
     source = next((source for run in about if (source := facts.made_up_contents(run))), None)
@@ -78,7 +78,7 @@ def _of_made_up_contents(study: Study, finding: Finding) -> Finding:
     return replace(finding, headline=headline)
 
 
-def _names(runs: Iterable[Run]) -> tuple[str, ...]:
+def _names(runs: Iterable[SavedRun]) -> tuple[str, ...]:
     return tuple(run.name for run in runs)
 
 
@@ -93,7 +93,7 @@ def _log_ratio(change_percent: float | None) -> float:
     return min(abs(math.log(max(1.0 + change_percent / 100.0, 1e-6))), 3.0)
 
 
-def _single(study: Study) -> Finding | None:
+def _single(study: StudyFolder) -> Finding | None:
     """With one run there is nothing to choose: say what its time is made of."""
     run = study.baseline
     mean, parts = facts.mean(run, "all"), facts.split(run, "all")
@@ -111,7 +111,7 @@ def _single(study: Study) -> Finding | None:
     return Finding("choice", headline, reason, 9.0, values, (run.name,))
 
 
-def _choice(study: Study) -> Finding | None:
+def _choice(study: StudyFolder) -> Finding | None:
     """Which system that could be built has the shortest mean response time."""
     base = study.baseline
     timed = [(mean, run) for run in study.runs if not run.is_ideal and (mean := facts.mean(run, "all")) is not None]
@@ -143,7 +143,7 @@ def _choice(study: Study) -> Finding | None:
     )
 
 
-def _reason_of_choice(run: Run, base: Run) -> str:
+def _reason_of_choice(run: SavedRun, base: SavedRun) -> str:
     """In which parts of the time they differ, and what else does."""
     return f"{reasons.parts(run, base, 'all')} {reasons.unlike_ground(run, base)}".strip()
 
@@ -152,7 +152,7 @@ def _than(change: float) -> str:
     return "against" if units.unchanged(change) else "than"
 
 
-def _by_kind(run: Run, base: Run) -> str:
+def _by_kind(run: SavedRun, base: SavedRun) -> str:
     parts = []
     for kind in ("read", "write"):
         change = facts.change(facts.mean(run, kind), facts.mean(base, kind))
@@ -161,7 +161,7 @@ def _by_kind(run: Run, base: Run) -> str:
     return f" ({', '.join(parts)})" if len(parts) == 2 else ""
 
 
-def _deduplication(study: Study) -> Finding | None:
+def _deduplication(study: StudyFolder) -> Finding | None:
     """What looking at contents does to writes, against a baseline that does not look."""
     base = study.baseline
     if facts.deduplicates(base):
@@ -198,7 +198,7 @@ def _deduplication(study: Study) -> Finding | None:
     return Finding("deduplication", headline + ".", reason, weight, values, _names((run, base)))
 
 
-def _dedup_reason(run: Run, base: Run, write: float | None) -> str:
+def _dedup_reason(run: SavedRun, base: SavedRun, write: float | None) -> str:
     sentences = [reasons.parts(run, base, "write")]
     if write is not None and write > units.UNCHANGED_PERCENT:
         sentences.append(reasons.hashing(run))
@@ -209,7 +209,7 @@ def _dedup_reason(run: Run, base: Run, write: float | None) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _redirection(study: Study) -> Finding | None:
+def _redirection(study: StudyFolder) -> Finding | None:
     """What a choice of chips does to reads, what it could do at best, and what stands in the way."""
     ref = facts.reference(study)
     old = facts.mean(ref, "read")
@@ -244,12 +244,12 @@ def _redirection(study: Study) -> Finding | None:
     return Finding("redirection", headline + ".", reason, weight, values, about)
 
 
-def _chooses_alone(run: Run, ref: Run) -> bool:
+def _chooses_alone(run: SavedRun, ref: SavedRun) -> bool:
     """Whether the reference is the run without copies and without a choice of chips."""
     return reasons.differs_only_in(run, ref, reasons.CHOICE_KEYS)
 
 
-def _choosing(run: Run, ref: Run, change: float) -> str:
+def _choosing(run: SavedRun, ref: SavedRun, change: float) -> str:
     """The effect as one, where the reference differs in nothing else; else as two runs side by side."""
     if _chooses_alone(run, ref):
         does = _makes(change)
@@ -257,13 +257,13 @@ def _choosing(run: Run, ref: Run, change: float) -> str:
     return f"Reads under `{run.label}`, which chooses their chips, are {_would(change)} `{ref.label}`"
 
 
-def _bound(bound: Run, ref: Run, limit: float) -> str:
+def _bound(bound: SavedRun, ref: SavedRun, limit: float) -> str:
     if _chooses_alone(bound, ref):
         return f"If any chip could serve any read (`{bound.label}`), reads would be {_would(limit)} `{ref.label}`."
     return f"Reads under `{bound.label}`, where any chip serves any read, are {_would(limit)} `{ref.label}`."
 
 
-def _not_alone(run: Run, ref: Run) -> str:
+def _not_alone(run: SavedRun, ref: SavedRun) -> str:
     """That another cause may be at work, and which run would tell."""
     others = reasons.besides(run, ref, reasons.CHOICE_KEYS)
     if not others:
@@ -282,7 +282,7 @@ def _would(change: float) -> str:
     return f"{units.longer_or_shorter(change)} {_than(change)} under".replace("against under", "against")
 
 
-def _room(ref: Run) -> str:
+def _room(ref: SavedRun) -> str:
     """How much waiting there is that a choice of chips could avoid."""
     share = facts.waiting_share(ref, "read", facts.CHIP_WAITS)
     if share is None:
@@ -294,7 +294,7 @@ def _room(ref: Run) -> str:
     return text + "."
 
 
-def _redirection_reason(run: Run, ref: Run, change: float, limit: float | None) -> str:
+def _redirection_reason(run: SavedRun, ref: SavedRun, change: float, limit: float | None) -> str:
     sentences = []
     if change > units.UNCHANGED_PERCENT:
         sentences.append(reasons.parts(run, ref, "read"))
@@ -319,7 +319,7 @@ def _lower(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _gap(run: Run) -> str:
+def _gap(run: SavedRun) -> str:
     """What there was to choose from under a replicating system that stays behind its bound."""
     if run.number("replication.copies") == 0:
         return _no_copy(run)
@@ -335,7 +335,7 @@ def _gap(run: Run) -> str:
     return text + "."
 
 
-def _no_copy(run: Run) -> str:
+def _no_copy(run: SavedRun) -> str:
     if facts.no_pass_could_run(run):
         return (
             "No replication pass ran: the trace ended before its first period did, so there was nothing to choose "
@@ -349,7 +349,7 @@ def _no_copy(run: Run) -> str:
     return f"{made}; at the end, {units.count(used)} of the {units.count(budget)} pages of its room are in use."
 
 
-def _wear(study: Study) -> Finding | None:
+def _wear(study: StudyFolder) -> Finding | None:
     """Erases and write amplification, when garbage collection ran at all."""
     base = study.baseline
     erased = [(run.number("erases.total"), run) for run in study.runs if not run.is_ideal]
@@ -376,7 +376,7 @@ def _wear(study: Study) -> Finding | None:
     return Finding("wear", headline + ".", text.strip(), _log_ratio(change) * 0.4, values, _names((base, run)))
 
 
-def _tail(study: Study) -> Finding | None:
+def _tail(study: StudyFolder) -> Finding | None:
     """The 99th percentile, where it moves more than, or against, the mean."""
     base, found = study.baseline, []
     for run in study.others(base):
@@ -399,7 +399,7 @@ def _tail(study: Study) -> Finding | None:
     return Finding("tail", headline, reason, weight, values, _names((run, base)))
 
 
-def _slowest(kind: str, new: tuple[float, Run], old: tuple[float, Run], change: float) -> str:
+def _slowest(kind: str, new: tuple[float, SavedRun], old: tuple[float, SavedRun], change: float) -> str:
     """The 99th percentiles of two runs; with a write cache or RAM in front, most requests may take no time at all."""
     none = [run for p99, run in (new, old) if p99 == 0]
     some = [(p99, run) for p99, run in (new, old) if p99 > 0]
@@ -412,7 +412,7 @@ def _slowest(kind: str, new: tuple[float, Run], old: tuple[float, Run], change: 
     return f"{text}, {units.duration(rest[0][0])} under `{rest[0][1].label}` ({units.change(change)})."
 
 
-def _load(study: Study) -> Finding | None:
+def _load(study: StudyFolder) -> Finding | None:
     """Whether the device is overloaded or idle at this speed: then other findings mean little."""
     base = study.baseline
     share = facts.waiting_share(base, "all")
@@ -432,7 +432,7 @@ def _load(study: Study) -> Finding | None:
     return None
 
 
-def _cost(study: Study) -> Finding | None:
+def _cost(study: StudyFolder) -> Finding | None:
     """What replicas cost in programs, pages and RAM."""
     made = [(facts.replica_share(run) or 0.0, run) for run in study.runs if facts.replicates(run)]
     if not made or max(made, key=lambda pair: pair[0])[0] == 0:
@@ -447,7 +447,7 @@ def _cost(study: Study) -> Finding | None:
     return Finding("cost", headline + ".", _copying(run), share / 100.0, values, (run.name,))
 
 
-def _copying(run: Run) -> str:
+def _copying(run: SavedRun) -> str:
     """How many copies were made, in which time, and how much of the room for them was used."""
     copies, passes = run.number("replication.copies"), run.number("replication.passes")
     parallel = run.number("replication.parallel_ns")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from flashtwin.results.reading import Run
+from flashtwin.results.reading import SavedRun
 
 ALL, SLOWEST_PERCENT, SLOWEST_PERMILLE = "all", "slowest_1_percent", "slowest_0_1_percent"
 #: Which requests a ledger may be of, with the words for them.
@@ -80,7 +80,7 @@ def words(charge: str) -> str:
     return WAITS[charge][1] if charge in WAITS else charge.replace("_", " ")
 
 
-def ledger(run: Run, kind: str, requests: str = ALL) -> Ledger | None:
+def ledger(run: SavedRun, kind: str, requests: str = ALL) -> Ledger | None:
     """The ledger of the reads, the writes or all requests; None when there is none, or no such request."""
     table = run.table("wait_ledger")
     if table is None:

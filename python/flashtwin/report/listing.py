@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from flashtwin.results import names
-from flashtwin.results.reading import Collection, Table
+from flashtwin.results.reading import Collection, SavedTable
 
 from . import facts, units
 
@@ -20,22 +20,22 @@ class Listed:
     cells: tuple[str, ...]
 
 
-Get = Callable[[Table, int], float | None]
+Get = Callable[[SavedTable, int], float | None]
 
 
 def _of(column: str) -> Get:
-    def get(table: Table, row: int) -> float | None:
+    def get(table: SavedTable, row: int) -> float | None:
         values = table.columns.get(column)
         return None if values is None or values[row] != values[row] else float(values[row])
 
     return get
 
 
-def _writes(table: Table, row: int) -> float | None:
+def _writes(table: SavedTable, row: int) -> float | None:
     return facts.share(_of("info.writes")(table, row), _of("info.requests")(table, row))
 
 
-def _footprint(table: Table, row: int) -> float | None:
+def _footprint(table: SavedTable, row: int) -> float | None:
     pages = _of("info.footprint_pages")(table, row)
     return None if pages is None else pages * 4096
 

@@ -20,7 +20,7 @@ import jinja2
 from markupsafe import Markup
 
 from flashtwin.results.ground import leaves
-from flashtwin.results.reading import Collection, Run, Study, Workload, as_number
+from flashtwin.results.reading import Collection, SavedRun, StudyFolder, TraceResults, as_number
 
 from . import choices, facts, listing, rendering, style, units
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, Chart, knee
@@ -51,30 +51,30 @@ ACROSS_SECTIONS = (
 )
 
 
-def render(results: Workload | Collection) -> list[Rendered]:
+def render(results: TraceResults | Collection) -> list[Rendered]:
     """Draws every chart of the results."""
     return [rendering.render(chart, results) for chart in _charts(results)]
 
 
-def _charts(results: Workload | Collection) -> list[Chart[Any]]:
+def _charts(results: TraceResults | Collection) -> list[Chart[Any]]:
     """The charts that results of this kind have."""
     if isinstance(results, Collection):
         return list(ACROSS_CHARTS.values())
     # Without a characterization nothing but the brief is known of the workload; one sentence says so.
     of_workload = list(WORKLOAD_CHARTS.values()) if results.characterization else [BRIEF]
-    return [*of_workload, *(_of_runs(results) if isinstance(results, Study) else ())]
+    return [*of_workload, *(_of_runs(results) if isinstance(results, StudyFolder) else ())]
 
 
-def _of_runs(study: Study) -> list[Chart[Study]]:
+def _of_runs(study: StudyFolder) -> list[Chart[StudyFolder]]:
     """The charts of runs; those of what holds them back only where that was looked for."""
     absent = {"knee"} if study.explained and knee.knee(study) is None else set()
     absent |= {"causes", "knee"} if not study.explained else set()
     return [chart for name, chart in CHARTS.items() if name not in absent]
 
 
-def page(results: Workload | Collection, rendered: list[Rendered]) -> str:
+def page(results: TraceResults | Collection, rendered: list[Rendered]) -> str:
     """The whole page as text."""
-    study = results if isinstance(results, Study) else None
+    study = results if isinstance(results, StudyFolder) else None
     pairs = style.page_pairs(study)
     values: dict[str, Any] = {
         "study": study,
@@ -121,9 +121,9 @@ def page(results: Workload | Collection, rendered: list[Rendered]) -> str:
     )
 
 
-def _of_workload(results: Workload) -> dict[str, Any]:
+def _of_workload(results: TraceResults) -> dict[str, Any]:
     """What the page says of one trace, with or without runs."""
-    replayed = isinstance(results, Study)
+    replayed = isinstance(results, StudyFolder)
     options = results.characterization.get("options")
     values: dict[str, Any] = {
         "kicker": "Trace replay report" if replayed else "Workload report",
@@ -202,7 +202,7 @@ def prose(text: str) -> Markup:
     return Markup(re.sub(r"(\d) (%|ns|µs|ms|s|min|h|days|B|[KMGT]iB|[KMG])(?![\w])", "\\1\u00a0\\2", escaped))  # noqa: S704 - escaped above
 
 
-def _facts_line(study: Workload) -> str:
+def _facts_line(study: TraceResults) -> str:
     parts = []
     for value, text in (
         (study.fact("requests"), lambda v: f"{units.count(v)} requests"),
@@ -211,13 +211,13 @@ def _facts_line(study: Workload) -> str:
     ):
         if value is not None:
             parts.append(text(value))
-    if isinstance(study, Study):
+    if isinstance(study, StudyFolder):
         parts.append("1 system" if len(study.runs) == 1 else f"{len(study.runs)} systems")
         parts += _pace(study)
     return " · ".join(parts)
 
 
-def _pace(study: Study) -> list[str]:
+def _pace(study: StudyFolder) -> list[str]:
     """How the trace's clock was changed; nothing where it was not."""
     depths = {depth for run in study.runs if (depth := as_number(run.setting("queue_depth")))}
     speeds = {speed for run in study.runs if (speed := as_number(run.setting("replay.speed"))) not in (None, 1.0)}
@@ -237,7 +237,7 @@ class Cell:
     sense: str
 
 
-def _space(run: Run) -> float | None:
+def _space(run: SavedRun) -> float | None:
     peak = run.number("space.pages_in_use_peak")
     return peak if peak is not None else run.number("space.pages_in_use")
 
@@ -245,7 +245,7 @@ def _space(run: Run) -> float | None:
 #: Titles of columns of which more is better; of all others less is.
 _MORE_IS_BETTER = ("Served",)
 #: Title, second line of the title, the number, how it is written.
-_COLUMNS: tuple[tuple[str, str, Callable[[Run], float | None], Callable[[float | None], str]], ...] = (
+_COLUMNS: tuple[tuple[str, str, Callable[[SavedRun], float | None], Callable[[float | None], str]], ...] = (
     ("Read", "mean", lambda run: facts.mean(run, "read"), units.duration),
     ("Read", "p99", lambda run: run.number("response.read.p99_ns"), units.duration),
     ("Read", "p99.9", lambda run: run.number("response.read.p99_9_ns"), units.duration),
@@ -262,7 +262,7 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Run], float | None], Callable[[float |
 )
 
 
-def systems_table(study: Study) -> tuple[list[tuple[str, str]], list[tuple[Run, list[Cell]]]]:
+def systems_table(study: StudyFolder) -> tuple[list[tuple[str, str]], list[tuple[SavedRun, list[Cell]]]]:
     """Column titles, and one row of cells a run."""
     rows = []
     for run in study.runs:
@@ -276,16 +276,16 @@ def systems_table(study: Study) -> tuple[list[tuple[str, str]], list[tuple[Run, 
     return [(title, second) for title, second, _, _ in _COLUMNS], rows
 
 
-def _origin(study: Workload) -> list[tuple[str, str]]:
+def _origin(study: TraceResults) -> list[tuple[str, str]]:
     """How the results came to be: version, trace digest, seeds."""
     rows = []
-    runs = study.runs if isinstance(study, Study) else ()
+    runs = study.runs if isinstance(study, StudyFolder) else ()
     version = study.info.get("flashtwin") or next((run.summary.get("flashtwin") for run in runs), None)
     rows.append(("flashtwin", str(version) if version else "version not recorded"))
     for title, key in (("Trace", "name"), ("Trace format", "format"), ("Trace digest", "digest")):
         if study.trace.get(key):
             rows.append((title, str(study.trace[key])))
-    if isinstance(study, Study):
+    if isinstance(study, StudyFolder):
         seeds = list(dict.fromkeys(str(run.summary.get("seed")) for run in runs if "seed" in run.summary))
         rows.append(("Seed", ", ".join(seeds) if seeds else "not recorded"))
         rows.append(("Baseline", study.baseline.label))

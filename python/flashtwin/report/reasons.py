@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from flashtwin.results import ground
-from flashtwin.results.reading import Run
+from flashtwin.results.reading import SavedRun
 
 from . import facts, ledger, units
 
@@ -32,7 +32,7 @@ _TOLD_PERCENT = 5.0
 CHOICE_KEYS = ("ftl.redirection.", "ftl.replication.")
 
 
-def parts(run: Run, base: Run, kind: str) -> str:
+def parts(run: SavedRun, base: SavedRun, kind: str) -> str:
     """In which parts of the response time two runs differ; empty when the parts are not known."""
     new, old = facts.split(run, kind), facts.split(base, kind)
     if new is None or old is None:
@@ -54,7 +54,7 @@ def _signed(ns: float) -> str:
     return f"{'+' if ns > 0 else units.MINUS}{units.duration(abs(ns))}"
 
 
-def hashing(run: Run) -> str:
+def hashing(run: SavedRun) -> str:
     """What looking a content up costs a write: hashing it, and waiting for the unit that does, told apart."""
     split = facts.split(run, "write")
     if split is None or split["hash"] <= 0:
@@ -83,7 +83,7 @@ def _waited(found: ledger.Ledger) -> str:
     return f"{units.percent(share)} of it waiting for {ledger.words(charge)}" if share >= _TOLD_PERCENT else ""
 
 
-def slowest(run: Run, base: Run, kind: str) -> str:
+def slowest(run: SavedRun, base: SavedRun, kind: str) -> str:
     """What the slowest requests of two runs wait for."""
     told = []
     for one in (run, base):
@@ -93,26 +93,26 @@ def slowest(run: Run, base: Run, kind: str) -> str:
     return f"They take {'; '.join(told)}." if told else ""
 
 
-def differences(run: Run, other: Run) -> list[ground.Difference] | None:
+def differences(run: SavedRun, other: SavedRun) -> list[ground.Difference] | None:
     """What differs between two runs' configurations; None when one was not recorded."""
     configs = {one.name: one.summary.get("config") for one in (other, run)}
     known = {name: config for name, config in configs.items() if isinstance(config, Mapping) and config}
     return ground.differences(known) if len(known) == 2 else None
 
 
-def differs_only_in(run: Run, other: Run, keys: tuple[str, ...]) -> bool:
+def differs_only_in(run: SavedRun, other: SavedRun, keys: tuple[str, ...]) -> bool:
     """Whether the other run is this one with something switched off: no key differs but the given ones."""
     found = differences(run, other)
     return found is not None and all(one.key.startswith(keys) for one in found)
 
 
-def besides(run: Run, other: Run, keys: tuple[str, ...]) -> str:
+def besides(run: SavedRun, other: SavedRun, keys: tuple[str, ...]) -> str:
     """The keys that differ besides the given ones, as code; empty where none does, or nobody knows."""
     found = differences(run, other) or []
     return units.names([one.key for one in found if not one.key.startswith(keys)])
 
 
-def unlike_ground(run: Run, other: Run) -> str:
+def unlike_ground(run: SavedRun, other: SavedRun) -> str:
     """A sentence naming the ground that differs between two runs and moves times; empty where none does."""
     keys = [one.key for one in differences(run, other) or [] if one.warns]
     if not keys:

@@ -20,7 +20,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from flashtwin.results.reading import Run, Study
+from flashtwin.results.reading import SavedRun, StudyFolder
 
 from . import fonts, units
 from .colours import (
@@ -113,7 +113,7 @@ def styled() -> Iterator[None]:
         yield
 
 
-def dashes(study: Study) -> dict[str, Dash]:
+def dashes(study: StudyFolder) -> dict[str, Dash]:
     """A line style a run: solid, unless an earlier run has the same colour."""
     seen: dict[str, int] = {}
     styles: dict[str, Dash] = {}
@@ -214,7 +214,7 @@ def percents(axes: Axes, which: str = "y") -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{_short(value)} %"))
 
 
-def name_bars(axes: Axes, runs: Sequence[Run]) -> None:
+def name_bars(axes: Axes, runs: Sequence[SavedRun]) -> None:
     """Systems down the y axis, the first on top, in ink: they are names, not ticks."""
     axes.set_yticks(range(len(runs)), [shorten(run.label) for run in runs])
     axes.set_ylim(len(runs) - 0.45, -0.55)

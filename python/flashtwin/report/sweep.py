@@ -61,7 +61,7 @@ def _charts(found: Swept) -> list[Chart[Swept]]:
         charts.append(Chart("over", "Trace by trace", ask, "multiples", over_traces.draw))
     if throughput.is_swept(found):
         ask = "How much does each system serve, and from where on do more requests under way only wait longer?"
-        charts.append(Chart("throughput", "Throughput against latency", ask, "multiples", throughput.draw))
+        charts.append(Chart("throughput", "Throughput against response time", ask, "multiples", throughput.draw))
     for place, key in enumerate(found.axes, start=1):
         ask = f"What changes with `{key}`?"
         charts.append(Chart(f"by-{place}", f"By {key}", ask, "multiples", partial(swept.by_key, key=key)))

@@ -7,6 +7,7 @@ writes into a folder (`locking`).
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -21,7 +22,7 @@ from flashtwin.errors import ConfigError, OutputError
 from flashtwin.results import locking, names
 
 
-class Run(Protocol):
+class WritableRun(Protocol):
     """A run that can be written: the core's own, or one read from files."""
 
     def write(self, path: str | Path, /) -> None:
@@ -31,7 +32,7 @@ class Run(Protocol):
 #: Stands in every result.
 VERSION = _core.__version__
 _PARTIAL = ".partial"
-#: Endings of temporary names: ours, and the report's.
+#: Endings of temporary names: those of this module, and those of the report.
 _TEMPORARY = (_PARTIAL, ".tmp")
 
 
@@ -111,7 +112,7 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def write_run(path: Path, name: str, result: Run) -> None:
+def write_run(path: Path, name: str, result: WritableRun) -> None:
     """Writes a run's folder, complete or not at all; one of that name is replaced."""
     final = names.run(path, name)
     with _writing(final) as partial:
@@ -189,6 +190,15 @@ def write_table(path: Path, table: Any) -> None:
     with _writing(path) as partial:
         parquet.write_table(table, partial, compression="zstd")
         partial.replace(path)
+
+
+def table_bytes(table: Any) -> bytes:
+    """What `write_table` writes, for whoever writes files in another way."""
+    from pyarrow import parquet
+
+    buffer = io.BytesIO()
+    parquet.write_table(table, buffer, compression="zstd")
+    return buffer.getvalue()
 
 
 def read_table(path: Path) -> Any:
@@ -344,7 +354,7 @@ def _is_left_over(entry: Path) -> bool:
 def _remove_left_over(path: Path) -> None:
     """Takes away what killed processes left half-written; only by who holds the folder."""
     for partial in [place for ending in _TEMPORARY for place in path.rglob(f".*{ending}")]:
-        # One may have lain in another.
+        # It is gone when the folder that it lay in was removed before it.
         if partial.exists():
             _remove(partial)
 

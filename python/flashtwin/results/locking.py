@@ -112,7 +112,8 @@ def _lock(file: Path) -> int | None:
         except OSError:
             os.close(handle)
             return None
-        # Whoever had it may have removed the file in between; then it is nobody's.
+        # The process that had the lock removes the file when it ends. If it did so between `open` and `flock`, this
+        # lock is on a file that has no name any more, and another process may lock a new one of that name: try again.
         with suppress(FileNotFoundError):
             if os.path.sameopenfile(handle, again := os.open(file, os.O_RDONLY)):
                 os.close(again)

@@ -22,6 +22,10 @@ The papers, published beside measured:
     OUT/reproduction.json, reproduction.md, claims.csv
     OUT/report.html, charts/
 
+A drive that was served:
+
+    OUT/served.json         what it did; beside it, of one that kept its modelled time, twin/, the results of a run
+
 A sweep, and the store of its runs, which several may share:
 
     OUT/sweep.json          the points in order: trace, system, settings, the key of the run
@@ -82,6 +86,14 @@ CHARACTERIZED_FROM = ".characterized-from.json"
 
 #: How tables are stored.
 TABLE = ".parquet"
+
+#: What a drive did while it was served, in the folder that `flashtwin serve --out` names.
+SERVED = "served.json"
+
+#: Digests of contents, beside a trace that an earlier version wrote.
+DIGESTS = f".digests{TABLE}"
+#: Endings of what lies beside traces and is none.
+NOT_TRACES = (".md", DIGESTS, ".json", ".html", ".toml")
 
 #: What makes a folder one of an explained trace, without runs.
 EXPLAINED_FROM = ".explained-from.json"

@@ -35,7 +35,7 @@ IDEAL_SYSTEMS = ("oracle", "ideal")
 
 
 @dataclass(frozen=True)
-class Table:
+class SavedTable:
     """The columns of one Parquet file, as arrays; a null number is NaN."""
 
     columns: Mapping[str, Floats]
@@ -51,7 +51,7 @@ class Table:
             return None
         return values
 
-    def where(self, name: str, value: str | float) -> Table:
+    def where(self, name: str, value: str | float) -> SavedTable:
         """The rows whose column `name` is `value` (no rows when there is no such column)."""
         keep = np.zeros(self.rows, dtype=bool)
         self._checked(name)
@@ -61,7 +61,7 @@ class Table:
             keep = self.columns[name] == value
         columns = {key: column[keep] for key, column in self.columns.items()}
         texts = {key: tuple(itertools.compress(column, keep)) for key, column in self.texts.items()}
-        return Table(columns, texts, int(keep.sum()), self.known)
+        return SavedTable(columns, texts, int(keep.sum()), self.known)
 
     def values(self, name: str) -> list[float]:
         """The different numbers of a column, ascending; none when there is no such column."""
@@ -73,13 +73,13 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class SavedRun:
     """One trace on one system. `name` is unique in its study."""
 
     name: str
     folder: Path
     summary: Mapping[str, Any]
-    _tables: dict[str, Table | None] = field(default_factory=dict, repr=False, compare=False)
+    _tables: dict[str, SavedTable | None] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def system(self) -> str:
@@ -116,7 +116,7 @@ class Run:
         hits = [(path.count("."), value) for path, value in leaves(config) if ("." + path).endswith("." + key)]
         return min(hits, key=lambda hit: hit[0])[1] if hits else None
 
-    def table(self, name: str) -> Table | None:
+    def table(self, name: str) -> SavedTable | None:
         """One of the run's tables; None when it was not written or has no rows."""
         if name not in self._tables:
             known = schema.TABLES[schema.run_table(name)]
@@ -125,13 +125,13 @@ class Run:
 
 
 @dataclass(frozen=True, eq=False)
-class Workload:
+class TraceResults:
     """What is known of one trace: its facts, its characterization where there is one, and tables."""
 
     folder: Path
     info: Mapping[str, Any]
     problems: tuple[str, ...] = ()
-    _workload: dict[str, Table | None] = field(default_factory=dict, repr=False, compare=False)
+    _workload: dict[str, SavedTable | None] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def trace(self) -> Mapping[str, Any]:
@@ -160,7 +160,7 @@ class Workload:
         """A number of the characterization; None when it is missing or null."""
         return as_number(dig(self.characterization, schema.characterization_field(path)))
 
-    def workload(self, name: str) -> Table | None:
+    def workload(self, name: str) -> SavedTable | None:
         """One of the workload's tables; None when it was not written or has no rows."""
         if name not in self._workload:
             known = schema.WORKLOAD_TABLES[schema.workload_table(name)]
@@ -169,11 +169,11 @@ class Workload:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Study(Workload):
+class StudyFolder(TraceResults):
     """A result folder: one trace, one or more runs on it, the first (or named) one being the baseline."""
 
-    runs: tuple[Run, ...]
-    baseline: Run
+    runs: tuple[SavedRun, ...]
+    baseline: SavedRun
 
     @property
     def trace(self) -> Mapping[str, Any]:
@@ -189,12 +189,12 @@ class Study(Workload):
         files = {run.name: names.explained_file(self.folder, run.name) for run in self.runs}
         return {name: read_json(file) for name, file in files.items() if file.is_file()}
 
-    def run_of(self, system: str) -> Run | None:
+    def run_of(self, system: str) -> SavedRun | None:
         """The first run of a system, found by the run's name, then by its preset."""
         named = [run for run in self.runs if run.name == system]
         return next(iter(named + [run for run in self.runs if run.system == system]), None)
 
-    def others(self, run: Run) -> tuple[Run, ...]:
+    def others(self, run: SavedRun) -> tuple[SavedRun, ...]:
         """All runs but this one, in order."""
         return tuple(other for other in self.runs if other is not run)
 
@@ -205,8 +205,8 @@ class Collection:
 
     folder: Path
     info: Mapping[str, Any]
-    traces: Table | None
-    distributions: Table | None
+    traces: SavedTable | None
+    distributions: SavedTable | None
 
     @property
     def failures(self) -> list[tuple[str, str]]:
@@ -215,7 +215,7 @@ class Collection:
         rows = found if isinstance(found, list) else []
         return [(str(row.get("trace")), str(row.get("message"))) for row in rows if isinstance(row, Mapping)]
 
-    def figure(self, name: str) -> Table | None:
+    def figure(self, name: str) -> SavedTable | None:
         """The rows of `distributions` of one figure; None without any."""
         if self.distributions is None:
             return None
@@ -223,11 +223,11 @@ class Collection:
         return rows if rows.rows else None
 
 
-def load_any(folder: Path | str) -> Workload | Collection:
+def load_any(folder: Path | str) -> TraceResults | Collection:
     """Reads what `study`, `compare` or `characterize` wrote; also the folder of a single run.
 
     Raises `ReportError` when there is nothing to report on. A run that is
-    listed but cannot be read is left out and named in `Study.problems`.
+    listed but cannot be read is left out and named in `StudyFolder.problems`.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -247,15 +247,15 @@ def load_any(folder: Path | str) -> Workload | Collection:
     )
 
 
-def load(folder: Path | str) -> Study:
+def load(folder: Path | str) -> StudyFolder:
     """Like `load_any`, for what needs runs; `ReportError` when the folder holds none."""
     found = load_any(folder)
-    if not isinstance(found, Study):
+    if not isinstance(found, StudyFolder):
         raise ReportError(f"{folder}: holds no runs; expected a folder that `flashtwin study` or `compare` wrote")
     return found
 
 
-def _study(folder: Path) -> Study:
+def _study(folder: Path) -> StudyFolder:
     info = read_json(folder / names.STUDY)
     runs, problems = _read_runs(folder, info)
     if not runs:
@@ -266,38 +266,38 @@ def _study(folder: Path) -> Study:
     baseline = next((run for run in runs if run.name == wanted), runs[0])
     if wanted is not None and baseline.name != wanted:
         problems.append(f"the baseline `{wanted}` has no result; `{baseline.label}` is taken instead")
-    return Study(folder, info, tuple(problems), runs=tuple(runs), baseline=baseline)
+    return StudyFolder(folder, info, tuple(problems), runs=tuple(runs), baseline=baseline)
 
 
-def _characterized(folder: Path) -> Workload:
+def _characterized(folder: Path) -> TraceResults:
     summary = read_json(folder / names.CHARACTERIZATION)
-    return Workload(folder, {"flashtwin": summary.get("flashtwin"), "trace": summary.get("info")})
+    return TraceResults(folder, {"flashtwin": summary.get("flashtwin"), "trace": summary.get("info")})
 
 
-def _single_run(folder: Path) -> Study:
+def _single_run(folder: Path) -> StudyFolder:
     summary = read_json(folder / names.SUMMARY)
-    run = Run(str(summary.get("system") or folder.name), folder, summary)
-    return Study(folder, {"flashtwin": summary.get("flashtwin")}, runs=(run,), baseline=run)
+    run = SavedRun(str(summary.get("system") or folder.name), folder, summary)
+    return StudyFolder(folder, {"flashtwin": summary.get("flashtwin")}, runs=(run,), baseline=run)
 
 
-def _read_runs(folder: Path, info: Mapping[str, Any]) -> tuple[list[Run], list[str]]:
+def _read_runs(folder: Path, info: Mapping[str, Any]) -> tuple[list[SavedRun], list[str]]:
     listed = info.get("runs")
     if not isinstance(listed, list):
         raise ReportError(f"{folder / names.STUDY}: `runs` must be a list of names")
-    runs: list[Run] = []
+    runs: list[SavedRun] = []
     problems: list[str] = []
     for name in dict.fromkeys(str(name) for name in listed):
         if name in ("", ".", "..") or "/" in name or "\\" in name:
             raise ReportError(f"{folder / names.STUDY}: run name {name!r} is not the name of a folder in runs/")
         path = names.run(folder, name) / names.SUMMARY
         try:
-            runs.append(Run(name, path.parent, read_json(path)))
+            runs.append(SavedRun(name, path.parent, read_json(path)))
         except ReportError as error:
             problems.append(f"run `{name}` is left out: {error}")
     return runs, problems
 
 
-def read_table(path: Path, known: tuple[str, ...] | None = None) -> Table | None:
+def read_table(path: Path, known: tuple[str, ...] | None = None) -> SavedTable | None:
     """A Parquet file as arrays; None when there is no file or no row in it. `known` are the columns it may have."""
     if not path.is_file():
         return None
@@ -315,7 +315,7 @@ def read_table(path: Path, known: tuple[str, ...] | None = None) -> Table | None
             texts[name] = tuple("" if value is None else str(value) for value in values)
         elif all(value is None or isinstance(value, int | float) for value in values):
             columns[name] = np.array([math.nan if value is None else float(value) for value in values])
-    return Table(columns, texts, table.num_rows, known)
+    return SavedTable(columns, texts, table.num_rows, known)
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:

@@ -103,10 +103,10 @@ def _runs_at(path: Path) -> list[Saved]:
         return _of_sweep(path)
     if children := _children(path):
         return [_of_folder(child.name, path, child) for child in children]
-    from flashtwin.results.reading import Study, load_any
+    from flashtwin.results.reading import StudyFolder, load_any
 
     found = load_any(path)
-    if not isinstance(found, Study):
+    if not isinstance(found, StudyFolder):
         raise ReportError(
             f"{path}: holds no runs; expected results of `flashtwin study`, `compare`, `replay` or `sweep`"
         )

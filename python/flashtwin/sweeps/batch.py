@@ -6,7 +6,7 @@ noted and the others go on. Results do not depend on the number of workers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from flashtwin.characterization import rows
 from flashtwin.characterization.measuring import Characterization, Options
 from flashtwin.characterization.measuring import options as resolved
 from flashtwin.errors import OutputError
-from flashtwin.progress import Progress
+from flashtwin.progress import Notify, Progress
 from flashtwin.results import folder, names
 from flashtwin.results.frames import Framed, table_of
 from flashtwin.settings import Setting, merged
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     import pyarrow
 
     from flashtwin.sweeps.across import Traced
-
-#: What lies beside traces and is none.
-_NOT_TRACES = (".md", ".digests.parquet", ".json", ".html", ".toml")
-
-Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -196,7 +191,7 @@ def _files(path: Path) -> list[Path]:
         for file in path.rglob("*")
         if file.is_file()
         and not any(part.startswith(".") for part in file.relative_to(path).parts)
-        and not file.name.lower().endswith(_NOT_TRACES)
+        and not file.name.lower().endswith(names.NOT_TRACES)
     )
 
 

@@ -139,7 +139,7 @@ class _Worker(Generic[AnyTask]):
     def __init__(self, waiting: SimpleQueue[AnyTask], answered: SimpleQueue[Any]) -> None:
         self._waiting, self._answered = waiting, answered
         self._stopped = False
-        #: Between looking whether all is to end and starting a process nobody may say that it is.
+        #: Held from checking for the end until the process is started: `tell` must not come between.
         self._starting = threading.Lock()
         self._process = _start()
         self._thread = threading.Thread(target=self._talk, daemon=True)

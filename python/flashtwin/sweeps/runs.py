@@ -19,7 +19,7 @@ from flashtwin.traces.scan import Replayable
 
 
 @dataclass(frozen=True)
-class Run(Task):
+class RunTask(Task):
     """A trace on a system, to be replayed into a store unless it is there."""
 
     key: str
@@ -36,7 +36,7 @@ class Run(Task):
     KIND: ClassVar[str] = "run"
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Run:
+    def from_json(cls, value: dict[str, Any]) -> RunTask:
         """From its parent."""
         source, sets = Source.from_json(value.pop("source")), tuple((key, text) for key, text in value.pop("sets"))
         return cls(**value, source=source, sets=sets)
@@ -77,7 +77,7 @@ class Run(Task):
         except (SimError, TraceError) as error:
             store.put_refusal(self.key, str(error))
             return
-        store.put(self.key, result.summary, result.native if self.keep_tables else None)
+        store.put(self.key, result.summary, result._native if self.keep_tables else None)
 
     def _system(self) -> System:
         return replace(resolve_text(self.system, list(self.sets)), name=self.name)

@@ -16,15 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashtwin.errors import ArgumentError, FlashtwinError
-from flashtwin.progress import Progress
+from flashtwin.progress import Notify, Progress
 from flashtwin.results import figures, ground, over
 from flashtwin.sweeps import plan
 from flashtwin.sweeps.swept import Planned, Sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from flashtwin.sweeps.sweeping import Bench
+    from flashtwin.sweeps.sweeping import SweepBench
 
 #: Points asked for at a time; a number of its own, for the search must not depend on the machine.
 AT_ONCE = 8
@@ -38,7 +36,7 @@ Seen = dict[plan.Point, list[Planned]]
 
 
 @dataclass(frozen=True)
-class Goal:
+class SearchGoal:
     """What is to be small or, where more is better, large; and what is to be kept."""
 
     best: list[figures.Figure]
@@ -55,11 +53,11 @@ class Goal:
 
 
 def search(
-    bench: Bench,
+    bench: SweepBench,
     out: Path,
     axes: Mapping[str, plan.Axis],
     progress: Progress | None = None,
-    notify: Callable[[str], None] | None = None,
+    notify: Notify | None = None,
 ) -> Sweep:
     """Replays what the sampler asks for until the trials are used up, or nothing new is left.
 
@@ -72,7 +70,7 @@ def search(
 
     how = bench.how
     wanted, several = _wanted(how.minimize, how.maximize), len(bench.traces) > 1
-    goal = Goal(wanted, figures.bounds(how.subject_to), how.subject_to, how.over if several else None)
+    goal = SearchGoal(wanted, figures.bounds(how.subject_to), how.subject_to, how.over if several else None)
     _refuse(bench, axes)
     points = _all_points(bench, axes)
     seen: Seen = {}
@@ -97,7 +95,7 @@ def _wanted(minimize: str, maximize: str) -> list[figures.Figure]:
     return small + large
 
 
-def _refuse(bench: Bench, axes: Mapping[str, plan.Axis]) -> None:
+def _refuse(bench: SweepBench, axes: Mapping[str, plan.Axis]) -> None:
     how = bench.how
     for what, wrong in (("--sample", how.sample), ("--shard", how.shard), ("--zip", how.mode == "zip")):
         if wrong:
@@ -107,7 +105,7 @@ def _refuse(bench: Bench, axes: Mapping[str, plan.Axis]) -> None:
         raise ArgumentError("there is nothing to search: set keys to several values, or name several systems")
 
 
-def _all_points(bench: Bench, axes: Mapping[str, plan.Axis]) -> list[plan.Point] | None:
+def _all_points(bench: SweepBench, axes: Mapping[str, plan.Axis]) -> list[plan.Point] | None:
     """Every point there is; None where a range has no end of them."""
     if any(isinstance(found, plan.Range) and found.steps is None for found in axes.values()):
         return None
@@ -117,8 +115,8 @@ def _all_points(bench: Bench, axes: Mapping[str, plan.Axis]) -> list[plan.Point]
 
 
 def _reference(
-    bench: Bench, axes: Mapping[str, plan.Axis], goal: Goal, seen: Seen,
-    progress: Progress | None, notify: Callable[[str], None] | None,
+    bench: SweepBench, axes: Mapping[str, plan.Axis], goal: SearchGoal, seen: Seen,
+    progress: Progress | None, notify: Notify | None,
 ) -> None:  # fmt: skip
     """Replays the first system as it is, but for keys with one value, on every trace: what all else is compared with.
 
@@ -143,8 +141,8 @@ def _reference(
 
 
 def _search(
-    bench: Bench, out: Path, axes: Mapping[str, plan.Axis], goal: Goal, seen: Seen,
-    progress: Progress | None, notify: Callable[[str], None] | None,
+    bench: SweepBench, out: Path, axes: Mapping[str, plan.Axis], goal: SearchGoal, seen: Seen,
+    progress: Progress | None, notify: Notify | None,
 ) -> None:  # fmt: skip
     # The reference is none of the trials.
     study, trials = _study(bench.how.seed, len(goal.best)), bench.how.trials + len(seen)
@@ -188,8 +186,8 @@ def _value(trial: Any, key: str, found: plan.Axis) -> str:
 
 
 def _evaluate(
-    bench: Bench, points: Sequence[plan.Point], seen: Seen, of: int,
-    progress: Progress | None, notify: Callable[[str], None] | None,
+    bench: SweepBench, points: Sequence[plan.Point], seen: Seen, of: int,
+    progress: Progress | None, notify: Notify | None,
 ) -> None:  # fmt: skip
     """Replays the settings that were not asked for before; `of` is how many of them there may be in the end."""
     traces = len(bench.traces)
@@ -208,7 +206,7 @@ def _evaluate(
 
 
 def _judged(
-    bench: Bench, runs: Sequence[Planned], reference: Sequence[Planned], goal: Goal
+    bench: SweepBench, runs: Sequence[Planned], reference: Sequence[Planned], goal: SearchGoal
 ) -> tuple[list[float], list[float]] | None:
     """A setting's figures, over the traces where there are several, and by how much it exceeds each bound at most.
 
@@ -233,13 +231,13 @@ def _judged(
     return values, excesses
 
 
-def _summary(bench: Bench, planned: Planned) -> Mapping[str, Any] | None:
+def _summary(bench: SweepBench, planned: Planned) -> Mapping[str, Any] | None:
     """The summary of a point's run; None where it was refused or lost."""
     kept = bench.store.get(planned.key) if planned.key else None
     return None if kept is None else kept.summary
 
 
-def _tell(study: Any, trial: Any, judged: tuple[list[float], list[float]] | None, goal: Goal) -> None:
+def _tell(study: Any, trial: Any, judged: tuple[list[float], list[float]] | None, goal: SearchGoal) -> None:
     from optuna.trial import TrialState
 
     if judged is None:
@@ -252,7 +250,7 @@ def _tell(study: Any, trial: Any, judged: tuple[list[float], list[float]] | None
 
 
 def _write(
-    bench: Bench, out: Path, axes: Mapping[str, plan.Axis], goal: Goal, seen: Seen,
+    bench: SweepBench, out: Path, axes: Mapping[str, plan.Axis], goal: SearchGoal, seen: Seen,
     *, ended: bool,
 ) -> None:  # fmt: skip
     """Notes the points so far: a search that is interrupted is a sweep that says so."""

@@ -22,7 +22,7 @@ from typing import Any
 
 from flashtwin.errors import OutputError
 from flashtwin.results import names
-from flashtwin.results.folder import Run
+from flashtwin.results.folder import WritableRun
 
 #: Ending of what is being written; the name before it tells by whom.
 _PARTIAL = ".partial"
@@ -30,7 +30,7 @@ _numbers = itertools.count()
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoreEntry:
     """A run of a store: its summary, or why the core refused it."""
 
     key: str
@@ -52,15 +52,15 @@ class Store:
         kept = self.get(key)
         return kept is not None and (not tables or kept.error is not None or bool(kept.tables))
 
-    def get(self, key: str) -> Kept | None:
+    def get(self, key: str) -> StoreEntry | None:
         """A run; None where there is none that is complete."""
         body = _read(names.stored_run(self.path, key))
         if body is None or body.get("key") != key:
             return None
         folder = names.stored_tables(self.path, key)
-        return Kept(key, body.get("summary"), body.get("error"), names.tables(folder) if folder.is_dir() else {})
+        return StoreEntry(key, body.get("summary"), body.get("error"), names.tables(folder) if folder.is_dir() else {})
 
-    def put(self, key: str, summary: Mapping[str, Any], tables: Run | None = None) -> None:
+    def put(self, key: str, summary: Mapping[str, Any], tables: WritableRun | None = None) -> None:
         """Keeps a run; its tables first, so that a run that is there has them."""
         if tables is not None:
             self._put_tables(key, tables)
@@ -86,7 +86,7 @@ class Store:
             if host == me and not _lives(int(process)):
                 _remove(left)
 
-    def _put_tables(self, key: str, run: Run) -> None:
+    def _put_tables(self, key: str, run: WritableRun) -> None:
         final = names.stored_tables(self.path, key)
         partial = _beside(final)
         try:

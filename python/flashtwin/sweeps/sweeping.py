@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from flashtwin.errors import ArgumentError, FlashtwinError, OutputError
-from flashtwin.progress import Progress
+from flashtwin.progress import Notify, Progress
 from flashtwin.replays.filling import BLOCKS, FILL, filled
 from flashtwin.replays.periods import with_periods
 from flashtwin.replays.presets import System
@@ -24,7 +24,7 @@ from flashtwin.results.over import Over
 from flashtwin.settings import literal, merged
 from flashtwin.sweeps import crew, plan
 from flashtwin.sweeps.plan import Point, Sets
-from flashtwin.sweeps.runs import Run
+from flashtwin.sweeps.runs import RunTask
 from flashtwin.sweeps.sources import Known, known
 from flashtwin.sweeps.store import Store
 from flashtwin.sweeps.swept import Plan, Planned, Sweep
@@ -32,14 +32,12 @@ from flashtwin.traces.reading import Reading
 from flashtwin.traces.scan import Replayable, Scan
 from flashtwin.traces.trace import OnBadLine, Trace
 
-#: Called with one sentence when there is something to say.
-Notify = Callable[[str], None]
 #: The figures of the trade-off unless others are asked for.
 TRADE = "read.mean,programs"
 
 
 @dataclass(frozen=True)
-class How:
+class SweepOptions:
     """Everything about a sweep but its traces, its systems and its keys."""
 
     reading: Reading = field(default_factory=Reading)
@@ -135,7 +133,7 @@ def sweep(
     (4, True)
     """
     given = [traces] if isinstance(traces, Trace | Scan | str | Path) else list(traces)
-    how = How(
+    how = SweepOptions(
         Reading(format, on_bad_line), "zip" if zip else "grid", sample, seed, workers, on,
         plan.shard(shard) if shard else None, Path(store) if store else None, keep_tables, equal_ground,
         stream, trade, minimize, maximize, subject_to, trials, over, systems is SYSTEMS,
@@ -173,7 +171,7 @@ def run(
     out: Path,
     systems: Mapping[str, System],
     axes: Mapping[str, plan.Axis],
-    how: How,
+    how: SweepOptions,
     progress: Progress | None = None,
     notify: Notify | None = None,
 ) -> Sweep:
@@ -181,7 +179,7 @@ def run(
     made_ready(out)
     store = Store((how.store or out / names.STORE).resolve())
     store.clear_left_over()
-    bench = Bench(known(traces, how.reading, store, progress, stream=how.stream), systems, store, how)
+    bench = SweepBench(known(traces, how.reading, store, progress, stream=how.stream), systems, store, how)
     figures.figures(how.trade)
     if how.minimize or how.maximize:
         from flashtwin.sweeps.searching import search
@@ -222,7 +220,7 @@ def finish(out: Path, *, alone: bool, notify: Notify | None = None) -> Sweep:
     return found
 
 
-def _points(bench: Bench, axes: Mapping[str, plan.Axis], notify: Notify | None) -> list[Point]:
+def _points(bench: SweepBench, axes: Mapping[str, plan.Axis], notify: Notify | None) -> list[Point]:
     how, number = bench.how, len(bench.traces)
     called = list(bench.systems)
     if how.sample is None:
@@ -235,17 +233,17 @@ def _points(bench: Bench, axes: Mapping[str, plan.Axis], notify: Notify | None) 
     return [point for point in found if point.system in fit[point.trace]]
 
 
-class Bench:
+class SweepBench:
     """What points are made on: traces, systems, the store, and who replays."""
 
-    def __init__(self, traces: Sequence[Known], systems: Mapping[str, System], store: Store, how: How) -> None:
+    def __init__(self, traces: Sequence[Known], systems: Mapping[str, System], store: Store, how: SweepOptions) -> None:
         """Systems are those of the sweep with nothing swept yet."""
         self.traces = traces
         self.systems = systems
         self.store = store
         self.how = how
         self._resolved: dict[Sets, dict[str, System | str]] = {}
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, RunTask] = {}
         self._last: tuple[int, Replayable] | None = None
 
     def plan(self, points: Sequence[Point], axes: Mapping[str, plan.Axis]) -> Plan:
@@ -282,7 +280,7 @@ class Bench:
         key = folder.run_key(trace.digest, system.config)
         name, sets = system.recipe
         file = str(Path(name).resolve()) if name.endswith(".toml") else name
-        self._runs[key] = Run(
+        self._runs[key] = RunTask(
             key, str(self.store.path), trace.source.absolute(), point.system, file, sets, self.how.keep_tables
         )
         return replace(shown, key=key)

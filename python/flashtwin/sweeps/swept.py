@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -253,11 +252,7 @@ class Sweep(Framed):
 
     def write_table(self) -> None:
         """Writes the table alone."""
-        from pyarrow import parquet
-
-        buffer = io.BytesIO()
-        parquet.write_table(self._table, buffer, compression="zstd")
-        write_synced(names.table(self.path, names.SWEEP_ROWS), buffer.getvalue())
+        write_synced(names.table(self.path, names.SWEEP_ROWS), folder.table_bytes(self._table))
 
     @property
     def report(self) -> Path:

@@ -33,13 +33,13 @@ def answer(task: dict[str, Any]) -> dict[str, str]:
     """Does a task that came as JSON; empty when it is done, otherwise the message under `error`."""
     kind = task.pop("kind")
     if kind == "run":
-        from flashtwin.sweeps.runs import Run
+        from flashtwin.sweeps.runs import RunTask
 
-        return Run.from_json(task).answer()
+        return RunTask.from_json(task).answer()
     if kind == "paper":
-        from flashtwin.papers.spread import Measuring
+        from flashtwin.papers.spread import PaperTask
 
-        return Measuring.from_json(task).answer()
+        return PaperTask.from_json(task).answer()
     from flashtwin.sweeps.jobs import Job
 
     return Job.from_json(task).answer()

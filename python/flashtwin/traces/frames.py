@@ -101,7 +101,7 @@ def _trace(table: pyarrow.Table, name: str, place: str, how: Columns) -> Trace:
         parquet.write_table(requests, path)
         try:
             # Its file is gone in a moment: nobody can read it again.
-            return Trace(open_trace(path).native)
+            return Trace(open_trace(path)._native)
         except TraceError as error:
             raise TraceError(str(error).replace(str(path), place)) from None
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from flashtwin.progress import Progress
+from flashtwin.progress import Notify, Progress
 from flashtwin.results.names import part_of
 from flashtwin.traces.scan import Replayable, Scan, memory_in_whole, scan
 from flashtwin.traces.trace import BlkparseAction, OnBadLine, Trace, excerpt_ns
@@ -127,9 +127,7 @@ class Source:
         """How it is read where that is not as usual, as the command line takes it."""
         return [*self.reading.words, *(["--stream"] if self.stream else [])]
 
-    def to_replay(
-        self, *, stream: bool, progress: Progress | None = None, notify: Callable[[str], None] | None = None
-    ) -> Replayable:
+    def to_replay(self, *, stream: bool, progress: Progress | None = None, notify: Notify | None = None) -> Replayable:
         """Reads it, or leaves it in its file: where that is asked for, or where memory would not do for the whole.
 
         Raises:

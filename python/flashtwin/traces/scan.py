@@ -85,11 +85,6 @@ class Scan:
         """
         return open_trace(**self.source, progress=progress)
 
-    @property
-    def native(self) -> _core.Scan:
-        """The core's own object; for the modules of this package."""
-        return self._native
-
 
 #: What can be replayed.
 Replayable = Trace | Scan
@@ -186,4 +181,4 @@ def as_replayable(given: Replayable | str | Path, progress: Progress | None = No
 def prepare(trace: Replayable, systems: Sequence[_core.Resolved], progress: Progress | None = None) -> None:
     """Has a streamed trace read as often as it must be before these systems can replay it."""
     if isinstance(trace, Scan):
-        trace.native.read(systems, named(progress, "reading"))
+        trace._native.read(systems, named(progress, "reading"))

@@ -240,11 +240,6 @@ class Trace(Rows):
         how = frames.Columns(columns, time_unit, offset_unit, length_unit)
         return frames.from_csv(Path(path), how, delimiter)
 
-    @property
-    def native(self) -> _core.Trace:
-        """The core's own object; for the modules of this package."""
-        return self._native
-
 
 def open(  # noqa: A001 - `ft.open` is the name people expect
     path: str | Path,
@@ -329,7 +324,7 @@ def _unpickled(name: str, parquet: bytes) -> Trace:
     with TemporaryDirectory(prefix="flashtwin-") as scratch:
         path = Path(scratch) / name
         path.write_bytes(parquet)
-        return Trace(open(path).native)
+        return Trace(open(path)._native)
 
 
 def requests_by_volume(path: str | Path) -> dict[str, int]:

@@ -9,10 +9,10 @@ from flashtwin.papers.ca_ssd.sensitivity_item import ITEM as SENSITIVITY
 from flashtwin.papers.ca_ssd.sensitivity_item import PLAN
 from flashtwin.papers.ca_ssd.workload_items import COLUMNS, measure_table_2, measure_table_3
 from flashtwin.papers.ca_ssd.workload_items import ITEMS as WORKLOADS
-from flashtwin.papers.model import Paper, Statistic, Workload
+from flashtwin.papers.model import Paper, PaperWorkload, Statistic
 
 
-def _workload(name: str) -> Workload:
+def _workload(name: str) -> PaperWorkload:
     """Sizes and mixes stand in the items of Tables 2 and 3."""
     values = published.TABLE_2.get(name) or published.TABLE_3[name]
     measure = measure_table_2 if name in published.TABLE_2 else measure_table_3
@@ -21,7 +21,7 @@ def _workload(name: str) -> Workload:
         Statistic(title, value, unit, place, lambda stand, key=key: measure(stand)[key])  # type: ignore[misc]
         for (key, title, unit), value in zip(COLUMNS, values, strict=False)
     )
-    return Workload(name, f"ca-ssd/{name}", published.FILES.get(name, ()), statistics)
+    return PaperWorkload(name, f"ca-ssd/{name}", published.FILES.get(name, ()), statistics)
 
 
 PAPER = Paper(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flashtwin.papers.bench import Run, Stand, reduction
+from flashtwin.papers.bench import PaperRun, Stand, reduction
 from flashtwin.papers.ca_ssd import published
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.model import Facts, Series
@@ -26,13 +26,13 @@ def device(stand: Stand) -> dict[str, Value]:
     return {"device": "ca-ssd-slc2", "blocks_per_plane": max(64, round(blocks)), "hash_us": published.HASH_US}
 
 
-def pair(stand: Stand, drive: dict[str, Value] | None = None, **sets: Value) -> dict[str, Run]:
+def pair(stand: Stand, drive: dict[str, Value] | None = None, **sets: Value) -> dict[str, PaperRun]:
     """The traditional SSD and CA-SSD, on the paper's drive or another."""
     drive = drive or device(stand)
     return stand.runs({TRADITIONAL: stand.system(TRADITIONAL, **drive), CA_SSD: stand.system(CA_SSD, **drive, **sets)})
 
 
-def compared(runs: Mapping[str, Run]) -> Facts:
+def compared(runs: Mapping[str, PaperRun]) -> Facts:
     """Everything of Fig. 7: cuts of response time, writes, writes by collection and erases; and what they are of."""
     before, after = runs[TRADITIONAL], runs[CA_SSD]
     found: Facts = {
@@ -49,7 +49,7 @@ def compared(runs: Mapping[str, Run]) -> Facts:
     return found
 
 
-def victims(run: Run) -> float | None:
+def victims(run: PaperRun) -> float | None:
     """Mean valid pages of the blocks collected; None where none was."""
     rows = run.rows("gc_victims")
     collected = sum(row["victims"] for row in rows)

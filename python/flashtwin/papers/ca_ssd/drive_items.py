@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from flashtwin.papers.bench import Run, Stand, reduction
+from flashtwin.papers.bench import PaperRun, Stand, reduction
 from flashtwin.papers.ca_ssd import published
 from flashtwin.papers.ca_ssd.common import (
     ALL,
@@ -58,7 +58,7 @@ def _blocks_for(stand: Stand, wa: float) -> int:
     return blocks
 
 
-def _run(stand: Stand, name: str, blocks: int, holds: str, **sets: Value) -> Run:
+def _run(stand: Stand, name: str, blocks: int, holds: str, **sets: Value) -> PaperRun:
     drive = {**device(stand), "blocks_per_plane": blocks}
     return stand.run(name, **drive, **{"replay.preload": holds, **sets})
 

@@ -8,16 +8,16 @@ from flashtwin.papers.ds_ftl.load_item import ITEM as LOAD
 from flashtwin.papers.ds_ftl.placement_items import ITEMS as PLACEMENT
 from flashtwin.papers.ds_ftl.workload_items import COLUMNS
 from flashtwin.papers.ds_ftl.workload_items import ITEMS as WORKLOADS
-from flashtwin.papers.model import Paper, Statistic, Workload
+from flashtwin.papers.model import Paper, PaperWorkload, Statistic
 
 
-def _workload(name: str) -> Workload:
+def _workload(name: str) -> PaperWorkload:
     requests, _, ratio, size = published.TABLE_3[name]
     statistics = tuple(
         Statistic(title, value, unit, "Table 3", measure)
         for (title, unit, measure), value in zip(COLUMNS, (requests, ratio, size), strict=True)
     )
-    return Workload(name, f"ds-ftl/{name}", published.FILES[name], statistics)
+    return PaperWorkload(name, f"ds-ftl/{name}", published.FILES[name], statistics)
 
 
 PAPER = Paper(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flashtwin.papers.bench import Run, Stand
+from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.settings import Value
 
 SCHEMES = ("static", "dynamic", "hipa", "ds-ftl")
@@ -10,7 +10,7 @@ SCHEMES = ("static", "dynamic", "hipa", "ds-ftl")
 BLOCKS, BLOCKS_MIN = 2048, 32
 
 
-def runs_at(stand: Stand, *names: str, speed: float = 1.0, **more: Value) -> dict[str, Run]:
+def runs_at(stand: Stand, *names: str, speed: float = 1.0, **more: Value) -> dict[str, PaperRun]:
     """Schemes on the paper's device, as much smaller as the workload."""
     sets: dict[str, Value] = {
         "device": "ds-ftl",
@@ -21,7 +21,7 @@ def runs_at(stand: Stand, *names: str, speed: float = 1.0, **more: Value) -> dic
     return stand.runs({name: stand.system(name, **sets) for name in names})
 
 
-def percent_of(run: Run, path: str) -> float | None:
+def percent_of(run: PaperRun, path: str) -> float | None:
     """A share of the summary in percent."""
     share = run.get(path)
     return None if share is None else 100.0 * share

@@ -1,4 +1,4 @@
-"""DS-FTL: latencies as requests arrive, and when they come faster. Fig. 10."""
+"""DS-FTL: response times as requests arrive, and when they come faster. Fig. 10."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart, me
 from flashtwin.papers.text import percent
 
 NAMES = published.NAMES
-#: Clocks at which the latencies are measured again, beside that of the trace.
+#: Clocks at which response times are measured again, beside that of the trace.
 SPEEDS = (10.0, 100.0, 1000.0)
 
 
 def measure_fig_10(stand: Stand) -> Facts:
-    """Latencies of all schemes, at the trace's clock and faster ones."""
+    """Cuts in the mean response of all schemes, at the trace's clock and faster ones."""
     found: Facts = {}
     for speed in (1.0, *SPEEDS):
         runs = runs_at(stand, *SCHEMES, speed=speed)

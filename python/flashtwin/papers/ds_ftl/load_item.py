@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flashtwin.papers.bench import Run, Stand, keeps_up, reduction
+from flashtwin.papers.bench import PaperRun, Stand, keeps_up, reduction
 from flashtwin.papers.claims import number
 from flashtwin.papers.ds_ftl import published
 from flashtwin.papers.ds_ftl.common import SCHEMES, runs_at
@@ -40,7 +40,7 @@ def measure_load(stand: Stand) -> Facts:
     return found
 
 
-def _halves(stand: Stand, speed: float, static: Run, ds_ftl: Run) -> Facts:
+def _halves(stand: Stand, speed: float, static: PaperRun, ds_ftl: PaperRun) -> Facts:
     """What DS-FTL's reads gain with equal merging, what merging of twins adds, what remains where nothing merges."""
     of_pages = runs_at(stand, "ds-ftl", speed=speed, **{"engine.merge_reads": "same-page"})["ds-ftl"]
     none = runs_at(stand, "static", "ds-ftl", speed=speed, **{"engine.merge_reads": "none"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flashtwin.papers.bench import Stand
-from flashtwin.papers.model import Paper, Statistic, Workload
+from flashtwin.papers.model import Paper, PaperWorkload, Statistic
 from flashtwin.papers.rr_ssd import published
 from flashtwin.papers.rr_ssd.bound_item import ITEM as BOUND
 from flashtwin.papers.rr_ssd.recorded_item import ITEM as RECORDED
@@ -19,7 +19,7 @@ def _writes(stand: Stand) -> float | None:
     return None if read is None or written is None or not read + written else 100.0 * written / (read + written)
 
 
-def _workload(name: str) -> Workload:
+def _workload(name: str) -> PaperWorkload:
     statistics = (
         Statistic("writes", published.WRITES[name], "%", "Table III", _writes),
         Statistic(
@@ -31,7 +31,7 @@ def _workload(name: str) -> Workload:
             lambda stand: stand.fact("info.unique_values_read_percent"),
         ),
     )  # fmt: skip
-    return Workload(name, f"rr-ssd/{name}", published.FILES.get(name, ()), statistics)
+    return PaperWorkload(name, f"rr-ssd/{name}", published.FILES.get(name, ()), statistics)
 
 
 PAPER = Paper(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flashtwin.papers.bench import Run, Stand, share
+from flashtwin.papers.bench import PaperRun, Stand, share
 from flashtwin.papers.claims import number
 from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart
 from flashtwin.papers.rr_ssd import published
@@ -36,7 +36,7 @@ def measure(stand: Stand) -> Facts:
     }
 
 
-def _read_time(run: Run) -> list[float]:
+def _read_time(run: PaperRun) -> list[float]:
     """What all reads of each day take together, in nanoseconds."""
     return [(row["reads"] or 0) * (row["read_mean_ns"] or 0.0) for row in run.rows("periods")]
 

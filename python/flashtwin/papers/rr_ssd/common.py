@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flashtwin.papers.bench import Run, Stand, reduction, share
+from flashtwin.papers.bench import PaperRun, Stand, reduction, share
 from flashtwin.papers.claims import EFFECT_POINTS, Claim
 from flashtwin.papers.model import Facts, mean
 from flashtwin.papers.rr_ssd import published
@@ -26,13 +26,13 @@ def matched(stand: Stand, **sets: Value) -> Found:
     return found
 
 
-def at_rate(stand: Stand, *names: str, **sets: Value) -> dict[str, Run]:
+def at_rate(stand: Stand, *names: str, **sets: Value) -> dict[str, PaperRun]:
     """Systems at the matched speed, with the same keys set otherwise."""
     speed = matched(stand).rate
     return stand.runs({name: stand.system(name, **{"replay.speed": speed, **sets}) for name in names})
 
 
-def gains(runs: Mapping[str, Run], name: str, baseline: str = "ca-ssd") -> tuple[float | None, float | None]:
+def gains(runs: Mapping[str, PaperRun], name: str, baseline: str = "ca-ssd") -> tuple[float | None, float | None]:
     """Read and total improvement of a system over the baseline, in percent."""
     return reduction(runs[baseline], runs[name], READ), reduction(runs[baseline], runs[name], ALL)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flashtwin.papers.bench import Run, Stand, has, reduction, share
+from flashtwin.papers.bench import PaperRun, Stand, has, reduction, share
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart, lines
 from flashtwin.papers.rr_ssd import published
@@ -106,7 +106,7 @@ def measure_fig_2(stand: Stand) -> Facts:
     return _queues(run, WINDOW_S / speed * 1e9)
 
 
-def _queues(run: Run, window_ns: float) -> Facts:
+def _queues(run: PaperRun, window_ns: float) -> Facts:
     """Lowest, mean and highest of the chips' mean queues by time, in the window with the most work."""
     rows = run.rows("queue_over_time")
     starts = sorted({row["start_ns"] for row in rows})

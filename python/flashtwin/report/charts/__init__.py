@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from flashtwin.results.reading import Collection, Study, Workload
+from flashtwin.results.reading import Collection, StudyFolder, TraceResults
 
 from . import (
     across_knee,
@@ -57,7 +57,7 @@ def _named(charts: Iterable[Chart[Results]]) -> dict[str, Chart[Results]]:
 
 
 #: What the trace is like: drawn from a characterization, with or without runs beside it.
-WORKLOAD_CHARTS: dict[str, Chart[Workload]] = _named(
+WORKLOAD_CHARTS: dict[str, Chart[TraceResults]] = _named(
     (
         workload.CHART,
         requests.CHART,
@@ -79,7 +79,7 @@ WORKLOAD_CHARTS: dict[str, Chart[Workload]] = _named(
 )
 
 #: What systems did with it: drawn from a study.
-CHARTS: dict[str, Chart[Study]] = _named(
+CHARTS: dict[str, Chart[StudyFolder]] = _named(
     (
         causes.CHART,
         knee.CHART,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from matplotlib.axes import Axes
 
-from flashtwin.results.reading import Collection, Floats, Table
+from flashtwin.results.reading import Collection, Floats, SavedTable
 
 from .. import axes as scales
 from .. import style
@@ -16,12 +16,12 @@ from .base import Data
 HEADER = ("figure", "series", "x", "statistic", "value")
 
 
-def series(table: Table) -> list[str]:
+def series(table: SavedTable) -> list[str]:
     """The names of the series, in order."""
     return list(dict.fromkeys(table.texts.get("series", ())))
 
 
-def statistic(table: Table, name: str) -> tuple[Floats, Floats]:
+def statistic(table: SavedTable, name: str) -> tuple[Floats, Floats]:
     """One statistic of one series: x and value in ascending order of x."""
     rows = table.where("statistic", name)
     if not rows.rows or "x" not in rows.columns:
@@ -30,13 +30,13 @@ def statistic(table: Table, name: str) -> tuple[Floats, Floats]:
     return rows.columns["x"][order], rows.columns["value"][order]
 
 
-def single(table: Table, name: str) -> float | None:
+def single(table: SavedTable, name: str) -> float | None:
     """A statistic that has one value in the series."""
     rows = table.where("statistic", name)
     return float(rows.columns["value"][0]) if rows.rows else None
 
 
-def boxes(axes: Axes, table: Table, places: Floats, colour: str, width: float = 0.55) -> None:
+def boxes(axes: Axes, table: SavedTable, places: Floats, colour: str, width: float = 0.55) -> None:
     """Boxes from the 25th to the 75th percentile with the median, whiskers from minimum to maximum."""
     stats = {name: statistic(table, name)[1] for name in ("minimum", "p25", "median", "p75", "maximum")}
     if any(values.size != places.size for values in stats.values()):
@@ -51,7 +51,7 @@ def boxes(axes: Axes, table: Table, places: Floats, colour: str, width: float = 
     axes.hlines(stats["median"], places - width / 2, places + width / 2, color=colour, linewidth=2.0)
 
 
-def interval(axes: Axes, table: Table, colour: str, label: str) -> None:
+def interval(axes: Axes, table: SavedTable, colour: str, label: str) -> None:
     """The mean as a line with its 95 % confidence interval."""
     x, mean = statistic(table, "mean")
     axes.plot(x, mean, color=colour, marker="o", markersize=3.5, label=label)
@@ -61,7 +61,7 @@ def interval(axes: Axes, table: Table, colour: str, label: str) -> None:
         axes.vlines(at, low, high, color=colour, linewidth=1.0)
 
 
-def histogram(axes: Axes, tables: Iterable[tuple[str, Table, str]], width: float, scale: float = 1.0) -> None:
+def histogram(axes: Axes, tables: Iterable[tuple[str, SavedTable, str]], width: float, scale: float = 1.0) -> None:
     """Counts of traces by bin, several series side by side."""
     known = [(label, statistic(table, "traces"), colour) for label, table, colour in tables]
     part = width * 0.9 / max(len(known), 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 
-from flashtwin.results.reading import Collection, Table
+from flashtwin.results.reading import Collection, SavedTable
 
 from .. import style, units
 from . import across
@@ -25,7 +25,7 @@ def draw(results: Collection) -> Drawing:
     return Drawing(fig, _sees(results), data=across.data(results, "4", "9"))
 
 
-def _histogram(axes: Axes, table: Table, words: str) -> None:
+def _histogram(axes: Axes, table: SavedTable, words: str) -> None:
     edges = across.statistic(table, "traces")[0]
     width = float(edges[1] - edges[0]) if edges.size > 1 else 1.0
     across.histogram(axes, [("", table, style.HUES[0][0])], width)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 
-from flashtwin.results.reading import Collection, Table
+from flashtwin.results.reading import Collection, SavedTable
 
 from .. import style, units
 from . import across
@@ -24,7 +24,7 @@ def draw(results: Collection) -> Drawing:
     return Drawing(fig, _sees(results), data=across.data(results, "15", "16"))
 
 
-def _panel(axes: Axes, table: Table, title: str) -> None:
+def _panel(axes: Axes, table: SavedTable, title: str) -> None:
     names = _writes(table)
     colours = style.ordered(len(names) or 1)
     known = [
@@ -38,7 +38,7 @@ def _panel(axes: Axes, table: Table, title: str) -> None:
     axes.legend(loc="upper right", handlelength=0.9)
 
 
-def _writes(table: Table) -> list[str]:
+def _writes(table: SavedTable) -> list[str]:
     return [name for name in across.series(table) if name.startswith("write")]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from flashtwin.results.reading import Collection, Table
+from flashtwin.results.reading import Collection, SavedTable
 
 from .. import axes as scales
 from .. import style, units
@@ -30,7 +30,7 @@ def draw(results: Collection) -> Drawing:
     return Drawing(fig, _sees(results), data=across.data(results, "1a", "1b", "1c", "6"))
 
 
-def _categories(axes: Axes, table: Table) -> None:
+def _categories(axes: Axes, table: SavedTable) -> None:
     names = across.series(table)
     for place, name in enumerate(names):
         colour = style.INK if name == "all" else style.HUES[0][0]
@@ -40,7 +40,7 @@ def _categories(axes: Axes, table: Table) -> None:
     axes.set_title("Partitions for f_r ≤ 2, by folder")
 
 
-def _ratios(axes: Axes, table: Table) -> None:
+def _ratios(axes: Axes, table: SavedTable) -> None:
     x = across.statistic(table, "median")[0]
     across.boxes(axes, table, np.arange(x.size, dtype=float), style.HUES[0][0])
     axes.set_xticks(range(x.size), [f"≤ {scales.plain(float(value))}" for value in x])
@@ -49,7 +49,7 @@ def _ratios(axes: Axes, table: Table) -> None:
     axes.set_xlabel("f_r")
 
 
-def _lowest(axes: Axes, table: Table) -> None:
+def _lowest(axes: Axes, table: SavedTable) -> None:
     x = across.statistic(table, "median")[0]
     across.boxes(axes, table, x, style.HUES[0][0])
     style.quiet(axes)
@@ -58,7 +58,7 @@ def _lowest(axes: Axes, table: Table) -> None:
     axes.set_xlabel("partitions N")
 
 
-def _by_page(axes: Axes, table: Table) -> None:
+def _by_page(axes: Axes, table: SavedTable) -> None:
     names = sorted(across.series(table), key=float)
     for name, colour in zip(names, style.ordered(len(names)), strict=True):
         x, y = across.statistic(table.where("series", name), "median")

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from flashtwin.results.reading import Collection, Floats, Table
+from flashtwin.results.reading import Collection, Floats, SavedTable
 
 from .. import axes as scales
 from .. import style, units
@@ -48,7 +48,7 @@ def _panels(fig: Figure, discounts: int) -> tuple[Axes, Axes, list[Axes]]:
     return left, right, below
 
 
-def _boxes(axes: Axes, table: Table) -> None:
+def _boxes(axes: Axes, table: SavedTable) -> None:
     x = across.statistic(table, "median")[0]
     across.boxes(axes, table, np.arange(x.size, dtype=float), style.HUES[0][0])
     axes.set_xticks(range(x.size), [scales.plain_size(float(value)) for value in x])
@@ -59,7 +59,7 @@ def _boxes(axes: Axes, table: Table) -> None:
     axes.set_title("Read amplification by page size")
 
 
-def _estimates(axes: Axes, table: Table | None) -> None:
+def _estimates(axes: Axes, table: SavedTable | None) -> None:
     names = across.series(table) if table is not None else []
     top = 1.0
     for name, colour in zip(names, style.ordered(len(names) or 1), strict=False):
@@ -75,7 +75,7 @@ def _estimates(axes: Axes, table: Table | None) -> None:
     scales.inside_legend(axes, "upper left", "cache, pages")
 
 
-def _discount(axes: Axes, table: Table, name: str, *, first: bool) -> None:
+def _discount(axes: Axes, table: SavedTable, name: str, *, first: bool) -> None:
     x, y = across.statistic(table, "trace")
     axes.plot(x, y, "o", color=style.HUES[0][0], markersize=3.5)
     ends = np.array([0.0, float(x.max()) if x.size else 1.0])
@@ -95,7 +95,7 @@ def _line(axes: Axes, x: Floats, slope: float, intercept: float) -> None:
     axes.plot(x, slope * x + intercept, color=style.MUTED, linewidth=0.9, linestyle=(0, (3, 2)))
 
 
-def _sees(boxes: Table, discounts: Table | None) -> list[str]:
+def _sees(boxes: SavedTable, discounts: SavedTable | None) -> list[str]:
     x, most = across.statistic(boxes, "maximum")
     sentences = []
     if x.size:

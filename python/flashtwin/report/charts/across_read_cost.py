@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flashtwin.results.reading import Collection, Table
+from flashtwin.results.reading import Collection, SavedTable
 
 from .. import axes as scales
 from .. import style, units
@@ -36,7 +36,7 @@ def draw(results: Collection) -> Drawing:
     return Drawing(fig, _sees(table), data=across.data(results, "12"))
 
 
-def _sees(table: Table) -> list[str]:
+def _sees(table: SavedTable) -> list[str]:
     x, halved = across.statistic(table.where("series", "slc-mlc, partial"), "halved_percent")
     if not x.size:
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from flashtwin.results.reading import Collection, Table
+from flashtwin.results.reading import Collection, SavedTable
 
 from .. import axes as scales
 from .. import style, units
@@ -33,7 +33,7 @@ def draw(results: Collection) -> Drawing:
     return Drawing(fig, _sees(spread), data=across.data(results, "2", "3", "7"))
 
 
-def _spread(axes: Axes, table: Table | None, name: str) -> None:
+def _spread(axes: Axes, table: SavedTable | None, name: str) -> None:
     if table is not None:
         rows = table.where("series", name)
         x = across.statistic(rows, "median")[0]
@@ -44,7 +44,7 @@ def _spread(axes: Axes, table: Table | None, name: str) -> None:
     axes.set_title(f"All traces at {name}")
 
 
-def _pages(axes: Axes, table: Table | None) -> None:
+def _pages(axes: Axes, table: SavedTable | None) -> None:
     names = across.series(table) if table is not None else []
     lowest = [name for name in names if name.split(",")[0] == names[0].split(",")[0]]
     # The numbers of partitions that the paper's figure shows, where there are such.
@@ -60,7 +60,7 @@ def _pages(axes: Axes, table: Table | None) -> None:
     axes.tick_params(axis="x", labelsize=style.SMALL_PT)
 
 
-def _sees(table: Table | None) -> list[str]:
+def _sees(table: SavedTable | None) -> list[str]:
     if table is None:
         return []
     sentences = []

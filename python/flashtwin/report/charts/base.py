@@ -14,7 +14,7 @@ from .. import style
 
 Cell = str | float | int | None
 
-#: What a chart is drawn from: a `Study`, the `Workload` it has in common with a characterization, or a
+#: What a chart is drawn from: a `StudyFolder`, the `TraceResults` it has in common with a characterization, or a
 #: `Collection` of traces.
 Results_contra = TypeVar("Results_contra", contravariant=True)
 

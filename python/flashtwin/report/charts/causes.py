@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flashtwin.results.reading import Study
+from flashtwin.results.reading import StudyFolder
 
 from .. import style, units
 from .base import Chart, Data, Drawing, nothing
@@ -30,7 +30,7 @@ LABELS: Mapping[str, str] = {
 }
 
 
-def draw(study: Study) -> Drawing:
+def draw(study: StudyFolder) -> Drawing:
     """Bars by cause, one a system."""
     found = study.explained
     costs = {name: {one["name"]: float(one["percent"]) for one in data["causes"]} for name, data in found.items()}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from flashtwin.results.reading import Floats, Run, Study
+from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
 from .. import facts, style, units
 from .base import Chart, Data, Drawing, nothing
 
 
-def draw(study: Study) -> Drawing:
+def draw(study: StudyFolder) -> Drawing:
     """Contents by number of copies, on a log axis, for the runs that have more than one of any."""
     known = [(run, _copies(run)) for run in study.runs]
     shown = [(run, copies) for run, copies in known if copies is not None and copies[0].max() > 1]
@@ -42,7 +42,7 @@ def draw(study: Study) -> Drawing:
     return Drawing(fig, [_see(run, copies) for run, copies in shown], _absent(known), data)
 
 
-def _copies(run: Run) -> tuple[Floats, Floats] | None:
+def _copies(run: SavedRun) -> tuple[Floats, Floats] | None:
     table = run.table("copies")
     if table is None:
         return None
@@ -53,7 +53,7 @@ def _copies(run: Run) -> tuple[Floats, Floats] | None:
     return (copies[keep], contents[keep]) if keep.any() else None
 
 
-def _see(run: Run, copies: tuple[Floats, Floats]) -> str:
+def _see(run: SavedRun, copies: tuple[Floats, Floats]) -> str:
     degree, contents = copies
     total = float(contents.sum())
     with_replicas = float(contents[degree > 1].sum())
@@ -65,7 +65,7 @@ def _see(run: Run, copies: tuple[Floats, Floats]) -> str:
     )
 
 
-def _reason(study: Study, known: list[tuple[Run, tuple[Floats, Floats] | None]]) -> str:
+def _reason(study: StudyFolder, known: list[tuple[SavedRun, tuple[Floats, Floats] | None]]) -> str:
     if all(copies is None for _, copies in known):
         return "No run has the table `copies`: no system here identifies contents, or it was not written."
     makers = [run for run in study.runs if facts.replicates(run)]
@@ -79,7 +79,7 @@ def _reason(study: Study, known: list[tuple[Run, tuple[Floats, Floats] | None]])
     return f"{units.names([run.label for run in makers])} holds no replica at the end, so every content is there once."
 
 
-def _absent(known: list[tuple[Run, tuple[Floats, Floats] | None]]) -> list[str]:
+def _absent(known: list[tuple[SavedRun, tuple[Floats, Floats] | None]]) -> list[str]:
     single = [run.label for run, copies in known if copies is not None and copies[0].max() <= 1]
     return [f"One copy of every content and therefore not drawn: {units.names(single)}."] if single else []
 

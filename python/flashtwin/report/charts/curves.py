@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flashtwin.results.reading import Floats, Table
+from flashtwin.results.reading import Floats, SavedTable
 
 
-def curve(table: Table | None, x: str, y: str) -> tuple[Floats, Floats] | None:
+def curve(table: SavedTable | None, x: str, y: str) -> tuple[Floats, Floats] | None:
     """Two columns as a curve in ascending order of x, without the points where either is missing."""
     if table is None:
         return None

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.lines import Line2D
 
-from flashtwin.results.reading import Floats, Run, Study
+from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
 from .. import style, units
 from .base import Chart, Data, Drawing, nothing
 
 
-def draw(study: Study) -> Drawing:
+def draw(study: StudyFolder) -> Drawing:
     """The CDF over victims; the further left, the cheaper is a collection."""
     known = [(run, _victims(run)) for run in study.runs]
     shown = [(run, victims) for run, victims in known if victims is not None]
@@ -42,7 +42,7 @@ def draw(study: Study) -> Drawing:
     return Drawing(fig, _sees(shown), _absent(known), data)
 
 
-def _victims(run: Run) -> tuple[Floats, Floats] | None:
+def _victims(run: SavedRun) -> tuple[Floats, Floats] | None:
     table = run.table("gc_victims")
     if table is None:
         return None
@@ -53,7 +53,7 @@ def _victims(run: Run) -> tuple[Floats, Floats] | None:
     return pages[order], np.nan_to_num(victims[order])
 
 
-def _sees(shown: list[tuple[Run, tuple[Floats, Floats]]]) -> list[str]:
+def _sees(shown: list[tuple[SavedRun, tuple[Floats, Floats]]]) -> list[str]:
     means = [(float(np.average(pages, weights=victims)), float(victims.sum()), run) for run, (pages, victims) in shown]
     worst, best = max(means, key=lambda row: row[0]), min(means, key=lambda row: row[0])
     text = f"A victim under `{worst[2].label}` holds {units.significant(worst[0])} valid pages on average"
@@ -62,13 +62,13 @@ def _sees(shown: list[tuple[Run, tuple[Floats, Floats]]]) -> list[str]:
     return [f"{text}, under `{best[2].label}` {units.significant(best[0])}; each must be written again."]
 
 
-def _reason(study: Study) -> str:
+def _reason(study: StudyFolder) -> str:
     if any(run.count("erases.total") for run in study.runs):
         return "Blocks were erased, but the table `gc_victims` is missing, so what they held is not known."
     return "No garbage collection took place in any run: the writes of this trace fit into the free blocks."
 
 
-def _absent(known: list[tuple[Run, tuple[Floats, Floats] | None]]) -> list[str]:
+def _absent(known: list[tuple[SavedRun, tuple[Floats, Floats] | None]]) -> list[str]:
     without = [run for run, victims in known if victims is None]
     idle = [run.label for run in without if not run.count("erases.total")]
     lost = [run.label for run in without if run.count("erases.total")]

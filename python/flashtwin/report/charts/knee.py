@@ -8,14 +8,14 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from flashtwin.results.reading import Study
+from flashtwin.results.reading import StudyFolder
 
 from .. import axes as marks
 from .. import style, units
 from .base import Chart, Data, Drawing, nothing
 
 
-def draw(study: Study) -> Drawing:
+def draw(study: StudyFolder) -> Drawing:
     """One curve a number of lanes."""
     found = knee(study)
     if found is None:
@@ -33,7 +33,7 @@ def draw(study: Study) -> Drawing:
     return Drawing(fig, _sees(study.explained[name]), data=_data(name, points))
 
 
-def knee(study: Study) -> tuple[str, Sequence[Mapping[str, Any]]] | None:
+def knee(study: StudyFolder) -> tuple[str, Sequence[Mapping[str, Any]]] | None:
     """The first system whose knee was looked for, and its points."""
     return next(((name, one["knee"]) for name, one in study.explained.items() if len(one["knee"]) > 2), None)
 

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from flashtwin.results.reading import Floats, Run, Study
+from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
 from .. import facts, style, units
 from .base import Chart, Data, Drawing, nothing
@@ -22,7 +22,7 @@ MAX_POINTS = 400
 FASTEST = 1e-3
 
 
-def draw(study: Study) -> Drawing:
+def draw(study: StudyFolder) -> Drawing:
     """Two columns (reads, writes), the CDF above and 1 - CDF on a log axis below."""
     kinds = [(kind, title) for kind, title in facts.KINDS[:2] if any(_curve(run, kind) for run in study.runs)]
     if not kinds:
@@ -43,7 +43,7 @@ def draw(study: Study) -> Drawing:
     return Drawing(fig, _sees(study, [kind for kind, _ in kinds]), _absent(study, shown, kinds), data)
 
 
-def _curve(run: Run, kind: str) -> tuple[Floats, Floats, float] | None:
+def _curve(run: SavedRun, kind: str) -> tuple[Floats, Floats, float] | None:
     """Upper ends in ns, the share of requests at most that long, and the number of requests."""
     table = run.table("latency_histogram")
     rows = table.where("kind", kind) if table is not None else None
@@ -68,7 +68,7 @@ def _thin(upper: Floats, cdf: Floats) -> tuple[Floats, Floats]:
     return upper[keep], cdf[keep]
 
 
-def _panel(study: Study, kind: str, top: Axes, bottom: Axes, data: Data) -> None:
+def _panel(study: StudyFolder, kind: str, top: Axes, bottom: Axes, data: Data) -> None:
     colours, dashes = style.colours(study), style.dashes(study)
     fewest, first, last = 1.0, math.inf, 0.0
     for run, width in zip(study.runs, style.widths(len(study.runs)), strict=True):
@@ -97,7 +97,7 @@ def _panel(study: Study, kind: str, top: Axes, bottom: Axes, data: Data) -> None
     bottom.set_xlim(first / margin, last * margin)
 
 
-def _sees(study: Study, kinds: list[str]) -> list[str]:
+def _sees(study: StudyFolder, kinds: list[str]) -> list[str]:
     sentences = []
     for kind in kinds:
         known = [(run.number(f"response.{kind}.p99_ns"), run) for run in study.runs]
@@ -115,7 +115,7 @@ def _sees(study: Study, kinds: list[str]) -> list[str]:
     return sentences
 
 
-def _absent(study: Study, shown: list[Run], kinds: list[tuple[str, str]]) -> list[str]:
+def _absent(study: StudyFolder, shown: list[SavedRun], kinds: list[tuple[str, str]]) -> list[str]:
     notes = []
     hidden = [run.label for run in study.runs if run not in shown]
     if hidden:

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
-from flashtwin.results.reading import Floats, Table, Workload
+from flashtwin.results.reading import Floats, SavedTable, TraceResults
 
 from .. import axes as scales
 from .. import style, units
@@ -17,7 +17,7 @@ _AT_TIMES = (1.0, 25.0, 250.0)
 _AT_DISTANCES = (1.0, 16.0, 64.0)
 
 
-def draw(workload: Workload) -> Drawing:
+def draw(workload: TraceResults) -> Drawing:
     """A row for each kind of request: the map, then P along the distance and along the time."""
     table = workload.workload("logical_locality")
     grids = {kind: _grid(table.where("kind", kind)) for kind in ("write", "read")} if table is not None else {}
@@ -45,7 +45,7 @@ def draw(workload: Workload) -> Drawing:
     return Drawing(fig, [text for kind, grid in known.items() if (text := _see(kind, *grid))], data=data)
 
 
-def _grid(rows: Table) -> tuple[Floats, Floats, Floats] | None:
+def _grid(rows: SavedTable) -> tuple[Floats, Floats, Floats] | None:
     """Distances, times, and P as a matrix over both (missing points are NaN)."""
     if rows.get("probability") is None:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from flashtwin.results.reading import Table, Workload
+from flashtwin.results.reading import SavedTable, TraceResults
 
 from .. import axes as scales
 from .. import style, units
@@ -21,7 +21,7 @@ _PAPER = (("time", 64), ("distance", 250))
 _KINDS = (("write", "writes", style.WRITE[0]), ("read", "reads", style.READ[0]))
 
 
-def draw(workload: Workload) -> Drawing:
+def draw(workload: TraceResults) -> Drawing:
     """Two panels: the gain of waiting by distance, and of distance by the wait."""
     table = workload.workload("locality_gain")
     if table is None or table.get("gain") is None:
@@ -35,7 +35,7 @@ def draw(workload: Workload) -> Drawing:
     return Drawing(fig, _sees(table), data=data)
 
 
-def _panel(axes: Axes, rows: Table, along: str, data: Data) -> None:
+def _panel(axes: Axes, rows: SavedTable, along: str, data: Data) -> None:
     for kind, label, colour in _KINDS:
         found = curve(rows.where("kind", kind), "at", "gain")
         if found is not None:
@@ -46,7 +46,7 @@ def _panel(axes: Axes, rows: Table, along: str, data: Data) -> None:
     scales.inside_legend(axes, "best")
 
 
-def _sees(table: Table) -> list[str]:
+def _sees(table: SavedTable) -> list[str]:
     sentences = []
     for kind, label, _ in _KINDS:
         best = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from flashtwin.results.reading import Floats, Workload
+from flashtwin.results.reading import Floats, TraceResults
 
 from .. import axes as scales
 from .. import style, units
@@ -15,7 +15,7 @@ from .curves import curve, first_at
 _OF = (("content", "contents", style.HUES[1]), ("address", "addresses", style.GREY))
 
 
-def draw(workload: Workload) -> Drawing:
+def draw(workload: TraceResults) -> Drawing:
     """Miss ratio of an LRU cache by its entries: writes beside reads, contents beside addresses."""
     table = workload.workload("miss_ratio")
     if table is None:

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from flashtwin.results.reading import Floats, Run, Study
+from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
 from .. import facts, style, units
 from .base import Chart, Data, Drawing, nothing
@@ -18,7 +18,7 @@ from .base import Chart, Data, Drawing, nothing
 PANELS = (("read_mean_ns", "reads"), ("all_mean_ns", "all requests"))
 
 
-def draw(study: Study) -> Drawing:
+def draw(study: StudyFolder) -> Drawing:
     """How much shorter the mean response is, period by period, and why it can be so."""
     base, runs = facts.reference(study), facts.subjects(study)
     if not runs:
@@ -49,7 +49,7 @@ def draw(study: Study) -> Drawing:
     return Drawing(fig, _sees(series, base, shares), notes, data)
 
 
-def _improvements(runs: tuple[Run, ...], base: Run, column: str) -> list[tuple[Run, facts.Periods]]:
+def _improvements(runs: tuple[SavedRun, ...], base: SavedRun, column: str) -> list[tuple[SavedRun, facts.Periods]]:
     found = []
     for run in runs:
         periods = facts.by_period(run, base, column)
@@ -58,7 +58,9 @@ def _improvements(runs: tuple[Run, ...], base: Run, column: str) -> list[tuple[R
     return found
 
 
-def _improvement(axes: Axes, study: Study, series: list[tuple[Run, facts.Periods]], data: Data, words: str) -> None:
+def _improvement(
+    axes: Axes, study: StudyFolder, series: list[tuple[SavedRun, facts.Periods]], data: Data, words: str
+) -> None:
     """Designs as bars side by side, bounds (oracle) as a line across them: the paper's form."""
     colours = style.colours(study)
     bars = [pair for pair in series if not pair[0].is_ideal]
@@ -78,12 +80,12 @@ def _improvement(axes: Axes, study: Study, series: list[tuple[Run, facts.Periods
     style.percents(style.quiet(axes))
 
 
-def _shares(study: Study, runs: tuple[Run, ...]) -> list[tuple[str, Run, Floats, Floats]]:
+def _shares(study: StudyFolder, runs: tuple[SavedRun, ...]) -> list[tuple[str, SavedRun, Floats, Floats]]:
     """(New, run) once, as it is the trace's, and (Rep, run) for every run that has replicas.
 
     A page map does not know what was read before, and counts none.
     """
-    found: list[tuple[str, Run, Floats, Floats]] = []
+    found: list[tuple[str, SavedRun, Floats, Floats]] = []
     for run in (*runs, *study.runs):
         new = _share(run, "new_value_reads") if facts.deduplicates(run) else None
         if new is not None:
@@ -96,7 +98,7 @@ def _shares(study: Study, runs: tuple[Run, ...]) -> list[tuple[str, Run, Floats,
     return found
 
 
-def _share(run: Run, column: str) -> tuple[Floats, Floats] | None:
+def _share(run: SavedRun, column: str) -> tuple[Floats, Floats] | None:
     table = run.table("periods")
     if table is None:
         return None
@@ -106,7 +108,9 @@ def _share(run: Run, column: str) -> tuple[Floats, Floats] | None:
     return period + 1, np.where(whole > 0, part / np.where(whole > 0, whole, 1.0) * 100.0, np.nan)
 
 
-def _new_and_rep(axes: Axes, study: Study, shares: list[tuple[str, Run, Floats, Floats]], data: Data) -> None:
+def _new_and_rep(
+    axes: Axes, study: StudyFolder, shares: list[tuple[str, SavedRun, Floats, Floats]], data: Data
+) -> None:
     colours = style.colours(study)
     for name, run, at, values in shares:
         colour = style.MUTED if name == "New" else colours[run.name]
@@ -121,9 +125,9 @@ def _new_and_rep(axes: Axes, study: Study, shares: list[tuple[str, Run, Floats, 
 
 def _legend(
     fig: Figure,
-    study: Study,
-    series: dict[str, list[tuple[Run, facts.Periods]]],
-    shares: list[tuple[str, Run, Floats, Floats]],
+    study: StudyFolder,
+    series: dict[str, list[tuple[SavedRun, facts.Periods]]],
+    shares: list[tuple[str, SavedRun, Floats, Floats]],
 ) -> None:
     colours = style.colours(study)
     present = [run for run in study.runs if any(run is other for rows in series.values() for other, _ in rows)]
@@ -140,7 +144,9 @@ def _legend(
 
 
 def _sees(
-    series: dict[str, list[tuple[Run, facts.Periods]]], base: Run, shares: list[tuple[str, Run, Floats, Floats]]
+    series: dict[str, list[tuple[SavedRun, facts.Periods]]],
+    base: SavedRun,
+    shares: list[tuple[str, SavedRun, Floats, Floats]],
 ) -> list[str]:
     sentences = []
     for run, periods in series["read_mean_ns"]:
@@ -156,7 +162,7 @@ def _sees(
     return sentences[:3]
 
 
-def _over_periods(run: Run, base: Run, values: Floats) -> str:
+def _over_periods(run: SavedRun, base: SavedRun, values: Floats) -> str:
     low, high = float(values.min()), float(values.max())
     subject = f"Reads under `{run.label}`"
     if low > units.UNCHANGED_PERCENT:

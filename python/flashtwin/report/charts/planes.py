@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flashtwin.results.reading import Workload
+from flashtwin.results.reading import TraceResults
 
 from .. import style, units
 from .base import Chart, Data, Drawing, nothing
@@ -13,7 +13,7 @@ from .popularity_reads import no_content
 _WORDS = {"static": "static allocation (by address)", "round-robin": "round robin (in order of writing)"}
 
 
-def draw(workload: Workload) -> Drawing:
+def draw(workload: TraceResults) -> Drawing:
     """One panel an allocation: the share of a plane's pages whose content the plane holds already."""
     table = workload.workload("duplicates_by_plane")
     if table is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flashtwin.results.reading import Floats, Workload
+from flashtwin.results.reading import Floats, TraceResults
 
 from .. import axes as scales
 from .. import style, units
@@ -16,7 +16,7 @@ _KINDS = (("write", "writes", style.WRITE[0]), ("read", "reads", style.READ[0]))
 _QUOTED = 65_536
 
 
-def draw(workload: Workload) -> Drawing:
+def draw(workload: TraceResults) -> Drawing:
     """One line a kind: lookups of popular contents that an LRU cache of all contents misses."""
     table = workload.workload("popular_miss_ratio")
     curves: dict[str, tuple[Floats, Floats]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flashtwin.results.reading import Floats, Workload
+from flashtwin.results.reading import Floats, TraceResults
 
 from .. import axes as scales
 from .. import style, units
@@ -16,7 +16,7 @@ from .popularity_reads import no_content
 _LINES_MAX = 8
 
 
-def draw(workload: Workload) -> Drawing:
+def draw(workload: TraceResults) -> Drawing:
     """One line a period, all on the first period's order of contents."""
     table = workload.workload("popularity_by_period")
     if table is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flashtwin.results.reading import Floats, Workload
+from flashtwin.results.reading import Floats, TraceResults
 
 from .. import axes as scales
 from .. import style, units
@@ -19,7 +19,7 @@ _CURVES = (
 _MARK = 0.8
 
 
-def draw(workload: Workload) -> Drawing:
+def draw(workload: TraceResults) -> Drawing:
     """One panel: the share of reads and of writes that the contents most read receive."""
     table = workload.workload("popularity")
     curves: dict[str, tuple[Floats, Floats]] = {}
@@ -50,7 +50,7 @@ def draw(workload: Workload) -> Drawing:
     return Drawing(fig, _sees(curves, at), data=data)
 
 
-def no_content(workload: Workload, table: str) -> str:
+def no_content(workload: TraceResults, table: str) -> str:
     """Why a chart about contents cannot be drawn."""
     if workload.trace.get("has_content") is False:
         return "The trace carries no content."

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from flashtwin.results.reading import Floats, Run, Study
+from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
 from .. import facts, style, units
 from .base import Chart, Data, Drawing, nothing
@@ -23,7 +23,7 @@ from .base import Chart, Data, Drawing, nothing
 MAX_PANELS = 4
 
 
-def draw(study: Study) -> Drawing:
+def draw(study: StudyFolder) -> Drawing:
     """A heat map a system on one colour scale; under it the shortest, mean and longest queue, and the hash unit's."""
     base = facts.reference(study)
     wanted = (base, *facts.subjects(study))
@@ -145,7 +145,7 @@ def _decades(longest: float) -> FixedLocator:
     return FixedLocator(ticks if len(ticks) < 5 else [0.0, *ticks[2::2]])
 
 
-def _sees(shown: list[tuple[Run, facts.Queues]]) -> list[str]:
+def _sees(shown: list[tuple[SavedRun, facts.Queues]]) -> list[str]:
     sentences = []
     for run, queue in shown:
         imbalance = queue.imbalance
@@ -160,14 +160,14 @@ def _sees(shown: list[tuple[Run, facts.Queues]]) -> list[str]:
     return sentences
 
 
-def _hash_unit(run: Run) -> str:
+def _hash_unit(run: SavedRun) -> str:
     mean, most = run.number("hash_unit.queue_mean"), run.number("hash_unit.queue_max")
     if mean is None or most is None:
         return ""
     return f"; its hash unit holds {units.significant(mean)} pages on average and {units.count(most)} at most"
 
 
-def _absent(known: list[tuple[Run, facts.Queues | None]]) -> list[str]:
+def _absent(known: list[tuple[SavedRun, facts.Queues | None]]) -> list[str]:
     notes = []
     missing = [run.label for run, queue in known if queue is None]
     if missing:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.patches import Patch
 
-from flashtwin.results.reading import Run, Study
+from flashtwin.results.reading import SavedRun, StudyFolder
 
 from .. import facts, style, units
 from .base import Chart, Data, Drawing, nothing
@@ -20,7 +20,7 @@ PARTS = (
 _COLOURS = [*style.CAUSE_COLOURS.values()]
 
 
-def draw(study: Study) -> Drawing:
+def draw(study: StudyFolder) -> Drawing:
     """One stacked bar a system."""
     totals = {run.name: _total(run) for run in study.runs}
     if not any(totals.values()):
@@ -48,17 +48,17 @@ def draw(study: Study) -> Drawing:
     return Drawing(fig, _sees(study), _absent(study), _data(study))
 
 
-def _present(study: Study) -> list[tuple[str, str, int]]:
+def _present(study: StudyFolder) -> list[tuple[str, str, int]]:
     """The tables that some run has, each with a place in the palette."""
     return [part for part in PARTS if any(run.count(f"ram.{part[0]}") for run in study.runs)]
 
 
-def _total(run: Run) -> float | None:
+def _total(run: SavedRun) -> float | None:
     total = run.number("ram.total_bytes")
     return total if total is not None else sum(run.count(f"ram.{key}") for key, _, _ in PARTS) or None
 
 
-def _sees(study: Study) -> list[str]:
+def _sees(study: StudyFolder) -> list[str]:
     sentences = []
     base = study.baseline
     sized = [(value, run) for run in study.runs if (value := _total(run))]
@@ -79,12 +79,12 @@ def _than(change: float) -> str:
     return "as" if units.unchanged(change) else "than"
 
 
-def _absent(study: Study) -> list[str]:
+def _absent(study: StudyFolder) -> list[str]:
     missing = [run.label for run in study.runs if not _total(run)]
     return [f"The size of the tables was not recorded for {units.names(missing)}."] if missing else []
 
 
-def _data(study: Study) -> Data:
+def _data(study: StudyFolder) -> Data:
     data = Data(("system", *(key for key, _, _ in PARTS), "total_bytes"))
     for run in study.runs:
         data.rows.append((run.name, *(run.number(f"ram.{key}") for key, _, _ in PARTS), _total(run)))

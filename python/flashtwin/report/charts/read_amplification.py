@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 
-from flashtwin.results.reading import Table, Workload
+from flashtwin.results.reading import SavedTable, TraceResults
 
 from .. import axes as scales
 from .. import style, units
@@ -15,7 +15,7 @@ from .curves import curve
 BUFFER = 1.0
 
 
-def draw(workload: Workload) -> Drawing:
+def draw(workload: TraceResults) -> Drawing:
     """RA by page size, one line a cache; and RA against its estimate at 16 KiB."""
     table = workload.workload("read_amplification")
     if table is None or table.get("read_amplification") is None:
@@ -28,7 +28,7 @@ def draw(workload: Workload) -> Drawing:
     return Drawing(fig, _sees(table), data=data)
 
 
-def _by_page(axes: Axes, table: Table, data: Data) -> None:
+def _by_page(axes: Axes, table: SavedTable, data: Data) -> None:
     caches = table.values("cache_pages")
     for cache, colour in zip(caches, style.ordered(len(caches)), strict=True):
         rows = table.where("cache_pages", cache)
@@ -51,7 +51,7 @@ def _by_page(axes: Axes, table: Table, data: Data) -> None:
     scales.inside_legend(axes, "upper left")
 
 
-def _estimate(axes: Axes, table: Table) -> None:
+def _estimate(axes: Axes, table: SavedTable) -> None:
     """The estimate less the value of one-sector pages as the unit, against the discount; the model is the diagonal."""
     x, y = table.get("locality_discount"), table.get("estimated")
     if x is None or y is None or table.get("normalised") is None:
@@ -73,7 +73,7 @@ def _cache(pages: float) -> str:
     return "no cache" if pages == 0 else f"cache of {pages:.0f} page{'s' if pages != 1 else ''}"
 
 
-def _sees(table: Table) -> list[str]:
+def _sees(table: SavedTable) -> list[str]:
     rows = table.where("cache_pages", BUFFER)
     found = curve(rows if rows.rows else table, "page_bytes", "read_amplification")
     if found is None:

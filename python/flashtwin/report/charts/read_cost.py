@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flashtwin.results.reading import Table, Workload
+from flashtwin.results.reading import SavedTable, TraceResults
 
 from .. import axes as scales
 from .. import style, units
@@ -13,7 +13,7 @@ _CHIPS = {"slc-mlc": ("SLC/MLC", "-"), "tlc": ("TLC", (0, (4, 2)))}
 _WAYS = (("full_ns", "whole pages", style.GREY[0]), ("partial_ns", "partial reads", style.HUES[0][0]))
 
 
-def draw(workload: Workload) -> Drawing:
+def draw(workload: TraceResults) -> Drawing:
     """One panel; two ways of reading, one line style a chip."""
     table = workload.workload("read_cost")
     if table is None or table.get("full_ns") is None:
@@ -44,7 +44,7 @@ def draw(workload: Workload) -> Drawing:
     return Drawing(fig, _sees(table.where("chip", "slc-mlc")), data=data)
 
 
-def _sees(rows: Table) -> list[str]:
+def _sees(rows: SavedTable) -> list[str]:
     full, partial = curve(rows, "page_bytes", "full_ns"), curve(rows, "page_bytes", "partial_ns")
     if full is None or partial is None:
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 
-from flashtwin.results.reading import Floats, Workload
+from flashtwin.results.reading import Floats, TraceResults
 
 from .. import axes as scales
 from .. import style, units
@@ -14,7 +14,7 @@ from .curves import first_at, sentence
 _KINDS = (("read", "reads", style.READ[0]), ("write", "writes", style.WRITE[0]))
 
 
-def draw(workload: Workload) -> Drawing:
+def draw(workload: TraceResults) -> Drawing:
     """Two cumulative distributions: bytes a request by kind, and the time since the request before."""
     sizes = _sizes(workload)
     gaps = _gaps(workload)
@@ -35,7 +35,7 @@ def draw(workload: Workload) -> Drawing:
     return Drawing(fig, _sees(sizes, gaps), notes, data)
 
 
-def _sizes(workload: Workload) -> dict[str, tuple[Floats, Floats]]:
+def _sizes(workload: TraceResults) -> dict[str, tuple[Floats, Floats]]:
     table = workload.workload("request_sizes")
     found = {}
     for kind, _, _ in _KINDS:
@@ -46,7 +46,7 @@ def _sizes(workload: Workload) -> dict[str, tuple[Floats, Floats]]:
     return found
 
 
-def _gaps(workload: Workload) -> tuple[Floats, Floats] | None:
+def _gaps(workload: TraceResults) -> tuple[Floats, Floats] | None:
     table = workload.workload("interarrival")
     if table is None:
         return None

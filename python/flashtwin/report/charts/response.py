@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from flashtwin.results.reading import Run, Study
+from flashtwin.results.reading import SavedRun, StudyFolder
 
 from .. import facts, style, units
 from .base import Chart, Data, Drawing, nothing
@@ -25,7 +25,7 @@ STRENGTH = {
 }
 
 
-def draw(study: Study) -> Drawing:
+def draw(study: StudyFolder) -> Drawing:
     """Stacked bars for reads, writes and all requests, with the change against the baseline."""
     kinds = [(kind, title) for kind, title in facts.KINDS if any(facts.mean(run, kind) for run in study.runs)]
     if not kinds:
@@ -45,7 +45,7 @@ def draw(study: Study) -> Drawing:
     return Drawing(fig, _sees(study, [kind for kind, _ in kinds]), _absent(study), _data(study))
 
 
-def _bars(axes: Axes, study: Study, kind: str) -> None:
+def _bars(axes: Axes, study: StudyFolder, kind: str) -> None:
     colours = style.colours(study)
     longest = max(facts.mean(run, kind) or 0.0 for run in study.runs)
     for place, run in enumerate(study.runs):
@@ -66,7 +66,7 @@ def _bars(axes: Axes, study: Study, kind: str) -> None:
     style.time_axis(axes, longest or 1.0, 3)
 
 
-def _sees(study: Study, kinds: Sequence[str]) -> list[str]:
+def _sees(study: StudyFolder, kinds: Sequence[str]) -> list[str]:
     words = {"read": "A read", "write": "A write", "all": "A request"}
     sentences = []
     for kind in kinds:
@@ -80,7 +80,7 @@ def _sees(study: Study, kinds: Sequence[str]) -> list[str]:
     return sentences
 
 
-def _waiting(subject: str, known: Sequence[tuple[float, Run]]) -> str:
+def _waiting(subject: str, known: Sequence[tuple[float, SavedRun]]) -> str:
     (low, least), (high, most) = min(known, key=lambda pair: pair[0]), max(known, key=lambda pair: pair[0])
     if len(known) == 1 or high - low < 0.05:
         return f"{subject} spends {units.percent(high)} of its time waiting."
@@ -90,7 +90,7 @@ def _waiting(subject: str, known: Sequence[tuple[float, Run]]) -> str:
     )
 
 
-def _absent(study: Study) -> list[str]:
+def _absent(study: StudyFolder) -> list[str]:
     notes = []
     for kind, words in (("read", "read"), ("write", "write")):
         if not any(facts.mean(run, kind) for run in study.runs):
@@ -101,7 +101,7 @@ def _absent(study: Study) -> list[str]:
     return notes
 
 
-def _data(study: Study) -> Data:
+def _data(study: StudyFolder) -> Data:
     keys = [key for key, _ in facts.PARTS]
     data = Data(("system", "kind", "mean_ns", *(f"{key}_ns" for key in keys), "change_percent"))
     for run in study.runs:

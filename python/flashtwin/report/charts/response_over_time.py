@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from flashtwin.results.reading import Floats, Run, Study
+from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
 from .. import facts, ledger, style, units
 from .base import Chart, Data, Drawing, nothing
@@ -32,7 +32,7 @@ class Course:
     slowest: dict[str, Floats]
 
 
-def draw(study: Study) -> Drawing:
+def draw(study: StudyFolder) -> Drawing:
     """For reads and for writes: mean and 99th percentile over time; under them, how the slowest 1 % add up."""
     found = {(run.name, kind): _course(run, kind) for run in study.runs for kind, _ in facts.KINDS[:2]}
     kinds = [(kind, title) for kind, title in facts.KINDS[:2] if any(found[run.name, kind] for run in study.runs)]
@@ -66,7 +66,7 @@ def draw(study: Study) -> Drawing:
     return Drawing(fig, _sees(study, [kind for kind, _ in kinds]), _absent(study, shown), data)
 
 
-def _course(run: Run, kind: str) -> Course | None:
+def _course(run: SavedRun, kind: str) -> Course | None:
     table = run.table("response_over_time")
     rows = table.where("kind", kind) if table is not None else None
     if rows is None or rows.rows == 0:
@@ -117,12 +117,12 @@ def _scales(times: Axes, slowest: Axes) -> None:
     slowest.set_yticks([0, 50, 100])
 
 
-def _rows(data: Data, run: Run, kind: str, course: Course) -> None:
+def _rows(data: Data, run: SavedRun, kind: str, course: Course) -> None:
     columns = (course.start_ns, course.count, course.mean_ns, course.p99_ns, course.max_ns, *course.slowest.values())
     data.rows.extend((run.name, kind, *map(float, row)) for row in zip(*columns, strict=True))
 
 
-def _sees(study: Study, kinds: list[str]) -> list[str]:
+def _sees(study: StudyFolder, kinds: list[str]) -> list[str]:
     """Of each kind, for the run with the longest tail and for the one with the shortest."""
     sentences = []
     for kind in kinds:
@@ -135,7 +135,7 @@ def _sees(study: Study, kinds: list[str]) -> list[str]:
     return sentences
 
 
-def _concentration(run: Run, kind: str, course: Course) -> str:
+def _concentration(run: SavedRun, kind: str, course: Course) -> str:
     """In how much of the time half of the slowest 1 % came, when most, and what these waited for."""
     name, words = SLICES[0]
     counts = course.slowest[name]
@@ -150,7 +150,7 @@ def _concentration(run: Run, kind: str, course: Course) -> str:
     )
 
 
-def _waited_for(run: Run, kind: str, name: str, start_ns: float) -> str:
+def _waited_for(run: SavedRun, kind: str, name: str, start_ns: float) -> str:
     table = run.table("slowest_over_time")
     if table is None:
         return ""
@@ -168,7 +168,7 @@ def _waited_for(run: Run, kind: str, name: str, start_ns: float) -> str:
     return f"; these waited longest for {ledger.words(charge)} ({share} of their time)" if most > 0 else ""
 
 
-def _absent(study: Study, shown: list[Run]) -> list[str]:
+def _absent(study: StudyFolder, shown: list[SavedRun]) -> list[str]:
     hidden = [run.label for run in study.runs if run not in shown]
     return [f"No `response_over_time` was written for {units.names(hidden)}."] if hidden else []
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from flashtwin.results.reading import Workload
+from flashtwin.results.reading import TraceResults
 
 from .. import style, units
 from .base import Chart, Data, Drawing, nothing
 from .popularity_reads import no_content
 
 
-def draw(workload: Workload) -> Drawing:
+def draw(workload: TraceResults) -> Drawing:
     """Pages that hold data and distinct contents among them, at the end of each period."""
     table = workload.workload("space")
     if table is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from flashtwin.results.reading import Floats, Workload
+from flashtwin.results.reading import Floats, TraceResults
 
 from .. import axes as scales
 from .. import style, units
@@ -20,7 +20,7 @@ _SHARES = (
 )
 
 
-def draw(workload: Workload) -> Drawing:
+def draw(workload: TraceResults) -> Drawing:
     """Shares of each period's page reads, and below them the contents seen for the first time."""
     table = workload.workload("popularity_stability")
     if table is None:

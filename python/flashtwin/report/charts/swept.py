@@ -200,7 +200,7 @@ def _front(axes: Axes, wanted: tuple[figures.Figure, figures.Figure], best: Sequ
     across, up = wanted
     points = sorted({(row[across.path], row[up.path]) for row in best})
     if len(points) > 1:
-        # As far as a point reaches: on the side where what lies across is worse.
+        # The step runs from each point towards worse values of the x figure.
         where: Literal["pre", "post"] = "pre" if across.more_is_better else "post"
         axes.step(*zip(*points, strict=True), where=where, color=style.INK, linewidth=0.9, zorder=1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 
-from flashtwin.results.reading import Floats, Table, Workload
+from flashtwin.results.reading import Floats, SavedTable, TraceResults
 
 from .. import axes as scales
 from .. import style
@@ -14,7 +14,7 @@ from .curves import curve
 _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
-def draw(workload: Workload) -> Drawing:
+def draw(workload: TraceResults) -> Drawing:
     """Two panels, one line a page size."""
     partitions, f_min = workload.workload("partitions"), workload.workload("f_min")
     panels = [
@@ -46,7 +46,7 @@ def draw(workload: Workload) -> Drawing:
     return Drawing(fig, _sees(partitions), _absent(f_min), data)
 
 
-def _lines(axes: Axes, table: Table, x: str, y: str, data: Data) -> None:
+def _lines(axes: Axes, table: SavedTable, x: str, y: str, data: Data) -> None:
     pages = table.values("page_bytes")
     for page, colour in zip(pages, style.ordered(len(pages)), strict=True):
         found: tuple[Floats, Floats] | None = curve(table.where("page_bytes", page), x, y)
@@ -56,7 +56,7 @@ def _lines(axes: Axes, table: Table, x: str, y: str, data: Data) -> None:
     style.quiet(axes, "both")
 
 
-def _sees(partitions: Table | None) -> list[str]:
+def _sees(partitions: SavedTable | None) -> list[str]:
     if partitions is None:
         return []
     page = partitions.values("page_bytes")[0]
@@ -72,7 +72,7 @@ def _sees(partitions: Table | None) -> list[str]:
     return [text, "SWC finds 3-26, 2-16 and 2-11 over its traces."]
 
 
-def _absent(f_min: Table | None) -> list[str]:
+def _absent(f_min: SavedTable | None) -> list[str]:
     if f_min is None:
         return []
     beyond = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from flashtwin.results.reading import Floats, Run, Study
+from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
 from .. import style, units
 from .base import Chart, Data, Drawing, nothing
@@ -14,7 +14,7 @@ HASH_UNIT = "hash_unit"
 PANELS = (("chips", "chip", "Chips"), ("channels", "channel", "Channels"), (HASH_UNIT, "hash unit", "Hash unit"))
 
 
-def draw(study: Study) -> Drawing:
+def draw(study: StudyFolder) -> Drawing:
     """One dot a chip (or channel), with the mean as a bar, for each system."""
     shown = [panel for panel in PANELS if any(_shares(run, panel[0]) is not None for run in study.runs)]
     if not shown:
@@ -35,7 +35,7 @@ def draw(study: Study) -> Drawing:
     return Drawing(fig, [*sees, *_sees_hash_unit(study)], notes, data)
 
 
-def _shares(run: Run, name: str) -> Floats | None:
+def _shares(run: SavedRun, name: str) -> Floats | None:
     if name == HASH_UNIT:
         share = run.number("hash_unit.utilisation")
         return None if share is None else np.array([share * 100.0])
@@ -44,7 +44,7 @@ def _shares(run: Run, name: str) -> Floats | None:
     return None if column is None else column[np.isfinite(column)] * 100.0
 
 
-def _dots(axes: Axes, study: Study, table: str, data: Data) -> None:
+def _dots(axes: Axes, study: StudyFolder, table: str, data: Data) -> None:
     colours = style.colours(study)
     highest = 0.0
     for place, run in enumerate(study.runs):
@@ -65,7 +65,7 @@ def _dots(axes: Axes, study: Study, table: str, data: Data) -> None:
     axes.set_xlabel("of the time busy")
 
 
-def _sees(study: Study, table: str, word: str) -> list[str]:
+def _sees(study: StudyFolder, table: str, word: str) -> list[str]:
     spread = []
     for run in study.runs:
         values = _shares(run, table)
@@ -83,7 +83,7 @@ def _sees(study: Study, table: str, word: str) -> list[str]:
     return [f"{text}, {units.significant(best[0])} times under `{best[2].label}`."]
 
 
-def _sees_hash_unit(study: Study) -> list[str]:
+def _sees_hash_unit(study: StudyFolder) -> list[str]:
     """How busy it is, where it is busiest."""
     known = [(share, run) for run in study.runs if (share := run.number("hash_unit.utilisation")) is not None]
     if not known:

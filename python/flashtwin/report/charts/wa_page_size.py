@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from flashtwin.results.reading import Table, Workload
+from flashtwin.results.reading import SavedTable, TraceResults
 
 from .. import axes as scales
 from .. import style, units
@@ -18,7 +18,7 @@ from .wa_partitions import BLOCK_PAGES, absent, why_missing
 _MARKS = (("f_r<=2", "f_r ≤ 2", "v"), ("f_r<=3", "f_r ≤ 3", "s"))
 
 
-def draw(workload: Workload) -> Drawing:
+def draw(workload: TraceResults) -> Drawing:
     """One line a page size at the lowest over-provisioning, the usual block size."""
     table = _at(workload.workload("write_amplification"))
     if table is None:
@@ -42,7 +42,7 @@ def draw(workload: Workload) -> Drawing:
     return Drawing(fig, _sees(table, pages), absent(table), data)
 
 
-def _at(table: Table | None) -> Table | None:
+def _at(table: SavedTable | None) -> SavedTable | None:
     """The rows at the lowest over-provisioning and the usual block size; None without a result."""
     if table is None or table.get("write_amplification") is None:
         return None
@@ -68,7 +68,7 @@ def _finish(axes: Axes, provision: float) -> None:
     axes.legend(handles=[*lines, *marks], loc="upper left", bbox_to_anchor=(1.0, 1.0), handlelength=1.4)
 
 
-def _rows(data: Data, page: float, rows: Table) -> None:
+def _rows(data: Data, page: float, rows: SavedTable) -> None:
     names = ("partitions", "partitioning_overhead", "write_amplification")
     columns = [rows.columns.get(name, np.full(rows.rows, np.nan)) for name in names]
     purposes = rows.texts.get("purpose", ("",) * rows.rows)
@@ -78,7 +78,7 @@ def _rows(data: Data, page: float, rows: Table) -> None:
     )
 
 
-def _sees(table: Table, pages: list[float]) -> list[str]:
+def _sees(table: SavedTable, pages: list[float]) -> list[str]:
     parts = []
     for page in pages:
         found = table.where("page_bytes", page).where("purpose", "f_r<=3").get("write_amplification")

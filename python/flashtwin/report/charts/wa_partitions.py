@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flashtwin.results.reading import Floats, Table, Workload
+from flashtwin.results.reading import Floats, SavedTable, TraceResults
 
 from .. import axes as scales
 from .. import style, units
@@ -13,7 +13,7 @@ from .curves import curve
 PAGE_BYTES, BLOCK_PAGES = 4096.0, 128.0
 
 
-def draw(workload: Workload) -> Drawing:
+def draw(workload: TraceResults) -> Drawing:
     """One panel: the grid's runs at one page and block size."""
     table = grid(workload)
     if table is None:
@@ -41,14 +41,14 @@ def draw(workload: Workload) -> Drawing:
     return Drawing(fig, _sees(lines), absent(table), data)
 
 
-def grid(workload: Workload) -> Table | None:
+def grid(workload: TraceResults) -> SavedTable | None:
     """The runs of the grid; None without any that yielded a figure."""
     table = workload.workload("write_amplification")
     rows = table.where("purpose", "grid") if table is not None else None
     return rows if rows is not None and rows.get("write_amplification") is not None else None
 
 
-def at_size(table: Table) -> tuple[Table, float, float]:
+def at_size(table: SavedTable) -> tuple[SavedTable, float, float]:
     """The rows of one page and block size: 4 KiB and 128 pages, or the smallest there are."""
     pages = table.values("page_bytes")
     page = PAGE_BYTES if PAGE_BYTES in pages else pages[0]
@@ -58,7 +58,7 @@ def at_size(table: Table) -> tuple[Table, float, float]:
     return rows.where("block_pages", block), page, block
 
 
-def why_missing(workload: Workload) -> str:
+def why_missing(workload: TraceResults) -> str:
     """Why there is no write amplification to draw, in the words of the core where it gave some."""
     table = workload.workload("write_amplification")
     reasons = [reason for reason in dict.fromkeys(table.texts.get("why_missing", ())) if reason] if table else []
@@ -67,7 +67,7 @@ def why_missing(workload: Workload) -> str:
     return "No table `write_amplification` was written: no page is written, or the trace was not characterized."
 
 
-def absent(table: Table) -> list[str]:
+def absent(table: SavedTable) -> list[str]:
     """The runs without a result, in words."""
     reasons = [reason for reason in table.texts.get("why_missing", ()) if reason]
     if not reasons:

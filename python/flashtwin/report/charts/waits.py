@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from flashtwin.results.reading import Run, Study
+from flashtwin.results.reading import SavedRun, StudyFolder
 
 from .. import ledger, style, units
 from ..ledger import Ledger
@@ -22,7 +22,7 @@ OTHER = "other"
 Panel = dict[str, Ledger | None]
 
 
-def draw(study: Study) -> Drawing:
+def draw(study: StudyFolder) -> Drawing:
     """One stacked bar a system; reads above writes, all requests beside the slowest."""
     panels = {
         (kind, requests): {run.name: ledger.ledger(run, kind, requests) for run in study.runs}
@@ -70,7 +70,7 @@ def _pieces(one: Ledger, small: set[str]) -> dict[str, float]:
     return {**pieces, ledger.SERVICE: one.service_ns}
 
 
-def _bars(axes: Axes, study: Study, panel: Panel, small: set[str]) -> None:
+def _bars(axes: Axes, study: StudyFolder, panel: Panel, small: set[str]) -> None:
     longest = max((one.total_ns for one in panel.values() if one is not None), default=0.0) or 1.0
     for place, run in enumerate(study.runs):
         one = panel[run.name]
@@ -98,7 +98,7 @@ def _label(key: str) -> str:
     return {OTHER: "other waiting", ledger.SERVICE: "service"}.get(key) or ledger.label(key)
 
 
-def _sees(study: Study, kinds: Sequence[tuple[str, str]]) -> list[str]:
+def _sees(study: StudyFolder, kinds: Sequence[tuple[str, str]]) -> list[str]:
     """For reads and for writes: what the slowest wait for longest, where that is most and where it is least."""
     sentences = []
     for kind, title in kinds:
@@ -115,7 +115,7 @@ def _sees(study: Study, kinds: Sequence[tuple[str, str]]) -> list[str]:
     return sentences
 
 
-def _slowest(kind: str, one: Ledger, run: Run) -> str:
+def _slowest(kind: str, one: Ledger, run: SavedRun) -> str:
     subject = f"The slowest 1 % of the {kind} take" if kind else "They take"
     text = f"{subject} {units.duration(one.total_ns)} on average under `{run.label}`"
     if one.longest is None or one.total_ns <= 0:
@@ -124,12 +124,12 @@ def _slowest(kind: str, one: Ledger, run: Run) -> str:
     return f"{text}, {units.percent(ns / one.total_ns * 100.0)} of it waiting for {ledger.words(charge)}."
 
 
-def _absent(study: Study) -> list[str]:
+def _absent(study: StudyFolder) -> list[str]:
     missing = [run.label for run in study.runs if run.table("wait_ledger") is None]
     return [f"The wait ledger was not recorded for {units.names(missing)}."] if missing else []
 
 
-def _data(study: Study) -> Data:
+def _data(study: StudyFolder) -> Data:
     data = Data(("system", "kind", "requests", "count", "from_ns", "part", "charge", "mean_ns", "percent"))
     for run in study.runs:
         for kind in ("read", "write", "all"):

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from flashtwin.results.reading import Floats, Study, Table, Workload
+from flashtwin.results.reading import Floats, SavedTable, StudyFolder, TraceResults
 
 from .. import facts, style, units
 from .base import Chart, Data, Drawing, nothing
@@ -17,7 +17,7 @@ from .base import Chart, Data, Drawing, nothing
 MAX_BARS = 80
 
 
-def draw(study: Workload) -> Drawing:
+def draw(study: TraceResults) -> Drawing:
     """Requests per period, and the popularity CDFs where the trace carries content."""
     notes: list[str] = []
     periods = _periods(study, notes)
@@ -34,9 +34,9 @@ def draw(study: Workload) -> Drawing:
     return Drawing(fig, _sees(periods, curves), notes, data)
 
 
-def _periods(study: Workload, notes: list[str]) -> Table | None:
+def _periods(study: TraceResults, notes: list[str]) -> SavedTable | None:
     """Rows with `reads` and `writes`: of the workload, else of any run (the trace is the same)."""
-    runs = study.runs if isinstance(study, Study) else ()
+    runs = study.runs if isinstance(study, StudyFolder) else ()
     candidates = [study.workload("periods"), *(run.table("periods") for run in runs)]
     for table in candidates:
         if table is not None and table.get("reads") is not None and table.get("writes") is not None:
@@ -45,7 +45,7 @@ def _periods(study: Workload, notes: list[str]) -> Table | None:
     return None
 
 
-def _popularity(study: Workload, notes: list[str]) -> dict[str, tuple[Floats, Floats]]:
+def _popularity(study: TraceResults, notes: list[str]) -> dict[str, tuple[Floats, Floats]]:
     table = study.workload("popularity")
     curves = {}
     for kind in ("read", "write"):
@@ -63,7 +63,7 @@ def _popularity(study: Workload, notes: list[str]) -> dict[str, tuple[Floats, Fl
     return curves
 
 
-def _requests(axes: Axes, table: Table, data: Data) -> None:
+def _requests(axes: Axes, table: SavedTable, data: Data) -> None:
     reads, writes = (np.nan_to_num(table.columns[name]) for name in ("reads", "writes"))
     period = table.get("period")
     x = np.arange(1, reads.size + 1) if period is None else period + (1 if period.min() == 0 else 0)
@@ -109,7 +109,7 @@ def fraction_holding(curve: tuple[Floats, Floats], accesses: float) -> float | N
     return float(np.interp(accesses, y, x)) * 100.0
 
 
-def _sees(periods: Table | None, curves: dict[str, tuple[Floats, Floats]]) -> list[str]:
+def _sees(periods: SavedTable | None, curves: dict[str, tuple[Floats, Floats]]) -> list[str]:
     sentences = []
     if periods is not None and periods.rows > 1:
         total = np.nan_to_num(periods.columns["reads"]) + np.nan_to_num(periods.columns["writes"])
@@ -134,7 +134,7 @@ def _past(kind: str) -> str:
     return "read" if kind == "read" else "written"
 
 
-def table_of_facts(study: Workload) -> list[tuple[str, str]]:
+def table_of_facts(study: TraceResults) -> list[tuple[str, str]]:
     """The trace in brief, as label and value; what is not known is left out."""
     fact, rows = study.fact, list[tuple[str, str]]()
 
@@ -172,7 +172,7 @@ def table_of_facts(study: Workload) -> list[tuple[str, str]]:
     return rows
 
 
-def _rates(study: Workload, add: Callable[..., None]) -> None:
+def _rates(study: TraceResults, add: Callable[..., None]) -> None:
     mean, peak = study.fact("requests_per_second.mean"), study.fact("requests_per_second.peak")
     more = [f"peak {units.count(peak)} in one second"] if peak is not None else []
     add("Requests per second", "requests_per_second.mean", f"mean {_rate(mean)}", *more)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from flashtwin.results.reading import Run, Study
+from flashtwin.results.reading import SavedRun, StudyFolder
 
 from .. import facts, style, units
 from .base import Chart, Data, Drawing, nothing
 
 
-def draw(study: Study) -> Drawing:
+def draw(study: StudyFolder) -> Drawing:
     """One stacked bar a system; write amplification, erases and life used beside it."""
     if not any(_causes(run) for run in study.runs):
         return nothing("No run recorded a flash write: the trace has no writes, or `flash_writes` is missing.")
@@ -38,12 +38,12 @@ def draw(study: Study) -> Drawing:
     return Drawing(fig, _sees(study), _absent(study), _data(study))
 
 
-def _causes(run: Run) -> dict[str, float]:
+def _causes(run: SavedRun) -> dict[str, float]:
     counts = {key: run.count(f"flash_writes.{key}") for key, _ in facts.CAUSES}
     return {key: value for key, value in counts.items() if value > 0}
 
 
-def _columns(axes: Axes, study: Study) -> None:
+def _columns(axes: Axes, study: StudyFolder) -> None:
     """Figures beside the bars, aligned with them like the columns of a table."""
     style.name_bars(style.quiet(axes, "none"), study.runs)
     axes.set_frame_on(False)
@@ -61,7 +61,7 @@ def _columns(axes: Axes, study: Study) -> None:
             axes.text(at, place, cell, ha="right", va="center", size=style.LABEL_PT)
 
 
-def _sees(study: Study) -> list[str]:
+def _sees(study: StudyFolder) -> list[str]:
     sentences = []
     base = study.baseline
     changes = [(facts.change_of(run, base, "pages_programmed"), run) for run in study.others(base)]
@@ -80,12 +80,12 @@ def _sees(study: Study) -> list[str]:
     return sentences
 
 
-def _absent(study: Study) -> list[str]:
+def _absent(study: StudyFolder) -> list[str]:
     empty = [run.label for run in study.runs if not _causes(run)]
     return [f"No flash write was recorded for {units.names(empty)}."] if empty else []
 
 
-def _data(study: Study) -> Data:
+def _data(study: StudyFolder) -> Data:
     keys = [key for key, _ in facts.CAUSES]
     data = Data(("system", *keys, "pages_programmed", "write_amplification", "erases", "life_used_percent"))
     for run in study.runs:
