@@ -1,0 +1,90 @@
+"""Runs programs of tests that may do anything: loop without end, take all memory, crash."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import resource
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tests.mutants.build import Binary
+
+#: A change may make a table grow without end: it meets this, not the machine's limit.
+MOST_BYTES = 4 << 30
+
+BEGUN = re.compile(r"^test (?P<name>\S+)( - should panic)? \.\.\. (?P<result>\w+)?")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run of some tests ended."""
+
+    #: `passed`, `failed` or `timed out`.
+    how: str
+    #: The test that failed, or was running last.
+    by: str
+    seconds: float
+
+
+def run(binary: Binary, names: Sequence[str], environment: Mapping[str, str], seconds: float) -> Ended:
+    """Runs tests one after another in one process, until one fails or the time is over."""
+    begun = time.monotonic()
+    command = [str(binary.path), "--test-threads", "1", "--exact", *names]
+    process = subprocess.Popen(
+        command,
+        cwd=binary.folder,
+        env={**os.environ, "RUST_BACKTRACE": "0", "CARGO_MANIFEST_DIR": str(binary.folder), **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    bounded(process.pid)
+    over = threading.Event()
+
+    def end() -> None:
+        over.set()
+        kill(process.pid)
+
+    clock = threading.Timer(seconds, end)
+    clock.daemon = True
+    clock.start()
+    failed, last = watched(process)
+    clock.cancel()
+    if failed:
+        kill(process.pid)
+    status = process.wait()
+    how = "failed" if failed else "timed out" if over.is_set() else "failed" if status else "passed"
+    return Ended(how, last or names[0], time.monotonic() - begun)
+
+
+def watched(process: subprocess.Popen[bytes]) -> tuple[bool, str]:
+    """Whether a test failed, and the name of that or of the last one that began."""
+    assert process.stdout is not None
+    last = ""
+    for line in process.stdout:
+        match = BEGUN.match(line.decode(errors="replace"))
+        if match:
+            last = match["name"]
+            if match["result"] == "FAILED":
+                return True, last
+    return False, last
+
+
+def bounded(pid: int) -> None:
+    """Bounds a process's memory, where the system can, and keeps it from leaving a core behind."""
+    with contextlib.suppress(AttributeError, ProcessLookupError, PermissionError):
+        resource.prlimit(pid, resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+        resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
+
+
+def kill(group: int) -> None:
+    """Ends a process and all that it began."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
