@@ -2,6 +2,7 @@
 
     make mutants [FILES=GLOB]                  all changes, or those of some files
     python -m tests.mutants --recorded         how many changes there are, and which tests reach them; tries none
+    python -m tests.mutants --behaviour        survivors are tried again by tests/test_behaviour.py
     python -m tests.mutants --own-builds       also those changes that cannot be compiled beside others
 
 All changes are compiled at once, each behind a switch, and tests are run with one of them switched on. A run that was
@@ -20,7 +21,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-from tests.mutants import listing, outcomes, own, recorded, survivors, tree
+from tests.mutants import behaviour, listing, outcomes, own, recorded, survivors, tree
 from tests.mutants.build import OWN_BUILD, BuildError, Built, Left, built
 from tests.mutants.listing import Mutant
 from tests.mutants.outcomes import FOLDER, Outcome, Outcomes
@@ -56,6 +57,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--again", action="store_true", help="forget what was found out before")
     parser.add_argument("--recorded", action="store_true", help="build and record only")
     parser.add_argument("--own-builds", action="store_true", help="also what needs a build each, minutes apiece")
+    parser.add_argument("--behaviour", action="store_true", help="ask tests/test_behaviour.py about what survives")
     return parser.parse_args()
 
 
@@ -66,7 +68,7 @@ def whole(arguments: argparse.Namespace) -> int:
     chosen = listing.chosen(mutants, arguments.file)
     say(f"{len(mutants)} changes" + (f", {len(chosen)} of them in those files" if arguments.file else ""))
     ready = prepared(mutants, again=arguments.again)
-    tests = recorded.record(ready.binaries, CACHE, arguments.workers, say)
+    tests = recorded.of_rust(ready.binaries, CACHE, arguments.workers, say)
     if arguments.recorded:
         said_recorded(mutants, ready, tests)
         return 0
@@ -77,6 +79,8 @@ def whole(arguments: argparse.Namespace) -> int:
     waiting = [one for one in chosen if one.key not in ready.left and not kept.lasts(one)]
     reaching = recorded.by_mutant(tests)
     attempt(waiting, reaching, Trier(own.named(ready.binaries), arguments.most_seconds), kept, arguments.workers)
+    if arguments.behaviour:
+        by_behaviour(chosen, kept, arguments)
     if arguments.own_builds:
         own_builds(chosen, mutants, ready, tests, kept, arguments.most_seconds)
     return told([kept.known[mutant.key] for mutant in chosen], entries)
@@ -133,6 +137,14 @@ def attempt(
                 say(f"[{counts.total()}/{len(waiting)}] {said}; {time.monotonic() - begun:.0f} s")
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def by_behaviour(chosen: Sequence[Mutant], kept: Outcomes, arguments: argparse.Namespace) -> None:
+    """Tries survivors once more, by digests of whole replays."""
+    binary, tests = behaviour.prepared(ROOT, arguments.workers, say)
+    reaching = recorded.by_mutant(tests)
+    missed = [one for one in chosen if kept.known[one.key].outcome == MISSED and one.number in reaching]
+    attempt(missed, reaching, Trier(own.named([binary]), arguments.most_seconds), kept, arguments.workers)
 
 
 def own_builds(

@@ -14,6 +14,7 @@ from typing import Any
 from tests.mutants import tree
 from tests.mutants.instrument import Region, Written, instrumented
 from tests.mutants.listing import PACKAGES, Mutant
+from tests.mutants.process import LIBTEST, Binary
 from tests.mutants.sites import PARSER, NotViableError
 
 NOT_VIABLE, OWN_BUILD = "not viable", "own build"
@@ -24,17 +25,6 @@ OF_SWITCHES = {
     "E0015", "E0282", "E0283", "E0284", "E0381", "E0382", "E0384", "E0492", "E0493", "E0499", "E0502", "E0505",
     "E0506", "E0597", "E0658", "E0716",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Binary:
-    """A program of tests."""
-
-    #: `flashtwin-sim lib`, `flashtwin-sim it`.
-    name: str
-    path: Path
-    #: Where its tests are run.
-    folder: Path
 
 
 @dataclass(frozen=True)
@@ -105,11 +95,10 @@ def compiled(folder: Path, target: Path, seconds: float | None = None) -> Compil
     command += ["--message-format", "json"]
     for package in PACKAGES:
         command += ["--package", package]
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(target), "RUSTFLAGS": "--cap-lints=allow"}
     done = subprocess.run(
         command,
         cwd=folder,
-        env=environment,
+        env=environment(target),
         capture_output=True,
         timeout=seconds,
         check=False,
@@ -121,13 +110,18 @@ def compiled(folder: Path, target: Path, seconds: float | None = None) -> Compil
     return Compiled([] if done.returncode else list(binaries(messages)), errors, texts)
 
 
+def environment(target: Path) -> dict[str, str]:
+    """What cargo is called with: changed text is not to meet lints."""
+    return {**os.environ, "CARGO_TARGET_DIR": str(target), "RUSTFLAGS": "--cap-lints=allow"}
+
+
 def binaries(messages: Iterable[dict[str, Any]]) -> Iterator[Binary]:
     """The programs of tests that a build made."""
     for one in messages:
         if one["reason"] == "compiler-artifact" and one["executable"] and one["profile"]["test"]:
             folder = Path(one["manifest_path"]).parent
             kind = "lib" if "lib" in one["target"]["kind"] else one["target"]["name"]
-            yield Binary(f"flashtwin-{folder.name} {kind}", Path(one["executable"]), folder)
+            yield Binary(f"flashtwin-{folder.name} {kind}", folder, (one["executable"], *LIBTEST))
 
 
 def blamed(error: dict[str, Any], files: dict[str, Written], by_number: dict[int, Mutant]) -> dict[int, Left]:

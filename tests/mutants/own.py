@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tests.mutants import outcomes, tree
-from tests.mutants.build import NOT_VIABLE, Binary, compiled
+from tests.mutants.build import NOT_VIABLE, compiled
 from tests.mutants.listing import Mutant
 from tests.mutants.outcomes import Outcome
+from tests.mutants.process import Binary
 from tests.mutants.recorded import Test
 from tests.mutants.trying import TIMED_OUT, Trier
 

@@ -11,14 +11,29 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
-from tests.mutants.build import Binary
+#: What is asked of a program of Rust's tests, names following.
+LIBTEST = ("--test-threads", "1", "--exact")
+LINE = re.compile(r"^test (?P<name>\S+)( - should panic)? \.\.\. (?P<result>\w+)?")
 
-#: A change may make a table grow without end: it meets this, not the machine's limit.
-MOST_BYTES = 4 << 30
 
-BEGUN = re.compile(r"^test (?P<name>\S+)( - should panic)? \.\.\. (?P<result>\w+)?")
+@dataclass(frozen=True)
+class Binary:
+    """A program of tests."""
+
+    #: `flashtwin-sim lib`, `flashtwin-sim it`.
+    name: str
+    #: Where its tests are run.
+    folder: Path
+    #: What is called, up to the names of tests.
+    command: tuple[str, ...]
+    #: A line that it prints when a test begins or has ended.
+    line: re.Pattern[str] = LINE
+    #: A change may make a table grow without end: it meets this, not the machine's limit.
+    most_bytes: int = 4 << 30
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -35,17 +50,16 @@ class Ended:
 def run(binary: Binary, names: Sequence[str], environment: Mapping[str, str], seconds: float) -> Ended:
     """Runs tests one after another in one process, until one fails or the time is over."""
     begun = time.monotonic()
-    command = [str(binary.path), "--test-threads", "1", "--exact", *names]
     process = subprocess.Popen(
-        command,
+        [*binary.command, *names],
         cwd=binary.folder,
-        env={**os.environ, "RUST_BACKTRACE": "0", "CARGO_MANIFEST_DIR": str(binary.folder), **environment},
+        env={**os.environ, "RUST_BACKTRACE": "0", **binary.environment, **environment},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    bounded(process.pid)
+    bounded(process.pid, binary.most_bytes)
     over = threading.Event()
 
     def end() -> None:
@@ -55,7 +69,7 @@ def run(binary: Binary, names: Sequence[str], environment: Mapping[str, str], se
     clock = threading.Timer(seconds, end)
     clock.daemon = True
     clock.start()
-    failed, last = watched(process)
+    failed, last = watched(process, binary.line)
     clock.cancel()
     if failed:
         kill(process.pid)
@@ -64,12 +78,12 @@ def run(binary: Binary, names: Sequence[str], environment: Mapping[str, str], se
     return Ended(how, last or names[0], time.monotonic() - begun)
 
 
-def watched(process: subprocess.Popen[bytes]) -> tuple[bool, str]:
+def watched(process: subprocess.Popen[bytes], form: re.Pattern[str]) -> tuple[bool, str]:
     """Whether a test failed, and the name of that or of the last one that began."""
     assert process.stdout is not None
     last = ""
     for line in process.stdout:
-        match = BEGUN.match(line.decode(errors="replace"))
+        match = form.match(line.decode(errors="replace"))
         if match:
             last = match["name"]
             if match["result"] == "FAILED":
@@ -77,10 +91,10 @@ def watched(process: subprocess.Popen[bytes]) -> tuple[bool, str]:
     return False, last
 
 
-def bounded(pid: int) -> None:
+def bounded(pid: int, most_bytes: int) -> None:
     """Bounds a process's memory, where the system can, and keeps it from leaving a core behind."""
     with contextlib.suppress(AttributeError, ProcessLookupError, PermissionError):
-        resource.prlimit(pid, resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+        resource.prlimit(pid, resource.RLIMIT_AS, (most_bytes, most_bytes))
         resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
 
 

@@ -8,13 +8,12 @@ import subprocess
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.mutants.build import Binary
-from tests.mutants.process import run
+from tests.mutants.process import Binary, run
 
 #: No test takes longer.
 MOST_SECONDS = 900.0
@@ -38,16 +37,22 @@ class FailingError(Exception):
     """Tests fail with no change active."""
 
 
-def record(binaries: Sequence[Binary], cache: Path, workers: int, say: Callable[[str], None]) -> list[Test]:
-    """All tests that are not ignored, the cheapest first; read from `cache` when the programs are those it is of."""
-    state = fingerprint(binaries)
+def of_rust(binaries: Sequence[Binary], cache: Path, workers: int, say: Callable[[str], None]) -> list[Test]:
+    """The tests of Rust's programs that are not ignored."""
+    state = fingerprint(Path(binary.command[0]) for binary in binaries)
+    return record([(binary, name) for binary in binaries for name in names(binary)], state, cache, workers, say)
+
+
+def record(
+    wanted: Sequence[tuple[Binary, str]], state: str, cache: Path, workers: int, say: Callable[[str], None]
+) -> list[Test]:
+    """All `wanted` tests, the cheapest first; read from `cache` when that is of the same `state` of the programs."""
     if cache.is_file():
         kept = json.loads(cache.read_text(encoding="utf-8"))
         if kept["of"] == state:
             return [
                 Test(one["binary"], one["name"], one["seconds"], frozenset(one["reached"])) for one in kept["tests"]
             ]
-    wanted = [(binary, name) for binary in binaries for name in names(binary)]
     say(f"running {len(wanted)} tests, one at a time, to see what they reach")
     begun = time.monotonic()
     with ThreadPoolExecutor(workers) as pool:
@@ -58,11 +63,11 @@ def record(binaries: Sequence[Binary], cache: Path, workers: int, say: Callable[
     return tests
 
 
-def fingerprint(binaries: Sequence[Binary]) -> str:
+def fingerprint(files: Iterable[Path]) -> str:
     """A hash of programs."""
     state = hashlib.blake2b(digest_size=16)
-    for binary in sorted(binaries, key=lambda one: one.name):
-        state.update(binary.name.encode() + b"\0" + hashlib.blake2b(binary.path.read_bytes()).digest())
+    for path in sorted(files):
+        state.update(path.name.encode() + b"\0" + hashlib.blake2b(path.read_bytes()).digest())
     return state.hexdigest()
 
 
@@ -74,7 +79,7 @@ def names(binary: Binary) -> list[str]:
 
 def told(binary: Binary, *more: str) -> list[str]:
     """What a program says its tests are."""
-    command = [str(binary.path), "--list", "--format", "terse", *more]
+    command = [binary.command[0], "--list", "--format", "terse", *more]
     lines = subprocess.run(command, cwd=binary.folder, check=True, stdout=subprocess.PIPE).stdout.decode().splitlines()
     return [line.removesuffix(": test") for line in lines if line.endswith(": test")]
 

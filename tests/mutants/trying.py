@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from tests.mutants.build import Binary
-from tests.mutants.process import run
+from tests.mutants.process import Binary, run
 from tests.mutants.recorded import Test
 
 CAUGHT, TIMED_OUT, MISSED = "caught", "timed out", "missed"
