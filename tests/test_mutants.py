@@ -40,6 +40,12 @@ fn counted(n: u64) -> u64 {
     }
     all
 }
+fn evens(most: u32) -> impl Iterator<Item = u32> {
+    (0..=most).filter(|one| one % 2 == 0)
+}
+fn all(n: i32) -> bool {
+    unsafe { std::mem::transmute::<i32, u32>(n) } == 0
+}
 fn chain(x: Option<u8>) -> bool {
     if let Some(one) = x && one > 3 { return true; }
     false
@@ -48,7 +54,8 @@ fn chain(x: Option<u8>) -> bool {
 MAIN = """\
 fn main() {
     let kinds = [0, 3, 5, 12].map(kind).join(",");
-    println!("{} {kinds} {} {} {}", sum(3, 4), made(), counted(6), chain(Some(4)));
+    let rest = (made(), counted(6), chain(Some(4)), evens(5).collect::<Vec<_>>(), all(0));
+    println!("{} {kinds} {rest:?}", sum(3, 4));
 }
 """
 #: Genre, text that is changed, text around it on the line, by what: numbered from 1.
@@ -69,23 +76,34 @@ CHANGES = [
     ("BinaryOperator", "+", "2 + 3", "-"),
     ("BinaryOperator", "&&", "x && one", "||"),
     ("BinaryOperator", ">", "one > 3", "<"),
+    (
+        "FnValue",
+        "(0..=most).filter(|one| one % 2 == 0)",
+        "(0..=most).filter(|one| one % 2 == 0)",
+        "::std::iter::once(7)",
+    ),
+    ("BinaryOperator", "%", "one % 2", "+"),
+    ("BinaryOperator", "==", "} == 0", "!="),
 ]
 #: What is printed when each of them is active.
-PRINTED = "11 none,few,many,many 3 6 true"
+PRINTED = "11 none,few,many,many (3, 6, true, [0, 2, 4], true)"
 CHANGED = {
-    1: "-1 none,few,many,many 3 6 true",
-    2: "-5 none,few,many,many 3 6 true",
-    3: "24 none,few,many,many 3 6 true",
-    4: "9 none,few,many,many 3 6 true",
-    5: "11 few,few,many,many 3 6 true",
-    6: "11 none,few,few,few 3 6 true",
-    7: "11 none,many,many,many 3 6 true",
-    8: "11 none,few,few,few 3 6 true",
-    9: "11 none,many,few,many 3 6 true",
-    10: "11 none,few,many,many 9 6 true",
-    11: "11 none,few,many,many 9 6 true",
-    12: "11 none,few,many,many 3 3 true",
-    16: "11 none,few,many,many 3 6 false",
+    1: PRINTED.replace("11", "-1"),
+    2: PRINTED.replace("11", "-5"),
+    3: PRINTED.replace("11", "24"),
+    4: PRINTED.replace("11", "9"),
+    5: PRINTED.replace("none", "few"),
+    6: PRINTED.replace("many", "few"),
+    7: PRINTED.replace("few", "many"),
+    8: PRINTED.replace("many", "few"),
+    9: PRINTED.replace("few,many", "many,few"),
+    10: PRINTED.replace("3,", "9,"),
+    11: PRINTED.replace("3,", "9,"),
+    12: PRINTED.replace("6", "3"),
+    16: PRINTED.replace("6, true", "6, false"),
+    17: PRINTED.replace("0, 2, 4", "7"),
+    18: PRINTED.replace("0, 2, 4", ""),
+    19: PRINTED.replace("true)", "false)"),
 }
 
 
@@ -102,7 +120,8 @@ def entries() -> Iterator[dict[str, Any]]:
         span = {"start": {"line": row, "column": column}, "end": {"line": row, "column": column + len(text)}}
         name = f"a.rs:{row}:{column}: replace {text} with {by} in f"
         whole = {"start": {"line": 1, "column": 1}, "end": {"line": SOURCE.count("\n"), "column": 2}}
-        inside = {"function_name": "f", "return_type": "", "span": whole}
+        returns = "-> impl Iterator<Item = u32>" if "once" in by else ""
+        inside = {"function_name": "f", "return_type": returns, "span": whole}
         yield {"file": "a.rs", "function": inside, "genre": genre, "replacement": by, "span": span, "name": name}
 
 

@@ -135,6 +135,9 @@ def blamed(error: dict[str, Any], files: dict[str, Written], by_number: dict[int
             return {number: verdict(by_number[number], region, code, error) for number in region.mutants}
     for span in spans:
         numbers = of_function(files[span["file_name"]], span)
+        arms = {number for number in numbers if by_number[number].genre == "MatchArm"}
+        if code == "E0004" and arms:
+            return {number: Left(NOT_VIABLE, "an arm is missing") for number in arms}
         if numbers:
             return {number: Left(OWN_BUILD, error["message"]) for number in numbers}
     return {}

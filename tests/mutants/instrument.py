@@ -6,15 +6,20 @@ change is active at a time, and text that were to hold all of them in all branch
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
 from tests.mutants.listing import Mutant, Span
-from tests.mutants.sites import SIMPLE, Kind, Site, child, found
+from tests.mutants.sites import SIMPLE, Kind, Site, child, found, tail
 
 SWITCH = "::flashtwin_bits::mutant::is"
+#: A function that returns `impl Iterator` returns one type, changed or not.
+EITHER = "::flashtwin_bits::mutant::Either"
+#: What, at the begin of a block, would be a statement by itself.
+BLOCKLIKE = re.compile(rb"(unsafe|if|match|loop|while|for)\b|\{|'\w+:")
 
 
 @dataclass(frozen=True)
@@ -95,10 +100,17 @@ def is_active(mutant: Mutant) -> str:
 
 def function(writer: Writer, site: Site) -> None:
     """Returns what the body is replaced by, before anything is done."""
+    result = tail(site.node) if site.span.start < site.span.end else None
     for mutant in site.mutants:
         writer.put(f" if {is_active(mutant)} {{ ")
-        writer.change(mutant, f"return {mutant.replacement};")
+        value = f"{EITHER}::instead({mutant.replacement})" if result else mutant.replacement
+        writer.change(mutant, f"return {value};")
         writer.put(" }")
+    if result:
+        writer.plain(Span(site.span.start, result.start_byte), site.inner)
+        writer.put(f"{EITHER}::Was(")
+        writer.plain(Span(result.start_byte, result.end_byte), site.inner)
+        writer.put(")")
 
 
 def choice(writer: Writer, site: Site, changes: Iterable[tuple[Mutant, str]]) -> None:
@@ -115,7 +127,10 @@ def choice(writer: Writer, site: Site, changes: Iterable[tuple[Mutant, str]]) ->
 
 def rest(writer: Writer, site: Site) -> None:
     """What the expression was, with further choices in it."""
+    apart = BLOCKLIKE.match(writer.source, site.span.start)
+    writer.put("(" if apart else "")
     writer.plain(site.span, site.inner)
+    writer.put(")" if apart else "")
 
 
 def binary(writer: Writer, site: Site) -> None:

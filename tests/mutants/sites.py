@@ -92,7 +92,16 @@ def function(root: Node, mutant: Mutant) -> Site:
     if is_constant(body):
         raise OwnBuildError("in a const function")
     begin = body.start_byte + 1
-    return Site(Kind.FUNCTION, Span(begin, begin), body)
+    result = tail(body) if mutant.returns.startswith("-> impl Iterator") else None
+    return Site(Kind.FUNCTION, Span(begin, result.end_byte if result else begin), body)
+
+
+def tail(block: Node) -> Node | None:
+    """The expression at the end of a block, which is its value."""
+    last = [one for one in block.named_children if "comment" not in one.type][-1:]
+    if not last or last[0].type == "let_declaration" or last[0].type.endswith("_item"):
+        return None
+    return None if last[0].children and last[0].children[-1].type == ";" else last[0]
 
 
 def binary(root: Node, mutant: Mutant) -> Site:

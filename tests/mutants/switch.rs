@@ -46,6 +46,48 @@ extern "C" fn set() {
     unsafe { ACTIVE = active };
 }
 
+/// What a function that returns an iterator returns: what it was to, or something instead.
+#[derive(Clone)]
+pub enum Either<T, I> {
+    Instead(std::vec::IntoIter<T>),
+    Was(I),
+}
+
+impl<I: Iterator> Either<I::Item, I> {
+    pub fn instead(items: impl Iterator<Item = I::Item>) -> Self {
+        Self::Instead(items.collect::<Vec<_>>().into_iter())
+    }
+}
+
+impl<I: Iterator> Iterator for Either<I::Item, I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        match self {
+            Self::Instead(items) => items.next(),
+            Self::Was(items) => items.next(),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match self {
+            Self::Instead(items) => items.size_hint(),
+            Self::Was(items) => items.size_hint(),
+        }
+    }
+}
+
+impl<I: DoubleEndedIterator> DoubleEndedIterator for Either<I::Item, I> {
+    fn next_back(&mut self) -> Option<I::Item> {
+        match self {
+            Self::Instead(items) => items.next_back(),
+            Self::Was(items) => items.next_back(),
+        }
+    }
+}
+
+impl<I: ExactSizeIterator> ExactSizeIterator for Either<I::Item, I> {}
+
 #[used]
 #[cfg_attr(target_os = "macos", unsafe(link_section = "__DATA,__mod_init_func"))]
 #[cfg_attr(not(target_os = "macos"), unsafe(link_section = ".init_array"))]
