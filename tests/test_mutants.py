@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from tests.mutants import listing, outcomes, survivors, trying
 from tests.mutants.instrument import instrumented
 from tests.mutants.listing import Mutant
+from tests.mutants.process import Binary, run
 from tests.mutants.recorded import Test
 
 SOURCE = """\
@@ -234,3 +236,20 @@ def test_batches_double_and_keep_within_the_time_a_change_may_take() -> None:
     assert taken == [("b", ["0"]), ("a", ["1", "2"]), ("a", ["4", "5"]), ("b", ["3", "6"])]
     assert len(trying.within(tests, 3.5)) == 3
     assert len(trying.within(tests, 0.5)) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "ended"),
+    [
+        ("print('test a ... ok'); print('test b ... ok')", ("passed", "b")),
+        ("print('test a ... ok'); print('test b ... FAILED'); import time; time.sleep(60)", ("failed", "b")),
+        ("print('test a ... ok'); print('test b ... ', end=''); import os; os.abort()", ("failed", "b")),
+        ("print('test a ... ', end='')\nwhile True: pass", ("timed out", "a")),
+        ("bytearray(1 << 30)", ("failed", "a")),
+    ],
+)
+def test_tests_may_do_anything(tmp_path: Path, code: str, ended: tuple[str, str]) -> None:
+    binary = Binary("made up", tmp_path, (sys.executable, "-u", "-c", code), most_bytes=1 << 30)
+    done = run(binary, ["a", "b"], {}, 1)
+    assert (done.how, done.by) == ended
+    assert done.seconds < 5

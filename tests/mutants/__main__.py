@@ -13,7 +13,6 @@ same. Ends with 1 when a change survives that tests/mutants/survivors.toml does 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections import Counter
@@ -22,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from tests.mutants import behaviour, listing, outcomes, own, recorded, survivors, tree
-from tests.mutants.build import OWN_BUILD, BuildError, Built, Left, built
+from tests.mutants.build import OWN_BUILD, BuildError, Built, built
 from tests.mutants.listing import Mutant
 from tests.mutants.outcomes import FOLDER, Outcome, Outcomes
 from tests.mutants.recorded import FailingError, Test
@@ -87,14 +86,9 @@ def whole(arguments: argparse.Namespace) -> int:
 
 
 def prepared(mutants: Sequence[Mutant], *, again: bool) -> Built:
-    """The programs with all changes in them; which do not compile is known from the last time, as far as it lasts."""
-    left: dict[str, Left] = {}
-    if LEFT.is_file() and not again:
-        kept = json.loads(LEFT.read_text(encoding="utf-8"))
-        left = {mutant.key: Left(*kept[mutant.key]) for mutant in mutants if mutant.key in kept}
+    """The programs with all changes in them."""
     begun = time.monotonic()
-    ready = built(ROOT, mutants, left, say)
-    LEFT.write_text(json.dumps({key: (one.category, one.reason) for key, one in ready.left.items()}), encoding="utf-8")
+    ready = built(ROOT, mutants, LEFT, say, again=again)
     counts = Counter(one.category for one in ready.left.values())
     said = ", ".join(f"{count} {category}" for category, count in sorted(counts.items()))
     say(f"{len(mutants) - len(ready.left)} compiled beside each other in {time.monotonic() - begun:.0f} s; {said}")

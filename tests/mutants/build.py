@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,8 +48,12 @@ class BuildError(Exception):
     """The sources do not compile, whatever is left out."""
 
 
-def built(root: Path, mutants: Sequence[Mutant], left: dict[str, Left], say: Any) -> Built:
-    """Compiles all of `mutants` but those that `left` names, and adds to it those that keep it from compiling."""
+def built(root: Path, mutants: Sequence[Mutant], kept: Path, say: Callable[[str], None], *, again: bool) -> Built:
+    """Compiles all of `mutants` but those that cannot be, which the file `kept` names from the last time."""
+    left: dict[str, Left] = {}
+    if kept.is_file() and not again:
+        before = json.loads(kept.read_text(encoding="utf-8"))
+        left = {mutant.key: Left(*before[mutant.key]) for mutant in mutants if mutant.key in before}
     to = root / tree.WORK / "tree"
     while True:
         files = written(root, [mutant for mutant in mutants if mutant.key not in left])
@@ -63,8 +67,10 @@ def built(root: Path, mutants: Sequence[Mutant], left: dict[str, Left], say: Any
         new = {number: why for error in done.errors for number, why in blamed(error, files, by_number).items()}
         if not new:
             raise BuildError("\n".join(done.texts) or "cargo says nothing")
-        say(f"left out {len(new)} changes that do not compile; once more")
+        # Each round takes a minute or two: one that is stopped goes on.
         left |= {by_number[number].key: why for number, why in new.items()}
+        kept.write_text(json.dumps({key: (one.category, one.reason) for key, one in left.items()}), encoding="utf-8")
+        say(f"left out {len(new)} changes that do not compile; once more")
 
 
 def left_by(reason: Exception) -> Left:

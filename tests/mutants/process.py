@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import resource
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+#: On a busy machine, and for what sleeps, a process may take this many times its time.
+WAITING = 10
 #: What is asked of a program of Rust's tests, names following.
 LIBTEST = ("--test-threads", "1", "--exact")
 LINE = re.compile(r"^test (?P<name>\S+)( - should panic)? \.\.\. (?P<result>\w+)?")
@@ -44,12 +46,12 @@ class Ended:
     how: str
     #: The test that failed, or was running last.
     by: str
+    #: Of a processor: what else the machine does is not to count.
     seconds: float
 
 
 def run(binary: Binary, names: Sequence[str], environment: Mapping[str, str], seconds: float) -> Ended:
-    """Runs tests one after another in one process, until one fails or the time is over."""
-    begun = time.monotonic()
+    """Runs tests one after another in one process, until one fails or has taken so much of a processor's time."""
     process = subprocess.Popen(
         [*binary.command, *names],
         cwd=binary.folder,
@@ -59,42 +61,53 @@ def run(binary: Binary, names: Sequence[str], environment: Mapping[str, str], se
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    bounded(process.pid, binary.most_bytes)
+    bounded(process.pid, binary.most_bytes, seconds)
     over = threading.Event()
 
     def end() -> None:
         over.set()
         kill(process.pid)
 
-    clock = threading.Timer(seconds, end)
+    clock = threading.Timer(WAITING * seconds + WAITING, end)
     clock.daemon = True
     clock.start()
     failed, last = watched(process, binary.line)
     clock.cancel()
     if failed:
         kill(process.pid)
-    status = process.wait()
-    how = "failed" if failed else "timed out" if over.is_set() else "failed" if status else "passed"
-    return Ended(how, last or names[0], time.monotonic() - begun)
+    status, used = waited(process)
+    late = over.is_set() or status == -signal.SIGXCPU
+    how = "failed" if failed else "timed out" if late else "failed" if status else "passed"
+    return Ended(how, last or names[0], used)
+
+
+def waited(process: subprocess.Popen[bytes]) -> tuple[int, float]:
+    """The status of a process that has ended or is about to, and how much of a processor's time it took."""
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage.ru_utime + usage.ru_stime
 
 
 def watched(process: subprocess.Popen[bytes], form: re.Pattern[str]) -> tuple[bool, str]:
     """Whether a test failed, and the name of that or of the last one that began."""
     assert process.stdout is not None
     last = ""
-    for line in process.stdout:
-        match = form.match(line.decode(errors="replace"))
-        if match:
-            last = match["name"]
-            if match["result"] == "FAILED":
-                return True, last
+    with process.stdout as lines:
+        for line in lines:
+            match = form.match(line.decode(errors="replace"))
+            if match:
+                last = match["name"]
+                if match["result"] == "FAILED":
+                    return True, last
     return False, last
 
 
-def bounded(pid: int, most_bytes: int) -> None:
-    """Bounds a process's memory, where the system can, and keeps it from leaving a core behind."""
+def bounded(pid: int, most_bytes: int, seconds: float) -> None:
+    """Bounds a process's memory and time, where the system can, and keeps it from leaving a core behind."""
     with contextlib.suppress(AttributeError, ProcessLookupError, PermissionError):
         resource.prlimit(pid, resource.RLIMIT_AS, (most_bytes, most_bytes))
+        most_seconds = math.ceil(seconds)
+        resource.prlimit(pid, resource.RLIMIT_CPU, (most_seconds, most_seconds + 1))
         resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
 
 
