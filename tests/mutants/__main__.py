@@ -17,13 +17,13 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from tests.mutants import behaviour, listing, outcomes, own, recorded, survivors, tree
 from tests.mutants.build import OWN_BUILD, BuildError, Built, built
 from tests.mutants.listing import Mutant
 from tests.mutants.outcomes import FOLDER, Outcome, Outcomes
+from tests.mutants.process import together
 from tests.mutants.recorded import FailingError, Test
 from tests.mutants.trying import MISSED, Trier
 
@@ -118,19 +118,14 @@ def attempt(
         return outcomes.answered(mutant, answer, len(tests))
 
     begun, counts = time.monotonic(), Counter[str]()
-    pool = ThreadPoolExecutor(workers)
-    try:
-        for done in as_completed([pool.submit(one, mutant) for mutant in waiting]):
-            outcome = done.result()
-            kept.add(outcome)
-            counts[outcome.outcome] += 1
-            if outcome.outcome == MISSED:
-                say(f"missed: {outcome.name}" + (f" ({outcome.by})" if outcome.by else ""))
-            if counts.total() % SAID_EVERY == 0 or counts.total() == len(waiting):
-                said = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
-                say(f"[{counts.total()}/{len(waiting)}] {said}; {time.monotonic() - begun:.0f} s")
-    finally:
-        pool.shutdown(cancel_futures=True)
+    for outcome in together(one, waiting, workers):
+        kept.add(outcome)
+        counts[outcome.outcome] += 1
+        if outcome.outcome == MISSED:
+            say(f"missed: {outcome.name}" + (f" ({outcome.by})" if outcome.by else ""))
+        if counts.total() % SAID_EVERY == 0 or counts.total() == len(waiting):
+            said = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
+            say(f"[{counts.total()}/{len(waiting)}] {said}; {time.monotonic() - begun:.0f} s")
 
 
 def by_behaviour(chosen: Sequence[Mutant], kept: Outcomes, arguments: argparse.Namespace) -> None:

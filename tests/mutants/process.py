@@ -10,15 +10,24 @@ import resource
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 #: On a busy machine, and for what sleeps, a process may take this many times its time.
 WAITING = 10
 #: What is asked of a program of Rust's tests, names following.
 LIBTEST = ("--test-threads", "1", "--exact")
 LINE = re.compile(r"^test (?P<name>\S+)( - should panic)? \.\.\. (?P<result>\w+)?")
+
+
+#: Process groups under way.
+RUNNING: set[int] = set()
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -71,14 +80,28 @@ def run(binary: Binary, names: Sequence[str], environment: Mapping[str, str], se
     clock = threading.Timer(WAITING * seconds + WAITING, end)
     clock.daemon = True
     clock.start()
+    RUNNING.add(process.pid)
     failed, last = watched(process, binary.line)
     clock.cancel()
     if failed:
         kill(process.pid)
+    RUNNING.discard(process.pid)
     status, used = waited(process)
     late = over.is_set() or status == -signal.SIGXCPU
     how = "failed" if failed else "timed out" if late else "failed" if status else "passed"
     return Ended(how, last or names[0], used)
+
+
+def together(work: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Iterator[Result]:
+    """What `work`, which runs programs, says of each item, as it is done; nothing runs on when this is stopped."""
+    pool = ThreadPoolExecutor(workers)
+    try:
+        for done in as_completed([pool.submit(work, item) for item in items]):
+            yield done.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for group in list(RUNNING):
+            kill(group)
 
 
 def waited(process: subprocess.Popen[bytes]) -> tuple[int, float]:

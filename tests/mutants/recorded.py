@@ -9,11 +9,10 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.mutants.process import Binary, run
+from tests.mutants.process import Binary, run, together
 
 #: No test takes longer.
 MOST_SECONDS = 900.0
@@ -26,7 +25,7 @@ class Test:
     #: The name of its program.
     binary: str
     name: str
-    #: With a process of its own, which is most of a small one.
+    #: Of a processor, with a process of its own.
     seconds: float
     reached: frozenset[int]
 
@@ -55,8 +54,7 @@ def record(
             ]
     say(f"running {len(wanted)} tests, one at a time, to see what they reach")
     begun = time.monotonic()
-    with ThreadPoolExecutor(workers) as pool:
-        tests = sorted(pool.map(lambda one: alone(*one), wanted), key=lambda test: test.seconds)
+    tests = sorted(together(lambda one: alone(*one), wanted, workers), key=lambda test: test.seconds)
     say(f"{sum(test.seconds for test in tests):.0f} s of tests in {time.monotonic() - begun:.0f} s")
     rows = [{**vars(test), "reached": sorted(test.reached)} for test in tests]
     cache.write_text(json.dumps({"of": state, "tests": rows}), encoding="utf-8")
