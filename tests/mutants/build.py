@@ -176,6 +176,7 @@ def of_function(file: Written, span: dict[str, Any]) -> set[int]:
 
 def verdict(mutant: Mutant, region: Region, code: str, error: dict[str, Any]) -> Left:
     """Whether a change cannot be compiled at all, or only not beside others."""
-    opaque = mutant.genre == "FnValue" and "impl " in mutant.returns
+    # One type is returned, and the change has another.
+    opaque = mutant.genre == "FnValue" and "impl " in mutant.returns and code == "E0308"
     beside = opaque or not region.own or code in OF_SWITCHES
     return Left(OWN_BUILD if beside else NOT_VIABLE, error["message"])
