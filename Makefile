@@ -96,6 +96,7 @@ bench: build ## what is fast, and how we know
 	cargo bench --locked -p flashtwin-analysis --bench locality
 	cargo bench --locked -p flashtwin-analysis --bench wa
 	cargo bench --locked -p flashtwin-sim --bench engine
+	@$(BIN)/python -m benches.whole
 	@$(BIN)/python benches/peer_ftlsim.py
 	@$(BIN)/python benches/peer_mqsim.py
 	@$(BIN)/python benches/sweeps.py

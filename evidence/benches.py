@@ -36,6 +36,10 @@ PEER_SPEED = re.compile(
 PEER_TIME = re.compile(rf"^peer: (?P<name>\S+) +(?P<seconds>{NUMBER}) s \[.*\], (?P<rate>{NUMBER}) requests/s$")
 PEER_TIMES = re.compile(rf"^peer: .*? (?P<times>{NUMBER}) times as (?:many|long)")
 
+WHOLE = re.compile(
+    rf"^whole: (?P<name>\S+) +(?P<seconds>{NUMBER}) s beyond (?P<start>{NUMBER}) s to start, (?P<rate>{NUMBER}) M page ops/s, "
+    rf"(?P<replay>{NUMBER}) of its replay, (?P<bare>{NUMBER}) of its bare loop$"
+)
 SWEEP = re.compile(rf"^sweep: (?P<name>\S.*?) +(?P<seconds>{NUMBER}) s \[.*\], (?P<runs>{NUMBER}) runs$")
 SWEEP_OVERHEAD = re.compile(r"^sweep: overhead (?P<ms>-?[\d.]+) ms a run")
 SWEEP_TIMES = re.compile(rf"^sweep: dask takes (?P<times>{NUMBER}) times as long")
@@ -114,6 +118,11 @@ def ingest(text: str) -> dict[str, Any]:
 def synthesize(text: str) -> dict[str, Any]:
     """Making traces, beside drawing random numbers."""
     return {"bare": found(DRAWING, text)[0]["rate"], "recipes": by_name(found(MADE, text))}
+
+
+def whole(text: str) -> dict[str, Any]:
+    """Whole processes beside the engine alone."""
+    return by_name(found(WHOLE, text))
 
 
 def peer_ftlsim(text: str) -> dict[str, Any]:

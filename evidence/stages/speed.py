@@ -60,6 +60,7 @@ def measure(lab: Lab) -> Mapping[str, Any]:
             lab.say(f"{script} is left out: {variable} names no folder")
         found[script] = parse(output([sys.executable, f"benches/{script}.py"])) if os.environ.get(variable) else None
     lab.say("whole processes")
+    found["whole"] = benches.whole(output([sys.executable, "-m", "benches.whole"]))
     found["making"] = making(lab.scratch("made"))
     found["characterizing"] = characterizing(lab.scratch("made"))
     return found

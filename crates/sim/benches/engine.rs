@@ -2,7 +2,8 @@
 //! of the engine without a controller and without metrics.
 //!
 //! `cargo bench -p flashtwin-sim --bench engine [-- --rounds N] [--times N] [--only NAME]`. A system and its bare loop
-//! run in turns, `--times` of each; the shortest of each counts.
+//! run in turns, `--times` of each; the shortest of each counts. `--write FILE` writes the trace as Parquet and says how
+//! many seconds its periods have.
 //!
 //! The workload: 4 KB requests, 70 % writes, Poisson arrivals of mean 30 us, 80 % of accesses
 //! on 20 % of a 4 GB footprint, 1 M requests replayed several times over, each system on the
@@ -19,7 +20,7 @@ use flashtwin_ftl::{
 use flashtwin_nand::{FlashArray, Geometry, Plane};
 use flashtwin_sim::engine::{Arrivals, Controller, Engine, Observer};
 use flashtwin_sim::{Resolved, resolve, run, system_names};
-use flashtwin_trace::{ContentSource, Op, PageTrace, TraceBuilder};
+use flashtwin_trace::{ContentSource, Op, PageTrace, Trace, TraceBuilder, write_parquet};
 
 const FOOTPRINT_PAGES: u32 = 1 << 20;
 const REQUESTS: usize = 1_000_000;
@@ -30,7 +31,7 @@ fn skewed(rng: &mut Rng, bound: u32) -> u32 {
     if rng.below(10) < 8 { rng.below(hot) } else { hot + rng.below(bound - hot) }
 }
 
-fn workload(rounds: usize) -> Result<PageTrace, Box<dyn std::error::Error>> {
+fn workload(rounds: usize) -> Result<Trace, Box<dyn std::error::Error>> {
     let mut rng = Rng::stream(1, "workload");
     let mut one = Vec::with_capacity(REQUESTS);
     let mut time_ns = 0.0;
@@ -48,7 +49,7 @@ fn workload(rounds: usize) -> Result<PageTrace, Box<dyn std::error::Error>> {
             trace.request(shift + time, op, u64::from(page) * 4096, 4096, &[content]);
         }
     }
-    Ok(PageTrace::build(&trace.build()?, 4096, ContentSource::Recorded)?)
+    Ok(trace.build()?)
 }
 
 /// Any page of the device in turn, nothing remembered: what an event loop costs by itself.
@@ -213,6 +214,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let times = argument("--times").map_or(Ok(3), |text| text.parse::<usize>())?.max(1);
     let only = argument("--only");
     let trace = workload(rounds)?;
+    // Ten periods in the run, so that replication is in the figure.
+    let period_s = trace.duration_ns() as f64 / 1e9 / 10.0;
+    if let Some(file) = argument("--write") {
+        write_parquet(&trace, file.as_ref(), &())?;
+        println!("periods of {period_s}");
+        return Ok(());
+    }
+    let trace = PageTrace::build(&trace, 4096, ContentSource::Recorded)?;
     let operations = trace.page_ops() as f64;
     println!(
         "{} page operations, {} pages, {} contents",
@@ -220,8 +229,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         trace.outline.footprint_pages(),
         trace.outline.content_count
     );
-    // Ten periods in the run, so that replication is in the figure.
-    let period_s = trace.columns.time_ns.last().copied().unwrap_or(0) as f64 / 1e9 / 10.0;
     for system in system_names().into_iter().filter(|name| only.as_deref().is_none_or(|only| only == *name)) {
         let resolved = resolve(system, &[("replay.period_s".into(), period_s.to_string())])?;
         // One system is made for larger pages.
