@@ -19,7 +19,8 @@ static REACHED: [AtomicBool; MOST] = [const { AtomicBool::new(false) }; MOST];
 pub fn is(number: u32) -> bool {
     // SAFETY: written once, before there is a second thread.
     let active = unsafe { ACTIVE };
-    active == number || (active == RECORD && !REACHED[number as usize].load(Ordering::Relaxed) && reached(number))
+    active == number
+        || (active == RECORD && !REACHED[number as usize].load(Ordering::Relaxed) && reached(number))
 }
 
 /// Notes that change `number` would have had an effect here; false.
