@@ -2,9 +2,9 @@
 
     make bench
 
-The trace is that of the bench of the engine, which writes it and says how fast its bare loop and its replays are. What a
-process takes to start (Python, the program, an empty device) is what the same command takes with a trace of one request,
-and is taken off. Times are wall times; reading has threads of its own. The shortest of several runs counts.
+The trace is that of the bench of the engine, which writes it and says how fast its bare loop and its replays are.
+What a process takes to start (Python, the program, an empty device) is what the same command takes with a trace of
+one request, and is taken off. Times are wall times; reading has threads of its own. The shortest of several counts.
 """
 
 from __future__ import annotations
