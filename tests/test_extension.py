@@ -1,5 +1,8 @@
-"""What CONTRIBUTING says that one more of a kind takes, on a copy of the sources: it compiles and works. Policy,
-placement and metric are those that docs/adding-a-policy.md works through."""
+"""What CONTRIBUTING says that one more of a kind takes, done on a copy of the sources: all of it compiles and works.
+
+Policies of replication and placement, and the metric, are those that docs/adding-a-policy.md works through; victim,
+allocation, trace format and chart are copies of existing ones under another name.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,9 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,9 +21,10 @@ import pytest
 from .conftest import ROOT
 
 PAGE = ROOT / "docs" / "adding-a-policy.md"
-REPLICATION = Path("crates/ftl/src/content/replication")
-FAMILY = REPLICATION / "placement"
-ANALYSIS = Path("crates/analysis/src")
+FTL = "crates/ftl/src"
+REPLICATION = f"{FTL}/content/replication"
+#: What CONTRIBUTING promises of everything: a new file and another one, three places in them.
+FILES_AT_MOST, PLACES_AT_MOST = 2, 3
 
 
 def rust(beginning: str) -> str:
@@ -27,103 +34,113 @@ def rust(beginning: str) -> str:
     return found
 
 
-@pytest.fixture
-def sources(tmp_path: Path) -> Path:
-    """A copy of what the crates are built from."""
-    for name in ("crates", "devices", "systems", "workloads"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    for name in ("Cargo.toml", "Cargo.lock"):
-        shutil.copy(ROOT / name, tmp_path)
-    return tmp_path
+def of_page(beginning: str) -> tuple[str, str]:
+    """A module and a row, as the page shows them."""
+    module, row = rust(beginning).strip("\n").split("\n\n")
+    return f"{module}\n", f"{row}\n"
 
 
-#: What CONTRIBUTING promises of every kind of policy: a new file and another one, three places in them.
-FILES_AT_MOST, PLACES_AT_MOST = 2, 3
+def renamed(path: str, *names: tuple[str, str]) -> str:
+    """A file of the sources under other names."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    for old, new in names:
+        assert old in text, f"{old!r} is not in {path}"
+        text = text.replace(old, new)
+    return text
 
 
-def put_behind(path: Path, last: str, more: str) -> None:
-    """Adds lines where their like already stand: behind the last of them."""
-    text = path.read_text(encoding="utf-8")
-    assert text.count(last) == 1, f"{last!r} stands {text.count(last)} times in {path.name}"
-    path.write_text(text.replace(last, last + more), encoding="utf-8")
+@dataclass(frozen=True)
+class Addition:
+    """One more of a kind: a new file, and lines that go behind others."""
+
+    files: Mapping[str, str]
+    #: File, the line behind which something goes, and what goes there.
+    behind: Sequence[tuple[str, str, str]]
+    places: int = PLACES_AT_MOST
 
 
-def cargo_test(sources: Path, *tests: str, package: str = "flashtwin-ftl") -> str:
-    """Tests of the controller, or of another crate, by name, built where all others are."""
-    target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
-    done = subprocess.run(
-        # With the simulator, whose libraries have more features than the analysis asks for, and are built so already.
-        [
-            *("cargo", "test", "--locked", "--offline", "--package", package, "--package", "flashtwin-sim", "--lib"),
-            *("--", *tests),
-        ],
-        cwd=sources,
-        env={**os.environ, "CARGO_TARGET_DIR": target},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "warning" not in done.stderr, done.stderr
-    return done.stdout
-
-
-def changed(sources: Path) -> tuple[int, int]:
-    """Files of the crates that are new or differ from the originals, and places in them: runs of new lines."""
-    files = places = 0
-    for path in (sources / "crates").rglob("*.rs"):
-        new = path.read_text(encoding="utf-8").splitlines()
-        original = ROOT / path.relative_to(sources)
-        old = original.read_text(encoding="utf-8").splitlines() if original.exists() else []
-        if new != old:
-            edits = difflib.SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes()
-            files += 1
-            places += sum(edit[0] != "equal" for edit in edits)
-    return files, places
-
-
-def test_the_policy_that_the_page_writes_compiles_and_passes_the_tests_that_all_share(sources: Path) -> None:
-    (sources / FAMILY / "least_popular.rs").write_text(rust("//! The chip whose stored contents"), encoding="utf-8")
-    module, row = rust("mod least_popular;").strip("\n").split("\n\n")
-    family = sources / FAMILY / "mod.rs"
-    put_behind(family, "mod successors;\n", f"{module}\n")
-    put_behind(family, "    Static => Box::new(successors::Successors);\n", f"{row}\n")
-    assert changed(sources) == (FILES_AT_MOST, PLACES_AT_MOST)
-    told = cargo_test(sources, "least_popular", "no_policy_uses_a_chip_twice_or_a_full_one", "swarm")
-    assert "popularity_alone_decides_among_the_chips_that_may_be_chosen ... ok" in told
-    assert "no_policy_uses_a_chip_twice_or_a_full_one ... ok" in told
-    assert len(re.findall(r"swarm::\S+ \.\.\. ok", told)) > 0
-
-
-def test_the_policy_of_replication_that_the_page_writes_compiles_and_passes_the_tests_that_all_share(
-    sources: Path,
-) -> None:
-    (sources / REPLICATION / "one_each.rs").write_text(rust("//! One copy of every content"), encoding="utf-8")
-    module, row = rust("mod one_each;").strip("\n").split("\n\n")
-    family = sources / REPLICATION / "mod.rs"
-    put_behind(family, "mod on_line;\n", f"{module}\n")
-    last = "        priority_lru::PriorityLru::new(parts.geometry.chips(), parts.rules.class_pages);\n"
-    put_behind(family, last, f"{row}\n")
-    files, places = changed(sources)
-    assert (files, places) == (FILES_AT_MOST, PLACES_AT_MOST)
-    told = cargo_test(sources, "swarm", "copying")
-    assert len(re.findall(r"swarm::\S+ \.\.\. ok", told)) > 0
-
-
-def test_the_metric_that_the_page_writes_compiles_and_is_part_of_the_results(sources: Path) -> None:
-    (sources / ANALYSIS / "trims.rs").write_text(rust("//! How much of what is written"), encoding="utf-8")
-    module, row = rust("mod trims;").strip("\n").split("\n\n")
-    listed = sources / ANALYSIS / "lib.rs"
-    put_behind(listed, "mod temperature;\n", f"{module}\n")
-    put_behind(listed, "    logical_locality: logical_locality::LogicalLocalityMeter,\n", f"{row}\n")
-    assert changed(sources) == (FILES_AT_MOST, PLACES_AT_MOST)
-    told = cargo_test(sources, "of_nothing_written", package="flashtwin-analysis")
-    assert "of_nothing_written_no_share_is_trimmed ... ok" in told
+def additions() -> dict[str, Addition]:
+    """All kinds of the table in CONTRIBUTING."""
+    least_popular, one_each, trims = (of_page(f"mod {name};") for name in ("least_popular", "one_each", "trims"))
+    victim, allocation = f"{FTL}/flash/victim", f"{FTL}/flash/allocation"
+    formats, analysis, charts = "crates/trace/src/format", "crates/analysis/src", "python/flashtwin/report/charts"
+    pblru = "        priority_lru::PriorityLru::new(parts.geometry.chips(), parts.rules.class_pages);\n"
+    oldest = "    /// The oldest.\n    Oldest => Box::new(oldest::Oldest::new(geometry));\n"
+    turns = "    /// In turn.\n    Turns => Box::new(turns::Turns::new(config.order, geometry));\n"
+    found = """
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_format_added_is_known_by_its_name() {
+        assert!("twin".parse::<crate::Format>().is_ok());
+    }
+}
+"""
+    mqsim = renamed(
+        f"{formats}/mqsim.rs", ("MqSim", "Twin"), ('"mqsim"', '"twin"'), ('&["ssdsim"]', "&[]"),
+        ("yields_to: None", 'yields_to: Some("mqsim")'),
+    )  # fmt: skip
+    return {
+        "placement": Addition(
+            {f"{REPLICATION}/placement/least_popular.rs": rust("//! The chip whose stored contents")},
+            (
+                (f"{REPLICATION}/placement/mod.rs", "mod successors;\n", least_popular[0]),
+                (
+                    f"{REPLICATION}/placement/mod.rs",
+                    "    Static => Box::new(successors::Successors);\n",
+                    least_popular[1],
+                ),
+            ),
+        ),
+        "replication": Addition(
+            {f"{REPLICATION}/one_each.rs": rust("//! One copy of every content")},
+            (
+                (f"{REPLICATION}/mod.rs", "mod on_line;\n", one_each[0]),
+                (f"{REPLICATION}/mod.rs", pblru, one_each[1]),
+            ),
+        ),
+        "victim": Addition(
+            {f"{victim}/oldest.rs": renamed(f"{victim}/fifo.rs", ("Fifo", "Oldest"))},
+            (
+                (f"{victim}/mod.rs", "mod greedy;\n", "mod oldest;\n"),
+                (f"{victim}/mod.rs", "    Fifo => Box::new(fifo::Fifo::new(geometry));\n", oldest),
+            ),
+        ),
+        "allocation": Addition(
+            {f"{allocation}/turns.rs": renamed(f"{allocation}/dynamic.rs", ("Dynamic", "Turns"))},
+            (
+                (f"{allocation}/mod.rs", "mod static_order;\n", "mod turns;\n"),
+                (f"{allocation}/mod.rs", "    Hipa => Box::new(hipa::Hipa::new(config, geometry));\n", turns),
+            ),
+        ),
+        "trace format": Addition(
+            {f"{formats}/twin.rs": mqsim + found},
+            (
+                (f"{formats}/mod.rs", "mod tencent;\n", "mod twin;\n"),
+                (f"{formats}/mod.rs", "    mqsim::ROW,\n", "    twin::ROW,\n"),
+            ),
+        ),
+        "metric": Addition(
+            {f"{analysis}/trims.rs": rust("//! How much of what is written")},
+            (
+                (f"{analysis}/lib.rs", "mod temperature;\n", trims[0]),
+                (f"{analysis}/lib.rs", "    logical_locality: logical_locality::LogicalLocalityMeter,\n", trims[1]),
+            ),
+        ),
+        "chart": Addition(
+            {f"{charts}/busy.py": renamed(f"{charts}/utilisation.py", ('"utilisation"', '"busy"'))},
+            (
+                (f"{charts}/__init__.py", "    across_write_amplification,\n", "    busy,\n"),
+                (f"{charts}/__init__.py", "        utilisation.CHART,\n", "        busy.CHART,\n"),
+            ),
+        ),
+        **{name: Addition({}, places, places=2) for name, places in COUNTERS.items()},
+    }
 
 
 #: Counters of the controller, each as its places: file, the line behind which it goes, and what goes there.
 COUNTERS = {
-    "page operations": (
+    "counter of page operations": (
         (
             "crates/ftl/src/flash/counters.rs",
             "        pub allocation_fallbacks: u64,\n",
@@ -135,7 +152,7 @@ COUNTERS = {
             "    flash.counters.pages.fingerprinted_writes += u64::from(fingerprinted);\n",
         ),
     ),
-    "deduplication": (
+    "counter of deduplication": (
         (
             "crates/ftl/src/flash/counters.rs",
             "        pub gc_updates_inverted: u64,\n",
@@ -172,18 +189,108 @@ mod added {
 """
 
 
-def test_a_counter_is_its_field_and_where_it_counts_and_is_part_of_the_results(sources: Path) -> None:
-    counted = []
-    for places in COUNTERS.values():
-        for file, last, more in places:
+@dataclass(frozen=True)
+class Grown:
+    """A copy of the sources with everything added, and what each addition took: files and places."""
+
+    sources: Path
+    took: Mapping[str, tuple[int, int]]
+
+
+def put_behind(path: Path, last: str, more: str) -> None:
+    """Adds lines where their like already stand: behind the last of them."""
+    text = path.read_text(encoding="utf-8")
+    assert text.count(last) == 1, f"{last!r} stands {text.count(last)} times in {path.name}"
+    path.write_text(text.replace(last, last + more), encoding="utf-8")
+
+
+def texts(sources: Path) -> dict[Path, list[str]]:
+    """All code, by lines."""
+    files = [*(sources / "crates").rglob("*.rs"), *(sources / "python").rglob("*.py")]
+    return {path: path.read_text(encoding="utf-8").splitlines() for path in files}
+
+
+def changed(before: Mapping[Path, list[str]], now: Mapping[Path, list[str]]) -> tuple[int, int]:
+    """Files that are new or differ, and places in them: runs of new lines."""
+    files = places = 0
+    for path, new in now.items():
+        old = before.get(path, [])
+        if new != old:
+            edits = difflib.SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes()
+            files += 1
+            places += sum(edit[0] != "equal" for edit in edits)
+    return files, places
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> Grown:
+    sources = tmp_path_factory.mktemp("grown")
+    for name in ("crates", "devices", "systems", "workloads", "python"):
+        shutil.copytree(ROOT / name, sources / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("Cargo.toml", "Cargo.lock"):
+        shutil.copy(ROOT / name, sources)
+    took, before = {}, texts(sources)
+    for name, addition in additions().items():
+        for path, text in addition.files.items():
+            (sources / path).write_text(text, encoding="utf-8")
+        for file, last, more in addition.behind:
             put_behind(sources / file, last, more)
-        counted.append(changed(sources))
-    # The field of the second is in the file of the first's.
-    assert counted == [(2, 2), (3, 4)]
-    results = sources / "crates/sim/src/result/mod.rs"
+        now = texts(sources)
+        took[name], before = changed(before, now), now
+    return Grown(sources, took)
+
+
+@pytest.fixture(scope="module")
+def told(grown: Grown) -> str:
+    """What the tests say that concern what was added, built where all others are."""
+    results = grown.sources / "crates/sim/src/result/mod.rs"
     results.write_text(results.read_text(encoding="utf-8") + SHOWN, encoding="utf-8")
-    told = cargo_test(sources, "what_was_added_is_counted_and_shown")
-    assert "what_was_added_is_counted_and_shown ... ok" in told
+    packages = [word for name in ("ftl", "analysis", "trace", "sim") for word in ("--package", f"flashtwin-{name}")]
+    done = subprocess.run(
+        ["cargo", "test", "--locked", "--offline", *packages, "--lib", "--", *NAMED],
+        cwd=grown.sources,
+        env={**os.environ, "CARGO_TARGET_DIR": os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "warning" not in done.stderr, done.stderr
+    return done.stdout
+
+
+#: Tests of what was added, and tests that all policies of a family share.
+NAMED = (
+    "popularity_alone_decides_among_the_chips_that_may_be_chosen",
+    "no_policy_uses_a_chip_twice_or_a_full_one",
+    "turns_go_round_all_planes_in_the_order_asked_for",
+    "a_format_added_is_known_by_its_name",
+    "of_nothing_written_no_share_is_trimmed",
+    "what_was_added_is_counted_and_shown",
+    "swarm",
+    "copying",
+)
+
+
+@pytest.mark.parametrize("kind", additions())
+def test_one_more_takes_what_contributing_says(kind: str, grown: Grown) -> None:
+    assert grown.took[kind] == (FILES_AT_MOST, additions()[kind].places)
+
+
+def test_all_of_it_compiles_and_passes_its_tests_and_those_that_all_share(told: str) -> None:
+    for name in NAMED[:-2]:
+        assert re.search(rf"{name} \.\.\. ok", told), name
+    # Allocation's own test, and its copy's.
+    assert len(re.findall(rf"{NAMED[2]} \.\.\. ok", told)) == 2
+    assert all(re.search(rf"{shared}::\S+ \.\.\. ok", told) for shared in NAMED[-2:])
+
+
+def test_the_chart_is_among_those_of_a_report(grown: Grown) -> None:
+    code = "from flashtwin.report.charts import CHARTS; print(*CHARTS)"
+    paths = {**os.environ, "PYTHONPATH": str(grown.sources / "python")}
+    done = subprocess.run([sys.executable, "-c", code], env=paths, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert {"utilisation", "busy"} <= set(done.stdout.split())
 
 
 def test_what_the_page_shows_of_the_sources_stands_there() -> None:

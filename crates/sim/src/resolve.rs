@@ -1,5 +1,7 @@
 //! From what was given (a system's name, settings) to a checked configuration.
 
+use std::path::Path;
+
 use flashtwin_ftl::Ftl;
 use flashtwin_nand::{NandConfig, NandDevice, device_names, device_toml};
 use flashtwin_settings::{Keys, from_tree, nearest, set, shown};
@@ -119,7 +121,11 @@ pub fn resolve(system: &str, sets: &[(String, String)]) -> Result<Resolved, Conf
         )));
     };
     tree.insert("nand".into(), Value::Object(device_file_and_table(device_name, &schema)?.1));
-    tree.insert("name".into(), Value::from(place.clone()));
+    // A file may name its system; otherwise it is called as the file is, without folders and ending.
+    let stem = Path::new(&place)
+        .file_stem()
+        .map_or_else(|| place.clone(), |stem| stem.to_string_lossy().into_owned());
+    tree.insert("name".into(), Value::from(stem));
     flatten_into(&mut tree, given, "", &keys, &place)?;
     for (key, value) in settings {
         set(&mut tree, &key, value);
@@ -149,7 +155,7 @@ fn setting(keys: &Keys, key: &str, text: &str) -> Result<(String, Value), Config
     let key = keys.full(key)?;
     if NOT_SET.contains(&key.as_str()) {
         return Err(ConfigError(format!(
-            "'{key}' is no key that can be set: it stands in a system's file; results bear the file's name, or in \
+            "'{key}' is no key that can be set: it stands in a system's file; results bear the name in it, or in \
              Python the name that a mapping gives: ft.compare(trace, {{'mine': ft.system(...)}})"
         )));
     }

@@ -154,8 +154,7 @@ def finished(system: System) -> ConfigError:
 def _resolve(name: str, sets: list[tuple[str, str]]) -> System:
     resolved = _core.resolve(name, sets)
     named = str(json.loads(resolved.json)["name"])
-    # A file in which no name stands is called by its path there, which cannot be that of a run.
-    return System(Path(name).stem if named == name else named, resolved, (name, tuple(sets)))
+    return System(named, resolved, (name, tuple(sets)))
 
 
 def _again(label: str, name: str, sets: tuple[tuple[str, str], ...]) -> System:
