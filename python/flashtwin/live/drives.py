@@ -13,6 +13,7 @@ from typing import Any
 
 from flashtwin import _core
 from flashtwin.errors import ArgumentError, LiveError
+from flashtwin.live.linux import expect_linux
 from flashtwin.live.recording import Server
 
 
@@ -56,6 +57,7 @@ def serve(
         ...     server.size_bytes
         67108864
     """
+    expect_linux("serving a drive")
     if socket is not None and listen is not None:
         raise ArgumentError("a server is on a socket or on a port; give `socket` or `listen`, not both")
     settings = list((sets or {}).items())
@@ -96,6 +98,7 @@ def drive_info(image: str | PathLike[str]) -> dict[str, Any]:
     Raises:
         LiveError: this is no drive, or another process writes to it.
     """
+    expect_linux("looking at a drive")
     found: dict[str, Any] = json.loads(_core.drive_info_json(image))
     return found
 
@@ -114,5 +117,6 @@ def check_drive(image: str | PathLike[str], *, all_pages: bool = False) -> dict[
     Raises:
         LiveError: the drive cannot be opened at all.
     """
+    expect_linux("checking a drive")
     found: dict[str, Any] = json.loads(_core.check_drive_json(image, all_pages))
     return found
