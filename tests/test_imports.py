@@ -33,6 +33,7 @@ MAY_IMPORT_CORE = {
     "flashtwin.causes.replaying",
     "flashtwin.characterization.measuring",
     "flashtwin.live.drives",
+    "flashtwin.live.linux",
     "flashtwin.live.recording",
     "flashtwin.recipes.workloads",
     "flashtwin.replays.aged",

@@ -2,6 +2,7 @@
 //! of 4 KB by page, more often than not the system's work.
 
 /// Bytes from which on asking is worth a call of the system.
+#[cfg(any(target_os = "linux", test))]
 const LARGE: usize = 8 << 20;
 
 /// An empty vector with room for so many items.

@@ -32,6 +32,7 @@ pub(crate) fn sim(error: &flashtwin_sim::SimError) -> PyErr {
 }
 
 /// What goes wrong with a server, a recording or a medium says itself where and why.
+#[cfg(target_os = "linux")]
 pub(crate) fn live(error: &std::io::Error) -> PyErr {
     LiveError::new_err(error.to_string())
 }

@@ -7,9 +7,11 @@
 mod arrow;
 mod characterize;
 mod columns;
+#[cfg(target_os = "linux")]
 mod drive;
 mod enter;
 mod errors;
+#[cfg(target_os = "linux")]
 mod live;
 mod replay;
 mod scan;
@@ -49,10 +51,18 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(workloads::check_recipe, module)?)?;
     module.add_function(wrap_pyfunction!(workloads::synthesize, module)?)?;
     module.add_function(wrap_pyfunction!(workloads::synthesize_parquet, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::recover_recording, module)?)?;
+    #[cfg(target_os = "linux")]
+    add_live(module)?;
+    Ok(())
+}
+
+/// What serves and records real bytes. Python asks in one place whether it is there: `flashtwin/live/linux.py`.
+#[cfg(target_os = "linux")]
+fn add_live(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<live::Server>()?;
     module.add_function(wrap_pyfunction!(live::record, module)?)?;
     module.add_function(wrap_pyfunction!(live::import_log_writes, module)?)?;
-    module.add_function(wrap_pyfunction!(live::recover_recording, module)?)?;
     module.add_function(wrap_pyfunction!(drive::create_drive, module)?)?;
     module.add_function(wrap_pyfunction!(drive::expect_drive, module)?)?;
     module.add_function(wrap_pyfunction!(drive::serve_drive, module)?)?;

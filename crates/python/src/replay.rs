@@ -219,7 +219,7 @@ impl Done {
             return Err(failure.to_exception());
         }
         let results = (0..self.outcomes.len()).map(|index| self.result(index));
-        let all: Option<Vec<_>> = results.map(|result| Some(RunResult { result: result? })).collect();
+        let all: Option<Vec<_>> = results.map(|result| Some(RunResult::of(result?))).collect();
         all.ok_or_else(|| errors::internal("a run ended without a result"))
     }
 }
@@ -283,7 +283,7 @@ impl Reporter {
             };
             self.told[index] = true;
             if let Some(finished) = &self.finished {
-                finished.call1(py, (index, RunResult { result }))?;
+                finished.call1(py, (index, RunResult::of(result)))?;
             }
         }
         Ok(())

@@ -260,3 +260,9 @@ pub(crate) fn watched<T: Send + 'static>(
         Ok(())
     })
 }
+
+/// Cuts an interrupted recording back to what is whole: its rows, and the bytes that were cut off.
+#[pyfunction]
+pub(crate) fn recover_recording(py: Python<'_>, path: PathBuf) -> PyResult<(u64, u64)> {
+    py.detach(|| flashtwin_trace::recover_recording(&path)).map_err(|error| errors::trace(&error))
+}

@@ -14,6 +14,7 @@ from flashtwin.cli._progress import Bars
 from flashtwin.cli._serving import metrics, serve_until_end, tls_option
 from flashtwin.cli._talk import data, data_json, say
 from flashtwin.errors import FlashtwinError
+from flashtwin.live.linux import expect_linux
 from flashtwin.live.recording import Format, import_log, recover
 from flashtwin.live.recording import record as begin
 
@@ -93,6 +94,7 @@ def record(
     if is_cut:
         _recover(Path(target), as_json=as_json)
         return
+    expect_linux("recording")
     out = _checked(out, form, force=force)
     if is_log:
         with Bars() as bars:

@@ -15,6 +15,7 @@ from flashtwin.cli._serving import metrics, serve_until_end, tls_option
 from flashtwin.cli._talk import data, data_json, say
 from flashtwin.errors import FlashtwinError
 from flashtwin.live.drives import Serving, begin
+from flashtwin.live.linux import expect_linux
 from flashtwin.live.recording import Server
 from flashtwin.replays.running import Comparison
 from flashtwin.results import names
@@ -91,6 +92,7 @@ def serve(
     Example:
       flashtwin serve --system rr-ssd --size 64M drive.img -- qemu-io -f raw -c "write -P 7 0 64k" {uri}
     """
+    expect_linux("serving a drive")
     summary = _summary(out)
     socket, listen = served["socket"], served["listen"]
     if socket is None and listen is None:

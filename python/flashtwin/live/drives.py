@@ -14,6 +14,7 @@ from typing import Any
 
 from flashtwin import _core
 from flashtwin.errors import ArgumentError, LiveError
+from flashtwin.live.linux import expect_linux
 from flashtwin.live.recording import Server
 from flashtwin.replays import presets
 from flashtwin.replays.presets import System
@@ -113,6 +114,7 @@ def begin(
     image: str | PathLike[str], system: str | None, size_bytes: int | None, sets: list[tuple[str, str]], how: Serving
 ) -> Server:
     """`serve` with the values of keys as text: TOML literals or bare words, as `--set` takes them."""
+    expect_linux("serving a drive")
     if how.socket is not None and how.listen is not None:
         raise ArgumentError("a server is on a socket or on a port; give `socket` or `listen`, not both")
     if _is_there(image):
@@ -152,6 +154,7 @@ def drive_info(image: str | PathLike[str]) -> dict[str, Any]:
     Raises:
         LiveError: this is no drive, or another process writes to it.
     """
+    expect_linux("looking at a drive")
     found: dict[str, Any] = json.loads(_core.drive_info_json(image))
     return found
 
@@ -170,5 +173,6 @@ def check_drive(image: str | PathLike[str], *, all_pages: bool = False) -> dict[
     Raises:
         LiveError: the drive cannot be opened at all.
     """
+    expect_linux("checking a drive")
     found: dict[str, Any] = json.loads(_core.check_drive_json(image, all_pages))
     return found

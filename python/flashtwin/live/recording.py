@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from flashtwin import _core
 from flashtwin.errors import ArgumentError
+from flashtwin.live.linux import expect_linux
 from flashtwin.progress import Progress, named
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ def record(
         ...     server.uri.partition("?")[0]
         'nbd+unix:///'
     """
+    expect_linux("recording")
     if socket is not None and listen is not None:
         raise ArgumentError("a server is on a socket or on a port; give `socket` or `listen`, not both")
     if format not in ("parquet", "fiu"):
@@ -175,6 +177,7 @@ def import_log(
     Raises:
         LiveError: this is no such log, or it ends in the middle; there is no trace then.
     """
+    expect_linux("importing a log of writes")
     return _core.import_log_writes(path, out, key_file, named(progress, "importing the log"))
 
 

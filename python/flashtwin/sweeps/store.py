@@ -14,6 +14,7 @@ import json
 import os
 import shutil
 import socket
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -149,6 +150,9 @@ def _beside(path: Path) -> Path:
 
 
 def _sync(path: Path) -> None:
+    # Windows has no call for what was written through another handle, nor for folders.
+    if sys.platform == "win32":
+        return
     handle = os.open(path, os.O_RDONLY)
     try:
         # Some network folders cannot sync a folder; the file in it is synced all the same.
@@ -159,6 +163,9 @@ def _sync(path: Path) -> None:
 
 
 def _lives(process: int) -> bool:
+    # Asking so would send a Ctrl-C there; what killed processes left stays.
+    if sys.platform == "win32":
+        return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:

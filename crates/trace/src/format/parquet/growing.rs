@@ -7,8 +7,7 @@
 //! since is lost and nothing else. At the end, a file with many gaps is copied without them.
 
 use std::fs::{File, TryLockError};
-use std::io;
-use std::os::unix::fs::FileExt;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -172,7 +171,7 @@ impl Recording {
             .build();
         let schema = schema();
         let (bytes, empty) = encode(&schema, &properties, None).map_err(|error| failed(&error))?;
-        file.write_all_at(&bytes, 0).map_err(|error| failed(&error))?;
+        write_at(&file, &bytes, 0).map_err(|error| failed(&error))?;
         Ok(Recording {
             path: path.to_owned(),
             file,
@@ -232,7 +231,7 @@ impl Recording {
         let group = group.ok_or("a group of rows is shorter than it says")?;
         let footer = footer(&self.common, &self.groups).map_err(|error| error.to_string())?;
         let write = |bytes: &[u8], at| -> io::Result<()> {
-            self.file.write_all_at(bytes, at)?;
+            write_at(&self.file, bytes, at)?;
             self.file.sync_data()
         };
         // A footer must not outlive a power cut that its rows do not.
@@ -259,21 +258,35 @@ impl Recording {
     fn without_gaps(&self) -> Result<(), TraceError> {
         let failed = |why: &dyn std::fmt::Display| cannot_write(&self.path, &why.to_string());
         let (temporary, copy) = Temporary::beside(&self.path)?;
-        copy.write_all_at(MAGIC, 0).map_err(|error| failed(&error))?;
+        write_at(&copy, MAGIC, 0).map_err(|error| failed(&error))?;
         let mut end = MAGIC.len() as u64;
         let mut groups = Vec::with_capacity(self.groups.len());
         for (ordinal, group) in self.groups.iter().enumerate() {
             let start = group.columns().iter().map(|column| column.byte_range().0).min().unwrap_or(end);
             let mut bytes = vec![0; group.compressed_size() as usize];
-            self.file.read_exact_at(&mut bytes, start).map_err(|error| failed(&error))?;
-            copy.write_all_at(&bytes, end).map_err(|error| failed(&error))?;
+            read_at(&self.file, &mut bytes, start).map_err(|error| failed(&error))?;
+            write_at(&copy, &bytes, end).map_err(|error| failed(&error))?;
             groups.push(moved(group, end as i64 - start as i64, ordinal).map_err(|error| failed(&error))?);
             end += bytes.len() as u64;
         }
         let footer = footer(&self.common, &groups).map_err(|error| failed(&error))?;
-        copy.write_all_at(&footer, end).and_then(|()| copy.sync_data()).map_err(|error| failed(&error))?;
+        let written = write_at(&copy, &footer, end).and_then(|()| copy.sync_data());
+        written.map_err(|error| failed(&error))?;
         temporary.finish()
     }
+}
+
+/// Writes at a place of a file that nobody else uses meanwhile: the systems that flashtwin is for have no call for it in
+/// common.
+fn write_at(mut file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    file.seek(SeekFrom::Start(at))?;
+    file.write_all(bytes)
+}
+
+/// Reads at a place of a file, as [`write_at`] writes.
+fn read_at(mut file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
+    file.seek(SeekFrom::Start(at))?;
+    file.read_exact(bytes)
 }
 
 fn lock(file: &File, path: &Path) -> Result<(), TraceError> {

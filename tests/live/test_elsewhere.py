@@ -1,0 +1,86 @@
+"""flashtwin on systems other than Linux, whose core serves and records nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import flashtwin as ft
+from flashtwin import _core, cli
+from flashtwin.live import linux
+
+#: What the core has on Linux alone.
+ONLY_THERE = (
+    "Server", "record", "import_log_writes", "create_drive", "expect_drive", "serve_drive", "drive_info_json",
+    "check_drive_json",
+)  # fmt: skip
+
+WHY = "lacks calls of the system that real bytes are kept with; use"
+
+
+@pytest.fixture(params=["Windows", "macOS"])
+def here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """The name of a system whose core is without what serves and records; in an empty folder."""
+    for name in ONLY_THERE:
+        monkeypatch.delattr(_core, name)
+    monkeypatch.setattr(linux, "HERE", request.param)
+    monkeypatch.chdir(tmp_path)
+    return str(request.param)
+
+
+def cure(here: str) -> str:
+    return "WSL, or a Linux machine" if here == "Windows" else "a Linux machine, or a virtual one"
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        (lambda: ft.serve("drive.img", system="rr-ssd", size_bytes=64 << 20), "serving a drive"),
+        (lambda: ft.record("disk.img", "mine.parquet"), "recording"),
+        (lambda: ft.import_log("log.img", "mine.parquet"), "importing a log of writes"),
+        (lambda: ft.drive_info("drive.img"), "looking at a drive"),
+        (lambda: ft.drive_system("drive.img"), "looking at a drive"),
+        (lambda: ft.check_drive("drive.img"), "checking a drive"),
+    ],
+)
+def test_real_bytes_are_refused_in_one_message(here: str, call: Callable[[], object], what: str) -> None:
+    with pytest.raises(ft.LiveError) as refused:
+        call()
+    assert str(refused.value) == f"{what} takes Linux: {here} {WHY} {cure(here)}"
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ("serve --system rr-ssd --size 64M drive.img --out served", "serving a drive"),
+        ("record disk.img", "recording"),
+        ("record --import log.img --out mine.parquet", "recording"),
+        ("drive info drive.img", "looking at a drive"),
+        ("drive check drive.img", "checking a drive"),
+        ("drive system drive.img", "looking at a drive"),
+    ],
+)
+def test_so_are_the_verbs(here: str, words: str, what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(words.split()) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err == f"error: {what} takes Linux: {here} {WHY} {cure(here)}\n"
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("verb", ["serve", "record", "drive"])
+def test_their_help_is_there(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run([verb, "--help"]) == 0
+    assert "Usage:" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("here")
+def test_an_interrupted_recording_is_cut_back_anywhere() -> None:
+    Path("no.parquet").write_bytes(b"PAR1 but nothing else")
+    with pytest.raises(ft.TraceError, match="this is no recording"):
+        ft.recover("no.parquet")
+    assert cli.run(["record", "--recover", "no.parquet"]) == 2
