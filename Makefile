@@ -25,7 +25,7 @@ QUICK := tests/test_imports.py tests/test_advice.py tests/report/test_findings.p
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find $(wildcard crates devices systems workloads) \
 	-type f \( -name '*.rs' -o -name '*.toml' \) -not -path '*/tests/*' -not -path '*/benches/*')
 
-.PHONY: help build demo check test test-slow mutants bench evidence lint format docs lock clean tools
+.PHONY: help build demo check cross test test-slow mutants bench evidence lint format docs lock clean tools
 
 help: ## this list
 	@echo "flashtwin: replay real block traces on SSDs that deduplicate, replicate and redirect"
@@ -82,6 +82,9 @@ check: $(VENV)/.dev ## the inner loop: compiles, unit tests of ftl and sim, lint
 	$(BIN)/mypy
 	@ls python/flashtwin/_core*.so >/dev/null 2>&1 || $(MAKE) build
 	$(BIN)/python -m pytest -q -n auto --dist loadfile $(QUICK)
+
+cross: tools ## whether it compiles for the systems that wheels are made for: Linux on arm64, macOS, Windows
+	@.ci/cross
 
 # Of ftl and sim, or of FILES: make mutants FILES="crates/ftl/src/flash/victim/*.rs"
 mutants: $(VENV)/.dev ## change the core on purpose, one place at a time, and list the changes that no test notices; goes on where it was stopped. FILES=GLOB for some

@@ -193,6 +193,19 @@ def test_output_cut_short_is_not_an_error(small_trace: Path, tmp_path: Path) -> 
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_an_encoding_of_few_letters_is_no_error(small_trace: Path, tmp_path: Path) -> None:
+    named = small_trace.rename(tmp_path / "α≤½.fiu")
+    done = subprocess.run(
+        [PROGRAM, "trace", "info", named.name],
+        cwd=tmp_path,
+        env={**clean_environment(), "PYTHONIOENCODING": "cp1252"},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert rb"\u03b1\u2264" + "½".encode("cp1252") in done.stdout
+
+
 def test_progress_is_shown_on_a_terminal_only(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "long.fiu").write_text(fiu_trace(200_000, footprint=50_000))
     arguments = ("replay", "long.fiu", "--system", "rr-ssd")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import io
 import os
 import sys
 import traceback
@@ -74,6 +75,7 @@ def run(args: list[str]) -> int:
     if sys.stdout is None:
         error("standard output is closed, but results go there; send it to a file, or to /dev/null")
         return 2
+    _take_any_letter()
     try:
         with flashtwin.make_context("flashtwin", list(args) or ["--help"]) as ctx:
             flashtwin.invoke(ctx)
@@ -102,6 +104,13 @@ def run(args: list[str]) -> int:
     except Exception as failure:  # noqa: BLE001 - the last resort: one line instead of a traceback
         return _failed(failure, debug="--debug" in args)
     return 0
+
+
+def _take_any_letter() -> None:
+    """Has stdout take what its encoding has no letter for; into a file or a pipe, Windows writes one of few letters."""
+    out = sys.stdout
+    if isinstance(out, io.TextIOWrapper) and out.errors == "strict":
+        out.reconfigure(encoding="utf-8" if sys.platform == "win32" else None, errors="backslashreplace")
 
 
 def _is_of_output(failure: OSError) -> bool:
