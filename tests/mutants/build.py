@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.mutants import tree
 from tests.mutants.instrument import Region, Written, instrumented
-from tests.mutants.listing import PACKAGES, Mutant
+from tests.mutants.listing import TESTED, Mutant
 from tests.mutants.process import LIBTEST, Binary
 from tests.mutants.sites import PARSER, NotViableError
 
@@ -99,7 +99,7 @@ def compiled(folder: Path, target: Path, seconds: float | None = None) -> Compil
     """Builds all tests of a tree."""
     command = ["cargo", "build", "--tests", "--locked", "--quiet", "--keep-going", "--profile", "mutants"]
     command += ["--message-format", "json"]
-    for package in PACKAGES:
+    for package in TESTED:
         command += ["--package", package]
     done = subprocess.run(
         command,

@@ -13,6 +13,8 @@ from typing import Any
 
 #: The crates that are changed on purpose.
 PACKAGES = ("flashtwin-ftl", "flashtwin-sim")
+#: Whose tests are asked: a drive of real bytes uses what of the controller a simulation does not.
+TESTED = (*PACKAGES, "flashtwin-live")
 
 
 @dataclass(frozen=True)
