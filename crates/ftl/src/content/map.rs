@@ -450,3 +450,35 @@ impl Map for ContentMap {
 
 flashtwin_bits::state!(value Held { home, references, content, replicas });
 flashtwin_bits::state!(ContentMap { lpn_vpn, vpns, popularity, fingerprints, replicas, history, mapped } kept { saturation });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dedup::{Entries, EvictionPolicy};
+
+    #[test]
+    fn a_fingerprint_of_what_is_not_held_there_is_noticed() {
+        let held = || {
+            let fingerprints = FingerprintStore::new(9, Entries::Unlimited, EvictionPolicy::LruWrites);
+            let mut map = ContentMap::new(4, fingerprints, History::new(9, true), 1);
+            let vpns = [3, 5].map(|content| map.create(Content::new(content)));
+            vpns.iter().for_each(|&vpn| map.enter(vpn));
+            (0..2).for_each(|at| assert!(map.point(Lpn::new(at), vpns[at as usize]).is_none()));
+            (map, vpns)
+        };
+        let (map, _) = held();
+        map.audit().unwrap();
+        // Another content is there.
+        let (mut map, vpns) = held();
+        map.fingerprints.renew(Content::new(3), vpns[1]);
+        let expected = format!("the fingerprint of content 3 names VPN {}, which does not hold it", vpns[1]);
+        assert_eq!(map.audit(), Err(expected));
+        // Nothing is there any more.
+        let (mut map, vpns) = held();
+        map.fingerprints.remove(Content::new(3));
+        assert!(map.point(Lpn::new(0), NO_VPN).is_some());
+        map.fingerprints.insert(Content::new(3), vpns[0], 1);
+        let expected = format!("the fingerprint of content 3 names VPN {}, which does not hold it", vpns[0]);
+        assert_eq!(map.audit(), Err(expected));
+    }
+}

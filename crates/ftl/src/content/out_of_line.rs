@@ -149,3 +149,65 @@ fn read(ppn: Ppn, job: u32) -> FlashOp {
 }
 
 flashtwin_bits::state!(OutOfLine { waiting, tickets, last_ticket, prune_at });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dedup::{Entries, EvictionPolicy, FingerprintStore, History};
+    use crate::ids::Content;
+
+    fn contents() -> ContentMap {
+        let fingerprints = FingerprintStore::new(9, Entries::Unlimited, EvictionPolicy::LruWrites);
+        ContentMap::new(400, fingerprints, History::new(9, false), 1)
+    }
+
+    /// A page of its own for a logical page, without a fingerprint.
+    fn write(late: &mut OutOfLine, map: &mut ContentMap, lpn: u32) {
+        let vpn = map.create(Content::new(0));
+        map.point(Lpn::new(lpn), vpn);
+        late.written(map, Lpn::new(lpn), vpn, false);
+    }
+
+    #[test]
+    fn a_page_takes_its_number_and_its_place_in_the_queue() {
+        let (mut late, mut map) = (OutOfLine::default(), contents());
+        assert_eq!((late.waiting(&map), late.bytes()), (0, 0));
+        (0..3).for_each(|lpn| write(&mut late, &mut map, lpn));
+        assert_eq!((late.waiting(&map), late.bytes()), (3, 3 * 4 + 3 * 16));
+        // A fourth number, and the first page is dead in the queue.
+        write(&mut late, &mut map, 0);
+        assert_eq!((late.waiting(&map), late.bytes()), (3, 4 * 4 + 4 * 16));
+        let vpn = map.create(Content::new(1));
+        map.point(Lpn::new(9), vpn);
+        late.written(&map, Lpn::new(9), vpn, true);
+        assert_eq!(
+            (late.waiting(&map), late.bytes()),
+            (3, 4 * 4 + 4 * 16),
+            "it is known, under a number free again"
+        );
+    }
+
+    #[test]
+    fn pages_overwritten_while_they_wait_go_when_they_are_half_of_the_queue() {
+        for alive in [1, 40, 200] {
+            let (mut late, mut map) = (OutOfLine::default(), contents());
+            (0..alive).for_each(|lpn| write(&mut late, &mut map, lpn));
+            let mut passes = Vec::new();
+            for _ in 0..4_000 {
+                let before = late.waiting.len();
+                write(&mut late, &mut map, 0);
+                if late.waiting.len() <= before {
+                    assert_eq!(late.waiting.len(), alive as usize, "only those that live stay");
+                    passes.push(before + 1);
+                }
+            }
+            assert_eq!(late.waiting(&map), u64::from(alive));
+            // The first comes when it was due with fewer pages.
+            let due = 2 * alive as usize + 64;
+            assert!(
+                passes.len() > 5 && passes[1..].iter().all(|&length| length == due),
+                "{alive}: {passes:?}"
+            );
+        }
+    }
+}

@@ -234,4 +234,38 @@ mod tests {
         let free = sets.bytes() - 3 * 64 - many;
         assert!(free >= 2 * 4 && free.is_multiple_of(4), "the handles of two free sets take {free}");
     }
+
+    #[test]
+    fn sets_are_loaded_as_they_were_saved() {
+        let mut sets = ReplicaSets::new();
+        let few = sets.add(ReplicaSets::NO_SET, Vpn::new(3), 2, Ppn::new(30));
+        let many = sets.add(ReplicaSets::NO_SET, Vpn::new(5), 1, Ppn::new(50));
+        (51..70).for_each(|ppn| assert_eq!(sets.add(many, Vpn::new(5), 1, Ppn::new(ppn)), many));
+        let mut bytes = Vec::new();
+        let mut to = Saver::new(&mut bytes);
+        sets.save(&mut to).unwrap();
+        to.finish().unwrap();
+        // Into sets that have none yet, and into those of another time.
+        for mut loaded in [ReplicaSets::new(), sets_of_one()] {
+            let mut from = bytes.as_slice();
+            let mut from = Loader::new(&mut from);
+            loaded.load(&mut from).unwrap();
+            from.finish().unwrap();
+            assert_eq!(
+                (loaded.pages(), loaded.len(), loaded.bytes()),
+                (sets.pages(), sets.len(), sets.bytes())
+            );
+            for set in [few, many] {
+                assert_eq!((loaded.ppns(set), loaded.level(set)), (sets.ppns(set), sets.level(set)));
+            }
+            assert_eq!(loaded.least_popular(256), sets.least_popular(256));
+            assert_eq!(loaded.live(), sets.live());
+        }
+    }
+
+    fn sets_of_one() -> ReplicaSets {
+        let mut sets = ReplicaSets::new();
+        sets.add(ReplicaSets::NO_SET, Vpn::new(9), 7, Ppn::new(90));
+        sets
+    }
 }

@@ -89,3 +89,23 @@ impl PageMap {
 
 flashtwin_bits::state!(value Mapped { ppn, held });
 flashtwin_bits::state!(PageMap { pages, mapped } kept { contents });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_are_known_up_to_the_last_that_is_told_apart() {
+        let content = Content::new;
+        let map = PageMap::new(4, 3);
+        let known = [0, 2, 3, 4, NO_CONTENT.number()].map(|number| map.known(content(number)));
+        assert_eq!(known, [content(0), content(2), NO_CONTENT, NO_CONTENT, NO_CONTENT]);
+        assert_eq!(PageMap::new(4, 0).known(content(0)), NO_CONTENT);
+    }
+
+    #[test]
+    fn a_page_takes_8_bytes() {
+        assert_eq!(size_of::<Mapped>(), 8);
+        assert_eq!([0, 1, 3].map(|pages| PageMap::new(pages, 5).bytes()), [0, 8, 24]);
+    }
+}

@@ -298,3 +298,69 @@ fn least_loaded_without(holds: &ChipSet, home: Chip, blocks: &Blocks, loads: &Lo
 
 flashtwin_bits::state!(value Place { class, owed, previous, next });
 flashtwin_bits::state!(PriorityLru { places, heads, tails, lengths } kept { class_pages, chips });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dedup::{Entries, EvictionPolicy, FingerprintStore, History};
+    use crate::ids::{Content, Lpn};
+
+    /// So many contents of a page each, all alive.
+    fn contents(pages: u32) -> ContentMap {
+        let fingerprints = FingerprintStore::new(pages, Entries::Unlimited, EvictionPolicy::LruWrites);
+        let mut map = ContentMap::new(pages, fingerprints, History::new(pages, true), 3);
+        for page in 0..pages {
+            let vpn = map.create(Content::new(page));
+            map.point(Lpn::new(page), vpn);
+        }
+        map
+    }
+
+    fn read(lru: &mut PriorityLru, pages: impl IntoIterator<Item = u32>) {
+        pages.into_iter().for_each(|page| lru.note_read(Vpn::new(page), |_, _| {}));
+    }
+
+    #[test]
+    fn a_class_holds_its_pages_and_one_more_pushes_the_oldest_down() {
+        let mut lru = PriorityLru::new(4, 2);
+        let classes = |lru: &PriorityLru| [0, 1, 2].map(|page| lru.class(Vpn::new(page)));
+        read(&mut lru, [0, 1]);
+        assert_eq!(classes(&lru), [1, 1, 0], "a full class is not too full");
+        read(&mut lru, [2]);
+        assert_eq!(classes(&lru), [0, 1, 1]);
+        // Two in the second class; the third pushes the first into a class that is full of none.
+        read(&mut lru, [1, 2, 0]);
+        assert_eq!((classes(&lru), lru.pages()), ([1, 2, 2], 3));
+        read(&mut lru, [0]);
+        assert_eq!(classes(&lru), [2, 1, 2]);
+        lru.audit_classes(&contents(3)).unwrap();
+    }
+
+    #[test]
+    fn the_classes_take_12_bytes_each_and_12_for_each_page() {
+        let mut lru = PriorityLru::new(4, 200);
+        assert_eq!(lru.bytes(), 5 * 12);
+        read(&mut lru, 0..100);
+        let pages = lru.bytes() - 5 * 12;
+        assert!(pages.is_multiple_of(12) && (100 * 12..=200 * 12).contains(&pages), "{pages}");
+    }
+
+    #[test]
+    fn each_thing_that_does_not_hold_of_classes_is_noticed() {
+        let audit = |change: &dyn Fn(&mut PriorityLru, &mut ContentMap)| {
+            let (mut lru, mut map) = (PriorityLru::new(4, 2), contents(3));
+            read(&mut lru, [0, 1, 0]);
+            change(&mut lru, &mut map);
+            lru.audit_classes(&map).err().unwrap_or_default()
+        };
+        assert_eq!(audit(&|_, _| {}), "");
+        let dead = audit(&|_, map| drop(map.point(Lpn::new(1), NO_VPN)));
+        assert!(dead.contains("VPN 1 is listed in class 1"), "{dead}");
+        let elsewhere = audit(&|lru, _| lru.places[Vpn::new(1)].class = 2);
+        assert!(elsewhere.contains("VPN 1 is listed in class 1"), "{elsewhere}");
+        let miscounted = audit(&|lru, _| lru.lengths[1] += 1);
+        assert!(miscounted.contains("class 1 has 1 pages, counts 2, may have 2"), "{miscounted}");
+        let too_many = audit(&|lru, _| lru.class_pages = 0);
+        assert!(too_many.contains("class 1 has 1 pages, counts 1, may have 0"), "{too_many}");
+    }
+}

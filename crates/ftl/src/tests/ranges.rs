@@ -1,0 +1,74 @@
+//! What checks of a configuration refuse: just below, at and just above each bound, and in which words.
+
+use super::driver::geometry;
+use crate::error::RangeError;
+use crate::page::spread::SpreadPolicy;
+use crate::{FtlConfig, MappingForm, ReplicationPolicy};
+
+/// What is said of a configuration on a device of so many channels and chips of a channel.
+fn check(config: &FtlConfig, channels: u32, chips: u32) -> Result<(), RangeError> {
+    config.check(&geometry([channels, chips, 1, 1, 8, 2]))
+}
+
+#[test]
+fn spreading_takes_up_to_64_channels_and_a_map_of_pages() {
+    let mut config = FtlConfig::default();
+    assert_eq!(check(&config, 65, 1), Ok(()), "without spreading");
+    config.spread.policy = SpreadPolicy::Duplicates;
+    assert_eq!(
+        (check(&config, 63, 1), check(&config, 64, 1), check(&config, 64, 2)),
+        (Ok(()), Ok(()), Ok(()))
+    );
+    let refused = |expected| Err(("spread.policy", "duplicates".to_string(), expected));
+    assert_eq!(check(&config, 65, 1), refused("a device of at most 64 channels"));
+    assert_eq!(check(&config, 66, 1), refused("a device of at most 64 channels"));
+    config.mapping = MappingForm::Content;
+    let (_, _, expected) = check(&config, 8, 1).unwrap_err();
+    assert_eq!(check(&config, 8, 1), refused(expected));
+    assert!(expected.contains("ftl.mapping = \"page\""), "{expected}");
+}
+
+#[test]
+fn replication_takes_up_to_256_chips_and_a_map_of_contents() {
+    for (policy, name) in [
+        (ReplicationPolicy::EndOfPeriod, "end-of-period"),
+        (ReplicationPolicy::OnLine, "on-line"),
+        (ReplicationPolicy::PriorityLru, "priority-lru"),
+    ] {
+        let mut config = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
+        assert_eq!(check(&config, 257, 1), Ok(()), "without replication");
+        config.replication.policy = policy;
+        for (channels, chips) in [(255, 1), (256, 1), (64, 4)] {
+            assert_eq!(check(&config, channels, chips), Ok(()), "{policy:?}: {channels} times {chips} chips");
+        }
+        for (channels, chips) in [(257, 1), (129, 2)] {
+            let refused = Err(("replication.policy", name.to_string(), "a device of at most 256 chips"));
+            assert_eq!(check(&config, channels, chips), refused, "{policy:?}");
+        }
+        config.mapping = MappingForm::Page;
+        let (key, value, expected) = check(&config, 4, 1).unwrap_err();
+        assert_eq!((key, value.as_str()), ("replication.policy", name));
+        assert!(expected.contains("ftl.mapping = \"content\""), "{expected}");
+    }
+}
+
+#[test]
+fn a_content_must_be_read_once_and_no_more_often_than_its_counter_goes() {
+    let key = "replication.least_popularity";
+    let checked = |policy, least_popularity, chips| {
+        let mut config = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
+        (config.replication.policy, config.replication.least_popularity) = (policy, least_popularity);
+        check(&config, chips, 1).map_err(|(key, value, _)| (key, value))
+    };
+    for policy in ReplicationPolicy::ALL {
+        assert_eq!(checked(policy, 0, 8), Err((key, "0".into())), "{policy:?}");
+        for (least, chips) in [(1, 1), (1, 2), (1, 8), (6, 8), (7, 8)] {
+            assert_eq!(checked(policy, least, chips), Ok(()), "{policy:?}: {least} reads, {chips} chips");
+        }
+        // Where nothing counts reads, the key says nothing.
+        for (least, chips) in [(2, 1), (2, 2), (8, 8)] {
+            let expected = if policy.counts_popularity() { Err((key, least.to_string())) } else { Ok(()) };
+            assert_eq!(checked(policy, least, chips), expected, "{policy:?}: {least} reads, {chips} chips");
+        }
+    }
+}
