@@ -233,6 +233,10 @@ fn pages_without_a_fingerprint_are_counted_until_they_are_read_or_gone() {
     driver.begin_run(4);
     write_all(&mut driver, &[(0, 1), (1, 2), (2, 3), (3, 4)]);
     assert_eq!(driver.ftl.unhashed_pages(), 3, "the sample has one");
+    // Of 30 contents what is known of them and how often each is there; then of each held its entry, its number in the
+    // queue, and its place there.
+    let bytes = 30 * (1 + 4 + 4) + 4 * (17 + 4) + 3 * 16;
+    assert_eq!(driver.ftl.table_sizes().content_table_bytes, bytes);
     driver.ftl.trim(Lpn::new(2));
     assert_eq!(driver.ftl.unhashed_pages(), 2);
     let (mut ops, mut pages) = (Vec::new(), Vec::new());

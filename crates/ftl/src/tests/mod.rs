@@ -1,7 +1,9 @@
 //! Tests of the whole controller: properties, reference models, planted bugs, closed forms.
 
+mod adopted;
 mod allocation;
 mod collection;
+mod copies;
 mod copying;
 mod drawn;
 mod driver;
@@ -22,7 +24,9 @@ mod sabotage;
 mod serving;
 mod sizes;
 mod spread_relations;
+mod spreading;
 mod swarm;
+mod table_pages;
 mod tables;
 mod trim;
 mod wear;

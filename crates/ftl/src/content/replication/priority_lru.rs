@@ -328,7 +328,7 @@ mod tests {
         assert_eq!(classes(&lru), [1, 1, 0], "a full class is not too full");
         read(&mut lru, [2]);
         assert_eq!(classes(&lru), [0, 1, 1]);
-        // Two in the second class; the third pushes the first into a class that is full of none.
+        // The third page of the second class pushes the first back into the lowest.
         read(&mut lru, [1, 2, 0]);
         assert_eq!((classes(&lru), lru.pages()), ([1, 2, 2], 3));
         read(&mut lru, [0]);

@@ -1,0 +1,170 @@
+//! Spreading of duplicates page by page: which answers of the filters count, what is read for them, and what is known
+//! of pages that are compared, moved and aged.
+
+use flashtwin_nand::{Channel, NO_PPN, Ppn};
+
+use super::driver::{Driver, Options};
+use crate::flash::allocation::AllocationPolicy;
+use crate::page::spread::SpreadPolicy;
+use crate::{Cause, FtlConfig, Lpn, OpKind};
+
+/// Two channels of one plane, filters that forget nothing by themselves. Pages lie where their addresses say, 3/2 of
+/// the LPN: 0, 3, 4 and 7 on channel 0, the others on channel 1.
+fn driver(change: impl Fn(&mut FtlConfig)) -> Driver {
+    let mut config = FtlConfig::default();
+    (config.spread.policy, config.spread.bloom_rebuild) = (SpreadPolicy::Duplicates, 1.0);
+    config.allocation.policy = AllocationPolicy::Static;
+    change(&mut config);
+    let (levels, footprint, contents) = ([2, 1, 1, 1, 12, 8], 8, 200);
+    Driver::new(&Options { levels, config, footprint, contents, units_per_chip: 1, ..Options::draw(0) })
+}
+
+fn write(driver: &mut Driver, lpn: u32, content: u32) -> Ppn {
+    driver.write(lpn, content, false).unwrap().program.unwrap().0
+}
+
+fn write_all(driver: &mut Driver, pages: &[(u32, u32)]) {
+    for &(lpn, content) in pages {
+        write(driver, lpn, content);
+    }
+}
+
+fn channel(driver: &Driver, ppn: Ppn) -> Channel {
+    let geometry = &driver.ftl.flash.blocks.geometry;
+    geometry.channel_of_chip(geometry.chip_of_plane(geometry.plane(ppn)))
+}
+
+fn channel_of(driver: &Driver, lpn: u32) -> u32 {
+    channel(driver, driver.ftl.copies_of(Lpn::new(lpn)).unwrap().0).number()
+}
+
+/// Pages that are read to be compared.
+fn compared(driver: &Driver) -> Vec<Ppn> {
+    let reads = driver.ops.iter().filter(|op| op.cause == Cause::Verify);
+    reads.inspect(|op| assert_eq!((op.kind, op.source), (OpKind::Read, NO_PPN))).map(|op| op.ppn).collect()
+}
+
+#[test]
+fn a_filter_that_is_wrong_has_the_last_page_of_its_channel_read() {
+    // One bit a page, and one an entry: some contents share theirs with content 0.
+    let crowded =
+        || driver(|config| (config.spread.bloom_bits_per_page, config.spread.bloom_hashes) = (1, 1));
+    let wrong = (1..200).find(|&content| {
+        let mut driver = crowded();
+        write(&mut driver, 0, 0);
+        write(&mut driver, 3, content);
+        driver.ftl.counters().spread.filter_false_positives == 1
+    });
+    let wrong = wrong.expect("a content that shares its bit with content 0");
+    let mut driver = crowded();
+    let last = write(&mut driver, 0, 0);
+    let new = write(&mut driver, 3, wrong);
+    assert_eq!((channel_of(&driver, 3), compared(&driver)), (1, vec![new, last]));
+    // The last page is no page of the host's any more.
+    let mut driver = crowded();
+    write(&mut driver, 0, 0);
+    driver.ftl.trim(Lpn::new(0));
+    write(&mut driver, 3, wrong);
+    let spread = driver.ftl.counters().spread;
+    assert_eq!((spread.filter_false_positives, compared(&driver)), (1, vec![]));
+}
+
+#[test]
+fn an_entry_that_is_known_to_be_dead_sends_a_page_elsewhere_and_has_nothing_read() {
+    for own_copy_counts in [false, true] {
+        let mut driver = driver(|config| config.spread.own_copy_counts = own_copy_counts);
+        write(&mut driver, 0, 4);
+        write(&mut driver, 0, 5);
+        // What held the content on channel 0 is dead, and page 0 holds another one.
+        write(&mut driver, 0, 4);
+        let counters = driver.ftl.counters();
+        assert_eq!((channel_of(&driver, 0), counters.pages.redirected_writes), (1, 1), "{own_copy_counts}");
+        assert_eq!((counters.spread.filter_stale_positives, counters.spread.filter_positives), (1, 1));
+        assert_eq!(compared(&driver), vec![]);
+    }
+}
+
+#[test]
+fn filters_forget_what_is_dead_when_preloading_ends() {
+    for (ends, expected) in [(false, (1, 1)), (true, (0, 0))] {
+        let mut driver = driver(|_| {});
+        write(&mut driver, 0, 4);
+        write(&mut driver, 0, 5);
+        if ends {
+            driver.ftl.end_preload();
+        }
+        write(&mut driver, 3, 4);
+        let stale = driver.ftl.counters().spread.filter_stale_positives;
+        assert_eq!((channel_of(&driver, 3), stale), expected);
+        driver.ftl.audit().unwrap();
+    }
+}
+
+#[test]
+fn a_page_that_ageing_moves_keeps_off_its_twins_and_not_off_itself() {
+    let mut driver = driver(|_| {});
+    write(&mut driver, 0, 4);
+    write(&mut driver, 3, 4);
+    write(&mut driver, 4, 5);
+    write(&mut driver, 7, u32::MAX);
+    assert_eq!([0, 3, 4, 7].map(|lpn| channel_of(&driver, lpn)), [0, 1, 0, 0]);
+    // Its address says channel 0, where page 0 holds the same.
+    driver.rewrite(3).unwrap().unwrap();
+    // Nobody else holds their contents: neither the page they leave nor one they left before counts.
+    for lpn in [4, 4, 7, 4, 7] {
+        driver.rewrite(lpn).unwrap().unwrap();
+    }
+    assert_eq!([0, 3, 4, 7].map(|lpn| channel_of(&driver, lpn)), [0, 1, 0, 0]);
+    driver.ftl.audit().unwrap();
+}
+
+#[test]
+fn a_filter_hears_of_pages_that_leave_its_channel_and_of_no_others() {
+    // A filter is made anew for the first page that leaves.
+    let at_once = |config: &mut FtlConfig| config.spread.bloom_rebuild = 1e-9;
+    let mut driver = driver(at_once);
+    write(&mut driver, 0, 4);
+    write(&mut driver, 1, u32::MAX);
+    driver.rewrite(0).unwrap().unwrap();
+    driver.rewrite(1).unwrap().unwrap();
+    assert_eq!((channel_of(&driver, 0), driver.ftl.counters().spread.filter_rebuilds), (0, 0));
+    let mut driver = self::driver(|config| {
+        at_once(config);
+        config.allocation.policy = AllocationPolicy::Dynamic;
+    });
+    // By turns: on channels 0, 1 and 0, then moved to 1, 0 and 1.
+    write_all(&mut driver, &[(0, 4), (1, u32::MAX), (2, 5), (3, u32::MAX)]);
+    for (lpn, to) in [(0, 0), (0, 1), (1, 0), (2, 1)] {
+        driver.rewrite(lpn).unwrap().unwrap();
+        assert_eq!(channel_of(&driver, lpn), to, "page {lpn}");
+    }
+    assert_eq!(driver.ftl.counters().spread.filter_rebuilds, 2, "pages 0 and 2 left");
+    driver.ftl.audit().unwrap();
+}
+
+#[test]
+fn pages_compared_are_twins_where_both_hold_the_content_still() {
+    // Pages 0 and 1 hold it on either channel; page 2 is compared with both.
+    for (trimmed, expected) in [(None, (0, 2)), (Some(1), (1, 1)), (Some(0), (1, 1)), (Some(2), (2, 0))] {
+        let mut driver = driver(|_| {});
+        write_all(&mut driver, &[(0, 4), (1, 4), (2, 4)]);
+        assert_eq!(compared(&driver).len(), 3);
+        trimmed.into_iter().for_each(|lpn| driver.ftl.trim(Lpn::new(lpn)));
+        driver.idle(None).unwrap();
+        let spread = driver.ftl.counters().spread;
+        assert_eq!((spread.comparisons_void, spread.twins_found), expected, "{trimmed:?} is gone");
+        driver.ftl.audit().unwrap();
+    }
+}
+
+#[test]
+fn comparisons_for_which_there_is_no_job_are_counted_one_by_one() {
+    let mut driver = driver(|config| config.background.jobs = 1);
+    write_all(&mut driver, &[(0, 4), (1, 4), (2, 4)]);
+    for (lpn, dropped) in [(3, 1), (4, 2), (5, 3)] {
+        write(&mut driver, lpn, 4);
+        let spread = driver.ftl.counters().spread;
+        assert_eq!((spread.comparisons, spread.jobs_dropped), (1, dropped));
+    }
+    assert_eq!(compared(&driver).len(), 3, "those of the first");
+}
