@@ -5,6 +5,7 @@ mod collection;
 mod copying;
 mod drawn;
 mod driver;
+mod flash;
 mod paging;
 mod partitions;
 mod reach;
@@ -27,4 +28,5 @@ mod wear;
 mod write_amplification;
 
 pub(crate) use driver::geometry;
+pub(crate) use flash::{fill, flash};
 pub(crate) use sabotage::{Bug, mislaid, planted};
