@@ -132,6 +132,42 @@ mod tests {
     }
 
     #[test]
+    fn a_job_under_way_says_what_it_is_about_and_what_is_left_of_it() {
+        let mut jobs = Jobs::new(10);
+        let job = jobs.begin("work", 3).unwrap();
+        assert_eq!(jobs.under_way(job), Some((&"work", 3)));
+        assert_eq!(jobs.op_done(job), None);
+        assert_eq!((jobs.under_way(job), jobs.under_way(job + 1)), (Some((&"work", 2)), None));
+        assert_eq!([jobs.op_done(job), jobs.op_done(job)], [None, Some("work")]);
+        assert_eq!(jobs.under_way(job), None);
+    }
+
+    #[test]
+    fn at_least_one_job_may_be_under_way() {
+        assert_eq!(BackgroundConfig { jobs: 1 }.check(), Ok(()));
+        assert_eq!(BackgroundConfig { jobs: 0 }.check(), Err(("background.jobs", "0".into(), "at least 1")));
+    }
+
+    #[test]
+    fn jobs_are_saved_when_none_is_under_way_and_go_on_with_the_same_numbers() {
+        let mut jobs = Jobs::new(10);
+        let begun: Vec<u32> = (0..4).map(|work| jobs.begin(work, 1).unwrap()).collect();
+        let mut bytes = Vec::new();
+        assert!(jobs.save(&mut Saver::new(&mut bytes)).is_err(), "four are under way");
+        begun.iter().for_each(|&job| assert!(jobs.op_done(job).is_some()));
+        bytes.clear();
+        let mut to = Saver::new(&mut bytes);
+        jobs.save(&mut to).unwrap();
+        to.finish().unwrap();
+        let mut loaded = Jobs::new(10);
+        let mut file = bytes.as_slice();
+        loaded.load(&mut Loader::new(&mut file)).unwrap();
+        assert_eq!(loaded.len(), 0);
+        let numbers = |jobs: &mut Jobs<u32>| (0..6).map(|work| jobs.begin(work, 1)).collect::<Vec<_>>();
+        assert_eq!(numbers(&mut loaded), numbers(&mut jobs));
+    }
+
+    #[test]
     fn no_more_wait_than_the_limit_and_numbers_in_use_are_never_given_twice() {
         let mut rng = Rng::stream(3, "jobs");
         let mut jobs = Jobs::new(5);

@@ -147,3 +147,57 @@ impl Checker {
         Err(broken(format!("a read of LPN {lpn} at {place} finds {found:?}, last written was {wanted:?}")))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flashtwin_nand::Plane;
+
+    use super::*;
+    use crate::tests::geometry;
+
+    const LPN: Lpn = Lpn::new(5);
+
+    /// A page that holds what the host wrote last, and where it lies.
+    fn holding(value: u64) -> (Checker, Ppn) {
+        let geometry = geometry([1, 1, 1, 1, 4, 2]);
+        let mut checker = Checker::new(&geometry, 1);
+        let ppn = geometry.ppn(Plane::new(0), 1, 0);
+        checker.write(LPN, value);
+        checker.program(ppn, 0, value).unwrap();
+        (checker, ppn)
+    }
+
+    #[test]
+    fn a_page_must_not_be_read_from_flash_while_a_newer_write_of_it_is_not_decided() {
+        let (mut checker, ppn) = holding(7);
+        checker.host_read(LPN, ppn).unwrap();
+        (0..2).for_each(|_| checker.arrived(LPN));
+        for _ in 0..2 {
+            let error = checker.host_read(LPN, ppn).unwrap_err().to_string();
+            assert!(error.contains("while a newer write of it is not decided"), "{error}");
+            checker.write(LPN, 7);
+        }
+        checker.host_read(LPN, ppn).unwrap();
+    }
+
+    #[test]
+    fn a_read_must_find_what_was_written_last_and_nothing_after_a_trim() {
+        let (mut checker, ppn) = holding(7);
+        assert_eq!((checker.content(LPN), checker.content(Lpn::new(0))), (Some(Content::new(7)), None));
+        checker.write(LPN, 8);
+        let error = checker.host_read(LPN, ppn).unwrap_err().to_string();
+        assert!(error.contains("finds Some(7), last written was Some(8)"), "{error}");
+        checker.trim(LPN);
+        let error = checker.host_read(LPN, ppn).unwrap_err().to_string();
+        assert!(error.contains("finds Some(7), last written was None"), "{error}");
+        assert_eq!(checker.content(LPN), None);
+    }
+
+    #[test]
+    fn a_version_is_neither_an_earlier_one_nor_a_content() {
+        let (mut checker, _) = holding(7);
+        let versions: Vec<u64> = (0..9).map(|_| checker.next_version()).collect();
+        assert!(versions.windows(2).all(|pair| pair[0] < pair[1]), "{versions:?}");
+        assert!(versions[0] > u64::from(u32::MAX), "a content has a number of 32 bits");
+    }
+}

@@ -266,7 +266,45 @@ flashtwin_bits::state!(Peak { pages_in_use, replica_pages });
 
 #[cfg(test)]
 mod tests {
-    use super::MappingCounts;
+    use super::{Cause, Counters, MappingCounts};
+
+    /// Each cause with programs of its own: a bit.
+    fn counters() -> Counters {
+        let mut counters = Counters::default();
+        counters.programs.iter_mut().enumerate().for_each(|(cause, programs)| *programs = 1 << cause);
+        counters
+    }
+
+    #[test]
+    fn the_host_programs_what_it_writes_whatever_the_content_is() {
+        let causes = [Cause::Host, Cause::Unique, Cause::MissedDuplicate, Cause::Reborn];
+        let expected: u64 = causes.iter().map(|&cause| 1 << cause as usize).sum();
+        assert_eq!(counters().host_programs(), expected);
+        assert!(expected < counters().pages_programmed());
+    }
+
+    #[test]
+    fn write_amplification_is_missing_where_the_host_wrote_nothing() {
+        let counters = counters();
+        assert_eq!(counters.write_amplification_of(0), None);
+        let all = counters.pages_programmed() as f64;
+        assert_eq!([1, 4].map(|pages| counters.write_amplification_of(pages)), [Some(all), Some(all / 4.0)]);
+    }
+
+    #[test]
+    fn copies_set_off_what_was_done_since_but_for_the_collection_of_translation_pages() {
+        let mut before = counters();
+        (before.erases, before.mapping.erases) = (5, 2);
+        let mut counters = before;
+        (counters.erases, counters.mapping.erases) = (15, 5);
+        counters.reads[Cause::Gc as usize] += 30;
+        counters.programs[Cause::Gc as usize] += 31;
+        counters.programs[Cause::WearLevelling as usize] += 32;
+        counters.attribute_to_copies(&before);
+        let copying = counters.copying;
+        assert_eq!((copying.gc_reads, copying.gc_programs), (30, 31));
+        assert_eq!((copying.wear_levelling_programs, copying.erases), (32, 10 - 3));
+    }
 
     #[test]
     fn the_hit_ratio_is_of_all_uses_and_missing_without_any() {

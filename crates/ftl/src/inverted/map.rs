@@ -239,3 +239,61 @@ impl InvertedMap {
 }
 
 flashtwin_bits::state!(InvertedMap { ppns, links, pages, hashes, history, mapped, live });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dedup::{Entries, EvictionPolicy};
+
+    /// Page 4 holds content 3 for LPNs 1 and 0, and page 5 content 6 for LPN 2.
+    fn map() -> InvertedMap {
+        let hashes = FingerprintStore::new(10, Entries::Unlimited, EvictionPolicy::LruWrites);
+        let mut map = InvertedMap::new(8, 16, hashes, History::new(10, true));
+        for (lpn, content, ppn) in [(0, 3, 4), (1, 3, 4), (2, 6, 5)] {
+            if map.hashes.peek(Content::new(content)) == NO_PPN {
+                map.enter(Content::new(content), Ppn::new(ppn));
+            }
+            assert_eq!(map.point(Lpn::new(lpn), Ppn::new(ppn)), None);
+        }
+        map
+    }
+
+    fn owner(ppn: Ppn) -> Option<Content> {
+        [(4, 3), (5, 6)]
+            .into_iter()
+            .find(|&(page, _)| page == ppn.number())
+            .map(|(_, content)| Content::new(content))
+    }
+
+    #[test]
+    fn each_table_that_contradicts_its_inverse_is_noticed() {
+        map().audit(owner).unwrap();
+        let noticed = |damage: &dyn Fn(&mut InvertedMap), words: &str| {
+            let mut map = map();
+            damage(&mut map);
+            let error = map.audit(owner).unwrap_err();
+            assert!(error.contains(words), "{error:?}, expected {words}");
+        };
+        noticed(&|map| map.ppns[Lpn::new(0)] = Ppn::new(5), "page 4 lists LPN 0, which lies at 5");
+        noticed(&|map| map.links[Lpn::new(1)][NEXT] = NONE, "page 4 lists 1 LPNs, 2 point to it");
+        noticed(&|map| map.hashes.renew(Content::new(3), Ppn::new(9)), "whose entry names 9; it holds");
+        noticed(&|map| map.pages[Ppn::new(5)][ENTRY] = NONE, "2 contents are entered, 1 pages know");
+        let stray =
+            |map: &mut InvertedMap| assert!(map.hashes.insert(Content::new(7), Ppn::new(9), 1).is_none());
+        noticed(&stray, "3 contents are entered, 2 pages know");
+        noticed(&|map| map.live += 1, "2 contents are entered, 2 pages know");
+        let other = |ppn| owner(ppn).map(|_| Content::new(6));
+        let error = map().audit(other).unwrap_err();
+        assert!(error.contains("page 4 is entered under content 3"), "{error}");
+    }
+
+    #[test]
+    fn a_list_that_closes_on_itself_is_noticed() {
+        let mut map = map();
+        assert_eq!(map.point(Lpn::new(2), NO_PPN), Some(Ppn::new(5)));
+        map.audit(owner).unwrap();
+        // LPN 1, then 0, then 1 again: as many as there are look right.
+        map.links[Lpn::new(0)][NEXT] = link(Lpn::new(1));
+        assert!(map.audit(owner).unwrap_err().contains("page 4 lists 3 LPNs, 2 point to it"));
+    }
+}

@@ -184,7 +184,7 @@ mod tests {
             [0, 0, 0, 1, 2, 2, 3]
         );
         assert_eq!([0, 9, 10].map(|vpn| layout.of_vpn(Vpn::new(vpn)).number()), [4, 4, 5]);
-        assert_eq!(layout.pages(), 5);
+        assert_eq!((layout.pages(), layout.bytes()), (5, 7 * 4));
         assert_eq!(layout.entries(TablePage::new(2)), EntriesOf::Lpns(4..6));
         assert_eq!(layout.entries(TablePage::new(4)), EntriesOf::Vpns(0..10));
         let page_map = Layout::new(primary, &geometry, addresses.into_iter());
@@ -206,11 +206,21 @@ mod tests {
         let pages: Vec<u32> = (0..4_000)
             .map(|content| layout.of_fingerprint(Content::new(content)).unwrap().number())
             .collect();
+        assert_ne!(pages[0], first, "the first content is no exception");
         assert!(pages.iter().all(|page| (first..first + 201).contains(page)));
         let of_first = pages.iter().filter(|&&page| page == first).count();
         assert!((5..45).contains(&of_first), "{of_first} of 4,000 in one of 201 pages");
         assert_eq!(layout.entries(TablePage::new(first)), EntriesOf::Fingerprints);
         let few = Shape { fingerprints: Some(Entries::Limited(10)), ..all };
         assert_eq!(Layout::new(few, &geometry, (0..400u32).map(u64::from)).pages(), first + 5);
+    }
+
+    #[test]
+    fn translation_pages_take_twice_the_blocks_that_they_fill_and_one_to_collect_with() {
+        let geometry = geometry([1, 1, 1, 2, 40, 4]);
+        // On two planes, four pages a block.
+        assert_eq!([1, 8, 9, 17].map(|pages| PlanePool::blocks(pages, &geometry)), [3, 3, 5, 7]);
+        let more_than_there_are = PlanePool::blocks(1 << 40, &geometry);
+        assert!(more_than_there_are > 1 << 24, "{more_than_there_are} blocks might be there");
     }
 }

@@ -138,6 +138,12 @@ mod tests {
     }
 
     #[test]
+    fn a_page_takes_nine_bytes() {
+        // Eight of them for its neighbours; the place that closes the ring has neighbours, too.
+        assert_eq!([0, 10, 11].map(|pages| Lru::new(pages, 3).bytes()), [8, 98, 107]);
+    }
+
+    #[test]
     fn it_keeps_and_evicts_what_a_plain_list_would() {
         for (capacity, pages) in [(1, 1), (1, 9), (2, 9), (3, 40), (40, 41), (9, 9), (u32::MAX, 30)] {
             let mut rng = Rng::stream(u64::from(capacity), "lru");

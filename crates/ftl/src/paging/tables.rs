@@ -253,3 +253,52 @@ pub(super) fn digest(map: &impl Map, layout: &Layout, page: TablePage) -> u64 {
 pub(super) type Read = Option<Ppn>;
 
 flashtwin_bits::state!(any M: Map => Tables<M> { map, paging });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::{PageMap, SpreadMap};
+    use crate::paging::{CacheBytes, MappingCacheConfig, Shape};
+    use crate::tests::geometry;
+
+    /// Tables of 40 logical pages on flash: three pages of LPNs, then those of VPNs, ten each.
+    fn tables() -> Tables<SpreadMap> {
+        let geometry = geometry([1, 1, 1, 2, 40, 4]);
+        let shape = Shape { two_levels: true, fingerprints: None };
+        let layout = Layout::new(shape, &geometry, (0..40u32).map(u64::from));
+        let cache = MappingCacheConfig { bytes: CacheBytes::Limited(64), ..MappingCacheConfig::default() };
+        let mut tables = Tables::new(SpreadMap { map: PageMap::new(40, 0), spreader: None });
+        tables.put_on_flash(Paging::new(&cache, &geometry, layout));
+        tables
+    }
+
+    #[test]
+    fn the_page_of_a_vpn_whose_entry_changes_is_to_be_changed() {
+        let mut tables = tables();
+        for vpn in [12, 13, 30].map(Vpn::new).into_iter().chain([NO_VPN]) {
+            tables.touch_vpn(vpn);
+        }
+        let touched = &tables.paging.as_ref().unwrap().touched;
+        assert_eq!(*touched, [3 + 1, 3 + 3].map(TablePage::new), "each once, and none for no VPN");
+    }
+
+    #[test]
+    fn pages_with_entries_that_moved_are_ready_when_the_victim_of_their_plane_is_gone() {
+        let done: [fn(&mut Tables<SpreadMap>, Plane); 2] = [
+            |tables, plane| tables.victim_done(plane),
+            |tables, plane| tables.on_flash().unwrap().victim_done(plane),
+        ];
+        for done in done {
+            let mut tables = tables();
+            let paging = tables.paging.as_mut().unwrap();
+            for (page, plane) in [(2, 1), (0, 1), (1, 0), (2, 1)] {
+                paging.note_moved(TablePage::new(page), Plane::new(plane));
+            }
+            assert!(paging.ready.is_empty());
+            done(&mut tables, Plane::new(1));
+            let paging = tables.paging.as_ref().unwrap();
+            assert_eq!(paging.ready, [0, 2].map(TablePage::new));
+            assert_eq!(paging.moved[Plane::new(0)], [TablePage::new(1)], "its victim is still there");
+        }
+    }
+}

@@ -144,3 +144,75 @@ impl Paging {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FtlConfig;
+    use crate::flash::victim::VictimPolicy;
+    use crate::page::{PageMap, SpreadMap};
+    use crate::paging::{CacheBytes, Layout, MappingCacheConfig, Shape};
+    use crate::tests::{fill, flash};
+
+    const PLANE: Plane = Plane::new(0);
+
+    /// The pages of the tables of 40 logical pages, three, on a device of one plane of so many blocks of four
+    /// pages: of those three may hold translation pages.
+    fn on_flash(blocks: u32) -> (SpreadMap, Paging, Flash) {
+        let mut config = FtlConfig::default();
+        config.gc.victim = VictimPolicy::Fifo;
+        let mut flash = flash(&config, [1, 1, 1, 1, blocks, 4]);
+        let shape = Shape { two_levels: false, fingerprints: None };
+        let layout = Layout::new(shape, flash.geometry(), (0..40u32).map(u64::from));
+        let cache = MappingCacheConfig { bytes: CacheBytes::Limited(64), ..MappingCacheConfig::default() };
+        let paging = Paging::new(&cache, flash.geometry(), layout);
+        assert_eq!((paging.pool_blocks(), paging.layout.pages()), (3, 3));
+        flash.blocks.keep_apart(20);
+        (SpreadMap { map: PageMap::new(40, 0), spreader: None }, paging, flash)
+    }
+
+    #[test]
+    fn a_directory_that_contradicts_the_flash_is_noticed() {
+        let noticed = |damage: &dyn Fn(&mut Paging, &mut Flash), words: &str| {
+            let (mut map, mut paging, mut flash) = on_flash(12);
+            for page in paging.layout.all_pages() {
+                let mut tables = OnFlash { map: &mut map, paging: &mut paging };
+                tables.write(page, &mut flash, &mut Vec::new()).unwrap();
+            }
+            assert_eq!(flash.counters.programs[Cause::Metadata as usize], 3);
+            paging.audit_directory(&flash).unwrap();
+            damage(&mut paging, &mut flash);
+            let error = paging.audit_directory(&flash).unwrap_err();
+            assert!(error.contains(words), "{error:?}, expected {words}");
+        };
+        let [first, second] = [0, 1].map(TablePage::new);
+        noticed(
+            &|paging, _| paging.pools[PLANE].full.extend([5, 6].map(Block::new)),
+            "plane 0 has too many blocks of translation pages",
+        );
+        noticed(&|paging, _| paging.directory[first] = paging.directory[second], "is not in the directory");
+        noticed(
+            &|paging, _| paging.pools[PLANE].open = None,
+            "3 translation pages are in the directory, 0 on flash, 3",
+        );
+        noticed(
+            &|_, flash| flash.blocks.keep_apart(20),
+            "3 translation pages are in the directory, 3 on flash, 0",
+        );
+    }
+
+    #[test]
+    fn a_block_for_translation_pages_leaves_one_for_collection_to_start_with() {
+        let (mut map, mut paging, mut flash) = on_flash(8);
+        let pages = fill(&mut flash, PLANE);
+        (0..6).for_each(|_| drop(fill(&mut flash, PLANE)));
+        pages.iter().for_each(|&page| flash.blocks.invalidate(page));
+        assert_eq!(flash.blocks.free_blocks(PLANE), 1);
+        let mut ops = Vec::new();
+        let mut tables = OnFlash { map: &mut map, paging: &mut paging };
+        tables.write(TablePage::new(0), &mut flash, &mut ops).unwrap();
+        // The block that held nothing is free again, and one of the two is taken.
+        assert_eq!(ops.iter().map(|op| op.kind).collect::<Vec<_>>(), [OpKind::Erase, OpKind::Program]);
+        assert_eq!((ops[0].ppn, flash.blocks.free_blocks(PLANE)), (pages[0], 1));
+    }
+}

@@ -8,6 +8,7 @@ mod copying;
 mod drawn;
 mod driver;
 mod figures;
+mod flash;
 mod paging;
 mod partitions;
 mod ranges;
@@ -33,4 +34,5 @@ mod wear;
 mod write_amplification;
 
 pub(crate) use driver::geometry;
+pub(crate) use flash::{fill, flash};
 pub(crate) use sabotage::{Bug, mislaid, planted};

@@ -225,6 +225,13 @@ fn reads_and_writes_what_a_plain_list_would(mapping: MappingForm, fingerprints: 
 }
 
 #[test]
+fn blocks_for_translation_pages_are_kept_back_from_the_data() {
+    // Three translation pages, two of them in a block: twice two blocks and one; three streams and one block more.
+    let driver = device(MappingForm::Page, 20, 2, 1, 48);
+    assert_eq!(driver.ftl.plane_limit_pages(), (20 - 5 - 3 - 1) * 2);
+}
+
+#[test]
 fn uniform_reads_hit_as_often_as_pages_fit() {
     for (capacity, pages) in [(1, 40), (10, 40), (30, 40), (40, 40)] {
         let mut driver = device(MappingForm::Page, 200, 16, capacity, 16 * pages);

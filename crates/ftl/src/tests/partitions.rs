@@ -237,3 +237,24 @@ fn numbers_out_of_range_are_refused() {
     assert_eq!(refused(&|config| config.partition.window = f64::NAN).0, "partition.window");
     assert_eq!(refused(&|config| config.partition.filter_bits = 65).0, "partition.filter_bits");
 }
+
+#[test]
+fn a_page_that_ageing_moves_stays_in_its_partition_and_counts_as_written_by_the_host() {
+    let mut driver = tiny(8, 2, &[0, 1, 1]);
+    assert_eq!([0, 1, 2].map(|lpn| write(&mut driver, lpn)), [(0, 0), (1, 0), (1, 1)]);
+    let moved = [0, 1].map(|lpn| driver.rewrite(lpn).unwrap().unwrap());
+    let blocks = &driver.ftl.flash.blocks;
+    assert_eq!(moved.map(|ppn| blocks.table.partition(blocks.geometry.block_index(ppn))), [0, 1]);
+    let counters = driver.ftl.counters();
+    assert_eq!((counters.host_pages_written, counters.programs[Cause::Host as usize]), (5, 5));
+    driver.ftl.audit().unwrap();
+}
+
+#[test]
+fn what_tells_partitions_apart_takes_bytes_of_the_controller_and_of_the_simulator() {
+    let driver = tiny(8, 2, &[0; 20]);
+    assert_eq!(driver.ftl.flash.partitions.bytes(), (3, 20), "a bit a page; a byte");
+    assert_eq!(driver.ftl.table_sizes().partition_bytes, 3);
+    let one = Ftl::new(&FtlConfig::default(), &geometry([1, 1, 1, 1, 8, 2]), 4, 0, 1);
+    assert_eq!(one.flash.partitions.bytes(), (0, 0));
+}

@@ -98,6 +98,29 @@ fn restored(
     to.finish().map_err(told)
 }
 
+/// Pages are valid that are copies of logical pages, and blocks are open that the list of blocks calls so.
+fn assert_valid_and_open(ftl: &Ftl) {
+    let geometry = ftl.flash.geometry();
+    let copies: std::collections::HashSet<_> = Lpn::each(0..PAGES)
+        .filter_map(|lpn| ftl.copies_of(lpn))
+        .flat_map(|(home, replicas)| replicas.iter().copied().chain([home]))
+        .collect();
+    let images = ftl.block_images();
+    for image in &images {
+        let pages = (0..geometry.pages_per_block).map(|page| geometry.page_of_block(image.block, page));
+        pages.for_each(|ppn| assert_eq!(ftl.is_valid(ppn), copies.contains(&ppn), "{ppn}"));
+    }
+    let open = |image: &BlockImage| match image.used {
+        BlockUse::Open(kind) => Some((image.block, kind)),
+        _ => None,
+    };
+    let mut listed: Vec<_> = images.iter().filter_map(open).collect();
+    let mut found: Vec<_> = geometry.all_planes().flat_map(|plane| ftl.open_blocks(plane)).collect();
+    listed.sort_by_key(|entry| entry.0);
+    found.sort_by_key(|entry| entry.0);
+    assert_eq!(found, listed);
+}
+
 #[test]
 fn a_controller_goes_on_where_another_left_off() {
     let geometry = geometry();
@@ -119,8 +142,14 @@ fn a_controller_goes_on_where_another_left_off() {
             };
             assert_eq!(sorted(next.block_images()), sorted(blocks), "config {at}");
             for lpn in Lpn::each(0..PAGES) {
-                assert_eq!(next.copies_of(lpn), ftl.copies_of(lpn), "config {at}");
+                let copies = ftl.copies_of(lpn);
+                assert_eq!(next.copies_of(lpn), copies, "config {at}");
+                assert_eq!(next.home_of(lpn), copies.map(|(home, _)| home));
             }
+            let sizes = [&next, &ftl].map(Ftl::table_sizes);
+            assert_eq!(sizes[0].fingerprints, sizes[1].fingerprints, "config {at}");
+            assert_eq!(next.chip_erases(), ftl.chip_erases(), "config {at}");
+            assert_valid_and_open(&next);
             ftl = next;
         }
         assert!(ftl.wear().iter().any(|&(erases, _)| erases > 3), "config {at}: no pressure");
@@ -154,4 +183,49 @@ fn what_contradicts_itself_is_refused() {
         },
         "second open block",
     );
+}
+
+#[test]
+fn partitions_and_tables_on_flash_are_not_restored() {
+    let geometry = geometry();
+    let refused = |config: &FtlConfig| {
+        let restoring = Ftl::new(config, &geometry, PAGES, CONTENTS, 1).restore(&[]);
+        restoring.err().map(|error| error.to_string())
+    };
+    assert_eq!(refused(&FtlConfig::default()), None);
+    let mut partitioned = FtlConfig::default();
+    partitioned.partition.policy = crate::PartitionPolicy::Offline;
+    let mut paging = FtlConfig::default();
+    paging.mapping_cache.checkpoint_s = 1.0;
+    for config in [partitioned, paging] {
+        let error = refused(&config).unwrap();
+        assert!(error.contains("cannot be restored"), "{error}");
+    }
+}
+
+#[test]
+fn inverted_tables_refuse_pages_that_they_cannot_hold() {
+    let geometry = geometry();
+    let mut config = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
+    config.dedup.tables = crate::dedup::TableForm::Inverted;
+    let used = BlockUse::Open(crate::held::OpenFor::Host);
+    let image = BlockImage { block: flashtwin_nand::Block::new(0), erases: 0, written: 2, used };
+    let pages = [0, 1].map(|page| geometry.page_of_block(image.block, page));
+    let refused = |lpn, content, replicas: &[flashtwin_nand::Ppn], words: &str| {
+        let mut to = Ftl::new(&config, &geometry, PAGES, CONTENTS, 1).restore(&[image]).ok().unwrap();
+        let page = |lpn, content, home, replicas| {
+            let (lpn, content) = (Lpn::new(lpn), Content::new(content));
+            HeldPage { lpn, content, home, replicas }
+        };
+        to.page(page(0, 0, pages[0], &[])).unwrap();
+        let error = to.page(page(lpn, content, pages[1], replicas)).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}, expected {words}");
+        let error =
+            to.reference(Lpn::new(2), geometry.page_of_block(image.block, 3)).unwrap_err().to_string();
+        assert!(error.contains("LPN 2 lies in a page that nobody owns"), "{error}");
+    };
+    refused(1, CONTENTS, &[], "holds content 300 with 0 copies");
+    refused(1, 1, &pages[..1], "holds content 1 with 1 copies");
+    refused(PAGES, 1, &[], "there is no LPN 60");
+    refused(0, 1, &[], "LPN 0 is mapped twice");
 }

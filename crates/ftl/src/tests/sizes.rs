@@ -46,6 +46,51 @@ fn a_content_takes_as_many_bytes_as_its_tables_say() {
 }
 
 #[test]
+fn a_page_that_was_used_takes_eight_bytes_of_inverted_tables() {
+    let mut config = content_addressed();
+    config.dedup.tables = TableForm::Inverted;
+    let mut driver = device(&config, 40);
+    let held =
+        |driver: &Driver| driver.ftl.table_sizes().page_table_bytes - driver.ftl.flash.blocks.bytes_in_use();
+    // A logical page: where it lies, and its two neighbours in the list of that page.
+    assert_eq!(held(&driver), 40 * (4 + 8));
+    driver.write(0, 0, false).unwrap();
+    assert_eq!(held(&driver), 40 * (4 + 8) + 8 * 8, "the pages of one block");
+    let without = driver.ftl.flash.blocks.bytes_in_use();
+    assert!(without > 0 && driver.ftl.table_sizes().page_table_bytes > without);
+}
+
+#[test]
+fn pages_of_the_tables_take_what_finds_and_orders_them() {
+    let mut config = FtlConfig::default();
+    assert_eq!(device(&config, 0).ftl.paging_sizes(), None);
+    config.mapping_cache.bytes = CacheBytes::Limited(64);
+    // 40 LPNs on three pages of 16: the page of each LPN; place, neighbours and flags of each page and the
+    // neighbours of what closes the ring.
+    let sizes = device(&config, 0).ftl.paging_sizes().unwrap();
+    assert_eq!((sizes.pages, sizes.simulator_bytes), (3, 40 * 4 + 3 * (4 + 9) + 8));
+}
+
+#[test]
+fn a_cache_may_lack_pages_where_it_is_limited_and_fingerprints_where_they_are_on_flash() {
+    let lacks = |limited, fingerprints| {
+        let mut config = content_addressed();
+        config.dedup.fingerprint_entries = Entries::Limited(4);
+        config.mapping_cache.checkpoint_s = 1.0;
+        if limited {
+            config.mapping_cache.bytes = CacheBytes::Limited(64);
+        }
+        config.mapping_cache.fingerprints = fingerprints;
+        let ftl = device(&config, 40).ftl;
+        (Controller::pages_tables(&ftl), Controller::pages_fingerprints(&ftl))
+    };
+    assert_eq!([lacks(false, false), lacks(false, true)], [(false, false); 2]);
+    assert_eq!([lacks(true, false), lacks(true, true)], [(true, false), (true, true)]);
+    let in_ram = device(&content_addressed(), 40).ftl;
+    assert_eq!((in_ram.pages_tables(), in_ram.pages_fingerprints()), (false, false));
+}
+
+#[test]
 fn priority_lru_lists_the_pages_that_were_read() {
     let mut config = content_addressed();
     let sizes = |config: &FtlConfig| {

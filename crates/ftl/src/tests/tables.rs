@@ -174,3 +174,16 @@ fn inverted_tables_refuse_what_they_cannot_hold() {
     config.dedup.sampling_pages = 0;
     assert_eq!(config.check(&geometry).unwrap_err().0, "dedup.sampling_pages");
 }
+
+#[test]
+fn a_content_that_is_forgotten_is_unique_when_it_comes_again() {
+    for tables in [TableForm::TwoLevel, TableForm::Inverted] {
+        let mut driver = tiny(8, Entries::Unlimited, tables);
+        let cause =
+            |driver: &mut Driver, content| driver.write(1, content, false).unwrap().program.unwrap().1;
+        let causes = [1, 2, 1].map(|content| cause(&mut driver, content));
+        assert_eq!(causes, [Cause::Unique, Cause::Unique, Cause::Reborn], "{tables:?}");
+        driver.ftl.forget_content(Content::new(2));
+        assert_eq!(cause(&mut driver, 2), Cause::Unique, "{tables:?}");
+    }
+}
