@@ -1,5 +1,6 @@
 //! The simulator as its users see it: command sequences by hand, closed forms, a swarm.
 
+mod aged;
 mod allocation;
 mod awaited;
 mod bench;
