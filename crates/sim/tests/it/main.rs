@@ -13,6 +13,7 @@ mod multi_plane;
 mod plain;
 mod queueing;
 mod relations;
+mod requests;
 mod spreading;
 mod statements;
 mod swarm;

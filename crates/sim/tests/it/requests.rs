@@ -6,9 +6,9 @@ use std::sync::Mutex;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, RecordBatch};
+use arrow_array::RecordBatch;
 use flashtwin_sim::{RequestsTo, Resolved, RunResult, SimError, results_schema, run, run_following};
-use flashtwin_trace::{Op, PageTrace, Progress};
+use flashtwin_trace::{PageTrace, Progress};
 use parquet::basic::Compression;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
@@ -134,7 +134,6 @@ fn a_full_disk_ends_the_run_and_not_only_its_end() {
     let Err(SimError::Write { path, .. }) = outcome else { panic!("{:?}", outcome.map(|_| ())) };
     assert_eq!(path, link.display().to_string());
     let last = told.done.lock().unwrap().last().copied();
-    assert_eq!(last, Some((LOT + LOOK_EVERY, 2 * LOT)).filter(|_| last != Some((LOT, 2 * LOT))).or(last));
     assert!(last.is_some_and(|(done, _)| done <= LOT + LOOK_EVERY), "{last:?}");
     assert!(!link.exists());
 }
@@ -196,5 +195,4 @@ fn the_schema_describes_the_summary_and_every_table() {
     let described = schema["summary"]["properties"].as_object().unwrap();
     assert!(result.summary.as_object().unwrap().keys().all(|key| described.contains_key(key)));
     assert_eq!(result.summary["trace"]["page_ops"], 10);
-    assert_eq!(page_trace(&[trim(0, 0)], 1, 0).columns.op, [Op::Trim]);
 }
