@@ -147,7 +147,13 @@ mod tests {
             let geometry = resolved.device.geometry;
             let found = tables(&resolved.config.ftl, &geometry, 1_000, 300);
             let (pages, blocks) = (geometry.page_index_len() as u64, geometry.block_index_len() as u64);
-            (found.reserved_bytes - found.touched_bytes, found.touched_bytes, pages, blocks, geometry.channels)
+            (
+                found.reserved_bytes - found.touched_bytes,
+                found.touched_bytes,
+                pages,
+                blocks,
+                geometry.channels,
+            )
         };
         let (device, trace, pages, blocks, _) = sizes("conventional");
         assert_eq!((device, trace), (4 * pages + 18 * blocks, 8_000));

@@ -351,7 +351,9 @@ mod tests {
         });
         let capacity = resolved.capacity_pages() as u32;
         assert_eq!(refused(&outline(capacity, 0), &resolved), None);
-        assert!(refused(&outline(capacity + 1, 0), &resolved).unwrap().contains("smaller than the footprint"));
+        assert!(
+            refused(&outline(capacity + 1, 0), &resolved).unwrap().contains("smaller than the footprint")
+        );
         let pages = 1 << 19;
         let error = refused(&outline(pages, 0), &resolved).unwrap();
         let blocks = 2048 + resolved.config.ftl.reserved_blocks(&resolved.device.geometry) + 146;

@@ -67,7 +67,10 @@ mod tests {
         let lines = |text: &str| text.lines().map(String::from).collect::<std::collections::BTreeSet<_>>();
         assert_eq!(lines(&found), lines(wanted));
         let place = |text: &str| found.find(text).unwrap();
-        assert!(found.starts_with("# How fast.\n# More is more.\nspeed = 2\n\n# A table.\n[inner]\n"), "{found}");
+        assert!(
+            found.starts_with("# How fast.\n# More is more.\nspeed = 2\n\n# A table.\n[inner]\n"),
+            "{found}"
+        );
         assert!(place("# A table.") < place("policy"));
     }
 
@@ -77,6 +80,9 @@ mod tests {
         let text = document(&resolved.json(), &schema());
         let read: Value = toml::from_str(&text).unwrap();
         assert_eq!(read, resolved.json());
-        assert!(text.contains("# Name of the system, as results are labelled.\nname = \"rr-ssd\"\n"), "{text}");
+        assert!(
+            text.contains("# Name of the system, as results are labelled.\nname = \"rr-ssd\"\n"),
+            "{text}"
+        );
     }
 }

@@ -14,7 +14,11 @@ const FOOTPRINT: u32 = 160;
 
 /// A system whose drive is aged, not verified.
 fn system(seed: &str) -> Resolved {
-    system_on([2, 1, 1, 1, 16, 8], "conventional", &[("verify", "false"), ("seed", seed), ("preload", "footprint")])
+    system_on(
+        [2, 1, 1, 1, 16, 8],
+        "conventional",
+        &[("verify", "false"), ("seed", seed), ("preload", "footprint")],
+    )
 }
 
 /// A folder of this test's own, without anything in it.
@@ -96,7 +100,8 @@ fn a_damaged_file_is_said_to_be_and_made_anew() {
     ] {
         fs::write(&file, bytes).unwrap();
         same(&replayed(&system("1"), Some(&drives)), &made);
-        let note = format!("{}: this aged drive cannot be used ({what}); the drive is aged anew", file.display());
+        let note =
+            format!("{}: this aged drive cannot be used ({what}); the drive is aged anew", file.display());
         assert_eq!(drives.take_notes(), [note]);
         assert!(fs::read(&file).unwrap() == whole, "{what}: it was not made anew");
     }

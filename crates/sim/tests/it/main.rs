@@ -9,6 +9,7 @@ mod copying;
 mod drawn;
 mod garbage_collection;
 mod mapping_cache;
+mod measured;
 mod multi_plane;
 mod plain;
 mod queueing;

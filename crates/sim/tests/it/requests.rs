@@ -4,9 +4,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
-use arrow_array::RecordBatch;
 use flashtwin_sim::{RequestsTo, Resolved, RunResult, SimError, results_schema, run, run_following};
 use flashtwin_trace::{PageTrace, Progress};
 use parquet::basic::Compression;
@@ -110,7 +110,8 @@ fn requests_beyond_a_lot_are_in_the_same_table_and_the_files_say_who_wrote_them(
     result.write(&folder).unwrap();
     assert!(!folder.join("under-way").exists());
     for (name, rows) in [("requests", requests as usize), ("chips", 2)] {
-        let file = SerializedFileReader::new(File::open(folder.join(format!("{name}.parquet"))).unwrap()).unwrap();
+        let file =
+            SerializedFileReader::new(File::open(folder.join(format!("{name}.parquet"))).unwrap()).unwrap();
         let about = file.metadata();
         assert_eq!(about.file_metadata().num_rows(), rows as i64);
         let by = format!("flashtwin {}", env!("CARGO_PKG_VERSION"));

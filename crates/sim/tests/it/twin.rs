@@ -150,6 +150,10 @@ fn arrive(twin: &mut Twin, now_ns: u64, op: Op, lpns: &[u32], contents: &[u32]) 
     twin.arrive(now_ns, &request).unwrap();
 }
 
+fn queues(twin: &Twin) -> Vec<u32> {
+    twin.queue_lengths().iter().copied().collect()
+}
+
 fn ends(result: &RunResult) -> Vec<i64> {
     let column = result.table("periods").unwrap().column_by_name("end_ns").unwrap().clone();
     column.as_primitive::<Int64Type>().values().to_vec()
@@ -158,12 +162,12 @@ fn ends(result: &RunResult) -> Vec<i64> {
 #[test]
 fn what_it_was_asked_for_is_in_its_result_and_its_queues_are_seen_meanwhile() {
     let mut twin = new_twin("conventional", 0);
-    assert_eq!(twin.queue_lengths()[..], [0; 4]);
+    assert_eq!(queues(&twin), [0; 4]);
     arrive(&mut twin, 0, Op::Write, &[1, 2, 3, 4, 5], &[NO_CONTENT; 5]);
-    let lengths: u32 = twin.queue_lengths().iter().sum();
-    assert_eq!((lengths, twin.queue_lengths().len()), (5, 4));
+    let lengths = queues(&twin);
+    assert_eq!((lengths.iter().sum::<u32>(), lengths.len()), (5, 4));
     twin.advance(50_000_000).unwrap();
-    assert_eq!(twin.queue_lengths()[..], [0; 4]);
+    assert_eq!(queues(&twin), [0; 4]);
     arrive(&mut twin, 50_000_000, Op::Read, &[1, 2], &[NO_CONTENT; 2]);
     twin.end_period(60_000_000).unwrap();
     arrive(&mut twin, 70_000_000, Op::Trim, &[1], &[NO_CONTENT]);
