@@ -141,6 +141,98 @@ mod tests {
     }
 
     #[test]
+    fn each_form_of_table_takes_what_its_entries_take() {
+        let sizes = |name: &str| {
+            let resolved = resolve(name, &[]).unwrap();
+            let geometry = resolved.device.geometry;
+            let found = tables(&resolved.config.ftl, &geometry, 1_000, 300);
+            let (pages, blocks) = (geometry.page_index_len() as u64, geometry.block_index_len() as u64);
+            (
+                found.reserved_bytes - found.touched_bytes,
+                found.touched_bytes,
+                pages,
+                blocks,
+                geometry.channels,
+            )
+        };
+        let (device, trace, pages, blocks, _) = sizes("conventional");
+        assert_eq!((device, trace), (4 * pages + 18 * blocks, 8_000));
+        let (device, trace, pages, blocks, channels) = sizes("ds-ftl");
+        assert_eq!((device, trace), (4 * pages + 18 * blocks, 24_000 + 300 * (64 + 8 * u64::from(channels))));
+        let (device, trace, pages, blocks, _) = sizes("ca-ssd");
+        assert_eq!((device, trace), (4 * pages + 18 * blocks, 4_000 + 300 * 22));
+        let (device, trace, pages, blocks, _) = sizes("ca-ssd-inverted");
+        assert_eq!((device, trace), (12 * pages + 18 * blocks, 12_000 + 300 * 5));
+    }
+
+    #[test]
+    fn one_byte_too_few_is_refused_with_the_figure() {
+        let resolved = resolve("conventional", &[]).unwrap();
+        let needed = tables(&resolved.config.ftl, &resolved.device.geometry, 200_000_000, 0);
+        let with = |address_space_bytes, memory_bytes| {
+            let limits = Limits { address_space_bytes, memory_bytes };
+            check_against(&resolved, 200_000_000, 0, limits).map_err(|error| error.0)
+        };
+        let (space, memory) = (needed.reserved_bytes, needed.touched_bytes);
+        assert_eq!(memory, 1_600_000_000);
+        assert_eq!(with(Some(space), Some(memory)), Ok(()));
+        assert!(with(Some(space - 1), Some(memory)).unwrap_err().contains("of address space"));
+        let error = with(Some(space), Some(memory - 1)).unwrap_err();
+        assert!(error.contains("take 1.6 GB of memory, 1.6 GB are left"), "{error}");
+    }
+
+    /// What a line of a file of the system says, in KiB.
+    #[cfg(target_os = "linux")]
+    fn kib_of(path: &str, name: &str) -> u64 {
+        let text = std::fs::read_to_string(path).unwrap();
+        let rest = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        rest.split_whitespace().next().unwrap().parse().unwrap()
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn more_memory_than_the_machine_has_is_refused() {
+        let left = limits().memory_bytes.unwrap();
+        let all = kib_of("/proc/meminfo", "MemTotal:") * 1024;
+        assert!(left <= all && left > all / 1000, "{left} of {all}");
+        let error = check(&resolve("conventional", &[]).unwrap(), all, 0).unwrap_err();
+        assert!(error.0.contains("GB of memory"), "{error}");
+    }
+
+    /// The address space of a process that runs this test alone.
+    #[cfg(target_os = "linux")]
+    const LIMIT_KIB: u64 = 16_000_000;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn address_space_is_limited_where_the_system_says_so_and_what_is_used_of_it_counts() {
+        if std::env::var_os("FLASHTWIN_TEST_LIMITED").is_none() {
+            let own = "memory::tests::address_space_is_limited_where_the_system_says_so_and_what_is_used_of_it_counts";
+            for (limit, said) in [("unlimited".to_owned(), "no"), (LIMIT_KIB.to_string(), "yes")] {
+                let done = std::process::Command::new("sh")
+                    .args(["-c", "ulimit -v \"$1\" && exec \"$0\" --exact \"$2\""])
+                    .arg(std::env::current_exe().unwrap())
+                    .args([&limit, own])
+                    .env("FLASHTWIN_TEST_LIMITED", said)
+                    .output()
+                    .unwrap();
+                let text = String::from_utf8_lossy(&done.stdout).into_owned();
+                assert!(done.status.success() && text.contains("1 passed"), "{limit}: {text}");
+            }
+            return;
+        }
+        if std::env::var_os("FLASHTWIN_TEST_LIMITED").is_some_and(|said| said == "no") {
+            assert_eq!(limits().address_space_bytes, None);
+            return;
+        }
+        let much: Vec<u8> = Vec::with_capacity(1 << 30);
+        let used = kib_of("/proc/self/status", "VmSize:") * 1024;
+        let left = limits().address_space_bytes.unwrap();
+        assert!(used > 1 << 30 && much.is_empty());
+        assert!(left.abs_diff(LIMIT_KIB * 1024 - used) < 1 << 24, "{left} beside {used}");
+    }
+
+    #[test]
     fn this_process_may_run_the_default_system() {
         check(&resolve("conventional", &[]).unwrap(), 1_000_000, 0).unwrap();
     }

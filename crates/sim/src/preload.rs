@@ -234,3 +234,63 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flashtwin_trace::{ContentSource, FirstAccess, Op, PageColumns, PageQuality, PageTrace};
+
+    use super::*;
+
+    /// Requests of a page each, which bring these contents; five contents are known.
+    fn trace(content: &[u32]) -> PageTrace {
+        let ops = content.len() as u32;
+        let columns = PageColumns {
+            time_ns: vec![0; content.len()],
+            op: vec![Op::Write; content.len()],
+            partial: vec![0; content.len()],
+            first_page_op: (0..=ops).collect(),
+            lpn: vec![0; content.len()],
+            content: content.to_vec(),
+        };
+        let outline = Outline {
+            name: "by hand".into(),
+            digest: String::new(),
+            page_bytes: 4096,
+            requests: u64::from(ops),
+            page_ops: u64::from(ops),
+            bytes: [0; 3],
+            duration_ns: 0,
+            lpn_address: vec![0],
+            content_count: 5,
+            initial_content: vec![NO_CONTENT],
+            first_access: vec![FirstAccess::None],
+            content_source: ContentSource::Recorded,
+            quality: PageQuality::default(),
+        };
+        PageTrace { outline, columns }
+    }
+
+    fn given(trace: &PageTrace, contents: PreloadContents, pages: u64) -> Vec<u32> {
+        let mut unknown = Unknown::new(trace, contents, 1, pages);
+        (0..pages).map(|_| unknown.next().unwrap()).collect()
+    }
+
+    #[test]
+    fn pages_nobody_knows_get_contents_of_their_own() {
+        let own = given(&trace(&[0, 1]), PreloadContents::Own, 4);
+        assert_eq!(own, [5, 6, 7, 8]);
+    }
+
+    #[test]
+    fn contents_are_drawn_as_often_as_the_trace_has_them_and_what_has_none_is_passed_over() {
+        let drawn = given(&trace(&[2, NO_CONTENT, 4, NO_CONTENT, 4, 4]), PreloadContents::Trace, 4000);
+        let times = |content: u32| drawn.iter().filter(|&&one| one == content).count();
+        assert_eq!(times(2) + times(4), 4000);
+        assert!((850..1150).contains(&times(2)), "{}", times(2));
+    }
+
+    #[test]
+    fn what_finds_no_content_in_many_draws_gets_its_own() {
+        assert_eq!(given(&trace(&[NO_CONTENT; 3]), PreloadContents::Trace, 3), [5, 6, 7]);
+    }
+}

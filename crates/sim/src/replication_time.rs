@@ -66,5 +66,17 @@ mod tests {
         let crowded = phase_time(&[copy(0, 1, 0), copy(2, 1, 1)].concat(), &device);
         assert_eq!(crowded, PhaseTime { serial_ns: 2 * (read + program), parallel_ns: 2 * program });
         assert_eq!(phase_time(&[], &device), PhaseTime::default());
+        // A slow channel is busier than any die.
+        let mut slow = device.clone();
+        slow.timing.transfer_ns = 1_000_000;
+        let chips = [0, g.chips() - 1].map(|chip| g.channel_of_chip(flashtwin_nand::Chip::new(chip)));
+        assert!(chips[0] != chips[1]);
+        let on_first: Vec<u32> = (0..g.chips())
+            .filter(|&chip| g.channel_of_chip(flashtwin_nand::Chip::new(chip)) == chips[0])
+            .take(3)
+            .collect();
+        let reads: Vec<FlashOp> = on_first.iter().map(|&chip| copy(chip, chip, 0)[0]).collect();
+        let time = phase_time(&reads, &slow);
+        assert_eq!(time, PhaseTime { serial_ns: 3 * (1_000_200 + 75_000), parallel_ns: 3 * 1_000_200 });
     }
 }

@@ -299,3 +299,21 @@ fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), Config
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recorded_contents_are_left_out_where_nobody_looks_and_none_fit() {
+        let with = |name: &str, page_bytes: u32| {
+            let mut resolved = resolve(name, &[]).unwrap();
+            resolved.config.nand.page_bytes = page_bytes;
+            [false, true].map(|has_content| resolved.content_source(has_content))
+        };
+        let (none, recorded) = (ContentSource::None, ContentSource::Recorded);
+        assert_eq!(with("conventional", 4096), [none, recorded]);
+        assert_eq!(with("conventional", 2048), [none, none]);
+        assert_eq!(with("ca-ssd", 4096), [recorded, recorded]);
+    }
+}

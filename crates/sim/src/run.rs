@@ -258,3 +258,111 @@ impl<'a> Replay<'a> {
         finish(self.engine, self.periods, self.trace, self.resolved)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flashtwin_trace::{ContentSource, FirstAccess, PageQuality};
+
+    use super::*;
+    use crate::resolve::resolve;
+
+    /// A trace without contents.
+    fn outline(footprint: u32, duration_ns: i64) -> Outline {
+        Outline {
+            name: "by hand".into(),
+            digest: String::new(),
+            page_bytes: 4096,
+            requests: 5,
+            page_ops: 5,
+            bytes: [0; 3],
+            lpn_address: (0..u64::from(footprint)).collect(),
+            content_count: 0,
+            initial_content: Vec::new(),
+            first_access: vec![FirstAccess::None; footprint as usize],
+            content_source: ContentSource::None,
+            quality: PageQuality::default(),
+            duration_ns,
+        }
+    }
+
+    fn system(name: &str, change: impl FnOnce(&mut crate::config::Config)) -> Resolved {
+        let mut resolved = resolve(name, &[]).unwrap();
+        change(&mut resolved.config);
+        resolved.device = resolved.config.nand.resolve().unwrap();
+        resolved
+    }
+
+    fn refused(trace: &Outline, resolved: &Resolved) -> Option<String> {
+        check_fit(trace, resolved).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn as_many_periods_as_are_kept_are_taken_and_one_more_is_refused() {
+        let resolved = system("conventional", |config| config.replay.period_s = 0.5);
+        let most = MOST_PERIODS as i64 * 500_000_000;
+        assert_eq!(refused(&outline(10, most), &resolved), None);
+        assert_eq!(refused(&outline(10, most + 499_999_999), &resolved), None);
+        let error = refused(&outline(10, most + 500_000_000), &resolved).unwrap();
+        let text = "by hand lasts 100000.5 s; in periods of 0.5 s that are 200001, and at most 200000 are kept: set \
+                    replay.period_s to 5.1e-1 or more";
+        assert_eq!(error, text);
+        // A trace whose last time is before its first has no periods.
+        assert_eq!(refused(&outline(10, -1), &resolved), None);
+    }
+
+    #[test]
+    fn simulated_time_may_come_to_its_bound_and_not_beyond_unless_requests_wait_for_each_other() {
+        let at = |speed: f64, queue_depth: u32, duration_ns: i64| {
+            let resolved = system("conventional", |config| {
+                config.replay.period_s = 1e9;
+                config.replay.speed = speed;
+                config.replay.queue_depth = queue_depth;
+            });
+            refused(&outline(10, duration_ns), &resolved)
+        };
+        assert_eq!(at(1.0, 0, 1 << 60), None);
+        assert_eq!(at(0.5, 0, 1 << 59), None);
+        let error = at(1.0, 0, (1 << 60) + 4096).unwrap();
+        assert!(error.contains("more than 36: set replay.speed to 1.0e0 or more"), "{error}");
+        let error = at(0.5, 0, (1 << 59) + 4096).unwrap();
+        assert!(error.contains("lasts 576460752.3 s; at replay.speed = 0.5 that is 37 years"), "{error}");
+        assert_eq!(at(0.5, 1, 1 << 60), None);
+    }
+
+    #[test]
+    fn a_trace_of_other_pages_or_without_contents_where_they_are_looked_at_does_not_fit() {
+        let plain = system("conventional", |_| ());
+        let other = Outline { page_bytes: 8192, ..outline(10, 0) };
+        let error = refused(&other, &plain).unwrap();
+        assert_eq!(error, "the trace was cut into pages of 8192 bytes, nand.page_bytes is 4096");
+        let contents = system("ca-ssd", |_| ());
+        assert!(refused(&outline(10, 0), &contents).unwrap().contains("the trace has no contents"));
+        assert_eq!(refused(&outline(10, 0), &plain), None);
+        // Without page operations nothing is missing.
+        assert_eq!(refused(&Outline { page_ops: 0, ..outline(10, 0) }, &contents), None);
+    }
+
+    #[test]
+    fn a_device_too_small_is_refused_with_the_blocks_that_are_enough() {
+        let resolved = system("conventional", |config| {
+            let nand = &mut config.nand;
+            (nand.channels, nand.chips_per_channel, nand.dies_per_chip, nand.planes_per_die) = (2, 1, 1, 1);
+            (nand.blocks_per_plane, nand.pages_per_block) = (100, 128);
+        });
+        let capacity = resolved.capacity_pages() as u32;
+        assert_eq!(refused(&outline(capacity, 0), &resolved), None);
+        assert!(
+            refused(&outline(capacity + 1, 0), &resolved).unwrap().contains("smaller than the footprint")
+        );
+        let pages = 1 << 19;
+        let error = refused(&outline(pages, 0), &resolved).unwrap();
+        let blocks = 2048 + resolved.config.ftl.reserved_blocks(&resolved.device.geometry) + 146;
+        assert!(error.contains(&format!("set nand.blocks_per_plane to {blocks} or more")), "{error}");
+        assert!(error.contains("touches 524288 pages (2.00 GiB)"), "{error}");
+        let enough = system("conventional", |config| {
+            config.nand = resolved.config.nand.clone();
+            config.nand.blocks_per_plane = blocks;
+        });
+        assert_eq!(refused(&outline(pages, 0), &enough), None);
+    }
+}

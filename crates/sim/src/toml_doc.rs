@@ -43,3 +43,46 @@ fn comment(property: &Value) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::document;
+    use crate::resolve::{resolve, schema};
+
+    #[test]
+    fn every_key_stands_below_its_description_and_tables_below_theirs() {
+        let schema = json!({ "properties": {
+            "speed": { "description": "How fast.\nMore is more." },
+            "inner": { "description": "A table.", "properties": {
+                "policy": { "oneOf": [{ "const": "a", "description": "first\nof all" }, { "const": "b" }] },
+            } },
+            "unknown": {},
+        } });
+        let config = json!({ "inner": { "policy": "a", "new": true }, "unknown": { "key": 1 }, "speed": 2 });
+        let wanted = "# How fast.\n# More is more.\nspeed = 2\n\n# A table.\n[inner]\nnew = true\n\
+                      #   \"a\": first of all\n#   \"b\": \npolicy = \"a\"\n";
+        let found = document(&config, &schema);
+        let lines = |text: &str| text.lines().map(String::from).collect::<std::collections::BTreeSet<_>>();
+        assert_eq!(lines(&found), lines(wanted));
+        let place = |text: &str| found.find(text).unwrap();
+        assert!(
+            found.starts_with("# How fast.\n# More is more.\nspeed = 2\n\n# A table.\n[inner]\n"),
+            "{found}"
+        );
+        assert!(place("# A table.") < place("policy"));
+    }
+
+    #[test]
+    fn the_document_of_a_system_reads_back_as_the_system() {
+        let resolved = resolve("rr-ssd", &[]).unwrap();
+        let text = document(&resolved.json(), &schema());
+        let read: Value = toml::from_str(&text).unwrap();
+        assert_eq!(read, resolved.json());
+        assert!(
+            text.contains("# Name of the system, as results are labelled.\nname = \"rr-ssd\"\n"),
+            "{text}"
+        );
+    }
+}

@@ -81,3 +81,29 @@ impl BlockStates {
         (self.life(block) + self.pending_erases(block)) & LIVES
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_knows_its_reads_its_lives_and_the_erases_to_come() {
+        let mut states = BlockStates::new(2);
+        let [first, second] = [Block::new(0), Block::new(1)];
+        states.read_begins(first);
+        states.read_begins(first);
+        states.read_ends(first);
+        assert_eq!([first, second].map(|block| states.has_reads(block)), [true, false]);
+        states.read_ends(first);
+        assert!(!states.has_reads(first));
+        states.erase_decided(second);
+        states.erase_decided(second);
+        assert_eq!([first, second].map(|block| states.erase_is_pending(block)), [false, true]);
+        assert_eq!((states.life(second), states.decided_life(second)), (0, 2));
+        states.erased(second);
+        assert_eq!((states.life(second), states.decided_life(second)), (1, 2));
+        states.erased(second);
+        assert!(!states.erase_is_pending(second));
+        assert_eq!((states.later(2, 3), states.later(LIVES, 1)), (5, 0));
+    }
+}

@@ -283,6 +283,30 @@ mod tests {
     }
 
     #[test]
+    fn each_charge_is_part_of_what_is_waited_for() {
+        let parts = Charge::ALL.map(Charge::part);
+        let own = ["channel", "hash unit", "tables", "page", "write cache"];
+        assert_eq!(parts[..10], ["unit"; 10]);
+        assert_eq!(parts[10..15], own);
+        assert_eq!(parts[15..], ["service"; 4]);
+    }
+
+    #[test]
+    fn the_controllers_work_is_held_against_its_cause() {
+        for (cause, read, program) in [
+            (Cause::Replica, Charge::Copy, Charge::Copy),
+            (Cause::Metadata, Charge::TablePage, Charge::TablePage),
+            (Cause::Verify, Charge::Comparison, Charge::Comparison),
+            (Cause::Fingerprint, Charge::Comparison, Charge::Comparison),
+            (Cause::Gc, Charge::GcRead, Charge::GcProgram),
+            (Cause::WearLevelling, Charge::GcRead, Charge::GcProgram),
+        ] {
+            assert_eq!([Work::OwnRead, Work::OwnProgram].map(|work| holder(work, cause)), [read, program]);
+            assert_eq!(holder(Work::OwnErase, cause), Charge::Erase);
+        }
+    }
+
+    #[test]
     fn a_ledger_names_what_is_charged_and_nothing_else() {
         let mut ledger = Ledger::only(Charge::Controller, 5);
         charge_wait(&mut ledger, 9, &[0, 4, 0, 0, 5, 0, 0, 0]);

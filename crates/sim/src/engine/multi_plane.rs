@@ -178,3 +178,28 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plane_has_its_place_in_its_die_and_the_die_in_its_unit() {
+        // Two dies of two planes share a unit, or each is one.
+        let places = |planes_per_unit: u32| {
+            let together = Together::new(MultiPlane::SamePage, 2, planes_per_unit);
+            [0, 1, 2, 3, 6, 7].map(|plane| together.place(Plane::new(plane)))
+        };
+        assert_eq!(places(4), [(0, 0), (0, 1), (1, 0), (1, 1), (1, 0), (1, 1)]);
+        assert_eq!(places(2), [(0, 0), (0, 1), (0, 0), (0, 1), (0, 0), (0, 1)]);
+    }
+
+    #[test]
+    fn reads_programs_and_erases_share_no_command() {
+        let reads = [Work::HostRead, Work::ReadBeforeWrite, Work::TableRead, Work::OwnRead].map(kind);
+        let programs = [Work::HostProgram, Work::OwnProgram].map(kind);
+        let erase = kind(Work::OwnErase);
+        assert!(reads.iter().all(|&read| read == reads[0]) && programs[0] == programs[1]);
+        assert!(reads[0] != programs[0] && programs[0] != erase && erase != reads[0]);
+    }
+}

@@ -208,3 +208,21 @@ impl<T> std::ops::IndexMut<u32> for Pool<T> {
         &mut self.slots[slot as usize]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_of_what_was_removed_are_taken_again_before_there_are_more() {
+        let mut pool = Pool::new();
+        let slots: Vec<u32> = (0..4).map(|at| pool.insert(Request::new(at, 1, true))).collect();
+        assert_eq!(slots, [0, 1, 2, 3]);
+        for slot in [1, 3, 0] {
+            pool.remove(slot);
+        }
+        let again: Vec<u32> = (10..14).map(|at| pool.insert(Request::new(at, 1, true))).collect();
+        assert_eq!(again, [0, 3, 1, 4]);
+        assert_eq!([0, 1, 2, 3, 4].map(|slot| pool[slot].arrival_ns), [10, 12, 2, 11, 13]);
+    }
+}

@@ -1,5 +1,6 @@
 //! The simulator as its users see it: command sequences by hand, closed forms, a swarm.
 
+mod aged;
 mod allocation;
 mod awaited;
 mod bench;
@@ -8,10 +9,12 @@ mod copying;
 mod drawn;
 mod garbage_collection;
 mod mapping_cache;
+mod measured;
 mod multi_plane;
 mod plain;
 mod queueing;
 mod relations;
+mod requests;
 mod spreading;
 mod statements;
 mod swarm;

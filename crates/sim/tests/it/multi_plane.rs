@@ -128,3 +128,9 @@ fn planes_that_work_on_their_own_need_no_common_command() {
                     whose planes need no common command";
     assert_eq!(error, expected);
 }
+
+#[test]
+fn an_operation_alone_is_no_command_of_several_planes() {
+    let outcome = bench(TWO_PLANES, MultiPlane::SamePage).holding(2).serve(&[read(0, 0), read(1_000_000, 1)]);
+    assert_eq!((outcome.counts.pages.multi_plane_commands, outcome.counts.pages.multi_plane_ops), (0, 0));
+}

@@ -1,6 +1,8 @@
 //! A drive by somebody else's clock does what a replay does: the same requests at the same times, whatever it is asked
 //! in between.
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use flashtwin_ftl::Rng;
 use flashtwin_sim::{Resolved, RunResult, Twin, TwinRequest, run};
 use flashtwin_trace::{NO_CONTENT, Op, PageSource, PageTrace};
@@ -132,4 +134,80 @@ fn what_it_holds_at_the_beginning_is_there_and_costs_nothing() {
     assert_eq!(times, [crate::bench::COMMAND + 50_000 + crate::bench::TRANSFER, 12_000, 0]);
     let result = twin.finish().unwrap();
     assert_eq!(result.summary["pages_programmed"], 0);
+}
+
+/// A drive of four chips on which nothing takes time but the flash, new.
+fn new_twin(name: &str, contents: u32) -> Twin {
+    let mut resolved = system_with(nand([2, 2, 1, 1, 16, 8]), name, &[("verify", "false")]);
+    resolved.config.engine.hash_us = 0.0;
+    Twin::new(resolved, "new", 80, contents, std::iter::empty()).unwrap()
+}
+
+/// Takes in a request of 512 bytes a page.
+fn arrive(twin: &mut Twin, now_ns: u64, op: Op, lpns: &[u32], contents: &[u32]) {
+    let bytes = 512 * lpns.len() as u64;
+    let request = TwinRequest { op, bytes, lpns, contents, first_is_partial: false, last_is_partial: false };
+    twin.arrive(now_ns, &request).unwrap();
+}
+
+fn queues(twin: &Twin) -> Vec<u32> {
+    twin.queue_lengths().iter().copied().collect()
+}
+
+fn ends(result: &RunResult) -> Vec<i64> {
+    let column = result.table("periods").unwrap().column_by_name("end_ns").unwrap().clone();
+    column.as_primitive::<Int64Type>().values().to_vec()
+}
+
+#[test]
+fn what_it_was_asked_for_is_in_its_result_and_its_queues_are_seen_meanwhile() {
+    let mut twin = new_twin("conventional", 0);
+    assert_eq!(queues(&twin), [0; 4]);
+    arrive(&mut twin, 0, Op::Write, &[1, 2, 3, 4, 5], &[NO_CONTENT; 5]);
+    let lengths = queues(&twin);
+    assert_eq!((lengths.iter().sum::<u32>(), lengths.len()), (5, 4));
+    twin.advance(50_000_000).unwrap();
+    assert_eq!(queues(&twin), [0; 4]);
+    arrive(&mut twin, 50_000_000, Op::Read, &[1, 2], &[NO_CONTENT; 2]);
+    twin.end_period(60_000_000).unwrap();
+    arrive(&mut twin, 70_000_000, Op::Trim, &[1], &[NO_CONTENT]);
+    let result = twin.finish().unwrap();
+    assert_eq!(result.summary["trace"]["requests"], 3);
+    assert_eq!(result.summary["trace"]["page_ops"], 8);
+    let bytes = ["read", "write"].map(|kind| result.summary["throughput"][kind]["bytes"].as_u64());
+    assert_eq!(bytes, [Some(1024), Some(2560)]);
+    // A nanosecond after what came last.
+    assert_eq!(ends(&result), [60_000_000, 70_000_001]);
+    assert_eq!(ends(&new_twin("conventional", 0).finish().unwrap()), [0]);
+}
+
+#[test]
+fn a_content_that_is_forgotten_is_written_again() {
+    let programs = |forgets: bool| {
+        let mut twin = new_twin("ca-ssd", 8);
+        arrive(&mut twin, 0, Op::Write, &[1], &[3]);
+        twin.advance(10_000_000).unwrap();
+        // Nobody has it any more, though it lies on flash still.
+        arrive(&mut twin, 10_000_000, Op::Write, &[1], &[4]);
+        twin.advance(20_000_000).unwrap();
+        if forgets {
+            twin.forget_content(3);
+        }
+        arrive(&mut twin, 20_000_000, Op::Write, &[2], &[3]);
+        let writes = twin.finish().unwrap().summary["flash_writes"].clone();
+        ["unique", "reborn"].map(|cause| writes[cause].as_u64().unwrap())
+    };
+    assert_eq!(programs(false), [2, 1]);
+    assert_eq!(programs(true), [3, 0]);
+}
+
+#[test]
+fn as_many_periods_are_kept_as_of_a_replay_and_the_rest_is_one() {
+    let mut twin = new_twin("conventional", 0);
+    for end in 1..=200_003 {
+        twin.end_period(end).unwrap();
+    }
+    arrive(&mut twin, 300_000, Op::Trim, &[1], &[NO_CONTENT]);
+    let ends = ends(&twin.finish().unwrap());
+    assert_eq!((ends.len(), ends[199_999], ends[200_000]), (200_001, 200_000, 300_001));
 }

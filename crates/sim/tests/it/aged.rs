@@ -1,0 +1,193 @@
+//! Aged drives that are kept between runs, as the files in their folder and the results tell.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use flashtwin_sim::{AgedDrives, RequestsTo, Resolved, RunResult, run_following};
+
+use crate::bench::{page_trace, read, system_on, write};
+
+const ALL_BYTES: u64 = u64::MAX;
+/// Pages of the trace; the device has 256.
+const FOOTPRINT: u32 = 160;
+
+/// A system whose drive is aged, not verified.
+fn system(seed: &str) -> Resolved {
+    system_on(
+        [2, 1, 1, 1, 16, 8],
+        "conventional",
+        &[("verify", "false"), ("seed", seed), ("preload", "footprint")],
+    )
+}
+
+/// A folder of this test's own, without anything in it.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    fs::remove_dir_all(&folder).unwrap_or_default();
+    folder
+}
+
+fn drives(folder: &Path, least: Duration, most_bytes: u64) -> AgedDrives {
+    AgedDrives::new(folder.to_path_buf(), "this core".into(), least, most_bytes)
+}
+
+fn replayed(resolved: &Resolved, drives: Option<&AgedDrives>) -> RunResult {
+    let asks: Vec<_> = (0..60).map(|at| write(at * 1_000_000, at as u32 * 2, at as u32)).collect();
+    let trace = page_trace(&[asks, vec![read(70_000_000, 7)]].concat(), FOOTPRINT, 60);
+    run_following(&trace, resolved, &(), &RequestsTo::Nowhere, drives).unwrap()
+}
+
+fn same(one: &RunResult, two: &RunResult) {
+    assert_eq!(one.summary, two.summary);
+    assert!(one.tables == two.tables, "tables differ");
+}
+
+/// The names in a folder, in order.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).map(Iterator::collect::<Vec<_>>).unwrap_or_default();
+    let mut names: Vec<String> =
+        entries.into_iter().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn used(path: &Path, at: SystemTime) {
+    File::options().append(true).open(path).unwrap().set_modified(at).unwrap();
+}
+
+#[test]
+fn a_drive_is_kept_under_its_systems_name_and_used_again_for_the_same_result() {
+    let folder = folder("kept");
+    let drives = drives(&folder, Duration::ZERO, ALL_BYTES);
+    let made = replayed(&system("1"), None);
+    same(&replayed(&system("1"), Some(&drives)), &made);
+    let kept = names(&folder);
+    assert_eq!(kept.len(), 1);
+    assert!(kept[0].starts_with("aged-conventional-"), "{kept:?}");
+    let file = folder.join(&kept[0]);
+    let whole = fs::read(&file).unwrap();
+    used(&file, SystemTime::UNIX_EPOCH);
+    same(&replayed(&system("1"), Some(&drives)), &made);
+    assert!(fs::metadata(&file).unwrap().modified().unwrap() > SystemTime::UNIX_EPOCH, "it was not used");
+    assert_eq!(drives.take_notes(), Vec::<String>::new());
+    assert!(fs::read(&file).unwrap() == whole);
+    // Another drive is another file, and what it comes to is not the first one's.
+    same(&replayed(&system("2"), Some(&drives)), &replayed(&system("2"), None));
+    assert_eq!(names(&folder).len(), 2);
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_damaged_file_is_said_to_be_and_made_anew() {
+    let folder = folder("damaged");
+    let drives = drives(&folder, Duration::ZERO, ALL_BYTES);
+    let made = replayed(&system("1"), Some(&drives));
+    let file = folder.join(&names(&folder)[0]);
+    let whole = fs::read(&file).unwrap();
+    let changed = |at: usize| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        bytes
+    };
+    for (bytes, what) in [
+        (whole[..50].to_vec(), "it is cut"),
+        (changed(3), "it is none of this version"),
+        (changed(30), "it is of another drive"),
+        (changed(60), "it was cut or changed"),
+        (changed(whole.len() / 2 + 44), "it was cut or changed"),
+        (whole[..whole.len() - 1].to_vec(), "it was cut or changed"),
+    ] {
+        fs::write(&file, bytes).unwrap();
+        same(&replayed(&system("1"), Some(&drives)), &made);
+        let note =
+            format!("{}: this aged drive cannot be used ({what}); the drive is aged anew", file.display());
+        assert_eq!(drives.take_notes(), [note]);
+        assert!(fs::read(&file).unwrap() == whole, "{what}: it was not made anew");
+    }
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_folder_that_cannot_be_is_said_when_it_is_read_and_when_it_is_written() {
+    let folder = folder("no-folder");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("file"), "").unwrap();
+    let drives = drives(&folder.join("file").join("below"), Duration::ZERO, ALL_BYTES);
+    same(&replayed(&system("1"), Some(&drives)), &replayed(&system("1"), None));
+    let notes = drives.take_notes();
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    assert!(notes[0].contains("cannot be used") && notes[1].contains("could not be kept"), "{notes:?}");
+    assert_eq!(drives.take_notes(), Vec::<String>::new(), "they were taken");
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn only_drives_that_took_long_enough_and_were_aged_without_verification_are_kept() {
+    let folder = folder("not-kept");
+    replayed(&system("1"), Some(&drives(&folder, Duration::from_secs(1000), ALL_BYTES)));
+    assert_eq!(names(&folder), Vec::<String>::new());
+    let all = drives(&folder, Duration::ZERO, ALL_BYTES);
+    let mut verified = system("1");
+    verified.config.verify = true;
+    replayed(&verified, Some(&all));
+    let mut new = system("1");
+    new.config.replay.preload = flashtwin_sim::Preload::None;
+    replayed(&new, Some(&all));
+    assert_eq!(names(&folder), Vec::<String>::new());
+    assert_eq!(all.take_notes(), Vec::<String>::new());
+}
+
+#[test]
+fn drives_used_longest_ago_make_room_for_the_newest_up_to_the_bytes_allowed() {
+    let folder = folder("room");
+    let unlimited = drives(&folder, Duration::ZERO, ALL_BYTES);
+    let bytes = |name: &str| fs::metadata(folder.join(name)).unwrap().len();
+    // What each seed's drive is called.
+    let of_seed: Vec<String> = ["1", "2", "3"]
+        .iter()
+        .map(|seed| {
+            let before = names(&folder);
+            replayed(&system(seed), Some(&unlimited));
+            names(&folder).into_iter().find(|name| !before.contains(name)).unwrap()
+        })
+        .collect();
+    let of_each: Vec<u64> = of_seed.iter().map(|name| bytes(name)).collect();
+    let all: u64 = of_each.iter().sum();
+    let aged_again = |most_bytes: u64| {
+        // The first two are there, the second used longest ago; the third is made.
+        for seed in ["1", "2"] {
+            replayed(&system(seed), Some(&unlimited));
+        }
+        used(&folder.join(&of_seed[0]), SystemTime::UNIX_EPOCH + Duration::from_secs(2000));
+        used(&folder.join(&of_seed[1]), SystemTime::UNIX_EPOCH + Duration::from_secs(1000));
+        fs::remove_file(folder.join(&of_seed[2])).unwrap();
+        replayed(&system("3"), Some(&drives(&folder, Duration::ZERO, most_bytes)));
+        of_seed.iter().map(|name| folder.join(name).exists()).collect::<Vec<_>>()
+    };
+    assert_eq!(aged_again(all), [true, true, true]);
+    assert_eq!(aged_again(all - 1), [true, false, true]);
+    assert_eq!(aged_again(all - of_each[1]), [true, false, true]);
+    assert_eq!(aged_again(all - of_each[1] - 1), [false, false, true]);
+    // One that takes too much by itself stays until the next.
+    assert_eq!(aged_again(1), [false, false, true]);
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn what_was_left_half_written_goes_after_a_day_and_nothing_else_does() {
+    let folder = folder("half");
+    fs::create_dir_all(&folder).unwrap();
+    let now = SystemTime::now();
+    for (name, hours) in [(".aged-old.part", 25), (".aged-new.part", 23), ("another", 25), (".other", 25)] {
+        fs::write(folder.join(name), "half").unwrap();
+        used(&folder.join(name), now - Duration::from_secs(hours * 3600));
+    }
+    replayed(&system("1"), Some(&drives(&folder, Duration::ZERO, 1)));
+    let left = names(&folder);
+    assert_eq!(left.len(), 4, "{left:?}");
+    assert_eq!(left[..2], [".aged-new.part", ".other"]);
+    assert!(left[2].starts_with("aged-"), "{left:?}");
+    assert_eq!(left[3], "another");
+    fs::remove_dir_all(&folder).unwrap();
+}

@@ -1,0 +1,199 @@
+//! What a run writes: every request by itself, against traces made by hand, and the files.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
+use flashtwin_sim::{RequestsTo, Resolved, RunResult, SimError, results_schema, run, run_following};
+use flashtwin_trace::{PageTrace, Progress};
+use parquet::basic::Compression;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+use crate::bench::{
+    Ask, COMMAND, PROGRAM, READ_ALL, SENSE, TRANSFER, WRITE_ALL, page_trace, read, system_on, trim, write,
+};
+
+/// Requests that are written together.
+const LOT: u64 = 1 << 16;
+/// Requests between two looks at whether all is well.
+const LOOK_EVERY: u64 = 1 << 14;
+
+fn system(sets: &[(&str, &str)]) -> Resolved {
+    let sets = [sets, &[("allocation.policy", "static"), ("preload", "none")]].concat();
+    system_on([2, 1, 1, 1, 64, 8], "conventional", &sets)
+}
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("requests-{name}-{}", std::process::id()))
+}
+
+fn followed(trace: &PageTrace, to: &RequestsTo) -> RunResult {
+    run_following(trace, &system(&[]), &(), to, None).unwrap()
+}
+
+fn numbers(table: &RecordBatch, name: &str) -> Vec<Option<u64>> {
+    table.column_by_name(name).unwrap().as_primitive::<UInt64Type>().iter().collect()
+}
+
+/// A read of a page that nobody wrote at each of so many microseconds.
+fn many(requests: u64) -> PageTrace {
+    let asks: Vec<Ask> = (0..requests as i64).map(|at| read(at * 1000, (at % 16) as u32)).collect();
+    page_trace(&asks, 16, 0)
+}
+
+/// What a run tells while it goes, and how often it asks whether to stop.
+#[derive(Default)]
+struct Told {
+    done: Mutex<Vec<(u64, u64)>>,
+    asked: Mutex<u64>,
+}
+
+impl Progress for Told {
+    fn update(&self, done: u64, total: u64) {
+        self.done.lock().unwrap().push((done, total));
+    }
+    fn cancelled(&self) -> bool {
+        *self.asked.lock().unwrap() += 1;
+        false
+    }
+}
+
+#[test]
+fn each_request_has_a_row_in_the_order_of_completion() {
+    // Two writes on one chip after the other, a trim between them, a read of the first.
+    let asks = [write(0, 0, 0), write(10, 1, 0), write(20, 2, 0), trim(30, 9), read(1_000_000, 1)];
+    let result = followed(&page_trace(&asks, 16, 1), &RequestsTo::Memory);
+    let table = result.requests.unwrap().read().unwrap();
+    assert_eq!(table.num_rows(), 5);
+    let order = [3, 0, 1, 2, 4];
+    assert_eq!(numbers(&table, "request"), order.map(Some));
+    let op = table.column_by_name("op").unwrap();
+    let op: Vec<&str> = op.as_string::<i32>().iter().flatten().collect();
+    assert_eq!(op, ["trim", "write", "write", "write", "read"]);
+    let pages = table.column_by_name("pages").unwrap();
+    assert_eq!(pages.as_primitive::<UInt32Type>().values()[..], [1; 5]);
+    for name in ["time_ns", "arrival_ns"] {
+        let times = table.column_by_name(name).unwrap().as_primitive::<Int64Type>().clone();
+        assert_eq!(times.values()[..], [30, 0, 10, 20, 1_000_000], "{name}");
+    }
+    let third = 2 * WRITE_ALL - 20;
+    let response = [None, Some(WRITE_ALL), Some(WRITE_ALL), Some(third), Some(READ_ALL)];
+    assert_eq!(numbers(&table, "response_ns"), response);
+    let chips: Vec<Option<u32>> =
+        table.column_by_name("chip").unwrap().as_primitive::<UInt32Type>().iter().collect();
+    assert_eq!(chips, [None, Some(0), Some(1), Some(0), Some(1)]);
+    assert_eq!(numbers(&table, "host_program_ns"), [0, 0, 0, WRITE_ALL - 20, 0].map(Some));
+    let transfer = COMMAND + TRANSFER;
+    assert_eq!(numbers(&table, "transfer_ns"), [0, transfer, transfer, transfer, transfer].map(Some));
+    assert_eq!(numbers(&table, "flash_ns"), [0, PROGRAM, PROGRAM, PROGRAM, SENSE].map(Some));
+    // What is measured of each chip is the same.
+    let chips = result.tables.iter().find(|(name, _)| name == "chips").unwrap().1.clone();
+    assert_eq!(numbers(&chips, "reads"), [0, 1].map(Some));
+    assert_eq!(numbers(&chips, "programs"), [2, 1].map(Some));
+    assert_eq!(numbers(&chips, "busy_ns"), [2 * WRITE_ALL, WRITE_ALL + READ_ALL].map(Some));
+    let longest = chips.column_by_name("queue_max").unwrap().as_primitive::<UInt32Type>().clone();
+    assert_eq!(longest.values()[..], [2, 1]);
+}
+
+#[test]
+fn requests_beyond_a_lot_are_in_the_same_table_and_the_files_say_who_wrote_them() {
+    let folder = path("files");
+    std::fs::create_dir_all(&folder).unwrap();
+    let requests = LOT + 5000;
+    let to = RequestsTo::File(folder.join("under-way"));
+    let result = followed(&many(requests), &to);
+    let table = result.requests.as_ref().unwrap().read().unwrap();
+    assert_eq!(numbers(&table, "request"), (0..requests).map(Some).collect::<Vec<_>>());
+    result.write(&folder).unwrap();
+    assert!(!folder.join("under-way").exists());
+    for (name, rows) in [("requests", requests as usize), ("chips", 2)] {
+        let file =
+            SerializedFileReader::new(File::open(folder.join(format!("{name}.parquet"))).unwrap()).unwrap();
+        let about = file.metadata();
+        assert_eq!(about.file_metadata().num_rows(), rows as i64);
+        let by = format!("flashtwin {}", env!("CARGO_PKG_VERSION"));
+        assert_eq!(about.file_metadata().created_by(), Some(by.as_str()));
+        assert!(matches!(about.row_group(0).column(0).compression(), Compression::ZSTD(_)));
+        let lots: Vec<i64> = (0..about.num_row_groups()).map(|at| about.row_group(at).num_rows()).collect();
+        let wanted = if name == "requests" { vec![LOT as i64, 5000] } else { vec![2] };
+        assert_eq!(lots, wanted, "{name}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_ends_the_run_and_not_only_its_end() {
+    let link = path("full");
+    std::os::unix::fs::symlink("/dev/full", &link).unwrap();
+    let told = Told::default();
+    let to = RequestsTo::File(link.clone());
+    let outcome = run_following(&many(2 * LOT), &system(&[]), &told, &to, None);
+    let Err(SimError::Write { path, .. }) = outcome else { panic!("{:?}", outcome.map(|_| ())) };
+    assert_eq!(path, link.display().to_string());
+    let last = told.done.lock().unwrap().last().copied();
+    assert!(last.is_some_and(|(done, _)| done <= LOT + LOOK_EVERY), "{last:?}");
+    assert!(!link.exists());
+}
+
+#[test]
+fn progress_is_told_now_and_then_and_at_the_end() {
+    let told = Told::default();
+    let total = 2 * LOOK_EVERY + 100;
+    run(&many(total), &system(&[]), &told).unwrap();
+    let wanted = [0, LOOK_EVERY, 2 * LOOK_EVERY, total].map(|done| (done, total));
+    assert_eq!(*told.done.lock().unwrap(), wanted);
+    assert_eq!(*told.asked.lock().unwrap(), 3);
+}
+
+#[test]
+fn the_last_period_ends_after_the_last_request_and_that_of_nothing_at_once() {
+    let ends = |asks: &[Ask]| {
+        let result = run(&page_trace(asks, 16, 1), &system(&[("period_s", "1.0")]), &()).unwrap();
+        let periods = result.table("periods").unwrap().clone();
+        periods.column_by_name("end_ns").unwrap().as_primitive::<Int64Type>().values().to_vec()
+    };
+    assert_eq!(ends(&[]), [0]);
+    assert_eq!(ends(&[write(0, 0, 0), read(1_700_000_000, 0)]), [1_000_000_000, 1_700_000_001]);
+}
+
+#[test]
+fn an_aged_drive_collects_at_once_and_asks_now_and_then_whether_to_stop() {
+    let erases = |preload: &str| {
+        let resolved = system_on(
+            [2, 1, 1, 1, 16, 8],
+            "conventional",
+            &[("preload", preload), ("verify", "false"), ("allocation.policy", "static")],
+        );
+        let asks: Vec<Ask> = (0..40).map(|at| write(i64::from(at) * 10_000_000, at, 0)).collect();
+        let told = Told::default();
+        let result = run(&page_trace(&asks, 120, 1), &resolved, &told).unwrap();
+        let asked = *told.asked.lock().unwrap();
+        (result.summary["erases"]["total"].as_u64().unwrap(), asked)
+    };
+    let (new, asked_new) = erases("none");
+    assert_eq!((new, asked_new), (0, 1));
+    let (aged, asked) = erases("footprint");
+    // Once for the pages, once in each of two to twenty windows, once for the requests.
+    assert!(aged > 0 && (4..=22).contains(&asked), "{aged} erases, asked {asked} times");
+}
+
+#[test]
+fn the_schema_describes_the_summary_and_every_table() {
+    let schema = results_schema();
+    let result = followed(&many(10), &RequestsTo::Nowhere);
+    assert!(result.requests.is_none());
+    assert!(!result.tables.is_empty());
+    for (name, batch) in &result.tables {
+        let described = schema["tables"][name]["properties"].as_object().unwrap();
+        for field in batch.schema().fields() {
+            assert!(described.contains_key(field.name()), "{name}.{}", field.name());
+        }
+    }
+    let described = schema["summary"]["properties"].as_object().unwrap();
+    assert!(result.summary.as_object().unwrap().keys().all(|key| described.contains_key(key)));
+    assert_eq!(result.summary["trace"]["page_ops"], 10);
+}
