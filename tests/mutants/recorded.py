@@ -35,7 +35,7 @@ class Test:
 
 
 class FailingError(Exception):
-    """Tests fail with no change active."""
+    """Many tests fail with no change active."""
 
 
 def of_rust(binaries: Sequence[Binary], cache: Path, workers: int, say: Callable[[str], None]) -> list[Test]:
@@ -56,7 +56,13 @@ def record(
             ]
     say(f"running {len(wanted)} tests, one at a time, to see what they reach")
     begun = time.monotonic()
-    tests = sorted(together(lambda one: alone(*one), wanted, workers), key=lambda test: test.seconds)
+    passed = [test for test in together(lambda one: alone(*one), wanted, workers) if isinstance(test, Test)]
+    tests = sorted(passed, key=lambda test: test.seconds)
+    left_out = sorted({(binary.name, name) for binary, name in wanted} - {(test.binary, test.name) for test in tests})
+    for binary, name in left_out:
+        say(f"not asked, since it fails with no change active (memory is limited here): {binary}: {name}")
+    if 10 * len(left_out) > len(wanted):
+        raise FailingError("more than a tenth of the tests fail with no change active; mend them first")
     say(f"{sum(test.seconds for test in tests):.0f} s of tests in {time.monotonic() - begun:.0f} s")
     rows = [{**vars(test), "reached": sorted(test.reached)} for test in tests]
     cache.write_text(json.dumps({"of": state, "tests": rows}), encoding="utf-8")
@@ -84,13 +90,13 @@ def told(binary: Binary, *more: str) -> list[str]:
     return [line.removesuffix(": test") for line in lines if line.endswith(": test")]
 
 
-def alone(binary: Binary, name: str) -> Test:
-    """Runs one test in a process of its own."""
+def alone(binary: Binary, name: str) -> Test | None:
+    """Runs one test in a process of its own; None when it fails."""
     with tempfile.NamedTemporaryFile(prefix="reached-") as file:
         environment = {"FLASHTWIN_MUTANT": "record", "FLASHTWIN_REACHED": file.name}
         ended = run(binary, [name], environment, MOST_SECONDS)
         if ended.how != "passed":
-            raise FailingError(f"{binary.name}: {name} {ended.how} with no change active")
+            return None
         seconds = ended.seconds
         if seconds > UNCLEAR_SECONDS:
             seconds = run(binary, [name], {}, MOST_SECONDS).seconds

@@ -98,28 +98,32 @@ fn each_request_has_a_row_in_the_order_of_completion() {
     assert_eq!(longest.values()[..], [2, 1]);
 }
 
+/// A file of a table, open.
+fn opened(folder: &Path, table: &str) -> SerializedFileReader<File> {
+    SerializedFileReader::new(File::open(folder.join(format!("{table}.parquet"))).unwrap()).unwrap()
+}
+
 #[test]
-fn requests_beyond_a_lot_are_in_the_same_table_and_the_files_say_who_wrote_them() {
+fn requests_are_written_in_lots_of_one_table_and_the_files_say_who_wrote_them() {
     let folder = path("files");
     std::fs::create_dir_all(&folder).unwrap();
-    let requests = LOT + 5000;
-    let to = RequestsTo::File(folder.join("under-way"));
-    let result = followed(&many(requests), &to);
-    let table = result.requests.as_ref().unwrap().read().unwrap();
-    assert_eq!(numbers(&table, "request"), (0..requests).map(Some).collect::<Vec<_>>());
-    result.write(&folder).unwrap();
-    assert!(!folder.join("under-way").exists());
-    for (name, rows) in [("requests", requests as usize), ("chips", 2)] {
-        let file =
-            SerializedFileReader::new(File::open(folder.join(format!("{name}.parquet"))).unwrap()).unwrap();
-        let about = file.metadata();
-        assert_eq!(about.file_metadata().num_rows(), rows as i64);
-        let by = format!("flashtwin {}", env!("CARGO_PKG_VERSION"));
-        assert_eq!(about.file_metadata().created_by(), Some(by.as_str()));
-        assert!(matches!(about.row_group(0).column(0).compression(), Compression::ZSTD(_)));
-        let lots: Vec<i64> = (0..about.num_row_groups()).map(|at| about.row_group(at).num_rows()).collect();
-        let wanted = if name == "requests" { vec![LOT as i64, 5000] } else { vec![2] };
-        assert_eq!(lots, wanted, "{name}");
+    for lots in [vec![10], vec![LOT, 5000]] {
+        let requests: u64 = lots.iter().sum();
+        let to = RequestsTo::File(folder.join("under-way"));
+        let result = followed(&many(requests), &to);
+        let table = result.requests.as_ref().unwrap().read().unwrap();
+        assert_eq!(numbers(&table, "request"), (0..requests).map(Some).collect::<Vec<_>>());
+        result.write(&folder).unwrap();
+        assert!(!folder.join("under-way").exists());
+        for (name, lots) in [("requests", &lots), ("chips", &vec![2])] {
+            let file = opened(&folder, name);
+            let about = file.metadata();
+            let by = format!("flashtwin {}", env!("CARGO_PKG_VERSION"));
+            assert_eq!(about.file_metadata().created_by(), Some(by.as_str()));
+            assert!(matches!(about.row_group(0).column(0).compression(), Compression::ZSTD(_)));
+            let groups = (0..about.num_row_groups()).map(|at| about.row_group(at).num_rows() as u64);
+            assert_eq!(groups.collect::<Vec<_>>(), *lots, "{name}");
+        }
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
