@@ -72,3 +72,35 @@ fn a_content_must_be_read_once_and_no_more_often_than_its_counter_goes() {
         }
     }
 }
+
+#[test]
+fn numbers_of_spreading_are_taken_up_to_their_bounds_and_no_further() {
+    let refused = |change: &dyn Fn(&mut FtlConfig)| {
+        let mut config = FtlConfig::default();
+        change(&mut config);
+        check(&config, 4, 1).err()
+    };
+    let range = |key, value: &str, expected| Some((key, value.to_string(), expected));
+    for (bits, taken) in [(0, false), (1, true), (64, true), (65, false)] {
+        let expected = range("spread.bloom_bits_per_page", &bits.to_string(), "1 to 64 bits");
+        let found = refused(&|config| config.spread.bloom_bits_per_page = bits);
+        assert_eq!(found, expected.filter(|_| !taken));
+    }
+    for (hashes, taken) in [(0, false), (1, true), (16, true), (17, false)] {
+        let expected = range("spread.bloom_hashes", &hashes.to_string(), "1 to 16 hashes");
+        let found = refused(&|config| config.spread.bloom_hashes = hashes);
+        assert_eq!(found, expected.filter(|_| !taken));
+    }
+    for (share, taken) in
+        [(-0.5, false), (0.0, false), (0.001, true), (1.0, true), (1.001, false), (f64::NAN, false)]
+    {
+        let expected = range("spread.bloom_rebuild", &share.to_string(), "a share above 0, up to 1");
+        let found = refused(&|config| config.spread.bloom_rebuild = share);
+        assert_eq!(found, expected.filter(|_| !taken));
+    }
+    for (candidates, taken) in [(0, false), (1, true), (u32::MAX, true)] {
+        let expected = range("spread.candidates", &candidates.to_string(), "at least 1");
+        let found = refused(&|config| config.spread.candidates = candidates);
+        assert_eq!(found, expected.filter(|_| !taken));
+    }
+}

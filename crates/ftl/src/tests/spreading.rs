@@ -44,18 +44,29 @@ fn compared(driver: &Driver) -> Vec<Ppn> {
     reads.inspect(|op| assert_eq!((op.kind, op.source), (OpKind::Read, NO_PPN))).map(|op| op.ppn).collect()
 }
 
-#[test]
-fn a_filter_that_is_wrong_has_the_last_page_of_its_channel_read() {
-    // One bit a page, and one an entry: some contents share theirs with content 0.
-    let crowded =
-        || driver(|config| (config.spread.bloom_bits_per_page, config.spread.bloom_hashes) = (1, 1));
+/// One bit a page, and one an entry: some contents share theirs with content 0.
+fn crowded() -> Driver {
+    driver(one_bit)
+}
+
+fn one_bit(config: &mut FtlConfig) {
+    (config.spread.bloom_bits_per_page, config.spread.bloom_hashes) = (1, 1);
+}
+
+/// A content that shares its bit with content 0.
+fn taken_for_content_0() -> u32 {
     let wrong = (1..200).find(|&content| {
         let mut driver = crowded();
         write(&mut driver, 0, 0);
         write(&mut driver, 3, content);
         driver.ftl.counters().spread.filter_false_positives == 1
     });
-    let wrong = wrong.expect("a content that shares its bit with content 0");
+    wrong.expect("some do")
+}
+
+#[test]
+fn a_filter_that_is_wrong_has_the_last_page_of_its_channel_read() {
+    let wrong = taken_for_content_0();
     let mut driver = crowded();
     let last = write(&mut driver, 0, 0);
     let new = write(&mut driver, 3, wrong);
@@ -67,6 +78,22 @@ fn a_filter_that_is_wrong_has_the_last_page_of_its_channel_read() {
     write(&mut driver, 3, wrong);
     let spread = driver.ftl.counters().spread;
     assert_eq!((spread.filter_false_positives, compared(&driver)), (1, vec![]));
+}
+
+#[test]
+fn a_filter_that_is_wrong_has_nothing_read_where_the_host_wrote_nothing() {
+    let wrong = taken_for_content_0();
+    let mut driver = driver(|config| {
+        one_bit(config);
+        config.allocation.policy = AllocationPolicy::Dynamic;
+    });
+    write(&mut driver, 0, 0);
+    // By turns: to channel 1, which the host has never written to; channel 0 keeps an entry that is dead.
+    driver.rewrite(0).unwrap().unwrap();
+    assert_eq!(channel_of(&driver, 0), 1);
+    write(&mut driver, 3, wrong);
+    assert_eq!((driver.ftl.counters().spread.filter_false_positives, compared(&driver)), (2, vec![]));
+    driver.ftl.audit().unwrap();
 }
 
 #[test]

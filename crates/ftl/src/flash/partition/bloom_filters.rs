@@ -131,6 +131,7 @@ mod tests {
         let told: Vec<u8> = (0..5).map(|_| filters.written(Lpn::new(7))).collect();
         // 2, then 3.5, then 4.5 and 5.
         assert_eq!(told, [1, 1, 0, 0, 0]);
+        assert_eq!((filters.partition(Lpn::new(7)), filters.partition(Lpn::new(8))), (0, 1));
         let mut others = 100..;
         let mut pass = |filters: &mut BloomFilters, writes: usize| {
             others.by_ref().take(writes).for_each(|lpn| assert_eq!(filters.written(Lpn::new(lpn)), 1));
@@ -148,6 +149,17 @@ mod tests {
         filters.forget();
         assert_eq!((filters.ages(Lpn::new(7)), filters.left), (0, 16));
         assert_eq!((filters.ram_bytes(), filters.bytes()), (4 * 16 * 64 / 8, 16 * 64));
+    }
+
+    #[test]
+    fn a_page_has_two_positions_of_its_own() {
+        let filters = BloomFilters::new(1_000, 1.0, 64);
+        let positions: Vec<Vec<usize>> =
+            (0..1_000).map(|lpn| filters.positions_of(Lpn::new(lpn)).collect()).collect();
+        assert!(positions.iter().all(|both| both.len() == 2 && both.iter().all(|&at| at < 64_000)));
+        // Of 64,000 each, two are one for a page of 64,000, and no two pages of 1,000 are likely to share both.
+        assert!(positions.iter().filter(|both| both[0] == both[1]).count() < 5);
+        assert_eq!(positions.iter().collect::<HashSet<_>>().len(), 1_000);
     }
 
     /// Four plain sets that take turns.

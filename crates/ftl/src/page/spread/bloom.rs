@@ -164,6 +164,26 @@ mod tests {
         }
     }
 
+    /// The bits of a content in its word, one after another: each hash is good for ten of six bits, the lowest first.
+    fn bits_in_turn(content: u32) -> impl Iterator<Item = u64> {
+        let first = mix(u64::from(content).wrapping_add(STEP));
+        (0..2).flat_map(move |hash| {
+            let positions = mix(first.wrapping_add(10 * hash));
+            (0..10).map(move |turn| 1 << (positions >> (6 * turn) & 63))
+        })
+    }
+
+    #[test]
+    fn an_entry_sets_the_bits_of_its_hashes_ten_of_each() {
+        for hashes in 1..=16 {
+            let bloom = Bloom::new(1, 64, hashes);
+            for content in 0..50 {
+                let expected = bits_in_turn(content).take(hashes as usize).fold(0, |all, bit| all | bit);
+                assert_eq!(bloom.place(Content::new(content)), (0, expected), "{content}, {hashes} hashes");
+            }
+        }
+    }
+
     #[test]
     fn only_what_is_crowded_is_ever_found_where_it_is_not() {
         for (bits, hashes, contents) in [(64_000, 7, 1_000), (6_400, 3, 1_000), (640, 7, 1_000), (64, 1, 40)]

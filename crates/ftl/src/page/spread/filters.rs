@@ -251,4 +251,53 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn an_audit_notices_each_way_in_which_a_filter_is_wrong() {
+        let one = Channel::new(1);
+        let (alive, dead) = (Content::new(3), Content::new(4));
+        // On channel 1 one content lives and one is dead; all are crowded, or none.
+        for (channel_pages, hashes, all_crowded) in [(1, 1, true), (4_000, 7, false)] {
+            let config = SpreadConfig { bloom_hashes: hashes, bloom_rebuild: 1.0, ..SpreadConfig::default() };
+            let scene = || {
+                // In 64 bits of one each, every one of a thousand contents shares its own.
+                let contents = if all_crowded { 1_000 } else { 10 };
+                let mut filters = Filters::new(2, contents, channel_pages, &config);
+                let mut residents = Residents::new(contents, 2, 8);
+                let mut pages = super::super::pages::fresh(8);
+                for (lpn, content) in [(0, alive), (1, dead)] {
+                    assert!(residents.add(Lpn::new(lpn), content, one, &mut pages));
+                    filters.appeared(content, one, &mut residents);
+                }
+                assert!(residents.remove(Lpn::new(1), dead, one, &mut pages));
+                assert!(!filters.died(one, &mut residents));
+                assert!([alive, dead].iter().all(|&content| filters.is_crowded(content) == all_crowded));
+                filters.audit(&residents).unwrap();
+                (filters, residents)
+            };
+            for content in [alive, dead] {
+                let denied = format!("the filter of channel 1 denies content {content}");
+                let (mut filters, residents) = scene();
+                filters.bloom.clear(content, one);
+                match filters.audit(&residents) {
+                    Ok(()) => assert!(!all_crowded, "nobody asks the bits of what is not crowded"),
+                    Err(message) => assert!(all_crowded && message.starts_with(&denied), "{message}"),
+                }
+                let (filters, mut residents) = scene();
+                residents.set_entry(content, one, false);
+                let message = filters.audit(&residents).unwrap_err();
+                // Without its entry, a dead content is one that was never there: only the numbers are wrong.
+                assert_eq!(message.starts_with(&denied), content == alive, "{message}");
+            }
+            let (mut filters, residents) = scene();
+            filters.entries[one].push(dead);
+            assert!(filters.audit(&residents).unwrap_err().contains("counts (3, 1)"));
+            let (mut filters, residents) = scene();
+            filters.dead[one] = 0;
+            assert!(filters.audit(&residents).unwrap_err().contains("counts (2, 0)"));
+            let (mut filters, residents) = scene();
+            filters.dead[Channel::new(0)] = 1;
+            assert!(filters.audit(&residents).unwrap_err().contains("channel 0 counts (0, 1)"));
+        }
+    }
 }

@@ -203,3 +203,84 @@ impl Residents {
 }
 
 flashtwin_bits::state!(Residents { words } kept { channels, shift });
+
+#[cfg(test)]
+mod tests {
+    use super::super::pages::fresh;
+    use super::*;
+
+    const A: Content = Content::new(1);
+    const B: Content = Content::new(2);
+
+    /// Pages 4 and 6 hold a content on channel 1, the later one first, page 2 on channel 0.
+    fn three_pages() -> (Residents, AllLinks) {
+        let (mut residents, mut pages) = (Residents::new(3, 3, 8), fresh(8));
+        for (lpn, channel, first) in [(4, 1, true), (2, 0, true), (6, 1, false)] {
+            assert_eq!(residents.add(Lpn::new(lpn), A, Channel::new(channel), &mut pages), first);
+        }
+        (residents, pages)
+    }
+
+    fn place_of(lpn: Lpn) -> Option<(Content, Channel)> {
+        match lpn.number() {
+            2 => Some((A, Channel::new(0))),
+            4 | 6 => Some((A, Channel::new(1))),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn the_latest_pages_of_a_content_are_those_last_written_channel_by_channel() {
+        let (mut residents, _) = three_pages();
+        // Entries are kept in the same words, for channels that hold the content and for others.
+        residents.set_entry(A, Channel::new(1), true);
+        residents.set_entry(A, Channel::new(2), true);
+        assert_eq!(residents.latest(A).collect::<Vec<_>>(), [2, 6].map(Lpn::new));
+        assert_eq!(residents.latest(B).count(), 0);
+        let no_page = u32::MAX;
+        assert_eq!(residents.foresee_latest(A).collect::<Vec<_>>(), [2, 6, no_page].map(Lpn::new));
+        assert_eq!(residents.foresee_latest(B).collect::<Vec<_>>(), [no_page; 3].map(Lpn::new));
+    }
+
+    #[test]
+    fn each_channel_has_its_bit_among_those_with_an_entry() {
+        for channels in [1, 2, 3, 7, 8, 9, 16, 20, 33, 64] {
+            let mut residents = Residents::new(3, channels, 8);
+            let mut expected = 0;
+            // Every third, then those between.
+            for channel in (0..3).flat_map(|first| (first..channels).step_by(3)) {
+                assert!(!residents.set_entry(A, Channel::new(channel), true));
+                expected |= 1 << channel;
+                assert_eq!(residents.entered(A), expected, "channel {channel} of {channels}");
+            }
+            assert!(residents.set_entry(A, Channel::new(channels - 1), false));
+            assert_eq!(residents.entered(A), expected & !(1 << (channels - 1)));
+            assert_eq!((residents.entered(Content::new(0)), residents.entered(B)), (0, 0));
+        }
+    }
+
+    #[test]
+    fn an_audit_notices_each_way_in_which_lists_and_pages_differ() {
+        let (residents, pages) = three_pages();
+        residents.audit(&pages, place_of).unwrap();
+        let noticed = |damage: &dyn Fn(Lpn) -> Option<(Content, Channel)>| {
+            residents.audit(&pages, damage).expect_err("pages are not where the lists have them")
+        };
+        // Of another content, on another channel, nowhere; and one that no list has.
+        let page_4 = |place| move |lpn: Lpn| if lpn.number() == 4 { place } else { place_of(lpn) };
+        for place in [Some((B, Channel::new(1))), Some((A, Channel::new(0))), None] {
+            let message = noticed(&page_4(place));
+            assert!(message.starts_with("LPN 4 is listed under"), "{message}");
+        }
+        let message =
+            noticed(&|lpn| if lpn.number() == 7 { Some((B, Channel::new(2))) } else { place_of(lpn) });
+        assert!(message.starts_with("3 pages are listed under their contents, 4 have one"), "{message}");
+        // A page that names another as the one before it.
+        for (lpn, before) in [(4, 0), (4, 3), (6, 5), (2, 7)] {
+            let (residents, mut pages) = three_pages();
+            pages[Lpn::new(lpn)].before = before;
+            let message = residents.audit(&pages, place_of).expect_err("it is not the one before");
+            assert!(message.starts_with(&format!("LPN {lpn} is listed under")), "{message}");
+        }
+    }
+}

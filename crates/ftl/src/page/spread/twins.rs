@@ -355,3 +355,194 @@ impl State for Set {
         Some(Self::new(0))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::pages::fresh;
+    use super::*;
+    use crate::config::FtlConfig;
+    use crate::flash::blocks::Stream;
+    use crate::ids::Owner;
+    use flashtwin_nand::{NandDevice, Plane, device_toml};
+
+    /// Every logical page lies in a page of the same number and ten more.
+    fn at(lpn: u32) -> (Lpn, Ppn) {
+        (Lpn::new(lpn), Ppn::new(lpn + 10))
+    }
+
+    /// Logical pages from `first` on that hold the same, `len` of them, each joined with the one before.
+    fn join_all(twins: &mut Twins, first: u32, len: u32, pages: &mut AllLinks) {
+        for lpn in first + 1..first + len {
+            assert!(twins.join(at(lpn - 1), at(lpn), pages));
+        }
+    }
+
+    /// Those that are in one list with a page, in the order of the list.
+    fn listed(twins: &Twins, lpn: u32, pages: &AllLinks) -> Vec<u32> {
+        let PageLinks { set, .. } = pages[Lpn::new(lpn)];
+        let list = &twins.sets[set as usize];
+        for (at, (&lpn, &ppn)) in list.lpns().iter().zip(list.ppns()).enumerate() {
+            assert_eq!((pages[lpn].set, pages[lpn].at as usize), (set, at), "LPN {lpn} knows its place");
+            assert_eq!(ppn.number(), lpn.number() + 10);
+        }
+        list.lpns().iter().map(|lpn| lpn.number()).collect()
+    }
+
+    #[test]
+    fn a_page_is_no_twin_of_itself_nor_news_to_its_own_list() {
+        let (mut twins, mut pages) = (Twins::new(16), fresh(40));
+        assert!(!twins.join(at(3), at(3), &mut pages));
+        assert_eq!((twins.sets(), twins.pages(), pages[Lpn::new(3)].list()), (0, 0, None));
+        assert!(twins.join(at(3), at(4), &mut pages));
+        assert!(!twins.join(at(4), at(3), &mut pages) && !twins.join(at(3), at(3), &mut pages));
+        assert_eq!((twins.sets(), twins.pages()), (1, 2));
+        assert_eq!(listed(&twins, 3, &pages), [3, 4]);
+    }
+
+    #[test]
+    fn of_two_lists_the_longer_takes_in_the_shorter_and_of_equal_ones_the_first_the_second() {
+        for (one, other, first_stays) in [(3, 2, true), (2, 3, false), (2, 2, true)] {
+            let (mut twins, mut pages) = (Twins::new(16), fresh(40));
+            join_all(&mut twins, 0, one, &mut pages);
+            join_all(&mut twins, 20, other, &mut pages);
+            let serials = [0, 20].map(|lpn| twins.serial(&pages[Lpn::new(lpn)]));
+            assert_eq!((serials, twins.sets()), ([Some(1), Some(2)], 2));
+            assert!(twins.join(at(0), at(21), &mut pages));
+            assert_eq!((twins.sets(), twins.pages()), (1, u64::from(one + other)));
+            let (a, b) = (0..one, 20..20 + other);
+            let expected: Vec<u32> = if first_stays { a.chain(b).collect() } else { b.chain(a).collect() };
+            for &lpn in &expected {
+                assert_eq!(listed(&twins, lpn, &pages), expected, "{one} and {other} pages");
+                assert_eq!(twins.serial(&pages[Lpn::new(lpn)]), serials[usize::from(!first_stays)]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_read_chooses_from_a_stretch_of_a_long_list_that_has_its_own_page() {
+        let (mut twins, mut pages) = (Twins::new(3), fresh(40));
+        join_all(&mut twins, 0, 3, &mut pages);
+        join_all(&mut twins, 20, 7, &mut pages);
+        let choices = |lpn: u32| -> Vec<u32> {
+            twins.choices(&pages[Lpn::new(lpn)]).iter().map(|ppn| ppn.number() - 10).collect()
+        };
+        for lpn in 0..3 {
+            assert_eq!(choices(lpn), [0, 1, 2]);
+        }
+        for (lpn, first) in [(20, 20), (21, 21), (22, 22), (23, 23), (24, 24), (25, 24), (26, 24)] {
+            assert_eq!(choices(lpn), [first, first + 1, first + 2], "of LPN {lpn}");
+        }
+        assert!(choices(30).is_empty());
+    }
+
+    #[test]
+    fn a_list_takes_a_cache_line_and_beyond_five_pages_room_that_doubles() {
+        // Two numbers of 4 bytes for each page that there is room for.
+        for (len, room) in [(2, 0), (5, 0), (6, 8), (8, 8), (9, 16), (16, 16), (17, 32)] {
+            let (mut twins, mut pages) = (Twins::new(16), fresh(40));
+            join_all(&mut twins, 0, len, &mut pages);
+            assert_eq!(twins.bytes(), 64 + room * 8, "{len} pages");
+            assert_eq!(listed(&twins, 0, &pages), (0..len).collect::<Vec<_>>());
+        }
+        let (mut twins, mut pages) = (Twins::new(16), fresh(40));
+        assert_eq!(twins.bytes(), 0);
+        join_all(&mut twins, 0, 6, &mut pages);
+        join_all(&mut twins, 20, 2, &mut pages);
+        assert_eq!(twins.bytes(), 2 * 64 + 8 * 8);
+        twins.leave(Lpn::new(20), &mut pages);
+        // The slot that is free stays, and 4 bytes for each that there is room to remember.
+        let free = twins.sets.free_capacity() as u64;
+        assert!(free > 0);
+        assert_eq!((twins.sets(), twins.bytes()), (1, 2 * 64 + 8 * 8 + 4 * free));
+    }
+
+    #[test]
+    fn lists_of_few_and_of_many_pages_are_loaded_as_they_were_saved() {
+        let (mut twins, mut pages) = (Twins::new(3), fresh(40));
+        join_all(&mut twins, 0, 2, &mut pages);
+        join_all(&mut twins, 10, 5, &mut pages);
+        join_all(&mut twins, 20, 9, &mut pages);
+        let mut bytes = Vec::new();
+        let mut to = Saver::new(&mut bytes);
+        twins.save(&mut to).unwrap();
+        to.finish().unwrap();
+        let (mut read, mut loaded) = (bytes.as_slice(), Twins::new(3));
+        let mut from = Loader::new(&mut read);
+        loaded.load(&mut from).unwrap();
+        from.finish().unwrap();
+        assert_eq!((loaded.sets(), loaded.pages(), loaded.serials), (3, 16, 3));
+        // Room for many is kept, and taken only by the list that needs it.
+        assert_eq!(loaded.bytes(), 3 * 64 + 16 * 8 + 4 * loaded.sets.free_capacity() as u64);
+        for (lpn, len) in [(0, 2), (10, 5), (20, 9)] {
+            assert_eq!(listed(&loaded, lpn, &pages), (lpn..lpn + len).collect::<Vec<_>>());
+            assert_eq!(loaded.serial(&pages[Lpn::new(lpn)]), twins.serial(&pages[Lpn::new(lpn)]));
+        }
+        // They go on alike.
+        assert!(loaded.join(at(14), at(15), &mut pages));
+        assert_eq!(listed(&loaded, 10, &pages), [10, 11, 12, 13, 14, 15]);
+        let blank = Set::blank().expect("lists of lists grow");
+        assert_eq!((blank.serial, blank.len, blank.ppns().len()), (0, 0, 0));
+    }
+
+    /// Pages on flash of the first five logical ones, of which the first three are twins of content 1.
+    fn three_twins() -> (Blocks, Vec<Ppn>, Twins, AllLinks) {
+        let geometry = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let config = FtlConfig::default();
+        let mut blocks = Blocks::new(&geometry, 1, &config.wear, config.gc.victim.build(1, &geometry, 0));
+        let ppns: Vec<Ppn> = (0..5)
+            .map(|lpn| blocks.program(Plane::new(0), Stream::host(0), Owner::of(Lpn::new(lpn))).unwrap())
+            .collect();
+        let (mut twins, mut pages) = (Twins::new(16), fresh(5));
+        for lpn in 1..3 {
+            let page = |lpn: usize| (Lpn::new(lpn as u32), ppns[lpn]);
+            assert!(twins.join(page(0), page(lpn), &mut pages));
+        }
+        (blocks, ppns, twins, pages)
+    }
+
+    /// What an audit says after a change of the lists, of what pages know of them, and of what the map says of a page.
+    fn audited(
+        damage: impl Fn(&mut Twins, &mut AllLinks),
+        told: impl Fn(Lpn, Ppn, Content) -> (Ppn, Content),
+    ) -> Result<(), String> {
+        let (blocks, ppns, mut twins, mut pages) = three_twins();
+        damage(&mut twins, &mut pages);
+        twins.audit(&blocks, &pages, |lpn| told(lpn, ppns[lpn.index()], Content::new(1)))
+    }
+
+    #[test]
+    fn an_audit_notices_what_the_map_says_otherwise_of_a_twin() {
+        let nothing = |_: &mut Twins, _: &mut AllLinks| ();
+        audited(nothing, |_, ppn, content| (ppn, content)).unwrap();
+        for twin in [0, 1, 2].map(Lpn::new) {
+            let elsewhere = |lpn, ppn: Ppn, content| {
+                (if lpn == twin { Ppn::new(ppn.number() + 9) } else { ppn }, content)
+            };
+            let message = audited(nothing, elsewhere).unwrap_err();
+            assert_eq!(message, format!("LPN {twin} does not know its place in list 0 of twins"));
+            let other = |lpn, ppn, content| (ppn, if lpn == twin { Content::new(2) } else { content });
+            let message = audited(nothing, other).unwrap_err();
+            assert!(message.starts_with("list 0 of twins has contents"), "{message}");
+        }
+    }
+
+    #[test]
+    fn an_audit_notices_each_way_in_which_a_list_and_its_pages_differ() {
+        let as_it_is = |_, ppn, content| (ppn, content);
+        let noticed =
+            |damage: &dyn Fn(&mut Twins, &mut AllLinks)| audited(damage, as_it_is).expect_err("damage");
+        let lost = "LPN 1 does not know its place in list 0 of twins";
+        assert_eq!(noticed(&|twins, _| twins.sets[0].rooms().1[1] = Lpn::new(4)), lost);
+        assert_eq!(noticed(&|_, pages| pages[Lpn::new(1)].set = 1), lost);
+        assert_eq!(noticed(&|_, pages| pages[Lpn::new(1)].at = 2), lost);
+        assert_eq!(
+            noticed(&|twins, _| twins.sets[0].rooms().0[1] = Ppn::new(30)),
+            "list 0 of twins names a dead page"
+        );
+        assert_eq!(noticed(&|twins, _| twins.sets[0].len = 1), "list 0 of twins has a single page");
+        let counted = "3 twins are listed, 4 are counted, 3 have a list";
+        assert_eq!(noticed(&|twins, _| twins.pages = 4), counted);
+        let placed = "3 twins are listed, 3 are counted, 4 have a list";
+        assert_eq!(noticed(&|_, pages| pages[Lpn::new(4)].set = 0), placed);
+    }
+}
