@@ -104,3 +104,17 @@ fn numbers_of_spreading_are_taken_up_to_their_bounds_and_no_further() {
         assert_eq!(found, expected.filter(|_| !taken));
     }
 }
+
+#[test]
+fn the_room_for_copies_is_a_share_that_ends_and_is_not_below_0() {
+    let checked = |alpha| {
+        let mut config = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
+        config.replication.alpha = alpha;
+        check(&config, 4, 1)
+    };
+    assert_eq!([0.0, 0.1, 7.0].map(checked), [Ok(()), Ok(()), Ok(())]);
+    for alpha in [-0.1, f64::INFINITY, f64::NAN] {
+        let expected = "a share of the footprint, 0 or more";
+        assert_eq!(checked(alpha), Err(("replication.alpha", alpha.to_string(), expected)));
+    }
+}
