@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+import flashtwin as ft
+from flashtwin.replays import aged
+
 from .conftest import Cli
 
 SYSTEMS = "conventional,ca-ssd,rr-ssd,oracle"
@@ -32,3 +37,11 @@ def test_a_trace_is_the_same_in_parquet(cli: Cli, tmp_path: Path, small_trace: P
     assert cli("compare", "small.parquet", *options, "--out", "parquet").status == 0
     text, parquet = (contents(tmp_path / name / "runs") for name in ("text", "parquet"))
     assert [name for name in text if parquet[name] != text[name]] == []
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_the_numbers_of_a_trace_found_beside_its_runs_are_those_found_alone(small_trace: Path, threads: int) -> None:
+    trace = ft.open(small_trace)
+    systems = [ft.system(name) for name in ("conventional", "rr-ssd")]
+    aged.run(trace, systems, threads, informed=True)
+    assert trace.info == ft.open(small_trace).info

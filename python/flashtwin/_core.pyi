@@ -207,6 +207,7 @@ def run(
     requests: Sequence[str | PathLike[str] | None] | None = None,
     aged: tuple[str | PathLike[str], str, float, int] | None = None,
     noted: Callable[[str], None] | None = None,
+    informed: bool = False,
 ) -> list[RunResult]: ...
 def workloads() -> list[str]:
     """Names of the recipes that come with flashtwin."""

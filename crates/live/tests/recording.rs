@@ -47,7 +47,7 @@ fn what_passes_is_what_is_read_from_the_trace() {
     assert_eq!(read(&client, 4096, 4096), b, "what comes after passes unrecorded");
 
     let trace = open(&path);
-    assert_eq!(trace.op, [Op::Write, Op::Write, Op::Read, Op::Trim, Op::Write, Op::Write, Op::Trim]);
+    assert_eq!(*trace.op, [Op::Write, Op::Write, Op::Read, Op::Trim, Op::Write, Op::Write, Op::Trim]);
     assert_eq!(trace.offset_bytes, [0, 512, 4096, 8192, 40960, 65536, 65536]);
     assert_eq!(trace.length_bytes, [12288, 512, 4096, 4096, 4096, 8192, 8192]);
     let contents: Vec<&[u32]> = (0..trace.len()).map(|row| trace.contents(row)).collect();
@@ -122,7 +122,7 @@ fn fiu_text_says_the_same_as_far_as_it_can() {
     let figures = recorder.finish().unwrap();
     assert_eq!((figures.requests, figures.left_out), (2, 3));
     let trace = open(&path);
-    assert_eq!((trace.op, trace.offset_bytes), (vec![Op::Write, Op::Read], vec![4096, 8192]));
+    assert_eq!((&trace.op[..], &trace.offset_bytes[..]), (&[Op::Write, Op::Read][..], &[4096, 8192][..]));
     assert_eq!(trace.content, [0, 0, 0]);
 }
 
@@ -157,11 +157,11 @@ fn logs_of_dm_log_writes() {
     let key = Key::new(TEXT_KEY);
     assert_eq!(import_log_writes(&path, &out, &key, &()).unwrap(), 5);
     let trace = open(&out);
-    assert_eq!(trace.op, [Op::Write, Op::Trim, Op::Write]);
+    assert_eq!(*trace.op, [Op::Write, Op::Trim, Op::Write]);
     assert_eq!(trace.offset_bytes, [4096, 409_600, 8192]);
     assert_eq!(trace.length_bytes, [8192, 40_960, 4096]);
     assert_eq!((trace.content, trace.quality.empty_requests), (vec![0, 1, 1], 2));
-    assert_eq!((trace.time_ns, trace.volume_names), (vec![0; 3], vec!["my".to_owned()]));
+    assert_eq!((&trace.time_ns[..], &trace.volume_names[..]), (&[0; 3][..], &["my".to_owned()][..]));
     for (bytes, what) in [
         (whole[..whole.len() - 1].to_vec(), "ends before"),
         (vec![0; 512], "no log"),

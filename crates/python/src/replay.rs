@@ -15,7 +15,7 @@ use crate::enter::{self, Control, Patience};
 use crate::errors;
 use crate::scan::Scan;
 use crate::systems::Resolved;
-use crate::trace::Trace;
+use crate::trace::{InfoWanted, Trace};
 
 /// The table of every request by itself.
 const REQUESTS: &str = "requests";
@@ -71,9 +71,10 @@ impl RunResult {
 /// other runs are stopped. `requests` asks for the table of every request: one entry a system, the file that it is
 /// written into while the run goes on, or none for memory. `aged` names where aged drives are kept: the folder, what
 /// the core is known by, the seconds that a drive must have taken to be kept, the bytes that all may take;
-/// `noted(text)` is called for each that could not be used or kept.
+/// `noted(text)` is called for each that could not be used or kept. With `informed`, whoever calls will ask a trace in
+/// memory for its numbers: they are worked out by a thread that has no more runs.
 #[pyfunction]
-#[pyo3(signature = (trace, systems, threads=0, progress=None, finished=None, requests=None, aged=None, noted=None))]
+#[pyo3(signature = (trace, systems, threads=0, progress=None, finished=None, requests=None, aged=None, noted=None, informed=false))]
 #[allow(clippy::too_many_arguments, reason = "Python names them")]
 pub(crate) fn run(
     py: Python<'_>,
@@ -85,10 +86,15 @@ pub(crate) fn run(
     requests: Option<Vec<Option<PathBuf>>>,
     aged: Option<(PathBuf, String, f64, u64)>,
     noted: Option<Py<PyAny>>,
+    informed: bool,
 ) -> PyResult<Vec<RunResult>> {
     let jobs = jobs(py, &trace, &systems, requests.as_deref())?;
     let count = jobs.len();
-    let control = Control::new(count);
+    let aside = match &trace {
+        Replayed::Trace(trace) if informed => Some(trace.info_wanted()),
+        _ => None,
+    };
+    let control = Control::new(count + usize::from(aside.is_some()));
     let done = Arc::new(Done::new(count));
     let drives = aged.map(|(folder, core, least_s, most_bytes)| {
         let least = Duration::try_from_secs_f64(least_s).unwrap_or_default();
@@ -102,7 +108,7 @@ pub(crate) fn run(
         py,
         &control,
         Patience::Unlimited,
-        move |control| run_all(&jobs, control, &done_made, threads, drives.as_deref()),
+        move |control| run_all(&jobs, aside.as_ref(), control, &done_made, threads, drives.as_deref()),
         move |py| reporter.look_up(py, &control_seen, &done_seen),
     )?;
     done.all()
@@ -224,17 +230,31 @@ impl Done {
     }
 }
 
-/// Runs all jobs on at most `threads` threads (0: one for each core); the first failure stops the rest.
-fn run_all(jobs: &[Job], control: &Control, done: &Done, threads: usize, drives: Option<&AgedDrives>) {
+/// Runs all jobs, and behind them what is done aside, on at most `threads` threads (0: one for each core); the first
+/// failure stops the rest.
+fn run_all(
+    jobs: &[Job],
+    aside: Option<&InfoWanted>,
+    control: &Control,
+    done: &Done,
+    threads: usize,
+    drives: Option<&AgedDrives>,
+) {
     let cores = || thread::available_parallelism().map_or(1, usize::from);
-    let threads = if threads == 0 { cores() } else { threads }.min(jobs.len());
+    let threads = if threads == 0 { cores() } else { threads }.min(jobs.len() + usize::from(aside.is_some()));
     let next = AtomicUsize::new(0);
     let work = || {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(job) = jobs.get(index) else { break };
+            let progress = control.job(index);
+            let Some(job) = jobs.get(index) else {
+                if let Some(wanted) = aside.filter(|_| index == jobs.len()) {
+                    // Whoever asks for what was not found out meets the error.
+                    let _ = enter::catch(|| wanted.find(&progress));
+                }
+                break;
+            };
             let run = || {
-                let progress = control.job(index);
                 let source = job.trace.source();
                 flashtwin_sim::run_following(source, &job.resolved, &progress, &job.requests, drives)
             };

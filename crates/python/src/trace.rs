@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use flashtwin_trace::{ContentSource, OnBadLine, OpenOptions, PageTrace, SampleBy, Source, TraceStream};
+use flashtwin_analysis::TraceInfo;
+use flashtwin_trace::{
+    ContentSource, OnBadLine, OpenOptions, PageTrace, Progress, SampleBy, Source, TraceError, TraceStream,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -20,6 +23,8 @@ pub(crate) struct Trace {
     pub(crate) trace: Arc<flashtwin_trace::Trace>,
     /// The trace cut into pages, kept for the next replay: cutting takes as long as replaying.
     cuts: Mutex<Vec<(Cut, Arc<PageTrace>)>>,
+    /// The workload in numbers, once somebody has worked it out.
+    info: Arc<OnceLock<TraceInfo>>,
 }
 
 /// What a cut depends on: the page size in bytes and where contents come from.
@@ -112,12 +117,12 @@ impl Trace {
 
     /// The workload in numbers, as JSON text.
     fn info_json(&self, py: Python<'_>) -> PyResult<String> {
-        let trace = Arc::clone(&self.trace);
-        let found = watched(py, None, Patience::Unlimited, move |control| {
-            flashtwin_analysis::trace_info_until(&trace, &control.job(0))
-        })?
-        .map_err(|error| errors::trace(&error))?;
-        serde_json::to_string(&found).map_err(|error| errors::internal(&error.to_string()))
+        if self.info.get().is_none() {
+            let wanted = self.info_wanted();
+            let found = watched(py, None, Patience::Unlimited, move |control| wanted.find(&control.job(0)))?;
+            found.map_err(|error| errors::trace(&error))?;
+        }
+        serde_json::to_string(&self.info.get()).map_err(|error| errors::internal(&error.to_string()))
     }
 
     /// The workload's tables by name, with periods of a length in seconds.
@@ -171,7 +176,12 @@ impl Trace {
 
 impl Trace {
     pub(crate) fn new(trace: flashtwin_trace::Trace) -> Self {
-        Self { trace: Arc::new(trace), cuts: Mutex::default() }
+        Self { trace: Arc::new(trace), cuts: Mutex::default(), info: Arc::default() }
+    }
+
+    /// What it takes to work the workload's numbers out on a thread of its own.
+    pub(crate) fn info_wanted(&self) -> InfoWanted {
+        InfoWanted { trace: Arc::clone(&self.trace), info: Arc::clone(&self.info) }
     }
 
     /// The trace cut into pages. Cuts are kept, so that systems and replays share them.
@@ -194,6 +204,23 @@ impl Trace {
         cuts.truncate(CUTS_KEPT - 1);
         cuts.insert(0, (wanted, Arc::clone(&made)));
         Ok(made)
+    }
+}
+
+/// A trace whose numbers somebody will ask for.
+pub(crate) struct InfoWanted {
+    trace: Arc<flashtwin_trace::Trace>,
+    info: Arc<OnceLock<TraceInfo>>,
+}
+
+impl InfoWanted {
+    /// Works them out and keeps them with the trace, unless that has been done.
+    pub(crate) fn find(&self, progress: &dyn Progress) -> Result<(), TraceError> {
+        if self.info.get().is_none() {
+            let found = flashtwin_analysis::trace_info_until(&self.trace, progress)?;
+            self.info.get_or_init(|| found);
+        }
+        Ok(())
     }
 }
 

@@ -245,8 +245,8 @@ mod tests {
     fn trace(content: &[u32]) -> PageTrace {
         let ops = content.len() as u32;
         let columns = PageColumns {
-            time_ns: vec![0; content.len()],
-            op: vec![Op::Write; content.len()],
+            time_ns: vec![0; content.len()].into(),
+            op: vec![Op::Write; content.len()].into(),
             partial: vec![0; content.len()],
             first_page_op: (0..=ops).collect(),
             lpn: vec![0; content.len()],

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use flashtwin_bits::with_room;
+
 use crate::CHUNK_BYTES;
 use crate::digest::Digests;
 use crate::error::{ErrorCause, TraceError};
@@ -34,11 +36,11 @@ impl Columns {
     /// No requests yet, but space for some.
     pub(crate) fn with_capacity(requests: usize) -> Columns {
         Columns {
-            time_ns: Vec::with_capacity(requests),
-            volume: Vec::with_capacity(requests),
-            op: Vec::with_capacity(requests),
-            offset_bytes: Vec::with_capacity(requests),
-            length_bytes: Vec::with_capacity(requests),
+            time_ns: with_room(requests),
+            volume: with_room(requests),
+            op: with_room(requests),
+            offset_bytes: with_room(requests),
+            length_bytes: with_room(requests),
             ..Columns::empty()
         }
     }

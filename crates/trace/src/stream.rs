@@ -1,5 +1,7 @@
 //! A trace of any size, some requests at a time.
 
+use std::sync::Arc;
+
 use crate::CHUNK_BYTES;
 use crate::columns::{Columns, count_unaligned, sort_by_time};
 use crate::digest::{Digests, TraceHasher};
@@ -213,9 +215,9 @@ impl TraceStream {
         let batch = Trace {
             name: self.name.clone(),
             format: self.format,
-            time_ns: columns.time_ns,
+            time_ns: Arc::new(columns.time_ns),
             volume: columns.volume,
-            op: columns.op,
+            op: Arc::new(columns.op),
             offset_bytes: columns.offset_bytes,
             length_bytes: columns.length_bytes,
             content_start: columns.content_start,

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use crate::columns::{
     Columns, check, check_digests, count_unaligned, number_contents_by_appearance, sort_by_time,
@@ -113,11 +114,11 @@ pub struct Trace {
     /// The format it was read from.
     pub format: Format,
     /// Arrival in nanoseconds; the first request is at 0.
-    pub time_ns: Vec<i64>,
+    pub time_ns: Arc<Vec<i64>>,
     /// Dense volume number, ascending with the number in the file; see `volume_names`.
     pub volume: Vec<u32>,
     /// What is asked.
-    pub op: Vec<Op>,
+    pub op: Arc<Vec<Op>>,
     /// First byte addressed.
     pub offset_bytes: Vec<u64>,
     /// Bytes addressed; never 0.
@@ -275,9 +276,9 @@ pub(crate) fn finish(
     Trace {
         name: name.to_owned(),
         format,
-        time_ns: columns.time_ns,
+        time_ns: Arc::new(columns.time_ns),
         volume: columns.volume,
-        op: columns.op,
+        op: Arc::new(columns.op),
         offset_bytes: columns.offset_bytes,
         length_bytes: columns.length_bytes,
         content_start: columns.content_start,

@@ -165,7 +165,7 @@ fn digests_are_checked() {
 fn small_disorder_is_sorted_and_counted() {
     let text = "0,8,4096,w,1.0\n0,16,4096,w,2.5\n0,24,4096,r,2.0\n0,32,4096,r,2.5\n0,40,512,r,2.0\n";
     let trace = open(text).unwrap();
-    assert_eq!(trace.time_ns, [0, 1_000_000_000, 1_000_000_000, 1_500_000_000, 1_500_000_000]);
+    assert_eq!(*trace.time_ns, [0, 1_000_000_000, 1_000_000_000, 1_500_000_000, 1_500_000_000]);
     assert_eq!(trace.offset_bytes, [4096, 12288, 20480, 8192, 16384]);
     assert_eq!(trace.quality.reordered_requests, 2);
     assert_eq!(trace.quality.largest_step_back_ns, 500_000_000);
@@ -188,7 +188,7 @@ fn reordered_contents_move_along() {
     let b = "b5e9f4e5ab62a4fff5313a606b0ad4e3";
     let text = format!("20 1 p 8 8 W 6 0 {a}\n10 1 p 16 8 W 6 0 {b}\n30 1 p 16 8 R 6 0 {b}\n");
     let trace = open(text).unwrap();
-    assert_eq!(trace.time_ns, [0, 10, 20]);
+    assert_eq!(*trace.time_ns, [0, 10, 20]);
     // Ids follow the sorted order, and the digests go with them.
     assert_eq!(trace.content, [0, 1, 0]);
     assert_eq!(trace.digests.get(0).unwrap()[..2], [0xb5, 0xe9]);

@@ -348,8 +348,8 @@ fn other_tools_may_write_it() {
     let path = folder.file("frame.parquet");
     write(&path, frame());
     let trace = open(&path).unwrap();
-    assert_eq!(trace.time_ns, [0, 1, 2]);
-    assert_eq!(trace.op, [Op::Read, Op::Write, Op::Trim]);
+    assert_eq!(*trace.time_ns, [0, 1, 2]);
+    assert_eq!(*trace.op, [Op::Read, Op::Write, Op::Trim]);
     assert_eq!(trace.volume_names, ["4", "9"]);
     assert!(!trace.has_content());
 

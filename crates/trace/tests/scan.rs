@@ -53,8 +53,8 @@ fn joined(scan: &PageScan) -> Result<PageColumns, TraceError> {
     while let Some(window) = windows.next()? {
         assert_eq!(window.first_request, all.requests() as u64);
         let before = all.page_ops() as u32;
-        all.time_ns.extend(window.time_ns);
-        all.op.extend(window.op);
+        std::sync::Arc::make_mut(&mut all.time_ns).extend(window.time_ns);
+        std::sync::Arc::make_mut(&mut all.op).extend(window.op);
         all.partial.extend(window.partial);
         all.first_page_op.extend(window.first_page_op[1..].iter().map(|at| at + before));
         all.lpn.extend(window.lpn);

@@ -4,6 +4,7 @@ mod common;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use common::Random;
 use flashtwin_trace::{
@@ -42,9 +43,9 @@ fn append(whole: &mut Trace, batch: &Trace) {
     }
     let before = whole.content.len() as u64;
     let starts_before = whole.content_start.len();
-    whole.time_ns.extend(&batch.time_ns);
+    Arc::make_mut(&mut whole.time_ns).extend(&batch.time_ns[..]);
     whole.volume.extend(&batch.volume);
-    whole.op.extend(&batch.op);
+    Arc::make_mut(&mut whole.op).extend(&batch.op[..]);
     whole.offset_bytes.extend(&batch.offset_bytes);
     whole.length_bytes.extend(&batch.length_bytes);
     whole.content.extend(&batch.content);
@@ -182,7 +183,7 @@ fn parquet_of_many_batches_with_gaps_in_the_numbers() {
     let mut trace = builder.build().unwrap();
     // As another tool may write it: times out of order, contents of any number.
     for row in (0..trace.len()).step_by(10) {
-        trace.time_ns[row] -= random.below(40) as i64;
+        Arc::make_mut(&mut trace.time_ns)[row] -= random.below(40) as i64;
     }
     for id in trace.content.iter_mut().filter(|id| **id != NO_CONTENT) {
         *id = id.wrapping_mul(858_993_459) % 4_000_000_000;

@@ -117,13 +117,16 @@ def run(
     progress: Callable[[int, int, int], None] | None = None,
     finished: Callable[[int, _core.RunResult], None] | None = None,
     requests: Sequence[str | os.PathLike[str] | None] | None = None,
+    *,
+    informed: bool = False,
 ) -> list[_core.RunResult]:
     """Replays a trace on systems (`_core.run`), with drives that were aged before where there are any.
 
-    What was wrong with a kept drive is told to the log `flashtwin`, a line each.
+    What was wrong with a kept drive is told to the log `flashtwin`, a line each. With `informed`, the trace's numbers
+    are wanted afterwards: they are worked out beside the runs, where there are processors for it.
     """
     where = folder()
     drives = None if where is None else (where, core_digest(), LEAST_S, most_bytes())
     resolved = [system._resolved for system in systems]
     log = logging.getLogger("flashtwin")
-    return _core.run(trace._native, resolved, threads, progress, finished, requests, drives, log.warning)
+    return _core.run(trace._native, resolved, threads, progress, finished, requests, drives, log.warning, informed)

@@ -185,7 +185,8 @@ def replay_into(
 
     if missing:
         requests = [folder.requests_part(path, name) for name in missing] if per_request else None
-        aged.run(trace, [systems[name] for name in missing], threads, numbered(progress, missing), write, requests)
+        chosen = [systems[name] for name in missing]
+        aged.run(trace, chosen, threads, numbered(progress, missing), write, requests, informed=True)
     configs = {name: system.config for name, system in systems.items()}
     more = {**what_else_differs(configs, equal_ground=equal_ground), "source": trace.source}
     info = trace.informed(progress) if isinstance(trace, Scan) else trace.info

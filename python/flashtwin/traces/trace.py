@@ -81,7 +81,7 @@ class Trace(Rows):
         """The format it was read as."""
         return self._native.format
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """A digest of all columns; the same whatever format or compression the trace was read from."""
         return self._native.digest

@@ -1,6 +1,7 @@
 //! What the tests of the engine share: a device with round numbers and a log of commands.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use flashtwin_ftl::{
     Content, FlashOp, Ftl, FtlConfig, Host, LoadView, Lpn, MappingForm, NO_JOB, OpKind, Rng, Unit,
@@ -136,8 +137,8 @@ pub(crate) fn page_trace(asks: &[Ask], footprint: u32, contents: u32) -> PageTra
         first_page_op.push(lpn.len() as u32);
     }
     let columns = PageColumns {
-        time_ns: asks.iter().map(|ask| ask.time_ns).collect(),
-        op: asks.iter().map(|ask| ask.op).collect(),
+        time_ns: Arc::new(asks.iter().map(|ask| ask.time_ns).collect()),
+        op: Arc::new(asks.iter().map(|ask| ask.op).collect()),
         partial: asks.iter().map(|ask| if ask.partial { 3 } else { 0 }).collect(),
         first_page_op,
         lpn,

@@ -1,5 +1,7 @@
 //! Waiting times and throughput against closed forms, within 2 %.
 
+use std::sync::Arc;
+
 use flashtwin_ftl::{Ftl, Rng};
 use flashtwin_nand::Chip;
 use flashtwin_sim::engine::{Charge, Completed, Engine, Observer};
@@ -60,8 +62,8 @@ fn poisson(
         let uniform = (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         now -= (1.0 - uniform).ln() * mean_ns;
         let (op, lpn, content) = choose(&mut rng, request);
-        trace.columns.time_ns.push(now as i64);
-        trace.columns.op.push(op);
+        Arc::make_mut(&mut trace.columns.time_ns).push(now as i64);
+        Arc::make_mut(&mut trace.columns.op).push(op);
         trace.columns.partial.push(0);
         trace.columns.lpn.push(lpn);
         trace.columns.content.push(content);
@@ -137,8 +139,8 @@ fn pace(op: Op, chips: u32, requests: usize) -> f64 {
 fn closed_loop(op: Op, chips: u32, depth: u32, requests: usize) -> Engine<Ftl, Means> {
     let mut trace = page_trace(&[], chips, 64);
     for request in 0..requests {
-        trace.columns.time_ns.push(0);
-        trace.columns.op.push(op);
+        Arc::make_mut(&mut trace.columns.time_ns).push(0);
+        Arc::make_mut(&mut trace.columns.op).push(op);
         trace.columns.partial.push(0);
         trace.columns.lpn.push(request as u32 % chips);
         trace.columns.content.push(0);

@@ -196,6 +196,22 @@ impl Recorded {
         if self.named > self.next_nameless {
             return Err(too_large(&self.name, "contents"));
         }
+        // Most traces are cut into pages of one chunk each, without loops over the chunks of a page.
+        if self.slots == 1 {
+            self.follow::<true>(requests, columns, before, quality)
+        } else {
+            self.follow::<false>(requests, columns, before, quality)
+        }
+    }
+
+    /// Goes through the page operations; with `ONE`, pages are of one chunk each.
+    fn follow<const ONE: bool>(
+        &mut self,
+        requests: &Requests<'_>,
+        columns: &mut PageColumns,
+        before: &Before,
+        quality: &mut PageQuality,
+    ) -> Result<(), TraceError> {
         for request in 0..columns.requests() {
             let carried = Carried::new(requests, request, self.page_bytes, columns.partial[request] != 0);
             let op = columns.op[request];
@@ -203,7 +219,7 @@ impl Recorded {
                 let partial = columns.is_partial(request, page_op);
                 let page = columns.lpn[page_op] as usize;
                 let touched = Touched { op, partial, nth: nth as u64, carried: &carried };
-                let content = self.apply(page, &touched, before, quality)?;
+                let content = self.apply::<ONE>(page, &touched, before, quality)?;
                 columns.content.push(content);
             }
         }
@@ -233,14 +249,16 @@ impl Recorded {
     }
 
     /// Applies one page operation; its content.
-    fn apply(
+    #[inline]
+    fn apply<const ONE: bool>(
         &mut self,
         page: usize,
         touched: &Touched<'_>,
         before: &Before,
         quality: &mut PageQuality,
     ) -> Result<u32, TraceError> {
-        let chunks = page * self.slots..(page + 1) * self.slots;
+        let slots = if ONE { 1 } else { self.slots };
+        let chunks = page * slots..(page + 1) * slots;
         let Touched { op, partial, nth, carried } = *touched;
         if op == Op::Trim {
             if !partial {
@@ -256,7 +274,7 @@ impl Recorded {
             }
         }
         if op == Op::Write {
-            for slot in 0..self.slots {
+            for slot in 0..slots {
                 match carried.touch(nth, slot as u64) {
                     Touch::Not => {}
                     Touch::Known(content) => self.now[chunks.start + slot] = content,
@@ -270,9 +288,13 @@ impl Recorded {
                 quality.reads_after_trim += 1;
                 return Ok(NO_CONTENT);
             }
-            self.compare(touched, chunks.start, quality);
+            self.compare::<ONE>(touched, chunks.start, quality);
         }
-        self.interned.id(&self.name, &self.now[chunks])
+        if ONE {
+            Ok(self.interned.single_id(self.now[page]))
+        } else {
+            self.interned.id(&self.name, &self.now[chunks])
+        }
     }
 
     /// Puts into `page` what it held before the trace.
@@ -293,9 +315,10 @@ impl Recorded {
     }
 
     /// Compares what a page read found, by its record, with what the page holds.
-    fn compare(&self, touched: &Touched<'_>, first_chunk: usize, quality: &mut PageQuality) {
+    #[inline]
+    fn compare<const ONE: bool>(&self, touched: &Touched<'_>, first_chunk: usize, quality: &mut PageQuality) {
         let (mut differs, mut nameless) = (false, false);
-        for slot in 0..self.slots {
+        for slot in 0..if ONE { 1 } else { self.slots } {
             let held = self.now[first_chunk + slot];
             if let Touch::Known(found) = touched.carried.touch(touched.nth, slot as u64)
                 && found != held

@@ -1,8 +1,9 @@
 //! Cutting requests at page boundaries and numbering the pages they touch densely.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use flashtwin_bits::{copied, with_room};
+use flashtwin_bits::with_room;
 
 use super::numbering::number_pages;
 use super::too_large;
@@ -56,7 +57,6 @@ pub(super) fn cut(trace: &Trace, page_bytes: u32) -> Result<(PageColumns, Vec<u6
     if requests > (u32::MAX - 1) as usize {
         return Err(too_large(&trace.name, "requests"));
     }
-    let mut first_page = with_room(requests);
     let mut partial = with_room(requests);
     let mut first_page_op = with_room(requests + 1);
     let mut volume_pages = Vec::new();
@@ -71,17 +71,18 @@ pub(super) fn cut(trace: &Trace, page_bytes: u32) -> Result<(PageColumns, Vec<u6
             return Err(too_large(&trace.name, "page operations"));
         }
         first_page_op.push(page_ops as u32);
-        first_page.push(on.pages.start);
         lengthen(&mut volume_pages, all.volume[request], on.pages.end);
     }
     check_memory(&trace.name, requests as u64, page_ops, page_bytes)?;
+    let space_pages = volume_pages.iter().fold(0u64, |sum, &pages| sum.saturating_add(pages));
     let base = volume_bases(&trace.name, volume_pages)?;
-    if base.len() > 1 {
-        let of_volume = all.volume.iter().map(|&volume| base[volume as usize]);
-        first_page.iter_mut().zip(of_volume).for_each(|(page, base)| *page += base);
-    }
-    let (lpn, lpn_address) = number_pages(first_page, &first_page_op);
-    let (time_ns, op) = (copied(&trace.time_ns), copied(&trace.op));
+    // Worked out again where it is wanted: that is quicker than to write it down and read it back.
+    let first_page = |request: usize| {
+        let (start, _) = all.extent(request, page_bytes);
+        base[all.volume[request] as usize] + divided(start, page_bytes).0
+    };
+    let (lpn, lpn_address) = number_pages(first_page, &first_page_op, space_pages);
+    let (time_ns, op) = (Arc::clone(&trace.time_ns), Arc::clone(&trace.op));
     let columns = PageColumns { time_ns, op, partial, first_page_op, lpn, content: Vec::new() };
     Ok((columns, lpn_address, unaligned))
 }

@@ -21,6 +21,9 @@ pub use table::{LastRegion, NumberedPage, PageTable};
 pub use window::{PageColumns, PageSource, Window, Windows};
 pub(crate) use zipf::Zipf;
 
+use std::panic::resume_unwind;
+use std::thread::{self, ScopedJoinHandle};
+
 use flashtwin_bits::with_room;
 
 use crate::CHUNK_BYTES;
@@ -69,19 +72,39 @@ impl PageTrace {
     ) -> Result<PageTrace, TraceError> {
         check_arguments(&trace.name, page_bytes, content_source)?;
         check_contents(&trace.name, page_bytes, content_source, trace.has_content())?;
+        thread::scope(|scope| {
+            let digest = scope.spawn(|| trace.digest());
+            let mut made = Self::undigested(trace, page_bytes, content_source)?;
+            made.outline.digest = joined(digest);
+            Ok(made)
+        })
+    }
+
+    /// The trace cut, but for its digest, which has nothing to do with pages.
+    fn undigested(
+        trace: &Trace,
+        page_bytes: u32,
+        content_source: ContentSource,
+    ) -> Result<PageTrace, TraceError> {
         let (mut columns, lpn_address, unaligned_content_requests) = cut::cut(trace, page_bytes)?;
         let pages = lpn_address.len();
+        let requests = trace.requests(0..trace.len());
         let mut quality = PageQuality { unaligned_content_requests, ..PageQuality::default() };
         let mut accesses = FirstAccesses::default();
-        accesses.add(&columns, pages);
+        let (before, bytes) = thread::scope(|scope| {
+            let aside = scope.spawn(|| {
+                let mut before = Before::new(page_bytes, CHUNK_BYTES);
+                if content_source == ContentSource::Recorded {
+                    before.add(&requests, &columns, pages);
+                }
+                let mut bytes = [0; 3];
+                add_bytes(&requests, &mut bytes);
+                (before, bytes)
+            });
+            accesses.add(&columns, pages);
+            joined(aside)
+        });
         accesses.count(&mut quality);
-        let requests = trace.requests(0..trace.len());
-        let mut bytes = [0; 3];
-        add_bytes(&requests, &mut bytes);
-        let mut before = Before::new(page_bytes, CHUNK_BYTES);
-        if content_source == ContentSource::Recorded {
-            before.add(&requests, &columns, pages);
-        }
         let first = Some(&accesses.first[..]);
         let known = Known { name: &trace.name, page_bytes, chunk_bytes: CHUNK_BYTES, first };
         columns.content = with_room(columns.lpn.len());
@@ -90,7 +113,7 @@ impl PageTrace {
         let Followed { initial_content, content_count } = follower.finish(pages);
         let outline = Outline {
             name: trace.name.clone(),
-            digest: trace.digest(),
+            digest: String::new(),
             page_bytes,
             requests: trace.len() as u64,
             page_ops: columns.page_ops() as u64,
@@ -132,6 +155,11 @@ impl PageTrace {
     pub fn is_partial(&self, request: usize, page_op: usize) -> bool {
         self.columns.is_partial(request, page_op)
     }
+}
+
+/// What a thread has made; its panic goes on here.
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// Adds the bytes that requests address to those of their kinds.

@@ -18,26 +18,29 @@ struct Word {
     before: u32,
 }
 
-/// Numbers the page operations of a trace. Request `i` begins at page `first_page[i]` of the address space and has the
-/// page operations `first_page_op[i]..first_page_op[i + 1]`. Returns the dense page of each page operation, and the
-/// address of each dense page.
-pub(super) fn number_pages(first_page: Vec<u64>, first_page_op: &[u32]) -> (Vec<u32>, Vec<u64>) {
-    let pages = |request: usize| first_page_op[request + 1] - first_page_op[request];
-    let ends = first_page.iter().enumerate().map(|(request, &first)| first + u64::from(pages(request)));
-    let words = ends.max().unwrap_or(0).div_ceil(64);
+/// Numbers the page operations of a trace. Request `i` begins at page `first_page(i)` of an address space of
+/// `space_pages` and has the page operations `first_page_op[i]..first_page_op[i + 1]`. Returns the dense page of each
+/// page operation, and the address of each dense page.
+pub(super) fn number_pages(
+    first_page: impl Fn(usize) -> u64,
+    first_page_op: &[u32],
+    space_pages: u64,
+) -> (Vec<u32>, Vec<u64>) {
+    let words = space_pages.div_ceil(64);
     // A bit for each page of the address space takes the room that sorting would, or less; otherwise pages lie so far
     // apart that sorting them is the smaller table.
-    if words <= first_page.len() as u64 + 1024 {
-        by_bits(&first_page, first_page_op, words as usize)
+    if words <= first_page_op.len() as u64 + 1024 {
+        by_bits(first_page, first_page_op, words as usize)
     } else {
-        by_sorting(&first_page, first_page_op)
+        by_sorting(first_page, first_page_op)
     }
 }
 
 /// Marks the pages that are touched, counts them in order of address, and looks each request's first page up.
-fn by_bits(first_page: &[u64], first_page_op: &[u32], words: usize) -> (Vec<u32>, Vec<u64>) {
+fn by_bits(first_page: impl Fn(usize) -> u64, first_page_op: &[u32], words: usize) -> (Vec<u32>, Vec<u64>) {
     let mut touched = vec![Word::default(); words];
-    for (&first, ops) in first_page.iter().zip(first_page_op.windows(2)) {
+    for (request, ops) in first_page_op.windows(2).enumerate() {
+        let first = first_page(request);
         for page in first..first + u64::from(ops[1] - ops[0]) {
             touched[(page / 64) as usize].bits |= 1 << (page % 64);
         }
@@ -52,8 +55,8 @@ fn by_bits(first_page: &[u64], first_page_op: &[u32], words: usize) -> (Vec<u32>
         word.before + (word.bits & ((1 << (page % 64)) - 1)).count_ones()
     };
     let mut lpn = with_room(first_page_op.last().map_or(0, |&ops| ops as usize));
-    for (&first, ops) in first_page.iter().zip(first_page_op.windows(2)) {
-        let first = number(first);
+    for (request, ops) in first_page_op.windows(2).enumerate() {
+        let first = number(first_page(request));
         lpn.extend(first..first + (ops[1] - ops[0]));
     }
     let mut lpn_address = Vec::with_capacity(pages as usize);
@@ -69,11 +72,13 @@ fn by_bits(first_page: &[u64], first_page_op: &[u32], words: usize) -> (Vec<u32>
 
 /// A request touches every page of its span, so dense numbers run on within it: sorting the spans and
 /// walking once over their union numbers all pages, without looking at each page operation.
-fn by_sorting(first_page: &[u64], first_page_op: &[u32]) -> (Vec<u32>, Vec<u64>) {
-    let spans = first_page.iter().zip(first_page_op.windows(2)).zip(0u32..);
-    let mut spans: Vec<Span> = spans
-        .map(|((&first_page, ops), request)| Span { first_page, request, pages: ops[1] - ops[0] })
-        .collect();
+fn by_sorting(first_page: impl Fn(usize) -> u64, first_page_op: &[u32]) -> (Vec<u32>, Vec<u64>) {
+    let span = |(ops, request): (&[u32], u32)| Span {
+        first_page: first_page(request as usize),
+        request,
+        pages: ops[1] - ops[0],
+    };
+    let mut spans: Vec<Span> = first_page_op.windows(2).zip(0..).map(span).collect();
     spans.sort_unstable_by_key(|span| span.first_page);
     let mut first_lpn = vec![0u32; spans.len()];
     let mut lpn_address: Vec<u64> = Vec::new();
@@ -124,12 +129,13 @@ mod tests {
             number.values_mut().zip(0..).for_each(|(number, next)| *number = next);
             let expected: (Vec<u32>, Vec<u64>) =
                 (all.iter().map(|page| number[page]).collect(), number.keys().copied().collect());
-            assert_eq!(by_sorting(&first_page, &first_page_op), expected);
+            let first_page = |request: usize| first_page[request];
+            assert_eq!(by_sorting(first_page, &first_page_op), expected);
             if space < 1 << 20 {
                 let words = (space + longest).div_ceil(64) as usize;
-                assert_eq!(by_bits(&first_page, &first_page_op, words), expected);
+                assert_eq!(by_bits(first_page, &first_page_op, words), expected);
             }
-            assert_eq!(number_pages(first_page.clone(), &first_page_op), expected);
+            assert_eq!(number_pages(first_page, &first_page_op, space + longest), expected);
         }
     }
 }

@@ -57,8 +57,8 @@ pub(super) fn cut_window(
     columns: &mut PageColumns,
 ) -> Option<u64> {
     columns.clear();
-    columns.time_ns.extend_from_slice(requests.time_ns);
-    columns.op.extend_from_slice(requests.op);
+    Arc::make_mut(&mut columns.time_ns).extend_from_slice(requests.time_ns);
+    Arc::make_mut(&mut columns.op).extend_from_slice(requests.op);
     columns.first_page_op.push(0);
     let mut unaligned = 0;
     for request in 0..requests.len() {

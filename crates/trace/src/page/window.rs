@@ -1,18 +1,20 @@
 //! Page operations as a replay takes them in: window by window, whether the trace is in memory or streamed.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::{Outline, PageTrace};
 use crate::error::TraceError;
 use crate::request::Op;
 
-/// Consecutive requests cut into page operations, as columns.
+/// Consecutive requests cut into page operations, as columns. Those that say of requests what the trace says are the
+/// trace's own, where it is in memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PageColumns {
     /// Arrival of each request, in nanoseconds, ascending; that of the trace's first is 0.
-    pub time_ns: Vec<i64>,
+    pub time_ns: Arc<Vec<i64>>,
     /// What each request asks.
-    pub op: Vec<Op>,
+    pub op: Arc<Vec<Op>>,
     /// Of each request, bit 0: the first page operation covers only a part of its page; bit 1: the
     /// last one does. A request of a single page has both or none.
     pub partial: Vec<u8>,
@@ -64,8 +66,8 @@ impl PageColumns {
 
     /// Leaves no requests, and the memory that they took.
     pub(super) fn clear(&mut self) {
-        self.time_ns.clear();
-        self.op.clear();
+        Arc::make_mut(&mut self.time_ns).clear();
+        Arc::make_mut(&mut self.op).clear();
         self.partial.clear();
         self.first_page_op.clear();
         self.lpn.clear();
