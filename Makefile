@@ -90,7 +90,7 @@ cross: tools ## whether it compiles for the systems that wheels are made for: Li
 mutants: $(VENV)/.dev ## change the core on purpose, one place at a time, and list the changes that no test notices; goes on where it was stopped. FILES=GLOB for some
 	@command -v cargo-mutants >/dev/null || { \
 		echo "flashtwin: cargo-mutants not found; install it: cargo install --locked cargo-mutants" >&2; exit 1; }
-	@$(BIN)/python -m tests.mutants $(foreach file,$(FILES),--file '$(file)')
+	@$(BIN)/python -m tests.mutants --behaviour $(foreach file,$(FILES),--file '$(file)')
 
 bench: build ## what is fast, and how we know
 	cargo bench --locked -p flashtwin-trace --bench ingest

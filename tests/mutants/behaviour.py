@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from tests.mutants import recorded, tree
@@ -34,8 +36,17 @@ def prepared(root: Path, workers: int, say: Callable[[str], None]) -> tuple[Bina
     surroundings = {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
     binary = Binary("behaviour", work / "tree", PYTEST, LINE, MOST_BYTES, surroundings)
     state = recorded.fingerprint([library, work / "tree" / TESTS])
-    wanted = [(binary, name) for name in names(binary)]
+    before = seconds_of_children()
+    cases = names(binary)
+    binary = replace(binary, start_seconds=seconds_of_children() - before)
+    wanted = [(binary, name) for name in cases]
     return binary, recorded.record(wanted, state, work / "behaviour.json", workers, say)
+
+
+def seconds_of_children() -> float:
+    """Of a processor, by the processes that this one has waited for."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def extension(work: Path) -> Path:

@@ -50,6 +50,7 @@ class BuildError(Exception):
 
 def built(root: Path, mutants: Sequence[Mutant], kept: Path, say: Callable[[str], None], *, again: bool) -> Built:
     """Compiles all of `mutants` but those that cannot be, which the file `kept` names from the last time."""
+    # Those that the compiler refused; what has no place in the source is seen at once, every time.
     left: dict[str, Left] = {}
     if kept.is_file() and not again:
         before = json.loads(kept.read_text(encoding="utf-8"))
@@ -58,12 +59,13 @@ def built(root: Path, mutants: Sequence[Mutant], kept: Path, say: Callable[[str]
     while True:
         files = written(root, [mutant for mutant in mutants if mutant.key not in left])
         by_number = {mutant.number: mutant for mutant in mutants}
+        placeless: dict[str, Left] = {}
         for one in files.values():
-            left |= {by_number[number].key: left_by(reason) for number, reason in one.without.items()}
+            placeless |= {by_number[number].key: left_by(reason) for number, reason in one.without.items()}
         tree.copy(root, to, {name: one.text for name, one in files.items()})
         done = compiled(to, root / tree.WORK / "build")
         if done.binaries:
-            return Built(done.binaries, left)
+            return Built(done.binaries, left | placeless)
         new = {number: why for error in done.errors for number, why in blamed(error, files, by_number).items()}
         if not new:
             raise BuildError("\n".join(done.texts) or "cargo says nothing")

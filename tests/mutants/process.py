@@ -45,6 +45,8 @@ class Binary:
     #: A change may make a table grow without end: it meets this, not the machine's limit.
     most_bytes: int = 4 << 30
     environment: Mapping[str, str] = field(default_factory=dict)
+    #: Of a processor, before the first test begins.
+    start_seconds: float = 0.0
 
 
 @dataclass(frozen=True)

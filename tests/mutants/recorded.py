@@ -27,7 +27,7 @@ class Test:
     #: The name of its program.
     binary: str
     name: str
-    #: Of a processor, with a process of its own.
+    #: Of a processor, without what its program takes to start.
     seconds: float
     reached: frozenset[int]
 
@@ -101,7 +101,7 @@ def alone(binary: Binary, name: str) -> Test | None:
         if seconds > UNCLEAR_SECONDS:
             seconds = run(binary, [name], {}, MOST_SECONDS).seconds
         reached = frozenset(int(line) for line in Path(file.name).read_text(encoding="ascii").split())
-    return Test(binary.name, name, seconds, reached)
+    return Test(binary.name, name, max(seconds - binary.start_seconds, 0.0), reached)
 
 
 def by_mutant(tests: Sequence[Test]) -> dict[int, list[Test]]:

@@ -15,6 +15,8 @@ CAUGHT, TIMED_OUT, MISSED = "caught", "timed out", "missed"
 PATIENCE, GRACE_SECONDS = 5.0, 2.0
 #: How many of the tests that noticed other changes of a function are asked first.
 REMEMBERED = 3
+#: A program that takes longer to start runs its tests in one go.
+DEAR_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -43,15 +45,21 @@ class Trier:
         ordered = self.ordered(function, tests)
         affordable = within(ordered, self.most_seconds)
         spent = 0.0
-        for binary, batch in batches(affordable):
-            limit = PATIENCE * sum(test.seconds for test in batch) + GRACE_SECONDS
-            ended = run(self.binaries[binary], [test.name for test in batch], environment, limit)
+        for binary, batch in batches(affordable, at_once=self.dear):
+            program = self.binaries[binary]
+            limit = PATIENCE * (sum(test.seconds for test in batch) + program.start_seconds) + GRACE_SECONDS
+            ended = run(program, [test.name for test in batch], environment, limit)
             spent += ended.seconds
             if ended.how != "passed":
                 self.remember(function, [test for test in batch if test.name == ended.by])
                 outcome = TIMED_OUT if ended.how == "timed out" else CAUGHT
                 return Answer(outcome, f"{binary}: {ended.by}", spent)
         return Answer(MISSED, "", spent, len(tests) - len(affordable))
+
+    @property
+    def dear(self) -> bool:
+        """Whether to start a program costs more than most of its tests."""
+        return any(binary.start_seconds > DEAR_SECONDS for binary in self.binaries.values())
 
     def ordered(self, function: tuple[str, str], tests: Sequence[Test]) -> list[Test]:
         """The cheapest first, but before them those that noticed other changes of the function."""
@@ -75,9 +83,9 @@ def within(tests: Sequence[Test], seconds: float) -> list[Test]:
     return taken
 
 
-def batches(tests: Sequence[Test]) -> Iterator[tuple[str, list[Test]]]:
+def batches(tests: Sequence[Test], *, at_once: bool = False) -> Iterator[tuple[str, list[Test]]]:
     """One test, then two, then four: most changes are noticed at once, and for the others processes are few."""
-    at, size = 0, 1
+    at, size = 0, max(len(tests), 1) if at_once else 1
     while at < len(tests):
         batch = sorted(tests[at : at + size], key=lambda test: test.binary)
         for binary, some in groupby(batch, key=lambda test: test.binary):

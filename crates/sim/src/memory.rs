@@ -196,7 +196,10 @@ mod tests {
         let all = kib_of("/proc/meminfo", "MemTotal:") * 1024;
         assert!(left <= all && left > all / 1000, "{left} of {all}");
         let error = check(&resolve("conventional", &[]).unwrap(), all, 0).unwrap_err();
-        assert!(error.0.contains("GB of memory"), "{error}");
+        // Where the process is limited, the smaller of the two bounds speaks.
+        let bound =
+            if limits().address_space_bytes.is_some() { "GB of address space" } else { "GB of memory" };
+        assert!(error.0.contains(bound), "{error}");
     }
 
     /// The address space of a process that runs this test alone.

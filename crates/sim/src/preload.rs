@@ -237,7 +237,11 @@ impl<'a> Loader<'a> {
 
 #[cfg(test)]
 mod tests {
-    use flashtwin_trace::{ContentSource, FirstAccess, Op, PageColumns, PageQuality, PageTrace};
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use flashtwin_trace::{
+        ContentSource, FirstAccess, Op, PageColumns, PageQuality, PageTrace, TraceError, Windows,
+    };
 
     use super::*;
 
@@ -287,6 +291,42 @@ mod tests {
         let times = |content: u32| drawn.iter().filter(|&&one| one == content).count();
         assert_eq!(times(2) + times(4), 4000);
         assert!((850..1150).contains(&times(2)), "{}", times(2));
+    }
+
+    /// A trace that counts how often it is read for contents, and how many are asked for.
+    struct Counting(PageTrace, AtomicUsize, AtomicUsize);
+
+    impl PageSource for Counting {
+        fn outline(&self) -> &Outline {
+            self.0.outline()
+        }
+
+        fn windows(&self) -> Result<Box<dyn Windows + '_>, TraceError> {
+            self.0.windows()
+        }
+
+        fn contents_at(&self, page_ops: &[u64]) -> Result<Vec<u32>, TraceError> {
+            self.1.fetch_add(1, Relaxed);
+            self.2.fetch_add(page_ops.len(), Relaxed);
+            self.0.contents_at(page_ops)
+        }
+    }
+
+    #[test]
+    fn contents_are_drawn_many_at_a_time_and_hardly_more_than_needed() {
+        // A streamed trace is read as a whole for each lot.
+        for (contents, per_page, reads) in
+            [(&[2, 3][..], 1.0, 1), (&[2, NO_CONTENT, NO_CONTENT, NO_CONTENT], 4.0, 2)]
+        {
+            let trace = Counting(trace(contents), AtomicUsize::new(0), AtomicUsize::new(0));
+            let mut unknown = Unknown::new(&trace, PreloadContents::Trace, 1, 100_000);
+            for _ in 0..100_000 {
+                assert!([2, 3].contains(&unknown.next().unwrap()));
+            }
+            let (read, drawn) = (trace.1.load(Relaxed), trace.2.load(Relaxed) as f64 / 100_000.0);
+            assert_eq!(read, reads);
+            assert!((1.04..1.13).contains(&(drawn / per_page)), "{drawn}");
+        }
     }
 
     #[test]

@@ -238,7 +238,7 @@ fn check(config: Config) -> Result<Resolved, ConfigError> {
         .ftl
         .check(&device.geometry)
         .map_err(|(key, value, expected)| wrong(&format!("ftl.{key}"), value, expected))?;
-    let positive = |key: &str, value: f64| match value.is_finite() && value > 0.0 {
+    let positive = |key: &str, value: f64| match value > 0.0 {
         true => Ok(()),
         false => Err(wrong(key, value.to_string(), "a number above 0")),
     };
@@ -315,5 +315,59 @@ mod tests {
         assert_eq!(with("conventional", 4096), [none, recorded]);
         assert_eq!(with("conventional", 2048), [none, none]);
         assert_eq!(with("ca-ssd", 4096), [recorded, recorded]);
+    }
+    fn with(sets: &[(&str, &str)]) -> Result<Resolved, String> {
+        let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        resolve("conventional", &sets).map_err(|error| error.0)
+    }
+
+    #[test]
+    fn a_bound_itself_is_taken_and_what_is_beyond_is_refused() {
+        assert_eq!(with(&[("speed", "0")]).unwrap_err(), "replay.speed is 0: expected a number above 0");
+        assert!(with(&[("speed", "inf")]).is_err() && with(&[("speed", "1e-9")]).is_ok());
+        assert!(with(&[("write_completes", "buffered")]).is_ok());
+        let error = with(&[("write_completes", "buffered"), ("write_cache_pages", "1")]).unwrap_err();
+        assert!(error.contains("with a write cache"), "{error}");
+        let planes = |planes| {
+            with(&[("multi_plane", "same-page"), ("planes_per_die", planes), ("blocks_per_plane", "64")])
+        };
+        assert!(planes("64").is_ok() && planes("63").is_ok());
+        assert!(planes("65").unwrap_err().contains("more than 64 planes a die"));
+    }
+
+    #[test]
+    fn too_few_blocks_are_refused_with_the_number_and_with_what_takes_them() {
+        let error = with(&[("blocks_per_plane", "2")]).unwrap_err();
+        assert!(error.ends_with("(active blocks and a reserve for garbage collection)"), "{error}");
+        let error = with(&[("blocks_per_plane", "2"), ("partition.policy", "bloom-filters")]).unwrap_err();
+        assert!(error.contains("each of ftl.partition.partitions takes two"), "{error}");
+        let plain = with(&[]).unwrap();
+        let least = plain.config.ftl.reserved_blocks(&plain.device.geometry) + 1;
+        assert_eq!([0, 1].map(|pages| plain.blocks_filled_by(pages, 1.0).unwrap()), [least; 2]);
+    }
+
+    #[test]
+    fn what_a_file_has_wrong_is_said_with_its_place() {
+        let said = |text: &str| {
+            let file = std::env::temp_dir().join(format!("flashtwin-resolve-{}.toml", std::process::id()));
+            std::fs::write(&file, text).unwrap();
+            let error = resolve(&file.to_string_lossy(), &[]).map(|_| ()).map_err(|error| error.0);
+            std::fs::remove_file(&file).unwrap();
+            error.unwrap_err().replace(&*file.to_string_lossy(), "FILE")
+        };
+        assert!(said("seed = 2\nverify = \n").starts_with("FILE:2: not TOML: "));
+        assert!(said("[engine]\nhash_u = 3\n").starts_with("FILE: "), "{}", said("[engine]\nhash_u = 3\n"));
+        let table = said("[engine.hash_us]\nx = 1\n");
+        assert!(table.contains("engine.hash_us") && !table.contains("hash_us.x"), "{table}");
+    }
+
+    #[test]
+    fn the_texts_of_a_system_and_of_a_device_are_their_files() {
+        let system = resolve("conventional", &[]).unwrap();
+        let documented: Map<String, Value> = toml::from_str(&system.toml_documented()).unwrap();
+        assert_eq!(documented["engine"], system.json()["engine"]);
+        let device = device_toml("rr-ssd").unwrap();
+        assert_eq!(device_file("rr-ssd").unwrap(), device);
+        assert!(device_file("rr-sd").unwrap_err().0.contains("did you mean 'rr-ssd'?"));
     }
 }

@@ -426,7 +426,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     ) {
         let unit = self.unit_of_plane[self.geometry.plane(ppn)];
         let life = self.life_of_program(ppn);
-        let op = Op { request, ready_ns: self.now_ns, life, hashed, ..Op::new(ppn, Work::HostProgram) };
+        let op = Op { request, life, hashed, ..Op::new(ppn, Work::HostProgram) };
         let slot = self.enqueue(unit, Queue::Writes, op);
         if let Some(ledger) = charged {
             self.note_charged(slot, ledger);
@@ -480,8 +480,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             let FlashOp { urgent, cause, job, .. } = *order;
             // The controller decided for the block's life as its tables have it now, erases under way included.
             let life = self.blocks.decided_life(self.geometry.block_index(order.ppn));
-            let op =
-                Op { urgent, offline, cause, job, life, ready_ns: self.now_ns, ..Op::new(order.ppn, work) };
+            let op = Op { urgent, offline, cause, job, life, ..Op::new(order.ppn, work) };
             if offline && self.carry_out_offline(unit, op) {
                 continue;
             }

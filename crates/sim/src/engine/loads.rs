@@ -168,6 +168,10 @@ mod tests {
         loads.down(Unit::new(3), Chip::new(1), true);
         assert_eq!(loads.view(&units, &none(), 10_000).unit[Unit::new(3)], 0);
         assert_eq!(*loads.chip_queue, [1, 3]);
+        let (mut loads, units) = scene(LoadMeasure::ReadsWaiting);
+        loads.down(Unit::new(3), Chip::new(1), true);
+        let view = loads.view(&units, &none(), 10_000);
+        assert_eq!((*view.chip, *view.unit), (&[0, 3][..], &[0, 0, 3, 0][..]));
     }
 
     #[test]

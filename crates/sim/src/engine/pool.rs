@@ -59,7 +59,7 @@ pub(crate) struct Op {
     pub(crate) life: u32,
     /// The controller's background job, if any.
     pub(crate) job: u32,
-    /// When it was ready to be served: its place in the order of its queue.
+    /// Of host reads and reads of tables: when it was ready to be served, its place in the order of their queue.
     pub(crate) ready_ns: u64,
     /// When it came to its unit, if it had to wait there.
     pub(crate) came_ns: u64,

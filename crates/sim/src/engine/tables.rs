@@ -178,16 +178,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     fn read_table_page(&mut self, page: TablePage, ppn: Ppn, errand: u32) {
         let unit = self.unit_of_plane[self.geometry.plane(ppn)];
-        let ready_ns = self.now_ns;
-        let (cause, work) = (Cause::Metadata, Work::TableRead);
-        let op = Op {
-            pins_block: true,
-            other: errand,
-            request: page.number(),
-            cause,
-            ready_ns,
-            ..Op::new(ppn, work)
-        };
+        let (request, ready_ns) = (page.number(), self.now_ns);
+        let op = Op { pins_block: true, other: errand, request, ready_ns, ..Op::new(ppn, Work::TableRead) };
         self.enqueue(unit, Queue::Reads, op);
     }
 

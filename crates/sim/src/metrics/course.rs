@@ -336,6 +336,29 @@ mod tests {
         let mut course = Course::default();
         course.record(5 * course.width_ns(), 100, &ledger(100));
         assert_eq!((course.len(), course.moment(2).p99_ns, course.moment(5).p99_ns), (6, None, Some(100)));
-        assert_eq!(course.slow(2, &Ledgers::default().slowest(0)).count, 0.0);
+        let none = Ledgers::default().slowest(0);
+        assert_eq!((course.slow(2, &none).count, course.slow(5, &none).count), (0.0, 0.0));
+    }
+
+    #[test]
+    fn a_percentile_is_the_longest_time_of_its_row() {
+        let mut course = Course::default();
+        (0..99).for_each(|_| course.record(0, 1000, &ledger(1000)));
+        course.record(0, 5000, &ledger(5000));
+        // Times from 992 to 1007 share a row.
+        assert_eq!(course.moment(0).p99_ns, Some(1007));
+    }
+
+    #[test]
+    fn a_cell_takes_requests_until_its_time_is_nearly_full() {
+        let mut course = Course::default();
+        let quarter = NEARLY_FULL_NS / 4;
+        let cells = [1, 1, 1, 2, 2, 2, 3];
+        for expected in cells {
+            course.record(0, quarter, &ledger(quarter));
+            assert_eq!(course.buckets[0].cells.len(), expected);
+        }
+        let each: Vec<u64> = course.buckets[0].cells.iter().map(|cell| cell.count).collect();
+        assert_eq!(each, [3, 3, 1]);
     }
 }

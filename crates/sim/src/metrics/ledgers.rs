@@ -158,6 +158,8 @@ mod tests {
             assert_eq!(share.from_ns, from_ns(row_of(list[requests - 1].0)));
         }
         assert_eq!(all.whole().charges_ns, sum(4_000));
+        let times: u128 = list.iter().map(|(time, _)| u128::from(*time)).sum();
+        assert_eq!(all.whole().total_ns(), times);
         // A part of the slowest time: so many of its requests, of mean ledger.
         let slowest = list.iter().filter(|(time, _)| *time == list[0].0).count() as u64;
         let (half, full) = (all.slowest(slowest / 2), all.slowest(slowest));

@@ -294,6 +294,27 @@ mod tests {
     }
 
     #[test]
+    fn times_that_are_long_and_differ_little_have_the_deviation_of_their_difference() {
+        let mut response = Response::new();
+        (0..1_000).for_each(|at| response.record(0, (1 << 40) + at % 2, &flash((1 << 40) + at % 2)));
+        response.end_period();
+        assert_eq!(response.whole().stddev_ns(), Some(0.5));
+    }
+
+    #[test]
+    fn two_kinds_together_have_the_mean_of_all_their_requests() {
+        let period = |times: &[u64]| {
+            let mut response = Response::new();
+            times.iter().for_each(|&time| response.record(0, time, &flash(time)));
+            response.end_period()
+        };
+        let (one, other, none) = (period(&[10, 20, 60]), period(&[70]), period(&[]));
+        assert_eq!((one.mean_ns(), other.mean_ns()), (Some(30.0), Some(70.0)));
+        assert_eq!((one.mean_with_ns(&other), other.mean_with_ns(&one)), (Some(40.0), Some(40.0)));
+        assert_eq!((one.mean_with_ns(&none), none.mean_with_ns(&none)), (Some(30.0), None));
+    }
+
+    #[test]
     fn nothing_measured_is_missing_not_zero() {
         let response = Response::new();
         assert_eq!(response.whole().mean_ns(), None);

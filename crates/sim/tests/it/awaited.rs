@@ -3,7 +3,7 @@
 use flashtwin_ftl::redirection::RedirectionPolicy;
 use flashtwin_ftl::{CacheBytes, ReplicationPolicy};
 use flashtwin_sim::engine::{Charge, Ledger};
-use flashtwin_sim::{MergeReads, Suspend, WriteCompletes};
+use flashtwin_sim::{LoadMeasure, MergeReads, Suspend, WriteCompletes};
 
 use crate::bench::{
     Ask, Bench, COMMAND, ERASE, READ_ALL, SENSE, WRITE_ALL, read, read_pages, served, write, write_part,
@@ -225,4 +225,41 @@ fn tables_may_come_after_the_page_is_programmed() {
     assert_eq!(outcome.log.commands[6..], last);
     assert_eq!(outcome.counts.pages.awaited_reads, 1);
     assert_eq!(*outcome.log.responses.last().unwrap(), served(&[(Charge::Tables, READ_ALL)], SENSE));
+}
+
+#[test]
+fn a_read_that_came_before_a_table_was_asked_for_is_served_before_it() {
+    // The tables of page 1,024 are in RAM, those of page 0 on flash; all is on one chip.
+    let bench = waiting(Bench::new([1, 1, 1, 1, 24, 8])).with(|bench| {
+        bench.ftl.mapping_cache.bytes = CacheBytes::Limited(4096);
+        bench.footprint = 3_000;
+        bench.before = vec![(0, 0), (1, 1), (1_024, 2)];
+    });
+    let outcome = bench.serve(&[write(0, 1_025, 5), read(10_000, 1_025), read(50_000, 0)]);
+    let after = |reads: u64| WRITE_ALL + reads * READ_ALL;
+    let expected = [(0, "program", 0), (after(0), "read", 0), (after(1), "read", 0), (after(2), "read", 0)];
+    assert_eq!(outcome.log.commands[..4], expected);
+    // The host fills block 0, pages of the tables are in block 1.
+    assert_eq!(outcome.places()[..4], [(0, 3), (0, 3), (1, 0), (0, 0)]);
+    assert_eq!(outcome.counts.pages.awaited_reads, 1);
+}
+
+#[test]
+fn a_read_that_waited_for_its_program_keeps_its_place_behind_one_that_came_before() {
+    let bench = waiting(Bench::new(ONE)).holding(4);
+    let outcome = bench.serve(&[write(0, 4, 5), read(5_000, 0), read(10_000, 4), read(15_000, 1)]);
+    let after = |reads: u64| (WRITE_ALL + reads * READ_ALL, "read", 0);
+    assert_eq!(outcome.log.commands, [(0, "program", 0), after(0), after(1), after(2)]);
+    assert_eq!(outcome.places(), [(0, 4), (0, 0), (0, 4), (0, 1)]);
+}
+
+#[test]
+fn what_a_read_would_wait_for_is_also_the_data_of_the_one_before() {
+    // Chip 0 reads from 155 us on and has its data out at 215.1; chip 1 programs until 210.1.
+    let bench = Bench::new([2, 1, 1, 1, 16, 8]).holding(4).with(|bench| {
+        bench.engine.load = LoadMeasure::ExpectedWait;
+        bench.ftl.redirection.policy = RedirectionPolicy::AnyChip;
+    });
+    let outcome = bench.serve(&[write(0, 5, 5), read(155_000, 0), read(160_000, 0)]);
+    assert_eq!(outcome.log.commands, [(0, "program", 1), (155_000, "read", 0), (WRITE_ALL, "read", 1)]);
 }

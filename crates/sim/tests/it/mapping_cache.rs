@@ -1,11 +1,11 @@
 //! Mapping tables on flash: what the flash does when, command by command.
 
-use flashtwin_ftl::CacheBytes;
+use flashtwin_ftl::{CacheBytes, Rng};
 use flashtwin_sim::engine::{Charge, Ledger};
 use flashtwin_sim::{WriteCompletes, resolve};
 
 use crate::bench::{
-    Ask, Bench, Command, PROGRAM, READ_ALL, SENSE, WRITE_ALL, ledger, read, served, write, write_part,
+    Ask, Bench, Command, PROGRAM, READ_ALL, SENSE, WRITE_ALL, ledger, pick, read, served, write, write_part,
 };
 
 /// One chip; a translation page holds 1,024 LPNs or 682 VPNs, and one fits in RAM. LPN 1,024 was the
@@ -196,6 +196,28 @@ fn checkpoints_come_when_they_are_due_and_only_when_something_changed() {
 }
 
 #[test]
+fn a_checkpoint_with_nothing_to_write_is_no_reason_to_leave_out_the_next_while_a_page_is_hashed() {
+    let bench = Bench::new([1, 1, 1, 1, 24, 8]).deduplicating().with(|bench| {
+        bench.ftl.mapping_cache.checkpoint_s = 0.001;
+        bench.engine.hash_us = 5_500.0;
+    });
+    let outcome = bench.serve(&[write(0, 0, 0), read(9_500_000, 0)]);
+    let programs =
+        [(5_500_000, "program", 0), (6_000_000, "program", 0), (6_000_000 + WRITE_ALL, "program", 0)];
+    assert_eq!(outcome.log.commands[..3], programs, "the page, then a page of each table");
+    assert_eq!(outcome.log.commands[3..], [(9_500_000, "read", 0)]);
+}
+
+#[test]
+fn years_without_a_request_take_no_time() {
+    let bench = Bench::new([1, 1, 1, 1, 24, 8]).with(|bench| bench.ftl.mapping_cache.checkpoint_s = 0.001);
+    let years = 1_000_000_000_000_000_000;
+    let outcome = bench.serve(&[write(0, 0, 0), write(years, 0, 1)]);
+    let programs = [0, 1_000_000, years as u64].map(|at| (at, "program", 0));
+    assert_eq!(outcome.log.commands[..3], programs);
+}
+
+#[test]
 fn a_cache_smaller_than_a_page_and_inverted_tables_are_refused() {
     let refused = |system: &str, sets: &[(&str, &str)]| {
         let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
@@ -221,4 +243,29 @@ fn a_cache_smaller_than_a_page_and_inverted_tables_are_refused() {
     assert!(never.contains("0 (never) or a number of seconds"), "{never}");
     let blocks = refused("conventional", &[("checkpoint_s", "1"), ("blocks_per_plane", "6")]);
     assert!(blocks.contains("nand.blocks_per_plane is 6: expected at least"), "{blocks}");
+}
+
+#[test]
+fn whatever_arrives_in_whatever_order_every_page_gets_its_tables() {
+    // Pages of both tables are read from chips that are busy for different times: one of the second table, on its way
+    // for one request, is there before another request has the page of the first that it needs.
+    for seed in 0..20 {
+        let mut rng = Rng::stream(seed, "tables");
+        let bench = Bench::new([4, 1, 1, 1, 160, 8]).deduplicating().with(|bench| {
+            bench.ftl.mapping_cache.bytes = CacheBytes::Limited(6 * 4096);
+            (bench.footprint, bench.contents) = (20_000, 2_000);
+            bench.before = (0..2_000).map(|at| (at * 10, at)).collect();
+        });
+        let mut now = 0;
+        let asks: Vec<Ask> = (0..600)
+            .map(|_| {
+                now += i64::from(pick(&mut rng, &[0, 1_000, 40_000, 250_000]));
+                let lpn = rng.below(2_000) * 10;
+                if rng.below(3) == 0 { write(now, lpn, rng.below(2_000)) } else { read(now, lpn) }
+            })
+            .collect();
+        let outcome = bench.serve(&asks);
+        assert_eq!(outcome.log.responses.len(), asks.len(), "seed {seed}");
+        assert!(outcome.counts.tables.waits > 300);
+    }
 }

@@ -1,7 +1,7 @@
 //! What a run says of each of its units, against times by hand.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::UInt64Type;
+use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
 use flashtwin_sim::{Resolved, RunResult, run};
 
 use crate::bench::{Ask, COMMAND, READ_ALL, TRANSFER, WRITE_ALL, page_trace, read, system_on, write};
@@ -53,4 +53,76 @@ fn reads_that_another_chip_serves_are_counted_there() {
     assert_eq!(column(&result, "chips", "reads"), [1; 4]);
     assert_eq!(column(&result, "chips", "redirected_reads").iter().sum::<u64>(), 3);
     assert_eq!(column(&result, "periods", "redirected_reads").iter().sum::<u64>(), 3);
+}
+
+#[test]
+fn where_nothing_happened_nothing_is_defined() {
+    for (name, hash_us) in [("conventional", 0.0), ("rr-ssd", 12.0), ("ds-ftl", 0.0)] {
+        let mut resolved = system_on([2, 1, 1, 1, 32, 8], name, &NEW);
+        resolved.config.engine.hash_us = hash_us;
+        let result = ran(&resolved, &[]);
+        for part in ["min_ns", "max_ns", "mean_ns", "stddev_ns", "p99_ns"] {
+            assert!(result.summary["response"]["read"][part].is_null(), "{name}: {part}");
+        }
+        assert!(result.summary["throughput"]["requests_per_s"].is_null());
+        for (table, batch) in &result.tables {
+            for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
+                if let Some(values) = column.as_primitive_opt::<Float64Type>() {
+                    assert!(values.iter().flatten().all(f64::is_finite), "{name}: {table}.{}", field.name());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_simulators_own_tables_are_told_a_page_and_a_content() {
+    let told = |name: &str, more: &[(&str, &str)]| {
+        let resolved = system_on([2, 1, 1, 1, 16, 8], name, &[&NEW[..], more].concat());
+        let result = ran(&resolved, &[write(0, 0, 0), write(0, 1, 1)]);
+        let part = |key: &str| result.summary["simulator"][key].as_f64();
+        [part("table_bytes"), part("bytes_per_footprint_page"), part("bytes_per_content")]
+    };
+    let [all, page, content] = told("rr-ssd", &[]).map(Option::unwrap);
+    assert!(page > 1.0 && content > 1.0 && (page * 16.0 + content * 16.0 - all).abs() < 1e-6);
+    let [all, page, content] = told("conventional", &[]);
+    assert_eq!((page.unwrap() * 16.0, content), (all.unwrap(), None));
+    // Those of mapping tables on flash are in the sum only.
+    let [more, page, _] = told("conventional", &[("checkpoint_s", "1")]);
+    assert!(more > all && page.unwrap() * 16.0 < more.unwrap());
+}
+
+#[test]
+fn times_of_arrival_are_cut_alike_for_reads_and_writes() {
+    // Reads fill their buckets seven times over; writes come early, or the other way round.
+    let resolved = system_on([2, 1, 1, 1, 16, 8], "conventional", &NEW);
+    let many = |ask: fn(i64, u32) -> Ask| (0..400).map(move |at| ask(at * 300_000_000, (at % 4) as u32));
+    let overwrite = |at: i64, lpn: u32| write(at, lpn, 0);
+    for (late, early) in
+        [(many(read).collect::<Vec<_>>(), write(0, 0, 0)), (many(overwrite).collect(), read(0, 0))]
+    {
+        let result = ran(&resolved, &[vec![early], late].concat());
+        let table = result.table("response_over_time").unwrap();
+        let widths = table.column_by_name("width_ns").unwrap().as_primitive::<Int64Type>().clone();
+        assert!(widths.values().iter().all(|&width| width == widths.value(0)), "{widths:?}");
+    }
+}
+
+#[test]
+fn a_checkpoint_is_of_the_period_in_which_it_is_due() {
+    let sets = [&NEW[..], &[("mapping_cache.checkpoint_s", "0.001"), ("period_s", "0.005")]].concat();
+    let resolved = system_on([1, 1, 1, 1, 24, 8], "conventional", &sets);
+    let result = ran(&resolved, &[write(0, 0, 0), read(9_500_000, 0)]);
+    assert_eq!(column(&result, "periods", "metadata_programs"), [1, 0]);
+}
+
+#[test]
+fn pages_that_are_hashed_in_no_time_are_counted() {
+    let mut resolved = system_on([2, 1, 1, 1, 16, 8], "ca-ssd", &NEW);
+    resolved.config.engine.hash_us = 0.0;
+    let result =
+        ran(&resolved, &[write(0, 0, 0), write(0, 1, 1), write(1_000_000, 2, 1), read(2_000_000, 0)]);
+    let unit = &result.summary["hash_unit"];
+    assert_eq!([&unit["lanes"], &unit["pages"], &unit["queue_max"]], [1, 3, 0]);
+    assert_eq!(unit["utilisation"], 0.0);
 }

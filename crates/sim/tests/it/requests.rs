@@ -98,6 +98,32 @@ fn each_request_has_a_row_in_the_order_of_completion() {
     assert_eq!(longest.values()[..], [2, 1]);
 }
 
+#[test]
+fn a_read_that_another_chip_serves_says_so_whether_it_waited_for_its_page_or_not() {
+    let new = [("allocation.policy", "static"), ("preload", "none")];
+    for buffer_reads in [true, false] {
+        let mut resolved = system_on([2, 1, 1, 1, 64, 8], "oracle-conventional", &new);
+        resolved.config.engine.buffer_reads = buffer_reads;
+        // The second read goes beside the first; where reads wait for programs, the fourth request does, too.
+        let asks = [
+            write(0, 0, 0),
+            read(1_000_000, 0),
+            read(1_000_000, 0),
+            write(2_000_000, 2, 0),
+            read(2_001_000, 2),
+        ];
+        let result =
+            run_following(&page_trace(&asks, 16, 1), &resolved, &(), &RequestsTo::Memory, None).unwrap();
+        let table = result.requests.unwrap().read().unwrap();
+        let column = table.column_by_name("redirected").unwrap().as_boolean().clone();
+        let request = numbers(&table, "request");
+        let redirected: Vec<Option<u64>> =
+            request.into_iter().zip(&column).filter(|(_, it)| *it == Some(true)).map(|(it, _)| it).collect();
+        let expected: &[u64] = if buffer_reads { &[2] } else { &[2, 4] };
+        assert_eq!(redirected, expected.iter().copied().map(Some).collect::<Vec<_>>(), "{buffer_reads}");
+    }
+}
+
 /// A file of a table, open.
 fn opened(folder: &Path, table: &str) -> SerializedFileReader<File> {
     SerializedFileReader::new(File::open(folder.join(format!("{table}.parquet"))).unwrap()).unwrap()

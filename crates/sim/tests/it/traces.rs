@@ -1,10 +1,13 @@
 //! Traces at the edge, and what must hold between systems on one trace.
 
+use std::sync::Arc;
+
 use flashtwin_ftl::Rng;
 use flashtwin_ftl::spread::SpreadPolicy;
 use flashtwin_sim::{Resolved, RunResult, SimError, resolve, run, system_names};
 use flashtwin_trace::{
-    Columns, ContentSource, Format, Op, PageTrace, Progress, Quality, Trace, TraceBuilder,
+    Columns, ContentSource, Format, Op, Outline, PageColumns, PageSource, PageTrace, Progress, Quality,
+    Trace, TraceBuilder, TraceError, Window, Windows,
 };
 
 use crate::bench::{nand, replay, system_on};
@@ -24,6 +27,76 @@ fn an_empty_trace_is_a_run_without_figures() {
         assert!(result.summary["response"]["read"]["mean_ns"].is_null());
         assert!(result.summary["write_amplification"].is_null());
         assert_eq!(result.table("periods").unwrap().num_rows(), 1);
+    }
+}
+
+/// A trace that comes in windows of so many requests, as a streamed one does.
+struct InWindows(PageTrace, Vec<PageColumns>);
+
+struct Remaining<'a> {
+    outline: &'a Outline,
+    windows: std::slice::Iter<'a, PageColumns>,
+    first_request: u64,
+}
+
+impl InWindows {
+    fn new(trace: PageTrace, requests: usize) -> InWindows {
+        let all = &trace.columns;
+        let firsts = (0..all.requests()).step_by(requests);
+        let window = |first: usize| {
+            let end = (first + requests).min(all.requests());
+            let ops = all.first_page_op[first] as usize..all.first_page_op[end] as usize;
+            PageColumns {
+                time_ns: Arc::new(all.time_ns[first..end].to_vec()),
+                op: Arc::new(all.op[first..end].to_vec()),
+                partial: all.partial[first..end].to_vec(),
+                first_page_op: all.first_page_op[first..=end]
+                    .iter()
+                    .map(|at| at - ops.start as u32)
+                    .collect(),
+                lpn: all.lpn[ops.clone()].to_vec(),
+                content: all.content[ops].to_vec(),
+            }
+        };
+        let windows = firsts.map(window).collect();
+        InWindows(trace, windows)
+    }
+}
+
+impl PageSource for InWindows {
+    fn outline(&self) -> &Outline {
+        self.0.outline()
+    }
+
+    fn windows(&self) -> Result<Box<dyn Windows + '_>, TraceError> {
+        Ok(Box::new(Remaining { outline: self.outline(), windows: self.1.iter(), first_request: 0 }))
+    }
+}
+
+impl Windows for Remaining<'_> {
+    fn next(&mut self) -> Result<Option<Window<'_>>, TraceError> {
+        let Some(columns) = self.windows.next() else { return Ok(None) };
+        let first = self.first_request;
+        self.first_request += columns.requests() as u64;
+        Ok(Some(columns.window(first, self.outline)))
+    }
+}
+
+#[test]
+fn a_trace_in_windows_is_the_trace() {
+    for (seed, name) in system_names().into_iter().enumerate() {
+        let mut rng = Rng::stream(seed as u64, "windows");
+        let trace = random_trace(&mut rng);
+        let resolved = system(name, &[("period_s", "0.01"), ("preload", "footprint")]);
+        let source = resolved.content_source(true);
+        let whole = PageTrace::build(&trace, resolved.config.nand.page_bytes, source).unwrap();
+        let once = run(&whole, &resolved, &()).unwrap();
+        for requests in [1, 7, 100, whole.requests() * 2 / 3 + 1] {
+            // The last window is shorter than those before.
+            let cut = run(&InWindows::new(whole.clone(), requests), &resolved, &()).unwrap();
+            assert_eq!(cut.summary, once.summary, "{name}, {requests}");
+            assert!(cut.tables == once.tables, "{name}, {requests}");
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use flashtwin_ftl::Rng;
 use flashtwin_sim::{Resolved, RunResult, Twin, TwinRequest, run};
 use flashtwin_trace::{NO_CONTENT, Op, PageSource, PageTrace};
 
-use crate::bench::{nand, pick, system_with};
+use crate::bench::{WRITE_ALL, nand, pick, system_with};
 use crate::relations::{Shape, engine, footprint, levels, seen, trace};
 
 const SYSTEMS: [&str; 8] =
@@ -179,6 +179,17 @@ fn what_it_was_asked_for_is_in_its_result_and_its_queues_are_seen_meanwhile() {
     // A nanosecond after what came last.
     assert_eq!(ends(&result), [60_000_000, 70_000_001]);
     assert_eq!(ends(&new_twin("conventional", 0).finish().unwrap()), [0]);
+}
+
+#[test]
+fn a_drive_that_is_asked_late_is_measured_from_its_first_request() {
+    let mut twin = new_twin("conventional", 0);
+    arrive(&mut twin, 40_000_000, Op::Write, &[1], &[NO_CONTENT]);
+    let result = twin.finish().unwrap();
+    let told = |name: &str| result.summary["throughput"][name].as_u64().unwrap();
+    assert_eq!(told("first_arrival_ns"), 40_000_000);
+    assert_eq!(told("last_response_ns"), 40_000_000 + WRITE_ALL);
+    assert_eq!(told("span_ns"), WRITE_ALL);
 }
 
 #[test]

@@ -92,4 +92,8 @@ mod tests {
             assert_eq!(found.get(part), plain.get(part));
         }
     }
+    #[test]
+    fn the_schema_is_called_after_what_may_be_missing() {
+        assert_eq!(OrNull::<Fruit>::schema_name(), "OrNull_Fruit");
+    }
 }
