@@ -14,7 +14,7 @@ from typing import Any
 from tests.mutants import tree
 from tests.mutants.instrument import Region, Written, instrumented
 from tests.mutants.listing import TESTED, Mutant
-from tests.mutants.process import LIBTEST, Binary
+from tests.mutants.process import LIBTEST, Binary, kill
 from tests.mutants.sites import PARSER, NotViableError
 
 NOT_VIABLE, OWN_BUILD = "not viable", "own build"
@@ -103,18 +103,25 @@ def compiled(folder: Path, target: Path, seconds: float | None = None) -> Compil
     command += ["--message-format", "json"]
     for package in TESTED:
         command += ["--package", package]
-    done = subprocess.run(
+    surroundings = environment(target)
+    with subprocess.Popen(
         command,
         cwd=folder,
-        env=environment(target),
-        capture_output=True,
-        timeout=seconds,
-        check=False,
-    )
-    messages = [json.loads(line) for line in done.stdout.splitlines() if line.startswith(b"{")]
+        env=surroundings,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as done:
+        try:
+            told_out, told_err = done.communicate(timeout=seconds)
+        except BaseException:
+            # The compiler, too, which cargo has started.
+            kill(done.pid)
+            raise
+    messages = [json.loads(line) for line in told_out.splitlines() if line.startswith(b"{")]
     told = [one["message"] for one in messages if one["reason"] == "compiler-message"]
     errors = [one for one in told if one["level"].startswith("error") and one["spans"]]
-    texts = [one["rendered"] for one in told if one["level"].startswith("error")] or [done.stderr.decode()]
+    texts = [one["rendered"] for one in told if one["level"].startswith("error")] or [told_err.decode()]
     return Compiled([] if done.returncode else list(binaries(messages)), errors, texts)
 
 

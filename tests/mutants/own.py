@@ -15,7 +15,7 @@ from tests.mutants.recorded import Test
 from tests.mutants.trying import TIMED_OUT, Trier
 
 #: A change of what is computed by the compiler may keep it busy.
-MOST_SECONDS = 1200.0
+MOST_SECONDS = 120.0
 
 
 def tried(
