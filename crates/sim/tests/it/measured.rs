@@ -126,3 +126,11 @@ fn pages_that_are_hashed_in_no_time_are_counted() {
     assert_eq!([&unit["lanes"], &unit["pages"], &unit["queue_max"]], [1, 3, 0]);
     assert_eq!(unit["utilisation"], 0.0);
 }
+
+#[test]
+fn a_page_on_a_list_of_priority_lru_takes_three_numbers_and_its_class() {
+    let resolved = system_on([2, 1, 1, 1, 16, 8], "pblru", &NEW);
+    let asks = [write(0, 0, 0), write(0, 1, 1), write(0, 2, 2), read(9_000_000, 0), read(9_000_000, 1)];
+    let result = ran(&resolved, &asks);
+    assert_eq!(result.summary["ram"]["priority_lists_bytes"], 2 * (3 * 4 + 1));
+}
