@@ -205,6 +205,8 @@ def test_survivors_are_held_against_the_list(tmp_path: Path) -> None:
         "a.rs · f · replace && with ||: survives at 1 places, not 2",
         "a.rs · g · replace + with -: no longer exists",
     ]
+    untried = [replace(one, outcome="own build") if one.change == "replace + with * in f" else one for one in found]
+    assert survivors.judged(untried, survivors.read(path)).stale == judged.stale[1:]
     path.write_text(
         survivors.form(judged.unlisted).replace('reason = ""', 'reason = "now it has one"'), encoding="utf-8"
     )

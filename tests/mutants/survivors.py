@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.mutants.build import OWN_BUILD
 from tests.mutants.outcomes import Outcome
 from tests.mutants.trying import MISSED
 
@@ -68,9 +69,11 @@ def judged(outcomes: Sequence[Outcome], entries: Iterable[Entry]) -> Judged:
     accepted = {entry.name: entry.places for entry in entries}
     surviving = Counter(named(one) for one in outcomes if one.outcome == MISSED)
     known = {named(one) for one in outcomes}
+    # What needs a build of its own is tried on demand only.
+    untried = {named(one) for one in outcomes if one.outcome == OWN_BUILD}
     stale = []
     for name, places in accepted.items():
-        if name[0] in files and surviving[name] != places:
+        if name[0] in files and name not in untried and surviving[name] != places:
             stale.append(
                 f"{' · '.join(part for part in name if part)}: {fault(name in known, surviving[name], places)}"
             )
