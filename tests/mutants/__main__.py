@@ -1,6 +1,6 @@
 """Changes the core on purpose, one place at a time, and lists the changes that no test notices.
 
-    make mutants [FILES=GLOB]                  all changes, or those of some files
+    make mutants [FILES=GLOB]                  all changes, or those of some files, with --behaviour
     python -m tests.mutants --recorded         how many changes there are, and which tests reach them; tries none
     python -m tests.mutants --behaviour        survivors are tried again by tests/test_behaviour.py
     python -m tests.mutants --own-builds       also those changes that cannot be compiled beside others
@@ -55,7 +55,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--most-seconds", type=float, default=60, help="of tests that a change may cost (60)")
     parser.add_argument("--again", action="store_true", help="forget what was found out before")
     parser.add_argument("--recorded", action="store_true", help="build and record only")
-    parser.add_argument("--own-builds", action="store_true", help="also what needs a build each, minutes apiece")
+    parser.add_argument("--own-builds", action="store_true", help="also what needs a build each")
     parser.add_argument("--behaviour", action="store_true", help="ask tests/test_behaviour.py about what survives")
     return parser.parse_args()
 

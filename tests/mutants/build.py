@@ -103,11 +103,10 @@ def compiled(folder: Path, target: Path, seconds: float | None = None) -> Compil
     command += ["--message-format", "json"]
     for package in TESTED:
         command += ["--package", package]
-    surroundings = environment(target)
     with subprocess.Popen(
         command,
         cwd=folder,
-        env=surroundings,
+        env=environment(target),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,

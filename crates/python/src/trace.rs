@@ -21,7 +21,7 @@ use crate::errors;
 #[pyclass(frozen, module = "flashtwin._core")]
 pub(crate) struct Trace {
     pub(crate) trace: Arc<flashtwin_trace::Trace>,
-    /// The trace cut into pages, kept for the next replay: cutting takes as long as replaying.
+    /// The trace cut into pages, kept for the next replay.
     cuts: Mutex<Vec<(Cut, Arc<PageTrace>)>>,
     /// The workload in numbers, once somebody has worked it out.
     info: Arc<OnceLock<TraceInfo>>,

@@ -8,6 +8,7 @@ use flashtwin_sim::{LoadMeasure, MergeReads, Suspend, WriteCompletes};
 use crate::bench::{
     Ask, Bench, COMMAND, ERASE, READ_ALL, SENSE, WRITE_ALL, read, read_pages, served, write, write_part,
 };
+use crate::mapping_cache::{paged, paged_on};
 
 const ONE: [u32; 6] = [1, 1, 1, 1, 16, 8];
 
@@ -186,12 +187,7 @@ fn a_page_that_collection_moves_is_waited_for_in_its_new_place() {
 #[test]
 fn a_read_waits_for_its_tables_and_for_its_page() {
     // The tables of page 0 are on flash, and both wait for them: then the write is programmed.
-    let bench = waiting(Bench::new([2, 1, 1, 1, 24, 8])).with(|bench| {
-        bench.ftl.mapping_cache.bytes = CacheBytes::Limited(4096);
-        bench.footprint = 3_000;
-        bench.before = vec![(0, 0), (1, 1), (1_024, 2)];
-    });
-    let outcome = bench.serve(&[write(0, 0, 5), read(1_000, 0)]);
+    let outcome = waiting(paged_on([2, 1, 1, 1, 24, 8])).serve(&[write(0, 0, 5), read(1_000, 0)]);
     // The read waits until the write of its page is decided; the tables are there then.
     assert_eq!((outcome.counts.pages.awaited_reads, outcome.counts.tables.waits), (1, 1));
     let write_ns = outcome.log.responses[0].total_ns();
@@ -230,12 +226,8 @@ fn tables_may_come_after_the_page_is_programmed() {
 #[test]
 fn a_read_that_came_before_a_table_was_asked_for_is_served_before_it() {
     // The tables of page 1,024 are in RAM, those of page 0 on flash; all is on one chip.
-    let bench = waiting(Bench::new([1, 1, 1, 1, 24, 8])).with(|bench| {
-        bench.ftl.mapping_cache.bytes = CacheBytes::Limited(4096);
-        bench.footprint = 3_000;
-        bench.before = vec![(0, 0), (1, 1), (1_024, 2)];
-    });
-    let outcome = bench.serve(&[write(0, 1_025, 5), read(10_000, 1_025), read(50_000, 0)]);
+    let asks = [write(0, 1_025, 5), read(10_000, 1_025), read(50_000, 0)];
+    let outcome = waiting(paged()).serve(&asks);
     let after = |reads: u64| WRITE_ALL + reads * READ_ALL;
     let expected = [(0, "program", 0), (after(0), "read", 0), (after(1), "read", 0), (after(2), "read", 0)];
     assert_eq!(outcome.log.commands[..4], expected);

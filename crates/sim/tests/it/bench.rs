@@ -65,6 +65,9 @@ pub(crate) fn nand(levels: Levels) -> NandConfig {
     }
 }
 
+/// Pages go to the planes in turn, on a drive that nothing was ever written to.
+pub(crate) const NEW: [(&str, &str); 2] = [("allocation.policy", "static"), ("preload", "none")];
+
 /// One of a list.
 pub(crate) fn pick<T: Copy>(rng: &mut Rng, list: &[T]) -> T {
     list[rng.below(list.len() as u32) as usize]

@@ -5,13 +5,19 @@ use flashtwin_sim::engine::{Charge, Ledger};
 use flashtwin_sim::{WriteCompletes, resolve};
 
 use crate::bench::{
-    Ask, Bench, Command, PROGRAM, READ_ALL, SENSE, WRITE_ALL, ledger, pick, read, served, write, write_part,
+    Ask, Bench, Command, Levels, PROGRAM, READ_ALL, SENSE, WRITE_ALL, ledger, pick, read, served, write,
+    write_part,
 };
 
-/// One chip; a translation page holds 1,024 LPNs or 682 VPNs, and one fits in RAM. LPN 1,024 was the
-/// last one written, so the translation page of LPN 0 is on flash.
-fn paged() -> Bench {
-    Bench::new([1, 1, 1, 1, 24, 8]).with(|bench| {
+/// One chip, see [`paged_on`].
+pub(crate) fn paged() -> Bench {
+    paged_on([1, 1, 1, 1, 24, 8])
+}
+
+/// A translation page holds 1,024 LPNs or 682 VPNs, and one fits in RAM. LPN 1,024 was the last one written, so the
+/// translation page of LPN 0 is on flash.
+pub(crate) fn paged_on(levels: Levels) -> Bench {
+    Bench::new(levels).with(|bench| {
         bench.ftl.mapping_cache.bytes = CacheBytes::Limited(4096);
         bench.footprint = 3_000;
         bench.before = vec![(0, 0), (1, 1), (1_024, 2)];

@@ -1,12 +1,10 @@
-//! What a run says of each of its units, against times by hand.
+//! What a run says of its units, its periods, its tables and its simulator, against figures by hand.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
 use flashtwin_sim::{Resolved, RunResult, run};
 
-use crate::bench::{Ask, COMMAND, READ_ALL, TRANSFER, WRITE_ALL, page_trace, read, system_on, write};
-
-const NEW: [(&str, &str); 2] = [("allocation.policy", "static"), ("preload", "none")];
+use crate::bench::{Ask, COMMAND, NEW, READ_ALL, TRANSFER, WRITE_ALL, page_trace, read, system_on, write};
 
 fn ran(resolved: &Resolved, asks: &[Ask]) -> RunResult {
     run(&page_trace(asks, 16, 16), resolved, &()).unwrap()
@@ -94,7 +92,7 @@ fn the_simulators_own_tables_are_told_a_page_and_a_content() {
 
 #[test]
 fn times_of_arrival_are_cut_alike_for_reads_and_writes() {
-    // Reads fill their buckets seven times over; writes come early, or the other way round.
+    // One kind outgrows its buckets, the other comes at the beginning only.
     let resolved = system_on([2, 1, 1, 1, 16, 8], "conventional", &NEW);
     let many = |ask: fn(i64, u32) -> Ask| (0..400).map(move |at| ask(at * 300_000_000, (at % 4) as u32));
     let overwrite = |at: i64, lpn: u32| write(at, lpn, 0);

@@ -13,7 +13,8 @@ use parquet::basic::Compression;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use crate::bench::{
-    Ask, COMMAND, PROGRAM, READ_ALL, SENSE, TRANSFER, WRITE_ALL, page_trace, read, system_on, trim, write,
+    Ask, COMMAND, NEW, PROGRAM, READ_ALL, SENSE, TRANSFER, WRITE_ALL, page_trace, read, system_on, trim,
+    write,
 };
 
 /// Requests that are written together.
@@ -22,7 +23,7 @@ const LOT: u64 = 1 << 16;
 const LOOK_EVERY: u64 = 1 << 14;
 
 fn system(sets: &[(&str, &str)]) -> Resolved {
-    let sets = [sets, &[("allocation.policy", "static"), ("preload", "none")]].concat();
+    let sets = [sets, &NEW].concat();
     system_on([2, 1, 1, 1, 64, 8], "conventional", &sets)
 }
 
@@ -100,9 +101,8 @@ fn each_request_has_a_row_in_the_order_of_completion() {
 
 #[test]
 fn a_read_that_another_chip_serves_says_so_whether_it_waited_for_its_page_or_not() {
-    let new = [("allocation.policy", "static"), ("preload", "none")];
     for buffer_reads in [true, false] {
-        let mut resolved = system_on([2, 1, 1, 1, 64, 8], "oracle-conventional", &new);
+        let mut resolved = system_on([2, 1, 1, 1, 64, 8], "oracle-conventional", &NEW);
         resolved.config.engine.buffer_reads = buffer_reads;
         // The second read goes beside the first; where reads wait for programs, the fourth request does, too.
         let asks = [

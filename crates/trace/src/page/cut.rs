@@ -76,7 +76,7 @@ pub(super) fn cut(trace: &Trace, page_bytes: u32) -> Result<(PageColumns, Vec<u6
     check_memory(&trace.name, requests as u64, page_ops, page_bytes)?;
     let space_pages = volume_pages.iter().fold(0u64, |sum, &pages| sum.saturating_add(pages));
     let base = volume_bases(&trace.name, volume_pages)?;
-    // Worked out again where it is wanted: that is quicker than to write it down and read it back.
+    // Worked out again where it is wanted, instead of 8 bytes a request written down.
     let first_page = |request: usize| {
         let (start, _) = all.extent(request, page_bytes);
         base[all.volume[request] as usize] + divided(start, page_bytes).0
