@@ -359,6 +359,20 @@ fn a_socket_is_its_owners_and_goes_with_the_server() {
 }
 
 #[test]
+fn what_was_served_is_let_go_when_a_server_has_stopped() {
+    // A drive that somebody still holds is in use, so that it cannot be opened again.
+    for _ in 0..300 {
+        let export = Arc::new(MemoryExport::new(SIZE));
+        let mut served = serve(export.clone(), ServerOptions::default());
+        let clients: Vec<_> = (0..4).map(|_| connect(&served.socket)).collect();
+        clients.iter().for_each(greet);
+        served.server.stop().unwrap();
+        drop(served);
+        assert_eq!(Arc::strong_count(&export), 1);
+    }
+}
+
+#[test]
 fn what_is_not_encrypted_stays_on_the_machine() {
     let start = |text: &str| {
         Server::start(

@@ -112,7 +112,8 @@ pub struct Server {
     address: Address,
     /// What is written to, or closed, wakes whoever waits for connections.
     waker: Option<UnixStream>,
-    acceptor: Option<JoinHandle<()>>,
+    /// Whoever takes connections; ends with the threads of those that may be there still.
+    acceptor: Option<JoinHandle<Vec<JoinHandle<()>>>>,
 }
 
 impl Server {
@@ -166,16 +167,21 @@ impl Server {
         self.shared.stopping.store(true, Relaxed);
         drop(self.waker.take());
         // It would have panicked by a mistake of ours only, and there is nothing more to do then.
-        let _ = acceptor.join();
+        let threads = acceptor.join().unwrap_or_default();
         for stream in self.shared.connected().values() {
             stream.shutdown(Shutdown::Read);
         }
-        if !self.shared.wait_for_all(self.shared.options.farewell) {
+        let mut all_gone = self.shared.wait_for_all(self.shared.options.farewell);
+        if !all_gone {
             // Clients that do not take their replies.
             for stream in self.shared.connected().values() {
                 stream.shutdown(Shutdown::Both);
             }
-            self.shared.wait_for_all(self.shared.options.farewell);
+            all_gone = self.shared.wait_for_all(self.shared.options.farewell);
+        }
+        if all_gone {
+            // Until its thread has ended, a connection holds the export, which somebody may want to open again.
+            threads.into_iter().for_each(|thread| drop(thread.join()));
         }
         if self.shared.options.flush_at_end { self.shared.export.flush() } else { Ok(()) }
     }
@@ -191,8 +197,10 @@ impl Drop for Server {
 /// How long to leave the system alone when it has no descriptors left.
 const A_MOMENT: Duration = Duration::from_millis(20);
 
-fn accept(shared: &Arc<Shared>, listener: &Listener, woken: &UnixStream) {
+/// Takes connections until it is told to end; the threads of those that may be there still.
+fn accept(shared: &Arc<Shared>, listener: &Listener, woken: &UnixStream) -> Vec<JoinHandle<()>> {
     let mut number = 0;
+    let mut threads: Vec<JoinHandle<()>> = Vec::new();
     while wait_for_one(listener, woken) {
         let stream = match listener.accept() {
             Ok(stream) => stream,
@@ -213,12 +221,15 @@ fn accept(shared: &Arc<Shared>, listener: &Listener, woken: &UnixStream) {
         counters.connections_in_all.fetch_add(1, Relaxed);
         let its = Arc::clone(shared);
         let gone = Gone { shared: Arc::clone(shared), number };
+        threads.retain(|thread| !thread.is_finished());
         // Where there are no threads, the connection ends.
-        let _ = thread::Builder::new().name("nbd-connection".to_owned()).spawn(move || {
+        let thread = thread::Builder::new().name("nbd-connection".to_owned()).spawn(move || {
             let _gone = gone;
             converse(&its, &stream);
         });
+        threads.extend(thread);
     }
+    threads
 }
 
 /// Takes a connection off the list, also when its thread panicked.
