@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 import flashtwin as ft
 from flashtwin.cli._talk import duration
 
-from .conftest import PROGRAM, Cli, clean_environment, fiu_trace
+from .conftest import PROGRAM, Cli, Outcome, clean_environment, fiu_trace
 
 Golden = Callable[[str, str], None]
 
@@ -257,6 +258,14 @@ def test_an_internal_error_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: 
 def test_version(cli: Cli) -> None:
     assert cli("version").out == f"flashtwin {ft.__version__}\n"
     assert json.loads(cli("version", "--json").out)["flashtwin"] == ft.__version__
+    assert cli("--version").out == cli("version").out
+
+
+@pytest.mark.parametrize("word", ["--version", "rplay"])
+def test_the_package_runs_as_the_program_does(cli: Cli, word: str) -> None:
+    command = [sys.executable, "-m", "flashtwin", word]
+    done = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, check=False)
+    assert Outcome(done.returncode, done.stdout, done.stderr) == cli(word)
 
 
 def test_a_sample_keeps_whole_histories_of_some_pages(cli: Cli, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import traceback
 
 import click
 
+from flashtwin import __version__
 from flashtwin.cli._talk import error, say
 from flashtwin.errors import FlashtwinError
 
@@ -54,6 +55,7 @@ class Verbs(click.Group):
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
 @click.option("--no-cache", is_flag=True, help="Neither use nor keep aged drives (see `flashtwin cache`).")
+@click.version_option(__version__, message="flashtwin %(version)s", help="Print the version.")
 @click.pass_context
 def flashtwin(ctx: click.Context, debug: bool, no_cache: bool) -> None:
     """Replay real block traces, contents included, on SSDs that deduplicate, replicate and redirect.
