@@ -34,8 +34,8 @@ use arrow_array::RecordBatch;
 use flashtwin_trace::Trace;
 
 pub use basics::{
-    Basics, Rate, RequestBytes, SizesOfKinds, TraceInfo, Trains, basics, trace_info, trace_info_of,
-    trace_info_until,
+    Basics, Rate, RequestBytes, SizesOfKinds, TraceInfo, Trains, basics, trace_info, trace_info_aside,
+    trace_info_of,
 };
 pub use characterize::{Characterization, characterization_schema, characterize, characterize_trace};
 pub use drift::{Drift, drift};

@@ -25,6 +25,8 @@ pub(crate) struct Trace {
     cuts: Mutex<Vec<(Cut, Arc<PageTrace>)>>,
     /// The workload in numbers, once somebody has worked it out.
     info: Arc<OnceLock<TraceInfo>>,
+    /// The digest, likewise.
+    digest: OnceLock<String>,
 }
 
 /// What a cut depends on: the page size in bytes and where contents come from.
@@ -77,8 +79,8 @@ impl Trace {
 
     /// A digest of all columns, whatever format they were read from.
     #[getter]
-    fn digest(&self, py: Python<'_>) -> String {
-        py.detach(|| self.trace.digest())
+    fn digest(&self, py: Python<'_>) -> &str {
+        py.detach(|| self.digest.get_or_init(|| self.trace.digest()))
     }
 
     /// Whether pages carry contents.
@@ -176,7 +178,7 @@ impl Trace {
 
 impl Trace {
     pub(crate) fn new(trace: flashtwin_trace::Trace) -> Self {
-        Self { trace: Arc::new(trace), cuts: Mutex::default(), info: Arc::default() }
+        Self { trace: Arc::new(trace), cuts: Mutex::default(), info: Arc::default(), digest: OnceLock::new() }
     }
 
     /// What it takes to work the workload's numbers out on a thread of its own.
@@ -200,6 +202,7 @@ impl Trace {
         let made =
             watched(py, None, Patience::Brief, move |_| PageTrace::build(&trace, page_bytes, content))?;
         let made = Arc::new(made.map_err(|error| errors::trace(&error))?);
+        self.digest.get_or_init(|| made.outline.digest.clone());
         let mut cuts = kept();
         cuts.truncate(CUTS_KEPT - 1);
         cuts.insert(0, (wanted, Arc::clone(&made)));
@@ -217,7 +220,7 @@ impl InfoWanted {
     /// Works them out and keeps them with the trace, unless that has been done.
     pub(crate) fn find(&self, progress: &dyn Progress) -> Result<(), TraceError> {
         if self.info.get().is_none() {
-            let found = flashtwin_analysis::trace_info_until(&self.trace, progress)?;
+            let found = flashtwin_analysis::trace_info_aside(&self.trace, progress)?;
             self.info.get_or_init(|| found);
         }
         Ok(())

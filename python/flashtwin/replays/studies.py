@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -165,12 +165,18 @@ def replay_into(
 ) -> None:
     """Makes the runs that the folder does not hold yet, writing each as it finishes, then what makes them a study."""
     prepare(trace, [system._resolved for system in systems.values()], progress)
-    keys = {name: folder.run_key(trace.digest, system.config) for name, system in systems.items()}
-    _bring_back(path, trace, systems, keys, notify)
+
+    @cache
+    def key(name: str) -> str:
+        # Asked for once there is something to compare it with: until the trace has been cut, its digest takes a while.
+        return folder.run_key(trace.digest, systems[name].config)
+
+    if earlier.holds_any(path):
+        _bring_back(path, trace, systems, key, notify)
     finished = folder.finished_runs(path)
     missing = [
-        name for name, key in keys.items()
-        if finished.get(name) != key or (per_request and not folder.has_requests(path, name))
+        name for name in systems
+        if name not in finished or finished[name] != key(name) or (per_request and not folder.has_requests(path, name))
     ]  # fmt: skip
     kept = [name for name in systems if name not in missing]
     if kept and notify:
@@ -181,7 +187,7 @@ def replay_into(
         _keep_earlier(path, name, _summary_of(systems[name], trace), notify)
         folder.forget_run(path, name)
         folder.write_run(path, name, result)
-        folder.record_run(path, name, keys[name])
+        folder.record_run(path, name, key(name))
 
     if missing:
         requests = [folder.requests_part(path, name) for name in missing] if per_request else None
@@ -199,14 +205,14 @@ def _summary_of(system: System, trace: Replayable) -> dict[str, Any]:
 
 
 def _bring_back(
-    path: Path, trace: Replayable, systems: Mapping[str, System], keys: Mapping[str, str], notify: Notify | None
+    path: Path, trace: Replayable, systems: Mapping[str, System], key: Callable[[str], str], notify: Notify | None
 ) -> None:
     """Takes runs that the folder holds as earlier ones for what they are."""
     finished = folder.finished_runs(path)
-    for name, key in keys.items():
-        if finished.get(name) == key:
+    for name, system in systems.items():
+        if finished.get(name) == key(name):
             continue
-        label = earlier.restore(path, name, key, _summary_of(systems[name], trace))
+        label = earlier.restore(path, name, key(name), _summary_of(system, trace))
         if label is not None and notify:
             notify(f"{path / names.EARLIER / label}: asked for again, is {names.run(path, name)} now")
 

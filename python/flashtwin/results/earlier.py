@@ -46,6 +46,11 @@ def keep(path: Path, name: str, summary: identity.Summary) -> str | None:
     return label
 
 
+def holds_any(path: Path) -> bool:
+    """Whether a result folder holds earlier runs that can be brought back."""
+    return bool(_keys(path / names.EARLIER))
+
+
 def restore(path: Path, name: str, key: str, summary: identity.Summary) -> str | None:
     """Brings back the earlier run that was made from `key`; returns what it was called, None where there is none.
 

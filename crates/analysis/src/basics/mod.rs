@@ -134,12 +134,17 @@ pub fn trace_info(trace: &Trace) -> TraceInfo {
     informed.finish()
 }
 
-/// [`trace_info`] with somebody to stop it.
+/// [`trace_info`] on one thread, beside replays that have the others, with somebody to stop it.
 ///
 /// # Errors
 /// When `progress` says to stop.
-pub fn trace_info_until(trace: &Trace, progress: &dyn Progress) -> Result<TraceInfo, TraceError> {
-    trace_info_of(&mut InMemory::new(trace), progress)
+pub fn trace_info_aside(trace: &Trace, progress: &dyn Progress) -> Result<TraceInfo, TraceError> {
+    let find = || trace_info_of(&mut InMemory::new(trace), progress);
+    match rayon::ThreadPoolBuilder::new().num_threads(1).build() {
+        Ok(one) => one.install(find),
+        // No thread is to be had: it is found all the same.
+        Err(_) => find(),
+    }
 }
 
 /// [`trace_info`] of a trace in memory or streamed, in two passes.
