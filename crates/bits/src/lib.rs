@@ -17,6 +17,6 @@ pub use huge_slice::{HugeSlice, Zero};
 pub use ids::{By, Id};
 pub use mixing::{FNV1A_BASIS, STEP, SplitMix64, fnv1a, mix};
 pub use prefetch::{prefetch, prefetch_if_there};
-pub use room::with_room;
+pub use room::{Room, with_room, zeros};
 pub use slab::Slab;
 pub use state::{Loader, Saver, State, StateResult, unfit};

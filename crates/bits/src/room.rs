@@ -1,16 +1,108 @@
 //! Vectors for long columns, on huge pages where the system has them: filling a column of a hundred megabytes is, page
 //! of 4 KB by page, more often than not the system's work.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+
 /// Bytes from which on asking is worth a call of the system.
-#[cfg(any(target_os = "linux", test))]
 const LARGE: usize = 8 << 20;
 
-/// An empty vector with room for so many items.
+/// An empty vector with room for so many items; with room for none where there is not as much memory, since whoever said
+/// how many there will be may be wrong.
 pub fn with_room<T>(items: usize) -> Vec<T> {
-    let mut room = Vec::with_capacity(items);
+    let mut room = Vec::new();
+    if room.try_reserve_exact(items).is_err() {
+        return room;
+    }
     ask_for_huge_pages(&mut room);
     room
 }
+
+/// A vector of so many zeros (`T::default()`), which is memory as the system gives it where they are many.
+pub fn zeros<T: Clone + Default>(items: usize) -> Vec<T> {
+    let mut room = vec![T::default(); items];
+    ask_for_huge_pages(&mut room);
+    room
+}
+
+/// The memory that a vector has room in, for a thread that asks the system for it while another one fills the vector.
+/// In a virtual machine memory is more often than not found by the host, page by page, and that takes longer than what is
+/// done with it.
+#[derive(Clone, Copy)]
+pub struct Room {
+    begins: usize,
+    bytes: usize,
+}
+
+impl Room {
+    /// The room of a vector.
+    pub fn of<T>(vector: &Vec<T>) -> Self {
+        Self { begins: vector.as_ptr() as usize, bytes: vector.capacity().saturating_mul(size_of::<T>()) }
+    }
+
+    /// Does `work`, which fills vectors side by side, while another thread asks the system for their memory. Nothing that
+    /// stands there changes; of a vector that has got another place meanwhile, nothing is asked for, or what is there in
+    /// its stead.
+    pub fn found_while<R>(rooms: &[Self], work: impl FnOnce() -> R) -> R {
+        if rooms.iter().all(|room| room.bytes < LARGE) {
+            return work();
+        }
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| Self::find_all(rooms, &done));
+            // However it ends, nobody is to wait for memory that is not wanted any more.
+            let _ended = Ended(&done);
+            work()
+        })
+    }
+
+    fn find_all(rooms: &[Self], done: &AtomicBool) {
+        for piece in 0..PIECES {
+            for room in rooms.iter().filter(|room| room.bytes >= LARGE) {
+                if done.load(Relaxed) {
+                    return;
+                }
+                room.find(piece);
+            }
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn find(self, piece: usize) {
+        let place = |piece: usize| self.begins + self.bytes / PIECES * piece;
+        let (begins, ends) = (place(piece).next_multiple_of(PAGE), place(piece + 1).next_multiple_of(PAGE));
+        let ends = ends.min((self.begins + self.bytes) / PAGE * PAGE);
+        // SAFETY: it is advice, heard or not, and changes nothing that is written anywhere.
+        unsafe {
+            libc::madvise(
+                std::ptr::without_provenance_mut(begins),
+                ends.saturating_sub(begins),
+                libc::MADV_POPULATE_WRITE,
+            )
+        };
+    }
+
+    /// Nothing can be asked for here.
+    #[cfg(not(target_os = "linux"))]
+    fn find(self, piece: usize) {
+        let _ = (self.begins, piece);
+    }
+}
+
+/// Says when it goes that work is done.
+struct Ended<'a>(&'a AtomicBool);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+/// Pieces that the memory of a vector is asked for in: vectors are filled from their beginnings.
+const PIECES: usize = 32;
+/// Whole pages, whatever their size: the largest that a processor has by default.
+#[cfg(target_os = "linux")]
+const PAGE: usize = 64 << 10;
 
 #[cfg(target_os = "linux")]
 fn ask_for_huge_pages<T>(room: &mut Vec<T>) {
@@ -18,8 +110,6 @@ fn ask_for_huge_pages<T>(room: &mut Vec<T>) {
     if bytes < LARGE {
         return;
     }
-    /// Whole pages, whatever their size: the largest that a processor has by default.
-    const PAGE: usize = 64 << 10;
     let memory = room.as_mut_ptr().cast::<u8>();
     let before = memory.align_offset(PAGE);
     let whole = bytes.saturating_sub(before) / PAGE * PAGE;
@@ -41,6 +131,40 @@ mod tests {
             assert!(room.is_empty() && room.capacity() >= items);
             room.extend(0..items as u64);
             assert!(room.iter().copied().eq(0..items as u64), "{items}");
+            let zeros: Vec<u64> = zeros(items);
+            assert!(zeros.len() == items && zeros.iter().all(|&item| item == 0));
         }
+        assert_eq!(with_room::<u64>(usize::MAX).capacity(), 0);
+    }
+
+    #[test]
+    fn memory_that_is_found_while_columns_are_filled_holds_what_they_are_filled_with() {
+        for (items, filled) in [(0, 0), (1_000, 1_000), (3 << 20, 3 << 20), (3 << 20, 5 << 20), (3 << 20, 7)]
+        {
+            let (mut one, mut two) = (with_room::<u64>(items), with_room::<u8>(items));
+            let rooms = [Room::of(&one), Room::of(&two)];
+            let said = Room::found_while(&rooms, || {
+                one.extend(0..filled as u64);
+                two.extend((0..filled).map(|number| number as u8));
+                "done"
+            });
+            assert_eq!(said, "done");
+            assert!(one.iter().copied().eq(0..filled as u64), "{items} {filled}");
+            assert!(
+                two.iter().enumerate().all(|(number, &byte)| byte == number as u8) && two.len() == filled
+            );
+        }
+    }
+
+    #[test]
+    fn a_panic_beside_the_search_for_memory_is_not_held_up() {
+        let room = [Room::of(&with_room::<u64>(3 << 20))];
+        let ended = std::panic::catch_unwind(|| Room::found_while(&room, || panic!("on purpose")));
+        assert!(ended.is_err());
+    }
+
+    #[test]
+    fn more_room_than_there_is_memory_is_none() {
+        assert_eq!(with_room::<u64>(usize::MAX).capacity(), 0);
     }
 }

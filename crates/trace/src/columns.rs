@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use flashtwin_bits::with_room;
+use flashtwin_bits::{Room, with_room};
 
 use crate::CHUNK_BYTES;
 use crate::digest::Digests;
@@ -33,16 +33,33 @@ impl Columns {
         Columns { content_start: vec![0], ..Columns::default() }
     }
 
-    /// No requests yet, but space for some.
-    pub(crate) fn with_capacity(requests: usize) -> Columns {
+    /// No requests yet, but space for some, with as many contents.
+    pub(crate) fn with_capacity(requests: usize, contents: usize) -> Columns {
+        let mut content_start = with_room(requests + 1);
+        content_start.push(0);
         Columns {
             time_ns: with_room(requests),
             volume: with_room(requests),
             op: with_room(requests),
             offset_bytes: with_room(requests),
             length_bytes: with_room(requests),
-            ..Columns::empty()
+            content_start,
+            content: with_room(contents),
+            ..Columns::default()
         }
+    }
+
+    /// The memory of all columns.
+    pub(crate) fn rooms(&self) -> [Room; 7] {
+        [
+            Room::of(&self.time_ns),
+            Room::of(&self.volume),
+            Room::of(&self.offset_bytes),
+            Room::of(&self.length_bytes),
+            Room::of(&self.op),
+            Room::of(&self.content),
+            Room::of(&self.content_start),
+        ]
     }
 
     /// The requests as a run.
@@ -142,13 +159,13 @@ impl Columns {
 /// Checks that columns agree with each other and that requests are possible. `first_row` requests came
 /// before these, for error messages.
 pub(crate) fn check(name: &str, columns: &Columns, first_row: usize) -> Result<(), TraceError> {
-    let bad = |what: String, row: Option<usize>| {
-        let error = TraceError::new(ErrorCause::Malformed, name, what, "");
-        Err(match row {
-            Some(row) => error.at_line((first_row + row) as u64 + 1, None),
-            None => error,
-        })
-    };
+    check_lengths(name, columns)?;
+    check_requests(name, columns, 0..columns.len(), first_row)
+}
+
+/// Checks that columns agree with each other in length.
+pub(crate) fn check_lengths(name: &str, columns: &Columns) -> Result<(), TraceError> {
+    let bad = |what: String| Err(TraceError::new(ErrorCause::Malformed, name, what, ""));
     let requests = columns.time_ns.len();
     for (column, length) in [
         ("volume", columns.volume.len()),
@@ -157,41 +174,49 @@ pub(crate) fn check(name: &str, columns: &Columns, first_row: usize) -> Result<(
         ("length_bytes", columns.length_bytes.len()),
     ] {
         if length != requests {
-            return bad(format!("column {column} has {length} rows, time_ns has {requests}"), None);
-        }
-    }
-    for (row, (&offset, &length)) in columns.offset_bytes.iter().zip(&columns.length_bytes).enumerate() {
-        if length == 0 {
-            return bad("a request of 0 bytes".to_owned(), Some(row));
-        }
-        if offset > i64::MAX as u64 - u64::from(length) {
-            return bad(format!("offset {offset} reaches beyond 2^63 bytes"), Some(row));
+            return bad(format!("column {column} has {length} rows, time_ns has {requests}"));
         }
     }
     let starts = &columns.content_start;
-    if starts.is_empty() && columns.content.is_empty() {
+    let ends =
+        |starts: &[u64]| starts.first() == Some(&0) && starts.last() == Some(&(columns.content.len() as u64));
+    if (starts.is_empty() && columns.content.is_empty()) || (starts.len() == requests + 1 && ends(starts)) {
         return Ok(());
     }
-    if starts.len() != requests + 1
-        || starts.first() != Some(&0)
-        || starts.last() != Some(&(columns.content.len() as u64))
-    {
-        return bad(
-            "content_start must have one entry more than there are requests, begin with 0 and end with the length of content"
-                .to_owned(),
-            None,
-        );
+    bad("content_start must have one entry more than there are requests, begin with 0 and end with the length of content"
+        .to_owned())
+}
+
+/// Checks that the requests `rows` are possible. `first_row` requests came before the columns.
+pub(crate) fn check_requests(
+    name: &str,
+    columns: &Columns,
+    rows: Range<usize>,
+    first_row: usize,
+) -> Result<(), TraceError> {
+    let bad = |what: String, row: usize| {
+        let error = TraceError::new(ErrorCause::Malformed, name, what, "");
+        Err(error.at_line((first_row + row) as u64 + 1, None))
+    };
+    let (offsets, lengths) = (&columns.offset_bytes[rows.clone()], &columns.length_bytes[rows.clone()]);
+    for ((&offset, &length), row) in offsets.iter().zip(lengths).zip(rows.clone()) {
+        if length == 0 {
+            return bad("a request of 0 bytes".to_owned(), row);
+        }
+        if offset > i64::MAX as u64 - u64::from(length) {
+            return bad(format!("offset {offset} reaches beyond 2^63 bytes"), row);
+        }
     }
-    for (row, pair) in starts.windows(2).enumerate() {
-        let wanted = u64::from(columns.length_bytes[row].div_ceil(CHUNK_BYTES));
+    let starts = columns.content_start.get(rows.start..=rows.end).unwrap_or_default();
+    for ((pair, &length), row) in starts.windows(2).zip(lengths).zip(rows) {
+        let wanted = u64::from(length.div_ceil(CHUNK_BYTES));
         let got = pair[1].wrapping_sub(pair[0]);
         if got != 0 && got != wanted {
             return bad(
                 format!(
-                    "a request of {} bytes must have {wanted} contents (one for each {CHUNK_BYTES} bytes it begins) or none, it has {got}",
-                    columns.length_bytes[row]
+                    "a request of {length} bytes must have {wanted} contents (one for each {CHUNK_BYTES} bytes it begins) or none, it has {got}"
                 ),
-                Some(row),
+                row,
             );
         }
     }
@@ -242,38 +267,17 @@ pub(crate) fn sort_by_time(columns: &mut Columns) {
 
 /// Gives contents ids in order of first appearance, so that equal traces have equal ids.
 pub(crate) fn number_contents_by_appearance(columns: &mut Columns) {
-    let mut next = 0;
-    let in_order = columns.content.iter().all(|&id| {
-        if id == next {
-            next += 1;
+    let mut appearance = Appearance::default();
+    let mut digests = Vec::new();
+    for id in &mut columns.content {
+        if *id == NO_CONTENT {
+            continue;
         }
-        id < next || id == NO_CONTENT
-    });
-    if !in_order {
-        let mut appearance = Appearance::default();
-        let mut digests = Vec::new();
-        for id in &mut columns.content {
-            if *id == NO_CONTENT {
-                continue;
-            }
-            let (number, fresh) = appearance.number(*id);
-            if fresh {
-                digests.extend(columns.digests.get(*id));
-            }
-            *id = number;
+        let (number, fresh) = appearance.number(*id);
+        if fresh {
+            digests.extend(columns.digests.get(*id));
         }
-        columns.digests = Digests::new(digests);
-    } else if !columns.digests.is_empty() {
-        columns.digests.bytes.truncate(next as usize);
+        *id = number;
     }
-}
-
-/// Counts requests with contents that do not begin on the grid of contents.
-pub(crate) fn count_unaligned(columns: &Columns) -> u64 {
-    columns
-        .content_start
-        .windows(2)
-        .zip(&columns.offset_bytes)
-        .filter(|(pair, offset)| pair[0] != pair[1] && *offset % u64::from(CHUNK_BYTES) != 0)
-        .count() as u64
+    columns.digests = Digests::new(digests);
 }

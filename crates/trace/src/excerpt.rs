@@ -41,7 +41,7 @@ impl Trace {
         }
         // Warnings are judged again.
         let quality = Quality { warnings: Vec::new(), ..self.quality.clone() };
-        Ok(finish(&named(&self.name, span_ns), self.format, columns, volumes, quality))
+        Ok(finish(&named(&self.name, span_ns), self.format, columns, volumes, quality, None))
     }
 }
 

@@ -5,6 +5,7 @@ use crate::digest::Digests;
 use crate::error::TraceError;
 use crate::progress::Progress;
 use crate::quality::Quality;
+use crate::tally::Tally;
 use crate::volumes::Volumes;
 
 /// Brings the requests of an input. Whole traces and streams are made of the same ones.
@@ -34,4 +35,6 @@ pub(crate) struct Parts {
     pub(crate) volumes: Volumes,
     pub(crate) quality: Quality,
     pub(crate) digests: Digests,
+    /// What all requests are like, if that was found out on the way.
+    pub(crate) tally: Option<Tally>,
 }

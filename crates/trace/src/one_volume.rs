@@ -35,7 +35,7 @@ impl Trace {
         columns.digests = self.digests.clone();
         // Warnings are judged again.
         let quality = Quality { warnings: Vec::new(), ..self.quality.clone() };
-        Ok(finish(&named(&self.name, name), self.format, columns, only(name), quality))
+        Ok(finish(&named(&self.name, name), self.format, columns, only(name), quality, None))
     }
 }
 

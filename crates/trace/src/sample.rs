@@ -94,7 +94,7 @@ impl Trace {
         }
         let mut quality = self.quality.clone();
         quality.warnings.clear();
-        Ok(finish(&format!("{}-sample", self.name), self.format, columns, volumes, quality))
+        Ok(finish(&format!("{}-sample", self.name), self.format, columns, volumes, quality, None))
     }
 }
 

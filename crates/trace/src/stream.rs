@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::CHUNK_BYTES;
-use crate::columns::{Columns, count_unaligned, sort_by_time};
+use crate::columns::{Columns, sort_by_time};
 use crate::digest::{Digests, TraceHasher};
 use crate::error::{ErrorCause, TraceError};
 use crate::feed::Feed;
@@ -12,6 +12,7 @@ use crate::input::Source;
 use crate::progress::Progress;
 use crate::quality::{Figures, Quality};
 use crate::request::NO_CONTENT;
+use crate::tally::count_unaligned;
 use crate::trace::{OpenOptions, Trace};
 use crate::volumes::Appearance;
 
@@ -210,7 +211,7 @@ impl TraceStream {
         if columns.content.is_empty() {
             columns.content_start = Vec::new();
         }
-        self.unaligned += count_unaligned(&columns);
+        self.unaligned += count_unaligned(&columns.content_start, &columns.offset_bytes);
         self.figures.add(&columns.time_ns, &columns.op, &columns.offset_bytes, &columns.length_bytes);
         let batch = Trace {
             name: self.name.clone(),
@@ -294,7 +295,9 @@ impl Held {
     /// Takes up to `count` of the requests that may go.
     fn take(&mut self, count: usize) -> Columns {
         let end = self.ready.min(self.taken.saturating_add(count));
-        let mut batch = Columns::with_capacity(end - self.taken);
+        let starts = &self.columns.content_start;
+        let contents = (starts[end] - starts[self.taken]) as usize;
+        let mut batch = Columns::with_capacity(end - self.taken, contents);
         batch.extend_from(&self.columns, self.taken..end);
         self.taken = end;
         batch

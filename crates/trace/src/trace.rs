@@ -4,16 +4,15 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::columns::{
-    Columns, check, check_digests, count_unaligned, number_contents_by_appearance, sort_by_time,
-};
+use crate::columns::{Columns, check, check_digests, number_contents_by_appearance, sort_by_time};
 use crate::digest::TraceHasher;
 use crate::error::{ErrorCause, TraceError};
 use crate::format::{self, Format, Opened};
 use crate::input::Source;
 use crate::progress::Progress;
-use crate::quality::{Figures, Quality};
+use crate::quality::Quality;
 use crate::request::{NO_CONTENT, Op, Request};
+use crate::tally::Tally;
 use crate::volumes::Volumes;
 use crate::{CHUNK_BYTES, Digests};
 
@@ -154,7 +153,7 @@ impl Trace {
         let parts = feed.into_parts(!columns.content.is_empty())?;
         columns.digests = parts.digests;
         check_digests(&label, &columns)?;
-        Ok(finish(&name, format, columns, parts.volumes, parts.quality))
+        Ok(finish(&name, format, columns, parts.volumes, parts.quality, parts.tally))
     }
 
     /// Makes a trace from columns: checks them, sorts them by time (stably), lets the first request be
@@ -176,7 +175,7 @@ impl Trace {
         for volume in &mut columns.volume {
             *volume = volumes.index(u64::from(*volume), |key| key.to_string());
         }
-        Ok(finish(name, format, columns, volumes, quality))
+        Ok(finish(name, format, columns, volumes, quality, None))
     }
 
     /// Writes the trace as canonical Parquet; see [`crate::write_parquet`].
@@ -242,21 +241,21 @@ impl Trace {
     }
 }
 
-/// Brings columns into a trace's form. `columns.volume` holds indices into `volumes`.
+/// Brings columns into a trace's form. `columns.volume` holds indices into `volumes`; `tally` is of these columns if it
+/// tells of as many requests.
 pub(crate) fn finish(
     name: &str,
     format: Format,
     mut columns: Columns,
     volumes: Volumes,
     mut quality: Quality,
+    tally: Option<Tally>,
 ) -> Trace {
-    if !columns.time_ns.is_sorted() {
-        sort_by_time(&mut columns);
-    }
-    if let Some(&first) = columns.time_ns.first()
-        && first != 0
-    {
-        columns.time_ns.iter_mut().for_each(|time| *time -= first);
+    let known = tally.filter(|tally| tally.requests == columns.len());
+    let mut tally = known.unwrap_or_else(|| Tally::of(&columns));
+    if !tally.in_time {
+        begin_at_zero_and_sort(&mut columns);
+        tally = Tally::of(&columns);
     }
     let (dense, volume_names) = volumes.into_dense();
     if !dense.is_sorted() {
@@ -268,11 +267,13 @@ pub(crate) fn finish(
         columns.content_start = Vec::new();
         columns.digests = Digests::default();
     }
-    number_contents_by_appearance(&mut columns);
-    quality.unaligned_content = count_unaligned(&columns);
-    let mut figures = Figures::default();
-    figures.add(&columns.time_ns, &columns.op, &columns.offset_bytes, &columns.length_bytes);
-    quality.judge(&figures);
+    if tally.numbered {
+        columns.digests.bytes.truncate(tally.contents as usize);
+    } else {
+        number_contents_by_appearance(&mut columns);
+    }
+    quality.unaligned_content = tally.unaligned;
+    quality.judge(&tally.figures);
     Trace {
         name: name.to_owned(),
         format,
@@ -288,6 +289,15 @@ pub(crate) fn finish(
         volume_names,
         quality,
     }
+}
+
+/// Sorts requests by time, and lets the first one be at 0.
+fn begin_at_zero_and_sort(columns: &mut Columns) {
+    if !columns.time_ns.is_sorted() {
+        sort_by_time(columns);
+    }
+    let first = columns.time_ns.first().copied().unwrap_or(0);
+    columns.time_ns.iter_mut().for_each(|time| *time -= first);
 }
 
 /// Builds a trace request by request, for tests and generators.

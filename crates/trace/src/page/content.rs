@@ -1,5 +1,8 @@
 //! Following contents through a trace: what each page holds before and after each operation.
 
+use std::ops::Range;
+
+use flashtwin_bits::prefetch;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
@@ -14,9 +17,6 @@ use crate::requests::Requests;
 /// The contents of one request, by place.
 struct Carried<'a> {
     contents: &'a [u32],
-    /// Pages are of one chunk each, and the request covers all of each: contents are those of its pages, in order. Where
-    /// the request lies does not matter then.
-    whole: bool,
     start: u64,
     end: u64,
     first_page: u64,
@@ -35,29 +35,17 @@ enum Touch {
 }
 
 impl Carried<'_> {
-    /// `partial`: whether the request covers only a part of its first or of its last page.
     #[inline]
-    fn new<'a>(requests: &Requests<'a>, request: usize, page_bytes: u32, partial: bool) -> Carried<'a> {
+    fn new<'a>(requests: &Requests<'a>, request: usize, page_bytes: u32) -> Carried<'a> {
         let contents = requests.contents(request);
-        let whole = !partial && page_bytes == requests.chunk_bytes;
-        let chunk_bytes = u64::from(requests.chunk_bytes);
-        let page_bytes = u64::from(page_bytes);
-        if whole {
-            return Carried { contents, whole, start: 0, end: 0, first_page: 0, page_bytes, chunk_bytes };
-        }
-        let (start, end) = requests.extent(request, page_bytes as u32);
-        Carried { contents, whole, start, end, first_page: start / page_bytes, page_bytes, chunk_bytes }
+        let (start, end) = requests.extent(request, page_bytes);
+        let (page_bytes, chunk_bytes) = (u64::from(page_bytes), u64::from(requests.chunk_bytes));
+        Carried { contents, start, end, first_page: start / page_bytes, page_bytes, chunk_bytes }
     }
 
     /// What the `nth` page operation of the request does to the page's `slot`th chunk.
     #[inline]
     fn touch(&self, nth: u64, slot: u64) -> Touch {
-        if self.whole {
-            return match self.contents.get(nth as usize) {
-                None | Some(&NO_CONTENT) => Touch::Unknown,
-                Some(&content) => Touch::Known(content),
-            };
-        }
         let chunk_start = (self.first_page + nth) * self.page_bytes + slot * self.chunk_bytes;
         let chunk_end = chunk_start + self.chunk_bytes;
         if chunk_start >= self.end || chunk_end <= self.start {
@@ -73,8 +61,11 @@ impl Carried<'_> {
     }
 }
 
+/// How many page operations ahead what pages hold is asked for.
+const AHEAD: usize = 16;
+
 /// A chunk that nothing has been found out about.
-const UNSEEN: u32 = u32::MAX;
+const UNSEEN: u32 = NO_CONTENT;
 /// (Before the trace only:) a chunk that was written before its old content could be seen.
 const OVERWRITTEN: u32 = u32::MAX - 1;
 
@@ -99,16 +90,38 @@ impl Before {
         Before { page_bytes, slots: slots as usize, chunks: Vec::new() }
     }
 
-    /// Learns from the next page operations, which `requests` were cut into, on pages with numbers below `pages`.
-    pub(super) fn add(&mut self, requests: &Requests<'_>, columns: &PageColumns, pages: usize) {
+    /// Learns from the page operations of some `requests`, which `columns` were cut from, on pages with numbers below
+    /// `pages`.
+    pub(super) fn add(
+        &mut self,
+        requests: &Requests<'_>,
+        columns: &PageColumns,
+        part: Range<usize>,
+        pages: usize,
+    ) {
         let slots = self.slots;
         if pages * slots > self.chunks.len() {
             self.chunks.resize(pages * slots, UNSEEN);
         }
-        for request in 0..columns.requests() {
-            let carried = Carried::new(requests, request, self.page_bytes, columns.partial[request] != 0);
-            let op = columns.op[request];
-            for (nth, page_op) in columns.page_ops_of(request).enumerate() {
+        for request in part {
+            let (op, page_ops) = (columns.op[request], columns.page_ops_of(request));
+            // As in following, most are these.
+            if slots == 1 && columns.partial[request] == 0 {
+                if let Some(&page) = columns.lpn.get(page_ops.start + AHEAD) {
+                    prefetch(&self.chunks, page as usize);
+                }
+                for (nth, &page) in columns.lpn[page_ops].iter().enumerate() {
+                    let chunk = &mut self.chunks[page as usize];
+                    if *chunk == UNSEEN {
+                        // What is not told has the number of what has not been seen.
+                        let told = || requests.contents(request).get(nth).copied().unwrap_or(NO_CONTENT);
+                        *chunk = if op == Op::Read { told() } else { OVERWRITTEN };
+                    }
+                }
+                continue;
+            }
+            let carried = Carried::new(requests, request, self.page_bytes);
+            for (nth, page_op) in page_ops.enumerate() {
                 if op == Op::Trim && columns.is_partial(request, page_op) {
                     continue;
                 }
@@ -126,6 +139,14 @@ impl Before {
                 }
             }
         }
+    }
+
+    /// The same with what `later` requests told, which come behind those that told this, of as many pages.
+    pub(super) fn followed_by(mut self, later: &Before) -> Before {
+        for (chunk, &later) in self.chunks.iter_mut().zip(&later.chunks) {
+            *chunk = if *chunk == UNSEEN { later } else { *chunk };
+        }
+        self
     }
 
     /// The same with page `renumbered[page]` in the place of each page.
@@ -149,9 +170,9 @@ pub(super) struct Recorded {
     page_bytes: u32,
     /// Chunks a page.
     slots: usize,
-    /// Content of every chunk now: the trace's ids, [`TRIMMED`], or nameless ones.
+    /// Content of every chunk now: the trace's ids, [`TRIMMED`], or nameless ones; all chunks of a page are [`UNSEEN`]
+    /// until something is done to it.
     now: Vec<u32>,
-    seen: Vec<bool>,
     initial: Vec<u32>,
     /// The trace's own ids met so far are below it.
     named: u32,
@@ -169,7 +190,6 @@ impl Recorded {
             page_bytes: known.page_bytes,
             slots,
             now: Vec::new(),
-            seen: Vec::new(),
             initial: Vec::new(),
             named: 0,
             next_nameless: NAMELESS,
@@ -186,9 +206,8 @@ impl Recorded {
         before: &Before,
         quality: &mut PageQuality,
     ) -> Result<(), TraceError> {
-        if pages > self.seen.len() {
+        if pages > self.initial.len() {
             self.now.resize(pages * self.slots, UNSEEN);
-            self.seen.resize(pages, false);
             self.initial.resize(pages, NO_CONTENT);
         }
         let known = requests.all_contents().iter().filter(|&&id| id != NO_CONTENT);
@@ -196,31 +215,47 @@ impl Recorded {
         if self.named > self.next_nameless {
             return Err(too_large(&self.name, "contents"));
         }
-        // Most traces are cut into pages of one chunk each, without loops over the chunks of a page.
-        if self.slots == 1 {
-            self.follow::<true>(requests, columns, before, quality)
-        } else {
-            self.follow::<false>(requests, columns, before, quality)
-        }
+        let mut content = std::mem::take(&mut columns.content);
+        let followed = self.follow(requests, columns, &mut content, before, quality);
+        columns.content = content;
+        followed
     }
 
-    /// Goes through the page operations; with `ONE`, pages are of one chunk each.
-    fn follow<const ONE: bool>(
+    /// Goes through the page operations; appends their contents to `content`.
+    fn follow(
         &mut self,
         requests: &Requests<'_>,
-        columns: &mut PageColumns,
+        columns: &PageColumns,
+        content: &mut Vec<u32>,
         before: &Before,
         quality: &mut PageQuality,
     ) -> Result<(), TraceError> {
         for request in 0..columns.requests() {
-            let carried = Carried::new(requests, request, self.page_bytes, columns.partial[request] != 0);
-            let op = columns.op[request];
-            for (nth, page_op) in columns.page_ops_of(request).enumerate() {
+            let (op, partial, page_ops) =
+                (columns.op[request], columns.partial[request], columns.page_ops_of(request));
+            if let Some(&page) = columns.lpn.get(page_ops.start + AHEAD) {
+                prefetch(&self.now, page as usize * self.slots);
+            }
+            if let Some(&start) = requests.content_start.get(request)
+                && let Some(&content) = requests.content.get(start as usize + AHEAD)
+            {
+                prefetch(&self.interned.single, content as usize);
+            }
+            // Most page operations of most traces are these.
+            if self.slots == 1 && partial == 0 {
+                let mut told = requests.contents(request).iter();
+                for &page in &columns.lpn[page_ops] {
+                    let told = told.next().copied().unwrap_or(NO_CONTENT);
+                    content.push(self.apply_to_chunk(page as usize, op, told, before, quality)?);
+                }
+                continue;
+            }
+            let carried = Carried::new(requests, request, self.page_bytes);
+            for (nth, page_op) in page_ops.enumerate() {
                 let partial = columns.is_partial(request, page_op);
                 let page = columns.lpn[page_op] as usize;
                 let touched = Touched { op, partial, nth: nth as u64, carried: &carried };
-                let content = self.apply::<ONE>(page, &touched, before, quality)?;
-                columns.content.push(content);
+                content.push(self.apply(page, &touched, before, quality)?);
             }
         }
         Ok(())
@@ -248,33 +283,63 @@ impl Recorded {
         Ok(id)
     }
 
-    /// Applies one page operation; its content.
+    /// Applies an operation on the whole of a page that is one chunk, of which the trace tells the content `told`; the
+    /// content of the page operation.
     #[inline]
-    fn apply<const ONE: bool>(
+    fn apply_to_chunk(
+        &mut self,
+        page: usize,
+        op: Op,
+        told: u32,
+        before: &Before,
+        quality: &mut PageQuality,
+    ) -> Result<u32, TraceError> {
+        match op {
+            Op::Write => self.now[page] = if told == NO_CONTENT { self.nameless()? } else { told },
+            Op::Read => {
+                if self.now[page] == UNSEEN {
+                    self.recall(page, before)?;
+                }
+                let held = self.now[page];
+                if held == TRIMMED {
+                    quality.reads_after_trim += 1;
+                    return Ok(NO_CONTENT);
+                }
+                if told != NO_CONTENT && told != held {
+                    let (differs, nameless) = self.difference(held);
+                    quality.read_mismatches += u64::from(differs);
+                    quality.unknown_content_reads += u64::from(nameless);
+                }
+            }
+            Op::Trim => {
+                self.now[page] = TRIMMED;
+                return Ok(NO_CONTENT);
+            }
+        }
+        Ok(self.interned.single_id(self.now[page]))
+    }
+
+    /// Applies one page operation; its content.
+    fn apply(
         &mut self,
         page: usize,
         touched: &Touched<'_>,
         before: &Before,
         quality: &mut PageQuality,
     ) -> Result<u32, TraceError> {
-        let slots = if ONE { 1 } else { self.slots };
-        let chunks = page * slots..(page + 1) * slots;
+        let chunks = page * self.slots..(page + 1) * self.slots;
         let Touched { op, partial, nth, carried } = *touched;
         if op == Op::Trim {
             if !partial {
-                self.seen[page] = true;
                 self.now[chunks].fill(TRIMMED);
             }
             return Ok(NO_CONTENT);
         }
-        if !self.seen[page] {
-            self.seen[page] = true;
-            if op == Op::Read || partial {
-                self.recall(page, before)?;
-            }
+        if (op == Op::Read || partial) && self.now[chunks.start] == UNSEEN {
+            self.recall(page, before)?;
         }
         if op == Op::Write {
-            for slot in 0..slots {
+            for slot in 0..self.slots {
                 match carried.touch(nth, slot as u64) {
                     Touch::Not => {}
                     Touch::Known(content) => self.now[chunks.start + slot] = content,
@@ -288,13 +353,9 @@ impl Recorded {
                 quality.reads_after_trim += 1;
                 return Ok(NO_CONTENT);
             }
-            self.compare::<ONE>(touched, chunks.start, quality);
+            self.compare(touched, chunks.start, quality);
         }
-        if ONE {
-            Ok(self.interned.single_id(self.now[page]))
-        } else {
-            self.interned.id(&self.name, &self.now[chunks])
-        }
+        self.interned.id(&self.name, &self.now[chunks])
     }
 
     /// Puts into `page` what it held before the trace.
@@ -315,23 +376,27 @@ impl Recorded {
     }
 
     /// Compares what a page read found, by its record, with what the page holds.
-    #[inline]
-    fn compare<const ONE: bool>(&self, touched: &Touched<'_>, first_chunk: usize, quality: &mut PageQuality) {
+    fn compare(&self, touched: &Touched<'_>, first_chunk: usize, quality: &mut PageQuality) {
         let (mut differs, mut nameless) = (false, false);
-        for slot in 0..if ONE { 1 } else { self.slots } {
+        for slot in 0..self.slots {
             let held = self.now[first_chunk + slot];
             if let Touch::Known(found) = touched.carried.touch(touched.nth, slot as u64)
                 && found != held
             {
-                if held <= self.next_nameless {
-                    differs = true;
-                } else {
-                    nameless = true;
-                }
+                let difference = self.difference(held);
+                differs |= difference.0;
+                nameless |= difference.1;
             }
         }
         quality.read_mismatches += u64::from(differs);
         quality.unknown_content_reads += u64::from(nameless && !differs);
+    }
+
+    /// Whether a chunk that a read found to hold something else than `held` is known to hold that, or holds what nobody
+    /// named.
+    fn difference(&self, held: u32) -> (bool, bool) {
+        let named = held <= self.next_nameless;
+        (named, !named)
     }
 }
 

@@ -3,13 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use flashtwin_bits::with_room;
+use flashtwin_bits::zeros;
 
 use super::numbering::number_pages;
 use super::too_large;
 use super::window::PageColumns;
 use crate::error::{ErrorCause, TraceError};
 use crate::memory::{bytes_in_words, memory_allowed_bytes};
+use crate::parts::{pieces, side_by_side};
 use crate::requests::Requests;
 use crate::trace::Trace;
 
@@ -50,29 +51,19 @@ fn divided(byte: u64, page_bytes: u32) -> (u64, u64) {
 }
 
 /// A whole trace cut: its columns without contents, the address of each dense page, and how many requests were
-/// moved down to the grid of contents.
-pub(super) fn cut(trace: &Trace, page_bytes: u32) -> Result<(PageColumns, Vec<u64>, u64), TraceError> {
+/// moved down to the grid of contents. Goes through `parts` of the requests side by side.
+pub(super) fn cut(
+    trace: &Trace,
+    page_bytes: u32,
+    parts: &[Range<usize>],
+) -> Result<(PageColumns, Vec<u64>, u64), TraceError> {
     let requests = trace.len();
     let all = trace.requests(0..requests);
     if requests > (u32::MAX - 1) as usize {
         return Err(too_large(&trace.name, "requests"));
     }
-    let mut partial = with_room(requests);
-    let mut first_page_op = with_room(requests + 1);
-    let mut volume_pages = Vec::new();
-    let (mut unaligned, mut page_ops) = (0, 0u64);
-    first_page_op.push(0);
-    for request in 0..requests {
-        let on = on_pages(&all, request, page_bytes);
-        unaligned += u64::from(on.unaligned);
-        partial.push(on.partial);
-        page_ops += on.pages.end - on.pages.start;
-        if page_ops >= u64::from(u32::MAX) {
-            return Err(too_large(&trace.name, "page operations"));
-        }
-        first_page_op.push(page_ops as u32);
-        lengthen(&mut volume_pages, all.volume[request], on.pages.end);
-    }
+    let Laid { partial, first_page_op, volume_pages, unaligned } = lay(&all, &trace.name, page_bytes, parts)?;
+    let page_ops = first_page_op.last().copied().unwrap_or(0).into();
     check_memory(&trace.name, requests as u64, page_ops, page_bytes)?;
     let space_pages = volume_pages.iter().fold(0u64, |sum, &pages| sum.saturating_add(pages));
     let base = volume_bases(&trace.name, volume_pages)?;
@@ -81,10 +72,78 @@ pub(super) fn cut(trace: &Trace, page_bytes: u32) -> Result<(PageColumns, Vec<u6
         let (start, _) = all.extent(request, page_bytes);
         base[all.volume[request] as usize] + divided(start, page_bytes).0
     };
-    let (lpn, lpn_address) = number_pages(first_page, &first_page_op, space_pages);
+    let (lpn, lpn_address) = number_pages(first_page, &first_page_op, space_pages, parts);
     let (time_ns, op) = (Arc::clone(&trace.time_ns), Arc::clone(&trace.op));
     let columns = PageColumns { time_ns, op, partial, first_page_op, lpn, content: Vec::new() };
     Ok((columns, lpn_address, unaligned))
+}
+
+/// How all requests lie on pages.
+struct Laid {
+    /// As in [`PageColumns`].
+    partial: Vec<u8>,
+    first_page_op: Vec<u32>,
+    /// Pages that each volume needs.
+    volume_pages: Vec<u64>,
+    unaligned: u64,
+}
+
+/// Lays requests on pages, `parts` of them side by side.
+fn lay(all: &Requests<'_>, name: &str, page_bytes: u32, parts: &[Range<usize>]) -> Result<Laid, TraceError> {
+    let mut partial = zeros(all.len());
+    let mut first_page_op = zeros(all.len() + 1);
+    let lengths = || parts.iter().map(Range::len);
+    let pieces = pieces(&mut partial, lengths()).zip(pieces(&mut first_page_op[1..], lengths()));
+    let laid = side_by_side(parts.iter().zip(pieces), |(part, (partial, ends))| {
+        lay_part(all, page_bytes, part.clone(), partial, ends)
+    });
+    let (mut volume_pages, mut unaligned, mut page_ops) = (Vec::new(), 0, 0);
+    let mut firsts = Vec::new();
+    for part in laid {
+        firsts.push(page_ops as u32);
+        page_ops += part.page_ops;
+        unaligned += part.unaligned;
+        if page_ops >= u64::from(u32::MAX) {
+            return Err(too_large(name, "page operations"));
+        }
+        for (volume, pages) in (0..).zip(part.volume_pages) {
+            lengthen(&mut volume_pages, volume, pages);
+        }
+    }
+    // Each part has counted from 0.
+    let pieces = self::pieces(&mut first_page_op[1..], lengths());
+    side_by_side(firsts.into_iter().zip(pieces).skip(1), |(first, ends)| {
+        ends.iter_mut().for_each(|end| *end += first);
+    });
+    Ok(Laid { partial, first_page_op, volume_pages, unaligned })
+}
+
+/// What is told of a part of the requests as a whole.
+struct LaidPart {
+    page_ops: u64,
+    volume_pages: Vec<u64>,
+    unaligned: u64,
+}
+
+/// Lays the requests of a part on pages; `ends` becomes the page operations of the part up to each request's end.
+fn lay_part(
+    all: &Requests<'_>,
+    page_bytes: u32,
+    part: Range<usize>,
+    partial: &mut [u8],
+    ends: &mut [u32],
+) -> LaidPart {
+    let mut laid = LaidPart { page_ops: 0, volume_pages: Vec::new(), unaligned: 0 };
+    for (request, (partial, end)) in part.zip(partial.iter_mut().zip(ends)) {
+        let on = on_pages(all, request, page_bytes);
+        laid.unaligned += u64::from(on.unaligned);
+        *partial = on.partial;
+        laid.page_ops += on.pages.end - on.pages.start;
+        // Whoever has more than fit is refused, whatever stands here.
+        *end = laid.page_ops as u32;
+        lengthen(&mut laid.volume_pages, all.volume[request], on.pages.end);
+    }
+    laid
 }
 
 /// Bytes of a cut trace for each page operation, if each is of another page.

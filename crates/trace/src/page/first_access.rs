@@ -1,5 +1,7 @@
 //! What happens first to each page.
 
+use std::ops::Range;
+
 use super::outline::{FirstAccess, PageQuality};
 use super::window::PageColumns;
 use crate::request::Op;
@@ -25,14 +27,24 @@ pub(super) struct FirstAccesses {
 }
 
 impl FirstAccesses {
-    /// Notes page operations on pages with numbers below `pages`.
-    pub(super) fn add(&mut self, columns: &PageColumns, pages: usize) {
+    /// Notes the page operations of some requests, on pages with numbers below `pages`.
+    pub(super) fn add(&mut self, columns: &PageColumns, part: Range<usize>, pages: usize) {
         if pages > self.first.len() {
             self.first.resize(pages, FirstAccess::None);
         }
-        for request in 0..columns.requests() {
-            let op = columns.op[request];
-            for page_op in columns.page_ops_of(request) {
+        for request in part {
+            let (op, page_ops) = (columns.op[request], columns.page_ops_of(request));
+            // Most are these.
+            if let (0, Some(access)) = (columns.partial[request], as_first(op, false)) {
+                for &page in &columns.lpn[page_ops] {
+                    let slot = &mut self.first[page as usize];
+                    if *slot == FirstAccess::None {
+                        *slot = access;
+                    }
+                }
+                continue;
+            }
+            for page_op in page_ops {
                 let partial = columns.is_partial(request, page_op);
                 self.partial_writes += u64::from(op == Op::Write && partial);
                 let Some(access) = as_first(op, partial) else {
@@ -45,6 +57,16 @@ impl FirstAccesses {
                 }
             }
         }
+    }
+
+    /// The same for the requests of `later`, too, which come behind these, on as many pages.
+    pub(super) fn followed_by(mut self, later: &FirstAccesses) -> FirstAccesses {
+        for (first, &later) in self.first.iter_mut().zip(&later.first) {
+            *first = if *first == FirstAccess::None { later } else { *first };
+        }
+        self.partial_writes += later.partial_writes;
+        self.partial_trims += later.partial_trims;
+        self
     }
 
     /// Enters what was counted.

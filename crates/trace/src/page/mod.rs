@@ -21,13 +21,14 @@ pub use table::{LastRegion, NumberedPage, PageTable};
 pub use window::{PageColumns, PageSource, Window, Windows};
 pub(crate) use zipf::Zipf;
 
-use std::panic::resume_unwind;
-use std::thread::{self, ScopedJoinHandle};
+use std::ops::Range;
+use std::thread;
 
-use flashtwin_bits::with_room;
+use flashtwin_bits::{Room, with_room};
 
 use crate::CHUNK_BYTES;
 use crate::error::{ErrorCause, TraceError};
+use crate::parts::{in_parts, joined, parts, side_by_side};
 use crate::requests::Requests;
 use crate::trace::Trace;
 use content::Before;
@@ -72,48 +73,43 @@ impl PageTrace {
     ) -> Result<PageTrace, TraceError> {
         check_arguments(&trace.name, page_bytes, content_source)?;
         check_contents(&trace.name, page_bytes, content_source, trace.has_content())?;
-        thread::scope(|scope| {
-            let digest = scope.spawn(|| trace.digest());
-            let mut made = Self::undigested(trace, page_bytes, content_source)?;
-            made.outline.digest = joined(digest);
-            Ok(made)
-        })
+        PageTrace::in_parts(trace, page_bytes, content_source, &parts(trace.len()))
     }
 
-    /// The trace cut, but for its digest, which has nothing to do with pages.
-    fn undigested(
+    /// [`PageTrace::build`] of what can be cut, going through `parts` of the requests side by side where that is possible.
+    fn in_parts(
         trace: &Trace,
         page_bytes: u32,
         content_source: ContentSource,
+        parts: &[Range<usize>],
     ) -> Result<PageTrace, TraceError> {
-        let (mut columns, lpn_address, unaligned_content_requests) = cut::cut(trace, page_bytes)?;
+        let (mut columns, lpn_address, unaligned_content_requests) = cut::cut(trace, page_bytes, parts)?;
         let pages = lpn_address.len();
         let requests = trace.requests(0..trace.len());
         let mut quality = PageQuality { unaligned_content_requests, ..PageQuality::default() };
-        let mut accesses = FirstAccesses::default();
-        let (before, bytes) = thread::scope(|scope| {
-            let aside = scope.spawn(|| {
-                let mut before = Before::new(page_bytes, CHUNK_BYTES);
-                if content_source == ContentSource::Recorded {
-                    before.add(&requests, &columns, pages);
-                }
-                let mut bytes = [0; 3];
-                add_bytes(&requests, &mut bytes);
-                (before, bytes)
-            });
-            accesses.add(&columns, pages);
-            joined(aside)
-        });
+        let recorded = content_source == ContentSource::Recorded;
+        let (accesses, before) = beginning(&requests, &columns, page_bytes, pages, parts, recorded);
         accesses.count(&mut quality);
         let first = Some(&accesses.first[..]);
         let known = Known { name: &trace.name, page_bytes, chunk_bytes: CHUNK_BYTES, first };
         columns.content = with_room(columns.lpn.len());
+        let rooms = [Room::of(&columns.content)];
         let mut follower = Follower::new(content_source, &known).unwrap_or(Follower::None);
-        follower.add(&requests, &mut columns, pages, &before, &mut quality)?;
+        let (digest, bytes) = thread::scope(|scope| {
+            // Contents are followed by one thread: there is a processor to spare.
+            let aside = scope.spawn(|| {
+                let mut bytes = [0; 3];
+                add_bytes(&requests, &mut bytes);
+                (trace.digest(), bytes)
+            });
+            let follow = || follower.add(&requests, &mut columns, pages, &before, &mut quality);
+            Room::found_while(&rooms, follow)?;
+            Ok(joined(aside))
+        })?;
         let Followed { initial_content, content_count } = follower.finish(pages);
         let outline = Outline {
             name: trace.name.clone(),
-            digest: String::new(),
+            digest,
             page_bytes,
             requests: trace.len() as u64,
             page_ops: columns.page_ops() as u64,
@@ -157,9 +153,31 @@ impl PageTrace {
     }
 }
 
-/// What a thread has made; its panic goes on here.
-fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+/// What happens first to each page, and what it held before if contents are `recorded`; `parts` of the requests side by
+/// side.
+fn beginning(
+    requests: &Requests<'_>,
+    columns: &PageColumns,
+    page_bytes: u32,
+    pages: usize,
+    parts: &[Range<usize>],
+    recorded: bool,
+) -> (FirstAccesses, Before) {
+    // Each part has tables by page of its own, which are to take less than what following contents takes then.
+    let whole = in_parts(requests.len(), 1);
+    let parts = if pages * parts.len() <= 2 * columns.page_ops() { parts } else { &whole };
+    let found = side_by_side(parts.iter().cloned(), |part| {
+        let (mut accesses, mut before) = (FirstAccesses::default(), Before::new(page_bytes, CHUNK_BYTES));
+        if recorded {
+            before.add(requests, columns, part.clone(), pages);
+        }
+        accesses.add(columns, part, pages);
+        (accesses, before)
+    });
+    let together = found.into_iter().reduce(|(accesses, before), (later_accesses, later_before)| {
+        (accesses.followed_by(&later_accesses), before.followed_by(&later_before))
+    });
+    together.unwrap_or_else(|| (FirstAccesses::default(), Before::new(page_bytes, CHUNK_BYTES)))
 }
 
 /// Adds the bytes that requests address to those of their kinds.
@@ -219,3 +237,6 @@ fn too_large(name: &str, what: &str) -> TraceError {
         "cut the trace into shorter parts, or use larger pages",
     )
 }
+
+#[cfg(test)]
+mod tests;

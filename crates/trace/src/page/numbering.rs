@@ -1,6 +1,11 @@
 //! Dense numbers for the pages of a whole trace, in the order of their addresses.
 
-use flashtwin_bits::with_room;
+use std::ops::Range;
+use std::thread;
+
+use flashtwin_bits::{with_room, zeros};
+
+use crate::parts::{joined, pieces, side_by_side};
 
 /// A request's pages on the host's address space, to be sorted by address.
 struct Span {
@@ -18,56 +23,103 @@ struct Word {
     before: u32,
 }
 
+impl Word {
+    /// The number of a touched page.
+    #[inline]
+    fn number(&self, page: u64) -> u32 {
+        self.before + (self.bits & ((1 << (page % 64)) - 1)).count_ones()
+    }
+}
+
 /// Numbers the page operations of a trace. Request `i` begins at page `first_page(i)` of an address space of
 /// `space_pages` and has the page operations `first_page_op[i]..first_page_op[i + 1]`. Returns the dense page of each
-/// page operation, and the address of each dense page.
+/// page operation, and the address of each dense page. Goes through `parts` of the requests side by side.
 pub(super) fn number_pages(
-    first_page: impl Fn(usize) -> u64,
+    first_page: impl Fn(usize) -> u64 + Sync,
     first_page_op: &[u32],
     space_pages: u64,
+    parts: &[Range<usize>],
 ) -> (Vec<u32>, Vec<u64>) {
     let words = space_pages.div_ceil(64);
-    // A bit for each page of the address space takes the room that sorting would, or less; otherwise pages lie so far
+    // Marking each page of the address space takes the room that sorting would, or less; otherwise pages lie so far
     // apart that sorting them is the smaller table.
     if words <= first_page_op.len() as u64 + 1024 {
-        by_bits(first_page, first_page_op, words as usize)
+        by_bits(first_page, first_page_op, words as usize, parts)
     } else {
         by_sorting(first_page, first_page_op)
     }
 }
 
 /// Marks the pages that are touched, counts them in order of address, and looks each request's first page up.
-fn by_bits(first_page: impl Fn(usize) -> u64, first_page_op: &[u32], words: usize) -> (Vec<u32>, Vec<u64>) {
-    let mut touched = vec![Word::default(); words];
-    for (request, ops) in first_page_op.windows(2).enumerate() {
-        let first = first_page(request);
-        for page in first..first + u64::from(ops[1] - ops[0]) {
-            touched[(page / 64) as usize].bits |= 1 << (page % 64);
+fn by_bits(
+    first_page: impl Fn(usize) -> u64 + Sync,
+    first_page_op: &[u32],
+    words: usize,
+    parts: &[Range<usize>],
+) -> (Vec<u32>, Vec<u64>) {
+    let pages_of = |request: usize| first_page_op[request + 1] - first_page_op[request];
+    let mark = |part: Range<usize>| {
+        let mut bits = vec![0u64; words];
+        for request in part {
+            let first = first_page(request);
+            for page in first..first + u64::from(pages_of(request)) {
+                bits[(page / 64) as usize] |= 1 << (page % 64);
+            }
         }
-    }
-    let mut pages = 0;
-    for word in &mut touched {
-        word.before = pages;
-        pages += word.bits.count_ones();
-    }
-    let number = |page: u64| {
-        let word = touched[(page / 64) as usize];
-        word.before + (word.bits & ((1 << (page % 64)) - 1)).count_ones()
+        bits
     };
-    let mut lpn = with_room(first_page_op.last().map_or(0, |&ops| ops as usize));
-    for (request, ops) in first_page_op.windows(2).enumerate() {
-        let first = number(first_page(request));
-        lpn.extend(first..first + (ops[1] - ops[0]));
+    // Marks of its own for each part: threads that write to the same ones wait for each other. Together they take no more
+    // room than sorting would.
+    let marked = if words * parts.len() <= first_page_op.len() + 1024 {
+        side_by_side(parts.iter().cloned(), mark)
+    } else {
+        vec![mark(0..first_page_op.len() - 1)]
+    };
+    let (touched, pages) = counted(&marked, words);
+    drop(marked);
+    let mut lpn = zeros(first_page_op.last().map_or(0, |&ops| ops as usize));
+    let lengths = parts.iter().map(|part| (first_page_op[part.end] - first_page_op[part.start]) as usize);
+    let lpn_address = thread::scope(|scope| {
+        let addresses = scope.spawn(|| addresses(&touched, pages));
+        side_by_side(parts.iter().zip(pieces(&mut lpn, lengths)), |(part, lpn)| {
+            let mut at = 0;
+            for request in part.clone() {
+                let page = first_page(request);
+                let pages = pages_of(request);
+                let first = touched[(page / 64) as usize].number(page);
+                let slots = &mut lpn[at..at + pages as usize];
+                slots.iter_mut().zip(first..).for_each(|(slot, number)| *slot = number);
+                at += pages as usize;
+            }
+        });
+        joined(addresses)
+    });
+    (lpn, lpn_address)
+}
+
+/// The words of an address space, of which each of the tables in `marked` marks some pages, and how many pages those are.
+fn counted(marked: &[Vec<u64>], words: usize) -> (Vec<Word>, u32) {
+    let mut touched = with_room(words);
+    let mut before = 0;
+    for at in 0..words {
+        let bits = marked.iter().fold(0, |bits, marks| bits | marks[at]);
+        touched.push(Word { bits, before });
+        before += bits.count_ones();
     }
-    let mut lpn_address = Vec::with_capacity(pages as usize);
+    (touched, before)
+}
+
+/// The addresses of the touched pages, which are so many.
+fn addresses(touched: &[Word], pages: u32) -> Vec<u64> {
+    let mut addresses = Vec::with_capacity(pages as usize);
     for (at, word) in touched.iter().enumerate() {
         let mut left = word.bits;
         while left != 0 {
-            lpn_address.push(at as u64 * 64 + u64::from(left.trailing_zeros()));
+            addresses.push(at as u64 * 64 + u64::from(left.trailing_zeros()));
             left &= left - 1;
         }
     }
-    (lpn, lpn_address)
+    addresses
 }
 
 /// A request touches every page of its span, so dense numbers run on within it: sorting the spans and
@@ -109,6 +161,7 @@ mod tests {
     use flashtwin_bits::SplitMix64;
 
     use super::*;
+    use crate::parts::in_parts;
 
     #[test]
     fn both_ways_number_pages_as_a_sorted_set_does() {
@@ -131,11 +184,14 @@ mod tests {
                 (all.iter().map(|page| number[page]).collect(), number.keys().copied().collect());
             let first_page = |request: usize| first_page[request];
             assert_eq!(by_sorting(first_page, &first_page_op), expected);
-            if space < 1 << 20 {
-                let words = (space + longest).div_ceil(64) as usize;
-                assert_eq!(by_bits(first_page, &first_page_op, words), expected);
+            for count in [1, 2, 3, 7] {
+                let parts = in_parts(requests, count);
+                if space < 1 << 20 {
+                    let words = (space + longest).div_ceil(64) as usize;
+                    assert_eq!(by_bits(first_page, &first_page_op, words, &parts), expected, "{count} parts");
+                }
+                assert_eq!(number_pages(first_page, &first_page_op, space + longest, &parts), expected);
             }
-            assert_eq!(number_pages(first_page, &first_page_op, space + longest), expected);
         }
     }
 }

@@ -285,9 +285,9 @@ impl First {
         self.quality.unaligned_content_requests += unaligned;
         self.check_memory(pages as u64)?;
         let columns = &mut self.columns;
-        self.accesses.add(columns, pages);
+        self.accesses.add(columns, 0..columns.requests(), pages);
         if self.content_source == ContentSource::Recorded {
-            self.before.add(requests, columns, pages);
+            self.before.add(requests, columns, 0..columns.requests(), pages);
         }
         match &mut self.follower {
             Some(follower) => follower.add(requests, columns, pages, &self.before, &mut self.quality),

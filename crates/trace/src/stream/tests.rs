@@ -45,7 +45,12 @@ impl Feed for Pieces {
     }
 
     fn into_parts(self: Box<Self>, _digests: bool) -> Result<Parts, TraceError> {
-        Ok(Parts { volumes: self.volumes, quality: Quality::default(), digests: Digests::default() })
+        Ok(Parts {
+            volumes: self.volumes,
+            quality: Quality::default(),
+            digests: Digests::default(),
+            tally: None,
+        })
     }
 }
 

@@ -34,7 +34,7 @@ pub fn synthesize(
     let plan = Plan::new(recipe, place, scale)?;
     let total = plan.requests();
     let mut generator = Generator::new(&plan, seed);
-    let mut columns = Columns::with_capacity(total as usize);
+    let mut columns = Columns::with_capacity(total as usize, total as usize);
     loop {
         let wanted = columns.len() + ROWS;
         generator.fill(&mut columns, wanted);
@@ -46,7 +46,7 @@ pub fn synthesize(
             break;
         }
     }
-    Ok(finish(&plan.name, Format::MEMORY, columns, one_volume(), Quality::default()))
+    Ok(finish(&plan.name, Format::MEMORY, columns, one_volume(), Quality::default(), None))
 }
 
 /// Like [`synthesize`], into the canonical Parquet file `path` without ever holding the trace; the number
@@ -66,7 +66,7 @@ pub fn synthesize_parquet(
     let total = plan.requests();
     let mut generator = Generator::new(&plan, seed);
     let make = move |rows: usize| {
-        let mut columns = Columns::with_capacity(rows);
+        let mut columns = Columns::with_capacity(rows, rows);
         generator.fill(&mut columns, rows);
         columns
     };

@@ -189,6 +189,6 @@ impl Collector {
     /// What is left when all requests are taken.
     pub(crate) fn into_parts(self) -> Parts {
         let digests = Digests::new(self.interner.digests);
-        Parts { volumes: self.volumes, quality: self.quality, digests }
+        Parts { volumes: self.volumes, quality: self.quality, digests, tally: None }
     }
 }

@@ -11,6 +11,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, RecordBatch, UInt32Array};
 use arrow_schema::{DataType, Schema};
+use flashtwin_bits::Room;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::Compression;
@@ -23,7 +24,7 @@ use super::{
     digests, digests_path, growing,
 };
 use crate::CHUNK_BYTES;
-use crate::columns::{Columns, check};
+use crate::columns::{Columns, check_lengths, check_requests};
 use crate::digest::Digests;
 use crate::error::{ErrorCause, TraceError, quoted};
 use crate::feed::{Feed, Parts};
@@ -31,6 +32,7 @@ use crate::input::{Input, Source};
 use crate::progress::Progress;
 use crate::quality::Quality;
 use crate::request::{NO_CONTENT, Op};
+use crate::tally::Tally;
 use crate::trace::OpenOptions;
 use crate::volumes::Volumes;
 
@@ -76,6 +78,7 @@ pub(crate) fn open(
         named,
         flushes: 0,
         beside,
+        tally: None,
     }))
 }
 
@@ -84,6 +87,8 @@ struct Plan {
     batches: Batches,
     metadata: Metadata,
     rows: usize,
+    /// Contents of all rows, those that carry none counted as one.
+    contents: u64,
     /// Whether batches have the column of digests.
     digests: bool,
     /// Whether contents are told by a digest each.
@@ -104,9 +109,21 @@ fn plan(name: &str, place: Place, digests: bool, threaded: bool) -> Result<Plan,
     let wanted =
         REQUIRED.iter().map(|(name, _)| *name).chain([contents, FLAGS]).chain(digests.then_some(DIGEST));
     let columns = ProjectionMask::columns(found.parquet_schema(), wanted);
+    let chunks = file.row_groups().iter().flat_map(|group| group.columns());
+    let of_contents =
+        chunks.filter(|chunk| chunk.column_path().parts().first().is_some_and(|part| part == contents));
+    let contents = of_contents.map(|chunk| chunk.num_values().max(0) as u64).sum();
     let reading = Reading { place, metadata: found, columns };
     let batches = Batches::new(&reading, threaded).map_err(|error| broken(name, &error))?;
-    Ok(Plan { batches, metadata, rows, digests, named })
+    Ok(Plan { batches, metadata, rows, contents, digests, named })
+}
+
+impl Plan {
+    /// How many contents so many rows are likely to carry.
+    fn contents_of(&self, rows: usize) -> usize {
+        let share = u128::from(self.contents) * rows as u128 / self.rows.max(1) as u128;
+        usize::try_from(share).unwrap_or(0)
+    }
 }
 
 /// Reads the footer; of a recording that was interrupted, the last one that is whole.
@@ -230,35 +247,17 @@ struct Rows {
     flushes: usize,
     /// The file of digests that earlier versions wrote beside the trace.
     beside: Option<PathBuf>,
+    /// What the rows are like, where all are read at once.
+    tally: Option<Tally>,
 }
 
 impl Feed for Rows {
     fn read(&mut self, rows: usize, progress: &dyn Progress) -> Result<Columns, TraceError> {
         let expected = rows.min(self.plan.rows - self.done.min(self.plan.rows));
-        let mut columns = Columns::with_capacity(expected);
-        while !self.ended && columns.len() < rows {
-            let Some(batch) = self.plan.batches.next() else {
-                self.ended = true;
-                break;
-            };
-            let batch = batch.map_err(|error| broken(&self.name, &error))?;
-            self.append(&batch, &mut columns)?;
-            self.append_digests(&batch, &mut columns)?;
-            self.leave_out_flushes(&batch, &mut columns)?;
-            let done = self.done + columns.len();
-            let share = done as f64 / self.plan.rows.max(1) as f64;
-            progress.update((self.bytes as f64 * share) as u64, self.bytes);
-            if progress.cancelled() {
-                return Err(TraceError::cancelled(&self.name));
-            }
-        }
-        check(&self.name, &columns, self.done)?;
-        self.check_order(&columns.time_ns)?;
-        for volume in &mut columns.volume {
-            *volume = self.volumes.index(u64::from(*volume), |key| {
-                self.names.get(key as usize).cloned().unwrap_or_else(|| key.to_string())
-            });
-        }
+        let mut columns = Columns::with_capacity(expected, self.plan.contents_of(expected));
+        self.tally = (rows == usize::MAX).then(Tally::new);
+        Room::found_while(&columns.rooms(), || self.fill(&mut columns, rows, progress))?;
+        check_lengths(&self.name, &columns)?;
         self.done += columns.len();
         Ok(columns)
     }
@@ -282,11 +281,39 @@ impl Feed for Rows {
             (None, None, Some(path)) if digests => digests::read_beside(path, &self.plan.metadata)?,
             _ => Digests::default(),
         };
-        Ok(Parts { volumes: self.volumes, quality: self.quality, digests })
+        Ok(Parts { volumes: self.volumes, quality: self.quality, digests, tally: self.tally })
     }
 }
 
 impl Rows {
+    /// Takes batches in until there are so many rows.
+    fn fill(
+        &mut self,
+        columns: &mut Columns,
+        rows: usize,
+        progress: &dyn Progress,
+    ) -> Result<(), TraceError> {
+        while !self.ended && columns.len() < rows {
+            let Some(batch) = self.plan.batches.next() else {
+                self.ended = true;
+                break;
+            };
+            let batch = batch.map_err(|error| broken(&self.name, &error))?;
+            let fresh = columns.len();
+            self.append(&batch, columns)?;
+            self.append_digests(&batch, columns)?;
+            self.leave_out_flushes(&batch, columns)?;
+            self.take_in(columns, fresh)?;
+            let done = self.done + columns.len();
+            let share = done as f64 / self.plan.rows.max(1) as f64;
+            progress.update((self.bytes as f64 * share) as u64, self.bytes);
+            if progress.cancelled() {
+                return Err(TraceError::cancelled(&self.name));
+            }
+        }
+        Ok(())
+    }
+
     fn append(&mut self, batch: &RecordBatch, columns: &mut Columns) -> Result<(), TraceError> {
         let row = (self.done + self.flushes + columns.len()) as u64;
         let file = &self.name;
@@ -350,8 +377,24 @@ impl Rows {
         Ok(())
     }
 
-    /// Follows the times of the next rows, which may step back as far as the sorting window allows.
-    fn check_order(&mut self, time_ns: &[i64]) -> Result<(), TraceError> {
+    /// Checks the rows from `fresh` on, while they are in the processor's caches, and numbers their volumes.
+    fn take_in(&mut self, columns: &mut Columns, fresh: usize) -> Result<(), TraceError> {
+        check_requests(&self.name, columns, fresh..columns.len(), self.done)?;
+        self.check_order(&columns.time_ns[fresh..], self.done + fresh)?;
+        for volume in &mut columns.volume[fresh..] {
+            *volume = self.volumes.index(u64::from(*volume), |key| {
+                self.names.get(key as usize).cloned().unwrap_or_else(|| key.to_string())
+            });
+        }
+        if let Some(tally) = &mut self.tally {
+            tally.add(columns, fresh..columns.len());
+        }
+        Ok(())
+    }
+
+    /// Follows the times of the next rows, which may step back as far as the sorting window allows; `first_row` rows
+    /// came before them.
+    fn check_order(&mut self, time_ns: &[i64], first_row: usize) -> Result<(), TraceError> {
         for (at, &time) in time_ns.iter().enumerate() {
             self.earliest_ns = self.earliest_ns.min(time);
             if time >= self.latest_ns {
@@ -360,7 +403,7 @@ impl Rows {
             }
             let behind = self.latest_ns.abs_diff(time);
             if behind > self.window_ns {
-                return Err(self.too_early(time, behind, self.done + at));
+                return Err(self.too_early(time, behind, first_row + at));
             }
             self.quality.reordered_requests += 1;
             self.quality.largest_step_back_ns = self.quality.largest_step_back_ns.max(behind);
