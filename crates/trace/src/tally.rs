@@ -7,8 +7,8 @@ use crate::columns::Columns;
 use crate::quality::Figures;
 use crate::request::NO_CONTENT;
 
-/// What requests are like as they come in. A reader that has them in the processor's caches gathers it then; going through
-/// all columns afterwards takes as long as memory takes to be read.
+/// What requests are like as they come in: a reader gathers it batch by batch, instead of going through all columns
+/// afterwards.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tally {
     /// How many requests it tells of.
