@@ -14,20 +14,19 @@ pub fn with_room<T>(items: usize) -> Vec<T> {
     if room.try_reserve_exact(items).is_err() {
         return room;
     }
-    ask_for_huge_pages(&mut room);
+    ask_for_huge_pages(&room);
     room
 }
 
 /// A vector of so many zeros (`T::default()`), which is memory as the system gives it where they are many.
 pub fn zeros<T: Clone + Default>(items: usize) -> Vec<T> {
-    let mut room = vec![T::default(); items];
-    ask_for_huge_pages(&mut room);
+    let room = vec![T::default(); items];
+    ask_for_huge_pages(&room);
     room
 }
 
 /// The memory that a vector has room in, for a thread that asks the system for it while another one fills the vector.
-/// In a virtual machine memory is more often than not found by the host, page by page, and that takes longer than what is
-/// done with it.
+/// Of the first time that a virtual machine's memory is written to, most is the system's time, not the program's.
 #[derive(Clone, Copy)]
 pub struct Room {
     begins: usize,
@@ -37,7 +36,10 @@ pub struct Room {
 impl Room {
     /// The room of a vector.
     pub fn of<T>(vector: &Vec<T>) -> Self {
-        Self { begins: vector.as_ptr() as usize, bytes: vector.capacity().saturating_mul(size_of::<T>()) }
+        Self {
+            begins: vector.as_ptr().expose_provenance(),
+            bytes: vector.capacity().saturating_mul(size_of::<T>()),
+        }
     }
 
     /// Does `work`, which fills vectors side by side, while another thread asks the system for their memory. Nothing that
@@ -70,22 +72,26 @@ impl Room {
     #[cfg(target_os = "linux")]
     fn find(self, piece: usize) {
         let place = |piece: usize| self.begins + self.bytes / PIECES * piece;
-        let (begins, ends) = (place(piece).next_multiple_of(PAGE), place(piece + 1).next_multiple_of(PAGE));
-        let ends = ends.min((self.begins + self.bytes) / PAGE * PAGE);
-        // SAFETY: it is advice, heard or not, and changes nothing that is written anywhere.
-        unsafe {
-            libc::madvise(
-                std::ptr::without_provenance_mut(begins),
-                ends.saturating_sub(begins),
-                libc::MADV_POPULATE_WRITE,
-            )
-        };
+        let ends = if piece + 1 == PIECES { self.begins + self.bytes } else { place(piece + 1) };
+        let part = Self { begins: place(piece), bytes: ends - place(piece) };
+        part.advise(libc::MADV_POPULATE_WRITE);
     }
 
     /// Nothing can be asked for here.
     #[cfg(not(target_os = "linux"))]
     fn find(self, piece: usize) {
         let _ = (self.begins, piece);
+    }
+
+    /// Says something of the whole pages in it to the system.
+    #[cfg(target_os = "linux")]
+    fn advise(self, advice: libc::c_int) {
+        /// Whole pages, whatever their size: the largest that a processor has by default.
+        const PAGE: usize = 64 << 10;
+        let begins = self.begins.next_multiple_of(PAGE);
+        let whole = (self.begins + self.bytes).saturating_sub(begins) / PAGE * PAGE;
+        // SAFETY: it is advice, heard or not, and changes nothing that is written anywhere.
+        unsafe { libc::madvise(std::ptr::with_exposed_provenance_mut(begins), whole, advice) };
     }
 }
 
@@ -100,25 +106,16 @@ impl Drop for Ended<'_> {
 
 /// Pieces that the memory of a vector is asked for in: vectors are filled from their beginnings.
 const PIECES: usize = 32;
-/// Whole pages, whatever their size: the largest that a processor has by default.
 #[cfg(target_os = "linux")]
-const PAGE: usize = 64 << 10;
-
-#[cfg(target_os = "linux")]
-fn ask_for_huge_pages<T>(room: &mut Vec<T>) {
-    let bytes = room.capacity().saturating_mul(size_of::<T>());
-    if bytes < LARGE {
-        return;
+fn ask_for_huge_pages<T>(vector: &Vec<T>) {
+    let room = Room::of(vector);
+    if room.bytes >= LARGE {
+        room.advise(libc::MADV_HUGEPAGE);
     }
-    let memory = room.as_mut_ptr().cast::<u8>();
-    let before = memory.align_offset(PAGE);
-    let whole = bytes.saturating_sub(before) / PAGE * PAGE;
-    // SAFETY: it is advice on memory of the vector's own, heard or not, and changes nothing that is written there.
-    unsafe { libc::madvise(memory.add(before).cast(), whole, libc::MADV_HUGEPAGE) };
 }
 
 #[cfg(not(target_os = "linux"))]
-fn ask_for_huge_pages<T>(_room: &mut Vec<T>) {}
+fn ask_for_huge_pages<T>(_vector: &Vec<T>) {}
 
 #[cfg(test)]
 mod tests {
@@ -134,7 +131,6 @@ mod tests {
             let zeros: Vec<u64> = zeros(items);
             assert!(zeros.len() == items && zeros.iter().all(|&item| item == 0));
         }
-        assert_eq!(with_room::<u64>(usize::MAX).capacity(), 0);
     }
 
     #[test]

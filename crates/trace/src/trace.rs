@@ -251,12 +251,11 @@ pub(crate) fn finish(
     mut quality: Quality,
     tally: Option<Tally>,
 ) -> Trace {
-    let known = tally.filter(|tally| tally.requests == columns.len());
-    let mut tally = known.unwrap_or_else(|| Tally::of(&columns));
-    if !tally.in_time {
-        begin_at_zero_and_sort(&mut columns);
-        tally = Tally::of(&columns);
-    }
+    let known = tally.filter(|tally| tally.in_time && tally.requests == columns.len());
+    let tally = known.unwrap_or_else(|| {
+        sort_from_zero(&mut columns);
+        Tally::of(&columns)
+    });
     let (dense, volume_names) = volumes.into_dense();
     if !dense.is_sorted() {
         for volume in &mut columns.volume {
@@ -292,12 +291,15 @@ pub(crate) fn finish(
 }
 
 /// Sorts requests by time, and lets the first one be at 0.
-fn begin_at_zero_and_sort(columns: &mut Columns) {
+fn sort_from_zero(columns: &mut Columns) {
     if !columns.time_ns.is_sorted() {
         sort_by_time(columns);
     }
-    let first = columns.time_ns.first().copied().unwrap_or(0);
-    columns.time_ns.iter_mut().for_each(|time| *time -= first);
+    if let Some(&first) = columns.time_ns.first()
+        && first != 0
+    {
+        columns.time_ns.iter_mut().for_each(|time| *time -= first);
+    }
 }
 
 /// Builds a trace request by request, for tests and generators.

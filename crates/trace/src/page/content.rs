@@ -306,9 +306,9 @@ impl Recorded {
                     return Ok(NO_CONTENT);
                 }
                 if told != NO_CONTENT && told != held {
-                    let (differs, nameless) = self.difference(held);
-                    quality.read_mismatches += u64::from(differs);
-                    quality.unknown_content_reads += u64::from(nameless);
+                    let named = self.is_named(held);
+                    quality.read_mismatches += u64::from(named);
+                    quality.unknown_content_reads += u64::from(!named);
                 }
             }
             Op::Trim => {
@@ -383,20 +383,18 @@ impl Recorded {
             if let Touch::Known(found) = touched.carried.touch(touched.nth, slot as u64)
                 && found != held
             {
-                let difference = self.difference(held);
-                differs |= difference.0;
-                nameless |= difference.1;
+                let named = self.is_named(held);
+                differs |= named;
+                nameless |= !named;
             }
         }
         quality.read_mismatches += u64::from(differs);
         quality.unknown_content_reads += u64::from(nameless && !differs);
     }
 
-    /// Whether a chunk that a read found to hold something else than `held` is known to hold that, or holds what nobody
-    /// named.
-    fn difference(&self, held: u32) -> (bool, bool) {
-        let named = held <= self.next_nameless;
-        (named, !named)
+    /// Whether what a chunk holds is one of the trace's contents, and none that nobody named.
+    fn is_named(&self, held: u32) -> bool {
+        held <= self.next_nameless
     }
 }
 

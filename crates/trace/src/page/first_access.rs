@@ -36,12 +36,7 @@ impl FirstAccesses {
             let (op, page_ops) = (columns.op[request], columns.page_ops_of(request));
             // Most are these.
             if let (0, Some(access)) = (columns.partial[request], as_first(op, false)) {
-                for &page in &columns.lpn[page_ops] {
-                    let slot = &mut self.first[page as usize];
-                    if *slot == FirstAccess::None {
-                        *slot = access;
-                    }
-                }
+                columns.lpn[page_ops].iter().for_each(|&page| self.note(page, access));
                 continue;
             }
             for page_op in page_ops {
@@ -51,11 +46,17 @@ impl FirstAccesses {
                     self.partial_trims += 1;
                     continue;
                 };
-                let slot = &mut self.first[columns.lpn[page_op] as usize];
-                if *slot == FirstAccess::None {
-                    *slot = access;
-                }
+                self.note(columns.lpn[page_op], access);
             }
+        }
+    }
+
+    /// Notes an access to a page, unless there was one before.
+    #[inline]
+    fn note(&mut self, page: u32, access: FirstAccess) {
+        let first = &mut self.first[page as usize];
+        if *first == FirstAccess::None {
+            *first = access;
         }
     }
 
