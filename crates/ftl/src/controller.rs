@@ -1,6 +1,6 @@
 //! The controller as whoever drives it sees it.
 
-use flashtwin_nand::Ppn;
+use flashtwin_nand::{Block, Ppn};
 
 use crate::error::FtlError;
 use crate::ftl::Ftl;
@@ -87,6 +87,10 @@ pub trait Controller {
     fn checkpoint(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         Ok(())
     }
+    /// See [`Ftl::erases_take_time`].
+    fn erases_take_time(&mut self) {}
+    /// See [`Ftl::erased`].
+    fn erased(&mut self, _block: Block) {}
     /// See [`Ftl::end_period`].
     fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError>;
     /// See [`Ftl::begin_jobs`].
@@ -173,6 +177,13 @@ impl Controller for Ftl {
     }
     fn sampling_pages(&self) -> u32 {
         Ftl::sampling_pages(self)
+    }
+    fn erases_take_time(&mut self) {
+        Ftl::erases_take_time(self);
+    }
+    #[inline]
+    fn erased(&mut self, block: Block) {
+        Ftl::erased(self, block);
     }
     fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         Ftl::end_period(self, ops)

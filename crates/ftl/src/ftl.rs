@@ -2,7 +2,7 @@
 //! three sides; this is the only file that asks which.
 
 use flashtwin_bits::{By, Loader, Saver, State, StateResult};
-use flashtwin_nand::{Chip, Geometry, Plane, Ppn};
+use flashtwin_nand::{Block, Chip, Geometry, Plane, Ppn};
 
 use crate::config::{FtlConfig, MappingForm};
 use crate::content::replication::Replicator;
@@ -286,6 +286,19 @@ impl Ftl {
             Some(_) => side.rewrite(lpn, address, flash, loads, ops).map(Some),
             None => Ok(None),
         })
+    }
+
+    /// Tells the controller that its driver carries out erases later than they are ordered and will say when
+    /// ([`Ftl::erased`]). Without this call a block is erased as soon as its erase is ordered.
+    pub fn erases_take_time(&mut self) {
+        self.flash.blocks.erases_take_time();
+    }
+
+    /// A block is erased, and no other erase of it is ordered. The controller writes to such blocks first: a program
+    /// in a block whose erase still waits for its turn would wait as long.
+    #[inline]
+    pub fn erased(&mut self, block: Block) {
+        self.flash.blocks.erased(block);
     }
 
     /// Ends preloading: everything counted so far, wear included, is forgotten.

@@ -82,6 +82,9 @@ pub(crate) struct Blocks {
     partitions: u32,
     victims: Box<dyn VictimSelection>,
     wear: WearPolicy,
+    /// Whether the driver says when an erase is carried out ([`Blocks::erased`]); otherwise a block is erased when its
+    /// erase is ordered.
+    erases_take_time: bool,
     /// Erases so far: the order of erased blocks where wear does not count.
     turn: u32,
     levelling: Option<Levelling>,
@@ -118,6 +121,7 @@ impl Blocks {
             partitions,
             victims,
             wear: wear.policy,
+            erases_take_time: false,
             turn: 0,
             levelling: wear.levels().then(|| Levelling::new(wear, geometry)),
             chip_valid: By::new(vec![0; geometry.chips() as usize]),
@@ -396,8 +400,23 @@ impl Blocks {
         let number = self.geometry.block_in_plane(block);
         self.turn = self.turn.wrapping_add(1);
         let rank = if self.wear == WearPolicy::None { self.turn } else { erases };
-        self.planes[plane].recycled.push(rank, number);
+        let free = &mut self.planes[plane].recycled;
+        match self.erases_take_time {
+            true => free.push_ordered(rank, number),
+            false => free.push(rank, number),
+        }
         self.chip_erases[self.chip_of_plane[plane]] += 1;
+    }
+
+    /// From now on a block that is freed is erased when the driver says so.
+    pub(crate) fn erases_take_time(&mut self) {
+        self.erases_take_time = true;
+    }
+
+    /// The flash has carried out the last erase that was ordered of a block.
+    pub(crate) fn erased(&mut self, block: Block) {
+        let plane = self.geometry.plane_of_block(block);
+        self.planes[plane].recycled.erased(self.geometry.block_in_plane(block));
     }
 
     /// The open block of a stream.
@@ -547,7 +566,7 @@ impl Blocks {
 
 flashtwin_bits::state!(value PlaneState { fresh, recycled, valid_pages });
 flashtwin_bits::state!(Blocks { table, owner, planes, active, victims, turn, levelling, chip_valid, chip_erases, apart } kept {
-    geometry, active_shift, partitions, wear, chip_of_plane, plane_limit
+    geometry, active_shift, partitions, wear, erases_take_time, chip_of_plane, plane_limit
 });
 
 #[cfg(test)]

@@ -173,8 +173,9 @@ fn a_page_that_is_not_there_gets_no_owner() {
 
 #[test]
 fn a_block_that_was_opened_takes_bytes_and_the_others_none() {
-    // An open block for each of four streams, two counts, and the list of erased blocks.
-    let plane = (4 * 4 + 2 * 4 + size_of::<Vec<u64>>()) as u64;
+    // An open block for each of four streams, two counts, and the lists of erased blocks and of ordered erases.
+    let lists = size_of::<Vec<u64>>() + size_of::<std::collections::VecDeque<u64>>();
+    let plane = (4 * 4 + 2 * 4 + lists) as u64;
     for (policy, of_plane, of_block) in [(WearPolicy::None, plane, 16), (WearPolicy::Static, plane + 8, 20)] {
         let mut flash = flash(&levelling(policy), [2, 2, 1, 1, 6, 8]);
         assert_eq!((flash.blocks.pages_opened(), flash.blocks.bytes_in_use()), (0, 4 * of_plane));

@@ -473,6 +473,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 OpKind::Program => Work::OwnProgram,
                 OpKind::Erase => Work::OwnErase,
             };
+            if order.kind == OpKind::Read && !offline && order.job == NO_JOB && !self.holds(order.ppn) {
+                // The page is on its way to the flash. Its copy takes the data from controller RAM, which keeps them
+                // until the copy is programmed.
+                self.counts.own_buffer_reads[order.cause as usize] += 1;
+                continue;
+            }
             if order.kind == OpKind::Erase {
                 self.blocks.erase_decided(self.geometry.block_index(order.ppn));
             }

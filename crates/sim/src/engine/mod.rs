@@ -283,7 +283,7 @@ fn units_of_planes(planes_per_unit: u32, geometry: &Geometry) -> By<Plane, Vec<U
 impl<C: Controller, O: Observer> Engine<C, O> {
     /// An idle device at time 0.
     pub fn new(
-        controller: C,
+        mut controller: C,
         observer: O,
         device: &NandDevice,
         config: &EngineConfig,
@@ -295,6 +295,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let units = idle_units(config.concurrency, &geometry);
         let read_ns = device.timing.command_ns + device.timing.read_ns + device.timing.transfer_ns;
         let tables = controller.pages_tables().then(Box::default);
+        controller.erases_take_time();
         Self {
             wants_address: controller.wants_address(),
             wants_kind: controller.wants_kind(),

@@ -4,14 +4,12 @@
 //! after the other, then all planes sense, program or erase together; data are read out plane by plane.
 
 use super::pool::{NONE, Op, Work};
+use super::service::WINDOW;
 use super::unit::Queue;
 use super::{Controller, Engine, Observer};
 use crate::config::MultiPlane;
 use flashtwin_ftl::Unit;
 use flashtwin_nand::Plane;
-
-/// Operations of a queue that are searched for companions of one that starts.
-const WINDOW: u32 = 64;
 
 /// The rule of multi-plane commands, and the idle units held back until all operations of this moment are queued.
 #[derive(Debug)]

@@ -9,26 +9,44 @@ use super::unit::{Queue, Stage};
 use super::{Controller, Engine, Observer, ServedBy};
 use crate::config::WriteCompletes;
 
+/// Operations of a queue that are searched for one that may start, or for companions of one that starts. Controllers
+/// search a bounded number, too; here the bound keeps a search short where a die is far behind.
+pub(super) const WINDOW: u32 = 64;
+
+/// The operation that a unit serves next.
+#[derive(Clone, Copy)]
+struct Choice {
+    queue: Queue,
+    /// The operation before it in the queue; [`NONE`] for the first one.
+    before: u32,
+}
+
+impl Choice {
+    fn first(queue: Queue) -> Self {
+        Self { queue, before: NONE }
+    }
+}
+
 impl<C: Controller, O: Observer> Engine<C, O> {
     /// Starts the next operation of an idle unit, if one may start.
     ///
     /// Host reads go first (RR-SSD paper, section I), then host writes, then the controller's own work,
     /// and last the work of background jobs; urgent work of the controller goes before all. An operation
     /// that must wait for another (a program for the erase of its block, an erase for the last reads of
-    /// its block) lets the next queue go on. An operation never waits for one that was decided after it,
-    /// so some queue can always go on.
+    /// its block) lets those behind it go on, and the next queue. An operation never waits for one that was
+    /// decided after it, so something can always go on.
     #[inline]
     pub(super) fn dispatch(&mut self, unit: Unit) {
         if !self.is_idle(unit) {
             return;
         }
-        while let Some(queue) = self.choose(unit) {
+        while let Some(Choice { queue, before }) = self.choose(unit) {
             if self.units[unit].suspended.is_some()
                 && !(queue == Queue::Reads && self.read_before_resuming(unit))
             {
                 return self.resume(unit);
             }
-            let op = self.units[unit].pop(queue, &self.ops);
+            let op = self.units[unit].pop_after(queue, before, &mut self.ops);
             if self.start(unit, queue, op) {
                 return;
             }
@@ -39,32 +57,65 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     #[inline]
-    fn choose(&mut self, unit: Unit) -> Option<Queue> {
-        let state = &self.units[unit];
-        let own = state.head(Queue::Background);
-        if own != NONE && (self.ops[own].urgent || self.ops[own].offline) && self.may_start(own) {
-            return Some(Queue::Background);
+    fn choose(&mut self, unit: Unit) -> Option<Choice> {
+        let own = self.first_ready(unit, Queue::Background);
+        if let Some((choice, op)) = own
+            && (self.ops[op].urgent || self.ops[op].offline)
+        {
+            return Some(choice);
         }
-        let state = &self.units[unit];
-        let (read, write) = (state.head(Queue::Reads), state.head(Queue::Writes));
-        let write_ready = write != NONE && self.may_start(write);
-        if read != NONE {
-            let overtakes = self.reads_before_write > 0 && write_ready;
-            let state = &mut self.units[unit];
-            if !(overtakes && state.reads_ahead >= self.reads_before_write) {
-                state.reads_ahead = if overtakes { state.reads_ahead + 1 } else { 0 };
-                return Some(Queue::Reads);
+        let read = self.units[unit].head(Queue::Reads);
+        if read != NONE && self.reads_before_write == 0 {
+            return Some(Choice::first(Queue::Reads));
+        }
+        let write = self.first_ready(unit, Queue::Writes);
+        let state = &mut self.units[unit];
+        if read != NONE && !(write.is_some() && state.reads_ahead >= self.reads_before_write) {
+            state.reads_ahead = if write.is_some() { state.reads_ahead + 1 } else { 0 };
+            return Some(Choice::first(Queue::Reads));
+        }
+        if let Some((choice, _)) = write {
+            state.reads_ahead = 0;
+            return Some(choice);
+        }
+        if let Some((choice, _)) = own {
+            return Some(choice);
+        }
+        let (choice, _) = self.first_ready(unit, Queue::Idle)?;
+        self.idle_long_enough(unit).then_some(choice)
+    }
+
+    /// The first operation of a queue that may start. The controller's own operations on one plane keep their order.
+    #[inline]
+    fn first_ready(&self, unit: Unit, queue: Queue) -> Option<(Choice, u32)> {
+        let head = self.units[unit].head(queue);
+        match head {
+            NONE => None,
+            head if self.may_start(head) => Some((Choice::first(queue), head)),
+            head => self.ready_behind(head, queue),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn ready_behind(&self, head: u32, queue: Queue) -> Option<(Choice, u32)> {
+        let keeps_order = matches!(queue, Queue::Background | Queue::Idle);
+        let plane_of = |op: u32| 1u64 << (self.geometry.plane(self.ops[op].ppn).number() % 64);
+        let mut waiting_planes = plane_of(head);
+        let mut before = head;
+        for _ in 1..WINDOW {
+            let op = self.ops[before].next;
+            if op == NONE {
+                break;
             }
+            let plane = plane_of(op);
+            if !(keeps_order && waiting_planes & plane != 0) && self.may_start(op) {
+                return Some((Choice { queue, before }, op));
+            }
+            waiting_planes |= plane;
+            before = op;
         }
-        if write_ready {
-            self.units[unit].reads_ahead = 0;
-            return Some(Queue::Writes);
-        }
-        if own != NONE && self.may_start(own) {
-            return Some(Queue::Background);
-        }
-        let idle = self.units[unit].head(Queue::Idle);
-        (idle != NONE && self.may_start(idle) && self.idle_long_enough(unit)).then_some(Queue::Idle)
+        None
     }
 
     /// Whether everything that the operation must follow has happened.
@@ -160,9 +211,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// Whether the page is on flash that a read on the controller's own account asks for. Otherwise the
-    /// page is still in controller RAM; or the read is of a background job that waited so long that the
-    /// page's block was erased, and then its data are wanted no more.
+    /// Whether the page is on flash that a read on the controller's own account asks for. Otherwise the read is of a
+    /// background job: the page is still in controller RAM; or the read waited so long that the page's block was
+    /// erased, and then its data are wanted no more.
     #[inline]
     pub(super) fn flash_has(&self, slot: u32) -> bool {
         let op = &self.ops[slot];
@@ -218,6 +269,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let block = self.geometry.block_index(ppn);
         self.flash.erase(block);
         self.blocks.erased(block);
+        if !self.blocks.erase_is_pending(block) {
+            self.controller.erased(block);
+        }
     }
 
     /// The stage that a unit was in has ended.

@@ -1,5 +1,7 @@
 //! What collection makes the flash do, command by command.
 
+use flashtwin_ftl::Cause;
+
 use crate::bench::{Bench, ERASE, READ_ALL, WRITE_ALL, read, write};
 
 /// Seven blocks of two pages. Blocks 0, 1 and 2 each hold a valid page (0, 1 and 2) and an
@@ -103,4 +105,40 @@ fn a_write_does_not_take_a_page_that_belongs_to_an_earlier_life_of_its_block() {
     assert_eq!(outcome.counts.requests, [0, 16, 0]);
     let programs = outcome.log.commands.iter().filter(|command| command.1 == "program");
     assert!(programs.count() > 16, "collection moved nothing: the scenario shows nothing");
+}
+
+#[test]
+fn ready_program_passes_one_that_waits_for_an_erase() {
+    // As above, and a write to the die's other plane behind all others: it need not wait for the erase.
+    let bench = Bench::new([1, 1, 1, 2, 5, 2]).with(|bench| {
+        bench.footprint = 2;
+        bench.before = vec![(0, 0); 8];
+    });
+    let mut burst = vec![write(0, 0, 0); 7];
+    burst.push(write(0, 1, 0));
+    let outcome = bench.serve(&burst);
+    let mut expected: Vec<_> = (0..7).map(|nth| (nth * WRITE_ALL, "program", 0)).collect();
+    expected.push((7 * WRITE_ALL, "erase", 0));
+    expected.push((7 * WRITE_ALL + 100 + ERASE, "program", 0));
+    assert_eq!(outcome.log.commands[..9], expected);
+    let (host, other, waiting) = (outcome.places()[5], outcome.places()[6], outcome.places()[8]);
+    assert_eq!((host, other, waiting), ((1, 1), (0, 0), (2, 0)));
+}
+
+#[test]
+fn collection_takes_from_ram_what_is_not_programmed_yet() {
+    // Eight blocks of two pages, three of them full of pages 0 to 5. Four writes at once: pages 0 and 1 to block 3,
+    // page 0 to block 4 (which leaves three blocks free: block 0 holds nothing any more and goes), and again. Now blocks 3
+    // and 4 hold one valid page each, and nothing of them is programmed: what collection moves it has in RAM.
+    let bench = Bench::new([1, 1, 1, 1, 8, 2]).holding(6).with(|bench| {
+        bench.footprint = 6;
+        (bench.ftl.gc.start, bench.ftl.gc.stop) = (0.375, 0.9);
+    });
+    let outcome = bench.serve(&[write(0, 0, 0), write(0, 1, 0), write(0, 0, 0), write(0, 0, 0)]);
+    let erased = 4 * WRITE_ALL + 100 + ERASE;
+    let mut expected: Vec<_> = (0..4).map(|nth| (nth * WRITE_ALL, "program", 0)).collect();
+    expected.extend([(4 * WRITE_ALL, "erase", 0), (erased, "program", 0), (erased + WRITE_ALL, "erase", 0)]);
+    assert_eq!(outcome.log.commands, expected);
+    assert_eq!(outcome.places()[4..6], [(0, 0), (5, 0)]);
+    assert_eq!(outcome.counts.own_buffer_reads[Cause::Gc as usize], 1);
 }

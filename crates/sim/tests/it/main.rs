@@ -4,6 +4,7 @@ mod aged;
 mod allocation;
 mod awaited;
 mod bench;
+mod collection_load;
 mod commands;
 mod copying;
 mod drawn;

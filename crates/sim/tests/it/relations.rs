@@ -118,7 +118,7 @@ fn system(name: &str, nand: &NandConfig, engine: &EngineConfig, sets: &[(&str, &
     resolved
 }
 
-fn number(result: &RunResult, path: &str) -> f64 {
+pub(crate) fn number(result: &RunResult, path: &str) -> f64 {
     path.split('.').fold(&result.summary, |value, key| &value[key]).as_f64().unwrap_or(f64::NAN)
 }
 

@@ -14,10 +14,11 @@ pub(crate) use levelling::Levelling;
 
 policies! {
     /// What is done about uneven wear. A block that was never used is taken before all others whatever the
-    /// policy.
+    /// policy. A block whose erase is ordered but not carried out yet is taken only where its plane has no
+    /// erased one: the program would wait for that erase.
     pub enum WearPolicy;
 
-    /// Of the erased blocks the one erased least often is used next; among equals the lowest number.
+    /// Of the erased blocks, the one erased least often is used next; among equals the lowest number.
     /// Blocks under data that nobody updates do not wear.
     #[default]
     Dynamic;
