@@ -1,6 +1,6 @@
 //! The controller as whoever drives it sees it.
 
-use flashtwin_nand::{Block, Ppn};
+use flashtwin_nand::{Block, Plane, Ppn};
 
 use crate::error::FtlError;
 use crate::ftl::Ftl;
@@ -91,6 +91,14 @@ pub trait Controller {
     fn erases_take_time(&mut self) {}
     /// See [`Ftl::erased`].
     fn erased(&mut self, _block: Block) {}
+    /// See [`Ftl::works_in_idle_time`].
+    fn works_in_idle_time(&self) -> bool {
+        false
+    }
+    /// See [`Ftl::use_idle_time`].
+    fn use_idle_time(&mut self, _planes: &[Plane], _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        Ok(())
+    }
     /// See [`Ftl::end_period`].
     fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError>;
     /// See [`Ftl::begin_jobs`].
@@ -184,6 +192,12 @@ impl Controller for Ftl {
     #[inline]
     fn erased(&mut self, block: Block) {
         Ftl::erased(self, block);
+    }
+    fn works_in_idle_time(&self) -> bool {
+        Ftl::works_in_idle_time(self)
+    }
+    fn use_idle_time(&mut self, planes: &[Plane], ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        Ftl::use_idle_time(self, planes, ops)
     }
     fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         Ftl::end_period(self, ops)

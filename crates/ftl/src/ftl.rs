@@ -288,14 +288,12 @@ impl Ftl {
         })
     }
 
-    /// Tells the controller that its driver carries out erases later than they are ordered and will say when
-    /// ([`Ftl::erased`]). Without this call a block is erased as soon as its erase is ordered.
+    /// The driver will say when an erase is carried out ([`Ftl::erased`]). Otherwise it is when it is ordered.
     pub fn erases_take_time(&mut self) {
         self.flash.blocks.erases_take_time();
     }
 
-    /// A block is erased, and no other erase of it is ordered. The controller writes to such blocks first: a program
-    /// in a block whose erase still waits for its turn would wait as long.
+    /// A block is erased, and no other erase of it is ordered. The controller writes to such blocks first.
     #[inline]
     pub fn erased(&mut self, block: Block) {
         self.flash.blocks.erased(block);
@@ -322,6 +320,21 @@ impl Ftl {
     #[inline]
     pub fn begin_jobs(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         with_tables!(&mut self.tables, side => side.begin_jobs(&mut self.flash, ops))
+    }
+
+    /// Whether the controller has a use for idle time beyond its background jobs.
+    pub fn works_in_idle_time(&self) -> bool {
+        self.flash.works_in_idle_time()
+    }
+
+    /// The unit of these planes is idle: a step of collection is appended to `ops` (job [`crate::IDLE_STEP`]), if a plane
+    /// wants one. To be called again when it is done, as long as nothing else comes.
+    ///
+    /// # Errors
+    /// As [`Ftl::write`].
+    pub fn use_idle_time(&mut self, planes: &[Plane], ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        with_tables!(&mut self.tables, side => side.use_idle_time(planes, &mut self.flash, ops))?;
+        self.begin_jobs(ops)
     }
 
     /// An operation of a background job ([`FlashOp::job`]) is done; what it leads to is appended to

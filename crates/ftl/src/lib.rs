@@ -49,14 +49,15 @@ pub use flash::counters::{
 };
 pub use flash::partition::{PartitionConfig, PartitionPolicy};
 pub use flash::wear::{WearConfig, WearPolicy};
-pub use flash::{GcConfig, allocation, partition, victim, wear};
+pub use flash::{GcConfig, allocation, idle, partition, victim, wear};
 pub use ftl::Ftl;
 pub use held::{BlockImage, BlockUse, HeldPage, OpenFor};
 pub use ids::{Content, Lpn, NO_CONTENT, NO_VPN, TablePage, Unit, Vpn};
 pub use jobs::BackgroundConfig;
 pub use loads::LoadView;
 pub use op::{
-    Cause, FlashOp, Host, Lookup, NO_JOB, OpKind, PagingSizes, ReadOutcome, ReadTarget, WriteOutcome,
+    Cause, FlashOp, Host, IDLE_STEP, Lookup, NO_JOB, OpKind, PagingSizes, ReadOutcome, ReadTarget,
+    WriteOutcome,
 };
 pub use page::spread;
 pub use page::spread::SpreadConfig;

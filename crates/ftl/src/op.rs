@@ -63,7 +63,7 @@ pub struct FlashOp {
     pub cause: Cause,
     /// Ahead of the host: the plane is about to run out of free blocks.
     pub urgent: bool,
-    /// The background job that it is part of, or [`NO_JOB`]. Work of a job waits until its unit
+    /// The background job that it is part of, [`NO_JOB`] or [`IDLE_STEP`]. Work of a job waits until its unit
     /// has nothing else to do, and the controller is told when it is done
     /// ([`crate::Ftl::job_done`]). A job's read of a block that was erased before its turn came
     /// is void: it takes no time, and the controller is told all the same.
@@ -72,6 +72,10 @@ pub struct FlashOp {
 
 /// The job of operations that belong to none.
 pub const NO_JOB: u32 = u32::MAX;
+
+/// The job of operations that the controller ordered when it was offered idle time ([`crate::Ftl::use_idle_time`]): they do
+/// not end the idle time, and nobody is told of their end.
+pub const IDLE_STEP: u32 = u32::MAX - 1;
 
 /// Where a read is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

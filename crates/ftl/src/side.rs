@@ -1,6 +1,6 @@
 //! What the controller asks of the tables that it keeps, whichever they are: `page/`, `content/` or `inverted/`.
 
-use flashtwin_nand::Ppn;
+use flashtwin_nand::{Plane, Ppn};
 
 use crate::error::FtlError;
 use crate::flash::Flash;
@@ -132,6 +132,14 @@ pub(crate) trait Side: flashtwin_bits::State {
     ) -> Result<(), FtlError> {
         Ok(())
     }
+
+    /// The planes' die has nothing else to do: collects a little, if the flash wants that.
+    fn use_idle_time(
+        &mut self,
+        planes: &[Plane],
+        flash: &mut Flash,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError>;
 
     /// Ends a profiling period.
     fn end_period(&mut self, _flash: &mut Flash, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {

@@ -1,7 +1,7 @@
 //! What a drive holds before the trace begins: pages that the trace takes for granted, or its whole
 //! footprint, and the wear of use.
 
-use flashtwin_ftl::{Content, FlashOp, Ftl, Host, LoadView, Lpn, NO_JOB, OpKind, Rng};
+use flashtwin_ftl::{Content, FlashOp, Ftl, Host, IDLE_STEP, LoadView, Lpn, OpKind, Rng};
 use flashtwin_nand::{FlashArray, Ppn};
 use flashtwin_trace::{NO_CONTENT, Outline, PageSource, Progress};
 
@@ -192,7 +192,7 @@ impl<'a> Loader<'a> {
                 OpKind::Program => self.flash.program(geometry, op.ppn)?,
                 OpKind::Erase => self.flash.erase(geometry.block_index(op.ppn)),
             }
-            if op.job != NO_JOB {
+            if op.job < IDLE_STEP {
                 let loads = LoadView::new(&self.chip, &self.chip);
                 self.ftl.job_done(op.job, &loads, &mut self.ops)?;
             }

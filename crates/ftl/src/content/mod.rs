@@ -338,6 +338,15 @@ impl Side for ContentSide {
         Ok(program)
     }
 
+    fn use_idle_time(
+        &mut self,
+        planes: &[Plane],
+        flash: &mut Flash,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        flash.collect_in_idle_time(planes, &mut self.tables, ops)
+    }
+
     fn trim(&mut self, lpn: Lpn, flash: &mut Flash) {
         self.tables.touch_lpn(lpn);
         self.point(lpn, NO_VPN, flash);

@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Flash;
 use super::blocks::Stream;
+use super::idle::IdlePolicy;
 use super::victim::VictimPolicy;
 use crate::error::{FtlError, RangeError};
 use crate::ids::Owner;
-use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
+use crate::op::{Cause, FlashOp, IDLE_STEP, NO_JOB, OpKind};
 
 /// Garbage collection, plane by plane.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,18 +32,33 @@ pub struct GcConfig {
     /// Valid pages moved per host page written while a plane collects: work proceeds in
     /// bounded steps.
     pub step_pages: u32,
+    /// Whether planes collect while their die has nothing else to do (for `engine.idle_us`).
+    pub idle: IdlePolicy,
+    /// For `idle = "reserve"`: the share of a plane's blocks that is to be free. Not given in the papers.
+    pub idle_reserve: f64,
 }
 
 impl Default for GcConfig {
     fn default() -> Self {
-        Self { victim: VictimPolicy::Greedy, choices: 10, start: 0.05, stop: 0.05, urgent: 1, step_pages: 8 }
+        Self {
+            victim: VictimPolicy::Greedy,
+            choices: 10,
+            start: 0.05,
+            stop: 0.05,
+            urgent: 1,
+            step_pages: 8,
+            idle: IdlePolicy::None,
+            idle_reserve: 0.08,
+        }
     }
 }
 
 impl GcConfig {
     /// Checks numbers.
     pub(crate) fn check(&self) -> Result<(), RangeError> {
-        for (key, share) in [("gc.start", self.start), ("gc.stop", self.stop)] {
+        let shares =
+            [("gc.start", self.start), ("gc.stop", self.stop), ("gc.idle_reserve", self.idle_reserve)];
+        for (key, share) in shares {
             if !(0.0..1.0).contains(&share) {
                 return Err((key, share.to_string(), "a share from 0 up to but not including 1"));
             }
@@ -83,6 +99,13 @@ struct Victim {
     next_page: u32,
     /// Whether the block is moved on account of wear, not for the space that this gains.
     levelled: bool,
+}
+
+/// How many pages are moved at most, and for which job.
+#[derive(Clone, Copy)]
+struct Step {
+    pages: u32,
+    job: u32,
 }
 
 /// What every plane is collecting.
@@ -138,7 +161,7 @@ impl Flash {
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
         self.collector.collecting[plane] = true;
-        self.collect(plane, self.collector.step_pages, owners, ops)?;
+        self.collect(plane, Step { pages: self.collector.step_pages, job: NO_JOB }, owners, ops)?;
         let free = self.blocks.free_blocks(plane);
         self.collector.collecting[plane] = free < self.collector.stop_blocks;
         Ok(())
@@ -162,7 +185,37 @@ impl Flash {
                 return Err(self.full(plane));
             }
             tries -= 1;
-            self.collect(plane, u32::MAX, owners, ops)?;
+            self.collect(plane, Step { pages: u32::MAX, job: NO_JOB }, owners, ops)?;
+        }
+        Ok(())
+    }
+
+    /// Whether some plane may collect in idle time.
+    pub(crate) fn works_in_idle_time(&self) -> bool {
+        self.idle.is_some()
+    }
+
+    /// The planes' die has nothing else to do: the one of them with the fewest free blocks moves a page, if its policy
+    /// wants that and it gains something.
+    pub(crate) fn collect_in_idle_time(
+        &mut self,
+        planes: &[Plane],
+        owners: &mut impl Owners,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        let Some(idle) = &self.idle else { return Ok(()) };
+        let free = |&plane: &Plane| self.blocks.free_blocks(plane);
+        let mut wanting: Vec<Plane> =
+            planes.iter().copied().filter(|plane| idle.wants(free(plane))).collect();
+        wanting.sort_by_key(free);
+        for plane in wanting {
+            // Not the last free block: an urgent collection may need it.
+            if self.blocks.free_blocks(plane) >= 2 {
+                self.collect(plane, Step { pages: 1, job: IDLE_STEP }, owners, ops)?;
+            }
+            if !ops.is_empty() {
+                break;
+            }
         }
         Ok(())
     }
@@ -202,11 +255,11 @@ impl Flash {
         Some(Victim { block, next_page: 0, levelled: false })
     }
 
-    /// Moves up to `budget` valid pages of the plane's victim; erases it when it is empty.
+    /// Moves valid pages of the plane's victim; erases it when it is empty.
     fn collect(
         &mut self,
         plane: Plane,
-        mut budget: u32,
+        Step { pages: mut budget, job }: Step,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
@@ -219,7 +272,7 @@ impl Flash {
             true => (Stream::levelled(partition, self.blocks.partitions()), Cause::WearLevelling),
             false => (Stream::gc(partition), Cause::Gc),
         };
-        let op = |kind, ppn, source| FlashOp { kind, ppn, source, cause, urgent, job: NO_JOB };
+        let op = |kind, ppn, source| FlashOp { kind, ppn, source, cause, urgent, job };
         while self.blocks.table.valid(victim.block) > 0 {
             if budget == 0 {
                 self.collector.victims[plane] = Some(victim);
@@ -241,6 +294,7 @@ impl Flash {
                 return Err(self.strayed(owner, from));
             }
             self.blocks.invalidate(from);
+            self.counters.pages.idle_moves += u64::from(job == IDLE_STEP);
         }
         self.collector.victims[plane] = None;
         self.blocks.erase(victim.block, victim.levelled);

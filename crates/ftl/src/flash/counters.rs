@@ -54,6 +54,8 @@ counts! {
         pub replicated_value_reads: u64,
         /// Host pages written to another plane than proposed, which was full.
         pub allocation_fallbacks: u64,
+        /// Pages that collection moved in idle time (`ftl.gc.idle`); `flash_writes.gc` counts them, too.
+        pub idle_moves: u64,
     }
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod blocks;
 pub(crate) mod checker;
 mod collection;
 pub(crate) mod counters;
+pub mod idle;
 mod image;
 pub mod partition;
 pub mod victim;
@@ -28,6 +29,7 @@ use collection::Collector;
 pub use collection::GcConfig;
 pub(crate) use collection::{Moved, Owners};
 use counters::{Counters, Peak};
+use idle::IdleCollection;
 use partition::{PartitionConfig, Partitions};
 use wear::WearConfig;
 
@@ -44,6 +46,7 @@ pub(crate) struct FlashKeys<'a> {
 pub(crate) struct Flash {
     pub(crate) blocks: Blocks,
     collector: Collector,
+    idle: Option<Box<dyn IdleCollection>>,
     allocation: Box<dyn Allocation>,
     redirection: Box<dyn Redirection>,
     pub(crate) partitions: Partitions,
@@ -60,6 +63,7 @@ impl Flash {
         Self {
             blocks: Blocks::new(geometry, keys.partition.count(), keys.wear, victims),
             collector: Collector::new(keys.gc, geometry),
+            idle: keys.gc.idle.build(keys.gc, geometry),
             allocation: keys.allocation.build(geometry),
             redirection: keys.redirection.policy.build(),
             partitions: Partitions::new(keys.partition, footprint_pages),
@@ -273,4 +277,4 @@ pub(crate) fn capacity_pages(plane_limit: u64, geometry: &Geometry) -> u64 {
 }
 
 // The checker's truth is that of one run and is not saved; a state under verification is not saved either.
-flashtwin_bits::state!(Flash { blocks, collector, allocation, redirection, partitions, counters, peak } kept { checker });
+flashtwin_bits::state!(Flash { blocks, collector, allocation, redirection, partitions, counters, peak } kept { checker, idle });

@@ -3,7 +3,7 @@
 
 mod map;
 
-use flashtwin_nand::{NO_PPN, Ppn};
+use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
 use crate::error::FtlError;
 use crate::flash::counters::TableSizes;
@@ -115,6 +115,15 @@ impl Side for InvertedSide {
         flash.note_peak(self.pages_in_use(), 0);
         flash.collect_behind(plane, self, ops)?;
         Ok(Some((ppn, cause)))
+    }
+
+    fn use_idle_time(
+        &mut self,
+        planes: &[Plane],
+        flash: &mut Flash,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        flash.collect_in_idle_time(planes, self, ops)
     }
 
     fn trim(&mut self, lpn: Lpn, flash: &mut Flash) {

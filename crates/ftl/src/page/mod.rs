@@ -3,7 +3,7 @@
 mod map;
 pub mod spread;
 
-use flashtwin_nand::{Channel, NO_PPN, Ppn};
+use flashtwin_nand::{Channel, NO_PPN, Plane, Ppn};
 
 use crate::error::FtlError;
 use crate::flash::counters::TableSizes;
@@ -246,6 +246,15 @@ impl Side for PageSide {
         let ppn = self.program(page, flash, loads, ops)?;
         self.tables.after_write((page.lpn, true), before, flash, ops)?;
         Ok(Some((ppn, Cause::Host)))
+    }
+
+    fn use_idle_time(
+        &mut self,
+        planes: &[Plane],
+        flash: &mut Flash,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<(), FtlError> {
+        flash.collect_in_idle_time(planes, &mut self.tables, ops)
     }
 
     fn trim(&mut self, lpn: Lpn, flash: &mut Flash) {

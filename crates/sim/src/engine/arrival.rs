@@ -2,7 +2,7 @@
 //! what the flash must do is queued.
 
 use flashtwin_bits::prefetch;
-use flashtwin_ftl::{Content, FlashOp, Host, Lpn, NO_JOB, OpKind, ReadOutcome, ReadTarget, Unit};
+use flashtwin_ftl::{Content, FlashOp, Host, IDLE_STEP, Lpn, OpKind, ReadOutcome, ReadTarget, Unit};
 use flashtwin_nand::Ppn;
 use flashtwin_trace::{Op as HostOp, Window};
 
@@ -473,7 +473,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 OpKind::Program => Work::OwnProgram,
                 OpKind::Erase => Work::OwnErase,
             };
-            if order.kind == OpKind::Read && !offline && order.job == NO_JOB && !self.holds(order.ppn) {
+            if order.kind == OpKind::Read && !offline && order.job >= IDLE_STEP && !self.holds(order.ppn) {
                 // The page is on its way to the flash. Its copy takes the data from controller RAM, which keeps them
                 // until the copy is programmed.
                 self.counts.own_buffer_reads[order.cause as usize] += 1;
@@ -490,7 +490,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             if offline && self.carry_out_offline(unit, op) {
                 continue;
             }
-            let idle = job != NO_JOB && !urgent && !offline;
+            let idle = job < IDLE_STEP && !urgent && !offline;
             self.enqueue(unit, if idle { Queue::Idle } else { Queue::Background }, op);
         }
         self.release(held);

@@ -1,11 +1,18 @@
 //! Background jobs of the controller: when a unit has time for them, and how the controller hears that an
 //! operation of a job has ended.
 
-use flashtwin_ftl::{NO_JOB, Unit};
+use flashtwin_ftl::{IDLE_STEP, Unit};
+use flashtwin_nand::{Geometry, Plane};
 
 use super::pool::{NONE, Op};
 use super::unit::Queue;
 use super::{Controller, Engine, Observer};
+
+/// The planes that each unit serves.
+pub(super) fn planes_of_units(planes_per_unit: u32, geometry: &Geometry) -> Vec<Vec<Plane>> {
+    let planes: Vec<Plane> = geometry.all_planes().collect();
+    planes.chunks(planes_per_unit as usize).map(<[Plane]>::to_vec).collect()
+}
 
 impl<C: Controller, O: Observer> Engine<C, O> {
     /// Whether a unit with nothing else to do has been idle for long enough that work of background jobs
@@ -33,11 +40,35 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         false
     }
 
+    /// Offers a unit that has nothing else to do to the controller once it has been idle for long enough, step by step.
+    /// Only between events, when nothing that the controller ordered waits to be queued.
+    #[inline]
+    pub(super) fn offer_idle_time(&mut self, unit: Unit) {
+        if self.planes_of_units.is_some() && self.is_idle(unit) {
+            self.offer(unit);
+        }
+    }
+
+    #[inline(never)]
+    fn offer(&mut self, unit: Unit) {
+        let state = &self.units[unit];
+        let queued = [Queue::Reads, Queue::Writes, Queue::Background];
+        let waits = queued.iter().any(|&queue| state.head(queue) != NONE);
+        if waits || state.suspended.is_some() || !self.idle_long_enough(unit) {
+            return;
+        }
+        let Some(planes) = &self.planes_of_units else { return };
+        if let Err(error) = self.controller.use_idle_time(&planes[unit.index()], &mut self.own_ops) {
+            self.failed.get_or_insert(error.into());
+        }
+        self.queue_own(false);
+    }
+
     /// Notes that an operation of a job has ended. The controller is told when the event in hand is over, so
     /// that the queues are consistent when the controller orders something.
     #[inline]
     pub(super) fn note_job_done(&mut self, op: &Op) {
-        if op.job != NO_JOB {
+        if op.job < IDLE_STEP {
             self.jobs_done.push(op.job);
         }
     }

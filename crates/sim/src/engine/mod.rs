@@ -233,6 +233,8 @@ pub struct Engine<C, O> {
     controller_ns: u64,
     /// How long a unit must have been idle before work of background jobs begins.
     idle_ns: u64,
+    /// The planes of each unit, where the controller uses idle time.
+    planes_of_units: Option<Vec<Vec<Plane>>>,
     wants_address: bool,
     wants_kind: bool,
     /// The requests to which the page operations [`arrival::FAR`] and [`arrival::NEAR`] ahead belong.
@@ -296,6 +298,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let read_ns = device.timing.command_ns + device.timing.read_ns + device.timing.transfer_ns;
         let tables = controller.pages_tables().then(Box::default);
         controller.erases_take_time();
+        let uses_idle_time = controller.works_in_idle_time();
         Self {
             wants_address: controller.wants_address(),
             wants_kind: controller.wants_kind(),
@@ -330,6 +333,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             checkpoint_every_ns: u64::MAX,
             controller_ns: config.controller_ns(),
             idle_ns: config.idle_ns(),
+            planes_of_units: uses_idle_time.then(|| jobs::planes_of_units(planes_per_unit, &geometry)),
             own_ops: Vec::new(),
             jobs_done: Vec::new(),
             merging: Merging::of(config.merge_reads),
@@ -526,6 +530,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// # Errors
     /// What the controller reports, or a rule of the medium that was broken.
     pub fn drain(&mut self) -> Result<(), SimError> {
+        // Idle time after the last request is nobody's.
+        self.planes_of_units = None;
         while self.step(FOREVER) {}
         self.flush_cache()?;
         while self.step(FOREVER) {}

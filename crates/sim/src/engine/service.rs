@@ -300,10 +300,16 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 self.expect(unit, now + self.timing.transfer_ns);
                 self.complete(unit, slot);
             }
-            Stage::DataOut | Stage::Busy => self.finish(unit),
+            Stage::DataOut | Stage::Busy => {
+                self.finish(unit);
+                self.offer_idle_time(unit);
+            }
             Stage::Suspending => self.suspended(unit),
             // The unit has been idle for as long as background jobs must wait.
-            Stage::Idle => self.dispatch(unit),
+            Stage::Idle => {
+                self.dispatch(unit);
+                self.offer_idle_time(unit);
+            }
         }
     }
 
@@ -321,6 +327,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let chip = self.units[unit].chip;
         let op = self.ops[slot];
         if op.job == NO_JOB {
+            // Neither jobs nor collection in idle time end it.
             self.units[unit].idle_since_ns = self.now_ns;
         }
         let is_read = op.work.host_waits_to_read();

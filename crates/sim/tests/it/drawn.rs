@@ -55,6 +55,9 @@ pub(crate) const TABLE_PAGES: [u64; 3] = [1, 2, 9];
 /// Time between checkpoints: never mostly, after a few requests, after many.
 pub(crate) const CHECKPOINT_S: [f64; 4] = [0.0, 0.0, 0.000_4, 0.02];
 
+/// Share of a plane's blocks that idle time is to free: less than the host's writes leave, some more, nearly all.
+pub(crate) const IDLE_RESERVE: [f64; 3] = [0.0, 0.3, 0.9];
+
 /// Room for copies over the footprint: none, scarce, more than is needed.
 pub(crate) const ALPHA: [f64; 3] = [0.0, 0.2, 5.0];
 /// Pages of a class of priority-LRU: one, few, more than there are.

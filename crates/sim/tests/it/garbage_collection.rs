@@ -2,6 +2,8 @@
 
 use flashtwin_ftl::Cause;
 
+use flashtwin_ftl::idle::IdlePolicy;
+
 use crate::bench::{Bench, ERASE, READ_ALL, WRITE_ALL, read, write};
 
 /// Seven blocks of two pages. Blocks 0, 1 and 2 each hold a valid page (0, 1 and 2) and an
@@ -141,4 +143,34 @@ fn collection_takes_from_ram_what_is_not_programmed_yet() {
     assert_eq!(outcome.log.commands, expected);
     assert_eq!(outcome.places()[4..6], [(0, 0), (5, 0)]);
     assert_eq!(outcome.counts.own_buffer_reads[Cause::Gc as usize], 1);
+}
+
+#[test]
+fn idle_die_collects_page_by_page_and_makes_way() {
+    // Blocks 0 to 2 hold a valid page each, beside outdated ones; half of the seven blocks are wanted free, which is four.
+    // One write opens block 3. Then nothing comes for 300 us: block 0 is collected, to block 4. A read waits for the
+    // program under way and goes before the erase. Three blocks are free, so block 1 follows, without another 300 us.
+    let bench = nearly_full().with(|bench| {
+        (bench.ftl.gc.start, bench.ftl.gc.idle, bench.ftl.gc.idle_reserve) = (0.2, IdlePolicy::Reserve, 0.5);
+        bench.engine.idle_us = 300.0;
+    });
+    let idle = WRITE_ALL + 300_000;
+    let outcome = bench.serve(&[write(0, 3, 0), read(700_000, 1), write(9_000_000, 3, 0)]);
+    let expected = [
+        (0, "program", 0),
+        (idle, "read", 0),
+        (idle + READ_ALL, "program", 0),
+        (idle + READ_ALL + WRITE_ALL, "read", 0),
+        (idle + 2 * READ_ALL + WRITE_ALL, "erase", 0),
+    ];
+    let second = idle + 2 * READ_ALL + WRITE_ALL + 100 + ERASE;
+    let more = [
+        (second, "read", 0),
+        (second + READ_ALL, "program", 0),
+        (second + READ_ALL + WRITE_ALL, "erase", 0),
+        (9_000_000, "program", 0),
+    ];
+    assert_eq!(outcome.log.commands, [&expected[..], &more].concat());
+    let places = [(3, 0), (0, 0), (4, 0), (1, 0), (0, 0), (1, 0), (4, 1), (1, 0), (3, 1)];
+    assert_eq!(outcome.places(), places);
 }

@@ -6,6 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use flashtwin_ftl::allocation::AllocationPolicy;
 use flashtwin_ftl::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm, sample_of};
+use flashtwin_ftl::idle::IdlePolicy;
 use flashtwin_ftl::redirection::RedirectionPolicy;
 use flashtwin_ftl::replication::degree::DegreePolicy;
 use flashtwin_ftl::replication::placement::{PlacementPolicy, ScorePopularity};
@@ -133,6 +134,7 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     ftl.gc.victim = pick(rng, &VictimPolicy::ALL);
     (ftl.gc.start, ftl.gc.urgent) = (pick(rng, &drawn::GC_START), pick(rng, &drawn::GC_URGENT));
     ftl.gc.step_pages = pick(rng, &drawn::GC_STEP_PAGES);
+    (ftl.gc.idle, ftl.gc.idle_reserve) = (pick(rng, &IdlePolicy::ALL), pick(rng, &drawn::IDLE_RESERVE));
     if ftl.mapping == MappingForm::Page && rng.below(2) == 0 {
         ftl.spread = random_spread(rng);
     }
@@ -327,7 +329,7 @@ fn check_repeats(trace: &PageTrace, resolved: &Resolved, first: &RunResult) {
 
 /// Figures that are above 0 only where a mechanism was at work. A swarm that never spreads, compares or merges would
 /// prove nothing.
-const MECHANISMS: [&str; 21] = [
+const MECHANISMS: [&str; 22] = [
     "page_ops.redirected_writes",
     "page_ops.redirected_reads",
     "page_ops.merged_reads",
@@ -342,6 +344,7 @@ const MECHANISMS: [&str; 21] = [
     "page_ops.multi_plane_commands",
     "page_ops.cache_reads",
     "page_ops.absorbed_writes",
+    "page_ops.idle_moves",
     "flash_writes.wear_levelling",
     "mapping_cache.misses",
     "mapping_cache.waits",
@@ -389,6 +392,7 @@ fn any_system_completes_and_accounts_for_any_trace() {
 fn without_idle_time(resolved: &mut Resolved) {
     // What leaves the write cache, and when, depends on when requests come.
     resolved.config.engine.write_cache_pages = 0;
+    resolved.config.ftl.gc.idle = IdlePolicy::None;
     resolved.config.ftl.dedup.out_of_line = OutOfLinePolicy::None;
     resolved.config.ftl.mapping_cache.checkpoint_s = 0.0;
     let policy = &mut resolved.config.ftl.replication.policy;
@@ -406,10 +410,10 @@ fn without_detours(resolved: &mut Resolved) {
 }
 
 /// Which erased block is used next depends on which are erased by then, unless wear does not count. Victims that are
-/// drawn by their numbers, and levelling by erase counts, follow.
+/// drawn by their numbers (or chosen by them among equals), and levelling by erase counts, follow.
 fn without_chance_by_block(resolved: &mut Resolved) {
     let ftl = &mut resolved.config.ftl;
-    let by_number = matches!(ftl.gc.victim, VictimPolicy::Random | VictimPolicy::DChoices);
+    let by_number = !matches!(ftl.gc.victim, VictimPolicy::Greedy | VictimPolicy::Fifo);
     if by_number || ftl.wear.policy == WearPolicy::Static {
         ftl.wear.policy = WearPolicy::None;
     }
@@ -435,6 +439,7 @@ fn when_things_happen_does_not_change_what_a_load_blind_system_does() {
         let trace = spaced_trace(&mut rng, spacing);
         let (pages, mut resolved) = random_system(&mut rng, &trace);
         resolved.config.ftl.allocation.policy = AllocationPolicy::Static;
+        resolved.config.ftl.spread.place = PlacePolicy::RoundRobin;
         without_idle_time(&mut resolved);
         without_detours(&mut resolved);
         without_chance_by_block(&mut resolved);
@@ -570,6 +575,7 @@ fn a_run_counts_what_the_controller_decides_without_a_clock() {
         let trace = spaced_trace(&mut rng, spacing);
         let (pages, mut resolved) = random_system(&mut rng, &trace);
         resolved.config.ftl.allocation.policy = AllocationPolicy::Static;
+        resolved.config.ftl.spread.place = PlacePolicy::RoundRobin;
         without_idle_time(&mut resolved);
         without_detours(&mut resolved);
         without_chance_by_block(&mut resolved);

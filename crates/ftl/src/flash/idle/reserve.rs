@@ -1,0 +1,37 @@
+//! Collection until a share of the blocks is free.
+//!
+//! The watermark of background collection: a drive goes on collecting in idle time until a pool of erased blocks is full,
+//! so that a burst finds them. Blocks that lie ready hold no outdated pages, so a larger pool costs programs: collection
+//! takes blocks earlier, while more of their pages are valid.
+
+use flashtwin_nand::Geometry;
+
+use super::IdleCollection;
+
+pub(super) struct Reserve {
+    blocks: u32,
+}
+
+impl Reserve {
+    pub(super) fn new(share: f64, geometry: &Geometry) -> Self {
+        Self { blocks: (share * f64::from(geometry.blocks_per_plane)).ceil() as u32 }
+    }
+}
+
+impl IdleCollection for Reserve {
+    fn wants(&self, free_blocks: u32) -> bool {
+        free_blocks < self.blocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::geometry;
+
+    #[test]
+    fn reserve_is_a_share_of_the_blocks_rounded_up() {
+        let reserve = Reserve::new(0.25, &geometry([1, 1, 1, 1, 10, 4]));
+        assert_eq!([0, 2, 3, 10].map(|free| reserve.wants(free)), [true, true, false, false]);
+    }
+}
