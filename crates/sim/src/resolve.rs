@@ -271,6 +271,7 @@ fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), Config
     for (key, value) in [
         ("engine.hash_us", engine.hash_us),
         ("engine.idle_us", engine.idle_us),
+        ("engine.write_cache_us", engine.write_cache_us),
         ("engine.controller_us", engine.controller_us),
         ("engine.suspend_us", engine.suspend_us),
         ("engine.resume_us", engine.resume_us),
@@ -283,9 +284,14 @@ fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), Config
     if !(dirty > 0.0 && dirty <= 1.0) {
         return wrong("engine.write_cache_dirty", dirty.to_string(), "a share above 0, up to 1");
     }
-    if engine.write_cache_pages > 0 && engine.write_completes == WriteCompletes::Buffered {
+    let early = match engine.write_completes {
+        WriteCompletes::Hashed => Some("\"hashed\""),
+        WriteCompletes::Buffered => Some("\"buffered\""),
+        WriteCompletes::Programmed | WriteCompletes::Transferred => None,
+    };
+    if let Some(rule) = early.filter(|_| engine.write_cache_pages > 0) {
         let cure = "\"programmed\" or \"transferred\" with a write cache (or engine.write_cache_pages = 0)";
-        return wrong("engine.write_completes", "\"buffered\"".into(), cure);
+        return wrong("engine.write_completes", rule.into(), cure);
     }
     if engine.multi_plane != MultiPlane::None {
         if engine.concurrency == Concurrency::Plane {
@@ -326,8 +332,10 @@ mod tests {
         assert_eq!(with(&[("speed", "0")]).unwrap_err(), "replay.speed is 0: expected a number above 0");
         assert!(with(&[("speed", "inf")]).is_err() && with(&[("speed", "1e-9")]).is_ok());
         assert!(with(&[("write_completes", "buffered")]).is_ok());
-        let error = with(&[("write_completes", "buffered"), ("write_cache_pages", "1")]).unwrap_err();
-        assert!(error.contains("with a write cache"), "{error}");
+        for rule in ["hashed", "buffered"] {
+            let error = with(&[("write_completes", rule), ("write_cache_pages", "1")]).unwrap_err();
+            assert!(error.contains(rule) && error.contains("with a write cache"), "{error}");
+        }
         let planes = |planes| {
             with(&[("multi_plane", "same-page"), ("planes_per_die", planes), ("blocks_per_plane", "64")])
         };

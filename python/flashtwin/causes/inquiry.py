@@ -176,7 +176,8 @@ class Inquiry:
         hashing = next((cause for cause in self._measured() if cause.knob.name == "hash"), None)
         now = self.config["engine"]["hash_lanes"]
         lone = self.config["engine"].get("hash_us", 0)
-        if not self.with_knee or hashing is None or not lone or hashing.percent < KNEE_PERCENT:
+        # A pipeline (0 lanes) has no knee.
+        if not self.with_knee or hashing is None or not lone or not now or hashing.percent < KNEE_PERCENT:
             return []
         speed = float(self.config["replay"]["speed"])
         shares = (1.0,) if self.config["replay"]["queue_depth"] else SPEEDS

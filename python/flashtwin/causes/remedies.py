@@ -47,10 +47,10 @@ def at(config: Config, key: str) -> Any:
 
 
 def hashing(case: Case) -> Iterator[Step]:
-    """More lanes."""
+    """More lanes; a pipeline has none to add to."""
     lanes = int(at(case.config, "engine.hash_lanes"))
     for times in (2, 4, 16):
-        if lanes * times <= 65_536:
+        if 0 < lanes * times <= 65_536:
             yield Step(
                 f"{lanes * times} hash lanes for {lanes}", {"engine.hash_lanes": lanes * times},
                 f"{lanes * times - lanes} more hash lane{'s' if lanes * times - lanes > 1 else ''}",
@@ -167,6 +167,8 @@ def programs(case: Case) -> Iterator[Step]:
     """Writes that need not wait for their program; several planes at once; another allocation."""
     if at(case.config, "engine.write_completes") == "programmed":
         yield Step("a write-back cache of 4,096 pages", {"engine.write_cache_pages": 4096}, "protected DRAM")
+        buffer = {"engine.write_completes": "hashed", "engine.write_buffer_pages": 4096}
+        yield Step("writes that complete in a buffer of 4,096 pages", buffer, "protected RAM")
     if at(case.config, "engine.concurrency") != "plane" and at(case.config, "nand.planes_per_die") > 1:
         yield Step("commands on several planes", {"engine.multi_plane": "any-page"})
     yield Step("pages placed by `least-loaded`", {"ftl.allocation.policy": "least-loaded"})

@@ -51,10 +51,11 @@ CHOICES: dict[str, tuple[Variant, ...]] = {
     "buffer reads": _of("buffer reads", "engine.buffer_reads", {"off": False}),
     "preload": _of("preload", "replay.preload", {"footprint": "footprint", "none": "none"}),
     "write completes": _of(
-        "write completes", "engine.write_completes", {"transferred": "transferred", "buffered": "buffered"}
+        "write completes", "engine.write_completes",
+        {"transferred": "transferred", "hashed": "hashed", "buffered": "buffered"},
     ),
     "hashing": (
-        *_of("hashing", "engine.hash_lanes", {"4 lanes": 4, "16 lanes": 16, "64 lanes": 64}),
+        *_of("hashing", "engine.hash_lanes", {"4 lanes": 4, "16 lanes": 16, "64 lanes": 64, "a pipeline": 0}),
         *_of("hashing", "engine.hash_us", {"0 µs": 0}),
     ),
     "allocation": _of("allocation", "ftl.allocation.policy", {"dynamic": "dynamic", "least-loaded": "least-loaded"}),

@@ -58,7 +58,8 @@ def _hashing(run: SavedRun) -> str | None:
     time, lanes = run.setting("hash_us"), run.setting("hash_lanes")
     if time is None or not facts.deduplicates(run):
         return None
-    return f"{time:g} µs a page" + ("" if lanes is None else f", {lanes} at a time")
+    at_once = {None: "", 0: ", in a pipeline"}.get(lanes, f", {lanes} at a time")
+    return f"{time:g} µs a page{at_once}"
 
 
 def _device(run: SavedRun) -> str | None:
@@ -82,6 +83,7 @@ _CHOICES: tuple[tuple[str, Words], ...] = (
             {
                 "programmed": "when its page is programmed (the papers' way)",
                 "transferred": "when its data is in the chip's register",
+                "hashed": "when its page is hashed and has a place in power-protected RAM",
                 "buffered": "when the controller has it, in power-protected RAM",
             },
         ),

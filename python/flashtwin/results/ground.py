@@ -50,19 +50,23 @@ MOVES: Mapping[str, str] = {
     **dict.fromkeys(("ftl.allocation.policy", "ftl.allocation.order"), _PLACE),
     **dict.fromkeys((f"ftl.allocation.hipa_{key}" for key in ("threshold", "weight", "sample_us")), _PLACE),
     **dict.fromkeys(
-        (f"ftl.gc.{key}" for key in ("victim", "choices", "start", "stop", "urgent", "step_pages")), _COLLECTION
+        (f"ftl.gc.{key}" for key in (
+            "victim", "choices", "start", "stop", "urgent", "step_pages", "idle", "idle_reserve",
+        )), _COLLECTION,
     ),
     **dict.fromkeys((f"ftl.wear.{key}" for key in ("policy", "threshold", "every")), _COLLECTION),
     "ftl.background.jobs": "reads and writes: which work in idle time is dropped",
     "engine.concurrency": "reads and writes: what works at the same time",
     "engine.load": "reads and writes: where those go that choose a chip",
     "engine.write_completes": "writes: when one is complete",
+    "engine.write_buffer_pages": "writes: how many of them are complete before they are programmed",
     "engine.reads_before_write": "reads and writes: which of them goes first",
     "engine.merge_reads": "reads: those that wait for one page are served together, or each by itself",
     "engine.buffer_reads": "reads: whether controller RAM serves those of a page being programmed",
     "engine.multi_plane": "reads and writes: what starts together",
     "engine.write_cache_pages": "reads and writes: what the DRAM of the controller takes",
     "engine.write_cache_dirty": "reads and writes: what the DRAM of the controller takes",
+    "engine.write_cache_us": "reads and writes: how long the DRAM of the controller takes",
     "engine.suspend": "reads and writes: whether programs and erases make way for reads",
     **dict.fromkeys(
         (f"engine.{key}" for key in ("suspend_us", "resume_us", "suspend_times", "suspend_reads")), _SUSPENSION
@@ -317,15 +321,17 @@ _CONCERNS: Mapping[str, Uses] = {
     "ftl.allocation.order": _is_not("ftl.allocation.policy", "least-loaded"),
     "ftl.allocation.hipa_": _is("ftl.allocation.policy", "hipa"),
     "ftl.gc.choices": _is("ftl.gc.victim", "d-choices"),
+    "ftl.gc.idle_reserve": _is_not("ftl.gc.idle", "none"),
     "ftl.wear.policy": lambda _: True,
     "ftl.wear.": _is("ftl.wear.policy", "static"),
     "ftl.background.": _works_in_idle_time,
     "engine.load": _chooses_by_load,
-    "engine.write_cache_dirty": _is_not("engine.write_cache_pages", 0),
+    "engine.write_buffer_pages": _is("engine.write_completes", "hashed"),
+    **dict.fromkeys(("engine.write_cache_dirty", "engine.write_cache_us"), _is_not("engine.write_cache_pages", 0)),
     **dict.fromkeys(
         ("engine.suspend_", "engine.resume_"), _is_not("engine.suspend", "none")
     ),
-    "engine.idle_us": _works_in_idle_time,
+    "engine.idle_us": lambda config: _works_in_idle_time(config) or dig(config, "ftl.gc.idle") not in (None, "none"),
     "engine.hash_": _deduplicates,
     "replay.period_s": _is("ftl.replication.policy", "end-of-period", "on-line"),
     "replay.preload_contents": lambda config: (

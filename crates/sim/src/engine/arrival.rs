@@ -414,19 +414,20 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.blocks.later(life, self.own_ops.iter().filter(erases).count() as u32)
     }
 
-    /// Queues the program of a host's page; `charged` is what was charged to it before its decision,
+    /// Queues the program of a host's page; `place` is for [`super::write_buffer`], `charged` is what was charged to it before its decision,
     /// where that is more than its hash and the queue there.
     #[inline]
     pub(super) fn queue_program(
         &mut self,
         ppn: Ppn,
         request: u32,
+        place: u32,
         hashed: bool,
         charged: Option<Box<Ledger>>,
     ) {
         let unit = self.unit_of_plane[self.geometry.plane(ppn)];
         let life = self.life_of_program(ppn);
-        let op = Op { request, life, hashed, ..Op::new(ppn, Work::HostProgram) };
+        let op = Op { request, life, hashed, other: place, ..Op::new(ppn, Work::HostProgram) };
         let slot = self.enqueue(unit, Queue::Writes, op);
         if let Some(ledger) = charged {
             self.note_charged(slot, ledger);

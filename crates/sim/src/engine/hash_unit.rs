@@ -1,4 +1,5 @@
-//! The hashing unit: pages wait for a lane in order of arrival, each takes the same time.
+//! The hashing unit: pages wait for a lane in order of arrival, each takes the same time. Without lanes it is a pipeline:
+//! it takes in any number of pages, each of which takes its time.
 
 use std::collections::VecDeque;
 
@@ -35,7 +36,7 @@ impl HashUnit {
         self.pages * self.hash_ns
     }
 
-    /// Lanes that there are.
+    /// Lanes that there are; 0: a pipeline.
     pub(crate) fn lanes(&self) -> u64 {
         self.lanes_free_ns.len() as u64
     }
@@ -62,9 +63,11 @@ impl HashUnit {
     pub(crate) fn submit(&mut self, now_ns: u64, write: u32) {
         self.pages += 1;
         // Lanes finish in the order they were taken, so the front is the next one free.
-        let free_ns = self.lanes_free_ns.pop_front().unwrap_or(0);
-        let done_ns = free_ns.max(now_ns) + self.hash_ns;
-        self.lanes_free_ns.push_back(done_ns);
+        let lane = self.lanes_free_ns.pop_front();
+        let done_ns = lane.unwrap_or(0).max(now_ns) + self.hash_ns;
+        if lane.is_some() {
+            self.lanes_free_ns.push_back(done_ns);
+        }
         self.queue.push_back((done_ns, write));
     }
 
@@ -110,6 +113,15 @@ mod tests {
         let done: Vec<_> = std::iter::from_fn(|| unit.pop()).collect();
         assert_eq!(done, [(110, 5), (110, 6), (210, 7)]);
         assert_eq!((unit.queue_length(), unit.lanes(), unit.pages()), (0, 2, 3));
+    }
+
+    #[test]
+    fn pipeline_lets_no_page_wait() {
+        let mut unit = HashUnit::new(100, 0);
+        (0..3).for_each(|write| unit.submit(u64::from(write), write));
+        let done: Vec<_> = std::iter::from_fn(|| unit.pop()).collect();
+        assert_eq!(done, [(100, 0), (101, 1), (102, 2)]);
+        assert_eq!((unit.lanes(), unit.pages()), (0, 3));
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub enum Charge {
     Tables,
     /// The page was on its way to the flash and could not be read yet.
     PageProgram,
-    /// The write cache had no place.
+    /// The write cache, or the power-protected RAM, had no place.
     CachePlace,
     /// Service: the page was hashed.
     Hash,
@@ -52,7 +52,7 @@ pub enum Charge {
     Transfer,
     /// Service: the array sensed or programmed.
     Flash,
-    /// Service: the controller's own time.
+    /// Service: the controller's own time, and that of the DRAM of the write cache.
     Controller,
 }
 

@@ -22,11 +22,13 @@ mod merging;
 mod multi_plane;
 mod newest;
 mod pool;
+mod ram_answers;
 mod service;
 mod suspension;
 mod tables;
 mod undecided;
 mod unit;
+mod write_buffer;
 mod write_cache;
 
 use flashtwin_bits::By;
@@ -49,10 +51,12 @@ use loads::Loads;
 use merging::Merging;
 use multi_plane::Together;
 use pool::{Op, Pool, Request};
+use ram_answers::RamAnswers;
 use suspension::Suspension;
 use tables::Tables;
 use undecided::Undecided;
 use unit::{Stage, UnitState};
+use write_buffer::WriteBuffer;
 use write_cache::WriteCache;
 
 pub use arrival::Arrivals;
@@ -221,7 +225,9 @@ pub struct Engine<C, O> {
     reads_before_write: u32,
     suspension: Suspension,
     together: Together,
+    write_buffer: WriteBuffer,
     write_cache: Option<WriteCache>,
+    ram_answers: RamAnswers,
     /// Reads that wait for the program of their page; none where controller RAM serves them.
     awaited: Option<Box<Awaited>>,
     /// Page operations that wait for pages of the mapping tables; none where all tables are in RAM.
@@ -326,7 +332,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             reads_before_write: config.reads_before_write,
             suspension: Suspension::new(config),
             together: Together::new(config.multi_plane, geometry.planes_per_die, planes_per_unit),
+            write_buffer: WriteBuffer::new(config.write_buffer_pages),
             write_cache: WriteCache::of(config),
+            ram_answers: RamAnswers::new(config.write_cache_ns()),
             awaited: (!config.buffer_reads).then(Box::default),
             tables,
             checkpoint_ns: u64::MAX,
@@ -421,12 +429,16 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let (flash, unit) = self.events.next();
         let unit = Unit::new(unit);
         let hashed = self.hash.as_ref().map_or(u64::MAX, HashUnit::next_time);
-        if flash.min(hashed) > limit_ns || flash.min(hashed) == u64::MAX {
+        let answered = self.ram_answers.next_time();
+        let next = flash.min(hashed).min(answered);
+        if next > limit_ns || next == u64::MAX {
             return false;
         }
         // Of a hash and a stage that end at the same time, the hash goes first: the program that it
         // makes ready then counts as load for whatever the end of the stage lets be decided.
-        if flash < hashed {
+        if answered == next {
+            self.answer();
+        } else if flash < hashed {
             self.units[unit].event_ns = NO_EVENT;
             self.now_ns = flash;
             self.end_stage(unit);
@@ -451,6 +463,15 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         true
     }
 
+    /// The next answer of the write cache has reached the host.
+    #[cold]
+    fn answer(&mut self) {
+        if let Some(answer) = self.ram_answers.pop() {
+            self.now_ns = answer.due_ns;
+            self.answered(answer.request, answer.waited_ns);
+        }
+    }
+
     /// Asks the memory for what the next event will look at. It pays for operations that waited for idle
     /// time: they were queued so long ago that the processor's cache has dropped them.
     #[inline]
@@ -460,10 +481,15 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.ops.prefetch(state.head(unit::Queue::Idle));
     }
 
+    /// When something will happen by itself next; `u64::MAX` if nothing will.
+    fn next_step_ns(&self) -> u64 {
+        let hashed = self.hash.as_ref().map_or(u64::MAX, HashUnit::next_time);
+        self.events.next().0.min(hashed).min(self.ram_answers.next_time())
+    }
+
     /// Whether anything is going to happen by itself.
     fn step_is_pending(&self) -> bool {
-        let hashed = self.hash.as_ref().map_or(u64::MAX, HashUnit::next_time);
-        self.events.next().0.min(hashed) != u64::MAX
+        self.next_step_ns() != u64::MAX
     }
 
     /// One page of a request is complete, served by `server`. `charge` enters the page's time into a ledger that has the
@@ -520,8 +546,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// When something will happen by itself next; `None` if nothing will.
     pub fn next_event_ns(&self) -> Option<u64> {
-        let hashed = self.hash.as_ref().map_or(u64::MAX, HashUnit::next_time);
-        let next = self.events.next().0.min(hashed).min(self.checkpoint_ns);
+        let next = self.next_step_ns().min(self.checkpoint_ns);
         (next != u64::MAX).then_some(next)
     }
 

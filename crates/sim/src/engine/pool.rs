@@ -53,7 +53,8 @@ pub(crate) struct Op {
     /// The request it belongs to.
     pub(crate) request: u32,
     /// The operation that waits for this one; of a host read, the reads that share in it
-    /// ([`super::merging`]).
+    /// ([`super::merging`]); of a host program, whether its page has a place or waits for one
+    /// ([`super::write_buffer`]).
     pub(crate) other: u32,
     /// Host programs and work of jobs: the life of its block that it belongs to.
     pub(crate) life: u32,
@@ -179,6 +180,12 @@ impl<T: Slot> Pool<T> {
         self.free = self.slots[slot as usize].next();
         self.slots[slot as usize] = value;
         slot
+    }
+
+    /// The slot that the next insertion takes.
+    #[inline]
+    pub(crate) fn next_slot(&self) -> u32 {
+        if self.free == NONE { self.slots.len() as u32 } else { self.free }
     }
 
     /// Asks for a slot.

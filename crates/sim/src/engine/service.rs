@@ -346,10 +346,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             Work::HostProgram => {
                 self.observer.served(chip, true);
                 self.program(op.ppn);
-                // With the other rules the request completed earlier, and its slot may be another's by now.
-                if self.write_completes == WriteCompletes::Programmed {
-                    let lost_ns = self.units[unit].lost_ns;
-                    self.host_op_done(chip, slot, self.timing.program_ns, lost_ns);
+                let lost_ns = self.units[unit].lost_ns;
+                match self.write_completes {
+                    WriteCompletes::Programmed => {
+                        self.host_op_done(chip, slot, self.timing.program_ns, lost_ns);
+                    }
+                    WriteCompletes::Hashed => self.programmed_from_buffer(chip, slot, lost_ns),
+                    // The request completed earlier, and its slot may be another's by now.
+                    WriteCompletes::Transferred | WriteCompletes::Buffered => {}
                 }
                 self.ops.remove(slot);
             }
@@ -373,7 +377,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// An operation of a host's request is done, and with it a page of the request.
     #[inline]
-    fn host_op_done(&mut self, chip: Chip, slot: u32, array_ns: u64, lost_ns: u64) {
+    pub(super) fn host_op_done(&mut self, chip: Chip, slot: u32, array_ns: u64, lost_ns: u64) {
         let op = self.ops[slot];
         let charged = if op.charged { self.take_charged(slot) } else { None };
         let server = ServedBy { chip, redirected: op.redirected };
@@ -388,7 +392,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// When an operation came to its unit: one that did not wait began at that moment.
     #[inline]
-    fn came_ns(&self, op: &Op) -> u64 {
+    pub(super) fn came_ns(&self, op: &Op) -> u64 {
         if op.waits { op.came_ns } else { op.start_ns }
     }
 

@@ -270,11 +270,21 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// Completes a page of a request that has its place in the cache, or was found there; the wait for it is queueing.
+    /// A page of a request has its place in the cache, or was found there: the answer leaves for the host.
     fn complete_cached(&mut self, request: u32) {
-        let waited_ns = self.now_ns - self.requests[request].arrival_ns;
-        let waited_ns = waited_ns - self.controller_ns;
-        self.page_done(request, None, |_, ledger| ledger.charge(Charge::CachePlace, waited_ns));
+        let waited_ns = self.now_ns - self.requests[request].arrival_ns - self.controller_ns;
+        match self.ram_answers.delay_ns {
+            0 => self.answered(request, waited_ns),
+            _ => self.ram_answers.send(self.now_ns, request, waited_ns),
+        }
+    }
+
+    /// The host has the answer for a page that the cache took or served, and that had waited for a place before.
+    pub(super) fn answered(&mut self, request: u32, waited_ns: u64) {
+        self.page_done(request, None, |engine, ledger| {
+            ledger.charge(Charge::CachePlace, waited_ns);
+            ledger.charge(Charge::Controller, engine.ram_answers.delay_ns);
+        });
     }
 
     /// Serves a host's read of a page from the cache. Returns whether it is there.

@@ -250,7 +250,8 @@ impl Bench {
     pub(crate) fn new(levels: Levels) -> Self {
         let mut ftl = FtlConfig::default();
         ftl.allocation.policy = flashtwin_ftl::allocation::AllocationPolicy::Static;
-        let engine = EngineConfig { hash_us: 0.0, idle_us: 0.0, ..EngineConfig::default() };
+        let engine =
+            EngineConfig { hash_us: 0.0, idle_us: 0.0, write_cache_us: 0.0, ..EngineConfig::default() };
         Self {
             nand: nand(levels),
             ftl,

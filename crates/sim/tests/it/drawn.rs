@@ -39,10 +39,14 @@ pub(crate) const IDLE_US: [f64; 4] = [0.0, 0.0, 50.0, 5000.0];
 pub(crate) const CONTROLLER_US: [f64; 4] = [0.0, 0.0, 1.5, 400.0];
 /// Time of a hash: none, the RR-SSD paper's, and so long that pages queue for it.
 pub(crate) const HASH_US: [f64; 3] = [0.0, 12.0, 300.0];
-/// Pages hashed at a time.
-pub(crate) const HASH_LANES: [u32; 3] = [1, 2, 7];
+/// Pages hashed at a time: a pipeline, one, some.
+pub(crate) const HASH_LANES: [u32; 4] = [0, 1, 2, 7];
 /// Pages of the write cache: none, too few for a request, some, and more than a trace writes.
 pub(crate) const WRITE_CACHE_PAGES: [u32; 5] = [0, 1, 5, 40, 10_000];
+/// Time of DRAM and link for a page: none, and a real one.
+pub(crate) const WRITE_CACHE_US: [f64; 2] = [0.0, 9.0];
+/// Places in power-protected RAM: as many as are wanted, one, some.
+pub(crate) const WRITE_BUFFER_PAGES: [u32; 3] = [0, 1, 20];
 /// Share of them that may be dirty: hardly one page, half, all.
 pub(crate) const WRITE_CACHE_DIRTY: [f64; 3] = [0.01, 0.5, 1.0];
 

@@ -22,4 +22,5 @@ mod swarm;
 mod temperature;
 mod traces;
 mod twin;
+mod write_buffer;
 mod write_cache;

@@ -43,7 +43,7 @@ pub(crate) struct Shape {
     pub(crate) requests: u32,
 }
 
-const UNIQUE: Shape =
+pub(crate) const UNIQUE: Shape =
     Shape { read_percent: 50, partial_percent: 10, trim_percent: 3, contents: 0, requests: 600 };
 
 /// All pages are written first, slowly; then requests of one to six pages, in bursts.
@@ -299,8 +299,9 @@ fn with_all_times_doubled_all_response_times_are() {
             *time_us *= 2.0;
         }
         (nand.bus_mt_s, nand.command_ns) = (nand.bus_mt_s / 2.0, nand.command_ns * 2);
-        let EngineConfig { suspend_us, resume_us, idle_us, controller_us, hash_us, .. } = &mut engine;
-        for time_us in [suspend_us, resume_us, idle_us, controller_us, hash_us] {
+        let EngineConfig { suspend_us, resume_us, idle_us, controller_us, hash_us, write_cache_us, .. } =
+            &mut engine;
+        for time_us in [suspend_us, resume_us, idle_us, controller_us, hash_us, write_cache_us] {
             *time_us *= 2.0;
         }
         let twice = measure(&nand, &engine, 2.0);

@@ -32,7 +32,12 @@ fn random_engine(rng: &mut Rng) -> EngineConfig {
         load: pick(rng, &[LoadMeasure::QueueLength, LoadMeasure::ReadsWaiting, LoadMeasure::ExpectedWait]),
         write_completes: pick(
             rng,
-            &[WriteCompletes::Programmed, WriteCompletes::Transferred, WriteCompletes::Buffered],
+            &[
+                WriteCompletes::Programmed,
+                WriteCompletes::Transferred,
+                WriteCompletes::Hashed,
+                WriteCompletes::Buffered,
+            ],
         ),
         reads_before_write: pick(rng, &drawn::READS_BEFORE_WRITE),
         merge_reads: pick(rng, &[MergeReads::None, MergeReads::SamePage, MergeReads::SameContent]),
@@ -57,7 +62,9 @@ fn random_engine(rng: &mut Rng) -> EngineConfig {
 
 /// A write cache, now and then; it changes what the controller sees, and when.
 fn random_cache(rng: &mut Rng, engine: &mut EngineConfig) {
-    if engine.write_completes != WriteCompletes::Buffered {
+    engine.write_buffer_pages = pick(rng, &drawn::WRITE_BUFFER_PAGES);
+    if matches!(engine.write_completes, WriteCompletes::Programmed | WriteCompletes::Transferred) {
+        engine.write_cache_us = pick(rng, &drawn::WRITE_CACHE_US);
         engine.write_cache_pages = pick(rng, &drawn::WRITE_CACHE_PAGES);
         engine.write_cache_dirty = pick(rng, &drawn::WRITE_CACHE_DIRTY);
     }

@@ -124,3 +124,21 @@ fn a_cache_of_a_page_and_everything_else_on_goes_on() {
     let outcome = bench.serve(&asks);
     assert_eq!(outcome.counts.requests, [14, 26, 0]);
 }
+
+#[test]
+fn answers_take_the_time_of_dram_and_link() {
+    // Two places. The third write waits for the first program; all of them, and the read, take 9 us more.
+    let bench = cached(2).with(|bench| {
+        bench.engine.write_cache_us = 9.0;
+        bench.engine.write_cache_dirty = 0.01;
+    });
+    let outcome = bench.serve(&[write(0, 0, 0), write(0, 1, 1), write(0, 2, 2), read(1_000, 1)]);
+    let answer = |waited_ns| ledger(&[(Charge::CachePlace, waited_ns), (Charge::Controller, 9_000)]);
+    assert_eq!(outcome.log.responses, [answer(0), answer(0), answer(0), answer(WRITE_ALL)]);
+    // One request at a time: the next one comes when the host has the answer.
+    let mut closed = bench;
+    closed.queue_depth = 1;
+    let outcome = closed.serve(&[write(0, 0, 0), write(0, 1, 1)]);
+    assert_eq!(outcome.log.commands, [(0, "program", 0), (WRITE_ALL, "program", 0)]);
+    assert_eq!(outcome.log.response_times(), [9_000, 9_000]);
+}

@@ -118,7 +118,8 @@ struct Split {
     channel_wait_ns: Option<f64>,
     /// Waiting for the hash unit.
     hash_wait_ns: Option<f64>,
-    /// Waiting for pages of the mapping tables, for the page's own program, or for a place in the write cache.
+    /// Waiting for pages of the mapping tables, for the page's own program, or for a place in the write cache or
+    /// in power-protected RAM.
     other_wait_ns: Option<f64>,
     /// Service: hashing.
     hash_ns: Option<f64>,
@@ -126,7 +127,7 @@ struct Split {
     transfer_ns: Option<f64>,
     /// Service: tR or tPROG; 0 for a write that completes earlier.
     flash_ns: Option<f64>,
-    /// Service: `engine.controller_us`.
+    /// Service: `engine.controller_us`, and `engine.write_cache_us` of a page that the write cache took or served.
     controller_ns: Option<f64>,
 }
 

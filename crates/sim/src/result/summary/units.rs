@@ -39,11 +39,11 @@ impl Utilisation {
 /// All `null` for a system that does not hash.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct HashUnit {
-    /// Pages hashed at the same time.
+    /// Pages hashed at the same time; 0: a pipeline without a limit.
     lanes: Option<u64>,
     /// Pages that went through the unit.
     pages: Option<u64>,
-    /// Busy share of the run, mean over the lanes.
+    /// Busy share of the run, mean over the lanes; `null` for a pipeline.
     utilisation: Option<f64>,
     /// Pages waiting and being hashed: mean over time.
     queue_mean: Option<f64>,

@@ -1,0 +1,102 @@
+//! Power-protected RAM in which a page waits for its program: `engine.write_completes = "hashed"`.
+//!
+//! A write is complete when the controller has the hash of its page and a place for the page in RAM that a capacitor or a
+//! battery protects (RR-SSD paper III.A). A duplicate needs no place. What the flash does is the same as with any other
+//! rule; only the host hears earlier. A page that finds no place gets the next one that is given up, or is complete when
+//! it is programmed, whichever comes first.
+
+use std::collections::VecDeque;
+
+use flashtwin_nand::{Chip, Ppn};
+
+use super::ledger::{Charge, Ledger};
+use super::pool::{NONE, Op, Work};
+use super::{Controller, Engine, Observer};
+
+/// [`Op::other`] of a program whose page has a place.
+const HAS_PLACE: u32 = u32::MAX - 1;
+
+/// The places, and the programs whose pages wait for one.
+#[derive(Debug, Default)]
+pub(super) struct WriteBuffer {
+    /// Places that there are; 0: as many as are wanted.
+    places: u32,
+    taken: u32,
+    /// Slot and ticket of programs without a place, in the order in which they were decided. One that was carried out
+    /// meanwhile stays here; no operation has its ticket then.
+    waiting: VecDeque<(u32, u32)>,
+    next_ticket: u32,
+}
+
+impl WriteBuffer {
+    pub(super) fn new(places: u32) -> Self {
+        Self { places, ..Self::default() }
+    }
+
+    fn take_place(&mut self) -> bool {
+        let free = self.places == 0 || self.taken < self.places;
+        self.taken += u32::from(free);
+        free
+    }
+
+    fn wait(&mut self, slot: u32) -> u32 {
+        let ticket = self.next_ticket;
+        self.next_ticket = (self.next_ticket + 1) % HAS_PLACE;
+        self.waiting.push_back((slot, ticket));
+        ticket
+    }
+}
+
+impl<C: Controller, O: Observer> Engine<C, O> {
+    /// Queues the program of a page whose request is complete as soon as the page has a place.
+    pub(super) fn program_from_buffer(
+        &mut self,
+        ppn: Ppn,
+        request: u32,
+        hashed: bool,
+        charged: Option<Box<Ledger>>,
+    ) {
+        if self.write_buffer.take_place() {
+            self.complete_in_ram(request, hashed, charged);
+            self.queue_program(ppn, NONE, HAS_PLACE, hashed, None);
+        } else {
+            // The slot that the program will have: nothing is queued in between.
+            let ticket = self.write_buffer.wait(self.ops.next_slot());
+            self.queue_program(ppn, request, ticket, hashed, charged);
+        }
+    }
+
+    /// A page has been programmed: its place goes to the page that waits for longest.
+    pub(super) fn programmed_from_buffer(&mut self, chip: Chip, slot: u32, lost_ns: u64) {
+        if self.ops[slot].other != HAS_PLACE {
+            // It needs no place any more. What is left of it in the list has another ticket now.
+            self.ops[slot].other = NONE;
+            return self.host_op_done(chip, slot, self.timing.program_ns, lost_ns);
+        }
+        self.write_buffer.taken -= 1;
+        while let Some((next, ticket)) = self.write_buffer.waiting.pop_front() {
+            let Op { work, other, .. } = self.ops[next];
+            if work == Work::HostProgram && other == ticket {
+                self.write_buffer.taken += 1;
+                return self.give_place(next);
+            }
+        }
+    }
+
+    /// Completes the page of a program that has waited for a place and gets it now.
+    fn give_place(&mut self, slot: u32) {
+        let charged = if self.ops[slot].charged { self.take_charged(slot) } else { None };
+        let op = &mut self.ops[slot];
+        (op.charged, op.other) = (false, HAS_PLACE);
+        let request = std::mem::replace(&mut op.request, NONE);
+        let Op { hashed, .. } = *op;
+        let came_ns = self.came_ns(&self.ops[slot]);
+        self.page_done(request, None, |engine, ledger| {
+            match charged {
+                Some(charged) => ledger.add(&charged),
+                None => engine.charge_hashing(ledger, request, hashed, came_ns),
+            }
+            ledger.charge(Charge::CachePlace, engine.now_ns - came_ns);
+        });
+    }
+}
