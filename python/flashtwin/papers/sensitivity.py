@@ -51,7 +51,8 @@ CHOICES: dict[str, tuple[Variant, ...]] = {
     "buffer reads": _of("buffer reads", "engine.buffer_reads", {"off": False}),
     "preload": _of("preload", "replay.preload", {"footprint": "footprint", "none": "none"}),
     "write completes": _of(
-        "write completes", "engine.write_completes",
+        "write completes",
+        "engine.write_completes",
         {"transferred": "transferred", "hashed": "hashed", "buffered": "buffered"},
     ),
     "hashing": (
