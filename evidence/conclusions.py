@@ -7,14 +7,10 @@ named that decides it, if one alone does.
 
 from __future__ import annotations
 
-import functools
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from typing import Any
-
-from evidence.places import DATA
 
 Figures = Mapping[str, Any]
 #: By ground (`aged/static/no`), then by system.
@@ -166,10 +162,3 @@ def change(before: float | None, after: float | None) -> float | None:
     if before is None or after is None or before == 0:
         return None
     return after / before - 1.0
-
-
-@functools.cache
-def before() -> dict[str, Any]:
-    """The tables of the pages as they were before the engine was mended."""
-    found: dict[str, Any] = json.loads((DATA / "before.json").read_text(encoding="utf-8"))["data"]
-    return found

@@ -17,7 +17,7 @@ from typing import Any
 
 import jinja2
 
-from evidence import changes, conclusions, forms, papers, recipes, stages, tables, traces
+from evidence import conclusions, forms, papers, recipes, stages, tables, traces
 from evidence.places import DATA, PAGES, ROOT
 from flashtwin.papers import claims, markdown
 from flashtwin.papers.explanations import why_different
@@ -108,9 +108,7 @@ def page(template: Path, data: Mapping[str, Any]) -> str:
         holds=_holds,
         paper=str,
         setting=str,
-        before=conclusions.before(),
         conclusions=conclusions,
-        changes=changes,
         rules=claims,
         len=len, min=min, max=max, sorted=sorted, sum=sum, abs=abs, zip=zip, round=round,
     )  # fmt: skip

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from evidence import changes, conclusions, papers, render
-from evidence.changes import Case, Conclusion
+from evidence import papers, render
 from evidence.papers import MissingError, reproduced
 
 from flashtwin.papers.explanations import why_different
@@ -104,53 +103,3 @@ def test_reasons_of_differences_are_of_today() -> None:
     (paper,) = render._explained([{"id": "ds-ftl", "items": items}])
     assert paper["items"][0]["explanation"] == why_different("ds-ftl", "load")
     assert paper["items"][1]["explanation"] == ""
-
-
-class TestChanges:
-    @pytest.mark.parametrize(
-        ("before", "after", "outcome"),
-        [
-            (-62.0, -58.0, "stands"),  # a fifth
-            (2.0, 1.4, "stands"),  # a point
-            (-16.0, -41.0, "stronger"),
-            (-20.0, -6.0, "weaker"),
-            (158.0, -10.0, "turned round"),
-            (24.0, 0.9, "fell"),
-            (0.2, -3.0, "new"),
-            (0.2, -0.3, "none, then and now"),
-            (0.2, None, "not comparable"),
-        ],
-    )
-    def test_what_became_of_a_conclusion(self, before: float, after: float | None, outcome: str) -> None:
-        assert Case(before, after).outcome == outcome
-
-    def test_a_table_names_what_differs_and_what_it_went_through(self) -> None:
-        one = Conclusion("writes", {"webvm": Case(-62.0, -58.0), "homes": Case(158.0, -10.0)}, ("placing",))
-        assert one.outcome == "**stands**: `webvm`; **turned round**: `homes`"
-        assert changes.table([one]).splitlines()[2].startswith("| writes | -62 → -58 | 158 → -10 | **stands**")
-        assert changes.counted([one]) == {"stands": 1, "turned round": 1}
-
-    def test_every_cause_is_explained(self) -> None:
-        comparison = {trace: _systems() for trace in changes.TRACES}
-        grounds = {"traces": {trace: {"aged/static/no": _systems()} for trace in changes.TRACES}}
-        found = changes.compared(conclusions.before(), {"traces": comparison}, grounds)
-        assert {name for one in found for name in one.mended} <= changes.MENDED.keys()
-        assert found[0].cases["webvm"].before == pytest.approx(100 * (274.5 / 717.9 - 1))
-        assert found[0].ground == "**the same** everywhere"
-
-
-def _systems() -> dict[str, dict[str, float]]:
-    figures = dict.fromkeys(("read_ns", "read_p99_ns", "write_ns", "write_p99_ns", "erases", "programs"), 100.0)
-    names = (
-        "conventional",
-        "static",
-        "hipa",
-        "ds-ftl",
-        "ca-ssd",
-        "caftl",
-        "rr-ssd",
-        "rr-ssd-online",
-        "pblru",
-        "oracle",
-    )
-    return dict.fromkeys(names, figures)
