@@ -1,25 +1,27 @@
-"""What may be concluded from the matrix: a question is answered in every column, and its answer survives or depends.
+"""What may be concluded from designs on equal ground: a statement has a range, and what moves it most.
 
-A question holds one figure of one design against that of another on the same ground. Its answer survives where the
-figure moves the same way, by a hundredth at least, in every column that it can be asked in; where not, the choice is
-named that decides it, if one alone does.
+A question holds one figure of one design against that of another in the same row. It is a conclusion where no row
+contradicts it. A change below the spread over seeds (or a hundredth) is a tie. Where rows contradict one another, the
+choice is named that moves the figure most, and the levels under which the answer is one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatch
+from functools import cached_property
 from typing import Any
 
-Figures = Mapping[str, Any]
-#: By ground (`aged/static/no`), then by system.
-Grounds = Mapping[str, Mapping[str, Figures]]
+from evidence.stages.ranges import FACTORS, ROWS, SEEDS
+from flashtwin.sweeps.design import Effects, effects
 
 #: Less than this is nothing.
 LEAST = 0.01
-#: The choices of a ground, in the order of its name.
-CHOICES = ("age", "placement", "suspension")
+#: An answer under one level of a choice is stated where so many rows bear it out.
+FEWEST_ROWS = 12
+#: A row of a trace as the stage `ranges` keeps it.
+Ground = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -30,16 +32,11 @@ class Question:
     system: str
     baseline: str
     figure: str
-    #: Only where the drive collects.
-    aged: bool = False
 
-    def changes(self, grounds: Grounds) -> dict[str, float | None]:
-        """The change by ground as a share of the baseline's figure; None where it has none."""
-        return {
-            name: change(systems[self.baseline][self.figure], systems[self.system][self.figure])
-            for name, systems in grounds.items()
-            if not self.aged or name.startswith("aged/")
-        }
+    def change(self, ground: Ground) -> float | None:
+        """The change as a share of the baseline's figure; None where it has none."""
+        systems = ground["systems"]
+        return change(systems[self.baseline][self.figure], systems[self.system][self.figure])
 
 
 QUESTIONS = (
@@ -47,114 +44,128 @@ QUESTIONS = (
     Question("`ca-ssd` p99 of writes, against `conventional`", "ca-ssd", "conventional", "write_p99_ns"),
     Question("`ca-ssd` reads, against `conventional`", "ca-ssd", "conventional", "read_ns"),
     Question("`ca-ssd` programs, against `conventional`", "ca-ssd", "conventional", "programs"),
-    Question("`ca-ssd` erases, against `conventional`", "ca-ssd", "conventional", "erases", aged=True),
-    Question("`caftl` writes, against `conventional`", "caftl", "conventional", "write_ns"),
-    Question("`caftl` writes, against `ca-ssd`", "caftl", "ca-ssd", "write_ns"),
-    Question("`caftl` programs, against `ca-ssd`", "caftl", "ca-ssd", "programs"),
+    Question("`ca-ssd` erases, against `conventional`", "ca-ssd", "conventional", "erases"),
     Question("`oracle` reads, against `ca-ssd`", "oracle", "ca-ssd", "read_ns"),
     Question("`rr-ssd` reads, against `ca-ssd`", "rr-ssd", "ca-ssd", "read_ns"),
     Question("`rr-ssd` p99 of reads, against `ca-ssd`", "rr-ssd", "ca-ssd", "read_p99_ns"),
+    Question("`rr-ssd` writes, against `ca-ssd`", "rr-ssd", "ca-ssd", "write_ns"),
     Question("`rr-ssd` reads, against `conventional`", "rr-ssd", "conventional", "read_ns"),
     Question("`rr-ssd` programs, against `ca-ssd`", "rr-ssd", "ca-ssd", "programs"),
     Question("`rr-ssd-online` reads, against `ca-ssd`", "rr-ssd-online", "ca-ssd", "read_ns"),
     Question("`pblru` reads, against `ca-ssd`", "pblru", "ca-ssd", "read_ns"),
+    Question("`caftl` programs, against `ca-ssd` (store by our own rule)", "caftl", "ca-ssd", "programs"),
+    Question("`caftl` writes, against `ca-ssd` (store by our own rule)", "caftl", "ca-ssd", "write_ns"),
     Question("`ds-ftl` reads, against `conventional`", "ds-ftl", "conventional", "read_ns"),
     Question("`ds-ftl` writes, against `conventional`", "ds-ftl", "conventional", "write_ns"),
 )
 
 
 @dataclass(frozen=True)
+class Condition:
+    """A level of a choice under which all rows agree."""
+
+    choice: str
+    level: str
+    word: str
+    changes: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Answer:
-    """A question on one trace: the change in every column, and what that comes to."""
+    """A question on one trace: the change in every row, and what that comes to."""
 
     question: Question
-    changes: Mapping[str, float | None]
+    rows: Sequence[Mapping[str, str]]
+    changes: Sequence[float | None]
+    #: A change of no more than this is a tie.
+    tie: float
 
     @property
     def known(self) -> list[float]:
         """The changes that are defined."""
-        return [value for value in self.changes.values() if value is not None]
+        return [value for value in self.changes if value is not None]
+
+    @cached_property
+    def word(self) -> str | None:
+        """What all rows say: `falls`, `rises`, `the same`, `never rises`, `never falls`; None where they differ."""
+        return common(self.known, self.tie)
 
     @property
-    def low(self) -> float | None:
-        """The lowest change of all columns."""
-        return min(self.known, default=None)
+    def agreeing(self) -> int:
+        """Rows that go the way of most."""
+        signs = [sign(value, self.tie) for value in self.known]
+        return max(signs.count(one) for one in (-1, 0, 1))
+
+    @cached_property
+    def effects(self) -> Effects | None:
+        """What each choice moves the quotient of the two figures by, as a logarithm."""
+        wanted = [None if value is None or value <= -1 else math.log1p(value) for value in self.changes]
+        return effects(FACTORS, self.rows, wanted)
 
     @property
-    def high(self) -> float | None:
-        """The highest."""
-        return max(self.known, default=None)
+    def moved_by(self) -> str | None:
+        """The choice that moves it most."""
+        return self.effects.strongest()[0] if self.effects else None
 
-    @property
-    def verdict(self) -> str:
-        """`falls`, `rises` or `the same` in every column; otherwise what it never does, and what decides."""
-        return common(self.known) or f"{self._never}depends on {self.decided_by}"
-
-    @property
-    def _never(self) -> str:
-        """What happens in no column, of what can be told by a hundredth."""
-        if all(value < LEAST for value in self.known):
-            return "never rises; "
-        return "never falls; " if all(value > -LEAST for value in self.known) else ""
-
-    @property
-    def survives(self) -> bool:
-        """Whether the answer is the same in every column."""
-        return common(self.known) is not None
-
-    @property
-    def decided_by(self) -> str:
-        """The choices that leave one answer once fixed; `several choices together` where none does alone."""
-        deciding = [
-            name for place, name in enumerate(CHOICES)
-            if all(common(values) is not None for values in self._by_choice(place).values())
-        ]  # fmt: skip
-        return " or ".join(deciding) if deciding else "several choices together"
-
-    def _by_choice(self, place: int) -> dict[str, list[float]]:
-        groups: dict[str, list[float]] = {}
-        for name, value in self.changes.items():
-            if value is not None:
-                groups.setdefault(name.split("/")[place], []).append(value)
-        return groups
+    def conditions(self) -> list[Condition]:
+        """Levels of the choices that move it most under which all rows agree on `falls` or `rises`."""
+        found = []
+        for choice in self.effects.strongest()[:3] if self.effects else []:
+            for level in self.effects.of[choice] if self.effects else {}:
+                values = [
+                    value for row, value in zip(self.rows, self.changes, strict=True)
+                    if row[choice] == level and value is not None
+                ]  # fmt: skip
+                word = common(values, self.tie)
+                if word in ("falls", "rises", "never rises", "never falls") and len(values) >= FEWEST_ROWS:
+                    found.append(Condition(choice, level, word, tuple(values)))
+        return found
 
 
-def answers(question: Question, traces: Mapping[str, Grounds]) -> dict[str, Answer]:
-    """A question on every trace."""
-    return {name: Answer(question, question.changes(grounds)) for name, grounds in traces.items()}
+def answers(question: Question, data: Mapping[str, Any]) -> dict[str, Answer]:
+    """A question on every trace, over the rows of the design."""
+    rows = data["rows"][1 : ROWS + 1]
+    return {
+        name: Answer(
+            question, rows, [question.change(ground) for ground in grounds[1 : ROWS + 1]],
+            max(LEAST, seed_spread(question, grounds)),
+        )
+        for name, grounds in data["traces"].items()
+    }  # fmt: skip
 
 
-def changed(
-    traces: Mapping[str, Grounds], names: Iterable[str], system: str, baseline: str, figure: str, ground: str = "*"
-) -> list[float]:  # fmt: skip
-    """The changes of a figure on some traces in all columns that fit: `aged/*`, `*/static/*`."""
-    question = Question("", system, baseline, figure)
-    found = [(column, value) for name in names for column, value in question.changes(traces[name]).items()]
-    return [value for column, value in found if value is not None and fnmatch(column, ground)]
+def default_change(question: Question, grounds: Sequence[Ground]) -> float | None:
+    """The change on the ground of the presets."""
+    return question.change(grounds[0])
+
+
+def seed_spread(question: Question, grounds: Sequence[Ground]) -> float:
+    """How far apart seeds alone put the change, under either load."""
+    alone = [question.change(ground) for ground in grounds[ROWS + 1 :]]
+    loads = (alone[first : first + len(SEEDS)] for first in range(0, len(alone), len(SEEDS)))
+    known = ([value for value in load if value is not None] for load in loads)
+    return max((max(load) - min(load) for load in known if load), default=0.0)
+
+
+def sign(value: float, tie: float) -> int:
+    """-1, 0 for a tie, or 1."""
+    return 0 if abs(value) <= tie else -1 if value < 0 else 1
+
+
+def common(values: Iterable[float], tie: float) -> str | None:
+    """What all changes are; None where some fall and some rise."""
+    signs = {sign(value, tie) for value in values}
+    words = {
+        frozenset({-1}): "falls", frozenset({1}): "rises", frozenset({0}): "the same",
+        frozenset({-1, 0}): "never rises", frozenset({1, 0}): "never falls",
+    }  # fmt: skip
+    return words.get(frozenset(signs))
 
 
 def everywhere(found: Mapping[str, Answer]) -> str | None:
-    """The answer that is one and the same in every column of every trace, if there is one."""
-    verdicts = {answer.verdict for answer in found.values()}
-    return verdicts.pop() if len(verdicts) == 1 and all(answer.survives for answer in found.values()) else None
-
-
-def overall(found: Mapping[str, Answer]) -> str:
-    """One word on all traces: what survives all columns of all of them, or on which traces."""
-    if word := everywhere(found):
-        return f"**{word}** everywhere"
-    groups: dict[str, list[str]] = {}
-    for name, answer in found.items():
-        groups.setdefault(answer.verdict, []).append(f"`{name}`")
-    if len(groups) == 1:
-        return next(iter(groups))
-    return ". ".join(f"{', '.join(names)}: {verdict}" for verdict, names in groups.items())
-
-
-def common(values: Iterable[float]) -> str | None:
-    """What all changes are: `falls`, `rises`, `the same`; None where they differ."""
-    signs = {"the same" if abs(value) < LEAST else "falls" if value < 0 else "rises" for value in values}
-    return signs.pop() if len(signs) == 1 else None
+    """The answer that is one on every trace, if there is one."""
+    words = {answer.word for answer in found.values()}
+    return words.pop() if len(words) == 1 else None
 
 
 def change(before: float | None, after: float | None) -> float | None:

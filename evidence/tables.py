@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from evidence import conclusions
-from evidence.conclusions import QUESTIONS, Answer, Question, answers, changed, everywhere, overall
-from evidence.forms import NOTHING, amplification, count, grid, megabytes, signed, span, us
+from evidence.conclusions import QUESTIONS, Answer, answers, everywhere
+from evidence.forms import NOTHING, amplification, count, grid, megabytes, percent, signed, span, us
+from evidence.stages.ranges import EXCLUDED, FACTORS
 
 Figures = Mapping[str, Any]
 
@@ -37,51 +38,105 @@ def ground(found: list[dict[str, Any]]) -> str:
     return grid(["key", "values", "moves"], rows)
 
 
-def verdicts(traces: Mapping[str, conclusions.Grounds]) -> str:
-    """Every question on every trace: the lowest and the highest change of all columns, and what survives."""
+def verdicts(data: Mapping[str, Any]) -> str:
+    """Every question on every trace: the lowest and the highest change of all rows, and what moves it most."""
     rows = []
     for question in QUESTIONS:
-        found = answers(question, traces)
-        rows.append([question.label, *(_range(answer) for answer in found.values()), overall(found)])
-    return grid(["", *(f"`{name}`" for name in traces), "in every column"], rows)
+        found = answers(question, data)
+        rows.append([question.label, *(_range(answer) for answer in found.values()), _moved_by(found.values())])
+    return grid(["", *(f"`{name}`" for name in data["traces"]), "moved most by"], rows)
 
 
 def _range(answer: Answer) -> str:
-    if answer.low is None:
+    if not answer.known:
         return NOTHING
-    return span(answer.known, signed) + (" **" if answer.survives else "")
+    of = f"{answer.agreeing} of {len(answer.known)}"
+    return f"{span(answer.known, signed)} " + (f"**{answer.word}**" if answer.word else f"({of})")
 
 
-def columns(question: Question, traces: Mapping[str, conclusions.Grounds]) -> str:
-    """One question in every column; the grounds are rows, since there are more of them than of traces."""
-    found = {name: question.changes(grounds) for name, grounds in traces.items()}
-    grounds = next(iter(found.values()))
-    rows = [
-        [age, placement, suspension, *(signed(found[name][f"{age}/{placement}/{suspension}"]) for name in found)]
-        for age, placement, suspension in (ground.split("/") for ground in grounds)
-    ]
-    return grid(["drive", "placement", "reads suspend", *(f"`{name}`" for name in traces)], rows)
+def _moved_by(found: Iterable[Answer]) -> str:
+    """The choices that move it most, on most traces first."""
+    names = [answer.moved_by for answer in found if answer.moved_by]
+    return ", ".join(sorted(set(names), key=lambda name: (-names.count(name), name))) or NOTHING
 
 
-def surviving(traces: Mapping[str, conclusions.Grounds]) -> list[str]:
-    """Questions whose answer is one and the same in every column of every trace, with the answer and its range."""
+def surviving(data: Mapping[str, Any]) -> list[str]:
+    """Questions whose answer no row of any trace contradicts, with the answer and its range."""
     lines = []
     for question in QUESTIONS:
-        found = answers(question, traces)
+        found = answers(question, data)
         if word := everywhere(found):
             every = [value for answer in found.values() for value in answer.known]
-            lines.append(f"{question.label}: **{word}** in every column of every trace ({span(every, signed)})")
+            lines.append(
+                f"{question.label}: **{word}** in all {len(every)} rows ({span(every, signed)}); "
+                f"moved most by {_moved_by(found.values())}"
+            )
     return lines
 
 
-def depending(traces: Mapping[str, conclusions.Grounds]) -> list[str]:
-    """The other questions, with what each depends on."""
+def depending(data: Mapping[str, Any]) -> list[str]:
+    """The other questions: the answer by trace, and where rows contradict one another, under what they agree."""
     lines = []
     for question in QUESTIONS:
-        found = answers(question, traces)
+        found = answers(question, data)
         if not everywhere(found):
-            lines.append(f"{question.label}: {overall(found)}")
+            lines.append(f"{question.label}. " + " ".join(_on(name, answer) for name, answer in found.items()))
     return lines
+
+
+def _on(name: str, answer: Answer) -> str:
+    if not answer.known:
+        return f"`{name}`: not defined."
+    if answer.word:
+        return f"`{name}`: {answer.word} ({span(answer.known, signed)})."
+    most = f"`{name}`: no conclusion, {span(answer.known, signed)}; moved most by {answer.moved_by or NOTHING}"
+    under = [
+        f"{one.word} with {one.choice} = {one.level} ({span(one.changes, signed)})" for one in answer.conditions()
+    ]  # fmt: skip
+    return f"{most}; {', '.join(under)}." if under else f"{most}."
+
+
+def moving(data: Mapping[str, Any]) -> str:
+    """By question and trace the three choices that move it most, each with the difference between its levels."""
+    rows = []
+    for question in QUESTIONS:
+        cells = []
+        for answer in answers(question, data).values():
+            found = answer.effects
+            cells.append(NOTHING if found is None else "; ".join(
+                f"{name} {percent(math.expm1(found.range_of(name)))}" for name in found.strongest()[:3]
+            ))  # fmt: skip
+        rows.append([question.label, *cells])
+    return grid(["", *(f"`{name}`" for name in data["traces"])], rows)
+
+
+def factors() -> str:
+    """What is varied, with all levels; the first is that of the presets."""
+    return grid(["choice", "levels"], ([one.name, "; ".join(one.levels)] for one in FACTORS))
+
+
+def excluded() -> str:
+    """What is not varied, with the reason."""
+    return grid(["key", "why it is not varied"], ([f"`{key}`", reason] for key, reason in EXCLUDED.items()))
+
+
+def loads(data: Mapping[str, Any]) -> str:
+    """How busy dies are under both loads, on `conventional`, by trace."""
+    rows = []
+    for name, grounds in data["traces"].items():
+        by = {load: [
+            ground["busy"] for row, ground in zip(data["rows"], grounds, strict=True)
+            if row.get("load", "light") == load
+        ] for load in ("light", "busy")}  # fmt: skip
+        rows.append([f"`{name}`", span(by["light"], lambda share: percent(share, 1)), span(by["busy"], percent)])
+    return grid(["trace", "light", "busy"], rows)
+
+
+def changes(data: Mapping[str, Any], label: str, *traces: str) -> list[float]:
+    """The changes of a question in all rows of these traces, or of all."""
+    (question,) = (one for one in QUESTIONS if one.label.startswith(label))
+    found = answers(question, data)
+    return [value for name in traces or found for value in found[name].known]
 
 
 def bullets(lines: list[str]) -> str:
@@ -116,5 +171,18 @@ def _code(record: Mapping[str, Any]) -> str:
 
 TABLES = {
     table.__name__: table
-    for table in (changed, systems, ground, verdicts, columns, surviving, depending, bullets, made, answers)
+    for table in (
+        systems,
+        ground,
+        verdicts,
+        surviving,
+        depending,
+        moving,
+        factors,
+        excluded,
+        loads,
+        changes,
+        bullets,
+        made,
+    )
 }

@@ -6,16 +6,18 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from evidence import before, conclusions, forms, render, sources, stages
+from evidence import conclusions, forms, render, sources, stages
 from evidence.conclusions import Answer, Question
 from evidence.confirm import confirm
 from evidence.places import PAGES, ROOT
 from evidence.stage import Lab, MissingTracesError, Stage
-from evidence.stages.drives import figures
+from evidence.stages import ranges
+from evidence.stages.drives import AGED, drive, figures
 from evidence.store import Store
 
 import flashtwin as ft
@@ -57,9 +59,9 @@ class TestPages:
 
     def test_a_stage_that_was_not_measured_is_named(self, tmp_path: Path) -> None:
         template = tmp_path / "page.md.j2"
-        template.write_text("{{ matrix.traces }}")
-        with pytest.raises(render.ClaimError, match="'matrix' is undefined; is the stage measured"):
-            render.page(template, {"matrix": None})
+        template.write_text("{{ ranges.traces }}")
+        with pytest.raises(render.ClaimError, match="'ranges' is undefined; is the stage measured"):
+            render.page(template, {"ranges": None})
 
     def test_figures_older_than_their_code_are_reported(self) -> None:
         old = [stage.name for stage in stages.STAGES if stage.stale()]
@@ -157,33 +159,68 @@ class TestConfirmation:
         assert (stage.record() or {})["confirmed"]["sample"] == "0 replays"
 
 
+class TestRanges:
+    def test_every_key_is_varied_or_excluded_with_a_reason(self) -> None:
+        varied = frozenset().union(*(factor.keys for factor in ranges.FACTORS)) | ranges.WORKED_OUT
+        for key, _ in _keys(ft.system("rr-ssd").config):
+            reasons = [name for name in ranges.EXCLUDED if key == name or (name[-1] in "._" and key.startswith(name))]
+            assert (key in varied) != bool(reasons), f"{key}: varied or excluded with a reason, and not both"
+
+    def test_what_is_excluded_or_varied_is_a_key(self) -> None:
+        keys = {key for key, _ in _keys(ft.system("rr-ssd").config)}
+        for name in ranges.EXCLUDED:
+            assert any(key == name or key.startswith(name) for key in keys), name
+        for factor in ranges.FACTORS:
+            assert factor.keys <= keys, factor.name
+
+    def test_the_first_level_is_that_of_the_presets(self) -> None:
+        config = dict(_keys(ft.system("rr-ssd", settings={**drive("trans"), **AGED}).config))
+        for factor in ranges.FACTORS:
+            for key, value in factor.levels[factor.default].items():
+                assert config[key] == value, f"{factor.name}: {key}"
+
+    def test_rows_cover_seeds_loads_spare_space_wear_placement_and_ages(self) -> None:
+        rows = ranges.design()[1 : ranges.ROWS + 1]
+        for name in ("seed", "load", "spare space", "wear rule", "placement", "age"):
+            levels = [row[name] for row in rows]
+            assert min(levels.count(level) for level in levels) >= ranges.ROWS // 3, name
+
+
 class TestConclusions:
     QUESTION = Question("reads", "b", "a", "read_ns")
 
-    def answer(self, **changes: float) -> Answer:
-        grounds = {
-            name: {"a": replay(), "b": replay(read_ns=100.0 * (1 + by))}
-            for name, by in ((name.replace("_", "/"), by) for name, by in changes.items())
-        }
-        return conclusions.answers(self.QUESTION, {"trace": grounds})["trace"]
+    def answer(self, changes: list[float | None], tie: float = 0.01) -> Answer:
+        return Answer(self.QUESTION, ranges.design()[1 : ranges.ROWS + 1], changes, tie)
 
-    def test_what_is_the_same_in_every_column_survives(self) -> None:
-        found = self.answer(new_static_no=-0.1, aged_static_no=-0.02)
-        assert found.survives
-        assert found.verdict == "falls"
-        assert (found.low, found.high) == (pytest.approx(-0.1), pytest.approx(-0.02))
+    @pytest.mark.parametrize(
+        ("changes", "word"),
+        [
+            ([-0.1, -0.02], "falls"), ([0.3, 0.02], "rises"), ([0.009, -0.009], "the same"),
+            ([-0.3, 0.005], "never rises"), ([0.3, -0.005], "never falls"), ([-0.3, 0.3], None),
+        ],
+    )  # fmt: skip
+    def test_what_no_row_contradicts_is_a_conclusion(self, changes: list[float], word: str | None) -> None:
+        assert conclusions.common(changes, 0.01) == word
 
-    def test_less_than_a_hundredth_is_nothing(self) -> None:
-        assert self.answer(new_static_no=0.009, aged_static_no=-0.009).verdict == "the same"
-        assert not self.answer(new_static_no=0.009, aged_static_no=-0.011).survives
+    def test_a_change_below_the_spread_over_seeds_is_a_tie(self) -> None:
+        def ground(by: float) -> dict[str, Any]:
+            return {"systems": {"a": replay(), "b": replay(read_ns=100.0 * (1 + by))}}
 
-    def test_the_choice_that_decides_is_named(self) -> None:
-        by_age = self.answer(new_static_no=0.1, new_static_yes=0.1, aged_static_no=-0.1, aged_static_yes=-0.1)
-        assert by_age.verdict == "depends on age"
-        only_falls = self.answer(new_static_no=0.001, new_static_yes=0.0, aged_static_no=-0.1, aged_static_yes=-0.2)
-        assert only_falls.verdict == "never rises; depends on age"
-        mixed = self.answer(new_static_no=0.1, new_static_yes=-0.1, aged_static_no=-0.1, aged_static_yes=0.1)
-        assert mixed.verdict == "depends on several choices together"
+        # The seeds by themselves put the change at 1 to 5 %.
+        alone = [ground(by) for by in (0.01, 0.03, 0.05, 0.02, 0.02, 0.02)]
+        grounds = [ground(0.0), *(ground(-0.03) for _ in range(ranges.ROWS)), *alone]
+        data = {"rows": ranges.design(), "traces": {"trace": grounds}}
+        (found,) = conclusions.answers(self.QUESTION, data).values()
+        assert found.tie == pytest.approx(0.04)
+        assert found.word == "the same"
+
+    def test_the_choice_that_turns_a_statement_round_is_named_with_the_level_that_does_not(self) -> None:
+        rows = ranges.design()[1 : ranges.ROWS + 1]
+        found = self.answer([0.5 if row["hash unit"] == "1 lane" else -0.2 for row in rows])
+        assert found.word is None
+        assert found.moved_by == "hash unit"
+        said = {(one.level, one.word) for one in found.conditions() if one.choice == "hash unit"}
+        assert said == {("1 lane", "rises"), ("16 lanes", "falls"), ("pipeline", "falls")}
 
     def test_what_cannot_be_divided_is_no_change(self) -> None:
         assert conclusions.change(0.0, 1.0) is None
@@ -200,10 +237,6 @@ class TestForms:
         assert forms.us(None) == forms.percent(None) == forms.span([]) == "–"
         assert forms.grid(["a", "b"], [[1, 2]]) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
 
-    def test_tables_are_read_as_they_stand(self) -> None:
-        text = "# T\n## a\n| x | p99 | p99 |\n| --- | --- | --- |\n| `1` | 2 | 3 |\n\n| y |\n| --- |\n| 4 |\n"
-        assert before.tables(text) == {"a": [{"x": "1", "p99": "2", "p99 2": "3"}], "a 2": [{"y": "4"}]}
-
 
 def _compared(lab: Lab) -> dict[str, Any]:
     trace = lab.keep(ft.open(ROOT / "traces" / "webvm-small.fiu.zst"))
@@ -214,3 +247,12 @@ def _compared(lab: Lab) -> dict[str, Any]:
 def _trial(lab: Lab) -> dict[str, int]:
     lab.keep(ft.open(ROOT / "traces" / "webvm-small.fiu.zst"))
     return {"answer": 1}
+
+
+def _keys(config: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Every key of a configuration with its value, dotted."""
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            yield from _keys(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value

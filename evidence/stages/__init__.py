@@ -1,7 +1,7 @@
 """The stages, in the order in which they are measured: the quick ones first."""
 
 from evidence.stage import Stage
-from evidence.stages import choices, comparison, demo, findings, live, matrix, model, papers, speed, sweeps, workloads
+from evidence.stages import choices, comparison, demo, findings, live, model, papers, ranges, speed, sweeps, workloads
 
 STAGES: tuple[Stage, ...] = (
     demo.STAGE,
@@ -10,7 +10,7 @@ STAGES: tuple[Stage, ...] = (
     model.STAGE,
     comparison.STAGE,
     choices.STAGE,
-    matrix.STAGE,
+    ranges.STAGE,
     papers.RECIPES,
     *papers.CAPTURED,
     speed.STAGE,

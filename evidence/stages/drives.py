@@ -12,6 +12,7 @@ from flashtwin.settings import Value
 
 #: Blocks a plane, such that a trace's footprint leaves 28 % of spare pages.
 BLOCKS_PER_PLANE = {"webvm": 502, "mail": 309, "homes": 231, "trans": 95}
+SPARE = 0.28
 #: The clock: as recorded, from a RAM disk, the bursts are more than 16 chips can take.
 SPEED = 0.1
 PERIOD_S = 120.0
@@ -28,6 +29,11 @@ def drive(trace: str) -> dict[str, Value]:
         "replay.speed": SPEED,
         "replay.period_s": PERIOD_S,
     }
+
+
+def blocks(trace: str, spare: float) -> int:
+    """Blocks a plane that leave this share of spare pages, such as 0.1."""
+    return round(BLOCKS_PER_PLANE[trace] * (1 + spare) / (1 + SPARE))
 
 
 def named(name: str, preset: str, *sets: Mapping[str, Value]) -> System:
