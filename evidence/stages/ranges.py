@@ -55,7 +55,11 @@ FACTORS: tuple[Factor, ...] = (
         "new": {"replay.preload": "first-reads"},
     }),
     Factor("placement", _levels("ftl.allocation.policy", "static", "dynamic", "least-loaded")),
-    Factor("order", _levels("ftl.allocation.order", "CWDP", "PDWC")),
+    Factor("order", {
+        "CWDP": {"ftl.allocation.order": "CWDP", "ftl.allocation.stripe_pages": 1},
+        "PDWC": {"ftl.allocation.order": "PDWC", "ftl.allocation.stripe_pages": 1},
+        "PDWC, four pages a plane": {"ftl.allocation.order": "PDWC", "ftl.allocation.stripe_pages": 4},
+    }),
     Factor("channels", {
         "8 of 2 chips": {"nand.channels": 8, "nand.chips_per_channel": 2},
         "4 of 4 chips": {"nand.channels": 4, "nand.chips_per_channel": 4},

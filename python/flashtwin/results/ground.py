@@ -47,7 +47,7 @@ _TABLES = "reads and writes: they wait for mapping tables on flash"
 MOVES: Mapping[str, str] = {
     "device": "reads and writes: geometry and timing are another drive's",
     **dict.fromkeys(("ftl.mapping_cache.bytes", "ftl.mapping_cache.checkpoint_s"), _TABLES),
-    **dict.fromkeys(("ftl.allocation.policy", "ftl.allocation.order"), _PLACE),
+    **dict.fromkeys((f"ftl.allocation.{key}" for key in ("policy", "order", "stripe_pages")), _PLACE),
     **dict.fromkeys((f"ftl.allocation.hipa_{key}" for key in ("threshold", "weight", "sample_us")), _PLACE),
     **dict.fromkeys(
         (f"ftl.gc.{key}" for key in (
@@ -319,6 +319,7 @@ _CONCERNS: Mapping[str, Uses] = {
     "ftl.partition.policy": lambda _: True,
     "ftl.partition.": _is_not("ftl.partition.policy", "none"),
     "ftl.allocation.order": _is_not("ftl.allocation.policy", "least-loaded"),
+    "ftl.allocation.stripe_pages": _is("ftl.allocation.policy", "static", "hipa"),
     "ftl.allocation.hipa_": _is("ftl.allocation.policy", "hipa"),
     "ftl.gc.choices": _is("ftl.gc.victim", "d-choices"),
     "ftl.gc.idle_reserve": _is_not("ftl.gc.idle", "none"),

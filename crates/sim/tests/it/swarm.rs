@@ -137,6 +137,7 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     ftl.replication.placement = pick(rng, &PlacementPolicy::ALL);
     ftl.allocation.policy = pick(rng, &AllocationPolicy::ALL);
     ftl.allocation.hipa_sample_us = pick(rng, &drawn::HIPA_SAMPLE_US);
+    ftl.allocation.stripe_pages = pick(rng, &drawn::STRIPE_PAGES);
     ftl.redirection.policy = pick(rng, &RedirectionPolicy::ALL);
     ftl.gc.victim = pick(rng, &VictimPolicy::ALL);
     (ftl.gc.start, ftl.gc.urgent) = (pick(rng, &drawn::GC_START), pick(rng, &drawn::GC_URGENT));

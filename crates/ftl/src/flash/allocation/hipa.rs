@@ -39,7 +39,7 @@ impl Hipa {
     pub(super) fn new(config: &AllocationConfig, geometry: &Geometry) -> Self {
         let share = (1.0 - config.hipa_weight) * (1u64 << SHARE_BITS) as f64;
         Self {
-            target: StaticOrder::new(config.order, geometry),
+            target: StaticOrder::new(config.order, config.stripe_pages, geometry),
             predicted: Vec::new(),
             keep: share.round() as u64,
             sample_ns: ((config.hipa_sample_us * 1e3).round() as u64).max(1),

@@ -42,7 +42,7 @@ policies! {
 
     /// A fixed function of the LPN: the levels in `ftl.allocation.order`.
     #[default]
-    Static => Box::new(static_order::StaticOrder::new(config.order, geometry));
+    Static => Box::new(static_order::StaticOrder::new(config.order, config.stripe_pages, geometry));
     /// Round robin over all planes in the order of `ftl.allocation.order`, whatever the LPN.
     Dynamic => Box::new(dynamic::Dynamic::new(config.order, geometry));
     /// `static` while the predicted load is even; when that of the target die exceeds
@@ -61,6 +61,10 @@ pub struct AllocationConfig {
     /// For `static`, `dynamic` and `hipa`: the levels from the fastest changing to the slowest: C(hannel),
     /// W(ay, a chip of the channel), D(ie), P(lane) in any order.
     pub order: Order,
+    /// For `static` and `hipa`: neighbouring pages that go to one plane before the next one in the order has its
+    /// turn; from 1 to 65,536. Not given in the papers. With `PDWC`, 8 planes a chip and 4 pages, a chip has 32
+    /// neighbours.
+    pub stripe_pages: u32,
     /// For `hipa`: a die is avoided when its predicted load exceeds the mean so many times.
     pub hipa_threshold: f64,
     /// For `hipa`: weight of the newest look at the loads in the prediction, an exponentially weighted mean;
@@ -76,6 +80,7 @@ impl Default for AllocationConfig {
         Self {
             policy: AllocationPolicy::default(),
             order: Order::default(),
+            stripe_pages: 1,
             hipa_threshold: 1.5,
             hipa_weight: 0.25,
             hipa_sample_us: 100.0,
@@ -86,6 +91,10 @@ impl Default for AllocationConfig {
 impl AllocationConfig {
     /// Checks numbers.
     pub(crate) fn check(&self) -> Result<(), RangeError> {
+        let stripe = self.stripe_pages;
+        if !(1..=65_536).contains(&stripe) {
+            return Err(("allocation.stripe_pages", stripe.to_string(), "1 to 65536 pages"));
+        }
         let threshold = self.hipa_threshold;
         if !(1.0..=1000.0).contains(&threshold) {
             return Err(("allocation.hipa_threshold", threshold.to_string(), "a factor from 1 to 1000"));

@@ -45,15 +45,18 @@ impl From<Order> for String {
 pub(super) struct StaticOrder {
     /// Plane of each residue of the page number modulo the number of planes.
     planes: Vec<Plane>,
+    /// Neighbouring pages that go to one plane before the next has its turn.
+    stripe_pages: u64,
 }
 
 impl StaticOrder {
-    pub(super) fn new(order: Order, geometry: &Geometry) -> Self {
-        Self { planes: planes_in(order, geometry) }
+    pub(super) fn new(order: Order, stripe_pages: u32, geometry: &Geometry) -> Self {
+        Self { planes: planes_in(order, geometry), stripe_pages: u64::from(stripe_pages) }
     }
 
     #[inline]
     fn of(&self, address: u64) -> Plane {
+        let address = if self.stripe_pages == 1 { address } else { address / self.stripe_pages };
         let count = self.planes.len() as u64;
         // Divisions are not free, and most devices have a power of two of planes.
         let index = if count.is_power_of_two() { address & (count - 1) } else { address % count };
@@ -96,7 +99,7 @@ impl Allocation for StaticOrder {
     }
 }
 
-flashtwin_bits::state!(StaticOrder {} kept { planes });
+flashtwin_bits::state!(StaticOrder {} kept { planes, stripe_pages });
 
 #[cfg(test)]
 mod tests {
@@ -111,15 +114,33 @@ mod tests {
     fn cwdp_walks_the_channels_first_and_pdwc_the_planes() {
         let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
         let loads = LoadView::new(&[0; 16], &[0; 32]);
-        let mut cwdp = StaticOrder::new(order("CWDP"), &g);
+        let mut cwdp = StaticOrder::new(order("CWDP"), 1, &g);
         let channel = |plane| g.channel_of_chip(g.chip_of_plane(plane)).number();
         let walked: Vec<u32> = (0..9).map(|lpn| channel(cwdp.plane(lpn, &loads))).collect();
         assert_eq!(walked, [0, 1, 2, 3, 4, 5, 6, 7, 0]);
         assert_eq!(cwdp.plane(8, &loads), g.plane_at(0, 1, 0, 0));
-        let mut pdwc = StaticOrder::new(order("PDWC"), &g);
+        let mut pdwc = StaticOrder::new(order("PDWC"), 1, &g);
         assert_eq!(pdwc.plane(1, &loads), g.plane_at(0, 0, 0, 1));
         assert_eq!(pdwc.plane(2, &loads), g.plane_at(0, 0, 1, 0));
         assert_eq!(pdwc.plane(8, &loads), g.plane_at(1, 0, 0, 0));
+    }
+
+    #[test]
+    fn neighbours_of_a_stripe_share_a_plane() {
+        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let loads = LoadView::new(&[0; 16], &[0; 32]);
+        for stripe in [1u32, 3, 4, 1000] {
+            let mut one = StaticOrder::new(order("PDWC"), 1, &g);
+            let mut striped = StaticOrder::new(order("PDWC"), stripe, &g);
+            for address in 0..4_000 {
+                let of_stripe = address / u64::from(stripe);
+                assert_eq!(striped.plane(address, &loads), one.plane(of_stripe, &loads));
+            }
+        }
+        // Two dies of two planes, four pages in each: a chip has 16 neighbours.
+        let mut striped = StaticOrder::new(order("PDWC"), 4, &g);
+        let chips: Vec<_> = (0..32).map(|address| g.chip_of_plane(striped.plane(address, &loads))).collect();
+        assert!(chips[..16].iter().all(|&chip| chip == chips[0]) && chips[16] != chips[0]);
     }
 
     const ALL_24: [&str; 24] = [
@@ -131,7 +152,7 @@ mod tests {
     fn every_order_uses_every_plane_once() {
         let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
         for text in ALL_24 {
-            let mut planes = StaticOrder::new(order(text), &g).planes;
+            let mut planes = StaticOrder::new(order(text), 1, &g).planes;
             planes.sort_unstable();
             assert!(planes.iter().copied().eq(g.all_planes()), "{text}");
         }
