@@ -20,7 +20,7 @@ DEMO_ARGS ?= --period 120s --speed 100 --set hash_lanes=16
 
 # Tests of Python that are over in seconds: they look at results that are made up, or at the sources.
 QUICK := tests/test_imports.py tests/test_advice.py tests/report/test_findings.py tests/report/test_reasons.py \
-	tests/report/test_schema.py tests/test_effects.py tests/test_mutants.py tests/causes
+	tests/report/test_schema.py tests/test_effects.py tests/causes
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find $(wildcard crates devices systems workloads) \
 	-type f \( -name '*.rs' -o -name '*.toml' \) -not -path '*/tests/*' -not -path '*/benches/*')
@@ -86,11 +86,13 @@ check: $(VENV)/.dev ## the inner loop: compiles, unit tests of ftl and sim, lint
 cross: tools ## whether it compiles for the systems that wheels are made for: Linux on arm64, macOS, Windows
 	@.ci/cross
 
-# Of ftl and sim, or of FILES: make mutants FILES="crates/ftl/src/flash/victim/*.rs"
-mutants: $(VENV)/.dev ## change the core on purpose, one place at a time, and list the changes that no test notices; goes on where it was stopped. FILES=GLOB for some
+# Against another commit: make mutants BASE=HEAD~3
+BASE ?= origin/main
+mutants: tools ## break each line of ftl and sim that differs from BASE (origin/main), and list what no test notices
 	@command -v cargo-mutants >/dev/null || { \
 		echo "flashtwin: cargo-mutants not found; install it: cargo install --locked cargo-mutants" >&2; exit 1; }
-	@$(BIN)/python -m tests.mutants --behaviour $(foreach file,$(FILES),--file '$(file)')
+	@mkdir -p target && git diff $(BASE) -- crates/ftl crates/sim > target/mutants.diff
+	cargo mutants --in-diff target/mutants.diff -p flashtwin-ftl -p flashtwin-sim
 
 bench: build ## what is fast, and how we know
 	cargo bench --locked -p flashtwin-trace --bench ingest

@@ -1,1 +1,0 @@
-"""Changes the core on purpose, and lists the changes that no test notices."""
