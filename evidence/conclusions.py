@@ -53,8 +53,8 @@ QUESTIONS = (
     Question("`rr-ssd` programs, against `ca-ssd`", "rr-ssd", "ca-ssd", "programs"),
     Question("`rr-ssd-online` reads, against `ca-ssd`", "rr-ssd-online", "ca-ssd", "read_ns"),
     Question("`pblru` reads, against `ca-ssd`", "pblru", "ca-ssd", "read_ns"),
-    Question("`caftl` programs, against `ca-ssd` (store by our own rule)", "caftl", "ca-ssd", "programs"),
-    Question("`caftl` writes, against `ca-ssd` (store by our own rule)", "caftl", "ca-ssd", "write_ns"),
+    Question("`caftl` (store: ours) programs, against `ca-ssd`", "caftl", "ca-ssd", "programs"),
+    Question("`caftl` (store: ours) writes, against `ca-ssd`", "caftl", "ca-ssd", "write_ns"),
     Question("`ds-ftl` reads, against `conventional`", "ds-ftl", "conventional", "read_ns"),
     Question("`ds-ftl` writes, against `conventional`", "ds-ftl", "conventional", "write_ns"),
 )

@@ -44,6 +44,7 @@ SPECIAL: dict[str, tuple[str, dict[str, Any]]] = {
     "reads merged": ("ca-ssd", {"merge_reads": "same-page", "speed": 60}),
     "reads wait for programs": ("rr-ssd", {"buffer_reads": False, "speed": 20}),
     "few fingerprints": ("ca-ssd", {**AGED, "fingerprint_entries": 100}),
+    "few fingerprints by references": ("caftl", {**AGED, "fingerprint_entries": 100}),
     "expected wait": ("rr-ssd", {"engine.load": "expected-wait", "speed": 20}),
     "static wear levelling": ("conventional", {**AGED, "ftl.wear.policy": "static"}),
     "cost-benefit": ("ca-ssd", {**AGED, "victim": "cost-benefit"}),

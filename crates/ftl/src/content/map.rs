@@ -216,7 +216,7 @@ impl ContentMap {
     /// Enters the content of `vpn` in the fingerprint store, under its only LPN's reference.
     #[inline]
     pub(crate) fn enter(&mut self, vpn: Vpn) {
-        self.fingerprints.insert(self.content(vpn), vpn, 1);
+        self.fingerprints.insert(self.content(vpn), vpn);
     }
 
     /// Logical pages that hold the content of `vpn`.
@@ -477,7 +477,7 @@ mod tests {
         let (mut map, vpns) = held();
         map.fingerprints.remove(Content::new(3));
         assert!(map.point(Lpn::new(0), NO_VPN).is_some());
-        map.fingerprints.insert(Content::new(3), vpns[0], 1);
+        map.fingerprints.insert(Content::new(3), vpns[0]);
         let expected = format!("the fingerprint of content 3 names VPN {}, which does not hold it", vpns[0]);
         assert_eq!(map.audit(), Err(expected));
     }

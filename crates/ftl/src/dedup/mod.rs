@@ -1,12 +1,14 @@
 //! Deduplication: which pages of a write are fingerprinted, which fingerprints are kept, and what
 //! is found later.
 //!
-//! Sources: CA-SSD paper 4.1; CAFTL (Chen et al., FAST 2011) for sampling, the store by reference
-//! count and out-of-line deduplication.
+//! Sources: CA-SSD paper 4.1; CAFTL (Chen et al., FAST 2011) for sampling, fingerprints by reference count and
+//! out-of-line deduplication.
 
 mod config;
 mod eviction;
 mod history;
+#[cfg(test)]
+pub(crate) mod plain;
 mod sampling;
 mod store;
 

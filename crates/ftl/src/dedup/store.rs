@@ -42,7 +42,7 @@ impl<P: Place> FingerprintStore<P> {
     pub(crate) fn new(contents: u32, entries: Entries, eviction: EvictionPolicy) -> Self {
         let limit = match entries {
             Entries::Unlimited => None,
-            Entries::Limited(capacity) => Some(Limit { capacity, order: eviction.build(contents) }),
+            Entries::Limited(capacity) => Some(Limit { capacity, order: eviction.build(contents, capacity) }),
         };
         Self {
             places: By::new(HugeSlice::filled(P::NONE, contents as usize)),
@@ -123,20 +123,20 @@ impl<P: Place> FingerprintStore<P> {
         }
     }
 
-    /// Enters a content that is not known, to which `references` LPNs point or are about to.
-    /// Returns the content that is known no more, and its place: an entry that gives way, or the
-    /// newcomer itself.
+    /// Enters a content that is not known, to which one LPN points or is about to. Returns the entry that gives way to
+    /// it, which is known no more, and its place.
     #[inline]
-    pub(crate) fn insert(&mut self, content: Content, place: P, references: u32) -> Option<(Content, P)> {
+    pub(crate) fn insert(&mut self, content: Content, place: P) -> Option<(Content, P)> {
         debug_assert_eq!(self.places[content], P::NONE);
         let mut evicted = None;
-        if let Some(limit) = self.limit.as_ref().filter(|limit| self.entries >= limit.capacity) {
-            let Some(next) = limit.order.next(references) else { return Some((content, place)) };
+        if let Some(limit) = self.limit.as_mut().filter(|limit| self.entries >= limit.capacity)
+            && let Some(next) = limit.order.give_way()
+        {
             evicted = Some((next, self.places[next]));
             self.remove(next);
         }
         if let Some(limit) = &mut self.limit {
-            limit.order.entered(content, references);
+            limit.order.entered(content);
         }
         self.places[content] = place;
         self.entries += 1;
@@ -175,93 +175,4 @@ flashtwin_bits::state!(Limit { order } kept { capacity });
 flashtwin_bits::state!(any P: Place => FingerprintStore<P> { places, entries, limit, changed });
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::rng::Rng;
-
-    /// The same store as a plain list of content, place and references, the last written last.
-    struct Reference {
-        order: Vec<(Content, Vpn, u32)>,
-        capacity: usize,
-        by_count: bool,
-    }
-
-    impl Reference {
-        /// Takes a content out and puts it at the end, as it is then.
-        fn touch(&mut self, content: Content, references: Option<u32>) {
-            let at = self.order.iter().position(|entry| entry.0 == content).unwrap();
-            let entry = self.order.remove(at);
-            self.order.push((entry.0, entry.1, references.unwrap_or(entry.2)));
-        }
-
-        fn insert(&mut self, content: Content, place: Vpn, references: u32) -> Option<(Content, Vpn)> {
-            self.order.push((content, place, references));
-            if self.order.len() <= self.capacity {
-                return None;
-            }
-            let rank = |entry: &(Content, Vpn, u32)| if self.by_count { entry.2.min(255) } else { 0 };
-            let lowest = self.order.iter().map(rank).min().unwrap();
-            let at = self.order.iter().position(|entry| rank(entry) == lowest).unwrap();
-            let gone = self.order.remove(at);
-            Some((gone.0, gone.1))
-        }
-    }
-
-    #[test]
-    fn each_store_evicts_what_a_plain_list_would() {
-        let mut rng = Rng::stream(7, "fingerprints");
-        for (eviction, capacity) in
-            [1, 2, 3, 10, 40].iter().flat_map(|n| EvictionPolicy::ALL.map(|e| (e, *n)))
-        {
-            let by_count = eviction == EvictionPolicy::ReferenceCount;
-            let mut store = FingerprintStore::new(50, Entries::Limited(capacity), eviction);
-            let mut reference = Reference { order: Vec::new(), capacity: capacity as usize, by_count };
-            for step in 0..5_000 {
-                let (content, place) = (Content::new(rng.below(50)), Vpn::new(step));
-                let known = reference.order.iter().find(|entry| entry.0 == content).copied();
-                let references = [1, 1, 2, 3, 254, 255, 256, 70_000][rng.below(8) as usize];
-                match (known, rng.below(10)) {
-                    (Some(_), 0) => {
-                        reference.order.retain(|entry| entry.0 != content);
-                        store.remove(content);
-                    }
-                    (Some(_), 1..4) if by_count => {
-                        reference.touch(content, Some(references));
-                        store.recount(content, references);
-                    }
-                    (Some(entry), _) => {
-                        reference.touch(content, None);
-                        assert_eq!(store.lookup(content), entry.1);
-                    }
-                    (None, _) => {
-                        assert_eq!(store.lookup(content), NO_VPN);
-                        let gone = store.insert(content, place, references);
-                        assert_eq!(gone, reference.insert(content, place, references));
-                    }
-                }
-                assert_eq!(store.entries(), reference.order.len() as u64);
-            }
-        }
-    }
-
-    #[test]
-    fn a_newcomer_with_fewer_references_than_all_others_is_not_entered() {
-        let (content, vpn) = (Content::new, Vpn::new);
-        let mut store = FingerprintStore::new(5, Entries::Limited(2), EvictionPolicy::ReferenceCount);
-        assert_eq!(store.insert(content(0), vpn(10), 2), None);
-        assert_eq!(store.insert(content(1), vpn(11), 2), None);
-        assert_eq!(
-            store.insert(content(2), vpn(12), 1),
-            Some((content(2), vpn(12))),
-            "the newcomer gives way"
-        );
-        assert_eq!(store.lookup(content(0)), vpn(10));
-        assert_eq!(
-            store.insert(content(3), vpn(13), 2),
-            Some((content(1), vpn(11))),
-            "of equals, the least recently written"
-        );
-        store.recount(content(0), 1);
-        assert_eq!(store.insert(content(4), vpn(14), 1), Some((content(0), vpn(10))), "it lost a reference");
-    }
-}
+mod tests;

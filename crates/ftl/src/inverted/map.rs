@@ -111,7 +111,7 @@ impl InvertedMap {
     #[inline]
     pub(crate) fn enter(&mut self, content: Content, ppn: Ppn) {
         self.pages[ppn][ENTRY] = link(content);
-        if let Some((_, forgotten)) = self.hashes.insert(content, ppn, 1) {
+        if let Some((_, forgotten)) = self.hashes.insert(content, ppn) {
             self.pages[forgotten][ENTRY] = NONE;
         }
     }
@@ -279,7 +279,7 @@ mod tests {
         noticed(&|map| map.hashes.renew(Content::new(3), Ppn::new(9)), "whose entry names 9; it holds");
         noticed(&|map| map.pages[Ppn::new(5)][ENTRY] = NONE, "2 contents are entered, 1 pages know");
         let stray =
-            |map: &mut InvertedMap| assert!(map.hashes.insert(Content::new(7), Ppn::new(9), 1).is_none());
+            |map: &mut InvertedMap| assert!(map.hashes.insert(Content::new(7), Ppn::new(9)).is_none());
         noticed(&stray, "3 contents are entered, 2 pages know");
         noticed(&|map| map.live += 1, "2 contents are entered, 2 pages know");
         let other = |ppn| owner(ppn).map(|_| Content::new(6));

@@ -7,6 +7,7 @@ use flashtwin_nand::NO_PPN;
 use super::driver::{Driver, Options, Step, Workload};
 use super::reach::Map;
 use crate::content::Candidate;
+use crate::dedup::plain::PlainStore;
 use crate::dedup::{EvictionPolicy, OutOfLinePolicy};
 use crate::ids::{Content, Lpn, Vpn};
 use crate::{Cause, Entries, FlashOp, FtlConfig, MappingForm, OpKind, ReplicationPolicy};
@@ -18,12 +19,11 @@ struct Held {
 }
 
 struct Reference {
-    capacity: usize,
     by_count: bool,
     pages: HashMap<u32, u32>,
     held: HashMap<u32, Held>,
-    /// Pages whose fingerprint is known, the last written or recounted last.
-    store: Vec<u32>,
+    /// Pages whose fingerprint is known.
+    store: PlainStore<u32>,
     /// Pages that nobody has fingerprinted or is reading, the next one first.
     waiting: Vec<u32>,
     ever: HashSet<u32>,
@@ -32,31 +32,20 @@ struct Reference {
 
 impl Reference {
     fn known(&self, content: u32) -> Option<u32> {
-        self.store.iter().copied().find(|id| self.held[id].content == content)
+        self.store.entries().find(|id| self.held[id].content == content)
     }
 
-    fn renew(&mut self, id: u32) {
-        if self.store.contains(&id) {
-            self.store.retain(|&other| other != id);
-            self.store.push(id);
-        }
-    }
-
-    /// The newcomer counts one reference, which it is about to have.
-    fn enter(&mut self, id: u32) {
-        self.store.push(id);
-        if self.store.len() > self.capacity {
-            let rank = |id: &u32| if self.by_count { self.held[id].lpns.len().clamp(1, 255) } else { 0 };
-            let lowest = self.store.iter().map(rank).min().unwrap();
-            let at = self.store.iter().position(|id| rank(id) == lowest).unwrap();
-            self.store.remove(at);
+    fn recount(&mut self, id: u32) {
+        let references = self.held[&id].lpns.len();
+        if self.by_count && self.store.knows(id) {
+            self.store.recounted(id, references);
         }
     }
 
     /// Why the write programs a page, or `None` for a duplicate that is found.
     fn write(&mut self, lpn: u32, content: u32, hashed: bool) -> Option<Cause> {
         if let Some(known) = self.known(content).filter(|_| hashed) {
-            self.renew(known);
+            self.store.written(known);
             if self.pages.get(&lpn) != Some(&known) {
                 self.point(lpn, Some(known));
             }
@@ -71,7 +60,7 @@ impl Reference {
         self.next += 1;
         self.held.insert(self.next, Held { content, lpns: HashSet::new() });
         if hashed {
-            self.enter(self.next);
+            self.store.enter(self.next);
         } else {
             self.waiting.push(self.next);
         }
@@ -82,9 +71,7 @@ impl Reference {
     fn point(&mut self, lpn: u32, to: Option<u32>) {
         if let Some(id) = to {
             self.held.get_mut(&id).unwrap().lpns.insert(lpn);
-            if self.by_count {
-                self.renew(id);
-            }
+            self.recount(id);
         }
         let old = match to {
             Some(id) => self.pages.insert(lpn, id),
@@ -95,10 +82,12 @@ impl Reference {
         page.lpns.remove(&lpn);
         if page.lpns.is_empty() {
             self.held.remove(&old);
-            self.store.retain(|&known| known != old);
+            if self.store.knows(old) {
+                self.store.remove(old);
+            }
             self.waiting.retain(|&other| other != old);
-        } else if self.by_count {
-            self.renew(old);
+        } else {
+            self.recount(old);
         }
     }
 
@@ -112,7 +101,9 @@ impl Reference {
         let (content, lpn) = (page.content, *page.lpns.iter().next().unwrap());
         match self.known(content) {
             Some(known) => self.point(lpn, Some(known)),
-            None => self.enter(id),
+            None => {
+                self.store.enter(id);
+            }
         }
         !self.held.contains_key(&id)
     }
@@ -152,12 +143,12 @@ fn every_write_and_every_merge_is_what_the_plain_model_says() {
             Entries::Limited(limit) => limit as usize,
             Entries::Unlimited => usize::MAX,
         };
+        let by_count = dedup.eviction == EvictionPolicy::ReferenceCount;
         let mut reference = Reference {
-            capacity,
-            by_count: dedup.eviction == EvictionPolicy::ReferenceCount && capacity != usize::MAX,
+            by_count,
             pages: HashMap::new(),
             held: HashMap::new(),
-            store: Vec::new(),
+            store: PlainStore::new(capacity, by_count),
             waiting: Vec::new(),
             ever: HashSet::new(),
             next: 0,

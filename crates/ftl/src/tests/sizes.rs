@@ -32,10 +32,10 @@ fn a_content_takes_as_many_bytes_as_its_tables_say() {
         (TableForm::TwoLevel, Entries::Unlimited, EvictionPolicy::LruWrites, 1, least),
         (TableForm::Inverted, Entries::Unlimited, EvictionPolicy::LruWrites, 1, least),
         (TableForm::TwoLevel, Entries::Unlimited, EvictionPolicy::LruWrites, 2, least + unknown),
-        // Its neighbours in the order in which entries go: 8; its references: 1.
+        // Its neighbours in the order in which entries go: 8; its references and its list: 2.
         (TableForm::TwoLevel, few, EvictionPolicy::LruWrites, 1, least + unknown + 8),
         (TableForm::Inverted, few, EvictionPolicy::LruWrites, 1, least + unknown + 8),
-        (TableForm::TwoLevel, few, EvictionPolicy::ReferenceCount, 1, least + unknown + 8 + 1),
+        (TableForm::TwoLevel, few, EvictionPolicy::ReferenceCount, 1, least + unknown + 8 + 2),
     ] {
         let mut config = content_addressed();
         (config.dedup.tables, config.dedup.fingerprint_entries) = (tables, entries);

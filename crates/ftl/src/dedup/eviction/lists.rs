@@ -58,6 +58,13 @@ impl Lists {
         named(self.oldest[list])
     }
 
+    /// The third entry from the old end: whoever takes the oldest one asks for it, since taking the second one, soon,
+    /// changes it.
+    pub(super) fn third(&self, list: usize) -> Option<Content> {
+        let second = named(self.links[self.oldest(list)?][NEWER])?;
+        named(self.links[second][NEWER])
+    }
+
     /// Puts a content that is in no list at the new end.
     pub(super) fn push(&mut self, list: usize, content: Content) {
         let newest = std::mem::replace(&mut self.newest[list], link(content));

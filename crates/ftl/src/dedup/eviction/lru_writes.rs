@@ -17,7 +17,7 @@ impl LruWrites {
 }
 
 impl Eviction for LruWrites {
-    fn entered(&mut self, content: Content, _references: u32) {
+    fn entered(&mut self, content: Content) {
         self.order.push(0, content);
     }
 
@@ -30,7 +30,7 @@ impl Eviction for LruWrites {
         self.order.unlink(0, content);
     }
 
-    fn next(&self, _references: u32) -> Option<Content> {
+    fn give_way(&mut self) -> Option<Content> {
         self.order.oldest(0)
     }
 

@@ -10,8 +10,8 @@ use crate::policies::policies;
 /// The order in which the entries of a full fingerprint store give way. Told of every change;
 /// never asked while the store is empty.
 pub(crate) trait Eviction: Send + flashtwin_bits::State {
-    /// `content` has been entered; `references` LPNs point to it.
-    fn entered(&mut self, content: Content, references: u32);
+    /// `content` has been entered; one LPN points to it, or is about to.
+    fn entered(&mut self, content: Content);
 
     /// An entry's content has been written again.
     fn written(&mut self, content: Content);
@@ -28,9 +28,8 @@ pub(crate) trait Eviction: Send + flashtwin_bits::State {
     /// An entry has left the store.
     fn left(&mut self, content: Content);
 
-    /// The entry that gives way to a newcomer that `references` LPNs point to; `None` when the
-    /// newcomer itself does.
-    fn next(&self, references: u32) -> Option<Content>;
+    /// The entry that gives way to a newcomer; [`Eviction::left`] follows. `None` while there is none.
+    fn give_way(&mut self) -> Option<Content>;
 
     /// Asks for what the order keeps of a content.
     fn prefetch(&self, content: Content);
@@ -45,12 +44,12 @@ pub(crate) trait Eviction: Send + flashtwin_bits::State {
 policies! {
     /// Which fingerprint a full store forgets.
     pub enum EvictionPolicy;
-    pub(crate) fn build(contents: u32) -> Box<dyn Eviction>;
+    pub(crate) fn build(contents: u32, capacity: u32) -> Box<dyn Eviction>;
 
     /// That of the least recently written content (CA-SSD paper 4.1).
     #[default]
     LruWrites => Box::new(lru_writes::LruWrites::new(contents));
-    /// That of the content to which the fewest logical pages point, the least recently written
-    /// among equals; a newcomer that has fewer than all others is not entered (CAFTL).
-    ReferenceCount => Box::new(reference_count::ReferenceCount::new(contents));
+    /// Of the half of the entries that was written least recently, that of the content to which the fewest logical
+    /// pages point (CAFTL), by counts that age (LFU with dynamic ageing, Arlitt et al. 2000).
+    ReferenceCount => Box::new(reference_count::ReferenceCount::new(contents, capacity));
 }

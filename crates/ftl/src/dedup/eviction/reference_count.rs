@@ -1,78 +1,144 @@
-//! The content to which the fewest logical pages point goes first.
+//! The half of the entries that were written last stay; of the others, the content to which the fewest logical pages
+//! point goes first, by counts that age.
 //!
-//! Source: CAFTL (Chen et al., FAST 2011): the store keeps the fingerprints of the contents with
-//! the highest reference counts.
+//! Sources: CAFTL (Chen et al., FAST 2011): the store keeps the fingerprints that most logical pages refer to; a count
+//! takes a byte. Arlitt et al. (2000): least frequently used with dynamic ageing. Halves are ours: the paper says
+//! nothing of a full store that we could read.
+//!
+//! Counts that do not age let a store starve: once every entry has two references, no newcomer, which has one, could
+//! enter. Ageing alone lets entries with many references crowd out newcomers for a while. Hence two parts:
+//!
+//! * The *recent* ones are the `(S + 1) / 2` contents written last, of `S` entries. None of them ever gives way.
+//!   So a content that is written again before `(S + 1) / 2` other contents were written is always found.
+//! * Whatever is older is *kept* by worth: its references, plus the age of the store when it ceased to be recent. The
+//!   least worth gives way, the oldest among equals, and the store is as old as the worth of what gave way last.
+//!
+//! Example: when contents of one reference give way at age 10, one with five references stays until age 15: five times
+//! as long, and no longer, unless it is written.
 
 use super::Eviction;
 use super::lists::Lists;
 use crate::ids::Content;
 use flashtwin_bits::By;
 
-/// Counts from here on are told apart no more: a count takes one byte.
-const HIGHEST: u32 = 255;
+/// Worths of kept entries lie between the age and this much above it, each with a list of its own: so a list is a
+/// worth modulo their number, and a byte names it.
+const RING: u16 = 255;
+/// References from here on are not told apart.
+const MOST: u8 = RING as u8 - 1;
+/// The list of the recent entries, after those of the ring.
+const RECENT: u8 = RING as u8;
 
-/// Entries by reference count, within a count by when they were last written or came to it.
-/// Every step takes constant time. 9 bytes a content.
+/// What is known of an entry.
+const REFERENCES: usize = 0;
+const LIST: usize = 1;
+
+/// Entries by part, worth and time. Every step takes constant time. 10 bytes a content.
 pub(super) struct ReferenceCount {
     order: Lists,
-    count: By<Content, Vec<u8>>,
-    /// Entries of each count.
-    entries: [u32; HIGHEST as usize + 1],
-    /// Counts that some entry has, one bit each.
+    /// References, and the list that it is in.
+    entries: By<Content, Vec<[u8; 2]>>,
+    recent: u32,
+    most_recent: u32,
+    /// The list of entries that are worth no more than the age.
+    age: u8,
+    /// Lists of the ring that have an entry, one bit each.
     present: [u64; 4],
 }
 
-fn class(references: u32) -> u8 {
-    references.min(HIGHEST) as u8
-}
-
 impl ReferenceCount {
-    pub(super) fn new(contents: u32) -> Self {
+    pub(super) fn new(contents: u32, capacity: u32) -> Self {
         Self {
-            order: Lists::new(contents, HIGHEST as usize + 1),
-            count: By::new(vec![0; contents as usize]),
-            entries: [0; HIGHEST as usize + 1],
+            order: Lists::new(contents, usize::from(RING) + 1),
+            entries: By::new(vec![[0; 2]; contents as usize]),
+            recent: 0,
+            most_recent: capacity.div_ceil(2),
+            age: 0,
             present: [0; 4],
         }
     }
 
-    fn put(&mut self, content: Content, count: u8) {
-        self.count[content] = count;
-        self.order.push(count.into(), content);
-        self.entries[usize::from(count)] += 1;
-        self.present[usize::from(count / 64)] |= 1 << (count % 64);
+    /// Keeps a content that is in no list, worth this much more than the age.
+    fn keep(&mut self, content: Content, worth: u8) {
+        let list = ((u16::from(self.age) + u16::from(worth)) % RING) as u8;
+        self.entries[content][LIST] = list;
+        self.order.push(list.into(), content);
+        self.present[usize::from(list / 64)] |= 1 << (list % 64);
     }
 
-    fn take(&mut self, content: Content) -> u8 {
-        let count = self.count[content];
-        self.order.unlink(count.into(), content);
-        self.entries[usize::from(count)] -= 1;
-        if self.entries[usize::from(count)] == 0 {
-            self.present[usize::from(count / 64)] &= !(1 << (count % 64));
+    /// Puts a content that is in no list first among the recent ones; the last of these may have to go to the others.
+    fn renew(&mut self, content: Content) {
+        self.entries[content][LIST] = RECENT;
+        self.order.push(RECENT.into(), content);
+        self.recent += 1;
+        if self.recent > self.most_recent
+            && let Some(last) = self.order.oldest(RECENT.into())
+        {
+            self.prefetch_third(RECENT);
+            self.take(last);
+            self.keep(last, self.entries[last][REFERENCES]);
         }
-        count
     }
 
-    /// The lowest count that some entry has.
-    fn lowest(&self) -> Option<usize> {
-        let word = self.present.iter().position(|&word| word != 0)?;
-        Some(word * 64 + self.present[word].trailing_zeros() as usize)
+    /// Takes an entry out of its list, and says which that was.
+    fn take(&mut self, content: Content) -> u8 {
+        let list = self.entries[content][LIST];
+        self.order.unlink(list.into(), content);
+        if list == RECENT {
+            self.recent -= 1;
+        } else if self.order.oldest(list.into()).is_none() {
+            self.present[usize::from(list / 64)] &= !(1 << (list % 64));
+        }
+        list
+    }
+
+    /// Asks for an entry that will soon be the second oldest of its list.
+    fn prefetch_third(&self, list: u8) {
+        if let Some(content) = self.order.third(list.into()) {
+            self.prefetch(content);
+        }
+    }
+
+    /// How much more than the age the entries of a list of the ring are worth.
+    fn worth(&self, list: u8) -> u8 {
+        ((u16::from(list) + RING - u16::from(self.age)) % RING) as u8
+    }
+
+    /// The list of the least worth: the first from the age's on, around the ring.
+    fn least(&self) -> Option<u8> {
+        let (first, bit) = (usize::from(self.age / 64), self.age % 64);
+        let above = !0 << bit;
+        let words = [(first, above), (first + 1, !0), (first + 2, !0), (first + 3, !0), (first, !above)];
+        words.iter().find_map(|&(at, mask)| {
+            let word = self.present[at % 4] & mask;
+            (word != 0).then(|| (at % 4 * 64) as u8 + word.trailing_zeros() as u8)
+        })
     }
 }
 
 impl Eviction for ReferenceCount {
-    fn entered(&mut self, content: Content, references: u32) {
-        self.put(content, class(references));
+    fn entered(&mut self, content: Content) {
+        self.entries[content][REFERENCES] = 1;
+        self.renew(content);
     }
 
     fn written(&mut self, content: Content) {
-        let count = self.take(content);
-        self.put(content, count);
+        self.take(content);
+        self.renew(content);
     }
 
     fn recounted(&mut self, content: Content, references: u32) {
-        self.take(content);
-        self.put(content, class(references));
+        let [before, list] = self.entries[content];
+        let now = references.min(MOST.into()) as u8;
+        self.entries[content][REFERENCES] = now;
+        if list != RECENT && now != before {
+            self.take(content);
+            // Worth at most `before`, as the age only grows.
+            self.keep(
+                content,
+                (u16::from(self.worth(list)) + u16::from(now)).saturating_sub(before.into()) as u8,
+            );
+        }
     }
 
     fn counts_references(&self) -> bool {
@@ -83,16 +149,15 @@ impl Eviction for ReferenceCount {
         self.take(content);
     }
 
-    fn next(&self, references: u32) -> Option<Content> {
-        let lowest = self.lowest()?;
-        if lowest > usize::from(class(references)) {
-            return None;
-        }
-        self.order.oldest(lowest)
+    fn give_way(&mut self) -> Option<Content> {
+        let Some(list) = self.least() else { return self.order.oldest(RECENT.into()) };
+        self.age = list;
+        self.prefetch_third(list);
+        self.order.oldest(list.into())
     }
 
     fn prefetch(&self, content: Content) {
-        self.count.prefetch(content);
+        self.entries.prefetch(content);
         self.order.prefetch(content);
     }
 
@@ -101,8 +166,8 @@ impl Eviction for ReferenceCount {
     }
 
     fn bytes(&self) -> u64 {
-        self.order.bytes() + self.count.len() as u64 + size_of_val(&self.entries) as u64
+        self.order.bytes() + 2 * self.entries.len() as u64
     }
 }
 
-flashtwin_bits::state!(ReferenceCount { order, count, entries, present });
+flashtwin_bits::state!(ReferenceCount { order, entries, recent, age, present } kept { most_recent });
