@@ -52,6 +52,7 @@ MOVES: Mapping[str, str] = {
     **dict.fromkeys(
         (f"ftl.gc.{key}" for key in (
             "victim", "choices", "start", "stop", "urgent", "step_pages", "idle", "idle_reserve",
+                "idle_valid",
         )), _COLLECTION,
     ),
     **dict.fromkeys((f"ftl.wear.{key}" for key in ("policy", "threshold", "every")), _COLLECTION),
@@ -322,7 +323,7 @@ _CONCERNS: Mapping[str, Uses] = {
     "ftl.allocation.stripe_pages": _is("ftl.allocation.policy", "static", "hipa"),
     "ftl.allocation.hipa_": _is("ftl.allocation.policy", "hipa"),
     "ftl.gc.choices": _is("ftl.gc.victim", "d-choices"),
-    "ftl.gc.idle_reserve": _is_not("ftl.gc.idle", "none"),
+    "ftl.gc.idle_": _is_not("ftl.gc.idle", "none"),
     "ftl.wear.policy": lambda _: True,
     "ftl.wear.": _is("ftl.wear.policy", "static"),
     "ftl.background.": _works_in_idle_time,

@@ -62,6 +62,8 @@ pub(crate) const CHECKPOINT_S: [f64; 4] = [0.0, 0.0, 0.000_4, 0.02];
 /// Share of a plane's blocks that idle time is to free: less than the host's writes leave, some more, nearly all.
 pub(crate) const IDLE_RESERVE: [f64; 3] = [0.0, 0.3, 0.9];
 
+/// Share of a block that may be valid where idle time is to collect it: next to none, most, nearly all.
+pub(crate) const IDLE_VALID: [f64; 3] = [0.1, 0.75, 0.99];
 /// Neighbours that share a plane: none mostly, some, more than a trace has.
 pub(crate) const STRIPE_PAGES: [u32; 4] = [1, 1, 5, 1000];
 /// Room for copies over the footprint: none, scarce, more than is needed.

@@ -143,6 +143,7 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     (ftl.gc.start, ftl.gc.urgent) = (pick(rng, &drawn::GC_START), pick(rng, &drawn::GC_URGENT));
     ftl.gc.step_pages = pick(rng, &drawn::GC_STEP_PAGES);
     (ftl.gc.idle, ftl.gc.idle_reserve) = (pick(rng, &IdlePolicy::ALL), pick(rng, &drawn::IDLE_RESERVE));
+    ftl.gc.idle_valid = pick(rng, &drawn::IDLE_VALID);
     if ftl.mapping == MappingForm::Page && rng.below(2) == 0 {
         ftl.spread = random_spread(rng);
     }

@@ -15,6 +15,9 @@ use crate::policies::policies;
 pub trait IdleCollection: Send {
     /// Whether a plane with so many free blocks wants a step.
     fn wants(&self, free_blocks: u32) -> bool;
+
+    /// Whether a block with so many valid pages is worth collecting in idle time.
+    fn takes(&self, valid_pages: u32) -> bool;
 }
 
 policies! {
@@ -26,6 +29,6 @@ policies! {
     #[default]
     None => None;
     /// Until the share `gc.idle_reserve` of the plane's blocks is free, as drives do that keep erased blocks
-    /// ready for bursts.
-    Reserve => Some(Box::new(reserve::Reserve::new(config.idle_reserve, geometry)));
+    /// ready for bursts; no block of which more than the share `gc.idle_valid` is valid.
+    Reserve => Some(Box::new(reserve::Reserve::new(config.idle_reserve, config.idle_valid, geometry)));
 }

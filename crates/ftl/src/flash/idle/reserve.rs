@@ -2,7 +2,8 @@
 //!
 //! The watermark of background collection: a drive goes on collecting in idle time until a pool of erased blocks is full,
 //! so that a burst finds them. Blocks that lie ready hold no outdated pages, so a larger pool costs programs: collection
-//! takes blocks earlier, while more of their pages are valid.
+//! takes blocks earlier, while more of their pages are valid. On a drive with less spare space than the pool, it would
+//! never end: every page that the host outdates would move a whole block. So a block that is mostly valid is left.
 
 use flashtwin_nand::Geometry;
 
@@ -10,17 +11,25 @@ use super::IdleCollection;
 
 pub(super) struct Reserve {
     blocks: u32,
+    most_valid: u32,
 }
 
 impl Reserve {
-    pub(super) fn new(share: f64, geometry: &Geometry) -> Self {
-        Self { blocks: (share * f64::from(geometry.blocks_per_plane)).ceil() as u32 }
+    pub(super) fn new(share: f64, valid: f64, geometry: &Geometry) -> Self {
+        Self {
+            blocks: (share * f64::from(geometry.blocks_per_plane)).ceil() as u32,
+            most_valid: (valid * f64::from(geometry.pages_per_block)).floor() as u32,
+        }
     }
 }
 
 impl IdleCollection for Reserve {
     fn wants(&self, free_blocks: u32) -> bool {
         free_blocks < self.blocks
+    }
+
+    fn takes(&self, valid_pages: u32) -> bool {
+        valid_pages <= self.most_valid
     }
 }
 
@@ -30,8 +39,9 @@ mod tests {
     use crate::tests::geometry;
 
     #[test]
-    fn reserve_is_a_share_of_the_blocks_rounded_up() {
-        let reserve = Reserve::new(0.25, &geometry([1, 1, 1, 1, 10, 4]));
+    fn reserve_is_rounded_up_and_valid_pages_down() {
+        let reserve = Reserve::new(0.25, 0.7, &geometry([1, 1, 1, 1, 10, 4]));
         assert_eq!([0, 2, 3, 10].map(|free| reserve.wants(free)), [true, true, false, false]);
+        assert_eq!([0, 2, 3].map(|valid| reserve.takes(valid)), [true, true, false]);
     }
 }
