@@ -179,7 +179,7 @@ fn first(op: Op, whole: bool, content: u32) -> u32 {
         Op::Write if whole => NOTHING,
         Op::Write => NAMELESS,
         Op::Trim if whole => NOTHING,
-        Op::Trim => UNTOUCHED,
+        Op::Trim | Op::Flush => UNTOUCHED,
     }
 }
 

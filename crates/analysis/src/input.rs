@@ -1,6 +1,6 @@
 //! Where requests come from: a trace in memory, or a file that is read again for each pass.
 
-use flashtwin_trace::{OpenOptions, Progress, Quality, Requests, Source, Trace, TraceError, TraceStream};
+use flashtwin_trace::{Op, OpenOptions, Progress, Quality, Requests, Source, Trace, TraceError, TraceStream};
 use rayon::prelude::*;
 
 use crate::Accumulator;
@@ -24,7 +24,7 @@ pub struct About {
     /// Requests.
     pub requests: u64,
     /// Requests and bytes by kind.
-    pub asked: [Asked; 3],
+    pub asked: [Asked; Op::COUNT],
     /// Whether any request carries contents.
     pub has_content: bool,
     /// Names of its volumes, by their numbers.
@@ -101,7 +101,7 @@ fn runs(trace: &Trace) -> impl Iterator<Item = Requests<'_>> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Gathered {
     offsets_and_lengths: u64,
-    asked: [Asked; 3],
+    asked: [Asked; Op::COUNT],
     has_content: bool,
 }
 

@@ -60,7 +60,7 @@ fn duplicates(trace: &Trace) -> Option<f64> {
     let (mut writes, mut duplicates) = (0, 0);
     for &(op, page, content) in &accesses {
         match op {
-            Op::Read => {}
+            Op::Read | Op::Flush => {}
             Op::Trim => {
                 held.remove(&page);
             }

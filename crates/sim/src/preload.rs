@@ -251,7 +251,7 @@ mod tests {
         let columns = PageColumns {
             time_ns: vec![0; content.len()].into(),
             op: vec![Op::Write; content.len()].into(),
-            partial: vec![0; content.len()],
+            marks: vec![0; content.len()],
             first_page_op: (0..=ops).collect(),
             lpn: vec![0; content.len()],
             content: content.to_vec(),
@@ -262,7 +262,7 @@ mod tests {
             page_bytes: 4096,
             requests: u64::from(ops),
             page_ops: u64::from(ops),
-            bytes: [0; 3],
+            bytes: [0; Op::COUNT],
             duration_ns: 0,
             lpn_address: vec![0],
             content_count: 5,

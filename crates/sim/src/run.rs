@@ -261,7 +261,7 @@ impl<'a> Replay<'a> {
 
 #[cfg(test)]
 mod tests {
-    use flashtwin_trace::{ContentSource, FirstAccess, PageQuality};
+    use flashtwin_trace::{ContentSource, FirstAccess, Op, PageQuality};
 
     use super::*;
     use crate::resolve::resolve;
@@ -274,7 +274,7 @@ mod tests {
             page_bytes: 4096,
             requests: 5,
             page_ops: 5,
-            bytes: [0; 3],
+            bytes: [0; Op::COUNT],
             lpn_address: (0..u64::from(footprint)).collect(),
             content_count: 0,
             initial_content: Vec::new(),

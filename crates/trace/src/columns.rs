@@ -25,6 +25,7 @@ pub struct Columns {
     pub content_start: Vec<u64>,
     pub content: Vec<u32>,
     pub digests: Digests,
+    pub durable: Vec<bool>,
 }
 
 impl Columns {
@@ -73,6 +74,7 @@ impl Columns {
             content_start: &self.content_start,
             content: &self.content,
             chunk_bytes: CHUNK_BYTES,
+            durable: &self.durable,
         }
     }
 
@@ -81,8 +83,21 @@ impl Columns {
         self.time_ns.len()
     }
 
+    /// The last request is to be on the medium before it is answered.
+    pub(crate) fn last_is_durable(&mut self) {
+        self.durable.resize(self.len(), false);
+        if let Some(last) = self.durable.last_mut() {
+            *last = true;
+        }
+    }
+
     /// Adds the requests `rows` of `from` behind these. Digests stay where they are.
     pub(crate) fn extend_from(&mut self, from: &Columns, rows: Range<usize>) {
+        let durable = from.durable.get(rows.start..from.durable.len().min(rows.end)).unwrap_or_default();
+        if !durable.is_empty() {
+            self.durable.resize(self.len(), false);
+            self.durable.extend_from_slice(durable);
+        }
         self.time_ns.extend_from_slice(&from.time_ns[rows.clone()]);
         self.volume.extend_from_slice(&from.volume[rows.clone()]);
         self.op.extend_from_slice(&from.op[rows.clone()]);
@@ -105,38 +120,10 @@ impl Columns {
         self.offset_bytes.drain(..count);
         self.length_bytes.drain(..count);
         self.content_start.drain(..count);
+        self.durable.drain(..count.min(self.durable.len()));
         let first = self.content_start[0];
         self.content.drain(..first as usize);
         self.content_start.iter_mut().for_each(|start| *start -= first);
-    }
-
-    /// Leaves out those of the last requests, as many as there are marks, whose mark says so and that have no bytes; how
-    /// many they are.
-    pub(crate) fn leave_out_last<M>(&mut self, marks: &[M], says: impl Fn(&M) -> bool) -> usize {
-        let first = self.len() - marks.len();
-        let goes = |at: usize, columns: &Columns| says(&marks[at - first]) && columns.length_bytes[at] == 0;
-        let mut kept = first;
-        for at in first..self.len() {
-            if goes(at, self) {
-                continue;
-            }
-            self.time_ns[kept] = self.time_ns[at];
-            self.volume[kept] = self.volume[at];
-            self.op[kept] = self.op[at];
-            self.offset_bytes[kept] = self.offset_bytes[at];
-            self.length_bytes[kept] = self.length_bytes[at];
-            // What has no bytes has no contents: where the others' begin stays.
-            self.content_start[kept + 1] = self.content_start[at + 1];
-            kept += 1;
-        }
-        let left_out = self.len() - kept;
-        self.time_ns.truncate(kept);
-        self.volume.truncate(kept);
-        self.op.truncate(kept);
-        self.offset_bytes.truncate(kept);
-        self.length_bytes.truncate(kept);
-        self.content_start.truncate(kept + 1);
-        left_out
     }
 
     /// Takes all requests out but the last `keep`.
@@ -150,6 +137,7 @@ impl Columns {
         all.op.truncate(taken);
         all.offset_bytes.truncate(taken);
         all.length_bytes.truncate(taken);
+        all.durable.truncate(taken);
         all.content_start.truncate(taken + 1);
         all.content.truncate(all.content_start[taken] as usize);
         all
@@ -177,6 +165,9 @@ pub(crate) fn check_lengths(name: &str, columns: &Columns) -> Result<(), TraceEr
             return bad(format!("column {column} has {length} rows, time_ns has {requests}"));
         }
     }
+    if columns.durable.len() > requests {
+        return bad(format!("column durable has {} rows, time_ns has {requests}", columns.durable.len()));
+    }
     let starts = &columns.content_start;
     let ends =
         |starts: &[u64]| starts.first() == Some(&0) && starts.last() == Some(&(columns.content.len() as u64));
@@ -199,9 +190,10 @@ pub(crate) fn check_requests(
         Err(error.at_line((first_row + row) as u64 + 1, None))
     };
     let (offsets, lengths) = (&columns.offset_bytes[rows.clone()], &columns.length_bytes[rows.clone()]);
-    for ((&offset, &length), row) in offsets.iter().zip(lengths).zip(rows.clone()) {
-        if length == 0 {
-            return bad("a request of 0 bytes".to_owned(), row);
+    let asked = columns.op[rows.clone()].iter().zip(offsets).zip(lengths);
+    for (((&op, &offset), &length), row) in asked.zip(rows.clone()) {
+        if (op == Op::Flush) != (length == 0) || (length == 0 && offset != 0) {
+            return bad(wrong_extent(op, offset, length), row);
         }
         if offset > i64::MAX as u64 - u64::from(length) {
             return bad(format!("offset {offset} reaches beyond 2^63 bytes"), row);
@@ -221,6 +213,17 @@ pub(crate) fn check_requests(
         }
     }
     Ok(())
+}
+
+/// What is wrong with a request that has bytes and should not, or the other way round.
+#[cold]
+fn wrong_extent(op: Op, offset: u64, length: u32) -> String {
+    match op {
+        Op::Flush => format!(
+            "a flush of {length} bytes at {offset}: a flush has no address, 0 bytes at 0 were expected"
+        ),
+        _ => "a request of 0 bytes".to_owned(),
+    }
 }
 
 /// Checks that every content has its digest, if there are digests.
@@ -263,6 +266,10 @@ pub(crate) fn sort_by_time(columns: &mut Columns) {
     permute(&mut columns.op, &order);
     permute(&mut columns.offset_bytes, &order);
     permute(&mut columns.length_bytes, &order);
+    if !columns.durable.is_empty() {
+        columns.durable.resize(order.len(), false);
+        permute(&mut columns.durable, &order);
+    }
 }
 
 /// Gives contents ids in order of first appearance, so that equal traces have equal ids.

@@ -59,6 +59,8 @@ pub(crate) struct TraceHasher {
     requests: u64,
     volumes: Appearance,
     columns: [XxHash3_128; COLUMNS],
+    /// The places of durable requests, a column that most traces do not have.
+    durable: Option<XxHash3_128>,
     buffer: Vec<u8>,
 }
 
@@ -73,11 +75,16 @@ impl TraceHasher {
             requests: 0,
             volumes: Appearance::default(),
             columns: std::array::from_fn(|_| XxHash3_128::with_seed(0)),
+            durable: None,
             buffer: Vec::with_capacity(BUFFER_BYTES),
         }
     }
 
     pub(crate) fn add(&mut self, run: &Requests<'_>) {
+        for (place, _) in (self.requests..).zip(run.durable).filter(|(_, durable)| **durable) {
+            let places = self.durable.get_or_insert_with(|| XxHash3_128::with_seed(0));
+            places.write(&place.to_le_bytes());
+        }
         self.requests += run.len() as u64;
         self.column(0, run.time_ns.iter().map(|time| time.to_le_bytes()));
         let mut volumes = std::mem::take(&mut self.volumes);
@@ -113,7 +120,7 @@ impl TraceHasher {
         let mut all = XxHash3_128::with_seed(0);
         all.write(&self.chunk_bytes.to_le_bytes());
         all.write(&self.requests.to_le_bytes());
-        for column in &self.columns {
+        for column in self.columns.iter().chain(&self.durable) {
             all.write(&column.finish_128().to_le_bytes());
         }
         format!("{:032x}", all.finish_128())

@@ -42,7 +42,7 @@ pub use input::Source;
 pub use memory::{bytes_in_words, memory_allowed_bytes, memory_available_bytes, memory_in_whole};
 pub use page::{
     ContentSource, FirstAccess, LastRegion, NumberedPage, Outline, PageColumns, PageQuality, PageScan,
-    PageSource, PageTable, PageTrace, Window, Windows,
+    PageSource, PageTable, PageTrace, Window, Windows, marks,
 };
 pub use progress::Progress;
 pub use quality::{BAD_LINES_LISTED, Quality};

@@ -30,6 +30,9 @@ impl Trace {
             columns.length_bytes.push(self.length_bytes[request]);
             columns.content.extend_from_slice(self.contents(request));
             columns.content_start.push(columns.content.len() as u64);
+            if self.is_durable(request) {
+                columns.last_is_durable();
+            }
         }
         columns.volume = vec![0; columns.len()];
         columns.digests = self.digests.clone();

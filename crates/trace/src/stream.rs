@@ -13,7 +13,7 @@ use crate::progress::Progress;
 use crate::quality::{Figures, Quality};
 use crate::request::NO_CONTENT;
 use crate::tally::count_unaligned;
-use crate::trace::{OpenOptions, Trace};
+use crate::trace::{OpenOptions, Trace, up_to_last};
 use crate::volumes::Appearance;
 
 /// Requests of a batch; the last one has fewer.
@@ -224,6 +224,7 @@ impl TraceStream {
             content_start: columns.content_start,
             content: columns.content,
             chunk_bytes: CHUNK_BYTES,
+            durable: up_to_last(columns.durable),
             digests: Digests::default(),
             volume_names: self.volume_names.clone(),
             quality: Quality::default(),

@@ -131,6 +131,9 @@ pub struct Trace {
     pub chunk_bytes: u32,
     /// Digest of each content id; may be empty although there is content.
     pub digests: Digests,
+    /// Whether a request is to be on the medium before it is answered (forced unit access, FUA), up to the last one that
+    /// is: of those behind it, or of all, there is no entry and they are not.
+    pub durable: Vec<bool>,
     /// What each dense volume number is called in the file.
     pub volume_names: Vec<String>,
     /// What was noticed on reading.
@@ -231,6 +234,11 @@ impl Trace {
         }
     }
 
+    /// Whether request `index` is to be on the medium before it is answered.
+    pub fn is_durable(&self, index: usize) -> bool {
+        self.durable.get(index).copied().unwrap_or(false)
+    }
+
     /// 128-bit hash over all columns as 32 hex digits: equal requests with equal contents at equal
     /// addresses give equal digests, whatever format and compression they were read from. The digests
     /// of contents do not enter, only which contents are the same, nor do the names of volumes.
@@ -284,10 +292,17 @@ pub(crate) fn finish(
         content_start: columns.content_start,
         content: columns.content,
         chunk_bytes: CHUNK_BYTES,
+        durable: up_to_last(columns.durable),
         digests: columns.digests,
         volume_names,
         quality,
     }
+}
+
+/// The same without what is false at the end, so that equal traces are equal.
+pub(crate) fn up_to_last(mut durable: Vec<bool>) -> Vec<bool> {
+    durable.truncate(durable.iter().rposition(|&durable| durable).map_or(0, |last| last + 1));
+    durable
 }
 
 /// Sorts requests by time, and lets the first one be at 0.
@@ -326,6 +341,12 @@ impl TraceBuilder {
         columns.length_bytes.push(request.length_bytes);
         columns.content.extend_from_slice(contents);
         columns.content_start.push(columns.content.len() as u64);
+        self
+    }
+
+    /// The request added last is to be on the medium before it is answered (FUA).
+    pub fn durable(&mut self) -> &mut TraceBuilder {
+        self.columns.last_is_durable();
         self
     }
 

@@ -196,9 +196,9 @@ fn requests_with_and_without_content_and_many_row_groups() {
     let folder = Folder::new("mixed");
     let mut builder = TraceBuilder::new("mixed");
     for number in 0..300_000u32 {
-        let op = Op::ALL[number as usize % 3];
+        let op = Op::ALL[number as usize % 4];
         let contents: &[u32] = match op {
-            Op::Trim => &[],
+            Op::Trim | Op::Flush => &[],
             Op::Read => &[number % 1000, NO_CONTENT],
             Op::Write => &[number, number / 2],
         };
@@ -206,8 +206,8 @@ fn requests_with_and_without_content_and_many_row_groups() {
             time_ns: i64::from(number / 2),
             volume: number % 5 * 10,
             op,
-            offset_bytes: u64::from(number) * 512,
-            length_bytes: 8192,
+            offset_bytes: if op == Op::Flush { 0 } else { u64::from(number) * 512 },
+            length_bytes: if op == Op::Flush { 0 } else { 8192 },
         };
         builder.push(request, contents);
     }
@@ -419,7 +419,11 @@ fn wrong_columns_are_named() {
     let words = Arc::new(StringArray::from(vec!["r", "w", "t"])) as ArrayRef;
     refused(with("op", words), &["column op is Utf8, UInt8 was expected"]);
     let numbers = |values: Vec<Option<i64>>| Arc::new(Int64Array::from(values)) as ArrayRef;
-    refused(with("op", numbers(vec![Some(0), Some(3), Some(0)])), &["wrong.parquet:2", "3 is not 0 (read)"]);
+    refused(with("op", numbers(vec![Some(0), Some(4), Some(0)])), &["wrong.parquet:2", "4 is not 0 (read)"]);
+    refused(
+        with("op", numbers(vec![Some(0), Some(3), Some(0)])),
+        &["wrong.parquet:2", "a flush has no address"],
+    );
     refused(
         with("length_bytes", numbers(vec![Some(1), Some(2), Some(-3)])),
         &[":3", "length_bytes", "-3 is out of range"],

@@ -118,7 +118,7 @@ impl<'a> Reference<'a> {
                 (Op::Write, true) => Some(FirstAccess::PartialWrite),
                 (Op::Write, false) => Some(FirstAccess::Write),
                 (Op::Trim, false) => Some(FirstAccess::Trim),
-                (Op::Trim, true) => None,
+                (Op::Trim, true) | (Op::Flush, _) => None,
             })
             .unwrap_or(FirstAccess::None)
     }
@@ -314,7 +314,8 @@ fn random_trace(seed: u64) -> Trace {
     for number in 0..1 + random.below(50) {
         let op = match random.below(10) {
             0 => Op::Trim,
-            1..=4 => Op::Read,
+            1 => Op::Flush,
+            2..=4 => Op::Read,
             _ => Op::Write,
         };
         let grid = if aligned || random.one_in(2) { 4096 } else { 512 };
@@ -328,13 +329,13 @@ fn random_trace(seed: u64) -> Trace {
                 contents.push(if unknown { NO_CONTENT } else { content });
             }
         }
-        let request = Request {
-            time_ns: 1000 + (number / 2) as i64,
-            volume: random.below(u64::from(volumes)) as u32 * 3,
-            op,
-            offset_bytes: offset,
-            length_bytes: length as u32,
-        };
+        let (time_ns, volume) = (1000 + (number / 2) as i64, random.below(u64::from(volumes)) as u32 * 3);
+        if op == Op::Flush {
+            let flush = Request { time_ns, volume, op, offset_bytes: 0, length_bytes: 0 };
+            builder.push(flush, &[]);
+            continue;
+        }
+        let request = Request { time_ns, volume, op, offset_bytes: offset, length_bytes: length as u32 };
         builder.push(request, &contents);
     }
     builder.build().unwrap()
@@ -380,7 +381,7 @@ fn a_misaligned_partition_keeps_one_content_a_page() {
     let pages = build(&builder, 4096);
     assert_eq!(pages.outline.footprint_pages(), 3);
     assert_eq!(pages.columns.content, [0, 1, 2, 0, 1, 2]);
-    assert_eq!(pages.columns.partial, [0, 0, 0]);
+    assert_eq!(pages.columns.marks, [0, 0, 0]);
     assert_eq!(pages.outline.quality.unaligned_content_requests, 3);
     assert_eq!(pages.outline.quality.read_mismatches, 0);
 }
@@ -396,7 +397,7 @@ fn a_large_page_is_the_tuple_of_its_chunks() {
     let pages = build(&builder, 16384);
     // Equal tuples are one content, also after a part changed and changed back.
     assert_eq!(pages.columns.content, [0, 0, 1, 0, 2]);
-    assert_eq!(pages.columns.partial, [0, 0, 3, 3, 3]);
+    assert_eq!(pages.columns.marks, [0, 0, 3, 3, 3]);
     assert_eq!(pages.outline.initial_content, [NO_CONTENT, NO_CONTENT, 2]);
     assert_eq!(pages.outline.first_access[2], FirstAccess::Read);
 }

@@ -33,14 +33,14 @@ fn digest(number: u64) -> [u8; 16] {
     u128::from(number).to_be_bytes()
 }
 
-/// Request `number` of a long row: a write of a page, every fifth a flush before it.
+/// Write `number` of a long row, of a page; before every fifth a flush.
 fn push(recording: &mut Recording, number: u64) {
     let time_ns = number as i64 * 1000;
     if number.is_multiple_of(5) {
         recording.push(&Recorded {
             time_ns,
-            op: Op::Write,
-            flags: recorded::FLUSH,
+            op: Op::Flush,
+            flags: 0,
             offset_bytes: 0,
             length_bytes: 0,
             digests: &[],
@@ -58,12 +58,15 @@ fn push(recording: &mut Recording, number: u64) {
     });
 }
 
-fn is_whole(trace: &Trace, requests: u64) {
-    assert_eq!(trace.len() as u64, requests);
-    assert_eq!(trace.quality.empty_requests, requests.div_ceil(5));
-    for number in 0..requests {
-        let row = number as usize;
-        assert_eq!(trace.time_ns[row], number as i64 * 1000);
+fn is_whole(trace: &Trace, writes: u64) {
+    assert_eq!(trace.len() as u64, writes + writes.div_ceil(5));
+    for number in 0..writes {
+        let row = (number + number / 5 + 1) as usize;
+        if number.is_multiple_of(5) {
+            let flush = (trace.op[row - 1], trace.offset_bytes[row - 1], trace.length_bytes[row - 1]);
+            assert_eq!(flush, (Op::Flush, 0, 0));
+        }
+        assert_eq!((trace.time_ns[row], trace.op[row]), (number as i64 * 1000, Op::Write));
         assert_eq!(trace.contents(row), [(number % 7) as u32]);
         assert_eq!(trace.digests.get((number % 7) as u32), Some(&digest(number % 7)));
     }
@@ -79,19 +82,21 @@ fn all_kinds_of_requests_come_back() {
         (50, Op::Read, 0, 8192, &two[..]),
         (60, Op::Write, recorded::DURABLE, 512, &[digest(3)]),
         (70, Op::Trim, recorded::ZEROES, 1 << 30, &[]),
-        (80, Op::Write, recorded::FLUSH, 0, &[]),
+        (80, Op::Flush, 0, 0, &[]),
         (90, Op::Read, 0, 4096, &[]),
     ] {
-        recording.push(&Recorded { time_ns, op, flags, offset_bytes: 4096, length_bytes, digests });
+        let offset_bytes = if op == Op::Flush { 0 } else { 4096 };
+        recording.push(&Recorded { time_ns, op, flags, offset_bytes, length_bytes, digests });
     }
     assert_eq!(recording.finish().unwrap(), 5);
     let trace = open(&place.0).unwrap();
-    assert_eq!(*trace.time_ns, [0, 10, 20, 40]);
-    assert_eq!(*trace.op, [Op::Read, Op::Write, Op::Trim, Op::Read]);
-    assert_eq!(trace.length_bytes, [8192, 512, 1 << 30, 4096]);
+    assert_eq!(*trace.time_ns, [0, 10, 20, 30, 40]);
+    assert_eq!(*trace.op, [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::Read]);
+    assert_eq!(trace.length_bytes, [8192, 512, 1 << 30, 0, 4096]);
     assert_eq!((trace.contents(0), trace.contents(1), trace.contents(2)), (&[0, 0][..], &[1][..], &[][..]));
     assert_eq!((trace.digests.len(), trace.volume_names), (2, vec!["sda".to_owned()]));
     assert!(!trace.content.contains(&NO_CONTENT));
+    assert_eq!(trace.durable, [false, true]);
 }
 
 #[test]

@@ -117,7 +117,7 @@ def _one(path: str, both: list[Mapping[str, Any]]) -> Beside:
 def _times(served: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[Beside]:
     for one in dig(served, "server.operations") or []:
         name = one["operation"]
-        if name in ("read", "write"):
+        if name in ("read", "write", "flush") and (name != "flush" or one["requests"]):
             took_ns = one["time_ns"] / one["requests"] if one["requests"] else None
             path = schema.summary_field(f"response.{name}.mean_ns")
             yield Beside(path, took_ns, dig(summary, path))

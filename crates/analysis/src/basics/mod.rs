@@ -45,6 +45,12 @@ pub struct TraceInfo {
     pub writes: u64,
     /// Trim requests.
     pub trims: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Writes with forced unit access (FUA): to be on the medium before they are answered.
+    pub durable_writes: u64,
+    /// Writes / flushes; missing without flushes.
+    pub writes_per_flush: Option<f64>,
     /// Bytes asked for by reads.
     pub read_bytes: u64,
     /// Bytes brought by writes.
@@ -70,13 +76,13 @@ pub struct TraceInfo {
     /// first read held what was read from the beginning) / page writes. It is the share of writes
     /// that deduplication with an unlimited fingerprint store would save.
     pub duplicate_write_percent: Option<f64>,
-    /// Requests that begin where the previous request to their volume ended / requests.
+    /// Requests that begin where the previous request to their volume ended / requests but flushes.
     pub sequential_percent: Option<f64>,
     /// Sizes of requests.
     pub request_bytes: SizesOfKinds,
-    /// Rate of requests.
+    /// Rate of requests, flushes among them.
     pub requests_per_second: Rate,
-    /// Trains of requests.
+    /// Trains of requests, flushes left out.
     pub trains: Trains,
     /// What was noticed on reading.
     pub quality: Quality,
@@ -265,17 +271,20 @@ impl TraceInfo {
         space: Option<&Space>,
         page_quality: Option<PageQuality>,
     ) -> TraceInfo {
-        let [reads, writes, trims] = [Op::Read, Op::Write, Op::Trim].map(|op| requested.of(op));
+        let [reads, writes, trims, flushes] = Op::ALL.map(|op| requested.of(op));
         let [read, write, trim] =
             requested.sizes.each_mut().map(|kind| sizes::request_bytes(&kind.ascending()));
         TraceInfo {
             name: about.name.clone(),
             format: about.format.clone(),
             digest: about.digest.clone(),
-            requests: reads + writes + trims,
+            requests: reads + writes + trims + flushes,
             reads,
             writes,
             trims,
+            flushes,
+            durable_writes: requested.durable_writes,
+            writes_per_flush: (flushes > 0).then(|| writes as f64 / flushes as f64),
             read_bytes: requested.bytes[Op::Read as usize],
             write_bytes: requested.bytes[Op::Write as usize],
             duration_ns: about.duration_ns,

@@ -124,7 +124,7 @@ impl<R: Read> Import<'_, R> {
             )));
         };
         if flags & FLUSH != 0 {
-            self.push(Op::Write, recorded::FLUSH, 0, 0)?;
+            self.push(Op::Flush, 0, 0, 0)?;
         }
         let durable = if flags & FUA != 0 { recorded::DURABLE } else { 0 };
         let mut at = 0;

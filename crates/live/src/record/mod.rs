@@ -217,7 +217,7 @@ impl Export for Recorder {
     fn flush(&self) -> io::Result<()> {
         let arrived = self.queue.arrive();
         self.inner.flush()?;
-        done(arrived, Op::Write, recorded::FLUSH, (0, 0), SmallVec::new());
+        done(arrived, Op::Flush, 0, (0, 0), SmallVec::new());
         Ok(())
     }
 

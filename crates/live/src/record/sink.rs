@@ -113,7 +113,7 @@ impl Fiu {
         let direction = match row.op {
             Op::Read => 'R',
             Op::Write => 'W',
-            Op::Trim => return Ok(false),
+            Op::Trim | Op::Flush => return Ok(false),
         };
         let length = u64::from(row.length_bytes);
         let whole = row.offset_bytes.is_multiple_of(SECTOR_BYTES) && length.is_multiple_of(SECTOR_BYTES);

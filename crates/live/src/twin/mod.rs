@@ -3,7 +3,7 @@
 //!
 //! The simulated drive is one of its own, with queues, chips, buses and a hash unit: the event engine under the wall
 //! clock. It begins with what the served drive holds, new but for that, and makes of the requests what a replay of them
-//! makes. A flush takes no time of the model, which answers writes when they are on flash; it takes the time of the store.
+//! makes; a flush waits for what the engine's settings say (`engine.flush`).
 
 mod clock;
 mod numbers;
@@ -32,6 +32,8 @@ struct Asked {
     pages: u32,
     first_is_partial: bool,
     last_is_partial: bool,
+    /// It is to be durable before it is answered.
+    durable: bool,
     /// What its pages will hold; empty where nobody looks.
     digests: Vec<Digest>,
 }
@@ -125,7 +127,26 @@ impl TwinTime {
     }
 
     /// A request as pages, its digests taken from `bytes`.
-    fn asked(&self, op: Op, offset: u64, length: u64, bytes: Option<&[u8]>) -> io::Result<Asked> {
+    fn asked(
+        &self,
+        op: Op,
+        (offset, length): (u64, u64),
+        bytes: Option<&[u8]>,
+        durable: bool,
+    ) -> io::Result<Asked> {
+        if op == Op::Flush {
+            let nothing = Asked {
+                op,
+                bytes: 0,
+                first_lpn: 0,
+                pages: 0,
+                first_is_partial: false,
+                last_is_partial: false,
+                durable,
+                digests: Vec::new(),
+            };
+            return Ok(nothing);
+        }
         let (first, last) = (offset / self.page_bytes, (offset + length - 1) / self.page_bytes);
         let first_is_partial = !offset.is_multiple_of(self.page_bytes)
             || (first == last && !(offset + length).is_multiple_of(self.page_bytes));
@@ -144,6 +165,7 @@ impl TwinTime {
             pages: (last - first + 1) as u32,
             first_is_partial,
             last_is_partial,
+            durable,
             digests,
         })
     }
@@ -168,12 +190,13 @@ impl TwinTime {
     fn timed<T>(
         &self,
         op: Op,
-        (offset, length): (u64, u64),
+        range: (u64, u64),
         bytes: Option<&[u8]>,
+        durable: bool,
         work: impl FnOnce() -> io::Result<T>,
     ) -> io::Result<T> {
         let arrived_ns = self.clock.now_ns();
-        let ticket = self.clock.arrive(arrived_ns, &self.asked(op, offset, length, bytes)?);
+        let ticket = self.clock.arrive(arrived_ns, &self.asked(op, range, bytes, durable)?);
         let outcome = work();
         if let Some(ticket) = ticket {
             self.hold_back(ticket);
@@ -209,20 +232,20 @@ impl Export for TwinTime {
     }
 
     fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
-        self.timed(Op::Read, (offset, into.len() as u64), None, || self.drive.read(offset, into))
+        self.timed(Op::Read, (offset, into.len() as u64), None, false, || self.drive.read(offset, into))
     }
 
     fn write(&self, offset: u64, bytes: &[u8], how: Writing) -> io::Result<()> {
         let range = (offset, bytes.len() as u64);
-        self.timed(Op::Write, range, Some(bytes), || self.drive.write(offset, bytes, how))
+        self.timed(Op::Write, range, Some(bytes), how.durable, || self.drive.write(offset, bytes, how))
     }
 
     fn flush(&self) -> io::Result<()> {
-        self.drive.flush()
+        self.timed(Op::Flush, (0, 0), None, false, || self.drive.flush())
     }
 
     fn trim(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
-        self.timed(Op::Trim, (offset, length), None, || self.drive.trim(offset, length, how))
+        self.timed(Op::Trim, (offset, length), None, how.durable, || self.drive.trim(offset, length, how))
     }
 
     /// Whole pages that need no room are trimmed, by the modelled drive too; all others are written, one after another.
@@ -239,9 +262,9 @@ impl Export for TwinTime {
             let range = (from, to - from);
             let work = || self.drive.write_zeroes(from, to - from, how);
             if from == first_whole && to == last_whole && !how.keep_room {
-                self.timed(Op::Trim, range, None, work)?;
+                self.timed(Op::Trim, range, None, how.durable, work)?;
             } else {
-                self.timed(Op::Write, range, Some(&vec![0; (to - from) as usize]), work)?;
+                self.timed(Op::Write, range, Some(&vec![0; (to - from) as usize]), how.durable, work)?;
             }
         }
         Ok(())

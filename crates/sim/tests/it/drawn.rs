@@ -16,6 +16,8 @@ pub(crate) const GAPS_NS: [u32; 4] = [0, 5_000, 60_000, 3_000_000];
 pub(crate) const READS_PERCENT: [u32; 4] = [0, 30, 70, 100];
 /// Percent of the others that trim.
 pub(crate) const TRIMS_PERCENT: [u32; 2] = [0, 10];
+/// Percent of the requests that a flush follows: none, some, most.
+pub(crate) const FLUSHES_PERCENT: [u32; 3] = [0, 5, 70];
 /// Contents of a trace: nearly all duplicates, many, hardly any.
 pub(crate) const CONTENTS: [u32; 3] = [3, 30, 10_000];
 /// Percent of the requests that touch parts of pages.
@@ -127,6 +129,7 @@ pub(crate) fn spaced_trace(rng: &mut Rng, spacing: u64) -> Trace {
     let (reads, trims) = (pick(rng, &READS_PERCENT), pick(rng, &TRIMS_PERCENT));
     let contents = pick(rng, &CONTENTS);
     let parts = pick(rng, &PARTS_PERCENT);
+    let flushes = pick(rng, &FLUSHES_PERCENT);
     let mut builder = TraceBuilder::new("swarm");
     let mut now = 0;
     for _ in 0..requests {
@@ -144,8 +147,20 @@ pub(crate) fn spaced_trace(rng: &mut Rng, spacing: u64) -> Trace {
         let carried = if op == Op::Trim || rng.below(20) == 0 { 0 } else { length.div_ceil(4096) };
         let ids: Vec<u32> = (0..carried).map(|_| rng.below(contents)).collect();
         builder.request(now, op, offset, length, &ids);
+        if rng.below(100) < flushes {
+            builder.request(now, Op::Flush, 0, 0, &[]);
+        }
     }
     // At least one request with a content, so that contents may be asked for.
     builder.request(now, Op::Write, 0, 4096, &[0]);
+    builder.build().unwrap()
+}
+
+/// So many flushes and nothing else.
+pub(crate) fn of_flushes(count: u32) -> Trace {
+    let mut builder = TraceBuilder::new("flushes");
+    for at in 0..count {
+        builder.request(i64::from(at), Op::Flush, 0, 0, &[]);
+    }
     builder.build().unwrap()
 }

@@ -8,6 +8,7 @@ mod collection_load;
 mod commands;
 mod copying;
 mod drawn;
+mod flush;
 mod garbage_collection;
 mod mapping_cache;
 mod measured;

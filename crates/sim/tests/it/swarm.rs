@@ -17,8 +17,8 @@ use flashtwin_ftl::{
     ReplicationPolicy, Rng, WearPolicy,
 };
 use flashtwin_sim::{
-    Concurrency, Config, EngineConfig, LoadMeasure, MergeReads, MultiPlane, PartialWrite, Preload, Resolved,
-    RunResult, Suspend, WriteCompletes, offline_partitions, resolve, run,
+    Concurrency, Config, EngineConfig, Flush, LoadMeasure, MergeReads, MultiPlane, PartialWrite, Preload,
+    Resolved, RunResult, Suspend, WriteCompletes, offline_partitions, resolve, run,
 };
 use flashtwin_trace::{ContentSource, Op, PageTrace, Trace};
 use serde_json::Value;
@@ -51,6 +51,8 @@ fn random_engine(rng: &mut Rng) -> EngineConfig {
         controller_us: pick(rng, &drawn::CONTROLLER_US),
         hash_us: pick(rng, &drawn::HASH_US),
         hash_lanes: pick(rng, &drawn::HASH_LANES),
+        flush: pick(rng, &[Flush::None, Flush::Writes, Flush::Writes]),
+        write_cache_protected: rng.below(3) == 0,
         ..EngineConfig::default()
     };
     // What does not go together is refused.
@@ -225,11 +227,12 @@ fn check(trace: &PageTrace, resolved: &Resolved, result: &RunResult) {
     let commands = n("page_ops.multi_plane_commands");
     let planes = u64::from(resolved.device.geometry.planes_per_die);
     assert!((2 * commands..=planes * commands).contains(&n("page_ops.multi_plane_ops")));
-    for kind in ["read", "write", "all"] {
+    for kind in ["read", "write", "flush", "all"] {
         check_response(&summary["response"][kind]);
     }
     assert_eq!(n("response.read.count"), n("requests.read"));
     assert_eq!(n("response.write.count"), n("requests.write"));
+    assert_eq!(n("response.flush.count"), n("requests.flush"));
     if resolved.config.ftl.mapping == MappingForm::Content {
         assert_eq!(n("page_ops.pages_hashed"), n("dedup.hashes_inline"));
     }
@@ -312,6 +315,7 @@ fn check_tables(summary: &Value, result: &RunResult) {
         ("chips", "replica_pages", n("replication.replica_pages")),
         ("periods", "reads", n("requests.read")),
         ("periods", "writes", n("requests.write")),
+        ("periods", "flushes", n("requests.flush")),
         ("periods", "page_reads", n("page_ops.read")),
         ("periods", "buffer_reads", n("page_ops.buffer_reads")),
         ("periods", "host_programs", host),
@@ -326,7 +330,12 @@ fn check_tables(summary: &Value, result: &RunResult) {
     }
     let histogram = result.table("latency_histogram").unwrap();
     let counted = column(result, "latency_histogram", "count");
-    assert_eq!(counted, 2 * n("response.all.count"), "{} rows", histogram.num_rows());
+    assert_eq!(
+        counted,
+        2 * n("response.all.count") + n("response.flush.count"),
+        "{} rows",
+        histogram.num_rows()
+    );
 }
 
 /// The same run twice gives the same bytes.
@@ -338,7 +347,9 @@ fn check_repeats(trace: &PageTrace, resolved: &Resolved, first: &RunResult) {
 
 /// Figures that are above 0 only where a mechanism was at work. A swarm that never spreads, compares or merges would
 /// prove nothing.
-const MECHANISMS: [&str; 22] = [
+const MECHANISMS: [&str; 24] = [
+    "requests.flush",
+    "response.flush.max_ns",
     "page_ops.redirected_writes",
     "page_ops.redirected_reads",
     "page_ops.merged_reads",

@@ -9,7 +9,7 @@ use hashbrown::hash_table::Entry;
 use super::follow::Known;
 use super::outline::PageQuality;
 use super::too_large;
-use super::window::PageColumns;
+use super::window::{PageColumns, marks};
 use crate::error::TraceError;
 use crate::request::{NO_CONTENT, Op};
 use crate::requests::Requests;
@@ -106,7 +106,7 @@ impl Before {
         for request in part {
             let (op, page_ops) = (columns.op[request], columns.page_ops_of(request));
             // As in following, most are these.
-            if slots == 1 && columns.partial[request] == 0 {
+            if slots == 1 && columns.marks[request] & !marks::DURABLE == 0 {
                 if let Some(&page) = columns.lpn.get(page_ops.start + AHEAD) {
                     prefetch(&self.chunks, page as usize);
                 }
@@ -232,7 +232,7 @@ impl Recorded {
     ) -> Result<(), TraceError> {
         for request in 0..columns.requests() {
             let (op, partial, page_ops) =
-                (columns.op[request], columns.partial[request], columns.page_ops_of(request));
+                (columns.op[request], columns.marks[request] & !marks::DURABLE, columns.page_ops_of(request));
             if let Some(&page) = columns.lpn.get(page_ops.start + AHEAD) {
                 prefetch(&self.now, page as usize * self.slots);
             }
@@ -315,6 +315,8 @@ impl Recorded {
                 self.now[page] = TRIMMED;
                 return Ok(NO_CONTENT);
             }
+            // It has no page.
+            Op::Flush => return Ok(NO_CONTENT),
         }
         Ok(self.interned.single_id(self.now[page]))
     }

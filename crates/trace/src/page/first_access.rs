@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::outline::{FirstAccess, PageQuality};
-use super::window::PageColumns;
+use super::window::{PageColumns, marks};
 use crate::request::Op;
 
 /// What a page operation is as the first one of its page; `None` for what does nothing to it.
@@ -14,7 +14,7 @@ pub(super) fn as_first(op: Op, partial: bool) -> Option<FirstAccess> {
         (Op::Write, false) => Some(FirstAccess::Write),
         (Op::Write, true) => Some(FirstAccess::PartialWrite),
         (Op::Trim, false) => Some(FirstAccess::Trim),
-        (Op::Trim, true) => None,
+        (Op::Trim, true) | (Op::Flush, _) => None,
     }
 }
 
@@ -35,7 +35,7 @@ impl FirstAccesses {
         for request in part {
             let (op, page_ops) = (columns.op[request], columns.page_ops_of(request));
             // Most are these.
-            if let (0, Some(access)) = (columns.partial[request], as_first(op, false)) {
+            if let (0, Some(access)) = (columns.marks[request] & !marks::DURABLE, as_first(op, false)) {
                 columns.lpn[page_ops].iter().for_each(|&page| self.note(page, access));
                 continue;
             }

@@ -18,7 +18,7 @@ pub use outline::{FirstAccess, Outline, PageQuality};
 pub use scan::PageScan;
 pub use source::ContentSource;
 pub use table::{LastRegion, NumberedPage, PageTable};
-pub use window::{PageColumns, PageSource, Window, Windows};
+pub use window::{PageColumns, PageSource, Window, Windows, marks};
 pub(crate) use zipf::Zipf;
 
 use std::ops::Range;
@@ -29,6 +29,7 @@ use flashtwin_bits::{Room, with_room};
 use crate::CHUNK_BYTES;
 use crate::error::{ErrorCause, TraceError};
 use crate::parts::{in_parts, joined, parts, side_by_side};
+use crate::request::Op;
 use crate::requests::Requests;
 use crate::trace::Trace;
 use content::Before;
@@ -37,7 +38,7 @@ use follow::{Followed, Follower, Known};
 
 /// A trace cut into page operations of one size. Read-only, to be shared by all systems replayed.
 ///
-/// **Cutting.** A request becomes one page operation for each page it touches, in ascending order. A
+/// **Cutting.** A request becomes one page operation for each page it touches, in ascending order; a flush none. A
 /// request that carries contents is cut on the grid of its contents: content `k` belongs to the page
 /// that holds the first byte of its chunk. In effect the request is moved down to the next multiple
 /// of `chunk_bytes`, so that a misaligned partition does not smear each content over two pages. That
@@ -48,7 +49,7 @@ use follow::{Followed, Follower, Known};
 ///
 /// **Partial operations.** A write of a part of a chunk gives the chunk a content never seen before,
 /// since nobody knows the result. A trim of a part of a page changes nothing, as in real devices; its
-/// page operation is there (with its bit in `partial`) so that no request is without one.
+/// page operation is there (with its mark) so that no request is without one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PageTrace {
     /// Which pages there are, and what they hold before.
@@ -98,7 +99,7 @@ impl PageTrace {
         let (digest, bytes) = thread::scope(|scope| {
             // Contents are followed by one thread: there is a processor to spare.
             let aside = scope.spawn(|| {
-                let mut bytes = [0; 3];
+                let mut bytes = [0; Op::COUNT];
                 add_bytes(&requests, &mut bytes);
                 (trace.digest(), bytes)
             });
@@ -181,7 +182,7 @@ fn beginning(
 }
 
 /// Adds the bytes that requests address to those of their kinds.
-fn add_bytes(requests: &Requests<'_>, bytes: &mut [u64; 3]) {
+fn add_bytes(requests: &Requests<'_>, bytes: &mut [u64; Op::COUNT]) {
     for (&op, &length) in requests.op.iter().zip(requests.length_bytes) {
         bytes[op as usize] += u64::from(length);
     }

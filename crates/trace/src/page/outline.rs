@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ContentSource;
+use crate::request::Op;
 
 /// What the first access to a page is, which tells whether the page existed before the trace.
 #[repr(u8)]
@@ -53,8 +54,8 @@ pub struct Outline {
     pub requests: u64,
     /// Number of page operations.
     pub page_ops: u64,
-    /// Bytes that all requests of a kind address, as the trace has them: reads, writes, trims.
-    pub bytes: [u64; 3],
+    /// Bytes that all requests of a kind address, as the trace has them: by its number.
+    pub bytes: [u64; Op::COUNT],
     /// Arrival of the last request in nanoseconds, the first being at 0; 0 without any.
     pub duration_ns: i64,
     /// Page number on the host's address space of each dense logical page, ascending. Volumes lie one

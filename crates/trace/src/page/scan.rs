@@ -19,7 +19,7 @@ use crate::format::Format;
 use crate::input::Source;
 use crate::memory::{bytes_in_words, memory_allowed_bytes};
 use crate::progress::Progress;
-use crate::request::NO_CONTENT;
+use crate::request::{NO_CONTENT, Op};
 use crate::stream::TraceStream;
 use crate::trace::OpenOptions;
 
@@ -239,7 +239,7 @@ struct First {
     quality: PageQuality,
     requests: u64,
     page_ops: u64,
-    bytes: [u64; 3],
+    bytes: [u64; Op::COUNT],
     duration_ns: i64,
     has_content: bool,
     columns: PageColumns,
@@ -262,7 +262,7 @@ impl First {
             quality: PageQuality::default(),
             requests: 0,
             page_ops: 0,
-            bytes: [0; 3],
+            bytes: [0; Op::COUNT],
             duration_ns: 0,
             has_content: false,
             columns: PageColumns::default(),

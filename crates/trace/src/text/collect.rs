@@ -24,6 +24,13 @@ pub(crate) struct Parsed {
     pub(crate) length_bytes: u32,
 }
 
+impl Parsed {
+    /// A flush, which has no address, wherever the line says that it was.
+    pub(crate) fn flush(time_ns: i64, time_at: usize, volume: u32) -> Parsed {
+        Parsed { time_ns, time_at, volume, op: Op::Flush, offset_bytes: 0, length_bytes: 0 }
+    }
+}
+
 /// Collects requests into columns, in file order.
 pub(crate) struct Collector {
     columns: Columns,
@@ -86,7 +93,7 @@ impl Collector {
         } else {
             self.latest_ns = parsed.time_ns;
         }
-        if parsed.length_bytes == 0 {
+        if parsed.length_bytes == 0 && parsed.op != Op::Flush {
             self.quality.empty_requests += 1;
             return Ok(());
         }
@@ -98,6 +105,12 @@ impl Collector {
         columns.length_bytes.push(parsed.length_bytes);
         columns.content_start.push(columns.content.len() as u64);
         Ok(())
+    }
+
+    /// The request added last is to be on the medium before it is answered.
+    #[cold]
+    pub(crate) fn last_is_durable(&mut self) {
+        self.columns.last_is_durable();
     }
 
     #[cold]

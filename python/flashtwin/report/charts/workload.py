@@ -144,9 +144,9 @@ def table_of_facts(study: TraceResults) -> list[tuple[str, str]]:
 
     requests = fact("requests")
     add("Requests", "requests", units.count(requests))
-    for label, key in (("Reads", "reads"), ("Writes", "writes"), ("Trims", "trims")):
+    for label, key in (("Reads", "reads"), ("Writes", "writes"), ("Trims", "trims"), ("Flushes", "flushes")):
         value = fact(key)
-        if value or key != "trims":
+        if value or key in ("reads", "writes"):
             part = facts.share(value, requests)
             add(label, key, units.count(value), *([units.percent(part)] if part is not None else []))
     add("Bytes read", "read_bytes", units.size(fact("read_bytes")))

@@ -39,10 +39,8 @@ use crate::request::Op;
 pub mod recorded {
     /// The request was to be durable before it was answered (forced unit access).
     pub const DURABLE: u8 = 1;
-    /// The request was a flush; it has no bytes.
-    pub const FLUSH: u8 = 2;
     /// The request was a command to write zeroes, without the zeroes.
-    pub const ZEROES: u8 = 4;
+    pub const ZEROES: u8 = 2;
 }
 
 /// A request as a recorder saw it.
@@ -50,7 +48,7 @@ pub mod recorded {
 pub struct Recorded<'a> {
     /// Arrival in nanoseconds from any origin.
     pub time_ns: i64,
-    /// Read, write or trim.
+    /// Read, write, trim or flush.
     pub op: Op,
     /// Bits of [`recorded`].
     pub flags: u8,

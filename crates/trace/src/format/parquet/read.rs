@@ -21,7 +21,7 @@ use super::ahead::{Batches, Reading};
 use super::place::Place;
 use super::{
     CONTENT_DIGEST, FLAGS, KEY_CHUNK_BYTES, KEY_QUALITY, KEY_SCHEMA, KEY_VOLUME_NAMES, SCHEMA_VERSION,
-    digests, digests_path, growing,
+    digests, digests_path, growing, recorded,
 };
 use crate::CHUNK_BYTES;
 use crate::columns::{Columns, check_lengths, check_requests};
@@ -76,7 +76,6 @@ pub(crate) fn open(
         quality,
         inside,
         named,
-        flushes: 0,
         beside,
         tally: None,
     }))
@@ -243,8 +242,6 @@ struct Rows {
     inside: Option<digests::Inside>,
     /// Contents by their digests, where the file tells them so.
     named: Option<digests::Named>,
-    /// Rows that were flushes, which are no requests here.
-    flushes: usize,
     /// The file of digests that earlier versions wrote beside the trace.
     beside: Option<PathBuf>,
     /// What the rows are like, where all are read at once.
@@ -302,7 +299,6 @@ impl Rows {
             let fresh = columns.len();
             self.append(&batch, columns)?;
             self.append_digests(&batch, columns)?;
-            self.leave_out_flushes(&batch, columns)?;
             self.take_in(columns, fresh)?;
             let done = self.done + columns.len();
             let share = done as f64 / self.plan.rows.max(1) as f64;
@@ -315,7 +311,7 @@ impl Rows {
     }
 
     fn append(&mut self, batch: &RecordBatch, columns: &mut Columns) -> Result<(), TraceError> {
-        let row = (self.done + self.flushes + columns.len()) as u64;
+        let row = (self.done + columns.len()) as u64;
         let file = &self.name;
         let column = |name: &str| {
             let found = batch.column_by_name(name);
@@ -336,7 +332,7 @@ impl Rows {
         extend::<UInt8Type>(&mut numbers, column("op")?).map_err(fail("op"))?;
         for (at, &number) in numbers.iter().enumerate() {
             let op = Op::from_number(number).ok_or_else(|| {
-                let what = format!("{number} is not 0 (read), 1 (write) or 2 (trim)");
+                let what = format!("{number} is not 0 (read), 1 (write), 2 (trim) or 3 (flush)");
                 fail("op")((at, what))
             })?;
             columns.op.push(op);
@@ -346,6 +342,9 @@ impl Rows {
         }
         if let (Some(named), Some(lists)) = (&mut self.named, batch.column_by_name(CONTENT_DIGEST)) {
             named.append(lists, columns).map_err(fail(CONTENT_DIGEST))?;
+        }
+        if let Some(flags) = batch.column_by_name(FLAGS) {
+            append_durable(columns, batch.num_rows(), flags).map_err(fail(FLAGS))?;
         }
         // Files without the column have no contents anywhere.
         let end = columns.content.len() as u64;
@@ -364,17 +363,6 @@ impl Rows {
             TraceError::new(ErrorCause::Malformed, &self.name, what, cure)
                 .at_line((first + at) as u64 + 1, None)
         })
-    }
-
-    fn leave_out_flushes(&mut self, batch: &RecordBatch, columns: &mut Columns) -> Result<(), TraceError> {
-        let Some(flags) = batch.column_by_name(FLAGS) else { return Ok(()) };
-        let mut bits: Vec<u8> = Vec::with_capacity(batch.num_rows());
-        extend::<UInt8Type>(&mut bits, flags)
-            .map_err(|(_, what)| malformed(&self.name, format!("column {FLAGS}: {what}")))?;
-        let flushes = columns.leave_out_last(&bits, |bits| bits & growing::recorded::FLUSH != 0);
-        self.flushes += flushes;
-        self.quality.empty_requests += flushes as u64;
-        Ok(())
     }
 
     /// Checks the rows from `fresh` on, while they are in the processor's caches, and numbers their volumes.
@@ -488,6 +476,17 @@ where
         DataType::UInt64 => convert::<UInt64Type, u64, _>(values, array),
         other => Err((0, format!("{other} is not a whole number"))),
     }
+}
+
+/// Notes which of the last `rows` requests are durable by their flags.
+fn append_durable(columns: &mut Columns, rows: usize, flags: &dyn Array) -> Result<(), BadRow> {
+    let mut bits: Vec<u8> = Vec::with_capacity(rows);
+    extend::<UInt8Type>(&mut bits, flags)?;
+    if bits.iter().any(|bits| bits & recorded::DURABLE != 0) {
+        columns.durable.resize(columns.time_ns.len() - rows, false);
+        columns.durable.extend(bits.iter().map(|bits| bits & recorded::DURABLE != 0));
+    }
+    Ok(())
 }
 
 /// Appends a content column: a list of ids (or null) a row.
