@@ -166,7 +166,8 @@ def depth(case: Case) -> Iterator[Step]:
 def programs(case: Case) -> Iterator[Step]:
     """Writes that need not wait for their program; several planes at once; another allocation."""
     if at(case.config, "engine.write_completes") == "programmed":
-        yield Step("a write-back cache of 4,096 pages", {"engine.write_cache_pages": 4096}, "protected DRAM")
+        cache: Mapping[str, Value] = {"engine.write_cache_pages": 4096, "engine.write_cache_protected": True}
+        yield Step("a write-back cache of 4,096 pages", cache, "protected DRAM")
         buffer: Mapping[str, Value] = {"engine.write_completes": "hashed", "engine.write_buffer_pages": 4096}
         yield Step("writes that complete in a buffer of 4,096 pages", buffer, "protected RAM")
     if at(case.config, "engine.concurrency") != "plane" and at(case.config, "nand.planes_per_die") > 1:

@@ -116,6 +116,35 @@ pub(crate) const OTHER_DEPTHS: [u32; 3] = [0, 1, 16];
 /// Speeds where only time may differ: nobody ever waits, as recorded, all at once.
 pub(crate) const OTHER_SPEEDS: [f64; 3] = [0.01, 1.0, 1e6];
 
+/// Figures that are above 0 only where a mechanism was at work. A swarm that never spreads, compares or merges would
+/// prove nothing.
+pub(crate) const MECHANISMS: [&str; 24] = [
+    "requests.flush",
+    "response.flush.max_ns",
+    "page_ops.redirected_writes",
+    "page_ops.redirected_reads",
+    "page_ops.merged_reads",
+    "page_ops.buffer_reads",
+    "page_ops.awaited_reads",
+    "flash_reads.verify",
+    "spread.filter_false_positives",
+    "spread.filter_rebuilds",
+    "spread.twins_found",
+    "spread.comparisons_void",
+    "spread.jobs_dropped",
+    "page_ops.multi_plane_commands",
+    "page_ops.cache_reads",
+    "page_ops.absorbed_writes",
+    "page_ops.idle_moves",
+    "flash_writes.wear_levelling",
+    "mapping_cache.misses",
+    "mapping_cache.waits",
+    "mapping_cache.written_back",
+    "mapping_cache.gc_updates",
+    "mapping_cache.checkpointed",
+    "mapping_cache.moved",
+];
+
 /// A trace in which everything happens: parts of pages, several pages, trims, duplicates.
 pub(crate) fn random_trace(rng: &mut Rng) -> Trace {
     spaced_trace(rng, 1)

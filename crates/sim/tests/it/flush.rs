@@ -125,6 +125,20 @@ fn a_page_in_the_register_is_not_safe_yet() {
 }
 
 #[test]
+fn a_page_with_a_place_in_protected_ram_is_safe() {
+    // One place: the second write waits for the first program, the third for the second.
+    let bench = Bench::new(ONE).deduplicating().with(|bench| {
+        bench.engine.write_completes = WriteCompletes::Hashed;
+        (bench.engine.hash_us, bench.engine.hash_lanes, bench.engine.write_buffer_pages) = (12.0, 0, 1);
+    });
+    let outcome =
+        bench.serve(&[write(0, 0, 0), flush(0), write(0, 1, 1), flush(0), write(0, 2, 2), flush(0)]);
+    let answered = [12_000, 12_000 + WRITE_ALL, 12_000 + 2 * WRITE_ALL];
+    assert_eq!(outcome.log.response_times(), answered);
+    assert_eq!(outcome.log.flushes, answered.map(waited));
+}
+
+#[test]
 fn duplicates_are_safe_when_they_are_found() {
     // A hash takes 12 us; the content is on flash from the beginning. The second write is new.
     let bench = Bench::new(ONE).holding(1).deduplicating().with(|bench| bench.engine.hash_us = 12.0);

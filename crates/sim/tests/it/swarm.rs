@@ -345,35 +345,6 @@ fn check_repeats(trace: &PageTrace, resolved: &Resolved, first: &RunResult) {
     assert!(first.tables == second.tables);
 }
 
-/// Figures that are above 0 only where a mechanism was at work. A swarm that never spreads, compares or merges would
-/// prove nothing.
-const MECHANISMS: [&str; 24] = [
-    "requests.flush",
-    "response.flush.max_ns",
-    "page_ops.redirected_writes",
-    "page_ops.redirected_reads",
-    "page_ops.merged_reads",
-    "page_ops.buffer_reads",
-    "page_ops.awaited_reads",
-    "flash_reads.verify",
-    "spread.filter_false_positives",
-    "spread.filter_rebuilds",
-    "spread.twins_found",
-    "spread.comparisons_void",
-    "spread.jobs_dropped",
-    "page_ops.multi_plane_commands",
-    "page_ops.cache_reads",
-    "page_ops.absorbed_writes",
-    "page_ops.idle_moves",
-    "flash_writes.wear_levelling",
-    "mapping_cache.misses",
-    "mapping_cache.waits",
-    "mapping_cache.written_back",
-    "mapping_cache.gc_updates",
-    "mapping_cache.checkpointed",
-    "mapping_cache.moved",
-];
-
 /// How often the swarm must reach a mechanism, over all its seeds, before its checks can be said to have tried it.
 const OFTEN: u64 = 50;
 
@@ -385,7 +356,7 @@ const RUN_TWICE_ONE_IN: u64 = 5;
 
 #[test]
 fn any_system_completes_and_accounts_for_any_trace() {
-    let mut reached = MECHANISMS.map(|mechanism| (mechanism, 0));
+    let mut reached = drawn::MECHANISMS.map(|mechanism| (mechanism, 0));
     for seed in 0..SEEDS {
         let mut rng = Rng::stream(seed, "sim swarm");
         let spacing = pick(&mut rng, &drawn::SPACINGS);
@@ -397,7 +368,7 @@ fn any_system_completes_and_accounts_for_any_trace() {
             if seed.is_multiple_of(RUN_TWICE_ONE_IN) {
                 check_repeats(&pages, &resolved, &result);
             }
-            MECHANISMS.map(|path| number_or_none(&result.summary, path))
+            drawn::MECHANISMS.map(|path| number_or_none(&result.summary, path))
         }));
         let Ok(counts) = outcome else {
             panic!("seed {seed} failed: {} {:?}", resolved.json(), pages.outline.content_source)
