@@ -27,6 +27,10 @@ pub struct About {
     pub asked: [Asked; Op::COUNT],
     /// Whether any request carries contents.
     pub has_content: bool,
+    /// Whether it is known which of its contents is zeroes.
+    pub knows_zeroes: bool,
+    /// Bytes that are known to hold nothing when it begins.
+    pub hole_bytes: u64,
     /// Names of its volumes, by their numbers.
     pub volume_names: Vec<String>,
     /// Time of the last request, the first being at 0.
@@ -143,6 +147,8 @@ impl<'a> InMemory<'a> {
             requests: trace.len() as u64,
             asked: gathered.asked,
             has_content: gathered.has_content,
+            knows_zeroes: trace.zero_content.is_some(),
+            hole_bytes: trace.holes.bytes(),
             volume_names: trace.volume_names.clone(),
             duration_ns: trace.duration_ns(),
             sector_bytes: gathered.sector_bytes(),
@@ -210,6 +216,8 @@ impl Streamed {
             requests: stream.requests(),
             asked: gathered.asked,
             has_content: gathered.has_content,
+            knows_zeroes: stream.zero_content().is_some(),
+            hole_bytes: stream.holes().bytes(),
             volume_names: stream.volume_names().to_vec(),
             duration_ns,
             sector_bytes: gathered.sector_bytes(),

@@ -89,7 +89,7 @@ impl Twin {
             lpn_address: (0..u64::from(logical_pages)).collect(),
             content_count: contents,
             initial_content: Vec::new(),
-            first_access: vec![flashtwin_trace::FirstAccess::None; pages],
+            first_access: vec![flashtwin_trace::FirstAccess::Write; pages],
             content_source: if contents > 0 { ContentSource::Recorded } else { ContentSource::None },
             quality: flashtwin_trace::PageQuality::default(),
         };

@@ -7,6 +7,7 @@ use flashtwin_bits::{Room, with_room};
 use crate::CHUNK_BYTES;
 use crate::digest::Digests;
 use crate::error::{ErrorCause, TraceError};
+use crate::holes::Holes;
 use crate::request::{NO_CONTENT, Op};
 use crate::requests::Requests;
 use crate::volumes::Appearance;
@@ -26,6 +27,8 @@ pub struct Columns {
     pub content: Vec<u32>,
     pub digests: Digests,
     pub durable: Vec<bool>,
+    pub holes: Holes,
+    pub zero_content: Option<u32>,
 }
 
 impl Columns {
@@ -75,6 +78,8 @@ impl Columns {
             content: &self.content,
             chunk_bytes: CHUNK_BYTES,
             durable: &self.durable,
+            holes: &self.holes,
+            zero_content: self.zero_content,
         }
     }
 
@@ -287,4 +292,5 @@ pub(crate) fn number_contents_by_appearance(columns: &mut Columns) {
         *id = number;
     }
     columns.digests = Digests::new(digests);
+    columns.zero_content = columns.zero_content.and_then(|zero| appearance.get(zero));
 }

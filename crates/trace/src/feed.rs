@@ -3,6 +3,7 @@
 use crate::columns::Columns;
 use crate::digest::Digests;
 use crate::error::TraceError;
+use crate::holes::Holes;
 use crate::progress::Progress;
 use crate::quality::Quality;
 use crate::tally::Tally;
@@ -25,6 +26,16 @@ pub(crate) trait Feed: Send {
 
     /// The volumes met so far.
     fn volumes(&self) -> &Volumes;
+
+    /// What is known to hold nothing before the first request, by index of [`Feed::volumes`]; certain once some were read.
+    fn holes(&self) -> &Holes {
+        Holes::NONE
+    }
+
+    /// The content of nothing but zeroes, if it is known and was met.
+    fn zero_content(&self) -> Option<u32> {
+        None
+    }
 
     /// What else was found, at the end. Digests of contents are read only if wanted.
     fn into_parts(self: Box<Self>, digests: bool) -> Result<Parts, TraceError>;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::holes::Holes;
 use crate::request::Op;
 use crate::trace::Trace;
 
@@ -23,6 +24,9 @@ pub struct Requests<'a> {
     pub chunk_bytes: u32,
     /// As [`Trace::durable`]: may be shorter than the others.
     pub durable: &'a [bool],
+    pub holes: &'a Holes,
+    /// As [`Trace::zero_content`]; in a stream, of what has come so far.
+    pub zero_content: Option<u32>,
 }
 
 impl<'a> Requests<'a> {
@@ -98,6 +102,8 @@ impl Trace {
             content_start,
             content: &self.content,
             chunk_bytes: self.chunk_bytes,
+            holes: &self.holes,
+            zero_content: self.zero_content,
         }
     }
 }

@@ -96,6 +96,7 @@ impl Trace {
             ));
         }
         columns.digests = self.digests.clone();
+        columns.zero_content = self.zero_content;
         let mut volumes = Volumes::default();
         for volume in &mut columns.volume {
             *volume = volumes.index(u64::from(*volume), |key| {
@@ -103,6 +104,7 @@ impl Trace {
                 name.unwrap_or_else(|| key.to_string())
             });
         }
+        columns.holes = self.holes.renumbered(|volume| volumes.get(volume.into()));
         let mut quality = self.quality.clone();
         quality.warnings.clear();
         Ok(finish(&format!("{}-sample", self.name), self.format, columns, volumes, quality, None))

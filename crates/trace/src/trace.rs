@@ -8,6 +8,7 @@ use crate::columns::{Columns, check, check_digests, number_contents_by_appearanc
 use crate::digest::TraceHasher;
 use crate::error::{ErrorCause, TraceError};
 use crate::format::{self, Format, Opened};
+use crate::holes::Holes;
 use crate::input::Source;
 use crate::progress::Progress;
 use crate::quality::Quality;
@@ -134,6 +135,10 @@ pub struct Trace {
     /// Whether a request is to be on the medium before it is answered (forced unit access, FUA), up to the last one that
     /// is: of those behind it, or of all, there is no entry and they are not.
     pub durable: Vec<bool>,
+    /// Bytes that are known to hold nothing when the trace begins, by volume number.
+    pub holes: Arc<Holes>,
+    /// The content that is nothing but zeroes, if it is known and occurs.
+    pub zero_content: Option<u32>,
     /// What each dense volume number is called in the file.
     pub volume_names: Vec<String>,
     /// What was noticed on reading.
@@ -153,6 +158,7 @@ impl Trace {
         let Opened { name, format, mut feed } = format::open(source, options, true, progress)?;
         let label = source.label();
         let mut columns = feed.read(usize::MAX, progress)?;
+        (columns.holes, columns.zero_content) = (feed.holes().clone(), feed.zero_content());
         let parts = feed.into_parts(!columns.content.is_empty())?;
         columns.digests = parts.digests;
         check_digests(&label, &columns)?;
@@ -178,6 +184,7 @@ impl Trace {
         for volume in &mut columns.volume {
             *volume = volumes.index(u64::from(*volume), |key| key.to_string());
         }
+        columns.holes = columns.holes.renumbered(|volume| volumes.get(volume.into()));
         Ok(finish(name, format, columns, volumes, quality, None))
     }
 
@@ -240,12 +247,12 @@ impl Trace {
     }
 
     /// 128-bit hash over all columns as 32 hex digits: equal requests with equal contents at equal
-    /// addresses give equal digests, whatever format and compression they were read from. The digests
-    /// of contents do not enter, only which contents are the same, nor do the names of volumes.
+    /// addresses give equal digests, whatever format and compression they were read from. Holes enter where they are known.
+    /// The digests of contents do not, only which contents are the same, nor do the names of volumes.
     pub fn digest(&self) -> String {
         let mut hasher = TraceHasher::new(self.chunk_bytes);
         hasher.add(&self.requests(0..self.len()));
-        hasher.finish()
+        hasher.finish(&self.holes)
     }
 }
 
@@ -276,6 +283,7 @@ pub(crate) fn finish(
     }
     if tally.numbered {
         columns.digests.bytes.truncate(tally.contents as usize);
+        columns.zero_content = columns.zero_content.filter(|&zero| zero < tally.contents);
     } else {
         number_contents_by_appearance(&mut columns);
     }
@@ -293,6 +301,8 @@ pub(crate) fn finish(
         content: columns.content,
         chunk_bytes: CHUNK_BYTES,
         durable: up_to_last(columns.durable),
+        holes: Arc::new(columns.holes.renumbered(|volume| dense.get(volume as usize).copied())),
+        zero_content: columns.zero_content,
         digests: columns.digests,
         volume_names,
         quality,
@@ -341,6 +351,18 @@ impl TraceBuilder {
         columns.length_bytes.push(request.length_bytes);
         columns.content.extend_from_slice(contents);
         columns.content_start.push(columns.content.len() as u64);
+        self
+    }
+
+    /// These bytes hold nothing when the trace begins.
+    pub fn hole(&mut self, volume: u32, bytes: Range<u64>) -> &mut TraceBuilder {
+        self.columns.holes.add(volume, bytes);
+        self
+    }
+
+    /// The content that is nothing but zeroes, by the number that requests have for it.
+    pub fn zeroes(&mut self, content: u32) -> &mut TraceBuilder {
+        self.columns.zero_content = Some(content);
         self
     }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use flashtwin_trace::{
-    ErrorCause, NO_CONTENT, Op, OpenOptions, Recorded, Recording, Source, Trace, TraceError, recorded,
+    ErrorCause, Holes, NO_CONTENT, Op, OpenOptions, Recorded, Recording, Source, Trace, TraceError, recorded,
     recover_recording,
 };
 
@@ -75,8 +75,10 @@ fn is_whole(trace: &Trace, writes: u64) {
 #[test]
 fn all_kinds_of_requests_come_back() {
     let place = Place::new("kinds");
-    let mut recording =
-        Recording::create(&place.0, "sda", &[("flashtwin.zero_digest", "00".to_owned())]).unwrap();
+    let mut holes = Holes::default();
+    holes.add(0, 4096..65536);
+    let zero = ("flashtwin.zero_digest", format!("{:032x}", 3));
+    let mut recording = Recording::create(&place.0, "sda", &holes, &[zero]).unwrap();
     let two = [digest(9), digest(9)];
     for (time_ns, op, flags, length_bytes, digests) in [
         (50, Op::Read, 0, 8192, &two[..]),
@@ -97,12 +99,13 @@ fn all_kinds_of_requests_come_back() {
     assert_eq!((trace.digests.len(), trace.volume_names), (2, vec!["sda".to_owned()]));
     assert!(!trace.content.contains(&NO_CONTENT));
     assert_eq!(trace.durable, [false, true]);
+    assert_eq!((&*trace.holes, trace.zero_content), (&holes, Some(1)));
 }
 
 #[test]
 fn what_was_committed_is_there_at_any_time_and_no_gap_stays() {
     let place = Place::new("grows");
-    let mut recording = Recording::create(&place.0, "grows", &[]).unwrap();
+    let mut recording = Recording::create(&place.0, "grows", &Holes::default(), &[]).unwrap();
     assert_eq!(open(&place.0).unwrap_err().cause, ErrorCause::Empty);
     for number in 0..1000 {
         push(&mut recording, number);
@@ -122,7 +125,7 @@ fn what_was_committed_is_there_at_any_time_and_no_gap_stays() {
 #[test]
 fn a_recording_cut_anywhere_is_read_up_to_the_last_footer() {
     let (place, cut) = (Place::new("whole"), Place::new("cut"));
-    let mut recording = Recording::create(&place.0, "cut", &[]).unwrap();
+    let mut recording = Recording::create(&place.0, "cut", &Holes::default(), &[]).unwrap();
     // The file as it is before and after each commit; the old footer goes only when the new one is there.
     let mut files = vec![fs::read(&place.0).unwrap()];
     for number in 0..60 {
@@ -161,7 +164,7 @@ fn a_recording_cut_anywhere_is_read_up_to_the_last_footer() {
 #[test]
 fn a_footer_beyond_the_window_of_the_search_is_found() {
     let (place, cut) = (Place::new("far"), Place::new("far-cut"));
-    let mut recording = Recording::create(&place.0, "far", &[]).unwrap();
+    let mut recording = Recording::create(&place.0, "far", &Holes::default(), &[]).unwrap();
     for number in 0..10 {
         push(&mut recording, number);
     }
@@ -176,11 +179,11 @@ fn a_footer_beyond_the_window_of_the_search_is_found() {
 #[test]
 fn what_is_being_recorded_to_is_left_alone() {
     let place = Place::new("locked");
-    let mut recording = Recording::create(&place.0, "locked", &[]).unwrap();
+    let mut recording = Recording::create(&place.0, "locked", &Holes::default(), &[]).unwrap();
     push(&mut recording, 0);
     recording.commit().unwrap();
     assert!(
-        Recording::create(&place.0, "other", &[])
+        Recording::create(&place.0, "other", &Holes::default(), &[])
             .err()
             .unwrap()
             .to_string()

@@ -21,6 +21,12 @@ fn random_trace(seed: u64, with_content: bool) -> Trace {
     let mut random = SplitMix64(seed);
     let mut below = move |limit: u64| random.next() % limit;
     let mut columns = Columns { content_start: vec![0], ..Columns::default() };
+    if seed % 2 == 0 {
+        for _ in 0..20 {
+            let start = [0, 1 << 33, 1 << 50][below(3) as usize] + below(100) * 2048;
+            columns.holes.add([7, 2, 5][below(3) as usize], start..start + below(20) * 2048);
+        }
+    }
     let mut time_ns = 0;
     for _ in 0..400 {
         time_ns += below(3) as i64 * 1000;

@@ -59,7 +59,7 @@ pub struct TraceInfo {
     pub duration_ns: i64,
     /// Volumes addressed.
     pub volumes: u64,
-    /// Distinct 4 KB pages touched; missing when 32 bits cannot count the trace's page operations.
+    /// Distinct 4 KB pages read or written: what is only let go of takes no room. Missing when 32 bits cannot count the trace's page operations.
     pub footprint_pages: Option<u64>,
     /// Bytes from each volume's beginning to the end of its furthest request, summed over volumes.
     pub span_bytes: u64,
@@ -72,6 +72,14 @@ pub struct TraceInfo {
     pub unique_values_read_percent: Option<f64>,
     /// Distinct contents among page writes / page writes.
     pub unique_values_write_percent: Option<f64>,
+    /// Page reads that find nothing but zeroes / page reads with a known content; missing where no content is known to be
+    /// zeroes.
+    pub zero_read_percent: Option<f64>,
+    /// Page writes of nothing but zeroes / page writes with a known content; missing where no content is known to be zeroes.
+    pub zero_write_percent: Option<f64>,
+    /// Bytes that are known to hold nothing when the trace begins: a recorder saw that they were never written, or let go
+    /// of.
+    pub hole_bytes: u64,
     /// Page writes of a content that some page holds at that moment, as far as the trace tells (pages
     /// first read held what was read from the beginning) / page writes. It is the share of writes
     /// that deduplication with an unlimited fingerprint store would save.
@@ -295,6 +303,9 @@ impl TraceInfo {
             contents: values.contents,
             unique_values_read_percent: values.unique_percent(Op::Read),
             unique_values_write_percent: values.unique_percent(Op::Write),
+            zero_read_percent: about.knows_zeroes.then(|| requested.zero_percent(Op::Read)).flatten(),
+            zero_write_percent: about.knows_zeroes.then(|| requested.zero_percent(Op::Write)).flatten(),
+            hole_bytes: about.hole_bytes,
             duplicate_write_percent: space.and_then(|space| space.duplicate_write_percent),
             sequential_percent: percent(requested.sequential, reads + writes + trims),
             request_bytes: SizesOfKinds { read, write, trim },

@@ -1,7 +1,7 @@
 //! What is asked for, whatever it holds.
 
 use arrow_array::RecordBatch;
-use flashtwin_trace::{Op, PageQuality, Requests};
+use flashtwin_trace::{NO_CONTENT, Op, PageQuality, Requests};
 
 use super::arrivals::Arrivals;
 use super::sizes::Sizes;
@@ -10,6 +10,7 @@ use crate::Accumulator;
 use crate::page_ops::PAGE_BYTES;
 use crate::rows;
 use crate::rows::batch_of;
+use crate::value_counts::percent;
 
 /// Counts requests, bytes and places.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +25,9 @@ pub(crate) struct Requested {
     pub(crate) trains: TrainCounts,
     /// Writes that are to be on the medium before they are answered.
     pub(crate) durable_writes: u64,
+    /// Page reads and page writes with a known content, and those of them whose content is zeroes.
+    pub(crate) known: [u64; 2],
+    pub(crate) zeroes: [u64; 2],
     /// Requests that begin where the one before them on their volume ended.
     pub(crate) sequential: u64,
     /// Page writes and page trims that cover only a part of their 4 KB page, were no contents recorded.
@@ -78,6 +82,14 @@ impl Accumulator for Requested {
             let sequential = volume.last_end.replace(end) == Some(start);
             volume.furthest_end = volume.furthest_end.max(end);
             self.sequential += u64::from(sequential);
+            if op.moves_data() {
+                let kind = op as usize;
+                let contents = requests.contents(index).iter();
+                self.known[kind] += contents.clone().filter(|&&content| content != NO_CONTENT).count() as u64;
+                if let Some(zero) = requests.zero_content {
+                    self.zeroes[kind] += contents.filter(|&&content| content == zero).count() as u64;
+                }
+            }
             match op {
                 Op::Read | Op::Flush => {}
                 Op::Write => {
@@ -107,6 +119,11 @@ impl Requested {
     pub(crate) fn page_quality(&self) -> PageQuality {
         let (partial_writes, partial_trims) = (self.partial_writes, self.partial_trims);
         PageQuality { partial_writes, partial_trims, ..PageQuality::default() }
+    }
+
+    /// Page reads or writes of zeroes / those with a known content; percent.
+    pub(crate) fn zero_percent(&self, op: Op) -> Option<f64> {
+        percent(self.zeroes[op as usize], self.known[op as usize])
     }
 
     /// Requests of one kind.

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use flashtwin_trace::{CHUNK_BYTES, Op, Recorded, Recording};
+use flashtwin_trace::{CHUNK_BYTES, Holes, Op, Recorded, Recording};
 
 use super::key::{Key, hex};
 use super::queue::Row;
@@ -36,7 +36,13 @@ pub(crate) struct Fiu {
 }
 
 impl Sink {
-    pub(crate) fn create(path: &Path, format: RecordFormat, name: &str, key: &Key) -> Result<Sink, String> {
+    pub(crate) fn create(
+        path: &Path,
+        format: RecordFormat,
+        name: &str,
+        key: &Key,
+        holes: &Holes,
+    ) -> Result<Sink, String> {
         match format {
             RecordFormat::Parquet => {
                 let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -45,7 +51,7 @@ impl Sink {
                     ("flashtwin.zero_digest", hex(&key.zero_digest())),
                     ("flashtwin.recorded_unix_ns", now.map_or(0, |time| time.as_nanos()).to_string()),
                 ];
-                let made = Recording::create(path, name, &more).map_err(|error| error.to_string())?;
+                let made = Recording::create(path, name, holes, &more).map_err(|error| error.to_string())?;
                 Ok(Sink::Parquet(Box::new(made)))
             }
             RecordFormat::Fiu => {

@@ -174,7 +174,7 @@ pub(crate) fn page_trace(asks: &[Ask], footprint: u32, contents: u32) -> PageTra
         lpn_address: (0..u64::from(footprint)).collect(),
         content_count: contents,
         initial_content: vec![NO_CONTENT; footprint as usize],
-        first_access: vec![FirstAccess::None; footprint as usize],
+        first_access: vec![FirstAccess::Write; footprint as usize],
         content_source: ContentSource::Recorded,
         quality: PageQuality::default(),
     };

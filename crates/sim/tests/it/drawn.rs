@@ -16,6 +16,8 @@ pub(crate) const GAPS_NS: [u32; 4] = [0, 5_000, 60_000, 3_000_000];
 pub(crate) const READS_PERCENT: [u32; 4] = [0, 30, 70, 100];
 /// Percent of the others that trim.
 pub(crate) const TRIMS_PERCENT: [u32; 2] = [0, 10];
+/// Holes that the trace begins with.
+pub(crate) const HOLES: [u32; 3] = [0, 0, 12];
 /// Percent of the requests that a flush follows: none, some, most.
 pub(crate) const FLUSHES_PERCENT: [u32; 3] = [0, 5, 70];
 /// Contents of a trace: nearly all duplicates, many, hardly any.
@@ -160,6 +162,10 @@ pub(crate) fn spaced_trace(rng: &mut Rng, spacing: u64) -> Trace {
     let parts = pick(rng, &PARTS_PERCENT);
     let flushes = pick(rng, &FLUSHES_PERCENT);
     let mut builder = TraceBuilder::new("swarm");
+    for _ in 0..pick(rng, &HOLES) {
+        let start = u64::from(rng.below(pages)) * spacing * 4096;
+        builder.hole(0, start..start + u64::from(1 + rng.below(40)) * 2048);
+    }
     let mut now = 0;
     for _ in 0..requests {
         now += if gap_ns == 0 { 0 } else { i64::from(rng.below(2 * gap_ns)) };

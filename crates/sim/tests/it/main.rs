@@ -10,6 +10,7 @@ mod copying;
 mod drawn;
 mod flush;
 mod garbage_collection;
+mod holes;
 mod mapping_cache;
 mod measured;
 mod multi_plane;

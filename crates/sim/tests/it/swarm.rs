@@ -197,7 +197,7 @@ fn holds_the_footprint(pages: &PageTrace, config: &Config) -> bool {
     if config.nand.blocks_per_plane < config.ftl.reserved_blocks(&geometry) + 1 {
         return false;
     }
-    let mut ftl = Ftl::new(&config.ftl, &geometry, footprint, pages.outline.content_count, 1);
+    let mut ftl = Ftl::new(&config.ftl, &geometry, pages.outline.pages(), pages.outline.content_count, 1);
     let capacity = ftl.lay_out_tables(&config.ftl, &pages.outline.lpn_address);
     u64::from(footprint) <= capacity.min(Ftl::capacity_pages(&config.ftl, &geometry))
 }
@@ -251,7 +251,8 @@ fn check(trace: &PageTrace, resolved: &Resolved, result: &RunResult) {
     let chips = u64::from(resolved.device.geometry.chips());
     let mapping = resolved.config.ftl.mapping;
     if mapping == MappingForm::Content && resolved.config.ftl.replication.alpha == 0.0 {
-        assert!(n("space.pages_in_use_peak") <= n("trace.footprint_pages"));
+        let (peak, footprint) = (n("space.pages_in_use_peak"), n("trace.footprint_pages"));
+        assert!(peak <= footprint, "{peak} pages in use of {footprint}");
     }
     let copies = result.table("copies").unwrap().column_by_name("copies").unwrap().clone();
     let most = copies.as_primitive::<arrow_array::types::UInt32Type>().values().iter().max().copied();
@@ -485,7 +486,8 @@ fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 9] {
     let config = &resolved.config;
     let geometry = &resolved.device.geometry;
     let contents = trace.outline.content_count;
-    let mut ftl = Ftl::new(&config.ftl, geometry, trace.outline.footprint_pages(), contents, config.seed);
+    let mut ftl = Ftl::new(&config.ftl, geometry, trace.outline.pages(), contents, config.seed);
+    ftl.holds_at_most(&config.ftl, trace.outline.footprint_pages());
     if config.ftl.partition.policy == PartitionPolicy::Offline {
         ftl.assign_partitions(offline_partitions(trace, config.ftl.partitions()).unwrap());
     }
@@ -498,7 +500,7 @@ fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 9] {
         address: trace.outline.lpn_address[lpn as usize],
         content,
     };
-    for lpn in (0..trace.outline.footprint_pages()).filter(|&lpn| trace.outline.existed_before(lpn)) {
+    for lpn in (0..trace.outline.pages()).filter(|&lpn| trace.outline.existed_before(lpn)) {
         let initial = page(lpn, Content::new(trace.outline.initial_content[lpn as usize]));
         ftl.write(initial, true, &loads, &mut ops).unwrap();
     }

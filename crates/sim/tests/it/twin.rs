@@ -16,7 +16,7 @@ const SYSTEMS: [&str; 8] =
 /// What a twin makes of a trace, and when each request was complete.
 fn twin(pages: &PageTrace, resolved: &Resolved, rng: &mut Rng) -> (RunResult, Vec<(u64, u64)>) {
     let outline = pages.outline();
-    let (footprint, contents) = (outline.footprint_pages(), outline.content_count);
+    let (footprint, contents) = (outline.pages(), outline.content_count);
     let mut twin = Twin::new(resolved.clone(), "relations", footprint, contents, std::iter::empty()).unwrap();
     let period_ns = (resolved.config.replay.period_s * 1e9) as u64;
     let (mut boundary, mut done) = (period_ns, Vec::new());

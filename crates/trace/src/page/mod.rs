@@ -91,7 +91,8 @@ impl PageTrace {
         let recorded = content_source == ContentSource::Recorded;
         let (accesses, before) = beginning(&requests, &columns, page_bytes, pages, parts, recorded);
         accesses.count(&mut quality);
-        let first = Some(&accesses.first[..]);
+        let first_access = accesses.first(&before);
+        let first = Some(&first_access[..]);
         let known = Known { name: &trace.name, page_bytes, chunk_bytes: CHUNK_BYTES, first };
         columns.content = with_room(columns.lpn.len());
         let rooms = [Room::of(&columns.content)];
@@ -119,7 +120,7 @@ impl PageTrace {
             lpn_address,
             content_count,
             initial_content,
-            first_access: accesses.first,
+            first_access,
             content_source,
             quality,
         };
@@ -167,8 +168,10 @@ fn beginning(
     // Each part has tables by page of its own, which are to take less than what following contents takes then.
     let whole = in_parts(requests.len(), 1);
     let parts = if pages * parts.len() <= 2 * columns.page_ops() { parts } else { &whole };
+    let mut holes = Before::new(page_bytes, CHUNK_BYTES);
+    holes.look_up(requests, columns, pages);
     let found = side_by_side(parts.iter().cloned(), |part| {
-        let (mut accesses, mut before) = (FirstAccesses::default(), Before::new(page_bytes, CHUNK_BYTES));
+        let (mut accesses, mut before) = (FirstAccesses::default(), holes.clone());
         if recorded {
             before.add(requests, columns, part.clone(), pages);
         }
@@ -178,7 +181,7 @@ fn beginning(
     let together = found.into_iter().reduce(|(accesses, before), (later_accesses, later_before)| {
         (accesses.followed_by(&later_accesses), before.followed_by(&later_before))
     });
-    together.unwrap_or_else(|| (FirstAccesses::default(), Before::new(page_bytes, CHUNK_BYTES)))
+    together.unwrap_or_else(|| (FirstAccesses::default(), holes))
 }
 
 /// Adds the bytes that requests address to those of their kinds.

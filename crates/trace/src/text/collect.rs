@@ -1,7 +1,7 @@
 //! Where line parsers put what they read.
 
 use crate::columns::Columns;
-use crate::digest::{Digests, fold};
+use crate::digest::{Digests, digests_of_zeroes, fold};
 use crate::feed::Parts;
 use crate::quality::Quality;
 use crate::request::{NO_CONTENT, Op};
@@ -193,6 +193,11 @@ impl Collector {
     /// than the sorting window.
     pub(crate) fn latest_ns(&self) -> i64 {
         self.latest_ns
+    }
+
+    /// The content of nothing but zeroes among those taken, if its digest is one that needs no key.
+    pub(crate) fn zero_content(&self) -> Option<u32> {
+        digests_of_zeroes().find_map(|digest| self.interner.find(&digest))
     }
 
     pub(crate) fn volumes(&self) -> &Volumes {

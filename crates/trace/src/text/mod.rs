@@ -129,6 +129,10 @@ impl Feed for Text {
         self.lines.seen().volumes()
     }
 
+    fn zero_content(&self) -> Option<u32> {
+        self.lines.seen().zero_content()
+    }
+
     fn into_parts(self: Box<Self>, _digests: bool) -> Result<Parts, TraceError> {
         Ok(self.lines.into_parts())
     }

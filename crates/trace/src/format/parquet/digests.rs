@@ -164,6 +164,11 @@ impl Named {
         Ok(number)
     }
 
+    /// The number of a digest that was met.
+    pub(super) fn get(&self, digest: &[u8; 16]) -> Option<u32> {
+        self.numbers.get(digest).copied()
+    }
+
     pub(super) fn finish(self) -> Digests {
         Digests::new(self.digests)
     }

@@ -25,14 +25,16 @@ use parquet::file::reader::{ChunkReader, Length};
 use parquet::schema::types::ColumnPath;
 
 use super::columns::BATCH_ROWS;
+use super::known::holes_in_json;
 use super::temporary::Temporary;
 use super::write::{cannot_write, properties};
 use super::{
-    CONTENT_DIGEST, DIGEST_BYTES, FLAGS, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_SCHEMA, KEY_SOURCE_FORMAT,
-    KEY_SOURCE_NAME, KEY_VOLUME_NAMES, MAGIC, SCHEMA_VERSION,
+    CONTENT_DIGEST, DIGEST_BYTES, FLAGS, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_HOLES, KEY_SCHEMA,
+    KEY_SOURCE_FORMAT, KEY_SOURCE_NAME, KEY_VOLUME_NAMES, MAGIC, SCHEMA_VERSION,
 };
 use crate::CHUNK_BYTES;
 use crate::error::{ErrorCause, TraceError};
+use crate::holes::Holes;
 use crate::request::Op;
 
 /// What a recorder saw of a request beside what it asked for: bits of the column `flags`.
@@ -139,11 +141,17 @@ impl Waiting {
 }
 
 impl Recording {
-    /// Begins a file for a volume called `name`; `more` are further key-value metadata. What was there is replaced.
+    /// Begins a file for a volume called `name`, numbered 0, of which `holes` hold nothing; `more` are further key-value
+    /// metadata. What was there is replaced.
     ///
     /// # Errors
     /// [`ErrorCause::Io`] when it cannot be written, or is being written by somebody else.
-    pub fn create(path: &Path, name: &str, more: &[(&str, String)]) -> Result<Recording, TraceError> {
+    pub fn create(
+        path: &Path,
+        name: &str,
+        holes: &Holes,
+        more: &[(&str, String)],
+    ) -> Result<Recording, TraceError> {
         let failed = |why: &dyn std::fmt::Display| cannot_write(path, &why.to_string());
         let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
         let file = file.map_err(|error| failed(&error))?;
@@ -158,6 +166,9 @@ impl Recording {
             (KEY_VOLUME_NAMES, names),
             (KEY_HAS_DIGESTS, false.to_string()),
         ];
+        if !holes.is_empty() {
+            metadata.push((KEY_HOLES, holes_in_json(holes).map_err(|error| failed(&error))?));
+        }
         metadata.extend(more.iter().cloned());
         let digest = ColumnPath::new([CONTENT_DIGEST, "list", "item"].map(str::to_owned).to_vec());
         let properties = properties(metadata)

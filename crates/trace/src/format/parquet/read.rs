@@ -18,6 +18,7 @@ use parquet::basic::Compression;
 use parquet::file::metadata::ParquetMetaData;
 
 use super::ahead::{Batches, Reading};
+use super::known::Known;
 use super::place::Place;
 use super::{
     CONTENT_DIGEST, FLAGS, KEY_CHUNK_BYTES, KEY_QUALITY, KEY_SCHEMA, KEY_VOLUME_NAMES, SCHEMA_VERSION,
@@ -25,9 +26,10 @@ use super::{
 };
 use crate::CHUNK_BYTES;
 use crate::columns::{Columns, check_lengths, check_requests};
-use crate::digest::Digests;
+use crate::digest::{Digests, digests_of_zeroes};
 use crate::error::{ErrorCause, TraceError, quoted};
 use crate::feed::{Feed, Parts};
+use crate::holes::Holes;
 use crate::input::{Input, Source};
 use crate::progress::Progress;
 use crate::quality::Quality;
@@ -59,10 +61,11 @@ pub(crate) fn open(
     if plan.rows == 0 {
         return Err(crate::input::empty(&name));
     }
+    let known = Known::of(&name, &plan.metadata)?;
     let quality = first_quality(&plan.metadata, plan.rows);
     let names: Option<Vec<String>> =
         plan.metadata.get(KEY_VOLUME_NAMES).and_then(|json| serde_json::from_str(json).ok());
-    Ok(Box::new(Rows {
+    let mut rows = Rows {
         name,
         window_ns: options.sort_window_ns,
         bytes,
@@ -73,12 +76,19 @@ pub(crate) fn open(
         latest_ns: i64::MIN,
         names: names.unwrap_or_default(),
         volumes: Volumes::default(),
+        holes: Holes::default(),
+        known,
         quality,
         inside,
         named,
         beside,
         tally: None,
-    }))
+    };
+    for (volume, range) in std::mem::take(&mut rows.known.holes).iter() {
+        let index = rows.volume(volume);
+        rows.holes.add(index, range);
+    }
+    Ok(Box::new(rows))
 }
 
 /// A Parquet file whose schema has been checked.
@@ -155,7 +165,7 @@ const DIGEST: &str = super::DIGEST;
 const SCHEMA_CURE: &str =
     "write the columns as docs/trace-formats.md lists them, or make the file with `flashtwin trace convert`";
 
-fn malformed(name: &str, what: impl Into<String>) -> TraceError {
+pub(super) fn malformed(name: &str, what: impl Into<String>) -> TraceError {
     TraceError::new(ErrorCause::Malformed, name, what, SCHEMA_CURE)
 }
 
@@ -237,6 +247,9 @@ struct Rows {
     /// Names of the volumes by their number in the file.
     names: Vec<String>,
     volumes: Volumes,
+    /// What the metadata say of contents, and the holes among it by index of `volumes`.
+    known: Known,
+    holes: Holes,
     quality: Quality,
     /// Digests of contents, where the file has them and they are wanted.
     inside: Option<digests::Inside>,
@@ -271,6 +284,18 @@ impl Feed for Rows {
         &self.volumes
     }
 
+    fn holes(&self) -> &Holes {
+        &self.holes
+    }
+
+    fn zero_content(&self) -> Option<u32> {
+        let Some(named) = &self.named else { return self.known.zero_content };
+        match self.known.zero_digest {
+            Some(digest) => named.get(&digest),
+            None => digests_of_zeroes().find_map(|digest| named.get(&digest)),
+        }
+    }
+
     fn into_parts(self: Box<Self>, digests: bool) -> Result<Parts, TraceError> {
         let digests = match (self.inside, self.named, &self.beside) {
             (Some(inside), ..) => inside.finish(),
@@ -283,6 +308,14 @@ impl Feed for Rows {
 }
 
 impl Rows {
+    /// Index of the volume with this number in the file.
+    #[inline]
+    fn volume(&mut self, number: u32) -> u32 {
+        self.volumes.index(number.into(), |key| {
+            self.names.get(key as usize).cloned().unwrap_or_else(|| key.to_string())
+        })
+    }
+
     /// Takes batches in until there are so many rows.
     fn fill(
         &mut self,
@@ -370,9 +403,7 @@ impl Rows {
         check_requests(&self.name, columns, fresh..columns.len(), self.done)?;
         self.check_order(&columns.time_ns[fresh..], self.done + fresh)?;
         for volume in &mut columns.volume[fresh..] {
-            *volume = self.volumes.index(u64::from(*volume), |key| {
-                self.names.get(key as usize).cloned().unwrap_or_else(|| key.to_string())
-            });
+            *volume = self.volume(*volume);
         }
         if let Some(tally) = &mut self.tally {
             tally.add(columns, fresh..columns.len());

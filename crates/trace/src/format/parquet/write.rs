@@ -14,10 +14,12 @@ use parquet::schema::types::ColumnPath;
 
 use super::columns::{BATCH_ROWS, batch_rows, request_columns, request_schema};
 use super::digests::{self, ByFirstAppearance};
+use super::known::holes_in_json;
 use super::temporary::Temporary;
 use super::{
-    DIGEST, FLAGS, INSIDE, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_QUALITY, KEY_SCHEMA, KEY_SOURCE_FORMAT,
-    KEY_SOURCE_NAME, KEY_TRACE_DIGEST, KEY_VOLUME_NAMES, SCHEMA_VERSION, digests_path, recorded,
+    DIGEST, FLAGS, INSIDE, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_HOLES, KEY_QUALITY, KEY_SCHEMA,
+    KEY_SOURCE_FORMAT, KEY_SOURCE_NAME, KEY_TRACE_DIGEST, KEY_VOLUME_NAMES, KEY_ZERO_CONTENT, SCHEMA_VERSION,
+    digests_path, recorded,
 };
 use crate::error::{ErrorCause, TraceError};
 use crate::progress::Progress;
@@ -71,7 +73,7 @@ fn write_requests(trace: &Trace, path: &Path, progress: &dyn Progress) -> Result
         |value: serde_json::Result<String>| value.map_err(|error| cannot_write(path, &error.to_string()));
     let has_digests = !trace.digests.is_empty();
     let has_flags = !trace.durable.is_empty();
-    let metadata = vec![
+    let mut metadata = vec![
         (KEY_SCHEMA, SCHEMA_VERSION.to_string()),
         (KEY_CHUNK_BYTES, trace.chunk_bytes.to_string()),
         (KEY_SOURCE_NAME, trace.name.clone()),
@@ -81,6 +83,10 @@ fn write_requests(trace: &Trace, path: &Path, progress: &dyn Progress) -> Result
         (KEY_TRACE_DIGEST, trace.digest()),
         (KEY_HAS_DIGESTS, if has_digests { INSIDE } else { "false" }.to_owned()),
     ];
+    if !trace.holes.is_empty() {
+        metadata.push((KEY_HOLES, json(holes_in_json(&trace.holes))?));
+    }
+    metadata.extend(trace.zero_content.map(|content| (KEY_ZERO_CONTENT, content.to_string())));
     let digest = ColumnPath::new([DIGEST, "list", "item"].map(str::to_owned).to_vec());
     let properties = properties(metadata)
         // Times rise slowly, so their differences are small numbers.
