@@ -128,6 +128,36 @@ h.shutdown()
     assert raw.column("content_digest").to_pylist()[5] == [zero]
 
 
+@needs("nbdsh")
+def test_a_blank_disk_is_known_to_be_blank(tmp_path: Path) -> None:
+    image, out = tmp_path / "disk.img", tmp_path / "blank.parquet"
+    with image.open("wb") as file:
+        file.truncate(64 << 20)
+        file.seek(8 << 20)
+        file.write(os.urandom(1 << 20))
+        file.seek(12 << 20)
+        file.write(bytes(1 << 20))
+    read = "; ".join(f"h.pread(4096, {page << 20})" for page in range(64))
+    with ft.record(image, out) as server:
+        run("nbdsh", "-c", f'h.connect_uri("{server.uri}"); {read}; h.pwrite(bytes(4096), 0); h.pread(4096, 0)')
+    metadata = pq.read_metadata(out).metadata
+    holes = json.loads(metadata[b"flashtwin.holes"])
+    assert [0, 0, 8 << 20] in holes and holes[-1] == [0, 13 << 20, 51 << 20]
+    trace = ft.open(out)
+    # Zeroes that lie in the file are data: the recorder found no hole there.
+    assert trace.info["hole_bytes"] == 62 << 20
+    assert trace.info["zero_read_percent"] == pytest.approx(100 * 64 / 65)
+    assert trace.info["zero_write_percent"] == 100
+    for system in ("conventional", "ca-ssd", "ds-ftl"):
+        ops = ft.replay(trace, system).summary["page_ops"]
+        assert ops["unmapped_reads"] == 62
+    converted = tmp_path / "converted.parquet"
+    trace.write_parquet(converted)
+    assert ft.open(converted).info["hole_bytes"] == 62 << 20
+    assert ft.open(converted).digest == trace.digest
+    assert ft.open(converted).info["zero_read_percent"] == trace.info["zero_read_percent"]
+
+
 @needs("nbdcopy")
 def test_nbdcopy_gets_back_what_it_brought(server: ft.Server, tmp_path: Path) -> None:
     given, got = tmp_path / "given", tmp_path / "got"

@@ -69,6 +69,26 @@ def test_a_build_and_a_database_from_recording_to_a_drive(typed: Path) -> None:
             assert abs(row["difference_percent"]) < NOT_TWICE_THE_SAME_PERCENT, row
 
 
+    reads_of_a_blank_disk(typed, rows["page_ops.unmapped_reads"]["served"])
+
+
+def reads_of_a_blank_disk(typed: Path, served: int) -> None:
+    """What was never written is read without flash on the served drive, and by the study of its recording, too."""
+    assert served > 100
+    summaries = {
+        name: json.loads((typed / "mine-study" / "runs" / name / "summary.json").read_text(encoding="utf-8"))
+        for name in ("conventional", "ca-ssd", "rr-ssd")
+    }
+    for name, summary in summaries.items():
+        unmapped = summary["page_ops"]["unmapped_reads"]
+        assert abs(unmapped - served) < served * NOT_TWICE_THE_SAME_PERCENT / 100, name
+    # All that this disk held before is known: nothing. So what a replay loads beforehand makes no difference.
+    predicted = json.loads((next(typed.glob("predicted/**/summary.json"))).read_text(encoding="utf-8"))
+    again = flashtwin(typed, "replay", "mine.parquet", "--system", "twin.toml", "--set", "preload=first-reads", "--json")
+    for key in ("response", "page_ops", "flash_reads", "flash_writes"):
+        assert json.loads(again)[key] == predicted[key], key
+
+
 def flashtwin(folder: Path, *words: str) -> str:
     return subprocess.run(
         [Path(sys.executable).parent / "flashtwin", *words], cwd=folder, capture_output=True, text=True, check=True

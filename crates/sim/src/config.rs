@@ -291,7 +291,8 @@ pub struct ReplayConfig {
     /// Length of a profiling period in seconds of the trace's own clock (a day in the
     /// RR-SSD paper).
     pub period_s: f64,
-    /// What the device holds before the trace begins; costs no time, is not in the counts.
+    /// What the device holds before the trace begins; costs no time, is not in the counts. A page that is known to be a
+    /// hole, and read before it is written, holds nothing.
     pub preload: Preload,
     /// For `preload = "footprint"`: what pages held of which nobody knows, since the trace writes to them
     /// first: `own` or `trace`.

@@ -66,6 +66,34 @@ impl Columns {
         ]
     }
 
+    /// Bytes that the columns take now, and how many more they will take, at one time, for so many further requests.
+    pub(crate) fn bytes(&self, further: usize) -> (u64, u64) {
+        fn of<T>(column: &Vec<T>, further: usize) -> (u64, u64) {
+            let item = size_of::<T>() as u64;
+            let (held, needed) = (column.capacity() as u64, (column.len() + further) as u64);
+            // A vector that is full takes twice its room.
+            (held * item, if needed > held { needed.max(2 * held) * item - held * item } else { 0 })
+        }
+        let columns = [
+            of(&self.time_ns, further),
+            of(&self.volume, further),
+            of(&self.op, further),
+            of(&self.offset_bytes, further),
+            of(&self.length_bytes, further),
+            of(&self.content_start, further),
+            of(&self.content, if self.content.is_empty() { 0 } else { further }),
+        ];
+        columns.into_iter().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1))
+    }
+
+    /// Bytes that sorting and numbering take for a while, beside the columns.
+    pub(crate) fn finishing_bytes(&self) -> u64 {
+        let sorted = self.time_ns.is_sorted();
+        // The order, and the longest column twice.
+        let order = if sorted { 0 } else { 16 * self.len() as u64 + 4 * self.content.len() as u64 };
+        order + 24 * self.digests.len() as u64
+    }
+
     /// The requests as a run.
     pub(crate) fn as_run(&self) -> Requests<'_> {
         Requests {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::columns::Columns;
 use crate::error::{ErrorCause, TraceError};
-use crate::feed::{Feed, Parts};
+use crate::feed::{Feed, Parts, ROWS_AT_A_TIME};
 use crate::format::Opened;
 use crate::holes::Holes;
 use crate::progress::Progress;
@@ -128,7 +128,7 @@ impl Feed for Excerpt {
     fn read(&mut self, rows: usize, progress: &dyn Progress) -> Result<Columns, TraceError> {
         let origin = match self.origin_ns {
             Some(origin) => origin,
-            None => self.find_origin(rows, progress)?,
+            None => self.find_origin(rows.min(ROWS_AT_A_TIME), progress)?,
         };
         self.origin_ns = Some(origin);
         let mut holes = self.holes.take().unwrap_or_else(|| self.feed.holes().clone());
@@ -149,7 +149,7 @@ impl Feed for Excerpt {
             if self.ended() || columns.len() >= rows {
                 break;
             }
-            read = self.feed.read(rows, progress)?;
+            read = self.feed.read(rows.min(ROWS_AT_A_TIME), progress)?;
         }
         self.holes = Some(holes);
         self.any |= columns.len() > 0;

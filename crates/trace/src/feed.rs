@@ -9,6 +9,9 @@ use crate::quality::Quality;
 use crate::tally::Tally;
 use crate::volumes::Volumes;
 
+/// Rows that are read at a time where most of them may not be wanted.
+pub(crate) const ROWS_AT_A_TIME: usize = 1 << 18;
+
 /// Brings the requests of an input. Whole traces and streams are made of the same ones.
 pub(crate) trait Feed: Send {
     /// The next requests in file order: about `rows` of them or more, fewer only at the end. Volumes

@@ -2,7 +2,7 @@
 
 use crate::columns::Columns;
 use crate::error::{ErrorCause, TraceError, quoted};
-use crate::feed::{Feed, Parts};
+use crate::feed::{Feed, Parts, ROWS_AT_A_TIME};
 use crate::format::Opened;
 use crate::holes::Holes;
 use crate::progress::Progress;
@@ -105,7 +105,7 @@ impl Feed for OneVolume {
     fn read(&mut self, rows: usize, progress: &dyn Progress) -> Result<Columns, TraceError> {
         let mut columns = Columns::empty();
         while columns.len() < rows {
-            let read = self.feed.read(rows, progress)?;
+            let read = self.feed.read(rows.min(ROWS_AT_A_TIME), progress)?;
             let wanted = self.wanted();
             let mut from = 0;
             // Runs of the volume's requests are taken together.

@@ -10,6 +10,7 @@ use crate::error::{ErrorCause, TraceError};
 use crate::format::{self, Format, Opened};
 use crate::holes::Holes;
 use crate::input::Source;
+use crate::memory;
 use crate::progress::Progress;
 use crate::quality::Quality;
 use crate::request::{NO_CONTENT, Op, Request};
@@ -161,6 +162,7 @@ impl Trace {
         (columns.holes, columns.zero_content) = (feed.holes().clone(), feed.zero_content());
         let parts = feed.into_parts(!columns.content.is_empty())?;
         columns.digests = parts.digests;
+        memory::check_growth(&label, columns.len(), (columns.bytes(0).0, columns.finishing_bytes()))?;
         check_digests(&label, &columns)?;
         Ok(finish(&name, format, columns, parts.volumes, parts.quality, parts.tally))
     }

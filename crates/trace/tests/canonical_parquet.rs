@@ -457,3 +457,37 @@ fn a_truncated_file_is_refused() {
         assert!(error.to_string().contains("truncated"), "{error}");
     }
 }
+
+#[test]
+fn a_footer_that_cannot_be_true_is_refused_with_its_place() {
+    let folder = Folder::new("footers");
+    let path = folder.file("a.parquet");
+    let mut builder = TraceBuilder::new("small");
+    builder.request(0, Op::Write, 0, 8192, &[1, 2]).request(1, Op::Read, 0, 4096, &[1]);
+    builder.build().unwrap().write_parquet(&path).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let length = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap()) as usize;
+    // Numbers stand there zigzag, so that the lowest bit of one is its sign.
+    let (mut negative, mut refused) = (0, 0);
+    for at in bytes.len() - 8 - length..bytes.len() - 8 {
+        for bits in [0x01, 0x80].into_iter().take(if at % 8 == 0 { 2 } else { 1 }) {
+            let mut mutant = bytes.clone();
+            mutant[at] ^= bits;
+            std::fs::write(&path, mutant).unwrap();
+            let read = std::panic::catch_unwind(|| open(&path));
+            let Err(error) = read.unwrap_or_else(|_| panic!("byte {at} ^ {bits:#x} panics")) else {
+                continue;
+            };
+            refused += 1;
+            let message = error.to_string();
+            assert!(message.contains("a.parquet"), "{message}");
+            if message.contains("begin at byte -") {
+                assert!(
+                    message.contains("row group 0: column ") && message.contains("fetch or write it again")
+                );
+                negative += 1;
+            }
+        }
+    }
+    assert!(negative >= 6 && refused > 100, "{negative} of {refused}: each column has an offset");
+}

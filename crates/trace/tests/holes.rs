@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use flashtwin_bits::SplitMix64;
 use flashtwin_trace::{
-    ContentSource, Holes, Op, OpenOptions, PageTrace, Recorded, Recording, Request,
-    SampleBy, Source, Trace, TraceBuilder, TraceStream,
+    ContentSource, Holes, Op, OpenOptions, PageTrace, Recorded, Recording, Request, SampleBy, Source, Trace,
+    TraceBuilder, TraceStream,
 };
 
 /// A file of its own, gone with the value.

@@ -177,6 +177,13 @@ impl Collector {
         self.first_tick.is_none() && quality.passed_lines == 0 && quality.empty_requests == 0
     }
 
+    /// Bytes that what was collected takes, and how many more it will take, at one time, for so many further lines.
+    pub(crate) fn bytes(&self, further: usize) -> (u64, u64) {
+        let (columns, contents) = (self.columns.bytes(further), self.interner.bytes(further));
+        let digests = if self.interner.digests.is_empty() { 0 } else { contents.1 };
+        (columns.0 + contents.0, columns.1 + digests)
+    }
+
     /// Requests collected and not taken yet.
     pub(crate) fn rows(&self) -> usize {
         self.columns.len()

@@ -93,6 +93,15 @@ impl Interner {
         Some(id)
     }
 
+    /// Bytes that the table takes, and how many more it will take, at one time, for so many further digests.
+    pub(crate) fn bytes(&self, further: usize) -> (u64, u64) {
+        let held = self.slots.len() as u64 * 8 + self.digests.capacity() as u64 * 16;
+        let full = (self.digests.len() + further) * 2 > self.slots.len();
+        let longer = self.digests.len() + further > self.digests.capacity();
+        let slots = if full { 2 * self.slots.len() as u64 * 8 } else { 0 };
+        (held, slots + if longer { self.digests.capacity().max(further) as u64 * 16 } else { 0 })
+    }
+
     fn grow(&mut self) {
         // A large table is as large as it must be; a small one need not grow often.
         let size = self.slots.len() * if self.slots.len() < LARGE_SLOTS { 4 } else { 2 };

@@ -30,7 +30,7 @@ use super::temporary::Temporary;
 use super::write::{cannot_write, properties};
 use super::{
     CONTENT_DIGEST, DIGEST_BYTES, FLAGS, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_HOLES, KEY_SCHEMA,
-    KEY_SOURCE_FORMAT, KEY_SOURCE_NAME, KEY_VOLUME_NAMES, MAGIC, SCHEMA_VERSION,
+    KEY_SOURCE_FORMAT, KEY_SOURCE_NAME, KEY_VOLUME_NAMES, MAGIC, SCHEMA_VERSION, sound,
 };
 use crate::CHUNK_BYTES;
 use crate::error::{ErrorCause, TraceError};
@@ -400,12 +400,7 @@ fn footer_before<R: ChunkReader>(file: &R, end: u64) -> Option<ParquetMetaData> 
     let metadata =
         ParquetMetaDataReader::decode_metadata(&file.get_bytes(start, length as usize).ok()?).ok()?;
     let ours = metadata.file_metadata().key_value_metadata()?.iter().any(|pair| pair.key == KEY_SCHEMA);
-    let mut columns = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
-    let inside = columns.all(|column| {
-        let (at, length) = column.byte_range();
-        at.checked_add(length).is_some_and(|end| end <= start)
-    });
-    (ours && inside).then_some(metadata)
+    (ours && sound::check(&metadata, start).is_ok()).then_some(metadata)
 }
 
 /// Cuts a recording that was interrupted back to what is whole, so that every tool can read it: the requests that it has,

@@ -7,6 +7,7 @@ mod growing;
 mod known;
 mod place;
 mod read;
+mod sound;
 mod streamed;
 mod temporary;
 mod write;

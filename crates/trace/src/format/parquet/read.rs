@@ -16,13 +16,14 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::Compression;
 use parquet::file::metadata::ParquetMetaData;
+use parquet::file::reader::Length;
 
 use super::ahead::{Batches, Reading};
 use super::known::Known;
 use super::place::Place;
 use super::{
     CONTENT_DIGEST, FLAGS, KEY_CHUNK_BYTES, KEY_QUALITY, KEY_SCHEMA, KEY_VOLUME_NAMES, SCHEMA_VERSION,
-    digests, digests_path, growing, recorded,
+    digests, digests_path, growing, recorded, sound,
 };
 use crate::CHUNK_BYTES;
 use crate::columns::{Columns, check_lengths, check_requests};
@@ -31,6 +32,7 @@ use crate::error::{ErrorCause, TraceError, quoted};
 use crate::feed::{Feed, Parts};
 use crate::holes::Holes;
 use crate::input::{Input, Source};
+use crate::memory;
 use crate::progress::Progress;
 use crate::quality::Quality;
 use crate::request::{NO_CONTENT, Op};
@@ -137,7 +139,10 @@ impl Plan {
 
 /// Reads the footer; of a recording that was interrupted, the last one that is whole.
 fn footer(name: &str, place: &Place) -> Result<ArrowReaderMetadata, TraceError> {
-    ArrowReaderMetadata::load(place, ArrowReaderOptions::new()).or_else(|error| {
+    let loaded =
+        ArrowReaderMetadata::load(place, ArrowReaderOptions::new()).map_err(|error| error.to_string());
+    let checked = loaded.and_then(|found| sound::check(found.metadata(), place.len()).map(|()| found));
+    checked.or_else(|error| {
         let (footer, _) = growing::last_footer(place).ok_or_else(|| broken(name, &error))?;
         ArrowReaderMetadata::try_new(Arc::new(footer), ArrowReaderOptions::new())
             .map_err(|error| broken(name, &error))
@@ -264,6 +269,7 @@ struct Rows {
 impl Feed for Rows {
     fn read(&mut self, rows: usize, progress: &dyn Progress) -> Result<Columns, TraceError> {
         let expected = rows.min(self.plan.rows - self.done.min(self.plan.rows));
+        memory::check_whole(&self.name, expected as u64, self.plan.contents_of(expected) as u64)?;
         let mut columns = Columns::with_capacity(expected, self.plan.contents_of(expected));
         self.tally = (rows == usize::MAX).then(Tally::new);
         Room::found_while(&columns.rooms(), || self.fill(&mut columns, rows, progress))?;
@@ -329,6 +335,11 @@ impl Rows {
                 break;
             };
             let batch = batch.map_err(|error| broken(&self.name, &error))?;
+            memory::check_growth(
+                &self.name,
+                self.done + columns.len(),
+                self.bytes(columns, batch.num_rows()),
+            )?;
             let fresh = columns.len();
             self.append(&batch, columns)?;
             self.append_digests(&batch, columns)?;
@@ -341,6 +352,13 @@ impl Rows {
             }
         }
         Ok(())
+    }
+
+    /// Bytes that the rows so far take, and how many more they will take, at one time, for so many further rows.
+    fn bytes(&self, columns: &Columns, further: usize) -> (u64, u64) {
+        let (held, more) = columns.bytes(further);
+        let named = self.named.as_ref().map_or((0, 0), |named| named.bytes(further));
+        (held + named.0, more + named.1)
     }
 
     fn append(&mut self, batch: &RecordBatch, columns: &mut Columns) -> Result<(), TraceError> {
