@@ -14,6 +14,7 @@ mod export;
 mod host;
 mod in_flight;
 mod options;
+mod pages;
 mod periods;
 mod recovery;
 mod same;
@@ -24,9 +25,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use flashtwin_ftl::{Counters, Lpn};
 
-pub use self::check::{CheckReport, DriveInfo};
-use self::core::Core;
+pub use self::check::{CheckReport, DriveInfo, Unreadable};
 pub use self::core::StoreCounts;
+use self::core::{Core, Failure};
 use self::in_flight::InFlight;
 pub use self::options::{CreateOptions, DriveOptions, Omission};
 pub use self::periods::Periods;
@@ -82,10 +83,8 @@ impl Plan {
         let Superblock { uuid, layout, .. } = &self.superblock;
         let empty = || -> std::io::Result<()> {
             let mut writer = Writer::new(medium, layout, 0);
-            writer.u32(0)?;
-            for _ in 0..layout.logical_pages {
-                writer.u32(0)?;
-            }
+            // No blocks were used, no logical pages hold anything, none are lost.
+            (0..3).try_for_each(|_| writer.u32(0))?;
             writer.finish(uuid, &LogEnd { epoch: 0, sequence: 0, position: 0, programs: 0 })?;
             medium.sync()
         };
@@ -130,6 +129,10 @@ pub struct DriveStats {
     pub pages_in_use: u64,
     /// Of these, copies made on purpose.
     pub replica_pages: u64,
+    /// Flash pages in use that stand for data that could not be read when they were moved.
+    pub lost_pages: u64,
+    /// Blocks that are used no more, as several of their pages were damaged.
+    pub retired_blocks: u64,
     /// Contents that logical pages hold; `None` for a system that does not look at them.
     pub contents: Option<u32>,
     /// Page writes whose content was found on flash / page writes; `None` when there were none.
@@ -241,7 +244,10 @@ impl Drive {
             Err(poisoned) => {
                 // Whoever held the lock stopped in the middle of something.
                 let mut core = poisoned.into_inner();
-                core.failed.get_or_insert_with(|| "a thread stopped in the middle of a write".into());
+                core.failed.get_or_insert_with(|| Failure {
+                    kind: std::io::ErrorKind::Other,
+                    why: "a thread stopped in the middle of a write; open the drive again".into(),
+                });
                 core
             }
         }
@@ -268,7 +274,7 @@ impl Drive {
         let controller = *core.ftl.counters();
         let sizes = core.ftl.table_sizes();
         let writes = controller.host_pages_written;
-        let own = core.spares.len() * 12 + core.last_programs.len() * 8;
+        let own = core.spares.len() * 12 + core.last_programs.len() * 12;
         let contents = core.contents.as_ref().map_or(0, contents::Contents::bytes);
         DriveStats {
             controller,
@@ -276,6 +282,8 @@ impl Drive {
             mapped_pages: sizes.mapped_lpns,
             pages_in_use: core.ftl.pages_in_use(),
             replica_pages: core.ftl.replica_pages(),
+            lost_pages: core.lost_pages().count() as u64,
+            retired_blocks: core.ftl.retired_blocks(),
             contents: core.contents.as_ref().map(contents::Contents::live),
             duplicate_share: (writes > 0).then(|| controller.pages.duplicate_writes as f64 / writes as f64),
             table_bytes: sizes.page_table_bytes + sizes.content_table_bytes + own as u64 + contents,

@@ -15,7 +15,7 @@ use super::medium::Medium;
 
 const MAGIC: [u8; 8] = *b"FLASHTWN";
 /// The format that is written and read here.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 const HEADER_BYTES: usize = 60;
 /// Most bytes of a page: requests hold so many in RAM at once.
 const MOST_PAGE_BYTES: u32 = 1 << 16;

@@ -51,7 +51,7 @@ fn a_file_keeps_what_was_flushed_and_belongs_to_one_at_a_time() {
     assert_eq!((report.problems.len(), report.log_batches), (0, 0), "{report:?}");
     assert_eq!(report.mapped_pages, (12_345u64 + 100_000).div_ceil(4096) - 12_345 / 4096);
     let info = Drive::info(&path).unwrap();
-    assert_eq!((info.system.name.as_str(), info.size_bytes, info.version), ("ca-ssd", size, 1));
+    assert_eq!((info.system.name.as_str(), info.size_bytes, info.version), ("ca-ssd", size, 2));
     assert_eq!(info.medium_bytes, std::fs::metadata(&path).unwrap().len());
 }
 
