@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -51,6 +51,15 @@ impl Stream {
     /// Whether reads and writes return at once where they would have to wait.
     pub(crate) fn set_nonblocking(&self, at_once: bool) -> io::Result<()> {
         either!(self, inner => inner.set_nonblocking(at_once))
+    }
+
+    /// Whether the other side has closed, or is gone: it takes no replies any more. One that only ended what it sends is
+    /// still there; of a TCP connection that cannot be told before something was sent to it.
+    pub(crate) fn has_hung_up(&self) -> bool {
+        let mut one = libc::pollfd { fd: self.as_fd().as_raw_fd(), events: 0, revents: 0 };
+        // SAFETY: the entry is there, and its descriptor is open as long as `self` is.
+        let found = unsafe { libc::poll(&raw mut one, 1, 0) };
+        found > 0 && one.revents & (libc::POLLHUP | libc::POLLERR | libc::POLLNVAL) != 0
     }
 
     pub(crate) fn shutdown(&self, how: Shutdown) {

@@ -143,7 +143,7 @@ fn data_that_the_medium_did_not_keep_are_told_and_not_made_up() {
             told += u32::from(drive.notes().iter().any(|note| note.contains("newest page of an open block")));
             let mut page = vec![0; truth.page_bytes];
             for at in 0..truth.now.len() / truth.page_bytes {
-                let read = drive.read((at * truth.page_bytes) as u64, &mut page);
+                let read = drive.read((at * truth.page_bytes) as u64, &mut page, &());
                 assert!(
                     read.is_err() || truth.allows(at, &page),
                     "{system}, step {step}: page {at} is made up"

@@ -88,7 +88,7 @@ fn opened_right(bytes: Vec<u8>, truth: &Truth, read_only: bool) -> Result<bool, 
     let mut page = vec![0; truth.page_bytes];
     let mut whole = true;
     for (at, expected) in truth.now.chunks(truth.page_bytes).enumerate() {
-        match drive.read((at * truth.page_bytes) as u64, &mut page) {
+        match drive.read((at * truth.page_bytes) as u64, &mut page, &()) {
             Ok(()) if page != expected => return Err(format!("page {at} reads wrong")),
             Ok(()) => {}
             Err(_) => whole = false,
@@ -199,7 +199,7 @@ fn tables_that_cannot_be_read_are_made_up_for_by_their_other_copy() {
         let drive = opened_unread(&bytes, vec![unread]).unwrap();
         assert!(!drive.notes().is_empty(), "byte {unread}");
         let mut read = vec![0; truth.now.len()];
-        drive.read(0, &mut read).unwrap();
+        drive.read(0, &mut read, &()).unwrap();
         assert!(read == truth.now, "byte {unread}");
     }
     for unread in [vec![0, 64 << 10], places] {
@@ -217,7 +217,7 @@ fn one_copy_of_the_log_that_cannot_be_read_is_made_up_for_by_the_other() {
         assert_eq!(opened.is_ok(), opens, "copies {copies:?}");
         let Ok(drive) = opened else { continue };
         let mut read = vec![0; truth.now.len()];
-        drive.read(0, &mut read).unwrap();
+        drive.read(0, &mut read, &()).unwrap();
         assert!(read == truth.now);
     }
 }

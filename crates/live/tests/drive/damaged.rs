@@ -148,7 +148,7 @@ fn filled(system: &str) -> (Vec<u8>, u64) {
     let (drive, medium) = open(TIGHT.image(system), &DriveOptions::default()).unwrap();
     let page_bytes = u64::from(TIGHT.page_bytes);
     for page in 0..u64::from(TIGHT.logical) {
-        drive.write(page * page_bytes, &page_of(page, page_bytes as usize), Writing::default()).unwrap();
+        drive.write(page * page_bytes, &page_of(page, page_bytes as usize), Writing::default(), &()).unwrap();
     }
     drive.close().unwrap();
     let bytes = medium.bytes();
@@ -170,11 +170,11 @@ fn check_lists_what_of_the_drive_cannot_be_read() {
     // Trimmed, it is nobody's.
     let (drive, medium) = open(bytes, &DriveOptions::default()).unwrap();
     let mut page = vec![1; 1024];
-    assert_eq!(drive.read(5120, &mut page).unwrap_err().kind(), std::io::ErrorKind::InvalidData);
-    assert!(drive.write(5632, &[1; 512], Writing::default()).is_err(), "what would the rest be?");
+    assert_eq!(drive.read(5120, &mut page, &()).unwrap_err().kind(), std::io::ErrorKind::InvalidData);
+    assert!(drive.write(5632, &[1; 512], Writing::default(), &()).is_err(), "what would the rest be?");
     assert_eq!(drive.read_only(), None);
-    drive.trim(5120, 1024, Writing::default()).unwrap();
-    drive.read(5120, &mut page).unwrap();
+    drive.trim(5120, 1024, Writing::default(), &()).unwrap();
+    drive.read(5120, &mut page, &()).unwrap();
     assert_eq!(page, [0; 1024]);
     drive.close().unwrap();
     assert_eq!(report(medium.bytes()).unwrap().problems, [""; 0]);
@@ -187,15 +187,15 @@ fn a_content_whose_page_is_damaged_is_written_anew() {
         bytes[at as usize] ^= 1;
         let (drive, medium) = open(bytes, &DriveOptions::default()).unwrap();
         let content = page_of(5, 1024);
-        drive.write(30 * 1024, &content, Writing::default()).unwrap();
+        drive.write(30 * 1024, &content, Writing::default(), &()).unwrap();
         let mut page = vec![1; 1024];
-        drive.read(30 * 1024, &mut page).unwrap();
+        drive.read(30 * 1024, &mut page, &()).unwrap();
         assert_eq!(page, content, "{system}");
-        assert!(drive.read(5120, &mut page).is_err());
+        assert!(drive.read(5120, &mut page, &()).is_err());
         assert_eq!(drive.stats().store.collisions, 0, "{system}");
         drive.flush().unwrap();
         let (drive, _) = open(medium.bytes(), &DriveOptions::default()).unwrap();
-        drive.read(30 * 1024, &mut page).unwrap();
+        drive.read(30 * 1024, &mut page, &()).unwrap();
         assert_eq!(page, content, "{system}");
     }
 }

@@ -111,7 +111,7 @@ impl Run<'_> {
         let Some(why) = drive.read_only() else { return Ok(()) };
         outcome.failed += 1;
         let page = vec![7; oracle.page_bytes];
-        let Err(error) = drive.write(0, &page, Writing::default()) else {
+        let Err(error) = drive.write(0, &page, Writing::default(), &()) else {
             return Err(format!("it takes writes, and is read only: {why}"));
         };
         let told_full = error.kind() == FULL;

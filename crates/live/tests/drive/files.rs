@@ -35,16 +35,16 @@ fn a_file_keeps_what_was_flushed_and_belongs_to_one_at_a_time() {
     let other = Drive::open(&path, &DriveOptions::default()).err().unwrap().to_string();
     assert!(other.contains("another process is using it"), "{other}");
     let bytes: Vec<u8> = (0..100_000u32).map(|at| (at / 3000) as u8).collect();
-    drive.write(12_345, &bytes, Writing::default()).unwrap();
+    drive.write(12_345, &bytes, Writing::default(), &()).unwrap();
     drive.flush().unwrap();
     drop(drive);
     let drive = Drive::open(&path, &DriveOptions { read_only: true, ..DriveOptions::default() }).unwrap();
     assert!(drive.recovery().0 > 0);
     let mut read = vec![0; bytes.len()];
-    drive.read(12_345, &mut read).unwrap();
+    drive.read(12_345, &mut read, &()).unwrap();
     assert_eq!(read, bytes);
     assert!(drive.read_only().is_some());
-    assert!(drive.write(0, &bytes, Writing::default()).is_err());
+    assert!(drive.write(0, &bytes, Writing::default(), &()).is_err());
     drop(drive);
     Drive::open(&path, &DriveOptions::default()).unwrap().close().unwrap();
     let report = Drive::check(&path, true).unwrap();
@@ -61,24 +61,24 @@ fn extents_tell_holes_and_zeroes_read_as_such() {
     let path = folder.0.join("drive.img");
     Drive::create(&path, "conventional", 4 << 20, &CreateOptions::default()).unwrap();
     let drive = Drive::open(&path, &DriveOptions::default()).unwrap();
-    drive.write(8192, &[7; 8192], Writing::default()).unwrap();
+    drive.write(8192, &[7; 8192], Writing::default(), &()).unwrap();
     let kinds = |offset, length| -> Vec<(u64, bool)> {
-        let extents = drive.extents(offset, length).unwrap();
+        let extents = drive.extents(offset, length, 4096).unwrap();
         extents.iter().map(|extent| (extent.length_bytes, extent.hole && extent.zero)).collect()
     };
     assert_eq!(kinds(0, 32_768), [(8192, true), (8192, false), (16_384, true)]);
     assert_eq!(kinds(9000, 100), [(100, false)]);
-    drive.write_zeroes(10_000, 5000, Writing::default()).unwrap();
+    drive.write_zeroes(10_000, 5000, Writing::default(), &()).unwrap();
     let mut read = [1; 16_384];
-    drive.read(4096, &mut read).unwrap();
+    drive.read(4096, &mut read, &()).unwrap();
     let expected = |at: usize| (8192..10_000).contains(&at) || (15_000..16_384).contains(&at);
     for (at, &byte) in read.iter().enumerate() {
         assert_eq!(byte, if expected(at + 4096) { 7 } else { 0 }, "byte {}", at + 4096);
     }
     let fast = Writing { keep_room: true, only_if_fast: true, durable: false };
-    let error = drive.write_zeroes(0, 4096, fast).unwrap_err();
+    let error = drive.write_zeroes(0, 4096, fast, &()).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
-    drive.write_zeroes(0, 4096, Writing { keep_room: true, ..Writing::default() }).unwrap();
+    drive.write_zeroes(0, 4096, Writing { keep_room: true, ..Writing::default() }, &()).unwrap();
     assert_eq!(kinds(0, 4096), [(4096, false)]);
 }
 

@@ -71,7 +71,7 @@ impl Oracle {
     /// Reads a range; only an error, or what may be there.
     pub(crate) fn read(&mut self, drive: &Drive, offset: usize, length: usize) -> Result<bool, String> {
         let mut bytes = vec![1; length];
-        if drive.read(offset as u64, &mut bytes).is_err() {
+        if drive.read(offset as u64, &mut bytes, &()).is_err() {
             self.errors += 1;
             return Ok(false);
         }
@@ -105,7 +105,7 @@ impl Oracle {
     }
 
     fn write(&mut self, drive: &Drive, offset: usize, bytes: &[u8], how: Writing) -> Result<(), String> {
-        let done = drive.write(offset as u64, bytes, how);
+        let done = drive.write(offset as u64, bytes, how, &());
         self.given(offset, bytes, done.is_ok());
         done.map_err(|error| error.to_string())
     }
@@ -168,13 +168,13 @@ impl Client {
             3 => {
                 let from = offset.next_multiple_of(page_bytes);
                 let to = ((offset + length) / page_bytes * page_bytes).max(from);
-                let done = drive.trim(offset as u64, length as u64, how);
+                let done = drive.trim(offset as u64, length as u64, how, &());
                 oracle.given(from, &vec![0; to - from], done.is_ok());
                 done.map_err(|error| error.to_string())
             }
             4 => {
                 let how = Writing { keep_room: self.below(2) == 0, ..how };
-                let done = drive.write_zeroes(offset as u64, length as u64, how);
+                let done = drive.write_zeroes(offset as u64, length as u64, how, &());
                 oracle.given(offset, &vec![0; length], done.is_ok());
                 done.map_err(|error| error.to_string())
             }

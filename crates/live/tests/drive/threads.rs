@@ -32,7 +32,7 @@ fn work(drive: &Drive, thread: usize, seed: u64, count: usize) -> Result<Given, 
             }),
             1..3 => {
                 let mut bytes = page(0);
-                let read = drive.read(offset, &mut bytes);
+                let read = drive.read(offset, &mut bytes, &());
                 if read.is_ok() && bytes != page(*given[at].last().unwrap()) {
                     return Err(format!("page {} reads {}, was given {:?}", pages[at], bytes[0], given[at]));
                 }
@@ -41,7 +41,7 @@ fn work(drive: &Drive, thread: usize, seed: u64, count: usize) -> Result<Given, 
             _ => {
                 let value = random.next() as u8 % 40;
                 given[at].push(value);
-                drive.write(offset, &page(value), Writing::default())
+                drive.write(offset, &page(value), Writing::default(), &())
             }
         };
         if done.is_err() {
@@ -81,7 +81,7 @@ fn threads_read_what_they_wrote_and_find_what_they_flushed_after_a_cut() {
         let (drive, _) = open(bytes, &DriveOptions::default()).unwrap();
         for lpn in 0..TIGHT.logical as usize {
             let mut bytes = page(1);
-            drive.read(lpn as u64 * u64::from(TIGHT.page_bytes), &mut bytes).unwrap();
+            drive.read(lpn as u64 * u64::from(TIGHT.page_bytes), &mut bytes, &()).unwrap();
             let values = &given[lpn % THREADS][lpn / THREADS];
             let allowed = if whole { &values[values.len() - 1..] } else { &values[..] };
             let right = allowed.iter().any(|&value| bytes == page(value));
