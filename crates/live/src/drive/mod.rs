@@ -158,7 +158,7 @@ impl Drive {
         let failed = || DriveError::medium(&place);
         match std::fs::metadata(path) {
             Ok(data) if data.file_type().is_block_device() => {
-                let medium = FileMedium::create(path, plan.medium_bytes()).map_err(failed())?;
+                let medium = FileMedium::of_device(path, plan.medium_bytes()).map_err(failed())?;
                 let mut first = [0; 4096];
                 medium.read_at(&mut first, 0).map_err(failed())?;
                 if first.iter().any(|&byte| byte != 0) {
@@ -175,7 +175,7 @@ impl Drive {
                 let part = PathBuf::from(format!("{place}.part"));
                 let other = part.display().to_string();
                 let medium =
-                    FileMedium::create(&part, plan.medium_bytes()).map_err(DriveError::medium(&other))?;
+                    FileMedium::begin(&part, plan.medium_bytes()).map_err(DriveError::medium(&other))?;
                 let made = plan.write(&medium).and_then(|()| std::fs::rename(&part, path).map_err(failed()));
                 if made.is_err() {
                     let _ = std::fs::remove_file(&part);

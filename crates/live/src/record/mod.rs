@@ -255,6 +255,14 @@ impl Export for Recorder {
     }
 }
 
+/// How long after the last rows were written those since are: at first soon, for those who look at what they have begun;
+/// then what may be lost. Each footer lists all groups, so that many groups must not be small ones.
+fn commit_interval(recorded: Duration, loss_max: Duration) -> Duration {
+    (recorded / 2).max(FIRST_ROWS).min(loss_max).max(recorded / LOSS_SHARE)
+}
+
+/// How soon the first rows are written.
+const FIRST_ROWS: Duration = Duration::from_secs(1);
 /// How often the writer looks for rows.
 const LOOK: Duration = Duration::from_millis(20);
 /// What part of the recording's time may be lost: one of so many.
@@ -280,8 +288,7 @@ fn write_down(queue: &Queue, told: &Told, mut sink: Sink, loss_max: Duration) ->
         if !more {
             return sink.finish();
         }
-        // Each footer lists all groups, so that many groups must not be small ones.
-        if committed.elapsed() >= loss_max.max(begun.elapsed() / LOSS_SHARE) {
+        if committed.elapsed() >= commit_interval(begun.elapsed(), loss_max) {
             sink.commit()?;
             committed = Instant::now();
         }

@@ -112,3 +112,56 @@ fn what_cannot_be_served_is_refused_by_name_with_the_reason() {
         assert_eq!(error(system, &[], size), "", "{system}");
     }
 }
+
+#[test]
+fn a_drive_whose_making_was_interrupted_is_made_again() {
+    let folder = Folder::new("part");
+    let (path, part) = (folder.0.join("drive.img"), folder.0.join("drive.img.part"));
+    let create = || Drive::create(&path, "rr-ssd", 8 << 20, &CreateOptions::default());
+    // As a process leaves it that is killed at once, a little later, or just before the end.
+    create().unwrap();
+    let mut finished = [0; 4096];
+    std::os::unix::fs::FileExt::read_exact_at(&std::fs::File::open(&path).unwrap(), &mut finished, 0)
+        .unwrap();
+    for left in [&b""[..], b"FTWMAKES", &finished] {
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&part, left).unwrap();
+        create().unwrap();
+        assert!(!part.exists());
+        Drive::open(&path, &DriveOptions::default()).unwrap();
+    }
+    // Somebody else's file is not taken, nor one that is being made.
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&part, "half of a film").unwrap();
+    let error = create().unwrap_err().to_string();
+    assert!(
+        error.contains("drive.img.part") && error.contains("move it, or name the image otherwise"),
+        "{error}"
+    );
+    assert_eq!(std::fs::read(&part).unwrap(), b"half of a film");
+    std::fs::write(&part, "").unwrap();
+    let other = std::fs::File::open(&part).unwrap();
+    other.lock().unwrap();
+    let error = create().unwrap_err().to_string();
+    assert!(error.contains("another process is using it"), "{error}");
+}
+
+#[test]
+fn an_image_is_its_owners_alone_and_a_pipe_is_none() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("private");
+    let path = folder.0.join("drive.img");
+    Drive::create(&path, "conventional", 8 << 20, &CreateOptions::default()).unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let pipe = folder.0.join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    for found in [
+        Drive::open(&pipe, &DriveOptions::default()).err(),
+        Drive::info(&pipe).err(),
+        Drive::check(&folder.0, true).err(),
+    ] {
+        let error = found.unwrap().to_string();
+        assert!(error.contains("neither a file nor a block device"), "{error}");
+    }
+}
