@@ -113,10 +113,8 @@ fn who_leaves_holds_nobody_up_and_all_together_hold_what_is_promised() {
             (reader.join(), is_let_in.then_some(let_in), ended)
         });
         let longest = longest.unwrap();
-        println!("{what}: {} MB held; let in after {let_in:?}, all ended after {ended:?}", most >> 20);
         let is_short = |time: Duration| time < Duration::from_secs(1);
         assert!(let_in.is_some_and(is_short) && is_short(ended), "{what}: {let_in:?}, {ended:?}");
-        println!("{what}: the longest read of another client took {longest:?}");
         assert!(longest < Duration::from_secs(1), "{what}: {longest:?}");
         assert!(most < promised, "{what}: {most} bytes, {promised} are promised");
     }

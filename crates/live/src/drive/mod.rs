@@ -13,6 +13,7 @@ pub(crate) mod core;
 mod export;
 mod host;
 mod in_flight;
+mod memory;
 mod options;
 mod pages;
 mod periods;
@@ -73,6 +74,15 @@ impl Plan {
     /// The system as it will be kept.
     pub fn system(&self) -> &System {
         &self.superblock.system
+    }
+
+    /// Refuses a drive whose tables would not fit into this machine's memory once it is full.
+    ///
+    /// # Errors
+    /// [`DriveError::Config`] with the figures.
+    pub fn fits_memory(&self) -> Result<(), DriveError> {
+        let Superblock { system, layout, .. } = &self.superblock;
+        memory::may_be_made(system, &layout.geometry, layout.logical_pages)
     }
 
     /// Makes it. The superblock comes last: what is not complete is no drive.
@@ -154,6 +164,7 @@ impl Drive {
     ) -> Result<(), DriveError> {
         use std::os::unix::fs::FileTypeExt;
         let plan = Plan::new(system, size_bytes, options)?;
+        plan.fits_memory()?;
         let place = path.display().to_string();
         let failed = || DriveError::medium(&place);
         match std::fs::metadata(path) {
@@ -212,6 +223,8 @@ impl Drive {
         let began = std::time::Instant::now();
         let (superblock, damaged) = Superblock::read(&*medium)?;
         options::refuse(&superblock.system.name, &superblock.system.ftl).map_err(DriveError::Config)?;
+        let layout = &superblock.layout;
+        memory::may_be_opened(&superblock.system, &layout.geometry, layout.logical_pages)?;
         let mut options = options.clone();
         let notes = damaged.into_iter().collect();
         let Recovered { mut core, superblock, doubt, notes, batches } =
