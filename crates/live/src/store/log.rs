@@ -241,28 +241,42 @@ pub(crate) fn replay(
         end.position += found.bytes.len() as u64;
         end.sequence += 1;
     }
-    halves.into_iter().try_for_each(|half| nothing_behind(medium, uuid, layout, (half, &end)))?;
+    nothing_behind(medium, uuid, layout, &end)?;
     Ok(end)
 }
 
-/// Behind the end of the log no batch is whole that was written later.
+/// Bytes of the log that are looked at at once for batches that should not be there.
+const LOOK_BYTES: u64 = 256 << 10;
+
+/// Behind the end of the log no batch is whole that was written later. Each has two copies, of which the first are looked
+/// at; what cannot be read is not known to be one.
 fn nothing_behind(
     medium: &dyn Medium,
     uuid: &[u8; 16],
     layout: &Layout,
-    (half, end): (u64, &LogEnd),
+    end: &LogEnd,
 ) -> Result<(), DriveError> {
-    let mut position = end.position;
-    while position + ALIGN <= layout.log_bytes {
-        let bytes = read(medium, half + position, HEADER_BYTES);
-        let header = bytes.ok().and_then(|bytes| Header::parse(uuid, &bytes));
-        if header.is_some_and(|header| header.epoch == end.epoch && header.sequence > end.sequence) {
+    let [half, _] = layout.log(end.epoch);
+    let last = half + layout.log_bytes;
+    let mut at = half + end.position;
+    loop {
+        // Most of a log that was never full was never written.
+        at = at.max(medium.next_data(at) / ALIGN * ALIGN);
+        if at >= last {
+            return Ok(());
+        }
+        let length = LOOK_BYTES.min(last - at);
+        let bytes = read(medium, at, length as usize).unwrap_or_default();
+        let is_later = |first: &[u8]| {
+            let header = Header::parse(uuid, first);
+            header.is_some_and(|header| header.epoch == end.epoch && header.sequence > end.sequence)
+        };
+        if bytes.chunks(ALIGN as usize).any(is_later) {
             let place = format!("log of epoch {}, byte {}", end.epoch, end.position);
             let text =
                 "damaged: what follows it is there, so that this is no torn end; put back a copy of the file";
             return Err(DriveError::image(place, text));
         }
-        position += ALIGN;
+        at += length;
     }
-    Ok(())
 }

@@ -32,6 +32,11 @@ pub trait Medium: Send + Sync {
     /// # Errors
     /// What the system reports; what came before may then be lost, whatever a later call says.
     fn sync(&self) -> io::Result<()>;
+
+    /// From an offset on, where something may have been written; all before is zeroes.
+    fn next_data(&self, offset: u64) -> u64 {
+        offset
+    }
 }
 
 impl<M: Medium + ?Sized> Medium for std::sync::Arc<M> {
@@ -46,6 +51,9 @@ impl<M: Medium + ?Sized> Medium for std::sync::Arc<M> {
     }
     fn sync(&self) -> io::Result<()> {
         (**self).sync()
+    }
+    fn next_data(&self, offset: u64) -> u64 {
+        (**self).next_data(offset)
     }
 }
 
@@ -162,5 +170,18 @@ impl Medium for FileMedium {
 
     fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
+    }
+
+    fn next_data(&self, offset: u64) -> u64 {
+        let Ok(signed) = i64::try_from(offset) else { return offset };
+        // SAFETY: the descriptor is open as long as `self` is. Nobody minds the position that is set.
+        let found = unsafe { libc::lseek(self.file.as_raw_fd(), signed, libc::SEEK_DATA) };
+        let error = io::Error::last_os_error().raw_os_error();
+        match u64::try_from(found) {
+            Ok(found) => found,
+            // There is none up to the end.
+            Err(_) if error == Some(libc::ENXIO) => u64::MAX,
+            Err(_) => offset,
+        }
     }
 }
