@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import random
-import resource
+import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -80,13 +80,14 @@ class Pages:
 
 
 @contextmanager
-def served(image: Path, before: Callable[[], None] | None = None) -> Iterator[Client]:
-    """The image served by a process of its own, which is killed at the end."""
+def served(image: Path, limit_bytes: int | None = None) -> Iterator[Client]:
+    """The image served by a process of its own, whose files end at a limit, and which is killed at the end."""
     command = [str(PROGRAM), "serve", str(image), "--socket", str(image.with_name("s"))]
+    if limit_bytes is not None:
+        command = ["prlimit", f"--fsize={limit_bytes}", *command]
     with subprocess.Popen(
-        command, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        preexec_fn=before,
-    ) as process:  # fmt: skip
+        command, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
         try:
             assert process.stdout is not None
             with Client(process.stdout.readline().strip()) as client:
@@ -95,10 +96,10 @@ def served(image: Path, before: Callable[[], None] | None = None) -> Iterator[Cl
             process.kill()
 
 
-def fills_up(image: Path, seed: int, before: Callable[[], None] | None = None) -> int:
+def fills_up(image: Path, seed: int, limit_bytes: int) -> int:
     """Writes until the disk is full; reads all then; how many pages are errors."""
     pages = Pages(seed)
-    with served(image, before) as client:
+    with served(image, limit_bytes) as client:
         error = 0
         while not error:
             error = pages.write(client) if pages.draw.random() < 0.97 else pages.flush(client)
@@ -114,23 +115,16 @@ def fills_up(image: Path, seed: int, before: Callable[[], None] | None = None) -
     return errors
 
 
-def limited(image: Path, draw: random.Random) -> Callable[[], None]:
-    """A process whose files end somewhere in the middle of the image's data."""
-    whole = ft.drive_info(image)["medium_bytes"]
-    limit = whole - SIZE // 2 + draw.randrange(SIZE // 3)
-
-    def limit_files() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-    return limit_files
-
-
 def full_by_limit(folder: Path, seed: int) -> int:
+    if shutil.which("prlimit") is None:
+        pytest.skip("not installed: prlimit, of util-linux")
     draw = random.Random(seed)
     image = folder / f"d{seed}.img"
     ft.serve(image, system=SYSTEMS[seed % len(SYSTEMS)], size_bytes=SIZE, sets=SMALL).stop()
+    # Somewhere in the middle of the data, which come last.
+    limit = ft.drive_info(image)["medium_bytes"] - SIZE // 2 + draw.randrange(SIZE // 3)
     try:
-        return fills_up(image, seed, limited(image, draw))
+        return fills_up(image, seed, limit)
     finally:
         image.unlink()
 
@@ -197,10 +191,10 @@ def test_two_hundred_full_disks(tmp_path: Path) -> None:
 def damaged(folder: Path, seed: int) -> tuple[int, int]:
     """Damages some pages of an image and writes on; pages that were errors, and blocks retired."""
     draw, pages, image = random.Random(seed), Pages(seed), folder / f"d{seed}.img"
-    with ft.serve(image, system=SYSTEMS[seed % len(SYSTEMS)], size_bytes=SIZE, sets=SMALL) as server:
-        with Client(server.uri) as client:
-            for _ in range(1_500):
-                assert pages.write(client) == 0
+    system = SYSTEMS[seed % len(SYSTEMS)]
+    with ft.serve(image, system=system, size_bytes=SIZE, sets=SMALL) as server, Client(server.uri) as client:
+        for _ in range(1_500):
+            assert pages.write(client) == 0
     # It was closed in order.
     pages.kept = {page: set(values) for page, values in pages.now.items()}
     whole = ft.drive_info(image)["medium_bytes"]

@@ -143,8 +143,8 @@ def _warn_of_space(image: Path) -> None:
     grows, free = there.st_size - 512 * there.st_blocks, shutil.disk_usage(image).free
     if grows > free:
         say(
-            f"warning: the image may take {grows / 1e9:,.1f} GB more, its disk has {free / 1e9:,.1f} GB left; a write that "
-            "finds no room ends all writing until there is some and the drive is opened again"
+            f"warning: the image may take {grows / 1e9:,.1f} GB more, its disk has {free / 1e9:,.1f} GB left; a write "
+            "that finds no room ends all writing until there is some and the drive is opened again"
         )
 
 
