@@ -220,8 +220,12 @@ impl Core {
     /// Copies a page. One whose data cannot be had any more is copied as lost: it costs what points to it, and no more.
     fn copy(&mut self, from: Ppn, to: Ppn, record: impl FnOnce(bool) -> Record) -> io::Result<()> {
         let mut page = std::mem::take(&mut self.page);
-        let spare = self.spares[self.layout.page_number(from)];
-        let lost = !self.read_to_copy(from, to, &mut page);
+        let mut spare = self.spares[self.layout.page_number(from)];
+        let mut lost = !self.read_to_copy(from, to, &mut page);
+        if lost && self.options.omission == Some(Omission::LostAsWhole) {
+            spare.check = check_of(&digest_of(&page, None));
+            lost = false;
+        }
         if lost {
             self.lost.insert(self.layout.page_number(to) as u32);
         }

@@ -59,6 +59,8 @@ pub enum Omission {
     Collision,
     /// A page counts as programmed from when that was ordered.
     OrderedAsProgrammed,
+    /// A page that cannot be read is moved as if it had been.
+    LostAsWhole,
 }
 
 /// The system of a drive of so many bytes, if it can be.

@@ -73,6 +73,9 @@ impl Run<'_> {
         let options = DriveOptions { omission: self.omission, ..DriveOptions::default() };
         for session in 0..sessions {
             let seed = self.seed << 8 | session;
+            if session % 3 == 2 {
+                bytes = self.opened_in_vain(bytes, seed, &options);
+            }
             let medium = Arc::new(FaultMedium::of(bytes));
             let drive = Drive::open_on(medium.clone(), &options).map_err(|error| error.to_string())?;
             if let Some(why) = drive.read_only() {
@@ -92,6 +95,15 @@ impl Run<'_> {
         }
         outcome.errors = oracle.errors;
         Ok(outcome)
+    }
+
+    /// What is left when the drive could not be opened, or not quite, since calls failed.
+    fn opened_in_vain(&self, bytes: Vec<u8>, seed: u64, options: &DriveOptions) -> Vec<u8> {
+        let medium = Arc::new(FaultMedium::of(bytes));
+        let often = Rates { writes: 3, syncs: 2, reads: if self.rates.reads > 0 { 9 } else { 0 } };
+        medium.fail_when(seed, often.plan(seed));
+        drop(Drive::open_on(medium.clone(), options));
+        if seed.is_multiple_of(2) { medium.bytes() } else { medium.after_cut(seed) }
     }
 
     fn session(
