@@ -34,8 +34,8 @@
 //! 9. Once a write or a sync of the medium fails, nothing is written until the drive is opened again; what was ordered and
 //!    not written is an error meanwhile, and all else is read.
 //! 10. A page that cannot be read costs what points to it. When it has to be moved, it is moved as lost, so that it stays
-//!    an error until it is written or trimmed; a block with several such pages is used no more, where the drive has one to
-//!    spare.
+//!     an error until it is written or trimmed; a block with several such pages is used no more, where the drive has one
+//!     to spare.
 //!
 //! After a cut, each logical page holds what the last flush made durable or what was written to it since; a page of which
 //! only a part was written holds all or nothing of that write. What was decided since the last batch of the log is
