@@ -49,6 +49,8 @@ macro_rules! with_tables {
     };
 }
 
+pub(crate) use with_tables;
+
 impl Form {
     fn new(
         config: &FtlConfig,

@@ -14,23 +14,25 @@ use crate::resolve::Resolved;
 
 /// Bytes of the largest tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TableBytes {
+pub struct TableBytes {
     /// Address space.
-    pub(crate) reserved_bytes: u64,
+    pub reserved_bytes: u64,
     /// Memory that is written to whatever the trace does.
-    pub(crate) touched_bytes: u64,
+    pub touched_bytes: u64,
 }
 
 /// What the system gives to this process: bytes of address space and of memory that are left, where it
 /// tells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Limits {
-    pub(crate) address_space_bytes: Option<u64>,
-    pub(crate) memory_bytes: Option<u64>,
+pub struct Limits {
+    /// Of address space, where it is limited.
+    pub address_space_bytes: Option<u64>,
+    /// Of memory.
+    pub memory_bytes: Option<u64>,
 }
 
 /// The tables of a controller and its engine on a device, for so many logical pages and contents.
-pub(crate) fn tables(config: &FtlConfig, geometry: &Geometry, footprint: u64, contents: u64) -> TableBytes {
+pub fn tables(config: &FtlConfig, geometry: &Geometry, footprint: u64, contents: u64) -> TableBytes {
     let (blocks, pages) = (geometry.block_index_len() as u64, geometry.page_index_len() as u64);
     // A page's owner; a block's counts, its reads and erases under way, its write pointer.
     let mut device = pages * 4 + blocks * (8 + 8 + 2);
@@ -91,7 +93,7 @@ fn check_against(
 
 /// The limits of this process.
 #[cfg(target_os = "linux")]
-fn limits() -> Limits {
+pub fn limits() -> Limits {
     let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let used_pages = text("/proc/self/statm");
     let used: Option<u64> = used_pages.split_whitespace().next().and_then(|pages| pages.parse().ok());
@@ -112,7 +114,7 @@ fn limits() -> Limits {
 
 /// Other systems report no limits.
 #[cfg(not(target_os = "linux"))]
-fn limits() -> Limits {
+pub fn limits() -> Limits {
     Limits::default()
 }
 

@@ -27,7 +27,7 @@ from flashtwin.sweeps import crew, plan
 from flashtwin.sweeps.plan import Point, Sets
 from flashtwin.sweeps.runs import RunTask
 from flashtwin.sweeps.sources import Known, known
-from flashtwin.sweeps.store import Store
+from flashtwin.sweeps.store import Store, clear_left_over
 from flashtwin.sweeps.swept import Plan, Planned, Sweep
 from flashtwin.traces.reading import Reading
 from flashtwin.traces.scan import Replayable, Scan
@@ -179,17 +179,27 @@ def run(
     """`sweep` with its options gathered; for the modules of this package."""
     made_ready(out)
     store = Store((how.store or out / names.STORE).resolve())
-    store.clear_left_over()
-    bench = SweepBench(known(traces, how.reading, store, progress, stream=how.stream), systems, store, how)
-    figures.figures(how.trade)
-    if how.minimize or how.maximize:
-        from flashtwin.sweeps.searching import search
+    try:
+        # Of sweeps that were killed before.
+        _clear(store, out)
+        bench = SweepBench(known(traces, how.reading, store, progress, stream=how.stream), systems, store, how)
+        figures.figures(how.trade)
+        if how.minimize or how.maximize:
+            from flashtwin.sweeps.searching import search
 
-        return search(bench, out, axes, progress, notify)
-    planned = bench.plan(_points(bench, axes, notify), axes, notify)
-    planned.write(out)
-    bench.make(planned.points, progress, notify, say_reused=True)
-    return finish(out, alone=how.shard is None, notify=notify)
+            return search(bench, out, axes, progress, notify)
+        planned = bench.plan(_points(bench, axes, notify), axes, notify)
+        planned.write(out)
+        bench.make(planned.points, progress, notify, say_reused=True)
+        return finish(out, alone=how.shard is None, notify=notify)
+    finally:
+        # Of this one's workers that were killed.
+        _clear(store, out)
+
+
+def _clear(store: Store, out: Path) -> None:
+    store.clear_left_over()
+    clear_left_over(out)
 
 
 def made_ready(out: Path) -> None:
