@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from flashtwin.characterization import advice
+from flashtwin.characterization.replayed import Replay
 
 from . import fabricated
 from .conftest import Cli
@@ -60,8 +61,24 @@ def test_always_the_same_topics_in_the_same_order() -> None:
 def test_every_piece_ends_in_a_key_and_a_command(row: dict[str, Any]) -> None:
     for entry in advice.advise(row, trace="mail.fiu.zst"):
         assert re.search(r"`(ftl|nand|engine|replay)\.[a-z_.]+", entry.action), entry
-        assert re.match(r"flashtwin (replay|compare) mail\.fiu\.zst --systems? ", entry.command), entry
+        assert re.match(r"flashtwin (replay|compare|sweep) mail\.fiu\.zst --systems? ", entry.command), entry
         assert str(entry).endswith(f"`{entry.command}`.")
+
+
+def test_partitions_are_compared_on_equal_flash() -> None:
+    """Alone, a drive with partitions would be larger at the same fill. What a study knew of its baseline stays."""
+    command = "flashtwin replay mail.fiu.zst --system conventional --period 90s --set nand.channels=2"
+    runs = [Replay("conventional", {}, {"command": command}, is_baseline=True)]
+    entry = next(entry for entry in advice.advise(GOOD, runs) if entry.topic == "partitions")
+    assert entry.command == (
+        "flashtwin sweep mail.fiu.zst --systems conventional --set replay.period_s=90 --set nand.channels=2 "
+        "--set ftl.partition.policy=none,offline --set ftl.partition.partitions=6 "
+        "--set replay.preload=footprint --fill 93% --trade wa,programs"
+    )
+    assert (
+        "policy=none,bloom-filters,offline --set ftl.partition.partitions=2 "
+        in on("partitions", partitions_fr3=2).command
+    )
 
 
 def test_a_trace_of_one_period_is_cut_into_more() -> None:

@@ -56,8 +56,30 @@ def test_systems_on_one_drive_have_as_many_blocks(trace: Path) -> None:
     assert blocks["rr-ssd"] == max(system.config["nand"]["blocks_per_plane"] for system in alone)
     assert len(said) == 2
     assert all("the trace's 400 pages take up" in line for line in said)
+    # The system that needs most is named, and what the others hold; raw over-provisioning is all pages over those used.
+    holds = {name: 100 * 400 / found[name].capacity_pages for name in chosen}
+    needs = max(chosen, key=lambda name: holds[name])
+    raw = 2 * blocks[needs] * 8
+    assert f"take up {holds[needs]:.1f} % of what" in said[0]
+    assert f"raw over-provisioning {100 * (raw / 400 - 1):.1f} %" in said[0]
     # A block in each of very many planes is a large step, which is said.
     assert "smaller blocks" in said[1]
+
+
+def test_what_needs_most_decides_for_all_and_is_named(trace: Path) -> None:
+    """Hot and cold pages apart take two blocks more in each plane; labels make no other kind of drive."""
+    opened = ft.open(trace)
+    plain = ft.system("conventional", **NARROW, pe_cycles=5)
+    parted = ft.system("hot-cold", **NARROW)
+    said: list[str] = []
+    found = filled(opened, {"plain": plain, "parted": parted}, 0.93, said.append)
+    blocks = {name: one.config["nand"]["blocks_per_plane"] for name, one in found.items()}
+    alone = filled(opened, {"parted": parted}, 0.93)["parted"].config["nand"]["blocks_per_plane"]
+    assert blocks == {"plain": alone, "parted": alone}
+    (line,) = said
+    assert line.startswith(f"nand.blocks_per_plane = {alone} (what parted needs; the others have equal flash): ")
+    shares = {name: f"{100 * 400 / one.capacity_pages:.1f} %" for name, one in found.items()}
+    assert f"{shares['parted']} of what parted holds, {shares['plain']} of what the others hold; raw" in line
 
 
 def test_a_fuller_drive_writes_more_and_an_aged_one_at_once(cli: Cli, trace: Path) -> None:
@@ -97,6 +119,22 @@ def test_the_command_line_says_how_to_write_it(cli: Cli, trace: Path, share: str
 def test_a_drive_that_cannot_be_so_large_is_refused(trace: Path) -> None:
     with pytest.raises(ft.ConfigError, match=r"no device of the kind of 'rr-ssd' holds 400000000000 pages"):
         ft.replay(trace, "conventional", fill=1e-9)
+
+
+def test_points_of_a_sweep_have_equal_flash(cli: Cli, trace: Path, tmp_path: Path) -> None:
+    """Whatever else is set: else what takes more blocks would look better for having more."""
+    swept = ("--systems", "conventional,caftl", "--set", "partition.policy=none,bloom-filters", "--fill", "80%,93%")
+    done = cli("sweep", trace, *swept, *WORDS, "--workers", 1, "--out", "swept")
+    assert done.status == 0, done.err
+    assert done.err.count("the others have equal flash") == 2
+    rows = ft.Sweep.read(tmp_path / "swept").to_arrow().to_pylist()
+    blocks = {fill: {row["config.nand.blocks_per_plane"] for row in rows if row["config.fill"] == fill}
+              for fill in (0.8, 0.93)}  # fmt: skip
+    assert [len(found) for found in blocks.values()] == [1, 1]
+    opened = ft.open(trace)
+    keys = {**NARROW, "partition.policy": "bloom-filters"}
+    parted = {name: ft.system(name, settings=keys) for name in ("caftl", "conventional")}
+    assert blocks[0.93] == {filled(opened, parted, 0.93)["caftl"].config["nand"]["blocks_per_plane"]}
 
 
 def test_a_sweep_fills_drives_as_far_as_asked_for(cli: Cli, trace: Path, tmp_path: Path) -> None:

@@ -154,6 +154,20 @@ def test_what_a_killed_process_left_is_taken_away(tmp_path: Path, monkeypatch: p
     assert (mine.exists(), dead.exists(), elsewhere.exists(), kept.has("ab12")) == (True, False, True, True)
 
 
+def test_the_next_sweep_takes_away_what_a_killed_one_left(
+    tmp_path: Path, small_trace: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ft.sweep(small_trace, tmp_path / "out", SYSTEMS)
+    with monkeypatch.context() as killed:
+        killed.setattr(store.os, "getpid", lambda: 2**22 + 1)
+        left = [store._beside(tmp_path / "out" / name) for name in (names.SWEEP, f"{names.STORE}/{names.RUNS}/ab/ab12")]
+    for partial in left:
+        partial.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(b"half of")
+    ft.sweep(small_trace, tmp_path / "out", SYSTEMS)
+    assert not [partial for partial in left if partial.exists()]
+
+
 # Sweeps
 
 

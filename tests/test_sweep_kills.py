@@ -99,9 +99,14 @@ def _nothing_is_torn(out: Path) -> None:
         assert store.get(key) is not None, f"{key} is half there"
 
 
+def left_over(out: Path) -> list[str]:
+    return [path.name for path in out.rglob("*") if path.name.endswith((".partial", ".tmp"))]
+
+
 def swept(folder: Path, trace: Path, points: int, kills: int, seed: int, whole: bytes) -> int:
     struck = disturbed(folder, command(trace, points, "out"), points, kills, seed)
     assert table(folder / "out") == whole
+    assert not left_over(folder / "out")
     assert ft.Sweep.read(folder / "out").complete
     return struck
 
@@ -217,6 +222,5 @@ def test_interrupted(tmp_path: Path, trace: Path) -> None:
     assert program.returncode == 130
     assert err.decode().splitlines() == ["interrupted; no incomplete file was left"]
     assert 0 < len(runs(tmp_path / "out")) < 400
-    left = [path.name for path in (tmp_path / "out").rglob("*")]
-    assert not [name for name in left if name.endswith((".partial", ".tmp"))]
+    assert not left_over(tmp_path / "out")
     assert not ft.Sweep.read(tmp_path / "out").complete

@@ -79,7 +79,8 @@ FACTORS: tuple[Factor, ...] = (
         "8 pages, urgent from 3 blocks": {"ftl.gc.step_pages": 8, "ftl.gc.urgent": 3},
     }),
     Factor("idle collection", {
-        "none": {"ftl.gc.idle": "none"}, "10 % free": {"ftl.gc.idle": "reserve", "ftl.gc.idle_reserve": 0.1, "ftl.gc.idle_valid": 0.75},
+        "none": {"ftl.gc.idle": "none"},
+        "10 % free": {"ftl.gc.idle": "reserve", "ftl.gc.idle_reserve": 0.1, "ftl.gc.idle_valid": 0.75},
     }),
     Factor("idle time", _levels("engine.idle_us", 1000.0, 100.0)),
     Factor("background jobs", _levels("ftl.background.jobs", 4096, 64)),

@@ -13,10 +13,10 @@ import flashtwin as ft
 from flashtwin import _core, cli
 from flashtwin.causes import knobs, replaying
 from flashtwin.causes.budget import ROUNDS, Budget
+from flashtwin.causes.case import Sets, key_of
 from flashtwin.causes.explaining import InterruptedExplanation, _told
 from flashtwin.causes.figures import Figures, usual_goal
-from flashtwin.causes.inquiry import Inquiry, key_of
-from flashtwin.causes.knobs import Sets
+from flashtwin.causes.inquiry import Inquiry
 from flashtwin.causes.replaying import KeptFigures, base_replays, replay_all
 from flashtwin.replays.presets import System, system
 
@@ -102,7 +102,7 @@ class Asked:
         trace, chosen = hash_lane().trace(), system(name)
         figures, took_s = base_replays(trace, {name: chosen}, KeptFigures(None))
         assert took_s is not None
-        return cls(trace, chosen, Inquiry(chosen.config, figures[name], usual_goal(chosen.config)))
+        return cls(trace, chosen, Inquiry(chosen, figures[name], usual_goal(chosen.config)))
 
 
 def spend(monkeypatch: pytest.MonkeyPatch, cost_s: Callable[[Sets], float], **how: float) -> tuple[Machine, Inquiry]:
@@ -207,7 +207,7 @@ def test_what_was_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_is_no_answer_before_all_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     trace, chosen = nothing().trace(), system("conventional")
     figures, _ = base_replays(trace, {"conventional": chosen}, KeptFigures(None))
-    inquiry = Inquiry(chosen.config, figures["conventional"], usual_goal(chosen.config))
+    inquiry = Inquiry(chosen, figures["conventional"], usual_goal(chosen.config))
     machine = Machine(lambda _: 1.0, inquiry.base)
     monkeypatch.setattr(replaying, "_run", machine.run)
     verdicts = {}

@@ -11,7 +11,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -52,8 +52,13 @@ def device(uri: str, folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def mounted(uri: str, folder: Path, file_system: str = "ext4", *, make: bool = True) -> Iterator[Path]:
-    """A file system on what a server serves, mounted; checked once it is unmounted, and found clean."""
+def mounted(
+    uri: str, folder: Path, file_system: str = "ext4", *, make: bool = True, dies: bool = False
+) -> Iterator[Path]:
+    """A file system on what a server serves, mounted; checked once it is unmounted, and found clean.
+
+    Of one whose server `dies` meanwhile nothing can be checked, and it takes a moment until nobody uses it.
+    """
     place = folder / "mounted"
     with device(uri, folder / "fuse") as loop:
         if make:
@@ -63,8 +68,19 @@ def mounted(uri: str, folder: Path, file_system: str = "ext4", *, make: bool = T
         try:
             yield place
         finally:
-            _run("umount", str(place))
-        _run(*CHECK[file_system], str(loop))
+            _unmount(place)
+        if not dies:
+            _run(*CHECK[file_system], str(loop))
+
+
+def _unmount(place: Path) -> None:
+    end = time.monotonic() + _PATIENCE_S
+    while True:
+        done = subprocess.run(["umount", str(place)], capture_output=True, text=True, timeout=300, check=False)
+        if done.returncode == 0:
+            return
+        assert time.monotonic() < end, done.stderr
+        time.sleep(0.1)
 
 
 def build_project(folder: Path, files: int = 40) -> None:
@@ -129,12 +145,12 @@ def bench_postgres(folder: Path, transactions: int = 300) -> str:
     programs = postgres_programs()
     folder.mkdir()
     shutil.chown(folder, "postgres", "postgres")
-    _as_postgres(programs / "initdb", "--data-checksums", "-D", folder / "data")
-    with _running(programs, folder) as connect:
-        _as_postgres(programs / "createdb", *connect, "bench")
-        _as_postgres(programs / "pgbench", *connect, "-q", "-i", "-s", "2", "bench")
-        _as_postgres(programs / "pgbench", *connect, "-c", "4", "-j", "2", "-t", str(transactions // 4), "bench")
-    _as_postgres(programs / "pg_checksums", "--check", "-D", folder / "data")
+    as_postgres(programs / "initdb", "--data-checksums", "-D", folder / "data")
+    with running_postgres(programs, folder) as connect:
+        as_postgres(programs / "createdb", *connect, "bench")
+        as_postgres(programs / "pgbench", *connect, "-q", "-i", "-s", "2", "bench")
+        as_postgres(programs / "pgbench", *connect, "-c", "4", "-j", "2", "-t", str(transactions // 4), "bench")
+    as_postgres(programs / "pg_checksums", "--check", "-D", folder / "data")
     return postgres_sums(folder)
 
 
@@ -144,22 +160,43 @@ def postgres_sums(folder: Path) -> str:
     sums = ", ".join(f"(SELECT sum({one[0]}balance) FROM pgbench_{one[1]})" for one in (
         ("a", "accounts"), ("t", "tellers"), ("b", "branches"),
     ))  # fmt: skip
-    with _running(programs, folder) as connect:
-        return _as_postgres(programs / "psql", *connect, "-At", "-c", f"SELECT {sums}", "bench").strip()
+    with running_postgres(programs, folder) as connect:
+        return as_postgres(programs / "psql", *connect, "-At", "-c", f"SELECT {sums}", "bench").strip()
 
 
 @contextmanager
-def _running(programs: Path, folder: Path) -> Iterator[list[str]]:
-    """A server that listens on a socket in the folder alone; yields the options that reach it."""
+def running_postgres(
+    programs: Path, folder: Path, socket: Path | None = None, *, dies: bool = False
+) -> Iterator[list[str]]:
+    """A server that listens on a socket in a folder alone, its data's unless told otherwise; yields the options that
+    reach it. One that `dies` may have ended by itself.
+    """
+    socket = socket or folder
+    _forget_dead(folder / "data" / "postmaster.pid")
     start = [programs / "pg_ctl", "-w", "-s", "-D", folder / "data"]
-    _as_postgres(*start, "-l", folder / "log", "-o", f"-c listen_addresses='' -k {folder}", "start")
+    as_postgres(*start, "-l", socket / "log", "-o", f"-c listen_addresses='' -k {socket}", "start")
     try:
-        yield ["-h", str(folder)]
+        yield ["-h", str(socket)]
     finally:
-        _as_postgres(*start, "-m", "fast", "stop")
+        if dies:
+            with suppress(AssertionError):
+                as_postgres(*start, "-m", "immediate", "stop")
+        else:
+            as_postgres(*start, "-m", "fast", "stop")
 
 
-def _as_postgres(*words: str | Path) -> str:
+def _forget_dead(lock: Path) -> None:
+    """Removes the lock of a server that has ended and whose end nobody has taken note of.
+
+    In some containers the first process never does, and PostgreSQL takes such a server for one that runs.
+    """
+    with suppress(OSError, ValueError):
+        process = int(lock.read_text(encoding="ascii").split()[0])
+        if Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z":
+            lock.unlink()
+
+
+def as_postgres(*words: str | Path) -> str:
     done = subprocess.run(
         ["runuser", "-u", "postgres", "--", *map(str, words)],
         capture_output=True, text=True, timeout=300, check=False, cwd="/", stdin=subprocess.DEVNULL,

@@ -130,7 +130,7 @@ def _write_explained(folder: Path, name: str, place: int, seed: int) -> None:
         folder / "causes" / f"{names.file_name(name)}.explained.json",
         {"system": name, "goal": "all.mean", "goal_words": "the mean response of requests", "before_ns": before,
          "verdict": "hash", "waiting_percent": 50.0, "made_up_contents": None, "causes": causes, "interactions": [],
-         "steps": [step], "knee": knee, "replays": 12, "untried": [], "failed": [], "command": command,
+         "steps": [step], "knee": knee, "replays": 12, "untried": [], "skipped": [], "command": command,
          "headline": f"The hash unit holds `{name}` back.",
          "action": {"words": "2 hash lanes for 1.", "sets": step["sets"], "command": step["command"]},
          "more": [f"The hash unit: with 1 lane the mean response is {seed} times as long."]},

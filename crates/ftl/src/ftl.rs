@@ -50,6 +50,8 @@ macro_rules! with_tables {
     };
 }
 
+pub(crate) use with_tables;
+
 impl Form {
     fn new(
         config: &FtlConfig,
@@ -117,9 +119,8 @@ impl Ftl {
         ftl
     }
 
-    /// Logical pages that a device can hold under such a controller: one page of the room is
-    /// kept for the write that replaces another. Where tables are on flash and addresses have gaps,
-    /// [`Ftl::lay_out_tables`] may say less.
+    /// Logical pages that a device can hold: one page is kept for the write that replaces another. Where tables are
+    /// on flash and addresses have gaps, [`Ftl::lay_out_tables`] may say less.
     pub fn capacity_pages(config: &FtlConfig, geometry: &Geometry) -> u64 {
         let kept = config.reserved_blocks(geometry) - 1;
         capacity_pages(Blocks::plane_limit_of(geometry, kept), geometry)
@@ -199,14 +200,13 @@ impl Ftl {
         with_tables!(&self.tables, side => host::locate_among(&**side, &self.flash, lpn, loads, there))
     }
 
-    /// A page whose write has just been decided was read before that, from RAM: the read counts towards
-    /// its content as any other, and asks nothing of the flash.
+    /// A page whose write has just been decided was read before that, from RAM: the read counts, too.
     pub fn was_read_in_ram(&mut self, lpn: Lpn) {
         with_tables!(&mut self.tables, side => host::was_read_in_ram(&mut **side, &mut self.flash, lpn));
     }
 
-    /// A page write has arrived that cannot be decided yet. Only verification wants to know: until
-    /// [`Ftl::write`], the page's newest data are in controller RAM, and a read of it must not ask here.
+    /// A page write has arrived that cannot be decided yet; for verification. Until [`Ftl::write`], the page's newest
+    /// data are in controller RAM.
     pub fn arrived(&mut self, lpn: Lpn) {
         if let Some(checker) = &mut self.flash.checker {
             checker.arrived(lpn);
@@ -257,7 +257,7 @@ impl Ftl {
         self.sampling_pages
     }
 
-    /// Forgets a logical page. What that changes in tables on flash, [`Ftl::begin_jobs`] sees to.
+    /// Forgets a logical page. The next [`Ftl::begin_jobs`] writes back the table pages that this changes.
     pub fn trim(&mut self, lpn: Lpn) {
         if let Some(checker) = &mut self.flash.checker {
             checker.trim(lpn);

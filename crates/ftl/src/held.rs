@@ -48,6 +48,8 @@ pub enum BlockUse {
         /// Whether they are moved on account of wear, not for the space that this gains.
         levelled: bool,
     },
+    /// Nothing, for good: it is erased, and does not keep what it is given.
+    Retired,
 }
 
 /// A block that was ever used.

@@ -9,9 +9,11 @@
 use flashtwin_nand::{Block, Plane, Ppn};
 use thiserror::Error;
 
-use crate::ftl::Ftl;
+use crate::ftl::{Form, Ftl, with_tables};
 use crate::held::{BlockImage, BlockUse, HeldPage, OpenFor};
 use crate::ids::Lpn;
+use crate::op::is_page;
+use crate::side::Side;
 
 /// Tables that contradict one another.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -39,6 +41,7 @@ impl Ftl {
             return Err(RestoreError(text.into()));
         }
         self.flash.blocks.restore(blocks).map_err(RestoreError)?;
+        self.limit_budget();
         let is_full = |image: &&BlockImage| image.used == BlockUse::Closed;
         let closed = blocks.iter().filter(is_full).map(|image| image.block).collect();
         let collected = blocks.iter().filter_map(|image| match image.used {
@@ -98,6 +101,51 @@ impl Ftl {
     /// Pages of valid data that one plane takes.
     pub fn plane_limit_pages(&self) -> u64 {
         self.flash.blocks.plane_limit()
+    }
+
+    /// How often a block was erased, as decided so far: whoever carries operations out may be behind.
+    #[inline]
+    pub fn erases_of(&self, block: Block) -> u32 {
+        self.flash.blocks.table.erases(block)
+    }
+
+    /// The first copy of a logical page and all other pages that may be read in its stead: copies made on purpose,
+    /// duplicates that the controller knows of. `None` where it is not mapped.
+    pub fn places_of(&self, lpn: Lpn) -> Option<(Ppn, &[Ppn])> {
+        let places = with_tables!(&self.tables, side => side.places_of(lpn));
+        is_page(places.0).then_some(places)
+    }
+
+    /// The same of whatever has a valid page, that page among them; `None` where a system has no other.
+    pub fn places_beside(&self, ppn: Ppn) -> Option<(Ppn, &[Ppn])> {
+        let owner = self.flash.blocks.owner(ppn)?;
+        let places = with_tables!(&self.tables, side => side.places_of_owner(owner));
+        is_page(places.0).then_some(places)
+    }
+
+    /// Uses a block no more, as it does not keep what it is given: from now on if it is erased, else from its next erase
+    /// on. A block without which the device could not hold `needed_pages`, or its plane not be collected, is used on.
+    pub fn retire(&mut self, block: Block, needed_pages: u64) {
+        self.flash.blocks.retire(block, needed_pages);
+        self.limit_budget();
+    }
+
+    /// Copies made on purpose get no more room than the device has.
+    fn limit_budget(&mut self) {
+        let blocks = &self.flash.blocks;
+        let capacity = crate::flash::capacity_pages(blocks.plane_limit(), self.flash.geometry());
+        let left = capacity.saturating_sub(blocks.pages_given_up());
+        with_tables!(&mut self.tables, side => side.limit_budget(left));
+    }
+
+    /// Whether a block is used no more.
+    pub fn is_retired(&self, block: Block) -> bool {
+        self.flash.blocks.is_retired(block)
+    }
+
+    /// Blocks that are used no more.
+    pub fn retired_blocks(&self) -> u64 {
+        self.flash.blocks.retired_pages() / u64::from(self.flash.geometry().pages_per_block)
     }
 
     /// Every block that was ever used, plane by plane.

@@ -1,6 +1,6 @@
 //! What the controller asks of the tables that it keeps, whichever they are: `page/`, `content/` or `inverted/`.
 
-use flashtwin_nand::{Plane, Ppn};
+use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
 use crate::error::FtlError;
 use crate::flash::Flash;
@@ -48,6 +48,11 @@ pub(crate) trait Side: flashtwin_bits::State {
 
     /// The first copy of a logical page and its further ones.
     fn places_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]);
+
+    /// The same of whatever owns a page; none where an owner has one page only.
+    fn places_of_owner(&self, _owner: Owner) -> (Ppn, &[Ppn]) {
+        (NO_PPN, &[])
+    }
 
     /// Names what a read of a page yields. A controller knows at least that a page is equal to itself.
     #[inline]

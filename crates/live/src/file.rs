@@ -6,10 +6,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::Path;
 
-use crate::{Export, Extent, Writing};
-
-/// Runs of data and holes that are looked for at a time.
-const RUNS_MAX: usize = 1024;
+use crate::export::{LOOK_BYTES, Look};
+use crate::{Caller, Export, Extent, Writing};
 
 /// The bytes of a file or of a block device.
 pub struct FileExport {
@@ -125,28 +123,40 @@ impl Export for FileExport {
         self.read_only.clone()
     }
 
-    fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
-        self.file.read_exact_at(into, offset)
+    fn read(&self, offset: u64, into: &mut [u8], caller: &dyn Caller) -> io::Result<()> {
+        let (mut at, mut look) = (offset, Look::new(caller));
+        for piece in into.chunks_mut(LOOK_BYTES as usize) {
+            look.at(piece.len() as u64)?;
+            self.file.read_exact_at(piece, at)?;
+            at += piece.len() as u64;
+        }
+        Ok(())
     }
 
-    fn write(&self, offset: u64, bytes: &[u8], how: Writing) -> io::Result<()> {
+    fn write(&self, offset: u64, bytes: &[u8], how: Writing, caller: &dyn Caller) -> io::Result<()> {
         if how.durable {
             return write_durably(&self.file, offset, bytes);
         }
-        self.file.write_all_at(bytes, offset)
+        let (mut at, mut look) = (offset, Look::new(caller));
+        for piece in bytes.chunks(LOOK_BYTES as usize) {
+            look.at(piece.len() as u64)?;
+            self.file.write_all_at(piece, at)?;
+            at += piece.len() as u64;
+        }
+        Ok(())
     }
 
     fn flush(&self) -> io::Result<()> {
         self.file.sync_data()
     }
 
-    fn trim(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
+    fn trim(&self, offset: u64, length: u64, how: Writing, _caller: &dyn Caller) -> io::Result<()> {
         // Where it cannot be done, the bytes stay what they are, which a trim allows.
         self.allocate(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, offset, length)?;
         self.settle(how)
     }
 
-    fn write_zeroes(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
+    fn write_zeroes(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
         let punch = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
         let zero = libc::FALLOC_FL_ZERO_RANGE | libc::FALLOC_FL_KEEP_SIZE;
         let ways: &[libc::c_int] = if how.keep_room { &[zero] } else { &[punch, zero] };
@@ -158,17 +168,17 @@ impl Export for FileExport {
         if how.only_if_fast {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        crate::zeroes::write(self, offset, length, how)
+        crate::zeroes::write(self, offset, length, how, caller)
     }
 
-    fn extents(&self, offset: u64, length: u64) -> io::Result<Vec<Extent>> {
+    fn extents(&self, offset: u64, length: u64, runs_max: usize) -> io::Result<Vec<Extent>> {
         let all_data = || vec![Extent { length_bytes: length, hole: false, zero: false }];
         if self.is_device {
             return Ok(all_data());
         }
         let (mut at, end) = (offset, offset + length);
         let mut extents = Vec::new();
-        while at < end && extents.len() < RUNS_MAX {
+        while at < end && extents.len() < runs_max {
             let data = match seek(&self.file, at, libc::SEEK_DATA) {
                 Ok(data) => data.min(end),
                 Err(error) if error.raw_os_error() == Some(libc::ENXIO) => end,
@@ -177,12 +187,12 @@ impl Export for FileExport {
             if data > at {
                 extents.push(Extent { length_bytes: data - at, hole: true, zero: true });
             }
-            if data < end {
+            if data < end && extents.len() < runs_max {
                 let hole = seek(&self.file, data, libc::SEEK_HOLE)?.clamp(data + 1, end);
                 extents.push(Extent { length_bytes: hole - data, hole: false, zero: false });
                 at = hole;
             } else {
-                at = end;
+                break;
             }
         }
         Ok(extents)

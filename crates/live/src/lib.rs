@@ -14,7 +14,7 @@ mod twin;
 mod zeroes;
 
 pub use drive::Drive;
-pub use export::{Export, Extent, Writing};
+pub use export::{Caller, Export, Extent, Writing};
 pub use figures::{Figures, Operation, OperationFigures, TIME_RANGES};
 pub use file::FileExport;
 pub use memory::MemoryExport;

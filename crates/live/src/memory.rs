@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{PoisonError, RwLock};
 
-use crate::{Export, Extent, Writing};
+use crate::{Caller, Export, Extent, Writing};
 
 /// Bytes that lie under one lock.
 const STRIPE_BYTES: usize = 64 * 1024;
@@ -59,7 +59,7 @@ impl Export for MemoryExport {
         4096
     }
 
-    fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+    fn read(&self, offset: u64, into: &mut [u8], _caller: &dyn Caller) -> io::Result<()> {
         for_each_stripe(offset, into.len(), |at, stripe, start, bytes| {
             let stripe = self.stripes[stripe].read().unwrap_or_else(PoisonError::into_inner);
             into[at..at + bytes].copy_from_slice(&stripe[start..start + bytes]);
@@ -67,7 +67,7 @@ impl Export for MemoryExport {
         Ok(())
     }
 
-    fn write(&self, offset: u64, bytes: &[u8], _how: Writing) -> io::Result<()> {
+    fn write(&self, offset: u64, bytes: &[u8], _how: Writing, _caller: &dyn Caller) -> io::Result<()> {
         self.change(offset, bytes.len(), |at, part| part.copy_from_slice(&bytes[at..at + part.len()]));
         Ok(())
     }
@@ -77,16 +77,16 @@ impl Export for MemoryExport {
         Ok(())
     }
 
-    fn trim(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
-        self.write_zeroes(offset, length, how)
+    fn trim(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
+        self.write_zeroes(offset, length, how, caller)
     }
 
-    fn write_zeroes(&self, offset: u64, length: u64, _how: Writing) -> io::Result<()> {
+    fn write_zeroes(&self, offset: u64, length: u64, _how: Writing, _caller: &dyn Caller) -> io::Result<()> {
         self.change(offset, length as usize, |_, part| part.fill(0));
         Ok(())
     }
 
-    fn extents(&self, _offset: u64, length: u64) -> io::Result<Vec<Extent>> {
+    fn extents(&self, _offset: u64, length: u64, _runs_max: usize) -> io::Result<Vec<Extent>> {
         Ok(vec![Extent { length_bytes: length, hole: false, zero: false }])
     }
 }

@@ -2,16 +2,25 @@
 
 use std::io;
 
-use crate::{Export, Writing};
+use crate::export::Look;
+use crate::{Caller, Export, Writing};
 
-static ZEROES: [u8; 256 * 1024] = [0; 256 * 1024];
+pub(crate) static ZEROES: [u8; 256 * 1024] = [0; 256 * 1024];
 
 /// Writes zeroes; durable at the end if that is asked for.
-pub(crate) fn write(export: &dyn Export, offset: u64, length: u64, how: Writing) -> io::Result<()> {
+pub(crate) fn write(
+    export: &dyn Export,
+    offset: u64,
+    length: u64,
+    how: Writing,
+    caller: &dyn Caller,
+) -> io::Result<()> {
+    let mut look = Look::new(caller);
     for at in (0..length).step_by(ZEROES.len()) {
         let bytes = (length - at).min(ZEROES.len() as u64) as usize;
         let last = at + bytes as u64 == length;
-        export.write(offset + at, &ZEROES[..bytes], Writing::default())?;
+        look.at(bytes as u64)?;
+        export.write(offset + at, &ZEROES[..bytes], Writing::default(), caller)?;
         if last && how.durable {
             export.flush()?;
         }

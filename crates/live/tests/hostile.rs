@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use common::*;
 use flashtwin_bits::SplitMix64;
 use flashtwin_live::nbd::ServerOptions;
-use flashtwin_live::{Export, Extent, MemoryExport, Writing};
+use flashtwin_live::{Caller, Export, Extent, MemoryExport, Writing};
 
 const SIZE: u64 = 64 << 20;
 
@@ -216,28 +216,34 @@ impl Export for Gate {
     fn preferred_block_bytes(&self) -> u32 {
         4096
     }
-    fn read(&self, offset: u64, into: &mut [u8]) -> std::io::Result<()> {
-        self.inner.read(offset, into)
+    fn read(&self, offset: u64, into: &mut [u8], caller: &dyn Caller) -> std::io::Result<()> {
+        self.inner.read(offset, into, caller)
     }
-    fn write(&self, offset: u64, bytes: &[u8], how: Writing) -> std::io::Result<()> {
+    fn write(&self, offset: u64, bytes: &[u8], how: Writing, caller: &dyn Caller) -> std::io::Result<()> {
         self.inside.store(true, Ordering::Relaxed);
         let mut open = self.open.lock().unwrap();
         while !*open {
             open = self.opened.wait(open).unwrap();
         }
-        self.inner.write(offset, bytes, how)
+        self.inner.write(offset, bytes, how, caller)
     }
     fn flush(&self) -> std::io::Result<()> {
         self.inner.flush()
     }
-    fn trim(&self, _: u64, _: u64, _: Writing) -> std::io::Result<()> {
+    fn trim(&self, _: u64, _: u64, _: Writing, _: &dyn Caller) -> std::io::Result<()> {
         Ok(())
     }
-    fn write_zeroes(&self, offset: u64, length: u64, how: Writing) -> std::io::Result<()> {
-        self.inner.write_zeroes(offset, length, how)
+    fn write_zeroes(
+        &self,
+        offset: u64,
+        length: u64,
+        how: Writing,
+        caller: &dyn Caller,
+    ) -> std::io::Result<()> {
+        self.inner.write_zeroes(offset, length, how, caller)
     }
-    fn extents(&self, offset: u64, length: u64) -> std::io::Result<Vec<Extent>> {
-        self.inner.extents(offset, length)
+    fn extents(&self, offset: u64, length: u64, runs_max: usize) -> std::io::Result<Vec<Extent>> {
+        self.inner.extents(offset, length, runs_max)
     }
 }
 
@@ -264,6 +270,6 @@ fn the_end_waits_for_what_was_begun_and_flushes() {
     stopping.join().unwrap().unwrap();
     assert!(is_closed(&client));
     let mut bytes = [0; 3];
-    gate.read(0, &mut bytes).unwrap();
+    gate.read(0, &mut bytes, &()).unwrap();
     assert_eq!((&bytes, gate.inner.flushes()), (b"abc", 1));
 }

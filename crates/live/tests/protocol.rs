@@ -8,7 +8,7 @@ use std::sync::{Arc, Barrier, Mutex};
 
 use common::*;
 use flashtwin_live::nbd::{Address, NbdExport, Server, ServerOptions, Uri};
-use flashtwin_live::{Export, Extent, FileExport, MemoryExport, Writing};
+use flashtwin_live::{Caller, Export, Extent, FileExport, MemoryExport, Writing};
 
 const SIZE: u64 = 1 << 20;
 /// HAS_FLAGS, FLUSH, FUA, TRIM, WRITE_ZEROES, MULTI_CONN, FAST_ZERO.
@@ -208,11 +208,11 @@ impl Export for Empty {
     fn preferred_block_bytes(&self) -> u32 {
         512
     }
-    fn read(&self, _: u64, into: &mut [u8]) -> io::Result<()> {
+    fn read(&self, _: u64, into: &mut [u8], _: &dyn Caller) -> io::Result<()> {
         into.fill(0);
         Ok(())
     }
-    fn write(&self, _: u64, bytes: &[u8], _: Writing) -> io::Result<()> {
+    fn write(&self, _: u64, bytes: &[u8], _: Writing, _: &dyn Caller) -> io::Result<()> {
         match bytes {
             b"full" => Err(io::ErrorKind::StorageFull.into()),
             b"panic" => panic!("a mistake of the export's"),
@@ -222,14 +222,14 @@ impl Export for Empty {
     fn flush(&self) -> io::Result<()> {
         Err(io::Error::other("the medium is broken"))
     }
-    fn trim(&self, _: u64, _: u64, _: Writing) -> io::Result<()> {
+    fn trim(&self, _: u64, _: u64, _: Writing, _: &dyn Caller) -> io::Result<()> {
         Ok(())
     }
-    fn write_zeroes(&self, _: u64, _: u64, how: Writing) -> io::Result<()> {
+    fn write_zeroes(&self, _: u64, _: u64, how: Writing, _: &dyn Caller) -> io::Result<()> {
         if how.only_if_fast { Err(io::ErrorKind::Unsupported.into()) } else { Ok(()) }
     }
-    fn extents(&self, _: u64, length: u64) -> io::Result<Vec<Extent>> {
-        Ok(vec![Extent { length_bytes: length, hole: true, zero: true }; 2])
+    fn extents(&self, _: u64, length: u64, runs_max: usize) -> io::Result<Vec<Extent>> {
+        Ok(vec![Extent { length_bytes: length, hole: true, zero: true }; runs_max.min(2)])
     }
 }
 
@@ -277,29 +277,29 @@ impl Export for Waiting {
     fn preferred_block_bytes(&self) -> u32 {
         4096
     }
-    fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+    fn read(&self, offset: u64, into: &mut [u8], caller: &dyn Caller) -> io::Result<()> {
         self.met.wait();
         if offset == 0 {
             self.met.wait();
         }
         self.served.lock().unwrap().push(offset);
-        self.inner.read(offset, into)
+        self.inner.read(offset, into, caller)
     }
-    fn write(&self, offset: u64, bytes: &[u8], how: Writing) -> io::Result<()> {
-        self.inner.write(offset, bytes, how)
+    fn write(&self, offset: u64, bytes: &[u8], how: Writing, caller: &dyn Caller) -> io::Result<()> {
+        self.inner.write(offset, bytes, how, caller)
     }
     fn flush(&self) -> io::Result<()> {
         self.met.wait();
         Ok(())
     }
-    fn trim(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
-        self.inner.trim(offset, length, how)
+    fn trim(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
+        self.inner.trim(offset, length, how, caller)
     }
-    fn write_zeroes(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
-        self.inner.write_zeroes(offset, length, how)
+    fn write_zeroes(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
+        self.inner.write_zeroes(offset, length, how, caller)
     }
-    fn extents(&self, offset: u64, length: u64) -> io::Result<Vec<Extent>> {
-        self.inner.extents(offset, length)
+    fn extents(&self, offset: u64, length: u64, runs_max: usize) -> io::Result<Vec<Extent>> {
+        self.inner.extents(offset, length, runs_max)
     }
 }
 
@@ -393,26 +393,26 @@ fn behaves(export: &dyn Export) {
     let page = |byte: u8| vec![byte; 4096];
     let bytes = |offset: u64, length: usize| {
         let mut into = vec![0xee; length];
-        export.read(offset, &mut into).unwrap();
+        export.read(offset, &mut into, &()).unwrap();
         into
     };
     let durable = Writing { durable: true, ..Writing::default() };
     assert_eq!(bytes(0, 3 * 4096), vec![0; 3 * 4096]);
-    export.write(4096, &page(1), Writing::default()).unwrap();
-    export.write(8192, &page(2), durable).unwrap();
+    export.write(4096, &page(1), Writing::default(), &()).unwrap();
+    export.write(8192, &page(2), durable, &()).unwrap();
     assert_eq!(bytes(4096 - 1, 4098), [&[0], &page(1)[..], &[2]].concat());
-    export.write_zeroes(4096, 4096, durable).unwrap();
+    export.write_zeroes(4096, 4096, durable, &()).unwrap();
     assert_eq!(bytes(4096, 8192), [page(0), page(2)].concat());
-    export.write_zeroes(8192 + 1, 2, Writing { keep_room: true, ..durable }).unwrap();
+    export.write_zeroes(8192 + 1, 2, Writing { keep_room: true, ..durable }, &()).unwrap();
     assert_eq!(bytes(8192, 4), [2, 0, 0, 2]);
-    export.trim(8192, 4096, durable).unwrap();
+    export.trim(8192, 4096, durable, &()).unwrap();
     let after = bytes(8192, 4096);
     assert!(after == page(0) || after[3..] == page(2)[3..]);
     let long = vec![7; 200_000];
-    export.write(65_536 - 5, &long, Writing::default()).unwrap();
+    export.write(65_536 - 5, &long, Writing::default(), &()).unwrap();
     assert_eq!(bytes(65_536 - 5, 200_000), long);
     export.flush().unwrap();
-    let extents = export.extents(0, SIZE).unwrap();
+    let extents = export.extents(0, SIZE, 4096).unwrap();
     assert!(extents.iter().all(|extent| extent.length_bytes > 0));
     assert!(extents.iter().map(|extent| extent.length_bytes).sum::<u64>() <= SIZE);
 }
@@ -424,7 +424,10 @@ fn all_exports_behave() {
     let path = folder.join("image");
     std::fs::File::create(&path).unwrap().set_len(SIZE).unwrap();
     let file = FileExport::open(&path, false).unwrap();
-    assert_eq!(file.extents(4096, 8192).unwrap(), [Extent { length_bytes: 8192, hole: true, zero: true }]);
+    assert_eq!(
+        file.extents(4096, 8192, 4096).unwrap(),
+        [Extent { length_bytes: 8192, hole: true, zero: true }]
+    );
     behaves(&file);
     let served = serve(
         Arc::new(MemoryExport::new(SIZE)),
@@ -432,10 +435,13 @@ fn all_exports_behave() {
     );
     let client = NbdExport::connect(&Uri::parse(&served.server.uri()).unwrap()).unwrap();
     behaves(&client);
-    let out_of_room = client.write(SIZE - 1, b"ab", Writing::default()).unwrap_err();
+    let out_of_room = client.write(SIZE - 1, b"ab", Writing::default(), &()).unwrap_err();
     assert_eq!(out_of_room.kind(), io::ErrorKind::StorageFull);
     drop(served);
-    assert!(client.flush().is_err() && client.read(0, &mut [0]).is_err(), "a lost connection stays lost");
+    assert!(
+        client.flush().is_err() && client.read(0, &mut [0], &()).is_err(),
+        "a lost connection stays lost"
+    );
 }
 
 #[test]

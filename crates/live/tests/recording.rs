@@ -75,7 +75,9 @@ fn many_at_once_are_all_written_down() {
             scope.spawn(move || {
                 for number in 0..5000_u64 {
                     let page = [(number % 251) as u8; 4096];
-                    recorder.write((thread * 64 + number % 64) * 4096, &page, Writing::default()).unwrap();
+                    recorder
+                        .write((thread * 64 + number % 64) * 4096, &page, Writing::default(), &())
+                        .unwrap();
                 }
             });
         }
@@ -100,13 +102,13 @@ fn a_full_disk_ends_the_recording_and_not_the_data() {
     let options = RecordOptions { format: RecordFormat::Fiu, loss_max: Duration::ZERO, ..Default::default() };
     let recorder = recorder(full, &options);
     for number in 0..50_u64 {
-        recorder.write(number * 4096, &[3; 4096], Writing::default()).unwrap();
+        recorder.write(number * 4096, &[3; 4096], Writing::default(), &()).unwrap();
         std::thread::sleep(Duration::from_millis(2));
     }
     let failure = recorder.finish().unwrap_err().to_string();
     assert!(failure.contains("/dev/full"), "{failure}");
     let mut page = [0; 4096];
-    recorder.read(0, &mut page).unwrap();
+    recorder.read(0, &mut page, &()).unwrap();
     assert_eq!(page, [3; 4096]);
 }
 
@@ -115,11 +117,11 @@ fn fiu_text_says_the_same_as_far_as_it_can() {
     let folder = Folder::new();
     let path = folder.join("mine.fiu");
     let recorder = recorder(&path, &RecordOptions { format: RecordFormat::Fiu, ..Default::default() });
-    recorder.write(4096, &[1; 8192], Writing::default()).unwrap();
-    recorder.write(1, &[1; 4096], Writing::default()).unwrap();
-    recorder.trim(0, 4096, Writing::default()).unwrap();
+    recorder.write(4096, &[1; 8192], Writing::default(), &()).unwrap();
+    recorder.write(1, &[1; 4096], Writing::default(), &()).unwrap();
+    recorder.trim(0, 4096, Writing::default(), &()).unwrap();
     recorder.flush().unwrap();
-    recorder.read(8192, &mut [0; 4096]).unwrap();
+    recorder.read(8192, &mut [0; 4096], &()).unwrap();
     let figures = recorder.finish().unwrap();
     assert_eq!((figures.requests, figures.left_out), (2, 3));
     let trace = open(&path);

@@ -10,6 +10,7 @@ use flashtwin_live::store::DriveError;
 use flashtwin_live::{Drive, Export, TwinTime};
 use pyo3::prelude::*;
 
+use crate::enter::{self, Control, Patience};
 use crate::errors;
 use crate::live::{Running, Server};
 
@@ -18,6 +19,15 @@ fn failed(error: DriveError) -> PyErr {
         DriveError::Config(text) => errors::ConfigError::new_err(text),
         error => errors::LiveError::new_err(error.to_string()),
     }
+}
+
+/// Does something with an image on a thread of its own, while Ctrl-C is heard: what is large takes its time. Who is
+/// interrupted leaves it behind; nothing of an image depends on its end.
+fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> PyResult<T> + Send + 'static,
+) -> PyResult<T> {
+    enter::enter(py, &Control::new(0), Patience::Brief, move |_| work(), |_| Ok(()))?
 }
 
 /// Keys and values.
@@ -67,12 +77,12 @@ impl Served {
 pub(crate) fn create_drive(
     py: Python<'_>,
     image: PathBuf,
-    system: &str,
+    system: String,
     size_bytes: u64,
     sets: Vec<(String, String)>,
 ) -> PyResult<()> {
     let options = CreateOptions { sets, ..CreateOptions::default() };
-    py.detach(|| Drive::create(&image, system, size_bytes, &options)).map_err(failed)
+    interruptible(py, move || Drive::create(&image, &system, size_bytes, &options).map_err(failed))
 }
 
 /// Refuses an image that is not the drive asked for.
@@ -81,12 +91,13 @@ pub(crate) fn create_drive(
 pub(crate) fn expect_drive(
     py: Python<'_>,
     image: PathBuf,
-    system: Option<&str>,
+    system: Option<String>,
     size_bytes: Option<u64>,
     sets: Vec<(String, String)>,
 ) -> PyResult<()> {
     let options = CreateOptions { sets, ..CreateOptions::default() };
-    py.detach(|| Drive::expect(&image, system, size_bytes, &options)).map_err(failed)
+    let expect = move || Drive::expect(&image, system.as_deref(), size_bytes, &options).map_err(failed);
+    interruptible(py, expect)
 }
 
 /// Serves a drive.
@@ -96,16 +107,16 @@ pub(crate) fn expect_drive(
 pub(crate) fn serve_drive(
     py: Python<'_>,
     image: PathBuf,
-    address: &str,
+    address: String,
     is_socket: bool,
     read_only: bool,
     period_s: Option<f64>,
     tls: Option<PathBuf>,
     twin: Option<(Option<String>, Sets)>,
 ) -> PyResult<Server> {
-    py.detach(|| {
+    interruptible(py, move || {
         let address =
-            if is_socket { Ok(Address::Unix(PathBuf::from(address))) } else { Address::tcp(address) };
+            if is_socket { Ok(Address::Unix(PathBuf::from(address))) } else { Address::tcp(&address) };
         let address = address.map_err(|error| errors::live(&error))?;
         let options = DriveOptions { read_only, ..DriveOptions::default() };
         let drive = Arc::new(Drive::open(&image, &options).map_err(failed)?);
@@ -165,12 +176,13 @@ fn twin_of(drive: &Arc<Drive>, system: Option<&str>, sets: &[(String, String)]) 
 /// What a drive is, as JSON text.
 #[pyfunction]
 pub(crate) fn drive_info_json(py: Python<'_>, image: PathBuf) -> PyResult<String> {
-    py.detach(|| Drive::info(&image)).map(|info| info.json().to_string()).map_err(failed)
+    interruptible(py, move || Drive::info(&image).map(|info| info.json().to_string()).map_err(failed))
 }
 
 /// Whether a drive is whole, as JSON text.
 #[pyfunction]
 #[pyo3(signature = (image, all_pages=false))]
 pub(crate) fn check_drive_json(py: Python<'_>, image: PathBuf, all_pages: bool) -> PyResult<String> {
-    py.detach(|| Drive::check(&image, all_pages)).map(|report| report.json().to_string()).map_err(failed)
+    let check = move || Drive::check(&image, all_pages).map(|report| report.json().to_string());
+    interruptible(py, move || check().map_err(failed))
 }

@@ -9,7 +9,7 @@ pub mod engine;
 mod error;
 pub mod event_queue;
 mod finished;
-mod memory;
+pub mod memory;
 mod metrics;
 mod parquet_file;
 mod periods;

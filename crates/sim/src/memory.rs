@@ -15,15 +15,15 @@ use crate::resolve::Resolved;
 
 /// Bytes of the largest tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TableBytes {
+pub struct TableBytes {
     /// Address space.
-    pub(crate) reserved_bytes: u64,
+    pub reserved_bytes: u64,
     /// Memory that is written to whatever the trace does.
-    pub(crate) touched_bytes: u64,
+    pub touched_bytes: u64,
 }
 
 /// The tables of a controller and its engine on a device, for so many logical pages and contents.
-pub(crate) fn tables(config: &FtlConfig, geometry: &Geometry, footprint: u64, contents: u64) -> TableBytes {
+pub fn tables(config: &FtlConfig, geometry: &Geometry, footprint: u64, contents: u64) -> TableBytes {
     let (blocks, pages) = (geometry.block_index_len() as u64, geometry.page_index_len() as u64);
     // A page's owner; a block's counts, its reads and erases under way, its write pointer.
     let mut device = pages * 4 + blocks * (8 + 8 + 2);
@@ -163,8 +163,11 @@ mod tests {
         assert!(left <= all && left > all / 1000, "{left} of {all}");
         let error = check(&resolve("conventional", &[]).unwrap(), all, 0).unwrap_err();
         // Where the process is limited, the smaller of the two bounds speaks.
-        let bound =
-            if memory_limits().address_space_bytes.is_some() { "GB of address space" } else { "GB of memory" };
+        let bound = if memory_limits().address_space_bytes.is_some() {
+            "GB of address space"
+        } else {
+            "GB of memory"
+        };
         assert!(error.0.contains(bound), "{error}");
     }
 

@@ -16,9 +16,10 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from flashtwin.causes.case import Case, Sets, at
 from flashtwin.causes.figures import Figures, Goal
-from flashtwin.causes.knobs import BY_NAME, KNOBS, Knob, Sets
-from flashtwin.causes.remedies import Case, Step, at
+from flashtwin.causes.knobs import BY_NAME, KNOBS, Knob
+from flashtwin.causes.remedies import Step
 
 # The thresholds are decisions of this project; no paper has them.
 #: A narrower cause is named before the wider one that it is a part of from this share of the wider one's cost on.
@@ -49,6 +50,8 @@ class Cause:
     """What one thing costs: the goal's figure as it is and with the thing ideal, in ns."""
 
     knob: Knob
+    #: As a sentence says that the thing is ideal.
+    without: str
     sets: Sets
     before_ns: float
     after_ns: float

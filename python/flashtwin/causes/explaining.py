@@ -158,6 +158,7 @@ def explain(
     out: str | Path | None = None,
     trace: str | Path | None = None,
     settings: Mapping[str, Value] | None = None,
+    fill: float | None = None,
     threads: int = 0,
     progress: Progress | None = None,
     **sets: Value,
@@ -176,6 +177,7 @@ def explain(
         out: a folder to keep replays of a trace in: an interrupted inquiry goes on where it was.
         trace: of a folder of results, the file of its trace where that is no more where it was.
         settings: keys to set otherwise, dotted ones as they are; not for a folder.
+        fill: as in `compare`; not for a folder.
         threads: replays at once; 0 is one for each core. What is found does not depend on it.
         progress: told how many replays are done.
         **sets: the same as keywords.
@@ -194,7 +196,7 @@ def explain(
     keys = merged(settings, sets)
     chosen_goal = _goal(goal)
     if isinstance(what, str | Path) and Path(what).is_dir():
-        if keys:
+        if keys or fill is not None:
             raise ConfigError(f"{what}: runs are explained as they were made; keys are for traces")
         return _explain_folder(Path(what), _names(systems), chosen_goal, effort_s, trace, threads, progress)
     if trace is not None:
@@ -203,7 +205,7 @@ def explain(
         raise ArgumentError("name a system to explain a trace on: ft.explain(trace, 'ca-ssd')")
     chosen = name_systems(systems, keys)  # type: ignore[arg-type]
     opened = as_replayable(what, progress)
-    chosen = fitted(opened, chosen, progress=progress)
+    chosen = fitted(opened, chosen, fill, progress=progress)
     if out is None:
         return _explain_trace(None, opened, chosen, chosen_goal, effort_s, threads, progress)
     with folder.prepared(out, holding=names.EXPLAINED_FROM) as path:
@@ -230,7 +232,7 @@ def explain_runs(
     asked = {}
     hashing = False
     for name, (system, figures) in runs.items():
-        inquiry = Inquiry(system.config, figures, goal or usual_goal(system.config), with_knee=not hashing)
+        inquiry = Inquiry(system, figures, goal or usual_goal(system.config), with_knee=not hashing)
         # The knee is the hash unit's, whatever else a system does: one that is shown is enough.
         hashing = hashing or inquiry.base.pages_hashed > 0
         asked[name] = (system, inquiry)

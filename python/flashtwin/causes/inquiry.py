@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from flashtwin.causes import attribution, knobs
 from flashtwin.causes.attribution import Cause, Pair, Taken
+from flashtwin.causes.case import Case, Config, Key, Sets, key_of
 from flashtwin.causes.figures import Figures, Goal
-from flashtwin.causes.knobs import Knob, Sets
-from flashtwin.causes.remedies import Case, Config, Step
+from flashtwin.causes.knobs import Knob
+from flashtwin.causes.remedies import Step
+from flashtwin.replays.presets import System
 
 #: Causes about which something is done.
 TREATED = 3
@@ -24,19 +27,21 @@ SPEEDS = (0.01, 0.03, 0.1, 0.3, 1.0)
 #: Share of the figure that hashing has to cost for that, in percent.
 KNEE_PERCENT = 5.0
 
-Key = tuple[tuple[str, Any], ...]
 
+@dataclass(frozen=True)
+class Skipped:
+    """A what-if that was not replayed: its words, its keys, and the reason as part of a sentence."""
 
-def key_of(sets: Mapping[str, Any]) -> Key:
-    """Keys and values as something that can be looked up."""
-    return tuple(sorted(sets.items()))
+    words: str
+    sets: Mapping[str, Any]
+    reason: str
 
 
 @dataclass
 class Inquiry:
-    """What holds one system back; see `wanted`, `causes`, `pairs`, `steps`, `knee`."""
+    """What holds one system back; see `wanted`, `causes`, `pairs`, `steps`, `knee`, `skipped`."""
 
-    config: Config
+    system: System
     base: Figures
     goal: Goal
     #: Whether the knee of the hash unit is looked for, too.
@@ -46,22 +51,48 @@ class Inquiry:
     failed: dict[Key, str] = field(default_factory=dict)
 
     @property
+    def config(self) -> Config:
+        """Every key of the system."""
+        return self.system.config
+
+    @property
     def before_ns(self) -> float:
         """The goal's figure as it is; 0 where no request has one."""
         return self.base.value(self.goal) or 0.0
 
-    @property
+    @cached_property
     def _case(self) -> Case:
-        return Case(self.config, self.base, self.goal)
+        return Case(self.system, self.base, self.goal)
+
+    def skipped(self) -> list[Skipped]:
+        """The ideals, steps and pairs that cannot be built or replayed, each once."""
+        if self.before_ns == 0:
+            return []
+        ideals = [(knob.words_without(self._case), sets) for knob, sets in self._to_switch_off]
+        steps = [(step.words, knobs.changes(self.config, step.sets)) for _, step in self._to_take()]
+        pairs = [
+            (f"{one.without} and {other.without} together", attribution.both(one, other))
+            for one, other in attribution.to_pair(self.causes())
+        ]
+        found = {key_of(sets): Skipped(words, sets, self._reason(sets)) for words, sets in [*ideals, *steps, *pairs]}
+        return [one for one in found.values() if one.reason]
+
+    def _reason(self, sets: Mapping[str, Any]) -> str:
+        """Why there is no replay with these keys; empty where there is one, or may be."""
+        return self._case.refusal(sets) or self.failed.get(key_of(sets), "")
 
     def wanted(self) -> list[Sets]:
         """What to replay next, the most telling first; empty when all is known."""
-        done = self.known.keys() | self.failed.keys()
         for stage in (self._likely_ideals, self._first_steps, self._ideals, self._treatments, self._knee):
-            missing = [sets for sets in stage() if key_of(sets) not in done]
+            missing = self._missing(stage())
             if missing:
-                return list({key_of(sets): sets for sets in missing}.values())
+                return list(missing.values())
         return []
+
+    def _missing(self, wanted: list[Sets]) -> dict[Key, Sets]:
+        """Of what is wanted, each once, what is not known yet and can be built."""
+        found = {key_of(sets): sets for sets in wanted}
+        return {key: sets for key, sets in found.items() if key not in self.known and not self._reason(sets)}
 
     def causes(self) -> list[Cause]:
         """The causes among what was switched off, the first to be named first."""
@@ -108,9 +139,7 @@ class Inquiry:
     def untried(self) -> list[Knob]:
         """Things that may cost something and were not switched off."""
         names = {cause.knob.name for cause in self._measured()}
-        return [
-            knob for knob, sets in self._to_switch_off() if knob.name not in names and key_of(sets) not in self.failed
-        ]
+        return [knob for knob, sets in self._to_switch_off if knob.name not in names and not self._reason(sets)]
 
     def left_out(self) -> dict[str, int]:
         """Of what is wanted, how many replays are missing yet, by what they would tell.
@@ -118,10 +147,10 @@ class Inquiry:
         What is found may make more of them wanted: as long as things are `untried`, these are the least.
         """
         stages = {"steps": self._steps_wanted(), "pairs": self._pairs_wanted(), "knee": self._knee()}
-        done = self.known.keys() | self.failed.keys()
-        missing = {what: {key_of(sets) for sets in wanted} - done for what, wanted in stages.items()}
-        return {"causes": len(self.untried()), **{what: len(keys) for what, keys in missing.items()}}
+        missing = {what: len(self._missing(wanted)) for what, wanted in stages.items()}
+        return {"causes": len(self.untried()), **missing}
 
+    @cached_property
     def _to_switch_off(self) -> list[tuple[Knob, Sets]]:
         found = []
         for knob in knobs.proposed(self._case):
@@ -131,13 +160,13 @@ class Inquiry:
         return found
 
     def _ideals(self) -> list[Sets]:
-        return [sets for _, sets in self._to_switch_off()] if self.before_ns > 0 else []
+        return [sets for _, sets in self._to_switch_off] if self.before_ns > 0 else []
 
     def _likely_ideals(self) -> list[Sets]:
         """What the ledger has something against, the host's depth too: a cause is mostly among these."""
         least = attribution.NAMED_PERCENT / 100.0 * self.base.ledger_ns(self.goal)
         likely = [
-            sets for knob, sets in self._to_switch_off()
+            sets for knob, sets in self._to_switch_off
             if knob.name == "queue_depth" or knobs.spoken_for(self._case, knob) > least
         ]  # fmt: skip
         return likely if self.before_ns > 0 else []
@@ -149,18 +178,20 @@ class Inquiry:
         return [knobs.changes(self.config, step.sets) for knob, step in self._to_take() if knob.name == blamed]
 
     def _measured(self) -> Iterator[Cause]:
-        for knob, sets in self._to_switch_off():
+        for knob, sets in self._to_switch_off:
             figures = self.known.get(key_of(sets))
             after = figures.value(self.goal) if figures else None
             if figures is not None and after is not None:
                 reached = attribution.is_reached(knob.name, figures)
-                yield Cause(knob, sets, self.before_ns, after, reached)
+                yield Cause(knob, knob.words_without(self._case), sets, self.before_ns, after, reached)
 
     def _to_take(self) -> list[tuple[Knob, Step]]:
         causes = self.causes()
         cells = [cause for cause in causes if cause.knob.is_cells and cause.percent >= attribution.BLAMED_PERCENT]
-        others = [cause for cause in causes if not cause.knob.is_cells][:TREATED]
-        return attribution.steps_of([*others, *cells], self._case)
+        others = [cause for cause in causes if not cause.knob.is_cells]
+        # What decides how a drive collects is tried wherever collection costs something.
+        treated = [cause for place, cause in enumerate(others) if place < TREATED or cause.knob.name == "gc"]
+        return attribution.steps_of([*treated, *cells], self._case)
 
     def _treatments(self) -> list[Sets]:
         # Steps come before the pairs, which change no advice.

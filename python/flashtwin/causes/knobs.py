@@ -14,21 +14,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flashtwin.causes import remedies
+from flashtwin.causes.case import Case, Config, Sets, at, more_dies
 from flashtwin.causes.figures import TIME
-from flashtwin.causes.remedies import Case, Config, Step
+from flashtwin.causes.remedies import Step
 from flashtwin.settings import Value
-
-Sets = dict[str, Value]
 
 #: Transfers a second, in millions, at which the largest page takes less than a nanosecond.
 _FREE_BUS_MT_S = 1e9
 #: Most lanes of a hash unit that a configuration accepts.
 _ALL_LANES = 65_536
-#: Times as many dies, or requests under way, as there are.
-_DIES_TIMES = 8
+#: Times as many dies as there are; the first of them with which a drive can be built.
+_DIES_TIMES = (8, 4, 2)
+#: Times as many requests under way as there are.
 _DEPTH_TIMES = 64
-#: Fewest blocks of a plane that keep a reserve for collection.
-_FEWEST_BLOCKS = 8
 #: A new drive has room for so many times all that is held and written, so that no plane of it fills up.
 _ROOM_TIMES = 4
 
@@ -40,8 +38,8 @@ class Knob:
     name: str
     #: As a sentence names it.
     words: str
-    #: As a sentence says that it is switched off.
-    without: str
+    #: As a sentence says that it is switched off; of a drive that depends on the case, what says so.
+    without: str | Callable[[Case], str]
     #: Charges of the wait ledger that speak for it.
     charges: frozenset[str]
     #: Whether it can cost anything at all: what never happened needs no replay.
@@ -54,6 +52,10 @@ class Knob:
     within: frozenset[str] = field(default_factory=frozenset)
     #: Whether it is what flash cells take, whatever the controller does.
     is_cells: bool = False
+
+    def words_without(self, case: Case) -> str:
+        """As a sentence says that it is switched off in this case."""
+        return self.without if isinstance(self.without, str) else self.without(case)
 
 
 _CHIP = frozenset(
@@ -81,27 +83,16 @@ def _fixed(sets: Mapping[str, Value]) -> Callable[[Case], Sets]:
     return lambda _: dict(sets)
 
 
-def more_dies(config: Config, times: int) -> Sets:
-    """So many times the dies of a chip, in blocks so much fewer, so that the drive's capacity stays where it can."""
-    nand = config["nand"]
-    fewer = max(-(-int(nand["blocks_per_plane"]) // times), _FEWEST_BLOCKS)
-    return {
-        "nand.dies_per_chip": int(nand["dies_per_chip"]) * times,
-        "nand.blocks_per_plane": min(fewer, int(nand["blocks_per_plane"])),
-    }
-
-
 def _many_dies(case: Case) -> Sets:
-    engine = {"engine.concurrency": "die"} if case.config["engine"]["concurrency"] == "chip" else {}
-    return {**more_dies(case.config, _DIES_TIMES), **engine}
+    engine: Sets = {"engine.concurrency": "die"} if case.config["engine"]["concurrency"] == "chip" else {}
+    return {**more_dies(case, _DIES_TIMES)[1], **engine}
 
 
 def _new_drive(case: Case) -> Sets:
     """A drive that has not been aged, and so large that no plane runs out of erased blocks."""
     nand, base = case.config["nand"], case.base
-    planes = nand["channels"] * nand["chips_per_channel"] * nand["dies_per_chip"] * nand["planes_per_die"]
     pages = _ROOM_TIMES * (base.footprint_pages + base.page_writes + base.copies)
-    blocks = 64 + -(-pages // (planes * nand["pages_per_block"]))
+    blocks = 64 + -(-pages // (case.system.planes * nand["pages_per_block"]))
     aged = {"replay.preload": "first-reads"} if case.config["replay"]["preload"] == "footprint" else {}
     return {"nand.blocks_per_plane": max(blocks, int(nand["blocks_per_plane"])), **aged}
 
@@ -153,7 +144,8 @@ KNOBS: tuple[Knob, ...] = (
         remedies.placement, within=frozenset(("dies", "suspension", "read", "program")),
     ),
     Knob(
-        "dies", "too few dies", f"{_DIES_TIMES} times the dies", _CHIP, _always, _many_dies, remedies.dies,
+        "dies", "too few dies", lambda case: f"{more_dies(case, _DIES_TIMES)[0]} times the dies", _CHIP, _always,
+        _many_dies, remedies.dies,
         within=frozenset(("read", "program")),
     ),
     Knob(
@@ -217,4 +209,4 @@ def proposed(case: Case) -> list[Knob]:
 
 def changes(config: Config, sets: Mapping[str, Any]) -> Sets:
     """Of the keys, those that are not so already."""
-    return {key: value for key, value in sets.items() if remedies.at(config, key) != value}
+    return {key: value for key, value in sets.items() if at(config, key) != value}

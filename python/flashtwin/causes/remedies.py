@@ -5,28 +5,21 @@ What a step costs in programs, erases and RAM is measured; `takes` says what a r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from flashtwin.causes.figures import TIME, Figures, Goal
+from flashtwin.causes.case import Case, Config, at, more_dies
+from flashtwin.causes.figures import TIME
+from flashtwin.replays import caching
 from flashtwin.settings import Value
-
-Config = Mapping[str, Any]
 
 #: Speeds of NAND interfaces in MT/s: SDR, then ONFI and Toggle grades (ONFI 1.0 to 5.1).
 GRADES_MT_S = (50.0, 133.0, 200.0, 400.0, 533.0, 667.0, 800.0, 1066.0, 1200.0, 1600.0, 2400.0, 3600.0)
-#: Spare blocks that are added, as shares of the drive's: about 7 % spare becomes 14 %, then 28 %.
-_SPARE = ((1.07, "7 % more blocks of spare"), (1.20, "20 % more blocks of spare"))
-
-
-@dataclass(frozen=True)
-class Case:
-    """What is asked: a system's configuration, the figures of its replay, and the figure to shorten."""
-
-    config: Config
-    base: Figures
-    goal: Goal
+#: Blocks that are added as spare, as shares of the drive's: about 7 % spare becomes 14 %, then 28 %.
+_SPARE = (1.07, 1.20)
+#: Blocks by which a watermark of collection is moved, as a share of a plane's; one at least. Ours.
+_WATERMARK = 0.03
 
 
 @dataclass(frozen=True)
@@ -36,14 +29,6 @@ class Step:
     words: str
     sets: Mapping[str, Value]
     takes: str = ""
-
-
-def at(config: Config, key: str) -> Any:
-    """The value of a whole dotted key."""
-    found: Any = config
-    for part in key.split("."):
-        found = found[part]
-    return found
 
 
 def hashing(case: Case) -> Iterator[Step]:
@@ -69,24 +54,99 @@ def bus(case: Case) -> Iterator[Step]:
 
 
 def collection(case: Case) -> Iterator[Step]:
-    """More spare, other victims, hot pages apart from cold ones, smaller steps."""
-    blocks = int(at(case.config, "nand.blocks_per_plane"))
-    for times, words in _SPARE:
-        more = max(round(blocks * times), blocks + 1)
-        yield Step(words, {"nand.blocks_per_plane": more}, f"{more - blocks} more blocks a plane")
+    """More spare, idle time, other watermarks, other victims, another wear rule, hot pages apart from cold ones."""
+    yield from _spare(case)
+    yield from _idle(case)
+    yield from _watermarks(case)
     for victim in ("greedy", "cost-benefit"):
         yield Step(f"victims by `{victim}`", {"ftl.gc.victim": victim})
+    for policy, words in _WEAR.items():
+        yield Step(words, {"ftl.wear.policy": policy})
     yield Step("hot pages apart from cold ones", {"ftl.partition.policy": "bloom-filters"}, "filters in RAM")
     yield Step(
         "collection in smaller steps", {"ftl.gc.step_pages": max(int(at(case.config, "ftl.gc.step_pages")) // 2, 1)}
     )
 
 
+_WEAR = {
+    "none": "no wear levelling: the block erased first is used next",
+    "dynamic": "the block erased least often used next",
+    "static": "wear levelling that moves cold data",
+}
+
+
+def _spare(case: Case) -> Iterator[Step]:
+    """More blocks: the raw over-provisioning with them, and as it is."""
+    blocks = int(at(case.config, "nand.blocks_per_plane"))
+    for times in _SPARE:
+        more = max(round(blocks * times), blocks + 1)
+        now, then = (
+            100.0 * (case.system.raw_pages * count / blocks / case.base.footprint_pages - 1) for count in (blocks, more)
+        )
+        words = f"raw over-provisioning of {then:.1f} % for {now:.1f} %"
+        yield Step(
+            words,
+            {"nand.blocks_per_plane": more},
+            f"{more - blocks} more block{'s' if more - blocks > 1 else ''} a plane",
+        )
+
+
+def _idle(case: Case) -> Iterator[Step]:
+    """Collection in idle time: blocks erased beforehand beyond those at which collection begins anyway."""
+    blocks = int(at(case.config, "nand.blocks_per_plane"))
+    collects = at(case.config, "ftl.gc.idle") == "reserve"
+    now = math.ceil(float(at(case.config, "ftl.gc.idle_reserve")) * blocks) if collects else _begins_at(case.config)
+    for times in (1, 3):
+        count = now + times * _step(blocks)
+        share = _share(count, blocks)
+        if share is not None:
+            words = f"collection in idle time until {count} blocks of a plane are free"
+            yield Step(words, {"ftl.gc.idle": "reserve", "ftl.gc.idle_reserve": share})
+    if collects:
+        yield Step("no collection in idle time", {"ftl.gc.idle": "none"})
+
+
+def _watermarks(case: Case) -> Iterator[Step]:
+    """Collection that begins earlier or later, and that goes on for longer once it has begun."""
+    blocks, begins = int(at(case.config, "nand.blocks_per_plane")), _begins_at(case.config)
+    ends = max(math.ceil(float(at(case.config, "ftl.gc.stop")) * blocks), begins + 1)
+    for words, start, stop in (
+        ("collection that goes on until {stop} blocks of a plane are free", begins, ends + _step(blocks)),
+        ("collection that begins with {start} free blocks in a plane", begins + _step(blocks), ends + _step(blocks)),
+        ("collection that begins with {start} free blocks in a plane", begins - _step(blocks), ends - _step(blocks)),
+    ):
+        shares = {"ftl.gc.start": _share(start, blocks), "ftl.gc.stop": _share(stop, blocks)}
+        sets = {key: share for key, share in shares.items() if share is not None}
+        if start > int(at(case.config, "ftl.gc.urgent")) and len(sets) == len(shares):
+            yield Step(words.format(start=start, stop=stop), sets)
+
+
+def _begins_at(config: Config) -> int:
+    """Free blocks of a plane at which collection begins."""
+    share = float(at(config, "ftl.gc.start")) * int(at(config, "nand.blocks_per_plane"))
+    return max(math.ceil(share), int(at(config, "ftl.gc.urgent")) + 1)
+
+
+def _step(blocks: int) -> int:
+    return max(round(_WATERMARK * blocks), 1)
+
+
+def _share(count: int, blocks: int) -> float | None:
+    """The shortest share of a plane's blocks that rounds up to `count` of them; None where there is none below 1."""
+    for digits in range(1, 10):
+        parts = int(10**digits)
+        share = math.floor(count / blocks * parts) / parts
+        if share < 1 and math.ceil(share * blocks) == count:
+            return share
+    return None
+
+
 def erases(case: Case) -> Iterator[Step]:
-    """Erases that make way for reads; more spare, so that there are fewer."""
+    """Erases that make way for reads; more spare, so that there are fewer; erases in idle time."""
     if at(case.config, "engine.suspend") == "none":
         yield Step("erases that reads may interrupt", {"engine.suspend": "erase"}, "chips that can suspend")
-    yield from (step for step in collection(case) if "nand.blocks_per_plane" in step.sets)
+    yield from _spare(case)
+    yield from _idle(case)
 
 
 def placement(case: Case) -> Iterator[Step]:
@@ -101,16 +161,22 @@ def placement(case: Case) -> Iterator[Step]:
 
 def dies(case: Case) -> Iterator[Step]:
     """Twice the dies, or more of a die at work at a time."""
-    count, blocks = int(at(case.config, "nand.dies_per_chip")), int(at(case.config, "nand.blocks_per_plane"))
-    fewer = max(-(-blocks // 2), min(blocks, 8))
-    sets = {"nand.dies_per_chip": count * 2, "nand.blocks_per_plane": fewer}
+    count = int(at(case.config, "nand.dies_per_chip"))
+    _, sets = more_dies(case, (2,))
     yield Step(f"{count * 2} dies a chip for {count}", sets, "twice the dies, of half the blocks each")
     concurrency = at(case.config, "engine.concurrency")
     if concurrency == "chip" and count > 1:
         yield Step("dies that work on their own", {"engine.concurrency": "die"})
     if concurrency != "plane" and at(case.config, "nand.planes_per_die") > 1:
-        takes = "planes with decoders of their own"
-        yield Step("planes that work on their own", {"engine.concurrency": "plane"}, takes)
+        # Planes that work on their own need no common command.
+        alone: Mapping[str, Value] = {"engine.concurrency": "plane", "engine.multi_plane": "none"}
+        yield Step("planes that work on their own", alone, "planes with decoders of their own")
+        yield from _several_planes(case)
+
+
+def _several_planes(case: Case) -> Iterator[Step]:
+    """Commands for several planes of a die, where the planes do not work on their own."""
+    if at(case.config, "engine.concurrency") != "plane" and 1 < at(case.config, "nand.planes_per_die") <= 64:
         yield Step("commands on several planes", {"engine.multi_plane": "any-page"})
 
 
@@ -165,14 +231,30 @@ def depth(case: Case) -> Iterator[Step]:
 
 def programs(case: Case) -> Iterator[Step]:
     """Writes that need not wait for their program; several planes at once; another allocation."""
-    if at(case.config, "engine.write_completes") == "programmed":
-        cache: Mapping[str, Value] = {"engine.write_cache_pages": 4096, "engine.write_cache_protected": True}
-        yield Step("a write-back cache of 4,096 pages", cache, "protected DRAM")
-        buffer: Mapping[str, Value] = {"engine.write_completes": "hashed", "engine.write_buffer_pages": 4096}
-        yield Step("writes that complete in a buffer of 4,096 pages", buffer, "protected RAM")
-    if at(case.config, "engine.concurrency") != "plane" and at(case.config, "nand.planes_per_die") > 1:
-        yield Step("commands on several planes", {"engine.multi_plane": "any-page"})
+    yield from _answered_early(case)
+    yield from _several_planes(case)
     yield Step("pages placed by `least-loaded`", {"ftl.allocation.policy": "least-loaded"})
+
+
+def _answered_early(case: Case) -> Iterator[Step]:
+    """Either a write cache, or writes that complete once hashed: the core has no drive with both."""
+    cache, completes = int(at(case.config, "engine.write_cache_pages")), at(case.config, "engine.write_completes")
+    waits = completes not in caching.EARLY
+    if waits:
+        pages = 4 * cache or caching.PAGES
+        takes = f"{_memory(case, pages - cache)} of protected DRAM"
+        yield Step(f"a write-back cache of {pages:,} pages", {caching.KEY: pages, caching.PROTECTED: True}, takes)
+    # A system that does not hash would answer at once: what a cache takes for that is known, and tried above.
+    room = int(at(case.config, "engine.write_buffer_pages")) if completes == "hashed" else 0
+    if case.base.pages_hashed and (room or (waits and not cache)):
+        places = 4 * room or caching.PAGES
+        words = f"writes that complete when hashed, with protected RAM for {places:,} pages"
+        sets: Mapping[str, Value] = {"engine.write_completes": "hashed", "engine.write_buffer_pages": places}
+        yield Step(words, sets, f"{_memory(case, places - room)} of power-protected RAM")
+
+
+def _memory(case: Case, pages: int) -> str:
+    return f"{pages * int(at(case.config, 'nand.page_bytes')) / 2**20:,.0f} MiB"
 
 
 def reads(_: Case) -> Iterator[Step]:

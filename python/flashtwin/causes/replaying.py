@@ -14,9 +14,9 @@ from pathlib import Path
 
 from flashtwin import _core
 from flashtwin.causes.budget import Budget
+from flashtwin.causes.case import Sets, key_of
 from flashtwin.causes.figures import Figures, figures_of
-from flashtwin.causes.inquiry import Inquiry, key_of
-from flashtwin.causes.knobs import Sets
+from flashtwin.causes.inquiry import Inquiry
 from flashtwin.errors import ConfigError, SimError
 from flashtwin.progress import Progress, numbered
 from flashtwin.replays import aged
@@ -147,9 +147,7 @@ def _next_wishes(trace: Replayable, asked: Sequence[tuple[System, Inquiry]], kep
             mine = []
             for sets in inquiry.wanted():
                 wish = _wish(trace, system, inquiry, sets)
-                if wish is None:
-                    told = True
-                elif wish.key in kept.figures:
+                if wish.key in kept.figures:
                     inquiry.known[key_of(sets)] = kept.figures[wish.key]
                     told = True
                 else:
@@ -161,13 +159,9 @@ def _next_wishes(trace: Replayable, asked: Sequence[tuple[System, Inquiry]], kep
     return [wish for turn in turns for wish in turn if wish is not None]
 
 
-def _wish(trace: Replayable, system: System, inquiry: Inquiry, sets: Sets) -> _Wish | None:
-    """A system with the keys set; None, and noted, where it cannot be so."""
-    try:
-        made = system.with_sets(sets)
-    except ConfigError as error:
-        inquiry.failed[key_of(sets)] = str(error)
-        return None
+def _wish(trace: Replayable, system: System, inquiry: Inquiry, sets: Sets) -> _Wish:
+    """A system with the keys set; inquiries wish for nothing that cannot be so."""
+    made = system.with_sets(sets)
     return _Wish(inquiry, sets, made, folder.run_key(trace.digest, made.config))
 
 
@@ -187,7 +181,7 @@ def _run(
         resolved = [wish.system._resolved for wish in wishes]
         prepare(trace, resolved)
         aged.run(trace, [wish.system for wish in wishes], threads, watch, write)
-    except SimError as error:
+    except (ConfigError, SimError) as error:
         if len(wishes) == 1:
             wishes[0].inquiry.failed[key_of(wishes[0].sets)] = str(error)
             return

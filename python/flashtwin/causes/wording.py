@@ -58,7 +58,7 @@ class Command:
 def told(inquiry: Inquiry, command: Command, *, say_contents: bool = True, interrupted: bool = False) -> dict[str, Any]:
     """Everything that is known of one system, with its sentences; what is written as a file."""
     causes, steps, pairs = inquiry.causes(), inquiry.steps(), inquiry.pairs()
-    untried = inquiry.untried()
+    untried, skipped = inquiry.untried(), inquiry.skipped()
     of = attribution.verdict(causes, inquiry.base, inquiry.goal)
     # That nothing holds it back is known only once all has been tried.
     if inquiry.before_ns == 0 or (untried and (of == attribution.NOTHING or not inquiry.known)):
@@ -82,7 +82,7 @@ def told(inquiry: Inquiry, command: Command, *, say_contents: bool = True, inter
         "untried": [knob.name for knob in untried],
         "left_out": inquiry.left_out(),
         "interrupted": interrupted,
-        "failed": [{"sets": dict(key), "reason": reason} for key, reason in sorted(inquiry.failed.items())],
+        "skipped": [{"words": one.words, "sets": dict(one.sets), "reason": one.reason} for one in skipped],
         "command": command.replay({}),
     }  # fmt: skip
     found["headline"] = _headline(inquiry, causes, of, command)
@@ -111,7 +111,7 @@ def _headline(inquiry: Inquiry, causes: list[Cause], of: str, command: Command) 
     first = next(cause for cause in causes if cause.knob.name == of)
     verb = "holds" if first.knob.name in _SINGULAR else "hold"
     return (
-        f"{_upper(first.knob.words)} {verb} `{command.name}` back: with {first.knob.without} {goal} is "
+        f"{_upper(first.knob.words)} {verb} `{command.name}` back: with {first.without} {goal} is "
         f"{units.duration(first.after_ns)} instead of {before} ({units.percent(first.percent)} less)."
     )
 
@@ -211,11 +211,22 @@ def _caveats(inquiry: Inquiry, causes: list[Cause], command: Command, *, interru
     sentences = []
     if causes and not causes[0].reached:
         sentences.append("The drive meant never to collect did collect at times, so that this cost is a lower bound.")
+    sentences += _skipped(inquiry)
     left = _left_out(inquiry)
     if left and (inquiry.known or interrupted):
         why = "Interrupted before" if interrupted else "The time did not allow for"
         sentences.append(f"{why} {left}; `{_with_time(inquiry, command)}` does that.")
     return sentences
+
+
+def _skipped(inquiry: Inquiry) -> list[str]:
+    """What cannot be built on this drive, one sentence a reason."""
+    from flashtwin.report import units
+
+    by_reason: dict[str, list[str]] = {}
+    for one in inquiry.skipped():
+        by_reason.setdefault(one.reason.rstrip("."), []).append(one.words)
+    return [f"Skipped: {units.names_plain(words)}: {reason}." for reason, words in by_reason.items()]
 
 
 def _left_out(inquiry: Inquiry) -> str:
@@ -274,7 +285,7 @@ def _plain(text: str) -> str:
 
 def _cause(cause: Cause, command: Command) -> dict[str, Any]:
     return {
-        "name": cause.knob.name, "words": cause.knob.words, "without": cause.knob.without,
+        "name": cause.knob.name, "words": cause.knob.words, "without": cause.without,
         "after_ns": cause.after_ns, "cost_ns": cause.cost_ns, "percent": cause.percent, "reached": cause.reached,
         "within": sorted(cause.knob.within), "is_cells": cause.knob.is_cells, "sets": dict(cause.sets),
         "command": command.replay(cause.sets),

@@ -15,8 +15,8 @@ from flashtwin.characterization.replayed import Replay
 
 Row = Mapping[str, Any]
 
-#: The share of a drive that pages take up at OP 7 %, as where the write amplification is reckoned.
-FULL = "--aged --fill 93%"
+#: The share of a drive that pages take up at OP 7 %, as where the write amplification is reckoned; aged.
+FULL = "--set replay.preload=footprint --fill 93%"
 #: Pages of a write-back cache for trying whether waiting helps: 16 MB of 4 KB. Ours.
 CACHE_PAGES = 4_096
 #: Partitions of a drive at least, if there are any, and at most.
@@ -51,6 +51,12 @@ class _Case:
         known = base.explained.get("command") if base is not None else None
         return f"{known or f'flashtwin replay {self.trace} --system conventional'} {keys}"
 
+    def sweep(self, keys: str) -> str:
+        """Such replays with keys set to one value after another, all on equal flash."""
+        period = re.compile(r"--period (\S+)s\b")
+        command = self.replay(keys).replace("flashtwin replay", "flashtwin sweep", 1).replace("--system ", "--systems ")
+        return period.sub(r"--set replay.period_s=\1", command)
+
     def compare(self, systems: str, more: str = "") -> str:
         """A comparison of systems as they are; another period stands for the one that the trace was looked at with."""
         trace = re.sub(r" --period \S+", "", self.trace) if "--period" in more else self.trace
@@ -65,17 +71,19 @@ def trial(topic: str, verdict: str, row: Row, replays: Sequence[Replay], trace: 
 def _partitions(case: _Case) -> Try:
     needed = case.row.get("partitions_fr3")
     count = min(max(int(needed), PARTITIONS[0]), PARTITIONS[1]) if isinstance(needed, int | float) else PARTITIONS[0]
-    keys = f"--set ftl.partition.policy=offline --set ftl.partition.partitions={count} {FULL}"
+    # Filters tell two temperatures apart, no more.
+    policies = "none,bloom-filters,offline" if count == PARTITIONS[0] else "none,offline"
+    keys = f"--set ftl.partition.policy={policies} --set ftl.partition.partitions={count} {FULL} --trade wa,programs"
     if case.verdict.endswith("partitions"):
         words = (
-            "Set hot pages apart (`ftl.partition.policy`; `offline` is the bound, `bloom-filters` what a drive can "
-            "do) and compare the write amplification with that of `none`"
+            "Set hot pages apart (`ftl.partition.policy`) and compare the write amplification on equal flash: "
+            "`offline` is the bound, `bloom-filters` with two partitions what a drive can do"
         )
     elif case.verdict == "unknown":
         words = "What partitions do on a full drive (`ftl.partition.policy`), a replay tells"
     else:
-        words = "Leave `ftl.partition.policy = none`; this shows the other"
-    return Try(words, case.replay(keys))
+        words = "Leave `ftl.partition.policy = none`; this shows the others"
+    return Try(words, case.sweep(keys))
 
 
 def _page_size(case: _Case) -> Try:

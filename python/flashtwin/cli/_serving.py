@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -52,7 +54,7 @@ def serve_until_end(server: Server, command: Sequence[str], seconds: float | Non
 def _wait(server: Server, running: subprocess.Popen[bytes] | None, seconds: float | None, draw: Any) -> int:
     began = last = time.monotonic()
     before = server.figures
-    told = False
+    told: set[str] = set()
     while seconds is None or time.monotonic() - began < seconds:
         left = LOOK_S if seconds is None else min(LOOK_S, max(0.0, began + seconds - time.monotonic()))
         if running is None:
@@ -63,11 +65,27 @@ def _wait(server: Server, running: subprocess.Popen[bytes] | None, seconds: floa
         now, figures = time.monotonic(), server.figures
         draw(line(before, figures, max(now - last, 1e-9)))
         before, last = figures, now
-        failure = _failure(figures)
-        if failure and not told:
-            told = True
-            say(f"warning: {failure}")
+        warn(figures, told)
     return 0
+
+
+def warn(figures: Mapping[str, Any], told: set[str]) -> None:
+    """Says what does not go as it should, each kind of it once."""
+    for kind, words in (("failure", _failure(figures)), ("damage", _damage(figures))):
+        if words and kind not in told:
+            told.add(kind)
+            say(f"warning: {words}")
+
+
+def _damage(figures: Mapping[str, Any]) -> str | None:
+    """What a drive has lost since it was opened, or before."""
+    if "drive" not in figures:
+        return None
+    lost, damaged = figures["drive"]["state"]["lost_pages"], figures["drive"]["store"]["damaged_pages"]
+    if not lost and not damaged:
+        return None
+    met = f"{damaged:,} flash pages did not hold what was written to them, " if damaged else ""
+    return f"{met}the data of {lost:,} are lost; `flashtwin drive check IMAGE` lists what cannot be read"
 
 
 def _failure(figures: Mapping[str, Any]) -> str | None:
@@ -206,6 +224,10 @@ def _of_drive(drive: Mapping[str, Any], family: Callable[..., None]) -> None:
     family("table_bytes", "gauge", "Bytes of all tables in RAM.", [("", state["table_bytes"])])
     family("log_batches_total", "counter", "Batches of the log written.", [("", store["log_batches"])])
     family("checkpoints_total", "counter", "Checkpoints written.", [("", store["checkpoints"])])
+    family("damaged_pages_total", "counter", "Pages that did not hold what was written to them.",
+           [("", store["damaged_pages"])])  # fmt: skip
+    family("lost_pages", "gauge", "Flash pages that stand for data that are lost.", [("", state["lost_pages"])])
+    family("retired_blocks", "gauge", "Blocks that are used no more.", [("", state["retired_blocks"])])
     family("read_only", "gauge", "1 when nothing is written any more.", [("", bool(drive["read_only"]))])
 
 
@@ -230,6 +252,17 @@ def _histogram(one: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         yield f'_bucket{{{label},le="{bound}"}}', count
     yield f"_sum{{{label}}}", one["time_ns"] / 1e9
     yield f"_count{{{label}}}", count
+
+
+def _warn_of_others(host: str) -> None:
+    """Figures that other machines can read are told to everybody there; who did not mean that is to know."""
+    try:
+        places = {found[4][0] for found in socket.getaddrinfo(host, None)}
+        alone = all(ipaddress.ip_address(str(place).partition("%")[0]).is_loopback for place in places)
+    except (OSError, ValueError):
+        return
+    if not alone:
+        say(f"warning: whoever reaches {host} can read the figures; write 127.0.0.1:PORT to keep them on this machine")
 
 
 @contextmanager
@@ -260,6 +293,7 @@ def metrics(server: Server, address: str | None) -> Iterator[None]:
     except (ValueError, OverflowError, OSError) as error:
         raise FlashtwinError(f"'{address}': figures cannot be told there ({error}); write 127.0.0.1:9090") from error
     http.daemon_threads = True
+    _warn_of_others(host.strip("[]"))
     with http:
         threading.Thread(target=http.serve_forever, name="metrics", daemon=True).start()
         say(f"figures: http://{host}:{http.server_port}/metrics")

@@ -6,11 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from flashtwin.results.ground import Difference
+
+if TYPE_CHECKING:
+    from flashtwin.report import WriteCache
 
 
 def say(text: str) -> None:
@@ -76,6 +79,7 @@ def show_report(
     findings: Sequence[str],
     unequal: Sequence[Difference] = (),
     limits: Sequence[Mapping[str, Any]] = (),
+    cached: WriteCache | None = None,
     *,
     as_json: bool,
 ) -> None:
@@ -86,6 +90,7 @@ def show_report(
                 "report": str(page),
                 "limits": [dict(one) for one in limits],
                 "findings": list(findings),
+                "write_cache": None if cached is None else cached.as_json(),
                 "ground": [one.as_json() for one in unequal],
             }
         )
@@ -95,4 +100,20 @@ def show_report(
         data(f"  do: {one['action']['words']}\n      {one['action']['command']}".replace("`", ""))
     for number, finding in enumerate(findings, start=1):
         data(f"{number}. {finding}")
+    if cached is not None:
+        _show_cached(cached)
     data(f"report: {page}")
+
+
+def _show_cached(cached: WriteCache) -> None:
+    """What a write cache changes: the sentences, and the means without and with it."""
+    from flashtwin.report import units
+
+    for sentence in cached.sentences:
+        data(sentence.replace("`", ""))
+    if cached.rows:
+        header = ["mean response", *(word for kind in ("all", "reads", "writes") for word in (kind, "cached"))]
+        rows = [
+            [row.run.label, *(units.duration(time) for both in row.times[:3] for time in both)] for row in cached.rows
+        ]
+        data(table(header, rows))

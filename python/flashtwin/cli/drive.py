@@ -76,13 +76,16 @@ def check(image: Path, verify: bool, as_json: bool) -> None:
         looked.append(("pages read", f"{found['pages_read']:,}"))
         looked.append(("spare bytes compared", f"{found['spares_compared']:,}"))
         looked.append(("batches of the log since the checkpoint", f"{found['log_batches']:,}"))
+        looked.append(("logical pages that cannot be read", f"{found['unreadable_pages']:,}"))
+        looked.append(("blocks used no more", f"{found['retired_blocks']:,}"))
         data(pairs(looked))
     for note in found["notes"]:
         say(f"note: {note}")
     problems = found["problems"]
+    for problem in problems[1:]:
+        say(f"problem: {problem}")
     if problems:
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise FlashtwinError(f"{image}: {problems[0]}{more}")
+        raise FlashtwinError(f"{image}: {problems[0]}{f' (and {len(problems) - 1} more)' if problems[1:] else ''}")
 
 
 @drive.command(short_help="Print a drive's system, to be replayed.")

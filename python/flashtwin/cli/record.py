@@ -58,7 +58,7 @@ ENDINGS = {"parquet": ".parquet", "fiu": ".fiu"}
 @click.option(
     "--metrics", "metrics_at", metavar="HOST:PORT", help="Tell figures to Prometheus at http://HOST:PORT/metrics."
 )
-@click.option("--force", is_flag=True, help="Replace TRACE if it exists.")
+@click.option("--force", is_flag=True, help="Replace TRACE if it exists; of a link the link, not what it leads to.")
 @click.option(
     "--import", "is_log", is_flag=True, help="TARGET is a log of dm-log-writes or QEMU's blklogwrites: write it down."
 )
@@ -136,7 +136,7 @@ def _checked(out: Path | None, form: Format, *, force: bool) -> Path:
         raise FlashtwinError(f"no trace is named; give --out NAME{ending}")
     if out.suffix != ending:
         raise FlashtwinError(f"{out}: the name must end in {ending}, the format that is written")
-    if out.exists() and not force:
+    if (out.exists() or out.is_symlink()) and not force:
         raise FlashtwinError(f"{out}: exists; give --force to replace it")
     if not out.absolute().parent.is_dir():
         raise FlashtwinError(f"{out}: there is no folder '{out.parent}'; make it first")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import click
 
 from flashtwin.cli._options import Duration, KeyValue, json_option
-from flashtwin.cli._serving import metrics, serve_until_end, tls_option
+from flashtwin.cli._serving import metrics, serve_until_end, tls_option, warn
 from flashtwin.cli._talk import data, data_json, say
 from flashtwin.errors import FlashtwinError
 from flashtwin.live.drives import Serving, begin
@@ -21,6 +22,8 @@ from flashtwin.replays.running import Comparison
 from flashtwin.results import names
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+#: More logical pages than a drive can number, whatever their size.
+_LARGEST = 1 << 47
 
 
 class Size(click.ParamType[int]):
@@ -33,7 +36,10 @@ class Size(click.ParamType[int]):
         parts = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:i?B)?", str(value).strip(), re.IGNORECASE)
         if parts is None or int(parts[1]) == 0:
             self.fail(f"'{value}' is not a number of bytes; write it like 512M, 8G or 1T", param, ctx)
-        return int(parts[1]) * _UNITS[parts[2].upper()]
+        found = int(parts[1][:30]) * _UNITS[parts[2].upper()]
+        if found > _LARGEST:
+            self.fail(f"'{value}' is more than a drive can have, 128T with the largest pages", param, ctx)
+        return found
 
 
 @click.command(short_help="Serve a drive that deduplicates, replicates and redirects real bytes.")
@@ -110,6 +116,7 @@ def serve(
     with server:
         for note in server.figures["drive"]["notes"]:
             say(f"note: {note}")
+        _warn_of_space(image)
         data(json.dumps({"uri": server.uri, "image": str(image)}) if as_json else server.uri)
         sys.stdout.flush()
         with metrics(server, metrics_at):
@@ -121,10 +128,24 @@ def serve(
         _write(summary, figures)
     if "twin" in figures:
         _modelled(server, figures["twin"], out)
+    warn(figures, set())
     drive = figures["drive"]
     say(f"{drive['host_pages_written']:,} pages written by clients, {drive['pages_programmed']:,} programmed: {image}")
     if status:
         raise FlashtwinError(f"{command[0]}: ended with exit status {status}; the drive has what it did until then")
+
+
+def _warn_of_space(image: Path) -> None:
+    """An image takes room as it is written to; where its disk has less, writes will fail."""
+    if not image.is_file():
+        return
+    there = image.stat()
+    grows, free = there.st_size - 512 * there.st_blocks, shutil.disk_usage(image).free
+    if grows > free:
+        say(
+            f"warning: the image may take {grows / 1e9:,.1f} GB more, its disk has {free / 1e9:,.1f} GB left; a write "
+            "that finds no room ends all writing until there is some and the drive is opened again"
+        )
 
 
 def _modelled(server: Server, twin: dict[str, Any], out: Path | None) -> None:

@@ -35,6 +35,11 @@ from flashtwin.traces.reading import Source
 @running_options
 @per_request_option
 @stream_option
+@click.option(
+    "--write-cache/--no-write-cache",
+    default=True,
+    help="Make each run once more with a write-back cache of 4,096 pages, and say what that changes.  [default: do]",
+)
 @goal_option
 @click.option(
     "--effort",
@@ -52,6 +57,7 @@ def study(
     systems: list[str],
     equal_ground: bool,
     per_request: bool,
+    write_cache: bool,
     goal: str | None,
     effort: float,
     stream: bool,
@@ -76,8 +82,9 @@ def study(
             chosen = dict(without_contents(trace, chosen, say))
         chosen = running.fitted(trace, chosen, bars.reading())
         replay_into(
-            path, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground, per_request=per_request
-        )
+            path, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground, per_request=per_request,
+            write_cache=write_cache,
+        )  # fmt: skip
         done = finish(path, trace, chosen, bars.job, effort_s=effort, goal=goal, threads=running.threads)
     unequal = ground.ground({name: system.config for name, system in chosen.items()})
-    show_report(done.report, done.findings, unequal, done.limits, as_json=as_json)
+    show_report(done.report, done.findings, unequal, done.limits, done.write_cache, as_json=as_json)

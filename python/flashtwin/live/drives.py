@@ -13,7 +13,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from flashtwin import _core
-from flashtwin.errors import ArgumentError, LiveError
+from flashtwin.errors import ArgumentError, ConfigError, LiveError
 from flashtwin.live.linux import expect_linux
 from flashtwin.live.recording import Server
 from flashtwin.replays import presets
@@ -115,6 +115,8 @@ def begin(
 ) -> Server:
     """`serve` with the values of keys as text: TOML literals or bare words, as `--set` takes them."""
     expect_linux("serving a drive")
+    if size_bytes is not None and not 0 < size_bytes < 1 << 63:
+        raise ConfigError(f"a size of {size_bytes} bytes: expected a positive number of whole pages, below 2**63")
     if how.socket is not None and how.listen is not None:
         raise ArgumentError("a server is on a socket or on a port; give `socket` or `listen`, not both")
     if _is_there(image):
@@ -168,7 +170,9 @@ def check_drive(image: str | PathLike[str], *, all_pages: bool = False) -> dict[
 
     Returns:
         `problems`, a list that is empty for a drive that is whole; `notes`, what exists twice and is whole once;
-        counts of what was looked at.
+        `unreadable`, the bytes of the drive that cannot be read until they are written or trimmed (the first 100 runs,
+        each with `offset_bytes` and `length_bytes`), and `unreadable_pages`, how many pages they are in all;
+        `retired_blocks`; counts of what was looked at.
 
     Raises:
         LiveError: the drive cannot be opened at all.

@@ -113,6 +113,7 @@ def _part(
 ) -> Reproduction:  # fmt: skip
     """Measures one part of the workloads; their replays stay in the folder for whoever puts the papers together."""
     with folder.unlocked(out, holding=names.REPRODUCTION) as path:
+        store.clear_left_over(path)
         store.write_synced(path / names.MADE_FROM, b"{}\n")
         (path / CACHE).mkdir(exist_ok=True)
         found = plan.shared(list(benches(chosen, how)), shard)

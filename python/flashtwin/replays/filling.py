@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any
 
 from flashtwin.errors import ArgumentError
 from flashtwin.progress import Notify
 from flashtwin.replays.presets import System
+from flashtwin.results import ground
 from flashtwin.traces.scan import Replayable
 
 #: What sweeps call the share: no key of the configuration, but what decides one.
@@ -25,7 +25,7 @@ def filled(
     """The same systems on the smallest drives of their kind that the trace's pages fill to no more than `fill`.
 
     All of a drive stays as it is but its blocks a plane: a small trace fills a wide drive in large steps. Systems on
-    one kind of drive get one number of blocks, the largest that one of them needs, since they keep different numbers
+    one kind of drive get equal flash: the blocks of the one that needs most, since controllers keep different numbers
     of blocks back.
 
     Args:
@@ -43,30 +43,43 @@ def filled(
         raise ArgumentError(f"fill is {fill!r}: expected a share above 0 and up to 1, such as 0.9")
     drives: dict[str, list[str]] = defaultdict(list)
     for name, system in systems.items():
-        drives[_kind(system.config)].append(name)
+        drives[kind(system)].append(name)
     found: dict[str, System] = {}
     for names in drives.values():
         needed = {name: systems[name]._resolved.filled_by(trace._native, fill) for name in names}
         pages = max(pages for pages, _ in needed.values())
-        blocks = max(blocks for _, blocks in needed.values())
-        found |= {name: systems[name].with_sets({BLOCKS: blocks}) for name in names}
+        most = max(names, key=lambda name: needed[name][1])
+        made = {name: systems[name].with_sets({BLOCKS: needed[most][1]}) for name in names}
+        found |= made
         if notify:
-            holds = min(found[name]._resolved.capacity_pages for name in names)
-            share, finer = pages / holds, ""
-            if share < fill - _COARSE:
-                planes = found[names[0]].planes
-                finer = (
-                    f"; one block less in each of {planes:,} planes would be too few: smaller blocks "
-                    "(nand.pages_per_block) or fewer chips come nearer"
-                )
-            whose = "" if len(drives) == 1 else f" for {', '.join(names)}"
-            notify(
-                f"{BLOCKS} = {blocks}{whose}: the trace's {pages:,} pages take up {100 * share:.1f} % of what the "
-                f"drive holds{finer}"
-            )
+            notify(_said(made, most, pages, fill, "" if len(drives) == 1 else f" for {', '.join(names)}"))
     return {name: found[name] for name in systems}
 
 
-def _kind(config: Mapping[str, Any]) -> str:
+def kind(system: System) -> str:
     """What drives have in common that differ in their blocks at most."""
-    return repr(sorted((key, value) for key, value in config["nand"].items() if key != "blocks_per_plane"))
+    # What no run depends on makes no other kind.
+    same = ground.LABELS | ground.QUIET | {BLOCKS}
+    return repr(sorted((key, value) for key, value in system.config["nand"].items() if f"nand.{key}" not in same))
+
+
+def _said(systems: Mapping[str, System], most: str, pages: int, fill: float, whose: str) -> str:
+    """How full the drives are that have as many blocks as the system `most` needs, and their spare space."""
+    one = systems[most]
+    shares = {name: 100 * pages / system.capacity_pages for name, system in systems.items()}
+    held = f"{shares[most]:.1f} % of what the drive holds"
+    others = sorted({share for share in shares.values() if share != shares[most]})
+    if others:
+        whose += f" (what {most} needs; the others have equal flash)"
+        more = " to ".join(f"{share:.1f}" for share in dict.fromkeys((others[0], others[-1])))
+        held = f"{shares[most]:.1f} % of what {most} holds, {more} % of what the others hold"
+    finer = ""
+    if pages / one.capacity_pages < fill - _COARSE:
+        finer = (
+            f"; one block less in each of {one.planes:,} planes would be too few: smaller blocks "
+            "(nand.pages_per_block) or fewer chips come nearer"
+        )
+    return (
+        f"{BLOCKS} = {one.config['nand']['blocks_per_plane']}{whose}: the trace's {pages:,} pages take up {held}; raw "
+        f"over-provisioning {100 * (one.raw_pages / pages - 1):.1f} %{finer}"
+    )

@@ -74,6 +74,17 @@ class System:
         return math.prod(int(self.config["nand"][level]) for level in levels)
 
     @property
+    def raw_pages(self) -> int:
+        """Pages of the whole flash array, with those that the controller keeps back."""
+        nand = self.config["nand"]
+        return self.planes * int(nand["blocks_per_plane"]) * int(nand["pages_per_block"])
+
+    @property
+    def capacity_pages(self) -> int:
+        """Logical pages that the drive holds: those of all blocks but the ones that the controller keeps back."""
+        return self._resolved.capacity_pages
+
+    @property
     def toml(self) -> str:
         """Every key with its value, unit, description and source, as TOML that can be edited and read back."""
         return self._resolved.toml

@@ -7,19 +7,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from flashtwin import _core
 from flashtwin.characterization.measuring import Characterization, measure, options
-from flashtwin.errors import ReportError
+from flashtwin.errors import ConfigError, ReportError, SimError
 from flashtwin.progress import Notify, Progress, numbered
 from flashtwin.replays import aged
+from flashtwin.replays.caching import CachedRuns
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import Comparison, Result, fitted, name_systems, what_else_differs
 from flashtwin.results import earlier, folder, ground, names
 from flashtwin.settings import Value, merged
 from flashtwin.traces.reading import Reading
 from flashtwin.traces.scan import Replayable, Scan, as_replayable, prepare
+
+if TYPE_CHECKING:
+    from flashtwin.report import WriteCache
 
 #: The systems of a study unless others are asked for; the first is the baseline.
 SYSTEMS = ("conventional", "ca-ssd", "rr-ssd", "oracle")
@@ -60,8 +64,15 @@ class Study:
         """Its runs, read from the folder."""
         return Comparison.read(self.path)
 
+    @cached_property
+    def write_cache(self) -> WriteCache:
+        """What a write-back cache changes for its systems, read from the folder; empty where nobody looked."""
+        from flashtwin import report
+
+        return report.write_cache(self.path)
+
     def _repr_html_(self) -> str:
-        told = "".join(f"<li>{html.escape(finding)}</li>" for finding in self.findings)
+        told = "".join(f"<li>{html.escape(text)}</li>" for text in [*self.findings, *self.write_cache.sentences])
         page = html.escape(str(self.report))
         return f'<p><a href="{page}">{page}</a></p><ul>{told}</ul>{self.comparison._repr_html_()}'
 
@@ -78,6 +89,7 @@ def study(
     notify: Notify | None = None,
     equal_ground: bool = False,
     per_request: bool = False,
+    write_cache: bool = True,
     effort_s: float | None = EFFORT_S,
     goal: str | None = None,
     **sets: Value,
@@ -100,6 +112,8 @@ def study(
         equal_ground: as in `compare`.
         per_request: also write every request by itself, `requests.parquet` in the folder of each run. What is held in
             memory meanwhile does not grow with the trace.
+        write_cache: whether each run is made once more with a write-back cache, beside the others: what such a cache
+            changes for the ranking stands beside the answer (`Study.write_cache`).
         effort_s: seconds of replaying that tell what holds each system back; 0: none, None: as many as it takes.
         goal: the figure to shorten, as in `explain`.
         **sets: the same as keywords.
@@ -115,7 +129,10 @@ def study(
         if systems is SYSTEMS:
             chosen = dict(without_contents(opened, chosen, notify))
         chosen = fitted(opened, chosen, fill, notify, progress)
-        replay_into(path, opened, chosen, threads, progress, notify, equal_ground=equal_ground, per_request=per_request)
+        replay_into(
+            path, opened, chosen, threads, progress, notify, equal_ground=equal_ground, per_request=per_request,
+            write_cache=write_cache,
+        )  # fmt: skip
         return finish(path, opened, chosen, progress, effort_s=effort_s, goal=goal, threads=threads)
 
 
@@ -162,8 +179,12 @@ def replay_into(
     *,
     equal_ground: bool = False,
     per_request: bool = False,
+    write_cache: bool = False,
 ) -> None:
-    """Makes the runs that the folder does not hold yet, writing each as it finishes, then what makes them a study."""
+    """Makes the runs that the folder does not hold yet, writing each as it finishes, then what makes them a study.
+
+    With `write_cache`, each run is also made with a write-back cache, beside the others.
+    """
     prepare(trace, [system._resolved for system in systems.values()], progress)
 
     @cache
@@ -182,21 +203,82 @@ def replay_into(
     if kept and notify:
         notify(f"reusing {', '.join(kept)} from {path}: same trace, same configuration")
 
-    def write(index: int, result: _core.RunResult) -> None:
-        name = missing[index]
+    def write(name: str, result: _core.RunResult) -> None:
         _keep_earlier(path, name, _summary_of(systems[name], trace), notify)
         folder.forget_run(path, name)
         folder.write_run(path, name, result)
         folder.record_run(path, name, key(name))
 
-    if missing:
-        requests = [folder.requests_part(path, name) for name in missing] if per_request else None
-        chosen = [systems[name] for name in missing]
-        aged.run(trace, chosen, threads, numbered(progress, missing), write, requests, informed=True)
+    cached = CachedRuns(path, trace, systems) if write_cache else None
+    runs = {name: systems[name] for name in missing}
+    if per_request:
+        # Of runs with a cache nobody wants every request: they come after these.
+        _replay(trace, runs, threads, progress, write, [folder.requests_part(path, name) for name in missing])
+        runs = {}
+    _replay_beside(trace, runs, cached, threads, progress, write)
     configs = {name: system.config for name, system in systems.items()}
     more = {**what_else_differs(configs, equal_ground=equal_ground), "source": trace.source}
     info = trace.informed(progress) if isinstance(trace, Scan) else trace.info
     folder.write_study(path, info, list(systems), more)
+    if cached is not None:
+        cached.write()
+
+
+Finished = Callable[[str, _core.RunResult], None]
+
+
+def _replay(
+    trace: Replayable,
+    runs: Mapping[str, System],
+    threads: int,
+    progress: Progress | None,
+    finished: Finished,
+    requests: Sequence[Path | None] | None = None,
+) -> None:
+    if runs:
+        called = list(runs)
+
+        def ended(index: int, result: _core.RunResult) -> None:
+            finished(called[index], result)
+
+        chosen = list(runs.values())
+        aged.run(trace, chosen, threads, numbered(progress, called), ended, requests, informed=True)
+
+
+def _replay_beside(
+    trace: Replayable,
+    runs: Mapping[str, System],
+    cached: CachedRuns | None,
+    threads: int,
+    progress: Progress | None,
+    write: Finished,
+) -> None:
+    """Makes runs, and beside them those with a write cache, so that no core is idle while there is one to make."""
+    if cached is None or not cached.missing:
+        _replay(trace, runs, threads, progress, write)
+        return
+    # A slash is in no run's name.
+    beside = {f"{name}/write cache": name for name in cached.missing}
+    left = dict(runs)
+
+    def ended(label: str, result: _core.RunResult) -> None:
+        if label in beside:
+            cached.keep(beside[label], result)
+        else:
+            write(label, result)
+            del left[label]
+
+    try:
+        more = {label: cached.missing[name] for label, name in beside.items()}
+        _replay(trace, {**runs, **more}, threads, progress, ended)
+    except (ConfigError, SimError):
+        # One of them cannot be replayed, which ends all. A run says so by itself; one with a cache is left out.
+        _replay(trace, left, threads, progress, write)
+        for name, one in cached.missing.items():
+            try:
+                _replay(trace, {name: one}, threads, progress, cached.keep)
+            except (ConfigError, SimError) as error:
+                cached.leave_out(name, str(error))
 
 
 def _summary_of(system: System, trace: Replayable) -> dict[str, Any]:

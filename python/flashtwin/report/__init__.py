@@ -19,12 +19,13 @@ from flashtwin.errors import ReportError
 from flashtwin.results import names
 from flashtwin.results.reading import Collection, StudyFolder, load_any
 
-from . import files, fitting, rendering, reproduction, style, sweep
+from . import caching, files, fitting, rendering, reproduction, style, sweep
+from .caching import WriteCache
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, note_figure
 from .findings import Finding, findings
 from .page import page, render
 
-__all__ = ["Finding", "ReportError", "build", "chart", "chart_names", "findings"]
+__all__ = ["Finding", "ReportError", "WriteCache", "build", "chart", "chart_names", "findings", "write_cache"]
 
 
 def build(folder: Path | str, *, out: Path | str | None = None) -> Path:
@@ -73,6 +74,15 @@ def chart(name: str, folder: Path | str) -> Figure:
         return note_figure(title, drawing.absent)
     fitting.tell_apart(drawing.figure)
     return drawing.figure
+
+
+def write_cache(folder: Path | str) -> WriteCache:
+    """What a write-back cache changes for the systems of a study; empty where nobody looked.
+
+    Raises `ReportError` when the folder cannot be read.
+    """
+    results = load_any(folder)
+    return caching.write_cache(results) if isinstance(results, StudyFolder) else WriteCache()
 
 
 def chart_names() -> list[str]:

@@ -141,6 +141,7 @@ _CHOICES: tuple[tuple[str, Words], ...] = (
     ),
     ("Room for replicas", _alpha),
     ("Device", _device),
+    ("The system is", lambda run: str(dig(run.summary, "config.description") or "").rstrip(".") or None),
 )
 #: Stated even when the results do not hold them, because response times depend on them most.
 _ALWAYS = ("A write is answered", "Works on its own", "On the device before the trace", "Arrivals")

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from flashtwin.results.ground import leaves
 from flashtwin.results.reading import Collection, SavedRun, StudyFolder, TraceResults, as_number
 
-from . import choices, facts, listing, rendering, style, units
+from . import caching, choices, facts, listing, rendering, style, units
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, Chart, knee
 from .charts.workload import CHART as BRIEF
 from .charts.workload import table_of_facts
@@ -83,6 +83,9 @@ def page(results: TraceResults | Collection, rendered: list[Rendered]) -> str:
         "columns": [],
         "rows": [],
         "place_of": {},
+        "cached": caching.WriteCache(),
+        "cached_columns": caching.COLUMNS,
+        "cached_rows": [],
         "unequal": [],
         "made_equal": False,
         "workload_facts": [],
@@ -98,9 +101,14 @@ def page(results: TraceResults | Collection, rendered: list[Rendered]) -> str:
     }
     if study is not None:
         columns, rows = systems_table(study)
+        cached = caching.write_cache(study)
         values |= {
             "columns": columns,
             "rows": rows,
+            "cached": cached,
+            "cached_rows": [
+                (row.run, [cell for times in row.times for cell in _with_and_without(*times)]) for row in cached.rows
+            ],
             "place_of": {name: pairs.index(pair) for name, pair in style.colour_pairs(study).items()},
             "limits": [(run, study.explained[run.name]) for run in study.runs if run.name in study.explained],
             "unequal": choices.unequal_ground(study),
@@ -278,6 +286,15 @@ def systems_table(study: StudyFolder) -> tuple[list[tuple[str, str]], list[tuple
             cells.append(Cell(write(get(run)), "" if change is None else units.change(change), sense))
         rows.append((run, cells))
     return [(title, second) for title, second, _, _ in columns], rows
+
+
+def _with_and_without(before: float | None, after: float | None) -> tuple[Cell, Cell]:
+    """A time without the write cache, and with it beside how much that changes."""
+    change = facts.change(after, before)
+    sense = "" if change is None or units.unchanged(change) else ("worse" if change > 0 else "better")
+    return Cell(units.duration(before), "", ""), Cell(
+        units.duration(after), units.change(change) if change is not None else "", sense
+    )
 
 
 def _origin(study: TraceResults) -> list[tuple[str, str]]:

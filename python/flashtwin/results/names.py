@@ -7,6 +7,7 @@ No other module of the package knows a file's name; a test looks.
     OUT/characterization.json, advice.json
     OUT/workload/           tables about the trace
     OUT/causes/             what holds each system back, and the replays that say so
+    OUT/write-cache.json    response times of the same runs with a write-back cache
     OUT/volumes/NAME/       each volume by itself, where that was asked for; names.json
     OUT/earlier/NAME (KEY=VALUE)/   a run that another of its name, with other settings, has replaced
     OUT/report.html, charts/
@@ -50,6 +51,8 @@ ADVICE = "advice.json"
 WORKLOAD = "workload"
 VOLUMES = "volumes"
 CAUSES = "causes"
+#: Response times of the runs with a write-back cache beside their own.
+WRITE_CACHE = "write-cache.json"
 #: In the folder of causes: the figures of every replay, by all that it depends on.
 REPLAYS = "replays.json"
 #: The ending of what was found of a run, after its name.

@@ -189,6 +189,13 @@ class StudyFolder(TraceResults):
         files = {run.name: names.explained_file(self.folder, run.name) for run in self.runs}
         return {name: read_json(file) for name, file in files.items() if file.is_file()}
 
+    @cached_property
+    def write_cache(self) -> Mapping[str, Any]:
+        """Response times of the runs with a write-back cache; empty where nobody looked."""
+        path = self.folder / names.WRITE_CACHE
+        found = read_json(path) if path.is_file() else {}
+        return found if {"pages", "bytes", "response", "skipped"} <= found.keys() else {}
+
     def run_of(self, system: str) -> SavedRun | None:
         """The first run of a system, found by the run's name, then by its preset."""
         named = [run for run in self.runs if run.name == system]

@@ -225,6 +225,7 @@ def shared(out: Path) -> Iterator[Path]:
     """
     with folder.unlocked(out, holding=names.COLLECTION) as ready:
         # Says that the folder is ours before there is anything else in it.
+        store.clear_left_over(ready)
         store.write_synced(ready / names.CHARACTERIZED_FROM, b'""\n')
         yield ready
 

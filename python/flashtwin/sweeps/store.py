@@ -15,7 +15,7 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,8 @@ from flashtwin.results.folder import WritableRun
 
 #: Ending of what is being written; the name before it tells by whom.
 _PARTIAL = ".partial"
+#: Such names.
+_LEFT_OVER = f".*~*~*~*{_PARTIAL}"
 _numbers = itertools.count()
 
 
@@ -80,12 +82,8 @@ class Store:
         _write(names.stored_trace(self.path, key), facts)
 
     def clear_left_over(self) -> None:
-        """Takes away what processes of this machine left half-written when they were killed."""
-        me = socket.gethostname()
-        for left in self.path.rglob(f".*~*~*~*{_PARTIAL}"):
-            _, host, process, _ = left.name.removesuffix(_PARTIAL).rsplit("~", 3)
-            if host == me and not _lives(int(process)):
-                _remove(left)
+        """Takes away what processes of this machine left half-written in the store when they were killed."""
+        _clear(self.path.rglob(_LEFT_OVER))
 
     def _put_tables(self, key: str, run: WritableRun) -> None:
         final = names.stored_tables(self.path, key)
@@ -103,6 +101,19 @@ class Store:
             raise OutputError(_cannot(final, error)) from None
         finally:
             _remove(partial)
+
+
+def clear_left_over(out: Path) -> None:
+    """Takes away what processes of this machine left half-written beside the files of a sweep when they were killed."""
+    _clear(out.glob(_LEFT_OVER))
+
+
+def _clear(found: Iterable[Path]) -> None:
+    me = socket.gethostname()
+    for left in list(found):
+        _, host, process, _ = left.name.removesuffix(_PARTIAL).rsplit("~", 3)
+        if host == me and process.isdecimal() and not _lives(int(process)):
+            _remove(left)
 
 
 def write_synced(path: Path, data: bytes) -> None:

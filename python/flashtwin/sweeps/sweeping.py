@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from flashtwin.errors import ArgumentError, FlashtwinError, OutputError
 from flashtwin.progress import Notify, Progress
-from flashtwin.replays.filling import BLOCKS, FILL, filled
+from flashtwin.replays.filling import BLOCKS, FILL, filled, kind
 from flashtwin.replays.periods import with_periods
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import name_systems
@@ -26,7 +27,7 @@ from flashtwin.sweeps import crew, plan
 from flashtwin.sweeps.plan import Point, Sets
 from flashtwin.sweeps.runs import RunTask
 from flashtwin.sweeps.sources import Known, known
-from flashtwin.sweeps.store import Store
+from flashtwin.sweeps.store import Store, clear_left_over
 from flashtwin.sweeps.swept import Plan, Planned, Sweep
 from flashtwin.traces.reading import Reading
 from flashtwin.traces.scan import Replayable, Scan
@@ -178,17 +179,27 @@ def run(
     """`sweep` with its options gathered; for the modules of this package."""
     made_ready(out)
     store = Store((how.store or out / names.STORE).resolve())
-    store.clear_left_over()
-    bench = SweepBench(known(traces, how.reading, store, progress, stream=how.stream), systems, store, how)
-    figures.figures(how.trade)
-    if how.minimize or how.maximize:
-        from flashtwin.sweeps.searching import search
+    try:
+        # Of sweeps that were killed before.
+        _clear(store, out)
+        bench = SweepBench(known(traces, how.reading, store, progress, stream=how.stream), systems, store, how)
+        figures.figures(how.trade)
+        if how.minimize or how.maximize:
+            from flashtwin.sweeps.searching import search
 
-        return search(bench, out, axes, progress, notify)
-    planned = bench.plan(_points(bench, axes, notify), axes)
-    planned.write(out)
-    bench.make(planned.points, progress, notify, say_reused=True)
-    return finish(out, alone=how.shard is None, notify=notify)
+            return search(bench, out, axes, progress, notify)
+        planned = bench.plan(_points(bench, axes, notify), axes, notify)
+        planned.write(out)
+        bench.make(planned.points, progress, notify, say_reused=True)
+        return finish(out, alone=how.shard is None, notify=notify)
+    finally:
+        # Of this one's workers that were killed.
+        _clear(store, out)
+
+
+def _clear(store: Store, out: Path) -> None:
+    store.clear_left_over()
+    clear_left_over(out)
 
 
 def made_ready(out: Path) -> None:
@@ -244,10 +255,13 @@ class SweepBench:
         self.how = how
         self._resolved: dict[Sets, dict[str, System | str]] = {}
         self._runs: dict[str, RunTask] = {}
+        #: Blocks a plane of drives that are filled, by trace, share and kind of drive: equal flash for all points.
+        self._blocks: dict[tuple[int, str, str], int] = {}
         self._last: tuple[int, Replayable] | None = None
 
-    def plan(self, points: Sequence[Point], axes: Mapping[str, plan.Axis]) -> Plan:
+    def plan(self, points: Sequence[Point], axes: Mapping[str, plan.Axis], notify: Notify | None = None) -> Plan:
         """The points as the folder has them."""
+        self._equal_flash(points, notify)
         whole = {key: self.whole_key(key) for key in axes}
         values = {whole[key]: _said(found) for key, found in axes.items()}
         drawn = self.how.sample is not None
@@ -324,14 +338,40 @@ class SweepBench:
         """The system with what the trace decides: the period where nobody has set it, the blocks that it is to fill."""
         fill = dict(point.sets).get(FILL)
         if fill is not None:
-            # With the others that have the same keys: all get one number of blocks.
-            others = {name: one for name, one in self._resolved[point.sets].items() if isinstance(one, System)}
+            blocks = self._blocks.get((point.trace, fill, kind(system)))
             try:
-                blocks = filled(self._opened(point.trace), others, _share(fill))[point.system]
+                blocks = blocks or self._filled(point.trace, fill, self._others(point))[point.system]
             except FlashtwinError as error:
                 return str(error)
-            system = system.with_sets({BLOCKS: blocks.config["nand"]["blocks_per_plane"]})
+            system = system.with_sets({BLOCKS: blocks})
         return with_periods(self.traces[point.trace].duration_ns, {point.system: system})[point.system]
+
+    def _others(self, point: Point) -> dict[str, System]:
+        """The systems with a point's keys."""
+        return {name: one for name, one in self._resolved[point.sets].items() if isinstance(one, System)}
+
+    def _filled(
+        self, trace: int, fill: str, systems: Mapping[str, System], notify: Notify | None = None
+    ) -> dict[str, int]:
+        """Blocks a plane of drives that a trace fills, by the names of their systems."""
+        made = filled(self._opened(trace), systems, _share(fill), notify)
+        return {name: int(one.config["nand"]["blocks_per_plane"]) for name, one in made.items()}
+
+    def _equal_flash(self, points: Sequence[Point], notify: Notify | None) -> None:
+        """Points that fill drives of one kind as far get as many blocks, whatever else is set."""
+        drives: dict[tuple[int, str, str], dict[str, System]] = {}
+        each = {one for point in points for one in point.sets}
+        swept = {key for key, _ in each if key != FILL and sum(other == key for other, _ in each) > 1}
+        for point in points:
+            fill, system = dict(point.sets).get(FILL), self._system(point)
+            if fill is not None and isinstance(system, System):
+                others = [f"{key}={text}" for key, text in point.sets if key in swept]
+                label = f"{point.system} ({', '.join(others)})" if others else point.system
+                drives.setdefault((point.trace, fill, kind(system)), {})[label] = system
+        for (trace, fill, of), systems in drives.items():
+            # A share that is none, or a drive that cannot be so large, is an error of its points.
+            with suppress(FlashtwinError):
+                self._blocks[trace, fill, of] = max(self._filled(trace, fill, systems, notify).values())
 
     def _opened(self, place: int) -> Replayable:
         """A trace itself; the last one is kept, for points come trace by trace."""

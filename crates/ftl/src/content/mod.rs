@@ -267,6 +267,11 @@ impl Side for ContentSide {
         }
     }
 
+    fn places_of_owner(&self, owner: Owner) -> (Ppn, &[Ppn]) {
+        let vpn = owner.id();
+        (self.tables.map.home(vpn), self.tables.map.replica_ppns(vpn))
+    }
+
     #[inline]
     fn look_up_read(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
         self.tables.look_up_read(lpn, flash)

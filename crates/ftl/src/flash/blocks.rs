@@ -5,6 +5,7 @@ use crate::sabotage::sabotaged;
 use flashtwin_nand::{Block, Chip, Geometry, Plane, Ppn};
 
 use super::block_table::{APART, BlockState, BlockTable, ERASES_AT, Word};
+use super::retirement::Retirement;
 use super::victim::VictimSelection;
 use super::wear::{FreeBlocks, Levelling, WearConfig, WearPolicy};
 use flashtwin_bits::{By, HugeSlice};
@@ -61,12 +62,13 @@ impl Stream {
 const NO_BLOCK: Block = Block::new(u32::MAX);
 
 /// What is kept of one plane.
-struct PlaneState {
+pub(super) struct PlaneState {
     /// Blocks from this one on were never used.
     fresh: u32,
     /// Erased blocks.
-    recycled: FreeBlocks,
-    valid_pages: u32,
+    pub(super) recycled: FreeBlocks,
+    /// Retired blocks count as full.
+    pub(super) valid_pages: u32,
 }
 
 /// The physical side of the tables.
@@ -75,7 +77,7 @@ pub(crate) struct Blocks {
     pub(crate) table: BlockTable,
     /// Owner of each page plus one (an LPN, a VPN or a content, by the mapping form); 0: not valid.
     owner: By<Ppn, HugeSlice<u32>>,
-    planes: By<Plane, Vec<PlaneState>>,
+    pub(super) planes: By<Plane, Vec<PlaneState>>,
     /// The open block of each stream of each plane; a power of two of places a plane.
     active: Vec<Block>,
     active_shift: u32,
@@ -97,6 +99,8 @@ pub(crate) struct Blocks {
     /// Valid pages of each plane that are not data: they are in neither its count nor its chip's. Empty
     /// where there are none.
     apart: By<Plane, Vec<u32>>,
+    /// Blocks that are used no more, or will not be once they are erased.
+    pub(super) retirement: Retirement,
 }
 
 impl Blocks {
@@ -131,6 +135,7 @@ impl Blocks {
             ),
             plane_limit: Self::plane_limit_of(geometry, streams),
             apart: By::new(Vec::new()),
+            retirement: Retirement::default(),
             geometry: geometry.clone(),
         }
     }
@@ -406,6 +411,7 @@ impl Blocks {
             false => free.push(rank, number),
         }
         self.chip_erases[self.chip_of_plane[plane]] += 1;
+        self.retire_if_due(block);
     }
 
     /// From now on a block that is freed is erased when the driver says so.
@@ -538,6 +544,7 @@ impl Blocks {
                 let listed = self.free_blocks(plane);
                 return Err(format!("plane {plane} lists {listed} free blocks, {free} are erased"));
             }
+            plane_valid += self.retirement.pages_in(plane, g);
             let apart = self.apart.get(plane).copied().unwrap_or(0);
             let counted = self.planes[plane].valid_pages + apart;
             if plane_valid != counted {
@@ -566,7 +573,7 @@ impl Blocks {
 
 flashtwin_bits::state!(value PlaneState { fresh, recycled, valid_pages });
 flashtwin_bits::state!(Blocks { table, owner, planes, active, victims, turn, levelling, chip_valid, chip_erases, apart } kept {
-    geometry, active_shift, partitions, wear, erases_take_time, chip_of_plane, plane_limit
+    geometry, active_shift, partitions, wear, erases_take_time, chip_of_plane, plane_limit, retirement
 });
 
 #[cfg(test)]

@@ -170,9 +170,13 @@ impl Flash {
     ) -> Result<(), FtlError> {
         self.collector.collecting[plane] = true;
         self.collect(plane, Step { pages: self.collector.step_pages, job: NO_JOB }, owners, ops)?;
-        let free = self.blocks.free_blocks(plane);
-        self.collector.collecting[plane] = free < self.collector.stop_blocks;
+        self.note_end(plane);
         Ok(())
+    }
+
+    /// After a step: a plane with enough free blocks collects no more, whoever freed them.
+    fn note_end(&mut self, plane: Plane) {
+        self.collector.collecting[plane] &= self.blocks.free_blocks(plane) < self.collector.stop_blocks;
     }
 
     /// Collects whole blocks until one free block beyond the reserve is there.
@@ -220,6 +224,7 @@ impl Flash {
             // Not the last free block: an urgent collection may need it.
             if self.blocks.free_blocks(plane) >= 2 && self.has_idle_victim(plane) {
                 self.collect(plane, Step { pages: 1, job: IDLE_STEP }, owners, ops)?;
+                self.note_end(plane);
             }
             if !ops.is_empty() {
                 break;

@@ -2,7 +2,7 @@
 
 use flashtwin_nand::{Block, Plane, Ppn};
 
-use super::block_table::{BlockState, ERASES_AT};
+use super::block_table::{APART, BlockState, ERASES_AT};
 use super::blocks::Blocks;
 use crate::held::{BlockImage, BlockUse, OpenFor};
 use crate::ids::Owner;
@@ -29,6 +29,7 @@ impl Blocks {
                     BlockState::Free => BlockUse::Free,
                     BlockState::Open => match open.iter().find(|entry| entry.0 == block) {
                         Some(&(_, kind)) => BlockUse::Open(kind),
+                        None if self.is_retired(block) => BlockUse::Retired,
                         None => continue,
                     },
                     BlockState::Closed => BlockUse::Closed,
@@ -70,7 +71,7 @@ impl Blocks {
         let place = geometry.describe(geometry.page_of_block(block, 0));
         let full = geometry.pages_per_block;
         let fits = match used {
-            BlockUse::Free => written == 0,
+            BlockUse::Free | BlockUse::Retired => written == 0,
             BlockUse::Open(_) => (1..full).contains(&written),
             BlockUse::Closed | BlockUse::Collected { .. } => written == full,
         };
@@ -88,6 +89,11 @@ impl Blocks {
             }
             BlockUse::Closed => BlockState::Closed,
             BlockUse::Collected { .. } => BlockState::Collecting,
+            BlockUse::Retired => {
+                self.table.open(block, APART);
+                self.count_retired(block);
+                BlockState::Open
+            }
         };
         self.table.set_state(block, state);
         self.add_erases(plane, erases);

@@ -12,6 +12,7 @@ pub(crate) mod counters;
 pub mod idle;
 mod image;
 pub mod partition;
+mod retirement;
 pub mod victim;
 pub mod wear;
 

@@ -189,6 +189,10 @@ impl Side for PageSide {
         (self.map().get(lpn), self.spreader().map_or(&[], |spreader| spreader.choices(lpn)))
     }
 
+    fn places_of_owner(&self, owner: Owner) -> (Ppn, &[Ppn]) {
+        self.places_of(owner.id())
+    }
+
     /// Twins are known to be equal.
     #[inline]
     fn data_name(&self, lpn: Lpn, ppn: Ppn) -> u64 {

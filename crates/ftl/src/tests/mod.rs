@@ -21,6 +21,7 @@ mod reference_replication;
 mod reference_spread;
 mod reference_victim;
 mod restored;
+mod retired;
 mod sabotage;
 mod serving;
 mod sizes;

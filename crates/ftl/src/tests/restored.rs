@@ -11,10 +11,10 @@ use crate::replication::ReplicationPolicy;
 use crate::rng::Rng;
 use crate::{BlockImage, Ftl, MappingForm};
 
-const PAGES: u32 = 60;
-const CONTENTS: u32 = 300;
+pub(super) const PAGES: u32 = 60;
+pub(super) const CONTENTS: u32 = 300;
 
-fn geometry() -> Geometry {
+pub(super) fn geometry() -> Geometry {
     let mut config = NandDevice::from_toml(device_toml("rr-ssd").unwrap()).unwrap().geometry;
     (config.channels, config.chips_per_channel, config.dies_per_chip, config.planes_per_die) = (2, 2, 1, 1);
     Geometry::new([
@@ -29,7 +29,7 @@ fn geometry() -> Geometry {
     .unwrap()
 }
 
-fn configs() -> Vec<FtlConfig> {
+pub(super) fn configs() -> Vec<FtlConfig> {
     let mut page = FtlConfig::default();
     page.gc.victim = crate::victim::VictimPolicy::Fifo;
     page.gc.step_pages = 1;
@@ -44,7 +44,7 @@ fn configs() -> Vec<FtlConfig> {
     vec![page, content, inverted, replicating, spreading]
 }
 
-fn work(ftl: &mut Ftl, rng: &mut Rng, steps: u32, aware: bool) {
+pub(super) fn work(ftl: &mut Ftl, rng: &mut Rng, steps: u32, aware: bool) {
     let idle = [0; 4];
     let loads = LoadView::new(&idle, &idle);
     let mut ops = Vec::new();
@@ -75,7 +75,7 @@ fn work(ftl: &mut Ftl, rng: &mut Rng, steps: u32, aware: bool) {
 }
 
 /// What a drive would have kept: blocks, and each logical page with its copies and its content.
-fn restored(
+pub(super) fn restored(
     config: &FtlConfig,
     geometry: &Geometry,
     from: &Ftl,

@@ -1,9 +1,12 @@
 //! What a drive is, and whether it is whole.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use flashtwin_ftl::{BlockUse, Lpn};
+use flashtwin_nand::Ppn;
+use serde::Serialize;
 
 use super::core::Core;
 use super::recovery::{self, Recovered};
@@ -30,7 +33,7 @@ pub struct DriveInfo {
     pub size_bytes: u64,
     /// Bytes of the medium.
     pub medium_bytes: u64,
-    /// Bytes that are read at most to open it: a checkpoint and both halves of the log.
+    /// Bytes that are read at most to open it: a checkpoint and both copies of both halves of the log.
     pub most_recovery_bytes: u64,
     /// Checkpoints so far.
     pub epoch: u64,
@@ -53,6 +56,22 @@ pub struct CheckReport {
     pub problems: Vec<String>,
     /// What exists twice and is whole once only.
     pub notes: Vec<String>,
+    /// Logical pages that cannot be read: those whose data were lost when they were moved and, where all pages were read,
+    /// those that do not hold what was written to them.
+    pub unreadable_pages: u64,
+    /// Where they are, the first 100 runs.
+    pub unreadable: Vec<Unreadable>,
+    /// Blocks that are used no more, as several of their pages were damaged.
+    pub retired_blocks: u64,
+}
+
+/// A run of bytes of a drive that cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Unreadable {
+    /// Where it begins.
+    pub offset_bytes: u64,
+    /// How long it is.
+    pub length_bytes: u64,
 }
 
 impl CheckReport {
@@ -93,7 +112,7 @@ impl Drive {
             uuid,
             size_bytes: u64::from(layout.logical_pages) * u64::from(layout.geometry.page_bytes),
             medium_bytes: layout.size_bytes,
-            most_recovery_bytes: layout.checkpoint_bytes + 2 * layout.log_bytes,
+            most_recovery_bytes: layout.checkpoint_bytes + 4 * layout.log_bytes,
             epoch: newest.map_or(0, |header| header.end.epoch),
             pages_programmed: newest.map_or(0, |header| header.end.programs),
             system,
@@ -122,10 +141,10 @@ impl Drive {
         doubt.into_iter().for_each(|problem| report.add(problem));
         let pages = Lpn::each(0..core.layout.logical_pages);
         report.mapped_pages = pages.filter(|&lpn| core.ftl.home_of(lpn).is_some()).count() as u64;
-        compare_spares(&core, &mut report)?;
-        if all_pages {
-            read_all(&core, &mut report)?;
-        }
+        report.retired_blocks = core.ftl.retired_blocks();
+        compare_spares(&core, &mut report);
+        let pages = unreadable(&core, all_pages, &mut report);
+        tell_unreadable(&core, &pages, &mut report);
         Ok(report)
     }
 }
@@ -144,15 +163,18 @@ impl Newest for Option<Header> {
 }
 
 /// The spare bytes of full blocks say what the tables say.
-fn compare_spares(core: &Core, report: &mut CheckReport) -> Result<(), DriveError> {
+fn compare_spares(core: &Core, report: &mut CheckReport) {
     let geometry = &core.layout.geometry;
     let mut bytes = vec![0; geometry.pages_per_block as usize * SPARE_BYTES as usize];
     for image in core.ftl.block_images() {
         if !matches!(image.used, BlockUse::Closed | BlockUse::Collected { .. }) {
             continue;
         }
-        let read = core.medium.read_at(&mut bytes, core.layout.spare(image.block));
-        read.map_err(DriveError::medium("spare bytes"))?;
+        let offset = core.layout.spare(image.block);
+        if let Err(error) = core.medium.read_at(&mut bytes, offset) {
+            report.add(format!("spare bytes (byte {offset} of the medium): {error}"));
+            continue;
+        }
         for (page, bytes) in bytes.chunks(SPARE_BYTES as usize).enumerate() {
             let ppn = geometry.page_of_block(image.block, page as u32);
             if !core.ftl.is_valid(ppn) {
@@ -171,28 +193,60 @@ fn compare_spares(core: &Core, report: &mut CheckReport) -> Result<(), DriveErro
             }
         }
     }
-    Ok(())
 }
 
-/// Every page that is pointed to, and every copy, holds what it should.
-fn read_all(core: &Core, report: &mut CheckReport) -> Result<(), DriveError> {
+/// Pages in use that cannot be read: those whose data are known as lost and, if all are read, those that do not hold what
+/// they should.
+fn unreadable(core: &Core, all_pages: bool, report: &mut CheckReport) -> BTreeMap<Ppn, String> {
     let geometry = &core.layout.geometry;
     let mut page = vec![0; geometry.page_bytes as usize];
+    let lost = core.lost_pages().filter_map(|number| core.layout.page(number));
+    let mut found: BTreeMap<Ppn, String> =
+        lost.filter_map(|ppn| Some((ppn, core.place(ppn).err()?.to_string()))).collect();
+    if !all_pages {
+        return found;
+    }
     for image in core.ftl.block_images() {
-        for at in 0..image.written {
-            let ppn = geometry.page_of_block(image.block, at);
-            if !core.ftl.is_valid(ppn) {
-                continue;
-            }
+        let pages = (0..image.written).map(|at| geometry.page_of_block(image.block, at));
+        for ppn in pages.filter(|&ppn| core.ftl.is_valid(ppn)) {
             report.pages_read += 1;
-            match core.read_flash(ppn, &mut page) {
-                Ok(()) => {}
-                Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-                    report.add(error.to_string())
-                }
-                Err(cause) => return Err(DriveError::Medium { place: geometry.describe(ppn), cause }),
+            if let Err(error) = core.read_page(ppn, &mut page) {
+                found.insert(ppn, error.to_string());
             }
         }
     }
-    Ok(())
+    found
+}
+
+/// What of the drive cannot be read, as none of its pages can.
+fn tell_unreadable(core: &Core, pages: &BTreeMap<Ppn, String>, report: &mut CheckReport) {
+    if pages.is_empty() {
+        return;
+    }
+    let page_bytes = u64::from(core.layout.geometry.page_bytes);
+    let mut told = BTreeSet::new();
+    for lpn in Lpn::each(0..core.layout.logical_pages) {
+        let Some((home, others)) = core.ftl.places_of(lpn) else { continue };
+        let Some(why) = pages.get(&home) else { continue };
+        if !others.iter().all(|ppn| pages.contains_key(ppn)) {
+            continue;
+        }
+        told.insert(home);
+        told.extend(others);
+        report.unreadable_pages += 1;
+        let offset = u64::from(lpn.number()) * page_bytes;
+        let is_full = report.unreadable.len() == MOST_LISTED;
+        match report.unreadable.last_mut() {
+            Some(last) if last.offset_bytes + last.length_bytes == offset => last.length_bytes += page_bytes,
+            _ if is_full => {}
+            _ => report.unreadable.push(Unreadable { offset_bytes: offset, length_bytes: page_bytes }),
+        }
+        let last = offset + page_bytes - 1;
+        report.add(format!(
+            "bytes {offset} to {last} of the drive cannot be read until they are written or trimmed: {why}"
+        ));
+    }
+    // Whatever points to these has another page that is whole.
+    let copies = pages.iter().filter(|(ppn, _)| !told.contains(ppn));
+    report.notes.extend(copies.take(MOST_LISTED).map(|(_, why)| format!("{why}; another copy is whole")));
 }

@@ -1,6 +1,6 @@
 //! The controller and what it has decided, carried out on the medium: everything behind the drive's one lock.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::io;
 use std::sync::Arc;
 
@@ -31,6 +31,10 @@ pub struct StoreCounts {
     pub compared: u64,
     /// Of these, pages that differ for all that their digests are equal.
     pub collisions: u64,
+    /// Pages that did not hold what was written to them when they were to be moved or copied.
+    pub damaged_pages: u64,
+    /// Of these, pages whose data were read from another copy.
+    pub repaired_pages: u64,
 }
 
 /// Everything that changes.
@@ -44,6 +48,12 @@ pub(crate) struct Core {
     pub(crate) spares: Vec<Spare>,
     /// By block number: sequence of the last program.
     pub(crate) last_programs: Vec<u64>,
+    /// By block number: erases carried out; the controller counts those that it has decided.
+    pub(crate) erases: Vec<u32>,
+    /// Numbers of programmed pages whose data were lost before they were programmed.
+    pub(crate) lost: BTreeSet<u32>,
+    /// Damaged pages of blocks since they were erased, where there were any.
+    pub(crate) damaged_in: HashMap<Block, u32>,
     /// What the pages of open blocks will have beside them.
     pub(crate) open: HashMap<Block, Vec<SpareBytes>>,
     pub(crate) log: Log,
@@ -60,9 +70,27 @@ pub(crate) struct Core {
     pub(crate) page: Vec<u8>,
     pub(crate) other: Vec<u8>,
     /// Why nothing is written any more.
-    pub(crate) failed: Option<String>,
+    pub(crate) failed: Option<Failure>,
     pub(crate) counts: StoreCounts,
     pub(crate) options: DriveOptions,
+}
+
+/// Something that failed, after which nothing is written.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    pub(crate) kind: io::ErrorKind,
+    pub(crate) why: String,
+}
+
+impl Failure {
+    pub(crate) fn of(error: &io::Error, why: String) -> Self {
+        Self { kind: error.kind(), why }
+    }
+
+    /// What is answered from then on: a full disk stays one, so that whoever asks knows what to do.
+    pub(crate) fn error(&self) -> io::Error {
+        io::Error::new(self.kind, format!("nothing is written since {}", self.why))
+    }
 }
 
 /// The page that the host writes.
@@ -97,7 +125,7 @@ pub(crate) fn make_durable(medium: &dyn Medium, batch: &Batch, omission: Option<
     if omission != Some(Omission::DataSync) {
         medium.sync()?;
     }
-    medium.write_at(&batch.bytes, batch.offset)?;
+    batch.offsets.into_iter().try_for_each(|offset| medium.write_at(&batch.bytes, offset))?;
     if omission != Some(Omission::LogSync) {
         medium.sync()?;
     }
@@ -120,10 +148,7 @@ impl Core {
     pub(crate) fn may_write(&self) -> io::Result<()> {
         match self.failed.clone().or_else(|| self.in_flight.failed()) {
             None => Ok(()),
-            Some(why) => Err(io::Error::new(
-                io::ErrorKind::ReadOnlyFilesystem,
-                format!("nothing is written since {why}"),
-            )),
+            Some(failure) => Err(failure.error()),
         }
     }
 
@@ -132,27 +157,10 @@ impl Core {
         self.may_write()?;
         let outcome = what(self);
         if let Err(error) = &outcome {
-            self.failed =
-                Some(format!("it failed ({error}); open the drive again: it has what was flushed before"));
+            let why = format!("it failed ({error}); open the drive again: it has what was flushed before");
+            self.failed = Some(Failure::of(error, why));
         }
         outcome
-    }
-
-    /// Reads a page and compares it with the digest that it had.
-    pub(crate) fn read_flash(&self, ppn: Ppn, into: &mut [u8]) -> io::Result<()> {
-        self.medium.read_at(into, self.layout.data(ppn))?;
-        let check = self.spares[self.layout.page_number(ppn)].check;
-        if self.options.check_reads && check_of(&digest_of(into, self.options.omission)) != check {
-            return Err(self.damaged(ppn));
-        }
-        Ok(())
-    }
-
-    pub(crate) fn damaged(&self, ppn: Ppn) -> io::Error {
-        let place = self.layout.geometry.describe(ppn);
-        let offset = self.layout.data(ppn);
-        let text = format!("{place} (byte {offset} of the medium) does not hold what was written to it");
-        io::Error::new(io::ErrorKind::InvalidData, text)
     }
 
     /// Carries out what the controller has put on the list, in its order; the host's page as soon as its block can take
@@ -196,18 +204,12 @@ impl Core {
             OpKind::Read => {}
             OpKind::Program => {
                 let (from, to) = (op.source, op.ppn);
-                let record = match op.cause {
-                    Cause::Replica => Record::Copied { from, to },
-                    cause => Record::Moved { from, to, levelled: cause == Cause::WearLevelling },
-                };
-                self.copy(from, to, &record)?;
+                self.copy(from, to, |lost| match op.cause {
+                    Cause::Replica => Record::Copied { from, to, lost },
+                    cause => Record::Moved { from, to, levelled: cause == Cause::WearLevelling, lost },
+                })?;
             }
-            OpKind::Erase => {
-                let block = self.layout.geometry.block_index(op.ppn);
-                self.flash.erase(block);
-                self.erased.insert(block);
-                self.log.push(&Record::Erase { first: op.ppn });
-            }
+            OpKind::Erase => self.erase(op.ppn),
         }
         if op.job != NO_JOB {
             self.jobs.push_back(*op);
@@ -215,12 +217,40 @@ impl Core {
         Ok(())
     }
 
-    fn copy(&mut self, from: Ppn, to: Ppn, record: &Record) -> io::Result<()> {
+    /// Copies a page. One whose data cannot be had any more is copied as lost: it costs what points to it, and no more.
+    fn copy(&mut self, from: Ppn, to: Ppn, record: impl FnOnce(bool) -> Record) -> io::Result<()> {
         let mut page = std::mem::take(&mut self.page);
-        let spare = self.spares[self.layout.page_number(from)];
-        let done = self.read_flash(from, &mut page).and_then(|()| self.program(to, &page, spare, record));
+        let mut spare = self.spares[self.layout.page_number(from)];
+        let mut lost = !self.read_to_copy(from, to, &mut page);
+        if lost && self.options.omission == Some(Omission::LostAsWhole) {
+            spare.check = check_of(&digest_of(&page, None));
+            lost = false;
+        }
+        if lost {
+            self.lost.insert(self.layout.page_number(to) as u32);
+        }
+        let done = self.program(to, &page, spare, &record(lost));
         self.page = page;
         done
+    }
+
+    /// The block with this first page holds nothing from now on.
+    fn erase(&mut self, first: Ppn) {
+        let block = self.layout.geometry.block_index(first);
+        self.flash.erase(block);
+        self.erased.insert(block);
+        let number = self.layout.block_number(block);
+        self.erases[number] += 1;
+        self.log.push(&Record::Erase { first });
+        if self.ftl.is_retired(block) && self.erases[number] == self.ftl.erases_of(block) {
+            self.log.push(&Record::Retire { first });
+        }
+        self.damaged_in.remove(&block);
+        if !self.lost.is_empty() {
+            let first = self.layout.page_number(first) as u32;
+            let gone = first..first + self.layout.geometry.pages_per_block;
+            self.lost.retain(|page| !gone.contains(page));
+        }
     }
 
     /// Programs a page. Its block, if it was erased since the log was last durable, may hold what only that erase says
@@ -230,8 +260,13 @@ impl Core {
         if self.options.omission != Some(Omission::EraseBarrier) {
             self.erase_is_durable(block)?;
         }
-        self.flash.program(&self.layout.geometry, ppn).map_err(broken)?;
+        if !self.flash.is_next(&self.layout.geometry, ppn) {
+            let place = self.layout.geometry.describe(ppn);
+            return Err(broken(format!("{place}: it is not the next page of its block")));
+        }
         self.medium.write_at(bytes, self.layout.data(ppn))?;
+        // Only now is the page programmed: whatever fails before leaves it as one that was ordered and is not there.
+        self.flash.program(&self.layout.geometry, ppn).map_err(broken)?;
         let number = self.layout.page_number(ppn);
         self.spares[number] = spare;
         let sequence = self.log.next_program();
@@ -359,6 +394,7 @@ impl Core {
                 } else {
                     None
                 },
+                retired: image.used == BlockUse::Retired,
             };
             writer.block(number as u32, &state, self.layout.geometry.pages_per_block)?;
         }
@@ -366,12 +402,15 @@ impl Core {
     }
 
     fn write_tables(&self, writer: &mut Writer<'_>) -> io::Result<()> {
-        for lpn in Lpn::each(0..self.layout.logical_pages) {
+        let mut lpns = (0..self.layout.logical_pages).rev();
+        let mapped = lpns.find(|&lpn| self.ftl.home_of(Lpn::new(lpn)).is_some()).map_or(0, |last| last + 1);
+        writer.u32(mapped)?;
+        for lpn in Lpn::each(0..mapped) {
             let home = self.ftl.home_of(lpn);
             writer.u32(home.map_or(0, |ppn| self.layout.page_number(ppn) as u32 + 1))?;
         }
         let mut seen = vec![0u64; self.spares.len().div_ceil(64)];
-        for lpn in Lpn::each(0..self.layout.logical_pages) {
+        for lpn in Lpn::each(0..mapped) {
             let Some((home, copies)) = self.ftl.copies_of(lpn) else { continue };
             let number = self.layout.page_number(home);
             let (word, bit) = (number / 64, 1 << (number % 64));
@@ -392,6 +431,8 @@ impl Core {
                 writer.u32(self.layout.page_number(ppn) as u32)?;
             }
         }
-        Ok(())
+        let lost: Vec<u32> = self.lost_pages().collect();
+        writer.u32(lost.len() as u32)?;
+        lost.into_iter().try_for_each(|number| writer.u32(number))
     }
 }

@@ -8,7 +8,13 @@ use flashtwin_ftl::Lpn;
 use super::Drive;
 use super::core::{Core, check_of, digest_of, make_durable};
 use super::host::PageWrite;
-use crate::{Export, Extent, Writing};
+use crate::export::Look;
+use crate::{Caller, Export, Extent, Writing};
+
+/// Pages of a request that are written or trimmed before others get a turn.
+const TURN_PAGES: usize = 64;
+/// Pages that are looked at for one answer about extents.
+const EXTENT_PAGES: usize = 1 << 16;
 
 /// A part of a page: bytes `from` to `to` of it.
 #[derive(Clone, Copy)]
@@ -68,7 +74,25 @@ impl Drive {
         run.iter().map(complete).collect()
     }
 
-    fn write_parts(&self, parts: &[Part], bytes: &[u8]) -> io::Result<()> {
+    fn write_parts(
+        &self,
+        mut parts: impl Iterator<Item = Part>,
+        bytes: &[u8],
+        look: &mut Look<'_>,
+    ) -> io::Result<()> {
+        let run_pages = (self.superblock.system.ftl.dedup.sampling_pages.max(1) as usize).min(1024);
+        let turn_pages = (TURN_PAGES / run_pages).max(1) * run_pages;
+        loop {
+            let turn: Vec<Part> = parts.by_ref().take(turn_pages).collect();
+            if turn.is_empty() {
+                return Ok(());
+            }
+            look.at(turn.iter().map(|part| (part.to - part.from) as u64).sum())?;
+            self.write_turn(&turn, run_pages, bytes)?;
+        }
+    }
+
+    fn write_turn(&self, parts: &[Part], run_pages: usize, bytes: &[u8]) -> io::Result<()> {
         let omission = self.options.omission;
         let page_bytes = self.page_bytes();
         let whole = |part: &Part| part.to - part.from == page_bytes;
@@ -76,7 +100,6 @@ impl Drive {
         // Hashing takes longer than all that the lock is held for.
         let digests: Vec<_> =
             parts.iter().map(|part| whole(part).then(|| digest_of(slice(part), omission))).collect();
-        let run_pages = (self.superblock.system.ftl.dedup.sampling_pages.max(1) as usize).min(1024);
         let mut core = self.core();
         for (run, digests) in parts.chunks(run_pages).zip(digests.chunks(run_pages)) {
             let completed = self.whole_pages(&mut core, run, bytes)?;
@@ -90,22 +113,40 @@ impl Drive {
         Ok(())
     }
 
+    /// Forgets whole pages, some at a time.
+    fn trim_parts(&self, mut parts: impl Iterator<Item = Part>, look: &mut Look<'_>) -> io::Result<()> {
+        let page_bytes = self.page_bytes();
+        loop {
+            let turn: Vec<Part> = parts.by_ref().take(TURN_PAGES).collect();
+            if turn.is_empty() {
+                return Ok(());
+            }
+            look.at((turn.len() * page_bytes) as u64)?;
+            let mut core = self.core();
+            turn.iter().try_for_each(|part| core.trim_page(part.lpn))?;
+        }
+    }
+
     /// Reads a page without the lock. Its place may be given to other data meanwhile; then it lies elsewhere.
     fn read_page(&self, lpn: u32, into: &mut [u8]) -> io::Result<()> {
         if !self.options.check_reads {
             let mut core = self.core();
-            core.locate(lpn)?;
-            return core.read_home(lpn, into);
+            let _ = core.locate(lpn);
+            return core.read_any(lpn, into);
         }
-        let Some((offset, check)) = self.core().locate(lpn)? else {
-            into.fill(0);
-            return Ok(());
+        let place = self.core().locate(lpn);
+        let is_read = match place {
+            Ok(None) => {
+                into.fill(0);
+                true
+            }
+            Ok(Some((offset, check))) => {
+                self.medium.read_at(into, offset).is_ok()
+                    && check_of(&digest_of(into, self.options.omission)) == check
+            }
+            Err(_) => false,
         };
-        self.medium.read_at(into, offset)?;
-        match check_of(&digest_of(into, self.options.omission)) == check {
-            true => Ok(()),
-            false => self.core().read_home(lpn, into),
-        }
+        if is_read { Ok(()) } else { self.core().read_any(lpn, into) }
     }
 
     fn finish(&self, how: Writing) -> io::Result<()> {
@@ -126,11 +167,12 @@ impl Export for Drive {
         self.read_only.clone().or_else(|| self.core().may_write().err().map(|error| error.to_string()))
     }
 
-    fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+    fn read(&self, offset: u64, into: &mut [u8], caller: &dyn Caller) -> io::Result<()> {
         let page_bytes = self.page_bytes();
-        let mut page = Vec::new();
+        let (mut page, mut look) = (Vec::new(), Look::new(caller));
         for part in self.parts(offset, into.len() as u64) {
             let wanted = &mut into[part.at..part.at + part.to - part.from];
+            look.at(wanted.len() as u64)?;
             if wanted.len() == page_bytes {
                 self.read_page(part.lpn, wanted)?;
                 continue;
@@ -142,10 +184,9 @@ impl Export for Drive {
         Ok(())
     }
 
-    fn write(&self, offset: u64, bytes: &[u8], how: Writing) -> io::Result<()> {
+    fn write(&self, offset: u64, bytes: &[u8], how: Writing, caller: &dyn Caller) -> io::Result<()> {
         self.may_write()?;
-        let parts: Vec<Part> = self.parts(offset, bytes.len() as u64).collect();
-        self.write_parts(&parts, bytes)?;
+        self.write_parts(self.parts(offset, bytes.len() as u64), bytes, &mut Look::new(caller))?;
         self.finish(how)
     }
 
@@ -160,17 +201,16 @@ impl Export for Drive {
         outcome
     }
 
-    fn trim(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
+    fn trim(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
         self.may_write()?;
         let page_bytes = self.page_bytes();
-        for part in self.parts(offset, length).filter(|part| part.to - part.from == page_bytes) {
-            self.core().trim_page(part.lpn)?;
-        }
+        let whole = self.parts(offset, length).filter(|part| part.to - part.from == page_bytes);
+        self.trim_parts(whole, &mut Look::new(caller))?;
         self.finish(how)
     }
 
     /// A page that was trimmed reads as zeroes, so that is what is done with whole pages unless room is to be kept.
-    fn write_zeroes(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
+    fn write_zeroes(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
         self.may_write()?;
         if how.keep_room && how.only_if_fast {
             let text = "zeroes that keep room take as long as any write";
@@ -178,24 +218,24 @@ impl Export for Drive {
         }
         let page_bytes = self.page_bytes();
         let zeroes = vec![0; page_bytes];
-        for part in self.parts(offset, length) {
-            if part.to - part.from == page_bytes && !how.keep_room {
-                self.core().trim_page(part.lpn)?;
-            } else {
-                self.write_parts(&[Part { at: 0, ..part }], &zeroes)?;
-            }
-        }
+        let trims = |part: &Part| part.to - part.from == page_bytes && !how.keep_room;
+        let mut look = Look::new(caller);
+        self.trim_parts(self.parts(offset, length).filter(trims), &mut look)?;
+        let written = self.parts(offset, length).filter(|part| !trims(part));
+        self.write_parts(written.map(|part| Part { at: 0, ..part }), &zeroes, &mut look)?;
         self.finish(how)
     }
 
-    fn extents(&self, offset: u64, length: u64) -> io::Result<Vec<Extent>> {
+    fn extents(&self, offset: u64, length: u64, runs_max: usize) -> io::Result<Vec<Extent>> {
         let core = self.core();
         let mut extents: Vec<Extent> = Vec::new();
-        for part in self.parts(offset, length) {
+        for part in self.parts(offset, length).take(EXTENT_PAGES) {
             let hole = core.ftl.home_of(Lpn::new(part.lpn)).is_none();
             let length_bytes = (part.to - part.from) as u64;
+            let is_full = extents.len() == runs_max;
             match extents.last_mut() {
                 Some(last) if last.hole == hole => last.length_bytes += length_bytes,
+                _ if is_full => break,
                 _ => extents.push(Extent { length_bytes, hole, zero: hole }),
             }
         }

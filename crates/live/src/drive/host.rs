@@ -4,11 +4,11 @@ use std::io;
 
 use flashtwin_ftl::dedup::sample_of;
 use flashtwin_ftl::{Content, Host, LoadView, Lpn, NO_CONTENT, ReadOutcome};
-use flashtwin_nand::Ppn;
 
 use super::contents::Named;
 use super::core::{Core, HostPage, broken, of_ftl};
 use super::options::Omission;
+use super::pages::Place;
 use crate::store::record::{Digest, Record};
 
 /// A whole page to be written.
@@ -20,17 +20,20 @@ pub(crate) struct PageWrite<'a> {
 }
 
 impl Core {
-    /// Where a read of a page is served, and the first bytes of its digest; `None` where nothing was written. Copies that
-    /// the read has earned are made at once, and may move the page.
-    pub(crate) fn locate(&mut self, lpn: u32) -> io::Result<Option<(u64, u64)>> {
+    /// Where a read of a page is served; `None` where nothing was written. Copies that the read has earned are made at
+    /// once, and may move the page.
+    ///
+    /// # Errors
+    /// What is there cannot be read; another copy may be, see [`Core::read_any`].
+    pub(crate) fn locate(&mut self, lpn: u32) -> io::Result<Option<Place>> {
         if self.failed.is_some() || self.options.read_only {
             // The controller is to decide nothing more.
-            return Ok(self.ftl.home_of(Lpn::new(lpn)).map(|ppn| self.place(ppn)));
+            return self.ftl.home_of(Lpn::new(lpn)).map(|ppn| self.place(ppn)).transpose();
         }
         let loads = LoadView::new(&self.loads, &self.loads);
         let place = match self.ftl.read(Lpn::new(lpn), &loads).map_err(of_ftl)? {
-            ReadOutcome::Unmapped => None,
-            ReadOutcome::Flash { target, .. } => Some(self.place(target.ppn)),
+            ReadOutcome::Unmapped => Ok(None),
+            ReadOutcome::Flash { target, .. } => self.place(target.ppn).map(Some),
         };
         // Should the copies fail, the read has its data all the same.
         let _ = self.change(|core| {
@@ -38,22 +41,7 @@ impl Core {
             core.carry_out(None)?;
             core.settle()
         });
-        Ok(place)
-    }
-
-    fn place(&self, ppn: Ppn) -> (u64, u64) {
-        (self.layout.data(ppn), self.spares[self.layout.page_number(ppn)].check)
-    }
-
-    /// Reads a page as it is now; zeroes where nothing was written.
-    pub(crate) fn read_home(&self, lpn: u32, into: &mut [u8]) -> io::Result<()> {
-        match self.ftl.home_of(Lpn::new(lpn)) {
-            Some(ppn) => self.read_flash(ppn, into),
-            None => {
-                into.fill(0);
-                Ok(())
-            }
-        }
+        place
     }
 
     /// The old data of a page of which only a part is written.
@@ -61,11 +49,8 @@ impl Core {
         self.may_write()?;
         let loads = LoadView::new(&self.loads, &self.loads);
         match self.ftl.prepare_write(Lpn::new(lpn), true, &loads).map_err(of_ftl)? {
-            Some(target) => self.read_flash(target.ppn, into),
-            None => {
-                into.fill(0);
-                Ok(())
-            }
+            Some(target) if self.read_page(target.ppn, into).is_ok() => Ok(()),
+            _ => self.read_any(lpn, into),
         }
     }
 
@@ -135,23 +120,17 @@ impl Core {
         Ok(outcome.program.is_none())
     }
 
-    /// The content of a page: that of its digest if all bytes are equal, else one of its own. That has a digest of its
-    /// own as well, whose second half is a number: no page is found equal to it by its digest, now or after a start.
+    /// The content of a page: that of its digest if all bytes are equal to those on flash, else one of its own, and so
+    /// where these cannot be read any more. That has a digest of its own as well, whose second half is a number: no page is
+    /// found equal to it by its digest, now or after a start.
     fn told_apart(&mut self, page: &PageWrite<'_>, named: Named) -> io::Result<(Content, Digest)> {
         let same = (named.content, page.digest);
         let Some(contents) = &mut self.contents else { return Ok(same) };
-        let Some(holder) = contents.holder(named.content).filter(|_| self.options.compare_duplicates) else {
-            return Ok(same);
-        };
-        let Some(home) = self.ftl.home_of(Lpn::new(holder)) else {
-            return Err(broken(format!("logical page {holder} holds a content and no page")));
-        };
-        self.counts.compared += 1;
-        self.medium.read_at(&mut self.other, self.layout.data(home))?;
-        if self.other == page.bytes {
+        let Some(holder) = contents.holder(named.content) else { return Ok(same) };
+        if self.holds(holder, page.bytes)? {
             return Ok(same);
         }
-        self.counts.collisions += 1;
+        let Some(contents) = &mut self.contents else { return Ok(same) };
         let mut digest = page.digest;
         digest[8..].copy_from_slice(&(self.log.programs + 1).to_le_bytes());
         let apart = contents.name(&digest).ok_or_else(|| broken("there are more contents than pages"))?;
@@ -159,6 +138,24 @@ impl Core {
             self.ftl.forget_content(apart.content);
         }
         Ok((apart.content, digest))
+    }
+
+    /// Whether a logical page, whose digest is that of `bytes`, has a page on flash with all of them.
+    fn holds(&mut self, lpn: u32, bytes: &[u8]) -> io::Result<bool> {
+        let Some((home, others)) = self.ftl.places_of(Lpn::new(lpn)) else {
+            return Err(broken(format!("logical page {lpn} holds a content and no page")));
+        };
+        if !self.options.compare_duplicates {
+            return Ok(self.place(home).is_ok());
+        }
+        self.counts.compared += 1;
+        let mut other = std::mem::take(&mut self.other);
+        let mut places = std::iter::once(home).chain(others.iter().copied());
+        let is_read = places.any(|ppn| self.read_page(ppn, &mut other).is_ok());
+        let equal = is_read && other == bytes;
+        self.other = other;
+        self.counts.collisions += u64::from(is_read && !equal);
+        Ok(equal)
     }
 
     /// Forgets a page.

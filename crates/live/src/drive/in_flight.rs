@@ -4,10 +4,12 @@
 use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::core::Failure;
+
 #[derive(Default)]
 struct State {
     under_way: bool,
-    failed: Option<String>,
+    failed: Option<Failure>,
 }
 
 /// Whether a batch is on its way. Whoever waits may hold the drive's lock: ending takes none.
@@ -30,7 +32,9 @@ impl InFlight {
         let mut state = self.state();
         state.under_way = false;
         if let Err(error) = outcome {
-            state.failed = Some(format!("a flush failed ({error})"));
+            let why =
+                format!("a flush failed ({error}); open the drive again: it has what was flushed before");
+            state.failed = Some(Failure::of(error, why));
         }
         self.ended.notify_all();
     }
@@ -43,12 +47,12 @@ impl InFlight {
         let waited = self.ended.wait_while(self.state(), |state| state.under_way);
         match &waited.unwrap_or_else(PoisonError::into_inner).failed {
             None => Ok(()),
-            Some(why) => Err(io::Error::other(why.clone())),
+            Some(failure) => Err(failure.error()),
         }
     }
 
     /// Why nothing that was written since is durable.
-    pub(crate) fn failed(&self) -> Option<String> {
+    pub(crate) fn failed(&self) -> Option<Failure> {
         self.state().failed.clone()
     }
 }

@@ -13,7 +13,9 @@ pub(crate) mod core;
 mod export;
 mod host;
 mod in_flight;
+mod memory;
 mod options;
+mod pages;
 mod periods;
 mod recovery;
 mod same;
@@ -24,9 +26,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use flashtwin_ftl::{Counters, Lpn};
 
-pub use self::check::{CheckReport, DriveInfo};
-use self::core::Core;
+pub use self::check::{CheckReport, DriveInfo, Unreadable};
 pub use self::core::StoreCounts;
+use self::core::{Core, Failure};
 use self::in_flight::InFlight;
 pub use self::options::{CreateOptions, DriveOptions, Omission};
 pub use self::periods::Periods;
@@ -74,6 +76,15 @@ impl Plan {
         &self.superblock.system
     }
 
+    /// Refuses a drive whose tables would not fit into this machine's memory once it is full.
+    ///
+    /// # Errors
+    /// [`DriveError::Config`] with the figures.
+    pub fn fits_memory(&self) -> Result<(), DriveError> {
+        let Superblock { system, layout, .. } = &self.superblock;
+        memory::may_be_made(system, &layout.geometry, layout.logical_pages)
+    }
+
     /// Makes it. The superblock comes last: what is not complete is no drive.
     ///
     /// # Errors
@@ -82,10 +93,8 @@ impl Plan {
         let Superblock { uuid, layout, .. } = &self.superblock;
         let empty = || -> std::io::Result<()> {
             let mut writer = Writer::new(medium, layout, 0);
-            writer.u32(0)?;
-            for _ in 0..layout.logical_pages {
-                writer.u32(0)?;
-            }
+            // No blocks were used, no logical pages hold anything, none are lost.
+            (0..3).try_for_each(|_| writer.u32(0))?;
             writer.finish(uuid, &LogEnd { epoch: 0, sequence: 0, position: 0, programs: 0 })?;
             medium.sync()
         };
@@ -130,6 +139,10 @@ pub struct DriveStats {
     pub pages_in_use: u64,
     /// Of these, copies made on purpose.
     pub replica_pages: u64,
+    /// Flash pages in use that stand for data that could not be read when they were moved.
+    pub lost_pages: u64,
+    /// Blocks that are used no more, as several of their pages were damaged.
+    pub retired_blocks: u64,
     /// Contents that logical pages hold; `None` for a system that does not look at them.
     pub contents: Option<u32>,
     /// Page writes whose content was found on flash / page writes; `None` when there were none.
@@ -151,11 +164,12 @@ impl Drive {
     ) -> Result<(), DriveError> {
         use std::os::unix::fs::FileTypeExt;
         let plan = Plan::new(system, size_bytes, options)?;
+        plan.fits_memory()?;
         let place = path.display().to_string();
         let failed = || DriveError::medium(&place);
         match std::fs::metadata(path) {
             Ok(data) if data.file_type().is_block_device() => {
-                let medium = FileMedium::create(path, plan.medium_bytes()).map_err(failed())?;
+                let medium = FileMedium::of_device(path, plan.medium_bytes()).map_err(failed())?;
                 let mut first = [0; 4096];
                 medium.read_at(&mut first, 0).map_err(failed())?;
                 if first.iter().any(|&byte| byte != 0) {
@@ -172,7 +186,7 @@ impl Drive {
                 let part = PathBuf::from(format!("{place}.part"));
                 let other = part.display().to_string();
                 let medium =
-                    FileMedium::create(&part, plan.medium_bytes()).map_err(DriveError::medium(&other))?;
+                    FileMedium::begin(&part, plan.medium_bytes()).map_err(DriveError::medium(&other))?;
                 let made = plan.write(&medium).and_then(|()| std::fs::rename(&part, path).map_err(failed()));
                 if made.is_err() {
                     let _ = std::fs::remove_file(&part);
@@ -209,6 +223,8 @@ impl Drive {
         let began = std::time::Instant::now();
         let (superblock, damaged) = Superblock::read(&*medium)?;
         options::refuse(&superblock.system.name, &superblock.system.ftl).map_err(DriveError::Config)?;
+        let layout = &superblock.layout;
+        memory::may_be_opened(&superblock.system, &layout.geometry, layout.logical_pages)?;
         let mut options = options.clone();
         let notes = damaged.into_iter().collect();
         let Recovered { mut core, superblock, doubt, notes, batches } =
@@ -241,7 +257,10 @@ impl Drive {
             Err(poisoned) => {
                 // Whoever held the lock stopped in the middle of something.
                 let mut core = poisoned.into_inner();
-                core.failed.get_or_insert_with(|| "a thread stopped in the middle of a write".into());
+                core.failed.get_or_insert_with(|| Failure {
+                    kind: std::io::ErrorKind::Other,
+                    why: "a thread stopped in the middle of a write; open the drive again".into(),
+                });
                 core
             }
         }
@@ -268,7 +287,7 @@ impl Drive {
         let controller = *core.ftl.counters();
         let sizes = core.ftl.table_sizes();
         let writes = controller.host_pages_written;
-        let own = core.spares.len() * 12 + core.last_programs.len() * 8;
+        let own = core.spares.len() * 12 + core.last_programs.len() * 12;
         let contents = core.contents.as_ref().map_or(0, contents::Contents::bytes);
         DriveStats {
             controller,
@@ -276,6 +295,8 @@ impl Drive {
             mapped_pages: sizes.mapped_lpns,
             pages_in_use: core.ftl.pages_in_use(),
             replica_pages: core.ftl.replica_pages(),
+            lost_pages: core.lost_pages().count() as u64,
+            retired_blocks: core.ftl.retired_blocks(),
             contents: core.contents.as_ref().map(contents::Contents::live),
             duplicate_share: (writes > 0).then(|| controller.pages.duplicate_writes as f64 / writes as f64),
             table_bytes: sizes.page_table_bytes + sizes.content_table_bytes + own as u64 + contents,

@@ -57,6 +57,10 @@ pub enum Omission {
     Tombstone,
     /// Duplicates are taken for equal by some bits of their digest.
     Collision,
+    /// A page counts as programmed from when that was ordered.
+    OrderedAsProgrammed,
+    /// A page that cannot be read is moved as if it had been.
+    LostAsWhole,
 }
 
 /// The system of a drive of so many bytes, if it can be.

@@ -1,7 +1,7 @@
 //! From what lies on the medium to a drive that goes on: one checkpoint, the log behind it, the controller's tables
 //! rebuilt from both and compared with one another.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use flashtwin_ftl::{BlockUse, Ftl, HeldPage, Lpn, NO_CONTENT};
@@ -45,12 +45,20 @@ pub(crate) struct Found {
 /// The newest checkpoint that is whole and what the log says since.
 pub(crate) fn find(medium: &dyn Medium, superblock: &Superblock) -> Result<Found, DriveError> {
     let Superblock { uuid, layout, .. } = superblock;
-    let mut headers = Vec::new();
+    let (mut headers, mut notes, mut unreadable) = (Vec::new(), Vec::new(), None);
+    let mut note = |error: DriveError, notes: &mut Vec<String>| {
+        notes.push(error.to_string());
+        if let DriveError::Medium { .. } = error {
+            unreadable = Some(error);
+        }
+    };
     for place in 0..2 {
-        headers.extend(Header::read(medium, uuid, layout, place)?);
+        match Header::read(medium, uuid, layout, place) {
+            Ok(header) => headers.extend(header),
+            Err(error) => note(error, &mut notes),
+        }
     }
     headers.sort_by_key(|header| std::cmp::Reverse(header.end.epoch));
-    let mut notes = Vec::new();
     let newest = headers.first().map(|header| header.end.sequence);
     for header in headers {
         match header.body(medium, layout) {
@@ -58,9 +66,11 @@ pub(crate) fn find(medium: &dyn Medium, superblock: &Superblock) -> Result<Found
                 let found = go_on(medium, superblock, image, header.end, notes)?;
                 return reaches(found, newest);
             }
-            Err(error @ DriveError::Medium { .. }) => return Err(error),
-            Err(error) => notes.push(error.to_string()),
+            Err(error) => note(error, &mut notes),
         }
+    }
+    if let Some(error) = unreadable {
+        return Err(error);
     }
     let text = format!(
         "neither of the two is whole{}{}; put back a copy of the file",
@@ -93,10 +103,10 @@ fn go_on(
 ) -> Result<Found, DriveError> {
     let Superblock { uuid, layout, .. } = superblock;
     let mut take = |record: &_, sequence| image.apply(record, sequence);
-    let mut end = replay(medium, uuid, layout, first, &mut take)?;
+    let mut end = replay(medium, uuid, layout, first, &mut notes, &mut take)?;
     // Should a newer checkpoint have been whole once, the log goes on behind it.
     let next = LogEnd { epoch: end.epoch + 1, position: 0, ..end };
-    let behind = replay(medium, uuid, layout, next, &mut take)?;
+    let behind = replay(medium, uuid, layout, next, &mut notes, &mut take)?;
     if behind.position > 0 {
         notes.push(format!(
             "the checkpoint of epoch {} is damaged; the one before and the log were read",
@@ -121,25 +131,27 @@ pub(crate) fn recover(
     let core = rebuild(medium, &superblock, options, found)
         .map_err(|text| DriveError::image("tables", format!("they contradict one another: {text}")))?;
     let doubt = core.ftl.audit().err().map(|error| format!("the tables contradict one another: {error}"));
-    let doubt = doubt.or_else(|| newest_pages(&core).err());
+    notes.extend(newest_pages(&core));
     Ok(Recovered { core, superblock, doubt, notes, batches })
 }
 
-/// The page programmed last in each open block holds what it should.
-fn newest_pages(core: &Core) -> Result<(), String> {
+/// Whether the page programmed last in each open block holds what it should. Where several do not, the medium has lost
+/// what it had said to be durable.
+fn newest_pages(core: &Core) -> Vec<String> {
     let geometry = &core.layout.geometry;
     let mut page = vec![0; geometry.page_bytes as usize];
+    let mut notes = Vec::new();
     for plane in geometry.all_planes() {
         for (block, _) in core.ftl.open_blocks(plane) {
             let written = core.open.get(&block).map_or(0, Vec::len) as u32;
             let pages = (0..written).rev().map(|at| geometry.page_of_block(block, at));
             if let Some(ppn) = pages.into_iter().find(|&ppn| core.ftl.is_valid(ppn)) {
-                core.read_flash(ppn, &mut page)
-                    .map_err(|error| format!("a page of an open block: {error}"))?;
+                let read = core.read_page(ppn, &mut page);
+                notes.extend(read.err().map(|error| format!("the newest page of an open block: {error}")));
             }
         }
     }
-    Ok(())
+    notes
 }
 
 fn empty_core(medium: Arc<dyn Medium>, superblock: &Superblock, options: &DriveOptions, end: LogEnd) -> Core {
@@ -158,6 +170,9 @@ fn empty_core(medium: Arc<dyn Medium>, superblock: &Superblock, options: &DriveO
         contents: layout.aware.then(|| Contents::new(pages, limit)),
         spares: vec![Spare::default(); geometry.pages() as usize],
         last_programs: vec![0; geometry.blocks() as usize],
+        erases: vec![0; geometry.blocks() as usize],
+        lost: BTreeSet::new(),
+        damaged_in: HashMap::new(),
         open: HashMap::new(),
         log: Log::new(*uuid, end),
         erased: HashSet::new(),
@@ -213,7 +228,9 @@ fn rebuild(
     core.ftl = restoring.finish().map_err(|error| error.to_string())?;
     for (number, state) in image.block_states().iter().enumerate() {
         core.last_programs[number] = state.last_program;
+        core.erases[number] = state.erases;
     }
+    core.lost.clone_from(image.lost());
     program_again(&mut core, &layout, &blocks)?;
     Ok(core)
 }

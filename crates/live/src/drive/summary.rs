@@ -48,6 +48,8 @@ impl DriveStats {
                 "pages_in_use": self.pages_in_use,
                 "replica_pages": self.replica_pages,
                 "contents": self.contents,
+                "lost_pages": self.lost_pages,
+                "retired_blocks": self.retired_blocks,
                 "table_bytes": self.table_bytes,
             },
             "store": {
@@ -56,6 +58,8 @@ impl DriveStats {
                 "checkpoints": store.checkpoints,
                 "compared": store.compared,
                 "collisions": store.collisions,
+                "damaged_pages": store.damaged_pages,
+                "repaired_pages": store.repaired_pages,
             },
         })
     }
@@ -91,6 +95,9 @@ impl CheckReport {
             "log_batches": self.log_batches,
             "problems": self.problems,
             "notes": self.notes,
+            "unreadable_pages": self.unreadable_pages,
+            "unreadable": self.unreadable,
+            "retired_blocks": self.retired_blocks,
         })
     }
 }

@@ -16,8 +16,11 @@ use std::time::Duration;
 use super::address::Uri;
 use super::socket::Stream;
 use super::wire::{self, Numbers, Request, answer, can, command, flag, info, option};
-use crate::{Export, Extent, Writing};
+use crate::export::Look;
+use crate::{Caller, Export, Extent, Writing};
 
+/// Bytes of the longest read that is asked for at once.
+const PIECE_BYTES: usize = 1 << 20;
 /// How long a server may take to answer the handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Bytes of an answer to an option that are read.
@@ -169,9 +172,11 @@ impl Export for NbdExport {
         self.can(can::READ_ONLY).then(|| "the other server takes no writes".to_owned())
     }
 
-    fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
-        let mut at = offset;
-        for piece in into.chunks_mut(self.told.request_bytes_max as usize) {
+    fn read(&self, offset: u64, into: &mut [u8], caller: &dyn Caller) -> io::Result<()> {
+        let (mut at, mut look) = (offset, Look::new(caller));
+        // The reply is held beside `into`.
+        for piece in into.chunks_mut((self.told.request_bytes_max as usize).min(PIECE_BYTES)) {
+            look.at(piece.len() as u64)?;
             let length = piece.len() as u32;
             piece.copy_from_slice(&self.ask((command::READ, 0), at, length, &[], piece.len())?);
             at += u64::from(length);
@@ -179,10 +184,11 @@ impl Export for NbdExport {
         Ok(())
     }
 
-    fn write(&self, offset: u64, bytes: &[u8], how: Writing) -> io::Result<()> {
+    fn write(&self, offset: u64, bytes: &[u8], how: Writing, caller: &dyn Caller) -> io::Result<()> {
         let flags = if how.durable && self.can(can::FUA) { flag::FUA } else { 0 };
-        let mut at = offset;
+        let (mut at, mut look) = (offset, Look::new(caller));
         for piece in bytes.chunks(self.told.request_bytes_max as usize) {
+            look.at(piece.len() as u64)?;
             self.ask((command::WRITE, flags), at, piece.len() as u32, piece, 0)?;
             at += piece.len() as u64;
         }
@@ -194,21 +200,21 @@ impl Export for NbdExport {
         if self.can(can::FLUSH) { self.ask((command::FLUSH, 0), 0, 0, &[], 0).map(drop) } else { Ok(()) }
     }
 
-    fn trim(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
+    fn trim(&self, offset: u64, length: u64, how: Writing, _caller: &dyn Caller) -> io::Result<()> {
         if self.can(can::TRIM) { self.change(command::TRIM, (offset, length), how) } else { self.settle(how) }
     }
 
-    fn write_zeroes(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
+    fn write_zeroes(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
         if how.only_if_fast && !(self.can(can::WRITE_ZEROES) && self.can(can::FAST_ZERO)) {
             return Err(io::ErrorKind::Unsupported.into());
         }
         if self.can(can::WRITE_ZEROES) {
             return self.change(command::WRITE_ZEROES, (offset, length), how);
         }
-        crate::zeroes::write(self, offset, length, how)
+        crate::zeroes::write(self, offset, length, how, caller)
     }
 
-    fn extents(&self, _offset: u64, length: u64) -> io::Result<Vec<Extent>> {
+    fn extents(&self, _offset: u64, length: u64, _runs_max: usize) -> io::Result<Vec<Extent>> {
         // Structured replies, by which a server would tell, are not asked for.
         Ok(vec![Extent { length_bytes: length, hole: false, zero: false }])
     }

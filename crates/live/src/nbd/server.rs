@@ -11,6 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::address::Address;
+use super::budget::Pool;
 use super::handshake::{self, Offer};
 use super::socket::{Listener, Stream};
 use super::tls::{Secure, Tls};
@@ -38,8 +39,10 @@ pub struct ServerOptions {
     pub requests_max: usize,
     /// Bytes of the longest read or write.
     pub request_bytes_max: u32,
-    /// Bytes of reads and writes of a connection that are held at a time.
+    /// Bytes of large reads and writes of a connection that are held at a time.
     pub in_flight_bytes_max: usize,
+    /// The same of all connections.
+    pub memory_bytes_max: usize,
     /// How long requests that were begun may take when the server ends.
     pub farewell: Duration,
     /// All is made durable at the end; otherwise that is left to whoever ends the server.
@@ -58,6 +61,7 @@ impl Default for ServerOptions {
             requests_max: 16,
             request_bytes_max: 32 << 20,
             in_flight_bytes_max: 64 << 20,
+            memory_bytes_max: 256 << 20,
             farewell: Duration::from_secs(10),
             flush_at_end: true,
         }
@@ -69,6 +73,7 @@ impl ServerOptions {
         self.requests_max = self.requests_max.max(1);
         // A single request must fit.
         self.in_flight_bytes_max = self.in_flight_bytes_max.max(self.request_bytes_max as usize);
+        self.memory_bytes_max = self.memory_bytes_max.max(self.in_flight_bytes_max);
         self
     }
 }
@@ -76,6 +81,7 @@ impl ServerOptions {
 struct Shared {
     export: Arc<dyn Export>,
     options: ServerOptions,
+    pool: Pool,
     counters: Counters,
     stopping: AtomicBool,
     /// Connections by number.
@@ -86,6 +92,20 @@ struct Shared {
 impl Shared {
     fn connected(&self) -> MutexGuard<'_, HashMap<u64, Stream>> {
         self.connected.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether one more client may come; where places are taken by some that have left, after a moment.
+    fn has_place(&self) -> bool {
+        let deadline = Instant::now() + A_MOMENT_TO_LEAVE;
+        let mut connected = self.connected();
+        while connected.len() >= self.options.connections_max {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || !connected.values().any(Stream::has_hung_up) {
+                return false;
+            }
+            connected = self.all_gone.wait_timeout(connected, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
     }
 
     /// Waits until no connection is left, for as long as `patience`; whether none is.
@@ -105,8 +125,8 @@ impl Shared {
 
 /// A server of one export. It ends when it is told to, or dropped.
 ///
-/// A connection has, beside the bytes of its requests in flight, 64 KiB read ahead and for each of its threads up to
-/// 256 KiB of memory and a stack of 1 MiB, of which what is used takes up room.
+/// Beside what large reads and writes hold of the memory that all share, a connection has 64 KiB read ahead, 4 MiB that its
+/// threads keep for requests that fit, and a stack of 1 MiB for each of them, of which what is used takes up room.
 pub struct Server {
     shared: Arc<Shared>,
     address: Address,
@@ -126,9 +146,11 @@ impl Server {
         let listener = Listener::bind(address, far)?;
         let address = listener.address()?;
         let (waker, woken) = UnixStream::pair()?;
+        let options = options.checked();
         let shared = Arc::new(Shared {
             export,
-            options: options.checked(),
+            pool: Pool::new(options.memory_bytes_max),
+            options,
             counters: Counters::default(),
             stopping: AtomicBool::new(false),
             connected: Mutex::default(),
@@ -194,6 +216,8 @@ impl Drop for Server {
     }
 }
 
+/// How long a new client waits for the place of one that has left.
+const A_MOMENT_TO_LEAVE: Duration = Duration::from_millis(500);
 /// How long to leave the system alone when it has no descriptors left.
 const A_MOMENT: Duration = Duration::from_millis(20);
 
@@ -211,7 +235,7 @@ fn accept(shared: &Arc<Shared>, listener: &Listener, woken: &UnixStream) -> Vec<
         };
         number += 1;
         let counters = &shared.counters;
-        let full = shared.connected().len() >= shared.options.connections_max;
+        let full = !shared.has_place();
         let Some(known) = (!full).then(|| stream.try_clone().ok()).flatten() else {
             counters.connections_refused.fetch_add(1, Relaxed);
             continue;
@@ -268,6 +292,7 @@ fn converse(shared: &Shared, stream: &Stream) {
         read_only,
         request_bytes_max: options.request_bytes_max,
         in_flight_bytes_max: options.in_flight_bytes_max,
+        pool: &shared.pool,
         threads_max: options.requests_max,
         counters: &shared.counters,
         stopping: &shared.stopping,

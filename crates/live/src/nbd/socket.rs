@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -51,6 +51,15 @@ impl Stream {
     /// Whether reads and writes return at once where they would have to wait.
     pub(crate) fn set_nonblocking(&self, at_once: bool) -> io::Result<()> {
         either!(self, inner => inner.set_nonblocking(at_once))
+    }
+
+    /// Whether the other side has closed, or is gone: it takes no replies any more. One that only ended what it sends is
+    /// still there; of a TCP connection that cannot be told before something was sent to it.
+    pub(crate) fn has_hung_up(&self) -> bool {
+        let mut one = libc::pollfd { fd: self.as_fd().as_raw_fd(), events: 0, revents: 0 };
+        // SAFETY: the entry is there, and its descriptor is open as long as `self` is.
+        let found = unsafe { libc::poll(&raw mut one, 1, 0) };
+        found > 0 && one.revents & (libc::POLLHUP | libc::POLLERR | libc::POLLNVAL) != 0
     }
 
     pub(crate) fn shutdown(&self, how: Shutdown) {
@@ -160,24 +169,45 @@ impl Drop for Listener {
     }
 }
 
+/// Bytes of the longest path of a socket: what the system has room for, and an end.
+const PATH_BYTES_MAX: usize = 107;
+
 /// Binds a socket that nobody else can connect to, not even for a moment: in a folder of its owner's, from where it is
 /// moved to its name.
 fn bind_private(path: &Path) -> io::Result<Listener> {
+    // Whoever changes the working folder later must still find the socket.
+    let path = &std::path::absolute(path)?;
+    let bytes = path.as_os_str().len();
+    if bytes > PATH_BYTES_MAX {
+        let text = format!(
+            "the path of a socket has at most {PATH_BYTES_MAX} bytes, this one has {bytes}, and nobody could connect to it; \
+             name a shorter one"
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    }
     make_way(path)?;
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = path.parent().unwrap_or(Path::new("/"));
     let folder = parent.join(format!(".nbd-{}", std::process::id()));
     fs::DirBuilder::new().mode(0o700).create(&folder)?;
     let hidden = folder.join("s");
-    let bound = UnixListener::bind(&hidden).and_then(|listener| {
+    let bound = bind_in(&folder).and_then(|listener| {
         fs::set_permissions(&hidden, fs::Permissions::from_mode(0o600))?;
         fs::rename(&hidden, path)?;
         Ok(listener)
     });
     let _ = fs::remove_file(&hidden);
     let _ = fs::remove_dir(&folder);
-    // Whoever changes the working folder later must still find the socket.
-    let path = std::path::absolute(path)?;
-    bound.map(|listener| Listener::Unix(listener, path))
+    bound.map(|listener| Listener::Unix(listener, path.clone()))
+}
+
+/// Binds the socket `s` of a folder, whose own path may be too long for one with it.
+fn bind_in(folder: &Path) -> io::Result<UnixListener> {
+    let whole = folder.join("s");
+    if whole.as_os_str().len() <= PATH_BYTES_MAX {
+        return UnixListener::bind(whole);
+    }
+    let opened = fs::File::open(folder)?;
+    UnixListener::bind(format!("/proc/self/fd/{}/s", opened.as_raw_fd()))
 }
 
 /// Removes a socket that nobody listens on any more; whatever else is there stays.

@@ -2,7 +2,11 @@
 //!
 //! Threads take turns at reading: the one that has read a request lets go of the input and carries the request out
 //! itself, so that no request changes hands. A connection begins with one thread and gets another, up to a limit, whenever
-//! all are at work, so that somebody listens. What requests may hold in memory is lent to them before their payload is read.
+//! all are at work, so that somebody listens.
+//!
+//! A thread keeps some memory from request to request; what a larger one needs is lent to it from what all connections
+//! share, before its payload is read. When a client has left, which a reply that fails tells or whoever looks in the middle
+//! of long work, nothing more is begun, and what was begun ends soon.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -12,23 +16,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use super::budget::Budget;
+use super::budget::{Budget, Pool};
 use super::handshake::Agreed;
 use super::socket::Stream;
 use super::wire::{self, REQUEST_BYTES, Request, chunk, command, error, flag};
 use crate::figures::{Counters, Operation};
-use crate::{Export, Extent, Writing};
+use crate::{Caller, Export, Extent, Writing};
 
 /// Bytes read ahead on a connection.
 const INPUT_BYTES: usize = 64 * 1024;
-/// Bytes of memory that a thread keeps between requests.
-const KEPT_BYTES: usize = 256 * 1024;
+/// Bytes of memory that the threads of a connection keep between requests.
+const KEPT_BYTES: usize = 4 << 20;
 /// Bytes of stack of a thread.
 const STACK_BYTES: usize = 1 << 20;
 /// Room before the bytes of a read for the head of the reply, so that both go out at once.
 const HEAD_BYTES: usize = 32;
 /// Runs of a reply to a block status.
-const RUNS_MAX: usize = 4096;
+const RUNS_MAX: usize = 1024;
 
 /// What holds for a connection.
 pub(crate) struct Terms<'a> {
@@ -37,6 +41,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) read_only: bool,
     pub(crate) request_bytes_max: u32,
     pub(crate) in_flight_bytes_max: usize,
+    /// Of what the requests of all connections may hold.
+    pub(crate) pool: &'a Pool,
     pub(crate) threads_max: usize,
     pub(crate) counters: &'a Counters,
     /// Set when the server is to end: requests that come after are answered with an error.
@@ -50,9 +56,11 @@ pub(crate) fn serve(stream: &Stream, terms: &Terms<'_>) {
         terms,
         input: Mutex::new(Input { buffer: vec![0; INPUT_BYTES], start: 0, end: 0, ended: false }),
         output: Mutex::new(()),
-        budget: Budget::new(terms.in_flight_bytes_max),
+        budget: Budget::new(terms.pool, terms.in_flight_bytes_max),
+        kept_bytes: KEPT_BYTES / terms.threads_max,
         threads: AtomicUsize::new(1),
         busy: AtomicUsize::new(0),
+        is_gone: AtomicBool::new(false),
     };
     thread::scope(|scope| connection.work(scope));
     stream.shutdown(Shutdown::Both);
@@ -64,10 +72,23 @@ struct Connection<'a> {
     input: Mutex<Input>,
     /// Held while a reply is written.
     output: Mutex<()>,
-    budget: Budget,
+    budget: Budget<'a>,
+    /// Bytes that a thread keeps.
+    kept_bytes: usize,
     threads: AtomicUsize,
     /// Threads that carry out a request.
     busy: AtomicUsize,
+    /// The client takes no replies any more.
+    is_gone: AtomicBool,
+}
+
+impl Caller for Connection<'_> {
+    fn has_left(&self) -> bool {
+        if !self.is_gone.load(Relaxed) && self.stream.has_hung_up() {
+            self.is_gone.store(true, Relaxed);
+        }
+        self.is_gone.load(Relaxed)
+    }
 }
 
 /// What was read and is not yet understood.
@@ -126,8 +147,8 @@ impl Memory {
         &mut self.0[HEAD_BYTES..HEAD_BYTES + bytes]
     }
 
-    fn shrink(&mut self) {
-        if self.0.len() > HEAD_BYTES + KEPT_BYTES {
+    fn shrink(&mut self, kept_bytes: usize) {
+        if self.0.len() > HEAD_BYTES + kept_bytes {
             self.0 = Vec::new();
         }
     }
@@ -142,8 +163,8 @@ impl Connection<'_> {
         let mut memory = Memory(Vec::new());
         loop {
             let mut input = lock(&self.input);
-            if input.ended {
-                return;
+            if input.ended || self.is_gone.load(Relaxed) {
+                return self.end(input);
             }
             let Some(request) = input.request(self.stream) else {
                 return self.end(input);
@@ -161,7 +182,8 @@ impl Connection<'_> {
                 command::READ if refused.is_none() => request.length as usize,
                 _ => 0,
             };
-            let lent = self.budget.take(bytes);
+            let large = if bytes > self.kept_bytes { bytes } else { 0 };
+            let Some(lent) = self.budget.take(large, || self.has_left()) else { return self.end(input) };
             if has_payload && !too_long && input.read_exact(self.stream, memory.payload(bytes)).is_err() {
                 return self.end(input);
             }
@@ -175,10 +197,11 @@ impl Connection<'_> {
             let done = self.carry_out(&request, refused, &mut memory, started);
             self.terms.counters.in_flight.fetch_sub(1, Relaxed);
             self.busy.fetch_sub(1, Relaxed);
-            memory.shrink();
+            memory.shrink(self.kept_bytes);
             drop(lent);
             if done.is_err() || too_long {
-                // Replies that are half written cannot be followed by others.
+                // Replies that are half written cannot be followed by others, nor requests by what nobody reads.
+                self.is_gone.store(true, Relaxed);
                 self.stream.shutdown(Shutdown::Both);
             }
         }
@@ -256,6 +279,9 @@ impl Connection<'_> {
             let bytes = u64::from(request.length);
             self.terms.counters.count(operation, bytes, started.elapsed(), outcome.is_err());
         }
+        if self.is_gone.load(Relaxed) {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
         match outcome {
             Err(error) => self.reply_error(request, error),
             Ok(Answer::Done) => self.reply_done(request),
@@ -275,17 +301,16 @@ impl Connection<'_> {
         };
         match request.command {
             command::READ => {
-                export.read(offset, memory.payload(request.length as usize))?;
+                export.read(offset, memory.payload(request.length as usize), self)?;
                 return Ok(Answer::Bytes);
             }
             command::BLOCK_STATUS => {
-                let mut extents = export.extents(offset, length)?;
-                extents.truncate(if has(flag::REQ_ONE) { 1 } else { RUNS_MAX });
-                return Ok(Answer::Extents(extents));
+                let runs_max = if has(flag::REQ_ONE) { 1 } else { RUNS_MAX };
+                return export.extents(offset, length, runs_max).map(Answer::Extents);
             }
-            command::WRITE => export.write(offset, memory.payload(request.length as usize), how)?,
-            command::TRIM => export.trim(offset, length, how)?,
-            command::WRITE_ZEROES => export.write_zeroes(offset, length, how)?,
+            command::WRITE => export.write(offset, memory.payload(request.length as usize), how, self)?,
+            command::TRIM => export.trim(offset, length, how, self)?,
+            command::WRITE_ZEROES => export.write_zeroes(offset, length, how, self)?,
             _ => export.flush()?,
         }
         Ok(Answer::Done)
@@ -332,15 +357,17 @@ impl Connection<'_> {
     }
 
     fn reply_extents(&self, request: &Request, extents: &[Extent]) -> io::Result<()> {
-        let mut body = wire::ALLOCATION_ID.to_be_bytes().to_vec();
+        let length = 4 + 8 * extents.len();
+        let mut reply = Vec::with_capacity(20 + length);
+        reply.extend(chunk_head(request, chunk::BLOCK_STATUS, length as u32));
+        reply.extend(wire::ALLOCATION_ID.to_be_bytes());
         for extent in extents {
             let flags = (u32::from(extent.hole) * wire::RUN_HOLE) | (u32::from(extent.zero) * wire::RUN_ZERO);
             // A run is a part of the range asked for, whose length is 32 bits.
-            body.extend((extent.length_bytes as u32).to_be_bytes());
-            body.extend(flags.to_be_bytes());
+            reply.extend((extent.length_bytes as u32).to_be_bytes());
+            reply.extend(flags.to_be_bytes());
         }
-        let head = chunk_head(request, chunk::BLOCK_STATUS, body.len() as u32);
-        self.write(&[&head[..], &body].concat())
+        self.write(&reply)
     }
 }
 

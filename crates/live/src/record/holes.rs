@@ -17,7 +17,7 @@ pub(super) fn of(target: &dyn Export) -> Holes {
     let size = target.size_bytes();
     let (mut at, mut runs, mut all) = (0, 0, Holes::default());
     while at < size && runs < RUNS_MAX {
-        let Ok(extents) = target.extents(at, size - at) else { break };
+        let Ok(extents) = target.extents(at, size - at, RUNS_MAX - runs) else { break };
         let before = at;
         for extent in extents {
             let end = (at + extent.length_bytes).min(size);
@@ -53,7 +53,7 @@ mod tests {
     use std::io;
 
     use super::*;
-    use crate::{Extent, Writing};
+    use crate::{Caller, Extent, Writing};
 
     /// Pages that are data or not, told `at_once` runs at a time; what is asked of its bytes is not.
     struct Pages {
@@ -70,11 +70,11 @@ mod tests {
             4096
         }
 
-        fn read(&self, _: u64, _: &mut [u8]) -> io::Result<()> {
+        fn read(&self, _: u64, _: &mut [u8], _: &dyn Caller) -> io::Result<()> {
             unreachable!()
         }
 
-        fn write(&self, _: u64, _: &[u8], _: Writing) -> io::Result<()> {
+        fn write(&self, _: u64, _: &[u8], _: Writing, _: &dyn Caller) -> io::Result<()> {
             unreachable!()
         }
 
@@ -82,19 +82,19 @@ mod tests {
             unreachable!()
         }
 
-        fn trim(&self, _: u64, _: u64, _: Writing) -> io::Result<()> {
+        fn trim(&self, _: u64, _: u64, _: Writing, _: &dyn Caller) -> io::Result<()> {
             unreachable!()
         }
 
-        fn write_zeroes(&self, _: u64, _: u64, _: Writing) -> io::Result<()> {
+        fn write_zeroes(&self, _: u64, _: u64, _: Writing, _: &dyn Caller) -> io::Result<()> {
             unreachable!()
         }
 
-        fn extents(&self, offset: u64, length: u64) -> io::Result<Vec<Extent>> {
+        fn extents(&self, offset: u64, length: u64, runs_max: usize) -> io::Result<Vec<Extent>> {
             let pages = &self.data[(offset / 4096) as usize..((offset + length) / 4096) as usize];
             let run =
                 |run: &[bool]| Extent { length_bytes: run.len() as u64 * 4096, hole: !run[0], zero: !run[0] };
-            Ok(pages.chunk_by(|a, b| a == b).map(run).take(self.at_once).collect())
+            Ok(pages.chunk_by(|a, b| a == b).map(run).take(self.at_once.min(runs_max)).collect())
         }
     }
 

@@ -28,7 +28,8 @@ use queue::{Arrived, InOrder, Queue, Row};
 pub use sink::RecordFormat;
 use sink::Sink;
 
-use crate::{Export, Extent, Writing};
+use crate::export::LOOK_BYTES;
+use crate::{Caller, Export, Extent, Writing};
 
 /// How a recording is made.
 #[derive(Clone, Debug)]
@@ -171,7 +172,7 @@ impl Drop for Recorder {
 }
 
 /// Zeroes that are written are written down in requests of this size at most: each page of them has its digest.
-const ZEROES_BYTES_MAX: u64 = 32 << 20;
+pub(crate) const ZEROES_BYTES_MAX: u64 = 32 << 20;
 
 fn durable(how: Writing) -> u8 {
     if how.durable { recorded::DURABLE } else { 0 }
@@ -203,16 +204,19 @@ impl Export for Recorder {
         self.inner.read_only()
     }
 
-    fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+    fn read(&self, offset: u64, into: &mut [u8], caller: &dyn Caller) -> io::Result<()> {
         let arrived = self.queue.arrive();
-        self.inner.read(offset, into)?;
+        self.inner.read(offset, into, caller)?;
+        if into.len() as u64 > LOOK_BYTES {
+            caller.expect_there()?;
+        }
         done(arrived, Op::Read, 0, (offset, into.len() as u64), self.digests(into));
         Ok(())
     }
 
-    fn write(&self, offset: u64, bytes: &[u8], how: Writing) -> io::Result<()> {
+    fn write(&self, offset: u64, bytes: &[u8], how: Writing, caller: &dyn Caller) -> io::Result<()> {
         let arrived = self.queue.arrive();
-        self.inner.write(offset, bytes, how)?;
+        self.inner.write(offset, bytes, how, caller)?;
         done(arrived, Op::Write, durable(how), (offset, bytes.len() as u64), self.digests(bytes));
         Ok(())
     }
@@ -224,16 +228,16 @@ impl Export for Recorder {
         Ok(())
     }
 
-    fn trim(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
+    fn trim(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
         let arrived = self.queue.arrive();
-        self.inner.trim(offset, length, how)?;
+        self.inner.trim(offset, length, how, caller)?;
         done(arrived, Op::Trim, durable(how), (offset, length), SmallVec::new());
         Ok(())
     }
 
-    fn write_zeroes(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
+    fn write_zeroes(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
         let arrived = self.queue.arrive();
-        self.inner.write_zeroes(offset, length, how)?;
+        self.inner.write_zeroes(offset, length, how, caller)?;
         let flags = durable(how) | recorded::ZEROES;
         if !how.keep_room {
             // A drive that is free to let go of the pages does.
@@ -249,11 +253,19 @@ impl Export for Recorder {
         Ok(())
     }
 
-    fn extents(&self, offset: u64, length: u64) -> io::Result<Vec<Extent>> {
-        self.inner.extents(offset, length)
+    fn extents(&self, offset: u64, length: u64, runs_max: usize) -> io::Result<Vec<Extent>> {
+        self.inner.extents(offset, length, runs_max)
     }
 }
 
+/// How long after the last rows were written those since are: at first soon, for those who look at what they have begun;
+/// then what may be lost. Each footer lists all groups, so that many groups must not be small ones.
+fn commit_interval(recorded: Duration, loss_max: Duration) -> Duration {
+    (recorded / 2).max(FIRST_ROWS).min(loss_max).max(recorded / LOSS_SHARE)
+}
+
+/// How soon the first rows are written.
+const FIRST_ROWS: Duration = Duration::from_secs(1);
 /// How often the writer looks for rows.
 const LOOK: Duration = Duration::from_millis(20);
 /// What part of the recording's time may be lost: one of so many.
@@ -279,8 +291,7 @@ fn write_down(queue: &Queue, told: &Told, mut sink: Sink, loss_max: Duration) ->
         if !more {
             return sink.finish();
         }
-        // Each footer lists all groups, so that many groups must not be small ones.
-        if committed.elapsed() >= loss_max.max(begun.elapsed() / LOSS_SHARE) {
+        if committed.elapsed() >= commit_interval(begun.elapsed(), loss_max) {
             sink.commit()?;
             committed = Instant::now();
         }

@@ -36,6 +36,7 @@ pub(crate) struct Fiu {
 }
 
 impl Sink {
+    /// Begins a file. What is there is replaced: of a link the link, not what it leads to.
     pub(crate) fn create(
         path: &Path,
         format: RecordFormat,
@@ -43,6 +44,10 @@ impl Sink {
         key: &Key,
         holes: &Holes,
     ) -> Result<Sink, String> {
+        let told = |error: std::io::Error| format!("{}: {error}", path.display());
+        if std::fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink()) {
+            std::fs::remove_file(path).map_err(told)?;
+        }
         match format {
             RecordFormat::Parquet => {
                 let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -55,7 +60,7 @@ impl Sink {
                 Ok(Sink::Parquet(Box::new(made)))
             }
             RecordFormat::Fiu => {
-                let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
+                let file = File::create(path).map_err(told)?;
                 let file = BufWriter::with_capacity(1 << 20, file);
                 Ok(Sink::Fiu(Fiu { path: path.to_owned(), file, written: 0, bytes: 0 }))
             }

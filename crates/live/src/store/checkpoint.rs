@@ -7,10 +7,12 @@
 //!
 //! * blocks: how many (u32); of each that was ever used its number (plane by plane), its erases, its written pages (u32
 //!   each), its use (u8: 0 erased; open for 1 copies, 2 the host, 3 collection, 4 wear levelling; 5 full; 6 being
-//!   collected; 7 being moved on account of wear), the sequence of its last program (u64);
-//! * logical pages: of each the number of its page plus one, or 0 (u32);
+//!   collected; 7 being moved on account of wear; 8 retired), the sequence of its last program (u64);
+//! * logical pages: how many up to the last that holds something (u32); of each the number of its page plus one, or 0
+//!   (u32);
 //! * pages: of each that is pointed to, in the order in which it first appears above, the digest (16 bytes; 8 for a
-//!   system that does not look at contents), the number of its copies (u8) and theirs (u32 each).
+//!   system that does not look at contents), the number of its copies (u8) and theirs (u32 each);
+//! * lost pages, of those above: how many and their numbers (u32 each).
 
 use std::io;
 
@@ -68,6 +70,7 @@ impl<'a> Writer<'a> {
         let used = match (state.open, state.collected) {
             (Some(kind), _) => 1 + kind as u8,
             (None, Some(levelled)) => 6 + u8::from(levelled),
+            (None, None) if state.retired => 8,
             (None, None) if state.written == full => 5,
             (None, None) => 0,
         };
@@ -227,7 +230,12 @@ impl Reader<'_> {
             let (number, state) = self.block()?;
             image.restore_block(number, state)?;
         }
-        for lpn in 0..layout.logical_pages {
+        let mapped = self.u32()?;
+        if mapped > layout.logical_pages {
+            let pages = layout.logical_pages;
+            return Err(ReadError::Text(format!("it tells of {mapped} logical pages, there are {pages}")));
+        }
+        for lpn in 0..mapped {
             if let Some(number) = self.u32()?.checked_sub(1) {
                 image.restore_lpn(lpn, number)?;
             }
@@ -244,6 +252,10 @@ impl Reader<'_> {
                 image.restore_copy(slot, number)?;
             }
         }
+        for _ in 0..self.u32()? {
+            let number = self.u32()?;
+            image.restore_lost(number)?;
+        }
         Ok(image)
     }
 
@@ -252,10 +264,10 @@ impl Reader<'_> {
         let used = self.bytes::<1>()?[0];
         let last_program = self.bytes().map(u64::from_le_bytes)?;
         let open = used.checked_sub(1).and_then(|kind| OpenFor::ALL.get(usize::from(kind)).copied());
-        let collected = (used >= 6).then_some(used == 7);
-        if used > 7 {
+        let collected = (6..8).contains(&used).then_some(used == 7);
+        if used > 8 {
             return Err(ReadError::Text(format!("block {number} is used as {used}")));
         }
-        Ok((number, BlockState { erases, written, open, last_program, collected }))
+        Ok((number, BlockState { erases, written, open, last_program, collected, retired: used == 8 }))
     }
 }

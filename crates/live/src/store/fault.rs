@@ -1,4 +1,7 @@
-//! A medium in memory that loses power: for tests of what is promised.
+//! A medium in memory that fails: for tests of what is promised.
+//!
+//! It loses power at a step, after which nothing is answered; or calls fail one by one, as a test chooses, and all others
+//! are carried out. What a failed call leaves behind is drawn at random, sector by sector.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,15 +16,33 @@ const SECTOR: usize = 512;
 
 type Sector = [u8; SECTOR];
 
-#[derive(Default)]
+/// What is asked of a medium.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    /// Bytes are read from an offset.
+    Read(u64),
+    /// Bytes are written to an offset.
+    Write(u64),
+    /// What was written is made durable.
+    Sync,
+}
+
+/// Says of each call whether it fails, and how.
+type Plan = Box<dyn FnMut(Call) -> Option<io::ErrorKind> + Send>;
+
 struct State {
     durable: Vec<u8>,
     /// What was written to each sector since the last sync, the oldest first.
     unsynced: BTreeMap<u64, Vec<Sector>>,
+    /// What is read of sectors that a failed sync did not keep: a system shows what was written until it needs the memory,
+    /// and takes it for written.
+    shown: BTreeMap<u64, Sector>,
     /// Writes and syncs so far.
     steps: u64,
     /// The step at which power goes.
     cut_at: u64,
+    plan: Option<Plan>,
+    random: SplitMix64,
 }
 
 /// A medium whose power goes at a step: a write or a sync, counted from 0. The write at which it goes may still reach
@@ -42,13 +63,49 @@ impl FaultMedium {
 
     /// With these bytes, and power for good.
     pub fn of(durable: Vec<u8>) -> Self {
-        Self { state: Mutex::new(State { durable, cut_at: u64::MAX, ..State::default() }) }
+        let state = State {
+            durable,
+            unsynced: BTreeMap::new(),
+            shown: BTreeMap::new(),
+            steps: 0,
+            cut_at: u64::MAX,
+            plan: None,
+            random: SplitMix64(0),
+        };
+        Self { state: Mutex::new(state) }
     }
 
     /// Power goes at a step from now on counted from 0.
     pub fn cut_after(&self, steps: u64) {
         let mut state = self.state();
         state.cut_at = state.steps.saturating_add(steps);
+    }
+
+    /// From now on each call that `plan` gives an error for fails with it. Of a write that fails, each sector is written
+    /// as it should be, or in part, or not at all. After a sync that fails, each sector that was not durable is, or never
+    /// will be, however often it is synced again; until then it reads as it was written, or as it was before.
+    pub fn fail_when(&self, seed: u64, plan: impl FnMut(Call) -> Option<io::ErrorKind> + Send + 'static) {
+        let mut state = self.state();
+        state.random = SplitMix64(seed);
+        state.plan = Some(Box::new(plan));
+    }
+
+    /// Calls fail no more.
+    pub fn mend(&self) {
+        self.state().plan = None;
+    }
+
+    /// Changes bytes in silence, wherever they are kept.
+    pub fn damage(&self, offset: u64, change: impl Fn(&mut u8)) {
+        let mut state = self.state();
+        let (sector, at) = (offset / SECTOR as u64, offset as usize % SECTOR);
+        change(&mut state.durable[offset as usize]);
+        if let Some(sector) = state.shown.get_mut(&sector) {
+            change(&mut sector[at]);
+        }
+        for sector in state.unsynced.get_mut(&sector).into_iter().flatten() {
+            change(&mut sector[at]);
+        }
     }
 
     /// Writes and syncs so far.
@@ -79,21 +136,15 @@ impl FaultMedium {
                 (0, 0..7) | (_, 0..2) => {}
                 (1, _) | (_, 2..4) => old.copy_from_slice(newest),
                 (_, 4) => old.copy_from_slice(some),
-                (_, 5) => {
-                    let torn = random.next() as usize % SECTOR;
-                    old[..torn].copy_from_slice(&newest[..torn]);
-                }
-                (_, 6) => {
-                    let torn = random.next() as usize % SECTOR;
-                    old[torn..].copy_from_slice(&newest[torn..]);
-                }
+                (_, 5 | 6) => tear(old, newest, &mut random),
                 _ => old.fill_with(|| random.next() as u8),
             }
         }
         bytes
     }
 
-    /// The bytes, where power was never cut.
+    /// The bytes, where power was never cut: what another process reads that does not trust what the system has in
+    /// memory and takes for written.
     pub fn bytes(&self) -> Vec<u8> {
         let state = self.state();
         let mut bytes = state.durable.clone();
@@ -106,6 +157,13 @@ impl FaultMedium {
     }
 }
 
+/// Writes the beginning of a sector, or its end.
+fn tear(old: &mut [u8], new: &Sector, random: &mut SplitMix64) {
+    let torn = random.next() as usize % SECTOR;
+    let written = if random.next().is_multiple_of(2) { 0..torn } else { torn..SECTOR };
+    old[written.clone()].copy_from_slice(&new[written]);
+}
+
 impl State {
     fn land(&self, bytes: &mut [u8]) {
         for (&sector, versions) in &self.unsynced {
@@ -114,7 +172,8 @@ impl State {
     }
 
     fn newest(&self, sector: u64) -> Sector {
-        match self.unsynced.get(&sector).and_then(|versions| versions.last()) {
+        let written = self.unsynced.get(&sector).and_then(|versions| versions.last());
+        match written.or_else(|| self.shown.get(&sector)) {
             Some(sector) => *sector,
             None => {
                 let mut bytes = [0; SECTOR];
@@ -133,6 +192,49 @@ impl State {
             std::cmp::Ordering::Greater => Err(gone()),
         }
     }
+
+    /// Whether a call fails.
+    fn fault(&mut self, call: Call) -> Option<io::Error> {
+        let kind = self.plan.as_mut()?(call)?;
+        Some(io::Error::new(kind, format!("{call:?} fails, as the test wants")))
+    }
+
+    fn refuse_beyond_end(&self, offset: u64, length: usize) -> io::Result<()> {
+        let end = offset.checked_add(length as u64).filter(|&end| end <= self.durable.len() as u64);
+        if end.is_some() { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    }
+
+    fn write(&mut self, bytes: &[u8], offset: u64, fails: bool) {
+        let mut at = 0;
+        while at < bytes.len() {
+            let place = offset + at as u64;
+            let (sector, within) = (place / SECTOR as u64, place as usize % SECTOR);
+            let length = (SECTOR - within).min(bytes.len() - at);
+            let mut new = self.newest(sector);
+            new[within..within + length].copy_from_slice(&bytes[at..at + length]);
+            at += length;
+            let fate = if fails { self.random.next() % 3 } else { 0 };
+            let mut written = self.newest(sector);
+            match fate {
+                0 => written = new,
+                1 => tear(&mut written, &new, &mut self.random),
+                _ => continue,
+            }
+            self.unsynced.entry(sector).or_default().push(written);
+        }
+    }
+
+    fn fail_to_sync(&mut self) {
+        for (sector, versions) in std::mem::take(&mut self.unsynced) {
+            let newest = versions[versions.len() - 1];
+            let fate = self.random.next() % 3;
+            if fate == 0 {
+                self.durable[sector as usize * SECTOR..][..SECTOR].copy_from_slice(&newest);
+            } else if fate == 1 {
+                self.shown.insert(sector, newest);
+            }
+        }
+    }
 }
 
 impl Medium for FaultMedium {
@@ -141,14 +243,14 @@ impl Medium for FaultMedium {
     }
 
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
-        let state = self.state();
+        let mut state = self.state();
         if state.steps > state.cut_at {
             return Err(gone());
         }
-        let end = offset.checked_add(into.len() as u64).filter(|&end| end <= state.durable.len() as u64);
-        if end.is_none() {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+        if let Some(error) = state.fault(Call::Read(offset)) {
+            return Err(error);
         }
+        state.refuse_beyond_end(offset, into.len())?;
         let mut at = 0;
         while at < into.len() {
             let place = offset + at as u64;
@@ -163,21 +265,14 @@ impl Medium for FaultMedium {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let mut state = self.state();
         let last = state.step()?;
-        let end = offset.checked_add(bytes.len() as u64).filter(|&end| end <= state.durable.len() as u64);
-        if end.is_none() {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+        state.refuse_beyond_end(offset, bytes.len())?;
+        let fault = state.fault(Call::Write(offset));
+        state.write(bytes, offset, fault.is_some());
+        match fault {
+            Some(error) => Err(error),
+            None if last => Err(gone()),
+            None => Ok(()),
         }
-        let mut at = 0;
-        while at < bytes.len() {
-            let place = offset + at as u64;
-            let (sector, within) = (place / SECTOR as u64, place as usize % SECTOR);
-            let length = (SECTOR - within).min(bytes.len() - at);
-            let mut new = state.newest(sector);
-            new[within..within + length].copy_from_slice(&bytes[at..at + length]);
-            state.unsynced.entry(sector).or_default().push(new);
-            at += length;
-        }
-        if last { Err(gone()) } else { Ok(()) }
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -185,10 +280,16 @@ impl Medium for FaultMedium {
         if state.step()? {
             return Err(gone());
         }
+        if let Some(error) = state.fault(Call::Sync) {
+            state.fail_to_sync();
+            return Err(error);
+        }
         let mut durable = std::mem::take(&mut state.durable);
         state.land(&mut durable);
         state.durable = durable;
-        state.unsynced.clear();
+        for sector in std::mem::take(&mut state.unsynced).into_keys() {
+            state.shown.remove(&sector);
+        }
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! What a drive held when power went, as checkpoint and log tell it: logical pages, what they point to, and the blocks.
 //! It knows no policy and trusts no number.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use flashtwin_ftl::{BlockImage, BlockUse, OpenFor};
 use flashtwin_nand::{Geometry, Plane, Ppn};
@@ -31,6 +31,8 @@ pub(crate) struct BlockState {
     pub(crate) last_program: u64,
     /// Its pages are being moved; on account of wear?
     pub(crate) collected: Option<bool>,
+    /// It is used no more.
+    pub(crate) retired: bool,
 }
 
 /// All of it. 4 bytes a logical page, 4 a page and 24 for what each holds, for as long as a drive is being opened.
@@ -41,6 +43,8 @@ pub(crate) struct Image {
     slots: Vec<Slot>,
     pages: Vec<u32>,
     copies: HashMap<u32, Vec<Ppn>>,
+    /// Numbers of pages whose data were lost before they were programmed.
+    lost: BTreeSet<u32>,
 }
 
 impl Image {
@@ -53,6 +57,7 @@ impl Image {
             slots: Vec::new(),
             pages: vec![NONE; geometry.pages() as usize],
             copies: HashMap::new(),
+            lost: BTreeSet::new(),
             layout: layout.clone(),
         }
     }
@@ -111,7 +116,7 @@ impl Image {
         let (page, full) = (self.geometry().page_in_block(ppn), self.geometry().pages_per_block);
         let block = self.block_of(number);
         let fits = if page == 0 { block.open.is_none() } else { block.open == Some(kind) };
-        if page != block.written || !fits {
+        if page != block.written || !fits || block.retired {
             let text = format!("with {} pages written for {:?}", block.written, block.open);
             return Err(format!("{} is programmed for {kind:?} {text}", self.describe(ppn)));
         }
@@ -140,10 +145,15 @@ impl Image {
                 _ => Err(format!("logical page {lpn} shares {}, which holds nothing", self.describe(ppn))),
             },
             Record::Trim { lpn } => self.point(lpn, None),
-            Record::Moved { from, to, levelled } => self.move_page(from, to, levelled, sequence),
-            Record::Copied { from, to } => {
+            Record::Moved { from, to, levelled, lost } => {
+                let number = self.move_page(from, to, levelled, sequence)?;
+                self.lose(number, lost);
+                Ok(())
+            }
+            Record::Copied { from, to, lost } => {
                 let slot = self.slot_of(from)?;
                 let number = self.program(to, OpenFor::Replicas, sequence)?;
+                self.lose(number, lost);
                 if let Some(slot) = slot {
                     self.pages[number] = slot + 1;
                     self.copies.entry(slot).or_default().push(to);
@@ -151,16 +161,24 @@ impl Image {
                 Ok(())
             }
             Record::Erase { first } => self.erase(first),
+            Record::Retire { first } => self.retire(first),
         }
     }
 
-    fn move_page(&mut self, from: Ppn, to: Ppn, levelled: bool, sequence: u64) -> Result<(), String> {
+    fn lose(&mut self, number: usize, lost: bool) {
+        if lost {
+            self.lost.insert(number as u32);
+        }
+    }
+
+    /// Carries a move out; the number of the second page.
+    fn move_page(&mut self, from: Ppn, to: Ppn, levelled: bool, sequence: u64) -> Result<usize, String> {
         let slot = self.slot_of(from)?;
         let kind = if levelled { OpenFor::Levelling } else { OpenFor::Collection };
         let number = self.program(to, kind, sequence)?;
         let old = self.number(from)?;
         self.block_of(old).collected = Some(levelled);
-        let Some(slot) = slot else { return Ok(()) };
+        let Some(slot) = slot else { return Ok(number) };
         self.pages[old] = NONE;
         self.pages[number] = slot + 1;
         let held = &mut self.slots[slot as usize];
@@ -171,7 +189,7 @@ impl Image {
         {
             *copy = to;
         }
-        Ok(())
+        Ok(number)
     }
 
     fn erase(&mut self, first: Ppn) -> Result<(), String> {
@@ -191,8 +209,20 @@ impl Image {
                 return Err(format!("{} is erased, and is pointed to", self.describe(ppn)));
             }
         }
+        self.lost.retain(|&page| !(number..number + full).contains(&(page as usize)));
         let block = self.block_of(number);
         *block = BlockState { erases: block.erases + 1, ..BlockState::default() };
+        Ok(())
+    }
+
+    fn retire(&mut self, first: Ppn) -> Result<(), String> {
+        let number = self.number(first)?;
+        let block = self.block_of(number);
+        if block.written > 0 || block.retired {
+            let block = *block;
+            return Err(format!("{} is retired, and is {block:?}", self.describe(first)));
+        }
+        block.retired = true;
         Ok(())
     }
 
@@ -207,8 +237,9 @@ impl Image {
 impl Image {
     pub(crate) fn restore_block(&mut self, number: u32, state: BlockState) -> Result<(), String> {
         let full = self.geometry().pages_per_block;
+        let fits = state.written <= full && !(state.retired && state.written > 0);
         match self.blocks.get_mut(number as usize) {
-            Some(block) if state.written <= full && block.written == 0 && block.erases == 0 => {
+            Some(block) if fits && block.written == 0 && block.erases == 0 => {
                 *block = state;
                 Ok(())
             }
@@ -251,6 +282,14 @@ impl Image {
         self.copies.entry(slot).or_default().push(ppn);
         Ok(())
     }
+
+    pub(crate) fn restore_lost(&mut self, number: u32) -> Result<(), String> {
+        if self.pages.get(number as usize).is_none_or(|&slot| slot == NONE) {
+            return Err(format!("page {number} is lost, and holds nothing"));
+        }
+        self.lost.insert(number);
+        Ok(())
+    }
 }
 
 /// What tables are rebuilt from.
@@ -262,6 +301,11 @@ impl Image {
             let slot = slot.checked_sub(1)?;
             Some((lpn as u32, slot, self.slots[slot as usize]))
         })
+    }
+
+    /// Pages whose data were lost before they were programmed.
+    pub(crate) fn lost(&self) -> &BTreeSet<u32> {
+        &self.lost
     }
 
     pub(crate) fn copies(&self, slot: u32) -> &[Ppn] {
@@ -279,6 +323,7 @@ impl Image {
         for (number, state) in self.blocks.iter().enumerate() {
             let Some(block) = self.layout.block(number as u32) else { continue };
             let used = match (state.written, state.open, state.collected) {
+                (0, None, _) if state.retired => BlockUse::Retired,
                 (0, None, _) if state.erases == 0 => continue,
                 (0, None, _) => BlockUse::Free,
                 (written, Some(kind), None) if written < full => BlockUse::Open(kind),
@@ -301,6 +346,12 @@ impl Image {
         let geometry = self.layout.geometry.clone();
         let mut held = vec![0u64; geometry.planes() as usize];
         let mut pages = 0;
+        for (number, _) in self.blocks.iter().enumerate().filter(|(_, block)| block.retired) {
+            // It takes none, as a full one.
+            held[number / geometry.blocks_per_plane as usize] += u64::from(geometry.pages_per_block);
+        }
+        let room = (plane_limit * held.len() as u64).saturating_sub(held.iter().sum::<u64>() + 1);
+        let budget = budget.min(room);
         for slot in self.slots.iter().filter(|slot| slot.references > 0) {
             held[geometry.plane(slot.home).index()] += 1;
             pages += 1;

@@ -13,8 +13,8 @@ pub(crate) const SPARE_BYTES: u64 = 32;
 pub const LEAST_LOG_BYTES: u64 = 64 << 10;
 const DATA_ALIGN: u64 = 1 << 20;
 
-/// The regions, one behind the other: two superblocks, two places for checkpoints, two halves of the log, the spare
-/// bytes of all blocks, their data.
+/// The regions, one behind the other: two superblocks, two places for checkpoints, two halves of the log and their copies,
+/// the spare bytes of all blocks, their data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) geometry: Geometry,
@@ -36,11 +36,13 @@ fn up(bytes: u64, to: u64) -> u64 {
 impl Layout {
     pub(crate) fn new(geometry: &Geometry, logical_pages: u32, aware: bool, log_bytes: u64) -> Self {
         let (blocks, pages) = (geometry.blocks(), geometry.pages());
-        // Header; blocks; logical pages; a digest a page, and each page once as a copy with a number of copies each.
-        let checkpoint = ALIGN + 4 + blocks * 21 + u64::from(logical_pages) * 4 + pages * (16 + 1 + 4);
+        // Header; blocks; logical pages; a digest a page, and each page once as a copy with a number of copies each;
+        // each page once as lost.
+        let checkpoint =
+            ALIGN + 4 + blocks * 21 + 4 + u64::from(logical_pages) * 4 + pages * (16 + 1 + 4) + 4 + pages * 4;
         let checkpoint_bytes = up(checkpoint, ALIGN);
         let spare_block_bytes = up(u64::from(geometry.pages_per_block) * SPARE_BYTES, ALIGN);
-        let spare_at = 2 * (SUPERBLOCK_BYTES + checkpoint_bytes + log_bytes);
+        let spare_at = 2 * (SUPERBLOCK_BYTES + checkpoint_bytes + 2 * log_bytes);
         let data_at = up(spare_at + blocks * spare_block_bytes, DATA_ALIGN);
         Self {
             geometry: geometry.clone(),
@@ -69,9 +71,10 @@ impl Layout {
         2 * SUPERBLOCK_BYTES + (epoch % 2) * self.checkpoint_bytes
     }
 
-    /// Where the log of an epoch lies.
-    pub(crate) fn log(&self, epoch: u64) -> u64 {
-        2 * (SUPERBLOCK_BYTES + self.checkpoint_bytes) + (epoch % 2) * self.log_bytes
+    /// Where the two copies of the log of an epoch lie, far apart.
+    pub(crate) fn log(&self, epoch: u64) -> [u64; 2] {
+        let first = 2 * (SUPERBLOCK_BYTES + self.checkpoint_bytes) + (epoch % 2) * self.log_bytes;
+        [first, first + 2 * self.log_bytes]
     }
 
     /// Number of a block among all, without gaps.

@@ -1,9 +1,14 @@
 //! The log: batches of records, each durable before the next is written.
 //!
+//! Each batch is written twice, at the same place of two regions: of the last one nothing else tells, and a sector that
+//! does not keep it would pass for a torn end.
+//!
 //! A batch begins at a multiple of 4096 bytes: magic `FTWBATCH` (8 bytes), epoch (u64), sequence of the batch (u64),
 //! sequence of the first program in it (u64), bytes of records (u32), number of records (u32), number of the drive (16),
 //! checksum of all this and the records (u64); then the records ([`super::record`]). The epoch is that of the checkpoint
 //! before it, whose half of the log it is in; sequences go on from batch to batch and from half to half.
+
+use std::io;
 
 use super::bytes::{Taker, checksum};
 use super::error::DriveError;
@@ -30,10 +35,10 @@ pub(crate) struct Log {
     first_program: u64,
 }
 
-/// A batch made ready: to be written there.
+/// A batch made ready: to be written to both places.
 pub(crate) struct Batch {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) offset: u64,
+    pub(crate) offsets: [u64; 2],
 }
 
 impl Log {
@@ -83,12 +88,12 @@ impl Log {
         header.extend(sum.to_le_bytes());
         bytes[..HEADER_BYTES].copy_from_slice(&header);
         bytes.resize(length as usize, 0);
-        let offset = layout.log(self.epoch) + self.position;
+        let offsets = layout.log(self.epoch).map(|half| half + self.position);
         self.position += length;
         self.sequence += 1;
         self.records = 0;
         self.first_program = self.programs;
-        Some(Batch { bytes, offset })
+        Some(Batch { bytes, offsets })
     }
 
     /// A checkpoint of another epoch holds everything: the log begins anew behind it.
@@ -133,39 +138,98 @@ impl Header {
     }
 }
 
-/// Reads the half of an epoch, batch by batch, as long as they follow on `end`; returns where they end.
+/// A batch that is whole, and follows on `end`.
+struct Found {
+    header: Header,
+    bytes: Vec<u8>,
+}
+
+impl Found {
+    fn records(&self) -> &[u8] {
+        &self.bytes[HEADER_BYTES..HEADER_BYTES + self.header.records_bytes as usize]
+    }
+}
+
+fn read(medium: &dyn Medium, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; length];
+    medium.read_at(&mut bytes, offset).map(|()| bytes)
+}
+
+/// What one copy has where the next batch would be.
+enum Copy {
+    Whole(Found),
+    /// It begins as the next batch would.
+    Torn,
+    /// Nobody knows.
+    Unreadable(io::Error),
+    /// Something else, as before it was written.
+    Other,
+}
+
+fn copy_at(medium: &dyn Medium, uuid: &[u8; 16], layout: &Layout, (half, end): (u64, &LogEnd)) -> Copy {
+    let first = match read(medium, half + end.position, ALIGN as usize) {
+        Ok(first) => first,
+        Err(error) => return Copy::Unreadable(error),
+    };
+    let Some(header) = Header::parse(uuid, &first) else { return Copy::Other };
+    if header.epoch != end.epoch || header.sequence != end.sequence {
+        return Copy::Other;
+    }
+    let length = (HEADER_BYTES as u64 + u64::from(header.records_bytes)).div_ceil(ALIGN) * ALIGN;
+    if header.first_program != end.programs || end.position + length > layout.log_bytes {
+        return Copy::Torn;
+    }
+    let bytes = match read(medium, half + end.position, length as usize) {
+        Ok(bytes) => bytes,
+        Err(error) => return Copy::Unreadable(error),
+    };
+    let found = Found { header, bytes };
+    let sum = checksum(uuid, &[&found.bytes[..HEADER_BYTES - 8], found.records()]);
+    if found.header.sum == sum { Copy::Whole(found) } else { Copy::Torn }
+}
+
+/// Reads the half of an epoch, batch by batch, as long as they follow on `end`; returns where they end. A batch of which
+/// one copy is damaged is noted, and so is an end that is torn.
 ///
 /// # Errors
-/// What the medium reports; what `take` says of a record; a batch that is whole behind one that is not: that is no torn
-/// end, as each is durable before the next is written.
+/// What the medium reports, where no copy is whole; what `take` says of a record; a batch that is whole behind one that is not: that is no torn end, as each is durable
+/// before the next is written.
 pub(crate) fn replay(
     medium: &dyn Medium,
     uuid: &[u8; 16],
     layout: &Layout,
     mut end: LogEnd,
+    notes: &mut Vec<String>,
     take: &mut dyn FnMut(&Record, u64) -> Result<(), String>,
 ) -> Result<LogEnd, DriveError> {
     let place = |position| format!("log of epoch {}, byte {position}", end.epoch);
-    let failed = |error| DriveError::medium("log")(error);
-    let half = layout.log(end.epoch);
-    let mut bytes = Vec::new();
+    let halves = layout.log(end.epoch);
     while end.position + ALIGN <= layout.log_bytes {
-        bytes.resize(ALIGN as usize, 0);
-        medium.read_at(&mut bytes, half + end.position).map_err(failed)?;
-        let Some(header) = Header::parse(uuid, &bytes) else { break };
-        let length = (HEADER_BYTES as u64 + u64::from(header.records_bytes)).div_ceil(ALIGN) * ALIGN;
-        let follows = header.epoch == end.epoch && header.sequence == end.sequence;
-        if !follows || header.first_program != end.programs || end.position + length > layout.log_bytes {
-            break;
+        let [first, second] = halves.map(|half| copy_at(medium, uuid, layout, (half, &end)));
+        let (found, is_alone) = match (first, second) {
+            (Copy::Whole(found), other) | (other, Copy::Whole(found)) => {
+                (found, !matches!(other, Copy::Whole(_)))
+            }
+            (Copy::Unreadable(error), _) | (_, Copy::Unreadable(error)) => {
+                return Err(DriveError::medium(&place(end.position))(error));
+            }
+            (Copy::Other, Copy::Other) => break,
+            (Copy::Torn, _) | (_, Copy::Torn) => {
+                notes.push(format!(
+                    "{}: no copy of the last batch is whole, as a cut in the middle of a flush leaves it",
+                    place(end.position)
+                ));
+                break;
+            }
+        };
+        if is_alone {
+            notes.push(format!(
+                "{}: one of the two copies is not whole; the other was read",
+                place(end.position)
+            ));
         }
-        bytes.resize(length as usize, 0);
-        medium.read_at(&mut bytes, half + end.position).map_err(failed)?;
-        let records = &bytes[HEADER_BYTES..HEADER_BYTES + header.records_bytes as usize];
-        if header.sum != checksum(uuid, &[&bytes[..HEADER_BYTES - 8], records]) {
-            break;
-        }
-        let mut taker = Taker(records);
-        for _ in 0..header.records {
+        let mut taker = Taker(found.records());
+        for _ in 0..found.header.records {
             let broken = |text: String| DriveError::image(place(end.position), text);
             let record = Record::take(&mut taker);
             let record = record.ok_or_else(|| broken("a record that is not known".into()))?;
@@ -174,34 +238,45 @@ pub(crate) fn replay(
             end.programs += u64::from(programs);
             take(&record, end.programs).map_err(broken)?;
         }
-        end.position += length;
+        end.position += found.bytes.len() as u64;
         end.sequence += 1;
     }
     nothing_behind(medium, uuid, layout, &end)?;
     Ok(end)
 }
 
-/// Behind the end of the log no batch is whole that was written later.
+/// Bytes of the log that are looked at at once for batches that should not be there.
+const LOOK_BYTES: u64 = 256 << 10;
+
+/// Behind the end of the log no batch is whole that was written later. Each has two copies, of which the first are looked
+/// at; what cannot be read is not known to be one.
 fn nothing_behind(
     medium: &dyn Medium,
     uuid: &[u8; 16],
     layout: &Layout,
     end: &LogEnd,
 ) -> Result<(), DriveError> {
-    let half = layout.log(end.epoch);
-    let mut bytes = vec![0; HEADER_BYTES];
-    let mut position = end.position;
-    while position + ALIGN <= layout.log_bytes {
-        medium.read_at(&mut bytes, half + position).map_err(DriveError::medium("log"))?;
-        let later = Header::parse(uuid, &bytes)
-            .is_some_and(|header| header.epoch == end.epoch && header.sequence > end.sequence);
-        if later {
+    let [half, _] = layout.log(end.epoch);
+    let last = half + layout.log_bytes;
+    let mut at = half + end.position;
+    loop {
+        // Most of a log that was never full was never written.
+        at = at.max(medium.next_data(at) / ALIGN * ALIGN);
+        if at >= last {
+            return Ok(());
+        }
+        let length = LOOK_BYTES.min(last - at);
+        let bytes = read(medium, at, length as usize).unwrap_or_default();
+        let is_later = |first: &[u8]| {
+            let header = Header::parse(uuid, first);
+            header.is_some_and(|header| header.epoch == end.epoch && header.sequence > end.sequence)
+        };
+        if bytes.chunks(ALIGN as usize).any(is_later) {
             let place = format!("log of epoch {}, byte {}", end.epoch, end.position);
             let text =
                 "damaged: what follows it is there, so that this is no torn end; put back a copy of the file";
             return Err(DriveError::image(place, text));
         }
-        position += ALIGN;
+        at += length;
     }
-    Ok(())
 }

@@ -2,7 +2,8 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{FileExt, FileTypeExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// A row of bytes that can be read, written and made durable. Several threads may call at once.
@@ -31,6 +32,11 @@ pub trait Medium: Send + Sync {
     /// # Errors
     /// What the system reports; what came before may then be lost, whatever a later call says.
     fn sync(&self) -> io::Result<()>;
+
+    /// From an offset on, where something may have been written; all before is zeroes.
+    fn next_data(&self, offset: u64) -> u64 {
+        offset
+    }
 }
 
 impl<M: Medium + ?Sized> Medium for std::sync::Arc<M> {
@@ -46,6 +52,9 @@ impl<M: Medium + ?Sized> Medium for std::sync::Arc<M> {
     fn sync(&self) -> io::Result<()> {
         (**self).sync()
     }
+    fn next_data(&self, offset: u64) -> u64 {
+        (**self).next_data(offset)
+    }
 }
 
 /// A file or a block device, which no other process uses at the same time.
@@ -54,33 +63,78 @@ pub struct FileMedium {
     file: File,
 }
 
+/// What a file begins with while a drive is being made in it.
+const UNFINISHED: [u8; 8] = *b"FTWMAKES";
+
 impl FileMedium {
-    /// Makes a file of so many bytes, as yet without blocks of its file system; or takes a block device that has as
-    /// many.
+    /// Takes a block device that has as many bytes.
     ///
     /// # Errors
-    /// A file that exists, a device that is too small, what the system reports.
-    pub fn create(path: &Path, size_bytes: u64) -> io::Result<Self> {
-        let is_device = std::fs::metadata(path).is_ok_and(|data| data.file_type().is_block_device());
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(!is_device);
-        let medium = Self::locked(options.open(path)?, true)?;
-        if !is_device {
-            medium.file.set_len(size_bytes)?;
-        } else if medium.size_bytes()? < size_bytes {
-            let has = medium.size_bytes()?;
+    /// A device that is too small, what the system reports.
+    pub fn of_device(path: &Path, size_bytes: u64) -> io::Result<Self> {
+        let medium = Self::open(path, true)?;
+        let has = medium.size_bytes()?;
+        if has < size_bytes {
             let text = format!("the device has {has} bytes, {size_bytes} are needed");
             return Err(io::Error::new(io::ErrorKind::StorageFull, text));
         }
         Ok(medium)
     }
 
+    /// Makes a file of so many bytes for a drive that is to be made, its owner's alone and as yet without blocks of its file
+    /// system. One that was left behind when making it was interrupted is taken.
+    ///
+    /// # Errors
+    /// Another process is making it; a file that is something else; what the system reports.
+    pub fn begin(path: &Path, size_bytes: u64) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options
+            .read(true)
+            .write(true)
+            .create(true)
+            .mode(0o600)
+            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+        let medium = loop {
+            let medium = Self::locked(options.open(path)?, true)?;
+            // Who had the lock before may have moved the file to its name, where it is a drive.
+            if std::fs::symlink_metadata(path).is_ok_and(|there| is_same(&there, &medium.file)) {
+                break medium;
+            }
+        };
+        let mut first = [0; 8];
+        let begins = medium.file.read_at(&mut first, 0)?;
+        if begins > 0 && ![UNFINISHED, super::superblock::MAGIC].contains(&first) {
+            let text =
+                "it is in the way, and no drive that was being made: move it, or name the image otherwise";
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
+        }
+        medium.file.set_len(0)?;
+        medium.file.write_all_at(&UNFINISHED, 0)?;
+        medium.file.set_len(size_bytes)?;
+        Ok(medium)
+    }
+
     /// Opens one that exists; `writable` also keeps others from reading it.
     ///
     /// # Errors
-    /// [`io::ErrorKind::ResourceBusy`] where another process has it; what the system reports.
+    /// [`io::ErrorKind::ResourceBusy`] where another process has it; what is neither file nor device; what the system
+    /// reports.
     pub fn open(path: &Path, writable: bool) -> io::Result<Self> {
-        Self::locked(OpenOptions::new().read(true).write(writable).open(path)?, writable)
+        // A pipe would wait for somebody who writes to it.
+        let kind = std::fs::metadata(path)?.file_type();
+        if !kind.is_file() && !kind.is_block_device() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "neither a file nor a block device"));
+        }
+        let medium = Self::locked(OpenOptions::new().read(true).write(writable).open(path)?, writable)?;
+        medium.forget_cached();
+        Ok(medium)
+    }
+
+    /// Has the system read from the disk what it has in memory and takes for written. After a sync that failed it shows
+    /// bytes that the disk does not have, and no later sync would write them: what is read here must be there.
+    fn forget_cached(&self) {
+        // SAFETY: the descriptor is open as long as `self` is. It is advice: what cannot be forgotten is to be written yet.
+        let _ = unsafe { libc::posix_fadvise(self.file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
     }
 
     fn locked(file: File, alone: bool) -> io::Result<Self> {
@@ -92,6 +146,11 @@ impl FileMedium {
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
+}
+
+fn is_same(there: &std::fs::Metadata, file: &File) -> bool {
+    let ours = file.metadata().map(|ours| (ours.dev(), ours.ino()));
+    ours.is_ok_and(|ours| ours == (there.dev(), there.ino()))
 }
 
 impl Medium for FileMedium {
@@ -111,5 +170,18 @@ impl Medium for FileMedium {
 
     fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
+    }
+
+    fn next_data(&self, offset: u64) -> u64 {
+        let Ok(signed) = i64::try_from(offset) else { return offset };
+        // SAFETY: the descriptor is open as long as `self` is. Nobody minds the position that is set.
+        let found = unsafe { libc::lseek(self.file.as_raw_fd(), signed, libc::SEEK_DATA) };
+        let error = io::Error::last_os_error().raw_os_error();
+        match u64::try_from(found) {
+            Ok(found) => found,
+            // There is none up to the end.
+            Err(_) if error == Some(libc::ENXIO) => u64::MAX,
+            Err(_) => offset,
+        }
     }
 }

@@ -4,7 +4,8 @@
 //!
 //! A tag (u8), then, little-endian: 1 program: logical page (u32), page (u32), digest of its data (16 bytes); 2 share:
 //! logical page, page with the same data; 3 trim: logical page; 4 collection moved: from (u32), to (u32); 5 wear
-//! levelling moved: from, to; 6 copied: from, to; 7 erase: first page of the block.
+//! levelling moved: from, to; 6 copied: from, to; 7 erase: first page of the block; 8, 9, 10 as 4, 5, 6, but the data were
+//! lost before: what lies in the second page is not what should; 11 the block with this first page is retired.
 
 use flashtwin_nand::Ppn;
 
@@ -21,13 +22,18 @@ pub(crate) enum Record {
     Share { lpn: u32, ppn: Ppn },
     /// The logical page has nothing.
     Trim { lpn: u32 },
-    /// Whoever had the first page has the second.
-    Moved { from: Ppn, to: Ppn, levelled: bool },
-    /// The second page is a copy of the first.
-    Copied { from: Ppn, to: Ppn },
+    /// Whoever had the first page has the second; `lost`: whose data could not be read any more.
+    Moved { from: Ppn, to: Ppn, levelled: bool, lost: bool },
+    /// The second page is a copy of the first; `lost`: whose data could not be read any more.
+    Copied { from: Ppn, to: Ppn, lost: bool },
     /// The block with this first page holds nothing.
     Erase { first: Ppn },
+    /// The erased block with this first page is used no more.
+    Retire { first: Ppn },
 }
+
+/// Added to the tag of a move or a copy of data that were lost.
+const LOST: u8 = 4;
 
 /// Bytes of the longest record.
 pub(crate) const MOST_BYTES: usize = 25;
@@ -45,11 +51,14 @@ impl Record {
             }
             Self::Share { lpn, ppn } => words(2, &[lpn, ppn.number()]),
             Self::Trim { lpn } => words(3, &[lpn]),
-            Self::Moved { from, to, levelled } => {
-                words(4 + u8::from(levelled), &[from.number(), to.number()])
+            Self::Moved { from, to, levelled, lost } => {
+                words(4 + u8::from(levelled) + LOST * u8::from(lost), &[from.number(), to.number()])
             }
-            Self::Copied { from, to } => words(6, &[from.number(), to.number()]),
+            Self::Copied { from, to, lost } => {
+                words(6 + LOST * u8::from(lost), &[from.number(), to.number()])
+            }
             Self::Erase { first } => words(7, &[first.number()]),
+            Self::Retire { first } => words(11, &[first.number()]),
         }
     }
 
@@ -62,9 +71,13 @@ impl Record {
             1 => Self::Program { lpn: word, ppn: page(taker)?, digest: taker.array()? },
             2 => Self::Share { lpn: word, ppn: page(taker)? },
             3 => Self::Trim { lpn: word },
-            4 | 5 => Self::Moved { from: Ppn::new(word), to: page(taker)?, levelled: tag == 5 },
-            6 => Self::Copied { from: Ppn::new(word), to: page(taker)? },
+            4 | 5 | 8 | 9 => {
+                let (levelled, lost) = (tag == 5 || tag == 9, tag > 5);
+                Self::Moved { from: Ppn::new(word), to: page(taker)?, levelled, lost }
+            }
+            6 | 10 => Self::Copied { from: Ppn::new(word), to: page(taker)?, lost: tag == 10 },
             7 => Self::Erase { first: Ppn::new(word) },
+            11 => Self::Retire { first: Ppn::new(word) },
             _ => return None,
         })
     }
@@ -81,10 +94,14 @@ mod tests {
             Record::Program { lpn: 5, ppn: b, digest: [9; 16] },
             Record::Share { lpn: 5, ppn: a },
             Record::Trim { lpn: u32::MAX },
-            Record::Moved { from: a, to: b, levelled: false },
-            Record::Moved { from: b, to: a, levelled: true },
-            Record::Copied { from: a, to: b },
+            Record::Moved { from: a, to: b, levelled: false, lost: false },
+            Record::Moved { from: b, to: a, levelled: true, lost: false },
+            Record::Moved { from: a, to: b, levelled: false, lost: true },
+            Record::Moved { from: b, to: a, levelled: true, lost: true },
+            Record::Copied { from: a, to: b, lost: false },
+            Record::Copied { from: a, to: b, lost: true },
             Record::Erase { first: b },
+            Record::Retire { first: a },
         ];
         let mut bytes = Vec::new();
         records.iter().for_each(|record| record.append(&mut bytes));
@@ -96,6 +113,6 @@ mod tests {
         for cut in 0..25 {
             assert_eq!(Record::take(&mut Taker(&bytes[..cut])), None);
         }
-        assert_eq!(Record::take(&mut Taker(&[8; 30])), None);
+        assert_eq!(Record::take(&mut Taker(&[12; 30])), None);
     }
 }

@@ -13,9 +13,9 @@ use super::error::DriveError;
 use super::layout::{LEAST_LOG_BYTES, Layout, SUPERBLOCK_BYTES};
 use super::medium::Medium;
 
-const MAGIC: [u8; 8] = *b"FLASHTWN";
+pub(crate) const MAGIC: [u8; 8] = *b"FLASHTWN";
 /// The format that is written and read here.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 const HEADER_BYTES: usize = 60;
 /// Most bytes of a page: requests hold so many in RAM at once.
 const MOST_PAGE_BYTES: u32 = 1 << 16;

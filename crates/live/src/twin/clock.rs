@@ -16,7 +16,10 @@ use flashtwin_trace::Op;
 
 use super::numbers::Numbers;
 use super::{Asked, contents_of, unpoisoned};
+use crate::Caller;
 
+/// How often whoever waits for a request looks whether its client is still there.
+const LOOK: Duration = Duration::from_millis(50);
 /// A request that is not complete yet.
 const NOT_YET: u64 = u64::MAX;
 /// A request that nobody will tell of.
@@ -32,11 +35,13 @@ struct Waiter {
 pub(super) struct Ticket(Arc<Waiter>);
 
 impl Ticket {
-    /// Waits until the modelled drive has the request complete: when that was, by its clock. `None` if it has none.
-    pub(super) fn wait(self) -> Option<u64> {
+    /// Waits until the modelled drive has the request complete: when that was, by its clock. `None` if it has none, or
+    /// nobody waits for the answer any more.
+    pub(super) fn wait(&self, caller: &dyn Caller) -> Option<u64> {
         loop {
             match self.0.done_ns.load(Ordering::Acquire) {
-                NOT_YET => thread::park(),
+                NOT_YET if caller.has_left() => return None,
+                NOT_YET => thread::park_timeout(LOOK),
                 NEVER => return None,
                 done_ns => return Some(done_ns),
             }

@@ -20,9 +20,11 @@ use self::clock::{Clock, Ticket};
 use self::numbers::Numbers;
 use crate::drive::core::digest_of;
 use crate::figures::{TIME_RANGES, range_of};
+use crate::record::ZEROES_BYTES_MAX;
 use crate::store::DriveError;
 use crate::store::record::Digest;
-use crate::{Drive, Export, Extent, Writing};
+use crate::zeroes::ZEROES;
+use crate::{Caller, Drive, Export, Extent, Writing};
 
 /// A request that the simulated drive is to take in.
 struct Asked {
@@ -36,6 +38,14 @@ struct Asked {
     durable: bool,
     /// What its pages will hold; empty where nobody looks.
     digests: Vec<Digest>,
+}
+
+/// What a request brings.
+#[derive(Clone, Copy)]
+enum Data<'a> {
+    Nothing,
+    Bytes(&'a [u8]),
+    Zeroes,
 }
 
 /// How true answers were to the model.
@@ -71,6 +81,8 @@ pub struct TwinTime {
     page_bytes: u64,
     /// Whether the system looks at contents.
     aware: bool,
+    /// The digest of a page of zeroes.
+    zeroes: Digest,
     kept: Kept,
 }
 
@@ -97,7 +109,8 @@ impl TwinTime {
         let twin = flashtwin_sim::Twin::new(resolved, &name, pages, numbers.limit(), held.into_iter());
         let twin = twin.map_err(|error| config(error.to_string()))?;
         let clock = Clock::start(twin, numbers).map_err(DriveError::medium("the twin's clock"))?;
-        Ok(Self { drive, clock, page_bytes, aware, kept: Kept::default() })
+        let zeroes = digest_of(&ZEROES[..page_bytes as usize], None);
+        Ok(Self { drive, clock, page_bytes, aware, zeroes, kept: Kept::default() })
     }
 
     /// Ends a period of the modelled drive.
@@ -126,12 +139,12 @@ impl TwinTime {
         self.clock.finish()
     }
 
-    /// A request as pages, its digests taken from `bytes`.
+    /// A request as pages, with the digests of what is written.
     fn asked(
         &self,
         op: Op,
         (offset, length): (u64, u64),
-        bytes: Option<&[u8]>,
+        data: Data<'_>,
         durable: bool,
     ) -> io::Result<Asked> {
         if op == Op::Flush {
@@ -152,11 +165,12 @@ impl TwinTime {
             || (first == last && !(offset + length).is_multiple_of(self.page_bytes));
         let last_is_partial = !(offset + length).is_multiple_of(self.page_bytes)
             || (first == last && !offset.is_multiple_of(self.page_bytes));
-        let digests = match bytes.filter(|_| self.aware) {
-            None => Vec::new(),
-            Some(bytes) => {
-                (first..=last).map(|page| self.digest(page, offset, bytes)).collect::<Result<_, _>>()?
-            }
+        let digests = match data {
+            Data::Nothing => Vec::new(),
+            _ if !self.aware => Vec::new(),
+            data => (first..=last)
+                .map(|page| self.digest(page, (offset, length), data))
+                .collect::<Result<_, _>>()?,
         };
         Ok(Asked {
             op,
@@ -171,18 +185,21 @@ impl TwinTime {
     }
 
     /// The digest that a page will have; of a part that is written, with what the rest holds now.
-    fn digest(&self, page: u64, offset: u64, bytes: &[u8]) -> io::Result<Digest> {
+    fn digest(&self, page: u64, (offset, length): (u64, u64), data: Data<'_>) -> io::Result<Digest> {
         let (start, end) = (page * self.page_bytes, (page + 1) * self.page_bytes);
-        let written_end = offset + bytes.len() as u64;
-        if start >= offset && end <= written_end {
-            let at = (start - offset) as usize;
-            return Ok(digest_of(&bytes[at..at + self.page_bytes as usize], None));
+        let (from, to) = (offset.max(start), (offset + length).min(end));
+        let is_whole = (from, to) == (start, end);
+        let written = match data {
+            Data::Bytes(bytes) => &bytes[(from - offset) as usize..(to - offset) as usize],
+            _ if is_whole => return Ok(self.zeroes),
+            _ => &ZEROES[..(to - from) as usize],
+        };
+        if is_whole {
+            return Ok(digest_of(written, None));
         }
         let mut whole = vec![0; self.page_bytes as usize];
-        self.drive.read(start, &mut whole)?;
-        let (from, to) = (offset.max(start), written_end.min(end));
-        whole[(from - start) as usize..(to - start) as usize]
-            .copy_from_slice(&bytes[(from - offset) as usize..(to - offset) as usize]);
+        self.drive.read(start, &mut whole, &())?;
+        whole[(from - start) as usize..(to - start) as usize].copy_from_slice(written);
         Ok(digest_of(&whole, None))
     }
 
@@ -191,22 +208,22 @@ impl TwinTime {
         &self,
         op: Op,
         range: (u64, u64),
-        bytes: Option<&[u8]>,
-        durable: bool,
+        (data, durable): (Data<'_>, bool),
+        caller: &dyn Caller,
         work: impl FnOnce() -> io::Result<T>,
     ) -> io::Result<T> {
         let arrived_ns = self.clock.now_ns();
-        let ticket = self.clock.arrive(arrived_ns, &self.asked(op, range, bytes, durable)?);
+        let ticket = self.clock.arrive(arrived_ns, &self.asked(op, range, data, durable)?);
         let outcome = work();
         if let Some(ticket) = ticket {
-            self.hold_back(ticket);
+            self.hold_back(&ticket, caller);
         }
         outcome
     }
 
-    fn hold_back(&self, ticket: Ticket) {
+    fn hold_back(&self, ticket: &Ticket, caller: &dyn Caller) {
         let ready_ns = self.clock.now_ns();
-        let Some(done_ns) = ticket.wait() else { return };
+        let Some(done_ns) = ticket.wait(caller) else { return };
         if done_ns < ready_ns {
             self.kept.store_was_slower.fetch_add(1, Relaxed);
             return;
@@ -231,47 +248,57 @@ impl Export for TwinTime {
         Export::read_only(&*self.drive)
     }
 
-    fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
-        self.timed(Op::Read, (offset, into.len() as u64), None, false, || self.drive.read(offset, into))
+    fn read(&self, offset: u64, into: &mut [u8], caller: &dyn Caller) -> io::Result<()> {
+        self.timed(Op::Read, (offset, into.len() as u64), (Data::Nothing, false), caller, || {
+            self.drive.read(offset, into, caller)
+        })
     }
 
-    fn write(&self, offset: u64, bytes: &[u8], how: Writing) -> io::Result<()> {
+    fn write(&self, offset: u64, bytes: &[u8], how: Writing, caller: &dyn Caller) -> io::Result<()> {
         let range = (offset, bytes.len() as u64);
-        self.timed(Op::Write, range, Some(bytes), how.durable, || self.drive.write(offset, bytes, how))
+        self.timed(Op::Write, range, (Data::Bytes(bytes), how.durable), caller, || {
+            self.drive.write(offset, bytes, how, caller)
+        })
     }
 
     fn flush(&self) -> io::Result<()> {
-        self.timed(Op::Flush, (0, 0), None, false, || self.drive.flush())
+        self.timed(Op::Flush, (0, 0), (Data::Nothing, false), &(), || self.drive.flush())
     }
 
-    fn trim(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
-        self.timed(Op::Trim, (offset, length), None, how.durable, || self.drive.trim(offset, length, how))
+    fn trim(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
+        self.timed(Op::Trim, (offset, length), (Data::Nothing, how.durable), caller, || {
+            self.drive.trim(offset, length, how, caller)
+        })
     }
 
     /// Whole pages that need no room are trimmed, by the modelled drive too; all others are written, one after another.
-    fn write_zeroes(&self, offset: u64, length: u64, how: Writing) -> io::Result<()> {
+    fn write_zeroes(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
         let page = self.page_bytes;
         let end = offset + length;
         let first_whole = offset.next_multiple_of(page).min(end);
         let last_whole = (end / page * page).max(first_whole);
         let pieces = match how.keep_room {
-            true => vec![(offset, end)],
+            // In pieces as a recording has them.
+            true => (offset..end)
+                .step_by(ZEROES_BYTES_MAX as usize)
+                .map(|from| (from, end.min(from + ZEROES_BYTES_MAX)))
+                .collect(),
             false => vec![(offset, first_whole), (first_whole, last_whole), (last_whole, end)],
         };
         for (from, to) in pieces.into_iter().filter(|(from, to)| from < to) {
             let range = (from, to - from);
-            let work = || self.drive.write_zeroes(from, to - from, how);
+            let work = || self.drive.write_zeroes(from, to - from, how, caller);
             if from == first_whole && to == last_whole && !how.keep_room {
-                self.timed(Op::Trim, range, None, how.durable, work)?;
+                self.timed(Op::Trim, range, (Data::Nothing, how.durable), caller, work)?;
             } else {
-                self.timed(Op::Write, range, Some(&vec![0; (to - from) as usize]), how.durable, work)?;
+                self.timed(Op::Write, range, (Data::Zeroes, how.durable), caller, work)?;
             }
         }
         Ok(())
     }
 
-    fn extents(&self, offset: u64, length: u64) -> io::Result<Vec<Extent>> {
-        self.drive.extents(offset, length)
+    fn extents(&self, offset: u64, length: u64, runs_max: usize) -> io::Result<Vec<Extent>> {
+        self.drive.extents(offset, length, runs_max)
     }
 }
 

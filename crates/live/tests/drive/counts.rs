@@ -139,12 +139,12 @@ fn serve(drive: &Drive, request: &Request, page_bytes: usize) {
     match request {
         Request::Write(first, values) => {
             let bytes: Vec<u8> = values.iter().flat_map(|&value| page(value, page_bytes)).collect();
-            drive.write(at(*first), &bytes, how).unwrap();
+            drive.write(at(*first), &bytes, how, &()).unwrap();
         }
         Request::Read(first, length) => {
-            drive.read(at(*first), &mut vec![0; *length as usize * page_bytes]).unwrap();
+            drive.read(at(*first), &mut vec![0; *length as usize * page_bytes], &()).unwrap();
         }
-        Request::Trim(first, length) => drive.trim(at(*first), at(*length), how).unwrap(),
+        Request::Trim(first, length) => drive.trim(at(*first), at(*length), how, &()).unwrap(),
         Request::EndOfPeriod => drive.end_period().unwrap(),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flashtwin_bits::SplitMix64;
 use flashtwin_live::drive::DriveOptions;
-use flashtwin_live::store::fault::FaultMedium;
+use flashtwin_live::store::fault::{Call, FaultMedium};
 use flashtwin_live::{Drive, Export};
 
 use crate::scene::{Host, Shape, TIGHT, Truth, open};
@@ -33,16 +33,19 @@ fn find(bytes: &[u8], magic: &[u8]) -> Vec<(u64, usize)> {
     found
 }
 
-/// Batches of the log behind the newest checkpoint.
-fn batches(bytes: &[u8]) -> Vec<usize> {
+/// Batches of the log behind the newest checkpoint, each with where its two copies are.
+fn batches(bytes: &[u8]) -> Vec<[usize; 2]> {
     let newest = find(bytes, b"FTWCHECK").last().unwrap().0;
-    find(bytes, b"FTWBATCH").into_iter().filter(|&(epoch, _)| epoch == newest).map(|(_, at)| at).collect()
+    let all = find(bytes, b"FTWBATCH").into_iter().filter(|&(epoch, _)| epoch == newest);
+    let places: Vec<usize> = all.map(|(_, at)| at).collect();
+    let (first, second) = places.split_at(places.len() / 2);
+    first.iter().zip(second).map(|(&first, &second)| [first, second]).collect()
 }
 
-/// Where an image is not zero: there a change may matter. Without the last batch of the log: one that is not whole is
-/// taken for torn by a cut, and what it said for never answered; nothing on the medium tells the difference.
+/// Where an image is not zero: there a change may matter. Without one of the copies of the last batch of the log: if none
+/// is whole it is taken for torn by a cut, and what it said for never answered; nothing on the medium tells the difference.
 fn written(bytes: &[u8]) -> Vec<usize> {
-    let last = batches(bytes).last().map_or(0..0, |&at| {
+    let last = batches(bytes).last().map_or(0..0, |&[_, at]| {
         let length = u32::from_le_bytes(bytes[at + 32..at + 36].try_into().unwrap());
         at..at + (64 + length as usize).next_multiple_of(4096)
     });
@@ -85,7 +88,7 @@ fn opened_right(bytes: Vec<u8>, truth: &Truth, read_only: bool) -> Result<bool, 
     let mut page = vec![0; truth.page_bytes];
     let mut whole = true;
     for (at, expected) in truth.now.chunks(truth.page_bytes).enumerate() {
-        match drive.read((at * truth.page_bytes) as u64, &mut page) {
+        match drive.read((at * truth.page_bytes) as u64, &mut page, &()) {
             Ok(()) if page != expected => return Err(format!("page {at} reads wrong")),
             Ok(()) => {}
             Err(_) => whole = false,
@@ -154,15 +157,69 @@ fn a_hole_in_the_log_is_no_torn_end() {
     let images = (8..40).map(|seed| used("conventional", &TIGHT, seed));
     let (bytes, truth) = images.into_iter().find(|(bytes, _)| batches(bytes).len() > 1).unwrap();
     let newest = batches(&bytes);
-    let mut damaged = bytes.clone();
-    damaged[newest[0] + 70] ^= 1;
-    let error = open(damaged, &DriveOptions::default()).err().unwrap();
+    let damaged = |places: &[usize]| {
+        let mut damaged = bytes.clone();
+        places.iter().for_each(|at| damaged[at + 70] ^= 1);
+        damaged
+    };
+    let error = open(damaged(&newest[0]), &DriveOptions::default()).err().unwrap();
     assert!(error.contains("log of epoch") && error.contains("no torn end"), "{error}");
     // The last batch alone may have been torn; what it said is forgotten, which a flush would have prevented.
-    let mut damaged = bytes.clone();
-    damaged[newest[newest.len() - 1] + 70] ^= 1;
-    assert!(open(damaged, &DriveOptions::default()).is_ok());
-    assert_eq!(opened_right(bytes, &truth, false), Ok(true));
+    let (drive, _) = open(damaged(newest.last().unwrap()), &DriveOptions::default()).unwrap();
+    assert!(drive.notes()[0].contains("no copy of the last batch is whole"), "{:?}", drive.notes());
+    // Of each batch one copy is enough.
+    for copy in [0, 1] {
+        let every: Vec<usize> = newest.iter().map(|batch| batch[copy]).collect();
+        let damaged = damaged(&every);
+        assert_eq!(opened_right(damaged.clone(), &truth, copy == 0), Ok(true));
+        let (drive, _) = open(damaged, &DriveOptions::default()).unwrap();
+        assert_eq!(drive.notes().len(), newest.len(), "{:?}", drive.notes());
+        assert!(drive.notes()[0].contains("one of the two copies is not whole"), "{:?}", drive.notes());
+    }
+    assert_eq!(opened_right(bytes.clone(), &truth, false), Ok(true));
+}
+
+/// An image of which reads at some places fail, opened to be read only.
+fn opened_unread(bytes: &[u8], places: Vec<usize>) -> Result<Drive, String> {
+    let medium = Arc::new(FaultMedium::of(bytes.to_vec()));
+    medium.fail_when(1, move |call| {
+        let fails = matches!(call, Call::Read(offset) if places.contains(&(offset as usize)));
+        fails.then_some(std::io::ErrorKind::Other)
+    });
+    let options = DriveOptions { read_only: true, ..DriveOptions::default() };
+    Drive::open_on(medium, &options).map_err(|error| error.to_string())
+}
+
+#[test]
+fn tables_that_cannot_be_read_are_made_up_for_by_their_other_copy() {
+    let (bytes, truth) = used("ca-ssd", &TIGHT, 3);
+    let places: Vec<usize> = find(&bytes, b"FTWCHECK").into_iter().map(|(_, at)| at).collect();
+    let newest = *places.last().unwrap();
+    for unread in [0, 64 << 10, newest, newest + 4096] {
+        let drive = opened_unread(&bytes, vec![unread]).unwrap();
+        assert!(!drive.notes().is_empty(), "byte {unread}");
+        let mut read = vec![0; truth.now.len()];
+        drive.read(0, &mut read, &()).unwrap();
+        assert!(read == truth.now, "byte {unread}");
+    }
+    for unread in [vec![0, 64 << 10], places] {
+        let error = opened_unread(&bytes, unread).err().unwrap();
+        assert!(error.contains("fails, as the test wants"), "{error}");
+    }
+}
+
+#[test]
+fn one_copy_of_the_log_that_cannot_be_read_is_made_up_for_by_the_other() {
+    let (bytes, truth) = used("ca-ssd", &TIGHT, 12);
+    let newest = batches(&bytes);
+    for (copies, opens) in [(vec![0], true), (vec![1], true), (vec![0, 1], false)] {
+        let opened = opened_unread(&bytes, copies.iter().map(|&copy| newest.last().unwrap()[copy]).collect());
+        assert_eq!(opened.is_ok(), opens, "copies {copies:?}");
+        let Ok(drive) = opened else { continue };
+        let mut read = vec![0; truth.now.len()];
+        drive.read(0, &mut read, &()).unwrap();
+        assert!(read == truth.now);
+    }
 }
 
 #[test]
@@ -174,10 +231,10 @@ fn other_versions_and_other_files_are_refused_with_the_cure() {
         open(damaged, &DriveOptions::default()).err().unwrap()
     };
     let version = error_of(&|bytes| {
-        bytes[8] = 2;
-        bytes[(64 << 10) + 8] = 2;
+        bytes[8] = 3;
+        bytes[(64 << 10) + 8] = 3;
     });
-    assert!(version.contains("format 2, this program knows 1"), "{version}");
+    assert!(version.contains("format 3, this program knows 2"), "{version}");
     let other = error_of(&|bytes| bytes[..128 << 10].fill(7));
     assert!(other.contains("not a drive of flashtwin"), "{other}");
     let short = error_of(&|bytes| bytes.truncate(900_000));

@@ -4,7 +4,10 @@
 mod counts;
 mod cuts;
 mod damage;
+mod damaged;
+mod faults;
 mod files;
 mod model;
+mod oracle;
 mod scene;
 mod threads;

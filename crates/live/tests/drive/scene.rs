@@ -208,17 +208,17 @@ impl Host {
                 if first < last {
                     truth.change(first, &vec![0; last - first]);
                 }
-                drive.trim(offset as u64, length as u64, how).map_err(told)?;
+                drive.trim(offset as u64, length as u64, how, &()).map_err(told)?;
             }
             1 => {
                 truth.change(offset, &vec![0; length]);
                 let keep_room = self.below(2) == 0;
                 let how = Writing { keep_room, ..how };
-                drive.write_zeroes(offset as u64, length as u64, how).map_err(told)?;
+                drive.write_zeroes(offset as u64, length as u64, how, &()).map_err(told)?;
             }
             2..4 => {
                 let mut bytes = vec![1; length];
-                drive.read(offset as u64, &mut bytes).map_err(told)?;
+                drive.read(offset as u64, &mut bytes, &()).map_err(told)?;
                 if bytes != truth.now[offset..offset + length] {
                     return Err(format!("WRONG: {length} bytes at {offset} read wrong"));
                 }
@@ -230,7 +230,7 @@ impl Host {
                     .take(length)
                     .collect();
                 truth.change(offset, &bytes);
-                drive.write(offset as u64, &bytes, how).map_err(told)?;
+                drive.write(offset as u64, &bytes, how, &()).map_err(told)?;
             }
         }
         if durable {
@@ -252,7 +252,7 @@ pub(crate) fn open(bytes: Vec<u8>, options: &DriveOptions) -> Result<(Drive, Arc
 /// Reads everything; each page must be allowed. What is there then is the truth.
 pub(crate) fn read_all(drive: &Drive, truth: &Truth) -> Result<Truth, String> {
     let mut bytes = vec![1; truth.now.len()];
-    drive.read(0, &mut bytes).map_err(|error| format!("reading all: {error}"))?;
+    drive.read(0, &mut bytes, &()).map_err(|error| format!("reading all: {error}"))?;
     for (page, value) in bytes.chunks(truth.page_bytes).enumerate() {
         if !truth.allows(page, value) {
             return Err(format!("page {page} reads as what it was not given since the last flush"));

@@ -281,7 +281,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let errand = self.looked_up();
         match outcome {
             ReadOutcome::Flash { target, data, .. } => {
-                if self.holds(target.ppn) {
+                if let Some(ppn) = self.place_on_flash(target.ppn) {
+                    let target = ReadTarget { ppn, ..target };
                     if errand == NONE {
                         self.queue_host_read(target, data, request, charged);
                     } else {
@@ -311,7 +312,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// Whether the flash holds what the controller's tables say that this page holds. Otherwise the data are
-    /// still on their way to the flash, and controller RAM has them.
+    /// still on their way there ([`Engine::place_on_flash`]).
     #[inline]
     pub(super) fn holds(&self, ppn: Ppn) -> bool {
         self.flash.is_programmed(&self.geometry, ppn)
@@ -481,7 +482,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         for order in &ordered {
             self.blocks.prefetch(self.geometry.block_index(order.ppn));
         }
-        for order in &ordered {
+        for (at, order) in ordered.iter().enumerate() {
             let work = match order.kind {
                 OpKind::Read => Work::OwnRead,
                 OpKind::Program => Work::OwnProgram,
@@ -491,10 +492,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 // The page is on its way to the flash. Its copy takes the data from controller RAM, which keeps them
                 // until the copy is programmed.
                 self.counts.own_buffer_reads[order.cause as usize] += 1;
+                self.note_further_move(&ordered[at..]);
                 continue;
             }
             if order.kind == OpKind::Erase {
                 self.blocks.erase_decided(self.geometry.block_index(order.ppn));
+                self.forget_moves_to(self.geometry.block_index(order.ppn));
             }
             let unit = self.unit_of_plane[self.geometry.plane(order.ppn)];
             let FlashOp { urgent, cause, job, .. } = *order;
@@ -505,7 +508,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 continue;
             }
             let idle = job < IDLE_STEP && !urgent && !offline;
-            self.enqueue(unit, if idle { Queue::Idle } else { Queue::Background }, op);
+            let slot = self.enqueue(unit, if idle { Queue::Idle } else { Queue::Background }, op);
+            if work == Work::OwnRead && !offline {
+                self.note_move(slot, &ordered[at..]);
+            }
         }
         self.release(held);
         self.own_ops = ordered;

@@ -103,18 +103,18 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// The copy of the old page that a partial write reads: the `chosen` one; if that is not programmed yet, one
-    /// that is (`there`). `None` where controller RAM serves it.
+    /// that is (`there`). `None` where controller RAM serves it. And whether the flash has that copy.
     pub(super) fn old_page(
         &mut self,
         chosen: Option<ReadTarget>,
         there: Option<(ReadTarget, u64)>,
-    ) -> Option<ReadTarget> {
+    ) -> Option<(ReadTarget, bool)> {
         let chosen = chosen?;
-        if self.holds(chosen.ppn) {
-            return Some(chosen);
+        if let Some(ppn) = self.place_on_flash(chosen.ppn) {
+            return Some((ReadTarget { ppn, ..chosen }, true));
         }
         if self.awaited.is_some() {
-            return Some(there.map_or(chosen, |(target, _)| target));
+            return Some(there.map_or((chosen, false), |(target, _)| (target, true)));
         }
         self.counts.old_page_buffer_reads += 1;
         None

@@ -20,6 +20,7 @@ mod jobs;
 mod ledger;
 mod loads;
 mod merging;
+mod moves;
 mod multi_plane;
 mod newest;
 mod pool;
@@ -51,6 +52,7 @@ use hash_unit::HashUnit;
 use ledger::Waits;
 use loads::Loads;
 use merging::Merging;
+use moves::Moves;
 use multi_plane::Together;
 use pool::{Op, Pool, Request};
 use ram_answers::RamAnswers;
@@ -222,6 +224,7 @@ pub struct Engine<C, O> {
     hash: Option<HashUnit>,
     flash: FlashArray,
     blocks: BlockStates,
+    moves: Moves,
     loads: Loads,
     write_completes: WriteCompletes,
     reads_before_write: u32,
@@ -330,6 +333,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             hash: hashes.then(|| HashUnit::new(config.hash_ns(), config.hash_lanes)),
             flash,
             blocks: BlockStates::new(geometry.block_index_len()),
+            moves: Moves::new(geometry.block_index_len()),
             loads: Loads::new(config.load, geometry.chips() as usize, units.len(), read_ns),
             units,
             write_completes: config.write_completes,

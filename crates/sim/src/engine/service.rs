@@ -378,7 +378,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 self.erase(op.ppn);
                 self.ops.remove(slot);
             }
-            Work::OwnRead => self.ops.remove(slot),
+            Work::OwnRead => {
+                self.note_moved_page_read(slot);
+                self.ops.remove(slot);
+            }
         }
         self.note_job_done(&op);
     }

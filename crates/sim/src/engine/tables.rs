@@ -83,20 +83,21 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         for lookup in lookups.drain(..) {
             let Lookup { page, read, delays } = lookup;
             let arriving = tables.arriving.contains_key(&page);
-            let step = match read {
-                Some(ppn) if !arriving && self.holds(ppn) => {
+            let on_flash = read.and_then(|ppn| self.place_on_flash(ppn));
+            let step = match (read, on_flash) {
+                (Some(_), Some(ppn)) if !arriving => {
                     // The block must not be erased before the read has its turn.
                     self.blocks.read_begins(self.geometry.block_index(ppn));
                     tables.arriving.insert(page, Vec::new());
-                    Some(lookup)
+                    Some(Lookup { read: on_flash, ..lookup })
                 }
-                Some(_) => {
+                (Some(_), _) => {
                     // The page was evicted a moment ago: it is still on its way to the flash, or even still on
                     // its way to RAM. Either way controller RAM has it or will have it without another read.
                     self.counts.own_buffer_reads[Cause::Metadata as usize] += 1;
                     (arriving && delays).then_some(Lookup { read: None, ..lookup })
                 }
-                None => (arriving && delays).then_some(lookup),
+                (None, _) => (arriving && delays).then_some(lookup),
             };
             tables.errands[errand as usize].steps.extend(step);
         }

@@ -307,13 +307,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             let waits_for_old = old.is_some();
             self.undecided.writes[slot].needs += u8::from(waits_for_old || errand != NONE);
             match old {
-                Some(old) if !self.holds(old.ppn) => {
+                Some((old, false)) => {
                     self.await_old_page(old, slot, errand);
                 }
-                Some(old) if errand == NONE => {
+                Some((old, true)) if errand == NONE => {
                     self.queue_read(old, NONE, Work::ReadBeforeWrite, slot);
                 }
                 old if errand != NONE => {
+                    let old = old.map(|(old, _)| old);
                     old.iter().for_each(|old| self.keep(old));
                     self.set_out(errand, Then::Write { write: slot, old });
                 }

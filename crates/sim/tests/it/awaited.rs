@@ -170,7 +170,8 @@ fn a_page_that_collection_moves_is_waited_for_in_its_new_place() {
         (bench.ftl.gc.start, bench.ftl.gc.stop) = (0.4, 0.4);
         bench.before = [0, 3, 1, 3, 2, 3].map(|lpn| (lpn, 0)).to_vec();
     });
-    let outcome = waiting(bench).serve(&[write(0, 3, 0), read(1_000, 0)]);
+    // The read comes when collection has read the page, and nothing else on flash holds it.
+    let outcome = waiting(bench).serve(&[write(0, 3, 0), read(280_000, 0)]);
     let programmed = 2 * WRITE_ALL + READ_ALL;
     let expected = [
         (0, "program", 0),

@@ -4,7 +4,7 @@ use flashtwin_ftl::Cause;
 
 use flashtwin_ftl::idle::IdlePolicy;
 
-use crate::bench::{Bench, ERASE, READ_ALL, WRITE_ALL, read, write};
+use crate::bench::{Bench, ERASE, READ_ALL, WRITE_ALL, read, write, write_part};
 
 /// Seven blocks of two pages. Blocks 0, 1 and 2 each hold a valid page (0, 1 and 2) and an
 /// outdated copy of page 3; a plane collects when three blocks are free.
@@ -56,6 +56,32 @@ fn a_page_that_collection_is_moving_is_read_from_ram_until_it_is_programmed() {
     // The second read finds the page programmed in block 4, behind the erase under way.
     assert_eq!(outcome.log.commands[4], (480_300 + 100 + ERASE, "read", 0));
     assert_eq!(outcome.places()[4], (4, 0));
+}
+
+#[test]
+fn page_that_collection_has_not_read_yet_is_read_where_it_lies() {
+    // Collection of block 0 waits behind the host's program; RAM does not have page 0 yet.
+    for buffer_reads in [true, false] {
+        let bench = nearly_full().with(|bench| bench.engine.buffer_reads = buffer_reads);
+        let outcome = bench.serve(&[write(0, 3, 0), read(1_000, 0)]);
+        let expected = [
+            (0, "program", 0),
+            (WRITE_ALL, "read", 0),
+            (WRITE_ALL + READ_ALL, "read", 0),
+            (WRITE_ALL + 2 * READ_ALL, "program", 0),
+            (2 * WRITE_ALL + 2 * READ_ALL, "erase", 0),
+        ];
+        assert_eq!(outcome.log.commands, expected);
+        assert_eq!(outcome.places(), [(3, 0), (0, 0), (0, 0), (4, 0), (0, 0)]);
+        assert_eq!(outcome.counts.pages.buffer_reads + outcome.counts.pages.awaited_reads, 0);
+    }
+}
+
+#[test]
+fn old_page_of_partial_write_that_collection_has_not_read_is_read_where_it_lies() {
+    let outcome = nearly_full().serve(&[write(0, 3, 0), write_part(1_000, 0, 0)]);
+    assert_eq!(outcome.log.commands[1], (WRITE_ALL, "read", 0));
+    assert_eq!(outcome.places()[1], (0, 0));
 }
 
 #[test]
@@ -173,4 +199,25 @@ fn idle_die_collects_page_by_page_and_makes_way() {
     assert_eq!(outcome.log.commands, [&expected[..], &more].concat());
     let places = [(3, 0), (0, 0), (4, 0), (1, 0), (0, 0), (1, 0), (4, 1), (1, 0), (3, 1)];
     assert_eq!(outcome.places(), places);
+}
+
+#[test]
+fn collection_that_idle_time_has_finished_does_not_go_on() {
+    // The first write opens block 3, which leaves three free blocks: block 0 is collected, and one more would be behind
+    // the next write. Idle time brings the fourth free block first, and with it the end.
+    let bench = nearly_full().with(|bench| {
+        (bench.ftl.gc.idle, bench.ftl.gc.idle_reserve) = (IdlePolicy::Reserve, 0.5);
+        bench.engine.idle_us = 300.0;
+    });
+    let outcome = bench.serve(&[write(0, 3, 0), write(9_000_000, 3, 0)]);
+    let erased: Vec<u32> = outcome
+        .log
+        .commands
+        .iter()
+        .zip(outcome.places())
+        .filter(|(command, _)| command.1 == "erase")
+        .map(|(_, place)| place.0)
+        .collect();
+    assert_eq!(erased, [0, 1]);
+    assert_eq!(*outcome.log.commands.last().unwrap(), (9_000_000, "program", 0));
 }

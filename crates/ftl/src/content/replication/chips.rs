@@ -19,7 +19,7 @@ fn empty_views(blocks: &Blocks) -> impl Iterator<Item = ChipView> {
     let geometry = &blocks.geometry;
     let limit = blocks.plane_limit() * u64::from(geometry.planes_per_chip());
     Chip::each(0..geometry.chips()).map(move |chip| ChipView {
-        free_pages: limit.saturating_sub(blocks.chip_valid()[chip]),
+        free_pages: limit.saturating_sub(blocks.chip_valid()[chip] + blocks.retired_pages_of(chip)),
         stored_pages: blocks.chip_valid()[chip],
         erases: blocks.chip_erases()[chip],
         blocks: u64::from(geometry.planes_per_chip()) * u64::from(geometry.blocks_per_plane),

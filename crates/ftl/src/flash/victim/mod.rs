@@ -39,7 +39,7 @@ policies! {
     pub fn build(choices: u32, geometry: &Geometry, seed: u64) -> Box<dyn VictimSelection>;
 
     /// The block with the fewest valid pages; among equals the one that has had that
-    /// count for longest (among those closed before the plane first collected, the lowest
+    /// count for longest (among those closed before the plane first looked for a victim, the lowest
     /// number).
     #[default]
     Greedy => Box::new(greedy::Greedy::new(geometry));

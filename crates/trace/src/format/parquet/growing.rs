@@ -220,7 +220,11 @@ impl Recording {
             return Ok(());
         }
         let waiting = std::mem::take(&mut self.waiting);
-        self.append(waiting).map_err(|why| cannot_write(&self.path, &why))
+        self.append(waiting).map_err(|why| {
+            // On a full disk a part of it may be there, behind which no tool finds the footer.
+            let _ = self.file.set_len(self.footer.1);
+            cannot_write(&self.path, &why)
+        })
     }
 
     fn append(&mut self, waiting: Waiting) -> Result<(), String> {

@@ -1,0 +1,96 @@
+//! Blocks that are used no more, as they do not keep what they are given. Whoever carries operations out finds that out;
+//! a simulated flash array never does.
+//!
+//! A retired block takes no pages and counts as full of valid ones, so that its plane and the device hold fewer. A
+//! block is retired when it is erased, and only if the device can still hold what it must and its plane still collect;
+//! otherwise it is used on, and asked again at its next erase.
+
+use flashtwin_nand::{Block, Chip, Geometry, Plane};
+
+use super::block_table::{APART, BlockState};
+use super::blocks::Blocks;
+
+/// Blocks that are used no more, and those that are to be.
+#[derive(Default)]
+pub(super) struct Retirement {
+    /// Blocks to be retired at their next erase.
+    due: Vec<Block>,
+    retired: Vec<Block>,
+    /// Pages of valid data that the device must be able to hold.
+    needed_pages: u64,
+}
+
+impl Retirement {
+    /// Pages of retired blocks of a plane.
+    pub(super) fn pages_in(&self, plane: Plane, geometry: &Geometry) -> u32 {
+        let blocks = self.retired.iter().filter(|&&block| geometry.plane_of_block(block) == plane).count();
+        blocks as u32 * geometry.pages_per_block
+    }
+}
+
+impl Blocks {
+    /// Uses a block no more: from now on if it is erased, else from its next erase on. The device must still be able
+    /// to hold `needed_pages`.
+    pub(crate) fn retire(&mut self, block: Block, needed_pages: u64) {
+        self.retirement.needed_pages = needed_pages;
+        if !self.is_retired(block) && !self.retirement.due.contains(&block) {
+            self.retirement.due.push(block);
+            self.retire_if_due(block);
+        }
+    }
+
+    /// Whether a block is used no more.
+    pub(crate) fn is_retired(&self, block: Block) -> bool {
+        self.retirement.retired.contains(&block)
+    }
+
+    /// Pages of all retired blocks.
+    pub(crate) fn retired_pages(&self) -> u64 {
+        self.retirement.retired.len() as u64 * u64::from(self.geometry.pages_per_block)
+    }
+
+    /// Pages of the retired blocks of a chip.
+    pub(crate) fn retired_pages_of(&self, chip: Chip) -> u64 {
+        if self.retirement.retired.is_empty() {
+            return 0;
+        }
+        let pages =
+            self.geometry.planes_of(chip).map(|plane| self.retirement.pages_in(plane, &self.geometry));
+        u64::from(pages.sum::<u32>())
+    }
+
+    /// Pages of the blocks that are retired, and of those that are due.
+    pub(crate) fn pages_given_up(&self) -> u64 {
+        self.retired_pages() + self.retirement.due.len() as u64 * u64::from(self.geometry.pages_per_block)
+    }
+
+    /// Retires a block if it is erased, if that is due, and if the plane and the device can do without it.
+    pub(super) fn retire_if_due(&mut self, block: Block) {
+        let is_due = !self.retirement.due.is_empty() && self.retirement.due.contains(&block);
+        let plane = self.geometry.plane_of_block(block);
+        if !is_due || self.table.state(block) != BlockState::Free || !self.can_spare_one(plane) {
+            return;
+        }
+        if self.planes[plane].recycled.remove(self.geometry.block_in_plane(block)) {
+            self.retirement.due.retain(|&other| other != block);
+            self.table.open(block, APART);
+            self.count_retired(block);
+        }
+    }
+
+    /// One free block stays for collection to start with, and what is valid fits into the others.
+    fn can_spare_one(&self, plane: Plane) -> bool {
+        let pages = u64::from(self.geometry.pages_per_block);
+        let capacity = super::capacity_pages(self.plane_limit(), &self.geometry);
+        self.free_blocks(plane) >= 2
+            && self.valid_pages(plane) + pages <= self.plane_limit()
+            && self.retirement.needed_pages + self.retired_pages() + pages <= capacity
+    }
+
+    /// A block counts as retired, and as full.
+    pub(super) fn count_retired(&mut self, block: Block) {
+        let plane = self.geometry.plane_of_block(block);
+        self.retirement.retired.push(block);
+        self.planes[plane].valid_pages += self.geometry.pages_per_block;
+    }
+}

@@ -1,0 +1,132 @@
+//! Reading flash pages: whether what the tables point to is there, and what is done where it is not.
+//!
+//! Tables change when the controller decides, the medium when that is carried out. A page exists if it was programmed
+//! since the erase that the tables know of: as many erases of its block were carried out as were decided, and more of its
+//! pages than come before it. That is asked with every read, so that a place is never read for what was ordered to go
+//! there and did not. What is read must have the digest that it had when it was written. And data that were lost once, as
+//! neither their page nor another copy could be read when they had to be moved, stay lost until they are written again.
+
+use std::io;
+
+use flashtwin_ftl::Lpn;
+use flashtwin_nand::Ppn;
+
+use super::core::{Core, check_of, digest_of};
+use super::options::Omission;
+
+/// How often a page that is to be moved is read before its data count as lost: some disks need a second look.
+const TRIES: u32 = 3;
+/// Damaged pages of a block for which it is used no more.
+const DAMAGED_PAGES_TO_RETIRE: u32 = 2;
+
+/// Where a page is read from, and the first bytes of its digest.
+pub(crate) type Place = (u64, u64);
+
+impl Core {
+    /// Whether a page that the tables point to was programmed, as against ordered to be.
+    fn exists(&self, ppn: Ppn) -> bool {
+        let block = self.layout.geometry.block_index(ppn);
+        let is_erased = self.erases[self.layout.block_number(block)] == self.ftl.erases_of(block);
+        is_erased && self.flash.is_programmed(&self.layout.geometry, ppn)
+            || self.options.omission == Some(Omission::OrderedAsProgrammed)
+    }
+
+    fn is_lost(&self, ppn: Ppn) -> bool {
+        !self.lost.is_empty() && self.lost.contains(&(self.layout.page_number(ppn) as u32))
+    }
+
+    /// Numbers of pages in use whose data were lost.
+    pub(crate) fn lost_pages(&self) -> impl Iterator<Item = u32> {
+        let in_use = |&number: &u32| self.layout.page(number).is_some_and(|ppn| self.ftl.is_valid(ppn));
+        self.lost.iter().copied().filter(in_use)
+    }
+
+    /// Where a page that the tables point to lies.
+    ///
+    /// # Errors
+    /// It was ordered and not programmed; its data were lost.
+    pub(crate) fn place(&self, ppn: Ppn) -> io::Result<Place> {
+        let why = match () {
+            () if !self.exists(ppn) => "was to be written when writing failed; open the drive again",
+            () if self.is_lost(ppn) => "stands for data that could not be read when they were moved",
+            () => return Ok((self.layout.data(ppn), self.spares[self.layout.page_number(ppn)].check)),
+        };
+        Err(io::Error::other(format!("{} {why}", self.layout.geometry.describe(ppn))))
+    }
+
+    /// Reads a page that the tables point to.
+    ///
+    /// # Errors
+    /// As [`Core::place`]; what the medium reports; [`io::ErrorKind::InvalidData`] for a page that does not hold what was
+    /// written to it.
+    pub(crate) fn read_page(&self, ppn: Ppn, into: &mut [u8]) -> io::Result<()> {
+        self.place(ppn)?;
+        self.read_flash(ppn, into)
+    }
+
+    /// Reads what was programmed last at a place, whatever the tables say by now.
+    fn read_flash(&self, ppn: Ppn, into: &mut [u8]) -> io::Result<()> {
+        self.medium.read_at(into, self.layout.data(ppn))?;
+        let check = self.spares[self.layout.page_number(ppn)].check;
+        let trusting = !self.options.check_reads;
+        match trusting || check_of(&digest_of(into, self.options.omission)) == check {
+            true => Ok(()),
+            false => Err(self.damaged(ppn)),
+        }
+    }
+
+    fn damaged(&self, ppn: Ppn) -> io::Error {
+        let place = self.layout.geometry.describe(ppn);
+        let offset = self.layout.data(ppn);
+        let text = format!("{place} (byte {offset} of the medium) does not hold what was written to it");
+        io::Error::new(io::ErrorKind::InvalidData, text)
+    }
+
+    /// Reads a logical page as it is now, from whichever of its pages is whole; zeroes where nothing was written.
+    ///
+    /// # Errors
+    /// None of its pages can be read; the error is that of the first.
+    pub(crate) fn read_any(&self, lpn: u32, into: &mut [u8]) -> io::Result<()> {
+        let Some((home, others)) = self.ftl.places_of(Lpn::new(lpn)) else {
+            into.fill(0);
+            return Ok(());
+        };
+        let first = self.read_page(home, into);
+        if first.is_ok() || others.iter().any(|&ppn| ppn != home && self.read_page(ppn, into).is_ok()) {
+            return Ok(());
+        }
+        first
+    }
+
+    /// Reads a page that is moved or copied to another place; whether its data could be had. Tables have it at the other
+    /// place already; what was carried out before put it here.
+    pub(crate) fn read_to_copy(&mut self, from: Ppn, to: Ppn, into: &mut [u8]) -> bool {
+        let known_as_lost = self.is_lost(from);
+        if !known_as_lost {
+            if (0..TRIES).any(|_| self.read_flash(from, into).is_ok()) {
+                return true;
+            }
+            self.count_damaged(from);
+        }
+        let check = self.spares[self.layout.page_number(from)].check;
+        let mut others: Vec<Ppn> = Vec::new();
+        if let Some((home, copies)) = self.ftl.places_beside(to) {
+            others.extend(copies.iter().chain([&home]).filter(|&&ppn| ppn != from && ppn != to));
+        }
+        let same = |ppn: &Ppn| self.spares[self.layout.page_number(*ppn)].check == check;
+        let found = others.into_iter().filter(same).any(|ppn| self.read_page(ppn, into).is_ok());
+        self.counts.repaired_pages += u64::from(found && !known_as_lost);
+        found
+    }
+
+    /// A page does not hold what was written to it. A block with several is to be used no more.
+    fn count_damaged(&mut self, ppn: Ppn) {
+        self.counts.damaged_pages += 1;
+        let block = self.layout.geometry.block_index(ppn);
+        let damaged = self.damaged_in.entry(block).or_default();
+        *damaged += 1;
+        if *damaged == DAMAGED_PAGES_TO_RETIRE {
+            self.ftl.retire(block, u64::from(self.layout.logical_pages));
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! The engine and the controller beside the plain simulator of `plain_drive`: drives that collect, from nearly idle ones
+//! to ones that fall behind, uniform and skewed writes, two planes a die. Every response time and every count must be the
+//! same, to the nanosecond.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use flashtwin_ftl::allocation::AllocationPolicy;
+use flashtwin_ftl::idle::IdlePolicy;
+use flashtwin_ftl::{Rng, WearPolicy};
+use flashtwin_nand::NandConfig;
+use flashtwin_sim::{Concurrency, RequestsTo, Resolved, WriteCompletes, run_following};
+use flashtwin_trace::{ContentSource, Op, PageTrace, Trace, TraceBuilder};
+
+use crate::bench::{Levels, NEW, nand, pick, system_with};
+use crate::plain_drive::Drive;
+use crate::plain_parts::{Counts, Rules};
+
+/// A drive to begin with: two planes a die most often, with times that seldom coincide or often do.
+fn device(rng: &mut Rng) -> NandConfig {
+    let planes = pick(rng, &[1, 2, 2, 2]);
+    let levels: Levels =
+        [1 + rng.below(3), 1 + rng.below(2), 1 + rng.below(2), planes, 12 + rng.below(40), 4 + rng.below(13)];
+    NandConfig {
+        read_us: pick(rng, &[50.0, 61.003]),
+        program_us: pick(rng, &[200.0, 407.009]),
+        erase_us: pick(rng, &[1_000.0, 3_800.007]),
+        ..nand(levels)
+    }
+}
+
+/// One of the 24 orders of allocation.
+fn order(rng: &mut Rng) -> String {
+    let mut levels = vec!['C', 'W', 'D', 'P'];
+    (0..4).map(|_| levels.swap_remove(rng.below(levels.len() as u32) as usize)).collect()
+}
+
+/// Rules that do not depend on the number of blocks.
+fn rules(rng: &mut Rng, order: String, resolved: &Resolved) -> Rules {
+    let (device, timing) = (&resolved.config.nand, &resolved.device.timing);
+    let completes = [WriteCompletes::Programmed, WriteCompletes::Transferred, WriteCompletes::Hashed];
+    Rules {
+        channels: device.channels as usize,
+        chips_per_channel: device.chips_per_channel as usize,
+        dies_per_chip: device.dies_per_chip as usize,
+        planes_per_die: device.planes_per_die as usize,
+        blocks_per_plane: device.blocks_per_plane as usize,
+        pages_per_block: device.pages_per_block as usize,
+        command_ns: timing.command_ns,
+        transfer_ns: timing.transfer_ns,
+        read_ns: timing.read_ns,
+        program_ns: timing.program_ns,
+        erase_ns: timing.erase_ns,
+        concurrency: pick(rng, &[Concurrency::Die, Concurrency::Die, Concurrency::Chip, Concurrency::Plane]),
+        order,
+        dynamic_allocation: rng.below(2) == 0,
+        dynamic_wear: rng.below(2) == 0,
+        start_blocks: 0,
+        stop_blocks: 0,
+        urgent_blocks: pick(rng, &[1, 1, 2, 3]),
+        step_pages: pick(rng, &[1, 3, 8, 64]),
+        idle_blocks: None,
+        idle_valid_pages: 0,
+        idle_ns: pick(rng, &[0, 1_000_000, 100_000]),
+        write_completes: pick(rng, &completes),
+        write_buffer_pages: pick(rng, &[0, 3, 40]),
+        reads_before_write: pick(rng, &[0, 0, 1, 4]),
+    }
+}
+
+/// The rules of a drive. Shares of blocks are whole percent, so that the plain drive rounds without floats.
+fn drawn(rng: &mut Rng, device: NandConfig) -> (Rules, Resolved) {
+    let order = order(rng);
+    let sets = [NEW[0], NEW[1], ("allocation.order", &order)];
+    let mut resolved = system_with(device, "conventional", &sets);
+    let mut rules = rules(rng, order, &resolved);
+    let (start, stop) = (pick(rng, &[5, 5, 10, 15]), pick(rng, &[5, 5, 20, 30]));
+    let reserve = pick(rng, &[8, 15, 30]);
+    let share = |percent: usize| (percent * rules.blocks_per_plane).div_ceil(100);
+    rules.start_blocks = share(start).max(rules.urgent_blocks + 1);
+    rules.stop_blocks = share(stop).max(rules.start_blocks + 1);
+    rules.idle_blocks = Some(share(reserve)).filter(|_| rng.below(2) == 0);
+    let valid = pick(rng, &[50, 75, 99]);
+    rules.idle_valid_pages = valid * rules.pages_per_block / 100;
+    let (ftl, engine) = (&mut resolved.config.ftl, &mut resolved.config.engine);
+    let percent = |percent: usize| percent as f64 / 100.0;
+    ftl.allocation.policy = match rules.dynamic_allocation {
+        true => AllocationPolicy::Dynamic,
+        false => AllocationPolicy::Static,
+    };
+    ftl.wear.policy = if rules.dynamic_wear { WearPolicy::Dynamic } else { WearPolicy::None };
+    (ftl.gc.start, ftl.gc.stop, ftl.gc.idle_reserve) = (percent(start), percent(stop), percent(reserve));
+    (ftl.gc.urgent, ftl.gc.step_pages) = (rules.urgent_blocks as u32, rules.step_pages as u32);
+    ftl.gc.idle_valid = percent(valid);
+    ftl.gc.idle = if rules.idle_blocks.is_some() { IdlePolicy::Reserve } else { IdlePolicy::None };
+    engine.concurrency = rules.concurrency;
+    engine.idle_us = rules.idle_ns as f64 / 1000.0;
+    (engine.write_completes, engine.reads_before_write) = (rules.write_completes, rules.reads_before_write);
+    engine.write_buffer_pages = rules.write_buffer_pages as u32;
+    (rules, resolved)
+}
+
+/// All pages are written first; then requests of one to four pages, a part of them in bursts. `skewed`: 80 % of the
+/// requests go to a fifth of the pages.
+fn trace(rng: &mut Rng, footprint: u32, skewed: bool, mean_ns: u64) -> Trace {
+    let mut builder = TraceBuilder::new("plain collection");
+    let mut now = 0;
+    for page in 0..footprint {
+        now += mean_ns as i64;
+        builder.request(now, Op::Write, u64::from(page) * 4096, 4096, &[]);
+    }
+    let (reads, trims) = (rng.below(70), pick(rng, &[0, 0, 4]));
+    let together = pick(rng, &[1, 1, 10]);
+    for request in 0..2 * footprint.max(600) {
+        if request % together == 0 {
+            now += (rng.next_u64() % (2 * mean_ns * u64::from(together))) as i64;
+        }
+        // Now and then the drive is left alone.
+        if rng.below(400) == 0 {
+            now += 20_000_000;
+        }
+        let pages = pick(rng, &[1, 1, 2, 4]);
+        let within = if skewed && rng.below(10) < 8 { footprint / 5 } else { footprint };
+        let page = rng.below(within - pages);
+        let op = match rng.below(100) {
+            kind if kind < reads => Op::Read,
+            kind if kind < reads + trims => Op::Trim,
+            _ => Op::Write,
+        };
+        builder.request(now, op, u64::from(page) * 4096, pages * 4096, &[]);
+    }
+    builder.build().unwrap()
+}
+
+/// A trace by whose speed the drive's units are busy for about this share of the time, in percent, and the plain drive that
+/// has served it.
+fn served(rng: &Rng, rules: &Rules, footprint: u32, skewed: bool, percent: u64) -> (PageTrace, Drive) {
+    let mut mean_ns = 20 * rules.program_ns / rules.planes() as u64;
+    let mut tries = 0;
+    loop {
+        let trace = trace(&mut rng.clone(), footprint, skewed, mean_ns);
+        let pages = PageTrace::build(&trace, 4096, ContentSource::None).unwrap();
+        let mut drive = Drive::new(rules, footprint as usize);
+        drive.serve(&pages);
+        let busy = drive.busy_percent();
+        tries += 1;
+        // How much there is to do hardly depends on the speed. No drive is busy for more than all of the time.
+        if busy.abs_diff(percent) <= percent / 10 || tries == 5 || (tries == 2 && percent > 100) {
+            return (pages, drive);
+        }
+        mean_ns = (mean_ns * busy / percent).max(1);
+    }
+}
+
+/// What the engine counted, and each response time.
+fn engine(pages: &PageTrace, resolved: &Resolved) -> (Counts, Vec<Option<u64>>) {
+    let result = run_following(pages, resolved, &(), &RequestsTo::Memory, None).unwrap();
+    let count =
+        |path: &str| path.split('.').fold(&result.summary, |value, key| &value[key]).as_u64().unwrap();
+    let counts = Counts {
+        host_reads: count("flash_reads.host"),
+        host_programs: count("flash_writes.host"),
+        moved_reads: count("flash_reads.gc"),
+        moved_programs: count("flash_writes.gc"),
+        erases: count("flash_operations.erases"),
+        ram_reads: count("page_ops.buffer_reads"),
+        unmapped_reads: count("page_ops.unmapped_reads"),
+        idle_moves: count("page_ops.idle_moves"),
+        fallbacks: count("page_ops.allocation_fallbacks"),
+    };
+    let table = result.requests.unwrap().read().unwrap();
+    let column = |name: &str| table.column_by_name(name).unwrap().as_primitive::<UInt64Type>().clone();
+    let (request, response) = (column("request"), column("response_ns"));
+    let mut responses = vec![None; pages.requests()];
+    for (request, response) in request.iter().zip(response.iter()) {
+        responses[request.unwrap() as usize] = response;
+    }
+    (counts, responses)
+}
+
+/// The engine does what the plain drive did.
+fn compare(seed: u64, resolved: &Resolved, pages: &PageTrace, plain: &Drive) {
+    let (counts, responses) = engine(pages, resolved);
+    if let Some(at) = (0..responses.len()).find(|&at| responses[at] != plain.responses[at]) {
+        panic!(
+            "seed {seed}: request {at} of {} took {:?} and not {:?}; {counts:?} and {:?}; {:?}",
+            responses.len(),
+            responses[at],
+            plain.responses[at],
+            plain.counts,
+            plain.rules
+        );
+    }
+    assert_eq!(counts, plain.counts, "seed {seed}: {:?}", plain.rules);
+}
+
+/// Pages of a drive, of those that it can hold, in percent.
+fn footprint(rules: &Rules, percent: usize) -> u32 {
+    let held = rules.planes() * (rules.blocks_per_plane - 4) * rules.pages_per_block;
+    (held * percent / 100) as u32
+}
+
+#[test]
+fn every_time_and_count_is_that_of_the_plain_drive() {
+    let (mut seen, mut calm, mut busy) = (Counts::default(), 0, 0);
+    for seed in 0..100 {
+        let mut rng = Rng::stream(seed, "plain collection");
+        let device = device(&mut rng);
+        let (rules, resolved) = drawn(&mut rng, device);
+        let footprint = footprint(&rules, pick(&mut rng, &[60, 80, 90, 97]));
+        let (skewed, percent) = (rng.below(2) == 0, pick(&mut rng, &[5, 15, 30, 45, 55, 60, 130]));
+        let (pages, plain) = served(&rng, &rules, footprint, skewed, percent);
+        compare(seed, &resolved, &pages, &plain);
+        calm += usize::from((3..45).contains(&plain.busy_percent()));
+        busy += usize::from((45..70).contains(&plain.busy_percent()));
+        seen.add(&plain.counts);
+    }
+    assert!(
+        calm > 40 && busy > 25,
+        "{calm} drives were busy for less than 45 % of the time, {busy} for 45 to 70 %"
+    );
+    let least = [seen.moved_reads, seen.ram_reads, seen.idle_moves, seen.unmapped_reads, seen.fallbacks];
+    assert!(least.iter().all(|&count| count > 50), "something hardly happened: {seen:?}");
+    assert!(seen.moved_programs > seen.host_programs / 2, "collection hardly hurts: {seen:?}");
+}
+
+#[test]
+fn skewed_writes_to_two_planes_a_die_take_the_times_of_the_plain_drive() {
+    for seed in 0..8 {
+        let mut rng = Rng::stream(seed, "where it hurts");
+        let device = NandConfig { program_us: 400.0, erase_us: 3_800.0, ..nand([2, 2, 1, 2, 100, 16]) };
+        let (rules, resolved) = drawn(&mut rng, device);
+        let footprint = footprint(&rules, pick(&mut rng, &[80, 88]));
+        let (pages, plain) = served(&rng, &rules, footprint, true, 55);
+        compare(seed, &resolved, &pages, &plain);
+        let busy = plain.busy_percent();
+        assert!((45..70).contains(&busy), "seed {seed}: {busy} % busy");
+        let Counts { host_programs, moved_programs, .. } = plain.counts;
+        assert!(moved_programs > host_programs / 5, "seed {seed}: {moved_programs} of {host_programs} moved");
+    }
+}

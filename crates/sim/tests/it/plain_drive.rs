@@ -1,0 +1,472 @@
+//! A plain simulator of a drive that collects, written from docs/model.md and docs/systems.md and from nothing
+//! else: `conventional` with a page map, greedy collection in steps and in idle time, dies that serve one
+//! operation at a time, channels. It searches lists from end to end where the engine keeps tables, and it is short
+//! enough to be read in one go.
+
+use std::collections::VecDeque;
+
+use flashtwin_sim::WriteCompletes;
+use flashtwin_trace::{Op, PageTrace};
+
+use crate::plain_parts::{Block, Channel, Counts, Kind, Operation, Place, Plane, Rules, Unit};
+
+const NEVER: u64 = u64::MAX;
+/// Waiting operations of a queue that a unit looks at.
+const LOOKED_AT: usize = 64;
+
+pub(crate) struct Drive {
+    pub(crate) rules: Rules,
+    planes: Vec<Plane>,
+    units: Vec<Unit>,
+    channels: Vec<Channel>,
+    place_of: Vec<Option<Place>>,
+    /// Pages that collection moves and has not read yet: to which place, from which.
+    unread: Vec<(Place, Place)>,
+    /// Place in the order of allocation that comes next, for dynamic allocation.
+    turn: usize,
+    changes: u64,
+    now: u64,
+    last_arrival: u64,
+    arrivals: Vec<u64>,
+    /// Power-protected RAM: pages in it, and requests whose pages wait for a place.
+    buffered: Vec<Place>,
+    waiting: VecDeque<(Place, usize)>,
+    pub(crate) counts: Counts,
+    /// Of each request, trims aside.
+    pub(crate) responses: Vec<Option<u64>>,
+    busy_ns: u64,
+}
+
+impl Drive {
+    pub(crate) fn new(rules: &Rules, footprint: usize) -> Self {
+        let blocks = vec![Block::default(); rules.blocks_per_plane];
+        Self {
+            planes: vec![Plane { blocks, ..Plane::default() }; rules.planes()],
+            units: vec![Unit::default(); rules.planes() / rules.planes_per_unit()],
+            channels: vec![Channel::default(); rules.channels],
+            place_of: vec![None; footprint],
+            unread: Vec::new(),
+            rules: rules.clone(),
+            turn: 0,
+            changes: 0,
+            now: 0,
+            last_arrival: 0,
+            arrivals: Vec::new(),
+            buffered: Vec::new(),
+            waiting: VecDeque::new(),
+            counts: Counts::default(),
+            responses: Vec::new(),
+            busy_ns: 0,
+        }
+    }
+
+    /// Serves a trace whose pages are numbered by address.
+    pub(crate) fn serve(&mut self, trace: &PageTrace) {
+        let columns = &trace.columns;
+        self.last_arrival = columns.time_ns.last().map_or(0, |&time| time as u64);
+        for request in 0..trace.requests() {
+            let now = columns.time_ns[request] as u64;
+            self.until(now);
+            self.now = now;
+            self.arrivals.push(now);
+            let op = columns.op[request];
+            self.responses.push(if op == Op::Trim { None } else { Some(0) });
+            for at in trace.page_ops_of(request) {
+                let lpn = columns.lpn[at] as usize;
+                match op {
+                    Op::Read => self.read(lpn, request),
+                    Op::Write => self.write(lpn, request),
+                    Op::Trim => self.forget(lpn),
+                    Op::Flush => unreachable!("the traces here have no flushes"),
+                }
+            }
+        }
+        self.until(NEVER - 1);
+        let is_done = |unit: &Unit| unit.is_idle();
+        assert!(self.units.iter().all(is_done), "something waits for ever");
+    }
+
+    /// How long units were busy until the last request came, or, if the drive fell behind, until all was done.
+    pub(crate) fn busy_percent(&self) -> u64 {
+        100 * self.busy_ns / (self.units.len() as u64 * self.now.max(self.last_arrival))
+    }
+
+    /// Everything that happens until `limit`, lower units first.
+    fn until(&mut self, limit: u64) {
+        loop {
+            let due = |unit: usize| match self.units[unit].due {
+                Some(due) => due,
+                None => self.idle_work_at(unit),
+            };
+            let (due, unit) = (0..self.units.len()).map(|unit| (due(unit), unit)).min().unwrap();
+            if due > limit {
+                return;
+            }
+            self.now = due;
+            if self.units[unit].due.is_some() { self.ended(unit) } else { self.collect_in_idle_time(unit) }
+        }
+    }
+
+    // ---- What the controller decides ----
+
+    fn read(&mut self, lpn: usize, request: usize) {
+        match self.place_of[lpn] {
+            None => self.counts.unmapped_reads += 1,
+            Some(place) => match self.unread.iter().find(|&&(to, _)| to == place) {
+                Some(&(_, from)) => self.read_from(from, request),
+                None if self.is_on_flash(place) => self.read_from(place, request),
+                None => self.counts.ram_reads += 1,
+            },
+        }
+    }
+
+    fn read_from(&mut self, place: Place, request: usize) {
+        self.counts.host_reads += 1;
+        self.order(Operation::of_host(Kind::Read, place, request));
+    }
+
+    fn write(&mut self, lpn: usize, request: usize) {
+        let plane = self.allocate(lpn);
+        let mut own = Vec::new();
+        if self.planes[plane].host_block.is_none() {
+            while self.planes[plane].free() <= 1 && self.collect(plane, usize::MAX, false, &mut own) {}
+        }
+        let place = self.next_page(plane, lpn, false);
+        self.counts.host_programs += 1;
+        self.forget(lpn);
+        self.place_of[lpn] = Some(place);
+        self.buffer(place, request);
+        self.planes[plane].collects |= self.planes[plane].free() <= self.rules.start_blocks;
+        if self.planes[plane].collects {
+            self.collect(plane, self.rules.step_pages, false, &mut own);
+        }
+        // What the page sets off is queued behind it.
+        self.order(Operation::of_host(Kind::Program, place, request));
+        own.into_iter().for_each(|operation| self.order(operation));
+    }
+
+    fn forget(&mut self, lpn: usize) {
+        if let Some(old) = self.place_of[lpn].take() {
+            self.changes += 1;
+            let plane = &mut self.planes[old.plane];
+            plane.valid -= 1;
+            let block = &mut plane.blocks[old.block];
+            block.owner[old.page] = None;
+            (block.valid, block.since) = (block.valid - 1, self.changes);
+        }
+    }
+
+    /// The plane that a page of the host's goes to: the first one with room from the proposed one on.
+    fn allocate(&mut self, lpn: usize) -> usize {
+        let proposed = self.rules.plane_at(if self.rules.dynamic_allocation { self.turn } else { lpn });
+        let count = self.rules.planes();
+        self.turn = (self.turn + 1) % count;
+        let most = (self.rules.blocks_per_plane - 4) * self.rules.pages_per_block;
+        let has_room = |plane: usize| self.planes[plane].valid < most;
+        let further = (0..count).find(|step| has_room((proposed + step) % count));
+        let further = further.expect("the drive is full");
+        self.counts.fallbacks += u64::from(further > 0);
+        (proposed + further) % count
+    }
+
+    /// The next page of the plane's block for the host or for what is moved, which now holds `lpn`.
+    fn next_page(&mut self, plane: usize, lpn: usize, moved: bool) -> Place {
+        let open_block = |state: &Plane| if moved { state.moved_block } else { state.host_block };
+        let block = open_block(&self.planes[plane]).unwrap_or_else(|| self.next_block(plane));
+        self.changes += 1;
+        let state = &mut self.planes[plane];
+        state.valid += 1;
+        let open = &mut state.blocks[block];
+        open.owner.push(Some(lpn));
+        (open.valid, open.since) = (open.valid + 1, self.changes);
+        open.is_closed = open.owner.len() == self.rules.pages_per_block;
+        let place = Place { plane, block, life: open.life, page: open.owner.len() - 1 };
+        let is_open = Some(block).filter(|_| !open.is_closed);
+        *(if moved { &mut state.moved_block } else { &mut state.host_block }) = is_open;
+        place
+    }
+
+    fn next_block(&mut self, plane: usize) -> usize {
+        let state = &mut self.planes[plane];
+        if state.never_used < state.blocks.len() {
+            state.never_used += 1;
+            return state.never_used - 1;
+        }
+        let blocks = &state.blocks;
+        let by_now = (0..state.erased.len()).filter(|&at| {
+            let block = &blocks[state.erased[at]];
+            block.erased == block.life
+        });
+        let wear = |&at: &usize| (blocks[state.erased[at]].life, state.erased[at]);
+        let chosen = if self.rules.dynamic_wear { by_now.min_by_key(wear) } else { by_now.min() };
+        state.erased.remove(chosen.unwrap_or(0))
+    }
+
+    /// Makes the plane's next victim known; whether there is one that gains something.
+    fn choose_victim(&mut self, plane: usize, most_valid: usize) -> bool {
+        let state = &mut self.planes[plane];
+        if state.victim.is_some() {
+            return true;
+        }
+        if !state.has_collected {
+            state.has_collected = true;
+            state.blocks.iter_mut().for_each(|block| block.since = 0);
+        }
+        let closed = (0..state.blocks.len()).filter(|&block| state.blocks[block].is_closed);
+        let best = closed.min_by_key(|&block| (state.blocks[block].valid, state.blocks[block].since, block));
+        state.victim = best.filter(|&block| state.blocks[block].valid <= most_valid);
+        match (state.victim, best) {
+            (Some(block), _) => state.blocks[block].is_closed = false,
+            (None, Some(put_back)) => {
+                self.changes += 1;
+                state.blocks[put_back].since = self.changes;
+            }
+            (None, None) => {}
+        }
+        state.victim.is_some()
+    }
+
+    /// Moves up to `most` pages of the plane's victim and erases it once it is empty; whether anything was gained.
+    fn collect(&mut self, plane: usize, most: usize, in_idle_time: bool, own: &mut Vec<Operation>) -> bool {
+        let gain = self.rules.pages_per_block - 1;
+        if !self.choose_victim(plane, if in_idle_time { gain.min(self.rules.idle_valid_pages) } else { gain })
+        {
+            return false;
+        }
+        let urgent = self.planes[plane].free() <= self.rules.urgent_blocks;
+        let operation = |kind, place| Operation { kind, place, request: None, urgent, in_idle_time };
+        let block = self.planes[plane].victim.unwrap();
+        let owner = self.planes[plane].blocks[block].owner.clone();
+        let life = self.planes[plane].blocks[block].life;
+        let valid = owner.iter().enumerate().filter_map(|(page, lpn)| lpn.map(|lpn| (page, lpn)));
+        for (page, lpn) in valid.take(most) {
+            let from = Place { plane, block, life, page };
+            let to = self.next_page(plane, lpn, true);
+            if self.is_on_flash(from) {
+                self.counts.moved_reads += 1;
+                own.push(operation(Kind::Read, from));
+                self.unread.push((to, from));
+            }
+            // Moved before and not read yet: there is one read, and now it is for the second place.
+            self.unread.iter_mut().filter(|(place, _)| *place == from).for_each(|(place, _)| *place = to);
+            self.counts.moved_programs += 1;
+            self.counts.idle_moves += u64::from(in_idle_time);
+            own.push(operation(Kind::Program, to));
+            self.forget(lpn);
+            self.place_of[lpn] = Some(to);
+        }
+        if self.planes[plane].blocks[block].valid == 0 {
+            self.counts.erases += 1;
+            own.push(operation(Kind::Erase, Place { plane, block, life, page: 0 }));
+            let state = &mut self.planes[plane];
+            state.victim = None;
+            state.erased.push(block);
+            let erased = &mut state.blocks[block];
+            (erased.life, erased.owner) = (life + 1, Vec::new());
+        }
+        let state = &mut self.planes[plane];
+        state.collects &= state.free() < self.rules.stop_blocks;
+        true
+    }
+
+    // ---- Idle time ----
+
+    /// When a unit is asked for work in idle time.
+    fn idle_work_at(&self, unit: usize) -> u64 {
+        let state = &self.units[unit];
+        let at = (state.idle_since + self.rules.idle_ns).max(self.now);
+        let is_asked = self.rules.idle_blocks.is_some() && state.is_idle() && !state.had_none;
+        if is_asked && at <= self.last_arrival { at } else { NEVER }
+    }
+
+    /// One page of the plane with the fewest free blocks moves, of those that want more and have something to gain.
+    fn collect_in_idle_time(&mut self, unit: usize) {
+        let per_unit = self.rules.planes_per_unit();
+        let wanted = self.rules.idle_blocks.unwrap();
+        let mut planes: Vec<usize> = (unit * per_unit..(unit + 1) * per_unit).collect();
+        planes.retain(|&plane| (2..wanted).contains(&self.planes[plane].free()));
+        planes.sort_by_key(|&plane| self.planes[plane].free());
+        let mut own = Vec::new();
+        self.units[unit].had_none = !planes.into_iter().any(|plane| self.collect(plane, 1, true, &mut own));
+        own.into_iter().for_each(|operation| self.order(operation));
+    }
+
+    // ---- Power-protected RAM ----
+
+    fn buffer(&mut self, place: Place, request: usize) {
+        if self.rules.write_completes != WriteCompletes::Hashed {
+            return;
+        }
+        if self.rules.write_buffer_pages == 0 {
+            self.page_done(request, self.now);
+        } else if self.buffered.len() < self.rules.write_buffer_pages {
+            self.buffered.push(place);
+            self.page_done(request, self.now);
+        } else {
+            self.waiting.push_back((place, request));
+        }
+    }
+
+    /// A page of the host's is programmed: its place, if it has one, is the next one's.
+    fn unbuffer(&mut self, place: Place, request: usize) {
+        let places = self.buffered.len();
+        self.buffered.retain(|&other| other != place);
+        if self.buffered.len() < places {
+            if let Some((next, request)) = self.waiting.pop_front() {
+                self.buffered.push(next);
+                self.page_done(request, self.now);
+            }
+        } else if self.rules.write_buffer_pages > 0 {
+            self.waiting.retain(|&(other, _)| other != place);
+            self.page_done(request, self.now);
+        }
+    }
+
+    fn page_done(&mut self, request: usize, at: u64) {
+        let response = self.responses[request].as_mut().unwrap();
+        *response = (*response).max(at - self.arrivals[request]);
+    }
+
+    // ---- When it happens ----
+
+    fn block(&self, place: Place) -> &Block {
+        &self.planes[place.plane].blocks[place.block]
+    }
+
+    fn is_on_flash(&self, place: Place) -> bool {
+        let block = self.block(place);
+        block.erased == place.life && block.programmed > place.page
+    }
+
+    fn may_start(&self, operation: &Operation) -> bool {
+        let block = self.block(operation.place);
+        let is_its_life = block.erased == operation.place.life;
+        match operation.kind {
+            Kind::Read => true,
+            Kind::Program => is_its_life && block.programmed == operation.place.page,
+            Kind::Erase => is_its_life && block.programmed == self.rules.pages_per_block && block.reads == 0,
+        }
+    }
+
+    fn order(&mut self, operation: Operation) {
+        let Operation { kind, place, request, .. } = operation;
+        if kind == Kind::Read {
+            self.planes[place.plane].blocks[place.block].reads += 1;
+        }
+        let unit = place.plane / self.rules.planes_per_unit();
+        let state = &mut self.units[unit];
+        let queue = match (request, kind) {
+            (None, _) => &mut state.own,
+            (Some(_), Kind::Read) => &mut state.reads,
+            (Some(_), _) => &mut state.programs,
+        };
+        queue.push_back(operation);
+        if self.units[unit].serves.is_none() {
+            self.begin(unit);
+        }
+    }
+
+    /// What an idle unit takes: its place in its queue.
+    fn choose(&self, unit: usize) -> Option<(Queue, usize)> {
+        let state = &self.units[unit];
+        let mut held_up = Vec::new();
+        let own = state.own.iter().take(LOOKED_AT).position(|operation| {
+            let goes = !held_up.contains(&operation.place.plane) && self.may_start(operation);
+            held_up.push(operation.place.plane);
+            goes
+        });
+        let program = state.programs.iter().take(LOOKED_AT).position(|operation| self.may_start(operation));
+        let limit = self.rules.reads_before_write;
+        match (own, program) {
+            (Some(at), _) if state.own[at].urgent => Some((Queue::Own, at)),
+            (_, Some(at)) if state.reads.is_empty() || (limit > 0 && state.overtaken >= limit) => {
+                Some((Queue::Programs, at))
+            }
+            (_, Some(_)) => Some((Queue::ReadsFirst, 0)),
+            (_, None) if !state.reads.is_empty() => Some((Queue::Reads, 0)),
+            (own, None) => own.map(|at| (Queue::Own, at)),
+        }
+    }
+
+    fn begin(&mut self, unit: usize) {
+        let Some((queue, at)) = self.choose(unit) else { return };
+        let state = &mut self.units[unit];
+        state.overtaken = match queue {
+            Queue::Programs => 0,
+            Queue::ReadsFirst => state.overtaken + 1,
+            Queue::Reads | Queue::Own => state.overtaken,
+        };
+        let queue = match queue {
+            Queue::Programs => &mut state.programs,
+            Queue::Reads | Queue::ReadsFirst => &mut state.reads,
+            Queue::Own => &mut state.own,
+        };
+        let operation = queue.remove(at).unwrap();
+        (state.serves, state.busy_since) = (Some(operation), self.now);
+        let rules = &self.rules;
+        let channel = &mut self.channels[rules.channel_of(operation.place.plane)];
+        let due = if operation.kind == Kind::Program {
+            channel.data_free_ns = channel.data_free_ns.max(self.now) + rules.command_ns + rules.transfer_ns;
+            channel.data_free_ns + rules.program_ns
+        } else {
+            // Commands go between data, and data that are asked for later wait for them all the same.
+            channel.commands_free_ns = channel.commands_free_ns.max(self.now) + rules.command_ns;
+            channel.data_free_ns = channel.data_free_ns.max(self.now) + rules.command_ns;
+            state.senses = operation.kind == Kind::Read;
+            channel.commands_free_ns + if state.senses { rules.read_ns } else { rules.erase_ns }
+        };
+        state.due = Some(due);
+        let in_register = due.saturating_sub(self.rules.program_ns);
+        if let (Kind::Program, Some(request), WriteCompletes::Transferred) =
+            (operation.kind, operation.request, self.rules.write_completes)
+        {
+            self.page_done(request, in_register);
+        }
+    }
+
+    fn ended(&mut self, unit: usize) {
+        let state = &mut self.units[unit];
+        let operation = state.serves.unwrap();
+        let Operation { kind, place, request, in_idle_time, .. } = operation;
+        if std::mem::take(&mut state.senses) {
+            let channel = &mut self.channels[self.rules.channel_of(place.plane)];
+            channel.data_free_ns = channel.data_free_ns.max(self.now) + self.rules.transfer_ns;
+            state.due = Some(channel.data_free_ns);
+            return;
+        }
+        (state.serves, state.due, state.had_none) = (None, None, false);
+        self.busy_ns += self.now - state.busy_since;
+        if !in_idle_time {
+            state.idle_since = self.now;
+        }
+        let block = &mut self.planes[place.plane].blocks[place.block];
+        match kind {
+            Kind::Read => {
+                block.reads -= 1;
+                if request.is_none() {
+                    self.unread.retain(|&(_, from)| from != place);
+                }
+            }
+            Kind::Program => block.programmed += 1,
+            Kind::Erase => (block.erased, block.programmed) = (block.erased + 1, 0),
+        }
+        if let Some(request) = request {
+            match (kind, self.rules.write_completes) {
+                (Kind::Program, WriteCompletes::Transferred) => {}
+                (Kind::Program, WriteCompletes::Hashed) => self.unbuffer(place, request),
+                _ => self.page_done(request, self.now),
+            }
+        }
+        self.begin(unit);
+    }
+}
+
+/// Where a unit finds what it serves next.
+#[derive(Debug, Clone, Copy)]
+enum Queue {
+    Reads,
+    /// The same, with a program that could start as well.
+    ReadsFirst,
+    Programs,
+    Own,
+}

@@ -1,0 +1,207 @@
+//! What the plain drive of `plain_drive` is made of: its rules, its blocks, planes, units and channels, as they stand in
+//! docs/model.md.
+
+use std::collections::VecDeque;
+
+use flashtwin_sim::{Concurrency, WriteCompletes};
+
+/// What the drive is and how its controller decides. Times in nanoseconds.
+#[derive(Debug, Clone)]
+pub(crate) struct Rules {
+    pub(crate) channels: usize,
+    pub(crate) chips_per_channel: usize,
+    pub(crate) dies_per_chip: usize,
+    pub(crate) planes_per_die: usize,
+    pub(crate) blocks_per_plane: usize,
+    pub(crate) pages_per_block: usize,
+    pub(crate) command_ns: u64,
+    pub(crate) transfer_ns: u64,
+    pub(crate) read_ns: u64,
+    pub(crate) program_ns: u64,
+    pub(crate) erase_ns: u64,
+    pub(crate) concurrency: Concurrency,
+    /// Such as `CWDP`.
+    pub(crate) order: String,
+    /// Pages go to the planes in turn, whatever their address.
+    pub(crate) dynamic_allocation: bool,
+    /// The least worn erased block is used next, not the one erased first.
+    pub(crate) dynamic_wear: bool,
+    /// Free blocks at which a plane begins to collect, and at which it ends.
+    pub(crate) start_blocks: usize,
+    pub(crate) stop_blocks: usize,
+    pub(crate) urgent_blocks: usize,
+    pub(crate) step_pages: usize,
+    /// Blocks that idle time is to keep free; `None`: nothing is collected in idle time.
+    pub(crate) idle_blocks: Option<usize>,
+    /// Most valid pages of a block that is collected in idle time.
+    pub(crate) idle_valid_pages: usize,
+    pub(crate) idle_ns: u64,
+    pub(crate) write_completes: WriteCompletes,
+    /// 0: no bound.
+    pub(crate) write_buffer_pages: usize,
+    /// 0: no limit.
+    pub(crate) reads_before_write: u32,
+}
+
+impl Rules {
+    pub(crate) fn planes(&self) -> usize {
+        self.channels * self.chips_per_channel * self.dies_per_chip * self.planes_per_die
+    }
+
+    pub(crate) fn planes_per_unit(&self) -> usize {
+        match self.concurrency {
+            Concurrency::Plane => 1,
+            Concurrency::Die => self.planes_per_die,
+            Concurrency::Chip => self.planes_per_die * self.dies_per_chip,
+        }
+    }
+
+    pub(crate) fn channel_of(&self, plane: usize) -> usize {
+        plane / (self.planes_per_die * self.dies_per_chip) % self.channels
+    }
+
+    /// The plane at this place of the order of allocation, which starts anew behind its last one.
+    pub(crate) fn plane_at(&self, mut place: usize) -> usize {
+        let mut at = [0; 4];
+        for level in self.order.chars() {
+            let (index, count) = match level {
+                'C' => (0, self.channels),
+                'W' => (1, self.chips_per_channel),
+                'D' => (2, self.dies_per_chip),
+                _ => (3, self.planes_per_die),
+            };
+            at[index] = place % count;
+            place /= count;
+        }
+        let chip = at[1] * self.channels + at[0];
+        (chip * self.dies_per_chip + at[2]) * self.planes_per_die + at[3]
+    }
+}
+
+/// A physical page in one life of its block: each erase begins another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Place {
+    pub(crate) plane: usize,
+    pub(crate) block: usize,
+    pub(crate) life: u32,
+    pub(crate) page: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Kind {
+    Read,
+    Program,
+    Erase,
+}
+
+/// A flash operation; of the host's, the request that it belongs to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Operation {
+    pub(crate) kind: Kind,
+    pub(crate) place: Place,
+    pub(crate) request: Option<usize>,
+    pub(crate) urgent: bool,
+    /// Ordered by collection in idle time.
+    pub(crate) in_idle_time: bool,
+}
+
+impl Operation {
+    pub(crate) fn of_host(kind: Kind, place: Place, request: usize) -> Self {
+        Self { kind, place, request: Some(request), urgent: false, in_idle_time: false }
+    }
+}
+
+/// A block, as its controller knows it (`life`, `owner`, ...) and as it is (`erased`, `programmed`, `reads`).
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Block {
+    /// Erases that were ordered.
+    pub(crate) life: u32,
+    /// Pages given away, and the logical page of each that is valid.
+    pub(crate) owner: Vec<Option<usize>>,
+    pub(crate) valid: usize,
+    /// When it came to have that many valid pages, counted in changes of the drive.
+    pub(crate) since: u64,
+    pub(crate) is_closed: bool,
+    pub(crate) erased: u32,
+    pub(crate) programmed: usize,
+    pub(crate) reads: usize,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Plane {
+    pub(crate) blocks: Vec<Block>,
+    /// Blocks from here on were never used.
+    pub(crate) never_used: usize,
+    /// Blocks whose erase was ordered, the first one first.
+    pub(crate) erased: Vec<usize>,
+    pub(crate) host_block: Option<usize>,
+    pub(crate) moved_block: Option<usize>,
+    pub(crate) collects: bool,
+    pub(crate) has_collected: bool,
+    pub(crate) victim: Option<usize>,
+    /// Valid pages of all blocks.
+    pub(crate) valid: usize,
+}
+
+impl Plane {
+    pub(crate) fn free(&self) -> usize {
+        self.blocks.len() - self.never_used + self.erased.len()
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Unit {
+    pub(crate) reads: VecDeque<Operation>,
+    pub(crate) programs: VecDeque<Operation>,
+    pub(crate) own: VecDeque<Operation>,
+    pub(crate) serves: Option<Operation>,
+    /// The end of what it does now; whether that is sensing, which data follow.
+    pub(crate) due: Option<u64>,
+    pub(crate) senses: bool,
+    /// Reads since the last program of the host's, while one could have started.
+    pub(crate) overtaken: u32,
+    pub(crate) idle_since: u64,
+    /// Was asked for work in idle time since its last operation, and had none.
+    pub(crate) had_none: bool,
+    pub(crate) busy_since: u64,
+}
+
+impl Unit {
+    pub(crate) fn is_idle(&self) -> bool {
+        self.serves.is_none() && self.reads.is_empty() && self.programs.is_empty() && self.own.is_empty()
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Channel {
+    pub(crate) data_free_ns: u64,
+    pub(crate) commands_free_ns: u64,
+}
+
+/// What a drive did.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Counts {
+    pub(crate) host_reads: u64,
+    pub(crate) host_programs: u64,
+    pub(crate) moved_reads: u64,
+    pub(crate) moved_programs: u64,
+    pub(crate) erases: u64,
+    pub(crate) ram_reads: u64,
+    pub(crate) unmapped_reads: u64,
+    pub(crate) idle_moves: u64,
+    pub(crate) fallbacks: u64,
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.host_reads += other.host_reads;
+        self.host_programs += other.host_programs;
+        self.moved_reads += other.moved_reads;
+        self.moved_programs += other.moved_programs;
+        self.erases += other.erases;
+        self.ram_reads += other.ram_reads;
+        self.unmapped_reads += other.unmapped_reads;
+        self.idle_moves += other.idle_moves;
+        self.fallbacks += other.fallbacks;
+    }
+}

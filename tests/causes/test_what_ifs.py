@@ -1,0 +1,234 @@
+"""What-ifs can be built, or are skipped with the reason; on nearly full drives, too."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import flashtwin as ft
+from flashtwin import cli
+from flashtwin.causes import knobs
+from flashtwin.causes.case import Case, Sets
+from flashtwin.causes.figures import Figures, usual_goal
+from flashtwin.causes.inquiry import Inquiry
+from flashtwin.replays import aged, running
+from flashtwin.replays.presets import System
+
+from .scenarios import MS, SMALL, S, Scenario
+
+PAGES = 2000
+#: Narrow drives whose blocks are small: 93 % of one is nearly reached.
+NARROW: Mapping[str, object] = {**SMALL, "nand.pages_per_block": 8, "replay.preload": "footprint"}
+
+
+def overwritten(pages: int = PAGES, writes: int = 6000) -> ft.Trace:
+    """Pages overwritten at random, and read."""
+    draw = random.Random(10)
+    rows = [(S + number * MS, "RW"[number % 3 > 0], draw.randrange(pages)) for number in range(writes)]
+    columns = {"time_ns": [row[0] for row in rows], "op": [row[1] for row in rows],
+               "offset_bytes": [row[2] * 4096 for row in rows], "length_bytes": [4096] * writes}  # fmt: skip
+    return ft.Trace.from_frame(columns, name="overwritten")
+
+
+def figures(footprint_pages: int, **more: int) -> Figures:
+    """Figures by hand, of a system that does all that anything can be said of."""
+    counts = dict.fromkeys(("programs", "gc_programs", "erases", "copies", "ram_bytes", "pages_hashed",
+                            "mapping_misses", "duplicates_missed", "page_writes"), 1000)  # fmt: skip
+    response = {kind: {"mean": 1e6} for kind in ("all", "read", "write")}
+    known = {**counts, "requests": 1000, "completed_ns": S, "footprint_pages": footprint_pages, **more}
+    return Figures(response=response, waits={}, service={}, **known)
+
+
+def what_ifs(case: Case) -> Iterator[tuple[str, Sets]]:
+    """The ideals and steps of all things, whatever the figures say."""
+    for knob in knobs.KNOBS:
+        yield knob.name, knobs.changes(case.config, knob.ideal(case))
+        for step in knob.steps(case):
+            yield f"{knob.name}: {step.words}", knobs.changes(case.config, step.sets)
+
+
+def test_a_drive_at_93_percent_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Hot and cold pages apart takes blocks that this drive needs for its pages."""
+    overwritten().write_parquet(tmp_path / "over.parquet")
+    sets = [word for key, value in NARROW.items() for word in ("--set", f"{key}={value}")]
+    line = ["explain", str(tmp_path / "over.parquet"), "--system", "conventional", "--fill", "93%", "--effort", "1h"]
+    assert cli.run([*line, *sets]) == 0
+    out, err = capsys.readouterr()
+    assert "raw over-provisioning" in err
+    assert "conventional" in out.splitlines()[0]
+    skipped = [text for text in out.splitlines() if text.startswith("  Skipped: ")]
+    assert any("hot pages apart" in text or "times the dies" in text for text in skipped), out
+
+
+def test_where_a_drive_collects_its_collection_is_changed() -> None:
+    found = ft.explain(overwritten(), "conventional", fill=0.9, effort_s=None, settings=NARROW)["conventional"].data
+    assert found["verdict"] in ("gc", "erase")
+    tried = {key for step in found["steps"] for key in step["sets"]}
+    assert {"ftl.wear.policy", "ftl.gc.start", "ftl.gc.stop", "ftl.gc.idle", "nand.blocks_per_plane"} <= tried
+    assert any("raw over-provisioning of" in step["words"] for step in found["steps"])
+
+
+def test_what_cannot_be_built_or_replayed_ends_no_inquiry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The core refuses two steps, one with its configuration and one in the midst of its run; all else is told."""
+    run = aged.run
+
+    def refusing(trace: ft.Trace, systems: list[System], *rest: object, **more: object) -> object:
+        for system in systems:
+            if system.config["ftl"]["wear"]["policy"] == "none":
+                raise ft.ConfigError("the device is smaller than the footprint")
+            if system.config["ftl"]["gc"]["step_pages"] == 4:
+                raise ft.SimError("the controller found no block")
+        return run(trace, systems, *rest, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(aged, "run", refusing)
+    found = ft.explain(overwritten(), "conventional", fill=0.9, effort_s=None, settings=NARROW)["conventional"]
+    reasons = {one["words"]: one["reason"] for one in found.data["skipped"]}
+    assert reasons["collection in smaller steps"] == "the controller found no block"
+    assert reasons["no wear levelling: the block erased first is used next"].startswith("the device is smaller")
+    assert "Skipped: collection in smaller steps: the controller found no block." in found.text
+    assert not any(found.data["left_out"].values())
+    assert not {step["words"] for step in found.data["steps"]} & reasons.keys()
+
+
+#: Drives of any shape; the blocks follow from how full they are to be.
+SHAPES = st.fixed_dictionaries(
+    {
+        "nand.channels": st.sampled_from([1, 2, 3, 8]),
+        "nand.chips_per_channel": st.sampled_from([1, 2, 5]),
+        "nand.dies_per_chip": st.sampled_from([1, 2, 4]),
+        "nand.planes_per_die": st.sampled_from([1, 2, 4]),
+        "nand.pages_per_block": st.sampled_from([8, 32, 256]),
+        "engine.concurrency": st.sampled_from(["chip", "die", "plane"]),
+        "ftl.wear.policy": st.sampled_from(["none", "static"]),
+        "ftl.partition.policy": st.sampled_from(["none", "bloom-filters"]),
+        "ftl.mapping_cache.bytes": st.sampled_from(["unlimited", 65_536]),
+    }
+)
+
+
+def filled_by(one: System, footprint_pages: int, fill: float) -> System:
+    """The smallest drive of a kind that pages fill to at most a share; with tables on flash, about that."""
+    pages = one.planes * int(one.config["nand"]["pages_per_block"])
+    blocks = 1000 - one.capacity_pages // pages + int(footprint_pages / fill / pages)
+    while True:
+        try:
+            made = one.with_sets({"nand.blocks_per_plane": blocks})
+            if made.capacity_pages * fill >= footprint_pages:
+                return made
+        except ft.ConfigError:
+            assert blocks < 1000
+        blocks += 1
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@given(
+    shape=SHAPES, fill=st.floats(0.3, 1.0), footprint_pages=st.integers(1, 200_000),
+    system=st.sampled_from(["conventional", "ca-ssd", "rr-ssd", "ds-ftl", "modern"]), collects=st.booleans(),
+)  # fmt: skip
+def test_what_ifs_of_any_drive(
+    shape: dict[str, object], fill: float, footprint_pages: int, system: str, collects: bool
+) -> None:
+    """Each can be built and holds the footprint, more dies with the spare space as it is; or the reason is known."""
+    if shape["engine.concurrency"] == "plane":
+        shape = {**shape, "engine.multi_plane": "none"}
+    one = filled_by(ft.system(system, settings={**shape, "nand.blocks_per_plane": 1000}), footprint_pages, fill)
+    counts = {} if collects else {"gc_programs": 0, "erases": 0}
+    case = Case(one, figures(footprint_pages, **counts), usual_goal(one.config))
+    for words, sets in what_ifs(case):
+        reason = case.refusal(sets)
+        assert "\n" not in reason
+        if reason:
+            continue
+        made = one.with_sets(sets)
+        assert made.capacity_pages >= footprint_pages, words
+        if made.planes != one.planes and collects:
+            block_a_plane = made.planes * int(made.config["nand"]["pages_per_block"])
+            assert 0 <= made.raw_pages - one.raw_pages < block_a_plane, words
+
+
+@settings(max_examples=12, deadline=None, derandomize=True, database=None)
+@given(fill=st.floats(0.6, 1.0), channels=st.sampled_from([1, 2]), pages_per_block=st.sampled_from([4, 16]))
+def test_what_is_not_refused_can_be_replayed(fill: float, channels: int, pages_per_block: int) -> None:
+    """The core's own word on it: each drive serves the trace."""
+    trace = overwritten(pages=300, writes=400)
+    keys = {**SMALL, "nand.channels": channels, "nand.pages_per_block": pages_per_block}
+    one = running.fitted(trace, {"one": ft.system("conventional", settings=keys)}, fill)["one"]
+    case = Case(one, figures(300), usual_goal(one.config))
+    for _, sets in what_ifs(case):
+        # Speeds and depths make the same drive.
+        if not case.refusal(sets) and any(key.startswith(("nand.", "ftl.")) for key in sets):
+            assert ft.replay(trace, one.with_sets(sets)).summary["requests"]["completed"] == 400
+
+
+#: What the engine can be like where two keys exclude one another.
+ENGINES = [
+    dict(zip(("engine.write_cache_pages", "engine.write_completes", "engine.concurrency", "engine.multi_plane"), values,
+             strict=True))
+    for values in itertools.product(
+        (0, 64), ("programmed", "transferred", "hashed", "buffered"), ("chip", "die", "plane"), ("none", "any-page")
+    )
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ft.systems())
+def test_nothing_is_proposed_that_the_core_refuses(name: str) -> None:
+    """On a drive with room for all: such as a write cache together with writes that complete when hashed."""
+    allowed = 0
+    for engine in ENGINES:
+        try:
+            one = ft.system(name, settings={**engine, "engine.write_buffer_pages": 16})
+        except ft.ConfigError:
+            continue
+        allowed += 1
+        case = Case(one, figures(1000), usual_goal(one.config))
+        assert {words: reason for words, sets in what_ifs(case) if (reason := case.refusal(sets))} == {}
+    # The four rules, two of them with the cache, on three kinds of units, of which two know common commands.
+    assert allowed == 6 * 5
+
+
+def test_writes_that_complete_when_hashed_are_predicted_exactly() -> None:
+    """Bursts of contents of their own: each is programmed, and most of its time is that."""
+    requests = [
+        (burst * 5 * MS, "W", burst * 8 + page, 1, burst * 8 + page) for burst in range(60) for page in range(8)
+    ]
+    trace = Scenario("program", "ca-ssd", tuple(requests)).trace()
+    found = ft.explain(trace, "ca-ssd", goal="write.mean", effort_s=None)["ca-ssd"].data
+    step = next(one for one in found["steps"] if "engine.write_completes" in one["sets"])
+    assert step["words"] == "writes that complete when hashed, with protected RAM for 4,096 pages"
+    assert step["takes"] == "16 MiB of power-protected RAM"
+    for one in found["steps"]:
+        again = ft.replay(trace, "ca-ssd", settings=one["sets"]).summary["response"]["write"]["mean_ns"]
+        assert again == one["after_ns"], one["words"]
+
+
+def test_a_page_map_is_not_told_to_answer_when_hashed() -> None:
+    """It hashes nothing, and would answer at once: what a cache takes for that is known."""
+    case = Case(ft.system("conventional"), figures(1000, pages_hashed=0), usual_goal(ft.system("conventional").config))
+    steps = list(knobs.BY_NAME["program"].steps(case))
+    assert any("engine.write_cache_pages" in step.sets for step in steps)
+    assert not any("engine.write_completes" in step.sets for step in steps)
+
+
+@pytest.mark.parametrize("blocks", [6, 9, 64, 705, 2048])
+def test_watermarks_move_by_whole_blocks(blocks: int) -> None:
+    """As the core rounds shares: each step begins, or ends, at another number of blocks."""
+    one = ft.system("conventional", blocks_per_plane=blocks)
+    case = Case(one, figures(1000), usual_goal(one.config))
+    for step in knobs.BY_NAME["gc"].steps(case):
+        words = step.words.split()
+        for key, place in (("ftl.gc.idle_reserve", "until"), ("ftl.gc.stop", "until"), ("ftl.gc.start", "with")):
+            if key in step.sets and place in words:
+                share = float(step.sets[key])  # type: ignore[arg-type]
+                assert -(-share * blocks // 1) == int(words[words.index(place) + 1])
+
+
+def test_an_inquiry_without_requests_skips_nothing() -> None:
+    one = ft.system("conventional", blocks_per_plane=6)
+    silent = Figures(**{**figures(10**9).as_json(), "response": {}})
+    assert Inquiry(one, silent, usual_goal(one.config)).skipped() == []

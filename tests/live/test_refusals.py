@@ -1,0 +1,204 @@
+"""What cannot be served is refused before it costs anything, with the cure; and what is heard, and seen, meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import flashtwin as ft
+
+from ..conftest import PROGRAM, Cli, clean_environment
+from .nbd import Client
+from .test_record import needs
+
+
+def test_sizes_beyond_all_measure_are_refused(cli: Cli, tmp_path: Path) -> None:
+    for size in ("99999999999999999999", "9" * 400, "129T"):
+        done = cli("serve", "--system", "conventional", "--size", size, "x.img")
+        assert (done.status, "is more than a drive can have" in done.err) == (2, True), done.err
+    done = cli("serve", "--system", "conventional", "--size", "100T", "x.img")
+    assert "are more pages than 31 bits number" in done.err
+    for size_bytes in (1 << 63, 1 << 80, 0, -4096):
+        with pytest.raises(ft.ConfigError, match="expected a positive number of whole pages"):
+            ft.serve(tmp_path / "x.img", system="conventional", size_bytes=size_bytes)
+    assert not list(tmp_path.iterdir())
+
+
+@needs("prlimit")
+def test_a_drive_whose_tables_do_not_fit_into_memory_is_refused_with_the_figure(tmp_path: Path) -> None:
+    words = ["prlimit", f"--as={6 << 30}", str(PROGRAM), "serve", "--system", "ca-ssd", "--size", "4T", "x.img"]
+    done = subprocess.run(
+        words, cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert "a drive of 4398046511104 bytes takes " in done.stderr
+    assert "GB of memory for its tables once it is full" in done.stderr
+    assert "make it smaller" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def _available_bytes() -> int:
+    lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+
+
+def test_ctrl_c_is_heard_while_a_big_image_is_made(tmp_path: Path) -> None:
+    if _available_bytes() < 8 << 30:
+        pytest.skip("the tables of a big drive take memory that is not there")
+    image = tmp_path / "big.img"
+    words = [str(PROGRAM), "serve", "--system", "conventional", "--size", "256G", str(image)]
+    with subprocess.Popen(words, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while not image.exists() and process.poll() is None:
+            time.sleep(0.005)
+        # It takes seconds to fill its tables now.
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        out, _ = process.communicate(timeout=60)
+        assert time.monotonic() - asked < 1.5
+    assert (process.returncode, out) == (130, b""), "it was not yet served"
+
+
+@pytest.mark.parametrize("verb", [("serve",), ("drive", "info"), ("drive", "check"), ("drive", "system")])
+def test_a_pipe_is_no_image(verb: tuple[str, ...], cli: Cli, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.img")
+    done = cli(*verb, "pipe.img", timeout=20)
+    assert (done.status, "neither a file nor a block device" in done.err) == (2, True), done.err
+
+
+def test_an_image_is_its_owners_alone(tmp_path: Path) -> None:
+    image = tmp_path / "drive.img"
+    ft.serve(image, system="rr-ssd", size_bytes=8 << 20).stop()
+    assert stat.S_IMODE(image.stat().st_mode) == 0o600
+
+
+def test_an_image_that_was_being_made_is_made_again(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "drive.img.part").write_bytes(b"FTWMAKES" + bytes(100))
+    with ft.serve(tmp_path / "drive.img", system="rr-ssd", size_bytes=8 << 20):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["drive.img"]
+    (tmp_path / "other.img.part").write_bytes(b"somebody's download")
+    done = cli("serve", "--system", "rr-ssd", "--size", "8M", "other.img")
+    assert (done.status, "move it, or name the image otherwise" in done.err) == (2, True), done.err
+
+
+def test_a_socket_that_nobody_could_connect_to_is_refused(tmp_path: Path) -> None:
+    image = tmp_path / "drive.img"
+    room = 107 - len(str(tmp_path)) - 1
+    for name, is_served in (("s" * room, True), ("s" * (room + 1), False)):
+        socket = tmp_path / name
+        if is_served:
+            with (
+                ft.serve(image, system="rr-ssd", size_bytes=8 << 20, socket=socket) as server,
+                Client(server.uri) as at,
+            ):
+                assert at.read(0, 512) == (0, bytes(512))
+        else:
+            with pytest.raises(ft.LiveError, match=r"has at most 107 bytes, this one has 108.* name a shorter one"):
+                ft.serve(image, socket=socket)
+
+
+def test_figures_for_other_machines_are_told_with_a_warning(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    from flashtwin.cli._serving import metrics
+
+    with ft.serve(tmp_path / "drive.img", system="rr-ssd", size_bytes=8 << 20) as server:
+        for host, is_warned in (("0.0.0.0", True), ("127.0.0.1", False), ("localhost", False), ("[::1]", False)):
+            try:
+                with metrics(server, f"{host}:0"):
+                    pass
+            except ft.FlashtwinError:
+                # No IPv6 here.
+                continue
+            assert (f"whoever reaches {host} can read the figures" in capsys.readouterr().err) == is_warned, host
+
+
+def test_a_disk_with_too_little_room_is_told_beforehand(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flashtwin.cli import serve
+
+    image = tmp_path / "drive.img"
+    ft.serve(image, system="rr-ssd", size_bytes=8 << 20).stop()
+    serve._warn_of_space(image)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(serve.shutil, "disk_usage", lambda _: type("usage", (), {"free": 1_000_000}))
+    serve._warn_of_space(image)
+    assert "its disk has 0.0 GB left" in capsys.readouterr().err
+
+
+# Recordings
+
+
+def test_a_recording_replaces_a_link_and_not_what_it_leads_to(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "disk.img").write_bytes(bytes(1 << 20))
+    (tmp_path / "precious.parquet").write_bytes(b"an earlier recording")
+    (tmp_path / "new.parquet").symlink_to("precious.parquet")
+    (tmp_path / "nowhere.parquet").symlink_to("missing.parquet")
+    for name in ("new.parquet", "nowhere.parquet"):
+        refused = cli("record", "disk.img", "--out", name, "--for", "0.1s")
+        assert (refused.status, "give --force to replace it" in refused.err) == (2, True), refused.err
+        done = cli("record", "disk.img", "--out", name, "--force", "--for", "0.1s")
+        assert done.status == 0, done.err
+        assert not (tmp_path / name).is_symlink()
+    assert (tmp_path / "precious.parquet").read_bytes() == b"an earlier recording"
+    assert not (tmp_path / "missing.parquet").exists()
+
+
+def test_a_recording_can_be_read_after_a_second(tmp_path: Path) -> None:
+    (tmp_path / "disk.img").write_bytes(bytes(1 << 20))
+    out = tmp_path / "mine.parquet"
+    with ft.record(tmp_path / "disk.img", out) as server, Client(server.uri) as client:
+        assert client.write(0, b"x" * 4096) == 0
+        began = time.monotonic()
+        while server.figures["recording"]["requests"] == 0 or not _readable(out):
+            assert time.monotonic() - began < 4, "its first rows are not there"
+            time.sleep(0.05)
+
+
+def _readable(out: Path) -> bool:
+    try:
+        return ft.open(out).info["writes"] == 1
+    except ft.TraceError:
+        return False
+
+
+@needs("prlimit")
+def test_a_recording_whose_disk_is_full_has_what_was_written_before(tmp_path: Path) -> None:
+    (tmp_path / "disk.img").write_bytes(bytes(16 << 20))
+    (tmp_path / "mine.parquet").touch()
+
+    words = ["prlimit", "--fsize=60000", str(PROGRAM), "record", "disk.img", "--out", "mine.parquet", "--force"]
+    words += ["--read-only", "--socket", "s"]
+    with subprocess.Popen(
+        words, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        with Client(process.stdout.readline().strip()) as client:
+            assert client.read(0, 4096)[0] == 0
+            deadline = time.monotonic() + 10
+            while not _has_requests(tmp_path / "mine.parquet") and time.monotonic() < deadline:
+                time.sleep(0.05)
+            for page in range(4_000):
+                assert client.read(page * 4096, 4096) == (0, bytes(4096)), "requests go on"
+            time.sleep(1.2)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert "File too large" in err
+    assert ft.open(tmp_path / "mine.parquet").info["requests"] == 1
+    # Whole for any tool: nothing was to be cut off.
+    from flashtwin.live.recording import recover
+
+    assert recover(tmp_path / "mine.parquet") == (1, 0)
+
+
+def _has_requests(out: Path) -> bool:
+    try:
+        return bool(ft.open(out).info["requests"])
+    except ft.TraceError:
+        return False

@@ -1,0 +1,246 @@
+"""Beside every study: the same runs with a write-back cache."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flashtwin as ft
+from flashtwin import report
+from flashtwin.replays import aged
+from flashtwin.replays.caching import PAGES, with_cache
+from flashtwin.report.caching import write_cache
+from flashtwin.results import names
+from flashtwin.results.reading import load
+
+from .conftest import Cli
+
+SYSTEMS = ("conventional", "ca-ssd", "oracle")
+QUICK: dict[str, Any] = {"effort_s": 0.0, "period_s": 0.05, "speed": 5}
+
+
+@pytest.fixture
+def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Studies write no page: drawing it takes longer than the rest."""
+    monkeypatch.setattr(report, "build", lambda path: path / names.REPORT)
+
+
+def saved(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((path / names.WRITE_CACHE).read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.mark.usefixtures("without_pages")
+def test_a_study_has_the_figures_of_replays_with_a_cache(small_trace: Path, tmp_path: Path) -> None:
+    done = ft.study(small_trace, tmp_path / "out", SYSTEMS, **QUICK)
+    rows = {row.run.name: row for row in done.write_cache.rows}
+    assert list(rows) == list(SYSTEMS)
+    for name in SYSTEMS:
+        alone = ft.replay(small_trace, name, period_s=0.05, speed=5, write_cache_pages=4096).summary["response"]
+        now = done.comparison[name].summary["response"]
+        assert saved(done.path)["response"][name]["read"]["p99_9"] == alone["read"]["p99_9_ns"]
+        expected = [
+            (now[kind][key], alone[kind][key])
+            for kind, key in (("all", "mean_ns"), ("read", "mean_ns"), ("write", "mean_ns"), ("write", "p99_ns"))
+        ]
+        assert list(rows[name].times) == expected
+        # What takes the time of a write is no longer its program.
+        assert rows[name].times[2] == (now["write"]["mean_ns"], 9000.0)
+    assert done.write_cache.size == "4,096 pages (16.0 MiB)"
+
+
+@pytest.mark.usefixtures("without_pages")
+def test_any_number_of_threads_writes_the_same(small_trace: Path, tmp_path: Path) -> None:
+    for threads in (1, 3):
+        ft.study(small_trace, tmp_path / str(threads), SYSTEMS, threads=threads, **QUICK)
+    one, three = ((tmp_path / threads / names.WRITE_CACHE).read_bytes() for threads in ("1", "3"))
+    assert one == three
+
+
+def test_terminal_page_and_json_say_it(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
+    words = ("study", small_trace, "--systems", ",".join(SYSTEMS), "--period", "0.05s", "--effort", "0", "--out", "out")
+    done = cli(*words)
+    assert done.status == 0, done.err
+    lines = done.out.splitlines()
+    told = next(place for place, line in enumerate(lines) if line.startswith("With a write cache of 4,096 pages"))
+    table = lines[-5:-1]
+    assert table[0].split() == ["mean", "response", "all", "cached", "reads", "cached", "writes", "cached"]
+    assert [line.split()[0] for line in table[1:]] == list(SYSTEMS)
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert '<section id="write-cache">' in page
+    assert "all other numbers on this page are without it" in page
+    # From the files alone.
+    again = json.loads(cli("report", "out", "--json").out)["write_cache"]
+    assert again["sentences"][0].replace("`", "") == lines[told]
+    assert again["runs"]["ca-ssd"]["write.mean"][1] == 9000.0
+    assert (tmp_path / "out" / "report.html").read_text(encoding="utf-8") == page
+
+
+@pytest.mark.usefixtures("without_pages")
+def test_it_can_be_left_out(small_trace: Path, tmp_path: Path) -> None:
+    done = ft.study(small_trace, tmp_path / "out", SYSTEMS, **QUICK)
+    assert done.write_cache.sentences
+    left_out = ft.study(small_trace, tmp_path / "out", SYSTEMS, write_cache=False, **QUICK)
+    assert left_out.write_cache.sentences == []
+    assert not (tmp_path / "out" / names.WRITE_CACHE).exists()
+
+
+@pytest.mark.usefixtures("without_pages")
+def test_what_was_replayed_is_not_replayed_again(
+    small_trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither by the study again, nor by `explain`, which tries the same cache."""
+    first = ft.study(small_trace, tmp_path / "out", SYSTEMS, **QUICK)
+    before = saved(first.path)
+    made: list[dict[str, Any]] = []
+    run = aged.run
+
+    def counted(trace: ft.Trace, systems: Sequence[ft.System], *rest: Any, **more: Any) -> Any:
+        made.extend(system.config["engine"] for system in systems)
+        return run(trace, systems, *rest, **more)
+
+    monkeypatch.setattr(aged, "run", counted)
+    assert saved(ft.study(small_trace, tmp_path / "out", SYSTEMS, **QUICK).path) == before
+    assert made == []
+    found = ft.explain(tmp_path / "out", "conventional", effort_s=None)["conventional"].data
+    assert made
+    assert not [engine for engine in made if engine["write_cache_pages"] == PAGES and engine["hash_us"] > 0]
+    step = next(one for one in found["steps"] if one["sets"] == {"engine.write_cache_pages": PAGES})
+    assert step["after_ns"] == before["response"]["conventional"]["all"]["mean"]
+
+
+@pytest.mark.usefixtures("without_pages")
+def test_runs_of_another_kind_take_it_away(small_trace: Path, tmp_path: Path) -> None:
+    """A comparison written into the folder of a study has other runs than those the cache was told of."""
+    done = ft.study(small_trace, tmp_path / "out", SYSTEMS, **QUICK)
+    ft.compare(small_trace, SYSTEMS, period_s=0.05, speed=9).save(done.path)
+    assert report.write_cache(done.path).sentences == []
+
+
+@pytest.mark.usefixtures("without_pages")
+def test_every_request_is_written_of_the_runs_alone(small_trace: Path, tmp_path: Path) -> None:
+    done = ft.study(small_trace, tmp_path / "out", ["conventional"], per_request=True, **QUICK)
+    assert (done.path / "runs" / "conventional" / "requests.parquet").is_file()
+    assert [row.run.name for row in done.write_cache.rows] == ["conventional"]
+
+
+@pytest.mark.usefixtures("without_pages")
+def test_systems_that_answer_early_are_left_as_they_are(small_trace: Path, tmp_path: Path) -> None:
+    systems = {
+        "plain": ft.system("ca-ssd", period_s=0.05),
+        "modern": ft.system("modern", period_s=0.05),
+        "hashed": ft.system("ca-ssd", period_s=0.05, write_completes="hashed"),
+        "buffered": ft.system("conventional", period_s=0.05, write_completes="buffered"),
+    }
+    done = ft.study(small_trace, tmp_path / "out", systems, effort_s=0.0)
+    assert [row.run.name for row in done.write_cache.rows] == ["plain"]
+    assert done.write_cache.sentences[1:] == [
+        "Not made with a write cache: `modern` (has one of 4,096 pages already), `hashed` (answers writes before they "
+        "are programmed, `engine.write_completes = hashed`), `buffered` (answers writes before they are programmed, "
+        "`engine.write_completes = buffered`)."
+    ]
+
+
+@pytest.mark.usefixtures("without_pages")
+def test_a_study_of_such_systems_alone(small_trace: Path, tmp_path: Path) -> None:
+    done = ft.study(small_trace, tmp_path / "out", ["modern"], effort_s=0.0, period_s=0.05)
+    assert (done.write_cache.rows, len(done.write_cache.sentences)) == ((), 1)
+
+
+@pytest.mark.parametrize("name", ft.systems())
+def test_all_systems_take_a_cache_or_say_why_not(name: str) -> None:
+    cached, skipped = with_cache({name: ft.system(name)})
+    assert list(cached) + list(skipped) == [name]
+    assert (name in skipped) == (name == "modern")
+
+
+@pytest.mark.usefixtures("without_pages")
+def test_a_cache_that_fails_ends_no_study(small_trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is asked beside is left out with the reason; a run itself that fails is an error as ever."""
+    run, broken = aged.run, "ca-ssd"
+
+    def failing(trace: ft.Trace, systems: Sequence[ft.System], *rest: Any, **more: Any) -> Any:
+        for system in systems:
+            if system.name == broken and (system.config["engine"]["write_cache_pages"] or broken == "conventional"):
+                raise ft.SimError("the controller found no block")
+        return run(trace, systems, *rest, **more)
+
+    monkeypatch.setattr(aged, "run", failing)
+    done = ft.study(small_trace, tmp_path / "out", SYSTEMS, **QUICK)
+    assert list(done.comparison) == list(SYSTEMS)
+    assert [row.run.name for row in done.write_cache.rows] == ["conventional", "oracle"]
+    assert done.write_cache.sentences[-1] == "Not made with a write cache: `ca-ssd` (the controller found no block)."
+    broken = "conventional"
+    with pytest.raises(ft.SimError, match="found no block"):
+        ft.study(small_trace, tmp_path / "other", SYSTEMS, **QUICK)
+
+
+def told(
+    tmp_path: Path, means: dict[str, tuple[float, float]], skipped: dict[str, str] | None = None, page: int = 4096
+) -> list[str]:
+    """What is said of systems with these means of all requests and of writes, in us, without the cache and with it."""
+    path = tmp_path / "made-up"
+    response = {}
+    for name, (before, after) in means.items():
+        kinds = {kind: {"count": 1, "mean_ns": before * 1e3, "p99_ns": before * 1e3} for kind in ("all", "write")}
+        policy = "any-chip" if name == "oracle" else "home"
+        summary = {"response": kinds, "config": {"ftl": {"redirection": {"policy": policy}}}}
+        names.run(path, name).mkdir(parents=True, exist_ok=True)
+        (names.run(path, name) / names.SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
+        if name not in (skipped or {}):
+            response[name] = {kind: {"mean": after * 1e3, "p99": after * 1e3} for kind in kinds}
+    (path / names.STUDY).write_text(json.dumps({"runs": list(means), "baseline": next(iter(means))}), encoding="utf-8")
+    found = {"pages": 4096, "bytes": dict.fromkeys(response, 4096 * page), "response": response,
+             "skipped": skipped or {}}  # fmt: skip
+    (path / names.WRITE_CACHE).write_text(json.dumps(found), encoding="utf-8")
+    return write_cache(load(path)).sentences
+
+
+OPENING = "With a write cache of 4,096 pages (16.0 MiB) "
+
+
+def test_equal_with_a_cache(tmp_path: Path) -> None:
+    means = {"a": (200.0, 50.0), "b": (100.0, 50.4), "c": (300.0, 50.2), "oracle": (90.0, 49.95)}
+    assert told(tmp_path, means) == [
+        f"{OPENING}all four systems are within 1 % of one another; without it the slowest takes 233 % longer than the "
+        "fastest.",
+        "It takes 44.5 % to 83.3 % off the mean write.",
+    ]
+
+
+def test_equal_either_way(tmp_path: Path) -> None:
+    said = told(tmp_path, {"a": (100.0, 50.0), "b": (100.5, 50.0)})
+    assert said[0] == f"{OPENING}both systems are within 1 % of one another, as without it."
+
+
+def test_another_system_ahead(tmp_path: Path) -> None:
+    said = told(tmp_path, {"a": (100.0, 60.0), "b": (200.0, 50.0), "oracle": (80.0, 40.0)})
+    assert said[0] == (
+        f"{OPENING}`b` is the fastest; `a`, the fastest without it, takes 20.0 % longer. The slowest takes 20.0 % "
+        "longer than the fastest; without it the slowest takes 100 % longer than the fastest."
+    )
+
+
+def test_the_same_system_ahead(tmp_path: Path) -> None:
+    said = told(tmp_path, {"a": (100.0, 50.1), "b": (200.0, 60.0), "c": (300.0, 50.0)})
+    assert said[0].startswith(f"{OPENING}`a` is the fastest, as without it. The slowest takes 20.0 % longer")
+
+
+def test_one_system_alone(tmp_path: Path) -> None:
+    assert told(tmp_path, {"a": (100.0, 50.0)}) == [f"{OPENING}the mean response of `a` is 50.0 µs, 50.0 % shorter."]
+
+
+def test_systems_that_were_skipped_are_not_among_all(tmp_path: Path) -> None:
+    means = {"a": (100.0, 50.0), "b": (150.0, 50.0), "c": (40.0, 0.0)}
+    said = told(tmp_path, means, {"c": "has one already"}, page=16_384)
+    assert said[0].startswith("With a write cache of 4,096 pages (64.0 MiB) `a` and `b` are within 1 % of one another;")
+    assert said[-1] == "Not made with a write cache: `c` (has one already)."
+
+
+def test_a_cache_that_lengthens_writes_is_said_to(tmp_path: Path) -> None:
+    said = told(tmp_path, {"a": (5.0, 9.0), "b": (100.0, 50.0)})
+    assert said[1] == "It changes the mean write by \N{MINUS SIGN}50.0 % to +80.0 %."
