@@ -25,7 +25,7 @@ QUICK := tests/test_imports.py tests/test_advice.py tests/report/test_findings.p
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find $(wildcard crates devices systems workloads) \
 	-type f \( -name '*.rs' -o -name '*.toml' \) -not -path '*/tests/*' -not -path '*/benches/*')
 
-.PHONY: help build demo check cross test test-slow mutants bench evidence lint format docs lock clean tools
+.PHONY: help build demo check cross test test-slow mutants fuzz bench evidence lint format docs lock clean tools
 
 help: ## this list
 	@echo "flashtwin: replay real block traces on SSDs that deduplicate, replicate and redirect"
@@ -93,6 +93,16 @@ mutants: tools ## break each line of ftl and sim that differs from BASE (origin/
 		echo "flashtwin: cargo-mutants not found; install it: cargo install --locked cargo-mutants" >&2; exit 1; }
 	@mkdir -p target && git diff $(BASE) -- crates/ftl crates/sim > target/mutants.diff
 	cargo mutants --in-diff target/mutants.diff -p flashtwin-ftl -p flashtwin-sim
+
+# Longer, and the other one: make fuzz FUZZ=nbd SECONDS=3600
+FUZZ ?= trace
+SECONDS ?= 60
+fuzz: build ## feed a reader (FUZZ=trace or nbd) with bytes that nobody thought of, for SECONDS (60)
+	@cargo fuzz --version >/dev/null 2>&1 || { \
+		echo "flashtwin: cargo-fuzz not found; install it: cargo install --locked cargo-fuzz; rustup toolchain install nightly" >&2; \
+		exit 1; }
+	@$(VENV)/bin/python fuzz/seeds.py
+	cargo +nightly fuzz run $(FUZZ) -- -max_total_time=$(SECONDS) -rss_limit_mb=4096 -max_len=65536
 
 bench: build ## what is fast, and how we know
 	cargo bench --locked -p flashtwin-trace --bench ingest

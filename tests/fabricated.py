@@ -61,6 +61,7 @@ def summary(name: str, seed: int = 7, *, content: bool = True, **facts: Any) -> 
         "reads": 180_000,
         "writes": 220_000,
         "trims": 0,
+        "flushes": 0,
         "read_bytes": 180_000 * 9_000,
         "write_bytes": 220_000 * 7_000,
         "duration_ns": PERIODS * PERIOD_NS,
@@ -148,6 +149,7 @@ def _periods(random: np.random.Generator) -> Rows:
             "reads": int(25_000 * random.uniform(0.6, 1.4)),
             "writes": int(31_000 * random.uniform(0.6, 1.4)),
             "trims": 0,
+            "flushes": 0,
         }
         for period in range(PERIODS)
     ]

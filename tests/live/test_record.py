@@ -109,22 +109,53 @@ h.shutdown()
 """
     run("nbdsh", "-c", script)
     trace = recorded(server, image).to_arrow().to_pylist()
-    first = [(row["op"], row["offset_bytes"], row["length_bytes"], row["content"]) for row in trace[:7]]
+    first = [(row["op"], row["offset_bytes"], row["length_bytes"], row["content"]) for row in trace[:8]]
     assert first == [
         (1, 0, 8192, [0, 1]),
         (1, 65536, 4096, [0]),
         (0, 0, 8192, [0, 1]),
         (0, 4095, 2, [2]),
+        (3, 0, 0, None),
         (1, 4096, 4096, [3]),
         (2, 65536, 4096, None),
         (0, 4096, 4096, [3]),
     ]
-    assert len(trace) == 7 + 64
+    assert len(trace) == 8 + 64
     raw = pq.read_table(image.with_name("mine.parquet"))
-    assert [row for row in raw.column("flags").to_pylist() if row] == [1, 2, 4]
+    assert [row for row in raw.column("flags").to_pylist() if row] == [1, 2]
     metadata = pq.read_metadata(image.with_name("mine.parquet")).metadata
     zero = bytes.fromhex(metadata[b"flashtwin.zero_digest"].decode())
     assert raw.column("content_digest").to_pylist()[5] == [zero]
+
+
+@needs("nbdsh")
+def test_a_blank_disk_is_known_to_be_blank(tmp_path: Path) -> None:
+    image, out = tmp_path / "disk.img", tmp_path / "blank.parquet"
+    with image.open("wb") as file:
+        file.truncate(64 << 20)
+        file.seek(8 << 20)
+        file.write(os.urandom(1 << 20))
+        file.seek(12 << 20)
+        file.write(bytes(1 << 20))
+    read = "; ".join(f"h.pread(4096, {page << 20})" for page in range(64))
+    with ft.record(image, out) as server:
+        run("nbdsh", "-c", f'h.connect_uri("{server.uri}"); {read}; h.pwrite(bytes(4096), 0); h.pread(4096, 0)')
+    metadata = pq.read_metadata(out).metadata
+    holes = json.loads(metadata[b"flashtwin.holes"])
+    assert [0, 0, 8 << 20] in holes and holes[-1] == [0, 13 << 20, 51 << 20]
+    trace = ft.open(out)
+    # Zeroes that lie in the file are data: the recorder found no hole there.
+    assert trace.info["hole_bytes"] == 62 << 20
+    assert trace.info["zero_read_percent"] == pytest.approx(100 * 64 / 65)
+    assert trace.info["zero_write_percent"] == 100
+    for system in ("conventional", "ca-ssd", "ds-ftl"):
+        ops = ft.replay(trace, system).summary["page_ops"]
+        assert ops["unmapped_reads"] == 62
+    converted = tmp_path / "converted.parquet"
+    trace.write_parquet(converted)
+    assert ft.open(converted).info["hole_bytes"] == 62 << 20
+    assert ft.open(converted).digest == trace.digest
+    assert ft.open(converted).info["zero_read_percent"] == trace.info["zero_read_percent"]
 
 
 @needs("nbdcopy")
@@ -190,7 +221,7 @@ def test_another_server_is_recorded_on_the_way(tmp_path: Path) -> None:
                 run("nbdsh", "-c", script)
         finally:
             kit.terminate()
-    assert ft.open(out).info["requests"] == 4
+    assert ft.open(out).info["requests"] == 5
 
 
 def begin(tmp_path: Path, *more: object) -> tuple[subprocess.Popen[str], str]:
@@ -342,7 +373,10 @@ def test_a_log_of_qemu_is_imported(tmp_path: Path, image: Path) -> None:
     assert done.returncode == 0, done.stderr
     ft.import_log(log, out)
     rows = ft.open(out).to_arrow().to_pylist()
-    assert [(row["op"], row["offset_bytes"], row["content"]) for row in rows] == [(1, 4096, [0, 0]), (1, 65536, [0])]
+    written = [(row["op"], row["offset_bytes"], row["content"]) for row in rows]
+    # It flushes once more when it closes the image.
+    flush = (3, 0, None)
+    assert written == [(1, 4096, [0, 0]), flush, (1, 65536, [0]), flush]
 
 
 def test_wrong_arguments_are_refused(image: Path) -> None:

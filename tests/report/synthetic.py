@@ -147,6 +147,7 @@ def _trace_info(requests: int, reads: int, periods: int, content: bool) -> dict[
         "reads": reads,
         "writes": writes,
         "trims": 0,
+        "flushes": 0,
         "read_bytes": reads * 21_700,
         "write_bytes": writes * 41_300,
         "duration_ns": periods * PERIOD_NS,
@@ -301,7 +302,7 @@ def _summary(
         "config": _config(system),
         "duration_ns": trace["duration_ns"],
         "completed_ns": trace["duration_ns"] // SPEED + 4_000_000,
-        "requests": {"read": reads, "write": writes, "trim": 0, "completed": reads + writes},
+        "requests": {"read": reads, "write": writes, "trim": 0, "flush": 0, "completed": reads + writes},
         "response": {kind: times.response(latencies[kind], parts[kind]) for kind in ("read", "write", "all")},
         "throughput": _throughput(trace),
         "page_ops": {

@@ -25,7 +25,7 @@ ORDER = (
         "suspension",
     )),
     ("channel", "channel"), ("hash_queue", "hash unit"), ("tables", "tables"), ("page_program", "page"),
-    ("cache_place", "write cache"),
+    ("cache_place", "write cache"), ("earlier_writes", "writes"),
     *((charge, "service") for charge in SERVICE),
 )  # fmt: skip
 

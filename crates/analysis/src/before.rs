@@ -19,6 +19,8 @@ const READ: u32 = u32::MAX - 1;
 pub(crate) const NOTHING: u32 = NO_CONTENT;
 /// (Until the end of the pass:) only parts of the page were trimmed, which does nothing.
 const UNTOUCHED: u32 = u32::MAX - 4;
+/// (Until the end of the pass:) the page was trimmed, and neither read nor written.
+const TRIMMED: u32 = u32::MAX - 5;
 
 /// How many page operations ahead memory is asked for.
 pub(crate) const AHEAD: usize = 24;
@@ -53,7 +55,7 @@ impl CountPages {
         CountPages { sample, short: PageTable::new(sample), long: Extents::default(), ids: Vec::new() }
     }
 
-    /// Distinct pages touched, as [`Footprint::footprint_pages`].
+    /// Distinct pages read or written, as [`Footprint::footprint_pages`].
     pub(crate) fn finish(self) -> Option<u64> {
         if self.long.is_empty() {
             return count(&self.short, self.sample);
@@ -67,13 +69,14 @@ impl CountPages {
 impl Accumulator for CountPages {
     fn add(&mut self, requests: &Requests<'_>) {
         let pages = |index: usize| requests.pages(index, PAGE_BYTES);
+        let counts = |index: usize| requests.op[index].moves_data();
         let is_long = |index: usize| {
             let pages = pages(index);
             pages.end - pages.start >= LONG_PAGES
         };
         self.ids.clear();
-        self.short.number(requests, PAGE_BYTES, |index| !is_long(index), &mut self.ids);
-        for index in (0..requests.len()).filter(|&index| is_long(index)) {
+        self.short.number(requests, PAGE_BYTES, |index| counts(index) && !is_long(index), &mut self.ids);
+        for index in (0..requests.len()).filter(|&index| counts(index) && is_long(index)) {
             self.long.insert(requests.volume[index], pages(index));
         }
     }
@@ -89,7 +92,7 @@ pub(crate) struct Footprint {
     pub(crate) pages: PageTable,
     /// Of each page a content, [`NAMELESS`], [`NOT_KEPT`] or [`NOTHING`].
     pub(crate) held: Vec<u32>,
-    /// Distinct pages touched, estimated when sampled; missing when 32 bits cannot count them.
+    /// Distinct pages read or written, estimated when sampled; missing when 32 bits cannot count them.
     pub(crate) footprint_pages: Option<u64>,
 }
 
@@ -105,15 +108,19 @@ impl PagesBefore {
     }
 
     pub(crate) fn finish(mut self) -> Footprint {
+        let mut never = 0;
         for held in &mut self.held {
+            never += u64::from(matches!(*held, UNTOUCHED | TRIMMED));
             *held = match *held {
                 READ => NAMELESS,
-                UNTOUCHED => NOTHING,
+                UNTOUCHED | TRIMMED => NOTHING,
                 other => other,
             };
         }
-        let counted = if self.sample.is_all() { &self.pages } else { &self.footprint };
-        let footprint_pages = count(counted, self.sample);
+        let footprint_pages = match self.sample.is_all() {
+            true => count(&self.pages, self.sample).map(|pages| pages - never),
+            false => count(&self.footprint, self.sample),
+        };
         Footprint { pages: self.pages, held: self.held, footprint_pages }
     }
 
@@ -128,7 +135,7 @@ impl PagesBefore {
                 if let Some(&ahead) = ids.get(nth + AHEAD) {
                     prefetch(&self.held, ahead as usize);
                 }
-                self.note(ids[nth], requests.op[index], page_op, true);
+                self.note(ids[nth], requests, index, page_op, true);
                 nth += 1;
             }
         }
@@ -138,24 +145,27 @@ impl PagesBefore {
     fn add_sampled(&mut self, requests: &Requests<'_>) {
         for index in 0..requests.len() {
             let volume = requests.volume[index];
-            self.footprint.run(volume, requests.pages(index, PAGE_BYTES), |_| {});
+            if requests.op[index].moves_data() {
+                self.footprint.run(volume, requests.pages(index, PAGE_BYTES), |_| {});
+            }
             for page_op in page_ops(requests, index) {
                 let kept = keeps(self.sample, volume, page_op);
                 if let Some(page) = self.pages.page(volume, page_op.page, kept) {
-                    self.note(page.id, requests.op[index], page_op, kept);
+                    self.note(page.id, requests, index, page_op, kept);
                 }
             }
         }
     }
 
     #[inline]
-    fn note(&mut self, id: u32, op: Op, page_op: PageOp, kept: bool) {
-        let PageOp { whole, content, .. } = page_op;
+    fn note(&mut self, id: u32, requests: &Requests<'_>, index: usize, page_op: PageOp, kept: bool) {
+        let (op, PageOp { whole, content, .. }) = (requests.op[index], page_op);
         if id == NO_PAGE {
             return;
         }
         let Some(held) = self.held.get_mut(id as usize) else {
-            self.held.push(first(op, whole, content));
+            let is_hole = is_hole(requests, index, page_op.page);
+            self.held.push(if is_hole && op != Op::Trim { NOTHING } else { first(op, whole, content) });
             return;
         };
         if *held == READ {
@@ -166,9 +176,20 @@ impl PagesBefore {
                 _ => *held = NAMELESS,
             }
         } else if *held == UNTOUCHED {
-            *held = first(op, whole, content);
+            let is_hole = is_hole(requests, index, page_op.page);
+            *held = if is_hole && op != Op::Trim { NOTHING } else { first(op, whole, content) };
+        } else if *held == TRIMMED && op != Op::Trim {
+            *held = NOTHING;
         }
     }
+}
+
+/// Whether a page on the volume of request `index` is known to hold nothing when the trace begins.
+#[inline]
+fn is_hole(requests: &Requests<'_>, index: usize, page: u64) -> bool {
+    let page_bytes = u64::from(PAGE_BYTES);
+    !requests.holes.is_empty()
+        && requests.holes.cover(requests.volume[index], &(page * page_bytes..(page + 1) * page_bytes))
 }
 
 /// What a page's first access tells about it.
@@ -178,8 +199,8 @@ fn first(op: Op, whole: bool, content: u32) -> u32 {
         Op::Read => content,
         Op::Write if whole => NOTHING,
         Op::Write => NAMELESS,
-        Op::Trim if whole => NOTHING,
-        Op::Trim => UNTOUCHED,
+        Op::Trim if whole => TRIMMED,
+        Op::Trim | Op::Flush => UNTOUCHED,
     }
 }
 

@@ -297,7 +297,7 @@ impl Accumulator for DriftFollower {
                 self.clock.next();
             }
             let op = requests.op[index];
-            if op == Op::Trim {
+            if !op.moves_data() {
                 continue;
             }
             for content in known(requests, index).filter(|&content| sample.keeps_content(content)) {

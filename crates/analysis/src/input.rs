@@ -1,6 +1,6 @@
 //! Where requests come from: a trace in memory, or a file that is read again for each pass.
 
-use flashtwin_trace::{OpenOptions, Progress, Quality, Requests, Source, Trace, TraceError, TraceStream};
+use flashtwin_trace::{Op, OpenOptions, Progress, Quality, Requests, Source, Trace, TraceError, TraceStream};
 use rayon::prelude::*;
 
 use crate::Accumulator;
@@ -24,9 +24,13 @@ pub struct About {
     /// Requests.
     pub requests: u64,
     /// Requests and bytes by kind.
-    pub asked: [Asked; 3],
+    pub asked: [Asked; Op::COUNT],
     /// Whether any request carries contents.
     pub has_content: bool,
+    /// Whether it is known which of its contents is zeroes.
+    pub knows_zeroes: bool,
+    /// Bytes that are known to hold nothing when it begins.
+    pub hole_bytes: u64,
     /// Names of its volumes, by their numbers.
     pub volume_names: Vec<String>,
     /// Time of the last request, the first being at 0.
@@ -101,7 +105,7 @@ fn runs(trace: &Trace) -> impl Iterator<Item = Requests<'_>> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Gathered {
     offsets_and_lengths: u64,
-    asked: [Asked; 3],
+    asked: [Asked; Op::COUNT],
     has_content: bool,
 }
 
@@ -143,6 +147,8 @@ impl<'a> InMemory<'a> {
             requests: trace.len() as u64,
             asked: gathered.asked,
             has_content: gathered.has_content,
+            knows_zeroes: trace.zero_content.is_some(),
+            hole_bytes: trace.holes.bytes(),
             volume_names: trace.volume_names.clone(),
             duration_ns: trace.duration_ns(),
             sector_bytes: gathered.sector_bytes(),
@@ -210,6 +216,8 @@ impl Streamed {
             requests: stream.requests(),
             asked: gathered.asked,
             has_content: gathered.has_content,
+            knows_zeroes: stream.zero_content().is_some(),
+            hole_bytes: stream.holes().bytes(),
             volume_names: stream.volume_names().to_vec(),
             duration_ns,
             sector_bytes: gathered.sector_bytes(),

@@ -73,7 +73,7 @@ struct Need {
 impl Need {
     /// Known from sums alone: nothing addressed twice, and all requests within one window.
     fn at_most(about: &About) -> Need {
-        let [read, write, _] = about.asked;
+        let [read, write, ..] = about.asked;
         let chunk_bytes = f64::from(about.sector_bytes) * CHUNK_PAGES;
         let chunks = |of: Asked| of.bytes as f64 / chunk_bytes + 2.0 * of.requests as f64;
         Need {
@@ -214,11 +214,14 @@ impl Accumulator for Exact {
     fn add(&mut self, requests: &Requests<'_>) {
         for index in 0..requests.len() {
             let (volume, op) = (requests.volume[index], requests.op[index]);
+            if op == Op::Flush {
+                continue;
+            }
             let sectors = requests.pages(index, self.sector_bytes);
             if op == Op::Write {
                 self.written.insert(volume, sectors.clone());
             }
-            if op != Op::Trim {
+            if op.moves_data() {
                 let chunks = CHUNK_PAGES as u64;
                 self.windows[op as usize].add((sectors.end - 1) / chunks - sectors.start / chunks + 1);
             }

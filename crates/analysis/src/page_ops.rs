@@ -17,13 +17,13 @@ pub(crate) struct PageOp {
     pub(crate) content: u32,
 }
 
-/// The pages of request `index`, ascending. The rules are those of [`flashtwin_trace::PageTrace`].
+/// The pages of request `index`, ascending; none of a flush. The rules are those of [`flashtwin_trace::PageTrace`].
 #[inline]
 pub(crate) fn page_ops(requests: &Requests<'_>, index: usize) -> impl Iterator<Item = PageOp> {
     let contents = requests.contents(index);
     let (start, end) = requests.extent(index, PAGE_BYTES);
     let page_bytes = u64::from(PAGE_BYTES);
-    let pages = start / page_bytes..(end - 1) / page_bytes + 1;
+    let pages = start / page_bytes..end.div_ceil(page_bytes);
     pages.enumerate().map(move |(nth, page)| {
         let whole = page * page_bytes >= start && (page + 1) * page_bytes <= end;
         let recorded = contents.get(nth).copied().unwrap_or(NO_CONTENT);

@@ -70,6 +70,8 @@ rows! {
         writes: u64,
         /// Trim requests that arrive.
         trims: u64,
+        /// Flushes that arrive.
+        flushes: u64,
         /// Bytes asked for by reads.
         read_bytes: u64,
         /// Bytes brought by writes.
@@ -89,15 +91,15 @@ rows! {
     }
 }
 
-/// What is counted in a period; by kind of request where there are three.
+/// What is counted in a period; by kind of request where there are several.
 #[derive(Clone, Copy)]
 struct Counts {
     start_ns: i64,
     end_ns: i64,
-    requests: [u64; 3],
-    bytes: [u64; 3],
-    pages: [u64; 3],
-    distinct: [u64; 3],
+    requests: [u64; Op::COUNT],
+    bytes: [u64; Op::COUNT],
+    pages: [u64; Op::COUNT],
+    distinct: [u64; Op::COUNT],
     new_read: u64,
     new: u64,
 }
@@ -118,7 +120,7 @@ impl Periods {
 
     fn begin(&mut self) {
         let (start_ns, end_ns) = (self.clock.start_ns(), self.clock.end_ns());
-        let [requests, bytes, pages, distinct] = [[0; 3]; 4];
+        let [requests, bytes, pages, distinct] = [[0; Op::COUNT]; 4];
         self.counts.push(Counts { start_ns, end_ns, requests, bytes, pages, distinct, new_read: 0, new: 0 });
     }
 
@@ -145,6 +147,7 @@ impl Periods {
             reads: counts.requests[Op::Read as usize],
             writes: counts.requests[Op::Write as usize],
             trims: counts.requests[Op::Trim as usize],
+            flushes: counts.requests[Op::Flush as usize],
             read_bytes: counts.bytes[Op::Read as usize],
             write_bytes: counts.bytes[Op::Write as usize],
             page_reads: estimate(counts.pages[Op::Read as usize]),
@@ -173,7 +176,7 @@ impl Accumulator for Periods {
             let op = requests.op[index];
             self.counts[row].requests[op as usize] += 1;
             self.counts[row].bytes[op as usize] += u64::from(requests.length_bytes[index]);
-            if op == Op::Trim {
+            if !op.moves_data() {
                 continue;
             }
             for &content in soon(requests, index) {

@@ -185,7 +185,7 @@ impl Accumulator for ReadSimulator {
         let sector = u64::from(SECTOR_BYTES);
         for index in 0..requests.len() {
             let op = requests.op[index];
-            if op == Op::Trim {
+            if !op.moves_data() {
                 continue;
             }
             let volume = requests.volume[index];

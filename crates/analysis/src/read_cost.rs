@@ -132,7 +132,7 @@ impl Accumulator for ReadCostMeter {
     fn add(&mut self, requests: &Requests<'_>) {
         for index in 0..requests.len() {
             let op = requests.op[index];
-            if op == Op::Trim {
+            if !op.moves_data() {
                 continue;
             }
             self.reads += u64::from(op == Op::Read);

@@ -234,7 +234,7 @@ impl SpaceFollower {
 
     fn compare(&mut self, held: u32, found: u32) {
         match held {
-            NOTHING => self.quality.reads_after_trim += 1,
+            NOTHING => self.quality.reads_of_holes += 1,
             _ if found == NO_CONTENT || found == held || held == NOT_KEPT => {}
             NAMELESS => self.quality.unknown_content_reads += 1,
             _ => self.quality.read_mismatches += 1,
@@ -264,7 +264,7 @@ impl SpaceFollower {
         let mut quality = self.quality.clone();
         if !self.has_content {
             // Nothing is known of contents, so nothing is missed either.
-            quality.reads_after_trim = 0;
+            quality.reads_of_holes = 0;
         }
         self.sample.is_all().then_some(quality)
     }

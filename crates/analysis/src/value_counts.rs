@@ -72,7 +72,7 @@ impl Accumulator for ValueCounts {
             }
             for content in known(requests, index) {
                 self.contents = self.contents.max(u64::from(content) + 1);
-                if op == Op::Trim || !self.sample.keeps_content(content) {
+                if !op.moves_data() || !self.sample.keeps_content(content) {
                     continue;
                 }
                 self.accesses[op as usize] += 1;

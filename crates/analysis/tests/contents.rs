@@ -117,7 +117,7 @@ fn later_periods_are_drawn_along_the_order_of_the_first() {
 fn pages_and_contents(trace: &Trace) -> (usize, usize) {
     let pages = PageTrace::build(trace, 4096, ContentSource::Recorded).unwrap();
     let mut held: HashMap<u32, u32> = HashMap::new();
-    for lpn in 0..pages.outline.footprint_pages() {
+    for lpn in 0..pages.outline.pages() {
         if pages.outline.existed_before(lpn) {
             held.insert(lpn, pages.outline.initial_content[lpn as usize]);
         }

@@ -60,7 +60,7 @@ fn duplicates(trace: &Trace) -> Option<f64> {
     let (mut writes, mut duplicates) = (0, 0);
     for &(op, page, content) in &accesses {
         match op {
-            Op::Read => {}
+            Op::Read | Op::Flush => {}
             Op::Trim => {
                 held.remove(&page);
             }
@@ -98,7 +98,8 @@ fn basics_agree_with_the_reference() {
         let sizes: Vec<u32> = of(Op::Read).iter().map(|&i| trace.length_bytes[i]).collect();
         assert_eq!(info.read_bytes, sizes.iter().map(|&size| u64::from(size)).sum::<u64>());
         assert_eq!(info.request_bytes.read.median, median(sizes));
-        let pages: HashSet<_> = accesses.iter().map(|access| access.1).collect();
+        let pages: HashSet<_> =
+            accesses.iter().filter(|access| access.0 != Op::Trim).map(|access| access.1).collect();
         assert_eq!(info.footprint_pages, Some(pages.len() as u64));
         for (op, unique) in
             [(Op::Read, info.unique_values_read_percent), (Op::Write, info.unique_values_write_percent)]

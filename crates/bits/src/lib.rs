@@ -1,12 +1,13 @@
 //! What every crate here needs close to the machine, written once: numbers mixed ([`mix`], [`fnv1a`]), memory asked for
 //! ahead ([`prefetch`], [`prefetch_if_there`]), slots used again ([`Slab`]), tables and columns on huge pages
-//! ([`HugeSlice`], [`with_room`]), numbers
+//! ([`HugeSlice`], [`with_room`]), how much memory there is ([`memory_limits`]), numbers
 //! that name things and tables by them ([`ids!`], [`By`]), states that outlive a run ([`State`]).
 //!
 //! It knows nothing of flash or traces, and depends on nothing of ours.
 
 mod huge_slice;
 mod ids;
+mod limits;
 mod mixing;
 mod prefetch;
 mod room;
@@ -15,6 +16,7 @@ mod state;
 
 pub use huge_slice::{HugeSlice, Zero};
 pub use ids::{By, Id};
+pub use limits::{MemoryLimits, memory_limits};
 pub use mixing::{FNV1A_BASIS, STEP, SplitMix64, fnv1a, mix};
 pub use prefetch::{prefetch, prefetch_if_there};
 pub use room::{Room, with_room, zeros};

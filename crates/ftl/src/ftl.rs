@@ -7,6 +7,7 @@ use flashtwin_nand::{Block, Chip, Geometry, Plane, Ppn};
 use crate::config::{FtlConfig, MappingForm};
 use crate::content::replication::Replicator;
 use crate::content::{ContentMap, ContentSide};
+use crate::decimal::times;
 use crate::dedup::{FingerprintStore, History, OutOfLinePolicy, TableForm};
 use crate::error::FtlError;
 use crate::flash::blocks::Blocks;
@@ -95,7 +96,8 @@ impl Form {
 
 impl Ftl {
     /// A controller for an erased device that serves a trace of `footprint_pages` logical
-    /// pages and `contents` contents. `config` must have passed [`FtlConfig::check`].
+    /// pages and `contents` contents. `config` must have passed [`FtlConfig::check`]. Where fewer of them ever hold
+    /// something, [`Ftl::holds_at_most`] says so.
     pub fn new(
         config: &FtlConfig,
         geometry: &Geometry,
@@ -134,6 +136,14 @@ impl Ftl {
         let capacity = self.flash.capacity_pages();
         with_tables!(&mut self.tables, side => side.limit_budget(capacity));
         capacity
+    }
+
+    /// Tells that no more than so many logical pages ever hold something: copies have a share of these and no more. To be
+    /// called before the first write.
+    pub fn holds_at_most(&mut self, config: &FtlConfig, pages: u32) {
+        let pages = u64::from(pages);
+        let budget = pages.saturating_add(times(pages, config.replication.alpha));
+        with_tables!(&mut self.tables, side => side.limit_budget(budget));
     }
 
     /// Cuts the tables into pages and keeps blocks for them back.

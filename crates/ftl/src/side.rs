@@ -26,8 +26,8 @@ pub(crate) trait Side: flashtwin_bits::State {
         None
     }
 
-    /// The device can hold so many logical pages.
-    fn limit_budget(&mut self, _capacity_pages: u64) {}
+    /// First copies and replicas may occupy no more than so many pages together.
+    fn limit_budget(&mut self, _pages: u64) {}
 
     /// Whether what is asked for ahead differs between reads and writes.
     fn wants_kind(&self) -> bool {

@@ -47,12 +47,13 @@ fn what_passes_is_what_is_read_from_the_trace() {
     assert_eq!(read(&client, 4096, 4096), b, "what comes after passes unrecorded");
 
     let trace = open(&path);
-    assert_eq!(*trace.op, [Op::Write, Op::Write, Op::Read, Op::Trim, Op::Write, Op::Write, Op::Trim]);
-    assert_eq!(trace.offset_bytes, [0, 512, 4096, 8192, 40960, 65536, 65536]);
-    assert_eq!(trace.length_bytes, [12288, 512, 4096, 4096, 4096, 8192, 8192]);
+    let ops = [Op::Write, Op::Write, Op::Read, Op::Flush, Op::Trim, Op::Write, Op::Write, Op::Trim];
+    assert_eq!(*trace.op, ops);
+    assert_eq!(trace.offset_bytes, [0, 512, 4096, 0, 8192, 40960, 65536, 65536]);
+    assert_eq!(trace.length_bytes, [12288, 512, 4096, 0, 4096, 4096, 8192, 8192]);
     let contents: Vec<&[u32]> = (0..trace.len()).map(|row| trace.contents(row)).collect();
-    assert_eq!(contents, [&[0, 1, 0][..], &[2], &[1], &[], &[3], &[3, 3], &[]]);
-    assert_eq!(trace.quality.empty_requests, 1);
+    assert_eq!(contents, [&[0, 1, 0][..], &[2], &[1], &[], &[], &[3], &[3, 3], &[]]);
+    assert_eq!(trace.quality.empty_requests, 0);
     assert!(trace.time_ns.is_sorted());
     // The digest of b is that which anyone with the key can make.
     let expected = blake3::keyed_hash(&TEXT_KEY, &b);
@@ -159,11 +160,12 @@ fn logs_of_dm_log_writes() {
     let key = Key::new(TEXT_KEY);
     assert_eq!(import_log_writes(&path, &out, &key, &()).unwrap(), 5);
     let trace = open(&out);
-    assert_eq!(*trace.op, [Op::Write, Op::Trim, Op::Write]);
-    assert_eq!(trace.offset_bytes, [4096, 409_600, 8192]);
-    assert_eq!(trace.length_bytes, [8192, 40_960, 4096]);
-    assert_eq!((trace.content, trace.quality.empty_requests), (vec![0, 1, 1], 2));
-    assert_eq!((&trace.time_ns[..], &trace.volume_names[..]), (&[0; 3][..], &["my".to_owned()][..]));
+    assert_eq!(*trace.op, [Op::Write, Op::Flush, Op::Trim, Op::Flush, Op::Write]);
+    assert_eq!(trace.offset_bytes, [4096, 0, 409_600, 0, 8192]);
+    assert_eq!(trace.length_bytes, [8192, 0, 40_960, 0, 4096]);
+    assert_eq!(trace.durable, [false, false, false, false, true], "FUA");
+    assert_eq!((trace.content, trace.quality.empty_requests), (vec![0, 1, 1], 0));
+    assert_eq!((&trace.time_ns[..], &trace.volume_names[..]), (&[0; 5][..], &["my".to_owned()][..]));
     for (bytes, what) in [
         (whole[..whole.len() - 1].to_vec(), "ends before"),
         (vec![0; 512], "no log"),

@@ -75,6 +75,18 @@ pub enum WriteCompletes {
     Buffered,
 }
 
+/// What a flush of the host's waits for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Flush {
+    /// Nothing: it is answered at once, and counted.
+    None,
+    /// Every write that came before it, until its pages are on flash or in controller RAM that is power-protected. Where
+    /// RAM is not, a write cache writes out all that is dirty (NVMe Flush, T13 FLUSH CACHE).
+    #[default]
+    Writes,
+}
+
 /// Which reads that wait at a chip share one flash read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -129,6 +141,8 @@ pub struct EngineConfig {
     /// For `write_completes = "hashed"`: pages of power-protected RAM, in which a page has its place until it is
     /// programmed. 0: no bound.
     pub write_buffer_pages: u32,
+    /// What a flush waits for: `none` or `writes`.
+    pub flush: Flush,
     /// Reads go first; after this many have overtaken a write that could start, the write
     /// goes. 0: no limit.
     pub reads_before_write: u32,
@@ -151,6 +165,9 @@ pub struct EngineConfig {
     /// Share of the cache that may be dirty before its least recently written pages go to the flash;
     /// above 0, up to 1.
     pub write_cache_dirty: f64,
+    /// Whether the cache survives a power cut, as in drives with capacitors for it (PLP): then a flush need not write it
+    /// out.
+    pub write_cache_protected: bool,
     /// What a read may interrupt: `none`, `erase` or `program-erase` (Wu and He, FAST '12).
     pub suspend: Suspend,
     /// Time until an interrupted program or erase stands still, in microseconds.
@@ -183,6 +200,7 @@ impl Default for EngineConfig {
             load: LoadMeasure::QueueLength,
             write_completes: WriteCompletes::Programmed,
             write_buffer_pages: 0,
+            flush: Flush::Writes,
             reads_before_write: 0,
             merge_reads: MergeReads::None,
             buffer_reads: true,
@@ -190,6 +208,7 @@ impl Default for EngineConfig {
             write_cache_pages: 0,
             write_cache_us: 9.0,
             write_cache_dirty: 0.5,
+            write_cache_protected: false,
             suspend: Suspend::None,
             suspend_us: 20.0,
             resume_us: 5.0,
@@ -272,7 +291,8 @@ pub struct ReplayConfig {
     /// Length of a profiling period in seconds of the trace's own clock (a day in the
     /// RR-SSD paper).
     pub period_s: f64,
-    /// What the device holds before the trace begins; costs no time, is not in the counts.
+    /// What the device holds before the trace begins; costs no time, is not in the counts. A page that is known to be a
+    /// hole, and read before it is written, holds nothing.
     pub preload: Preload,
     /// For `preload = "footprint"`: what pages held of which nobody knows, since the trace writes to them
     /// first: `own` or `trace`.

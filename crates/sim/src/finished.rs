@@ -18,6 +18,7 @@ pub(crate) struct PeriodRow {
     pub(crate) end_ns: i64,
     pub(crate) reads: PeriodResponse,
     pub(crate) writes: PeriodResponse,
+    pub(crate) flushes: PeriodResponse,
     pub(crate) engine: EngineCounts,
     pub(crate) ftl: Counters,
     pub(crate) phase: PhaseTime,

@@ -26,7 +26,7 @@ mod twin;
 
 pub use aged::AgedDrives;
 pub use config::{
-    Concurrency, Config, EngineConfig, LoadMeasure, MergeReads, MultiPlane, PartialWrite, Preload,
+    Concurrency, Config, EngineConfig, Flush, LoadMeasure, MergeReads, MultiPlane, PartialWrite, Preload,
     PreloadContents, ReplayConfig, Suspend, WriteCompletes,
 };
 pub use error::{ConfigError, SimError};

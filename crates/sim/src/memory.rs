@@ -4,6 +4,7 @@
 //! address space and no memory. Tables of logical pages and contents are as long as the trace makes them and
 //! are touched all over.
 
+use flashtwin_bits::{MemoryLimits, memory_limits};
 use flashtwin_ftl::dedup::TableForm;
 use flashtwin_ftl::spread::SpreadPolicy;
 use flashtwin_ftl::{FtlConfig, MappingForm};
@@ -19,16 +20,6 @@ pub struct TableBytes {
     pub reserved_bytes: u64,
     /// Memory that is written to whatever the trace does.
     pub touched_bytes: u64,
-}
-
-/// What the system gives to this process: bytes of address space and of memory that are left, where it
-/// tells.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Limits {
-    /// Of address space, where it is limited.
-    pub address_space_bytes: Option<u64>,
-    /// Of memory.
-    pub memory_bytes: Option<u64>,
 }
 
 /// The tables of a controller and its engine on a device, for so many logical pages and contents.
@@ -57,14 +48,14 @@ pub fn tables(config: &FtlConfig, geometry: &Geometry, footprint: u64, contents:
 /// # Errors
 /// [`ConfigError`] with the figures and the cure.
 pub(crate) fn check(resolved: &Resolved, footprint: u64, contents: u64) -> Result<(), ConfigError> {
-    check_against(resolved, footprint, contents, limits())
+    check_against(resolved, footprint, contents, memory_limits())
 }
 
 fn check_against(
     resolved: &Resolved,
     footprint: u64,
     contents: u64,
-    limits: Limits,
+    limits: MemoryLimits,
 ) -> Result<(), ConfigError> {
     let geometry = &resolved.device.geometry;
     let needed = tables(&resolved.config.ftl, geometry, footprint, contents);
@@ -91,33 +82,6 @@ fn check_against(
     Ok(())
 }
 
-/// The limits of this process.
-#[cfg(target_os = "linux")]
-pub fn limits() -> Limits {
-    let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let used_pages = text("/proc/self/statm");
-    let used: Option<u64> = used_pages.split_whitespace().next().and_then(|pages| pages.parse().ok());
-    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: it writes one struct, which is ours.
-    let told = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) } == 0;
-    let limited = told && limit.rlim_cur != libc::RLIM_INFINITY;
-    let available = text("/proc/meminfo");
-    let available = available.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kib: Option<u64> = available.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-    Limits {
-        address_space_bytes: used
-            .filter(|_| limited)
-            .map(|pages| limit.rlim_cur.saturating_sub(pages * 4096)),
-        memory_bytes: kib.map(|kib| kib * 1024),
-    }
-}
-
-/// Other systems report no limits.
-#[cfg(not(target_os = "linux"))]
-pub fn limits() -> Limits {
-    Limits::default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,7 +95,7 @@ mod tests {
         assert!(needed.reserved_bytes > 12 * geometry.pages(), "owners and lists of LPNs");
         assert_eq!(needed.touched_bytes, 1_000 * 12 + 500 * 5);
         let with = |address_space_bytes, memory_bytes| {
-            let limits = Limits { address_space_bytes, memory_bytes };
+            let limits = MemoryLimits { address_space_bytes, memory_bytes };
             check_against(&resolved, 1_000, 500, limits).map_err(|error| error.0)
         };
         assert_eq!(with(None, None), Ok(()));
@@ -172,7 +136,7 @@ mod tests {
         let resolved = resolve("conventional", &[]).unwrap();
         let needed = tables(&resolved.config.ftl, &resolved.device.geometry, 200_000_000, 0);
         let with = |address_space_bytes, memory_bytes| {
-            let limits = Limits { address_space_bytes, memory_bytes };
+            let limits = MemoryLimits { address_space_bytes, memory_bytes };
             check_against(&resolved, 200_000_000, 0, limits).map_err(|error| error.0)
         };
         let (space, memory) = (needed.reserved_bytes, needed.touched_bytes);
@@ -194,41 +158,17 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn more_memory_than_the_machine_has_is_refused() {
-        let left = limits().memory_bytes.unwrap();
+        let left = memory_limits().memory_bytes.unwrap();
         let all = kib_of("/proc/meminfo", "MemTotal:") * 1024;
         assert!(left <= all && left > all / 1000, "{left} of {all}");
         let error = check(&resolve("conventional", &[]).unwrap(), all, 0).unwrap_err();
         // Where the process is limited, the smaller of the two bounds speaks.
-        let bound =
-            if limits().address_space_bytes.is_some() { "GB of address space" } else { "GB of memory" };
+        let bound = if memory_limits().address_space_bytes.is_some() {
+            "GB of address space"
+        } else {
+            "GB of memory"
+        };
         assert!(error.0.contains(bound), "{error}");
-    }
-
-    /// The address space of a process that runs this test alone.
-    #[cfg(target_os = "linux")]
-    const LIMIT_KIB: u64 = 3_000_000;
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn address_space_is_limited_where_the_system_says_so_and_what_is_used_of_it_counts() {
-        if std::env::var_os("FLASHTWIN_TEST_LIMITED").is_none() {
-            let own = "memory::tests::address_space_is_limited_where_the_system_says_so_and_what_is_used_of_it_counts";
-            let done = std::process::Command::new("sh")
-                .args(["-c", "ulimit -v \"$1\" && exec \"$0\" --exact \"$2\""])
-                .arg(std::env::current_exe().unwrap())
-                .args([&LIMIT_KIB.to_string(), own])
-                .env("FLASHTWIN_TEST_LIMITED", "yes")
-                .output()
-                .unwrap();
-            let text = String::from_utf8_lossy(&done.stdout).into_owned();
-            assert!(done.status.success() && text.contains("1 passed"), "{text}");
-            return;
-        }
-        let much: Vec<u8> = Vec::with_capacity(1 << 30);
-        let used = kib_of("/proc/self/status", "VmSize:") * 1024;
-        let left = limits().address_space_bytes.unwrap();
-        assert!(used > 1 << 30 && much.is_empty());
-        assert!(left.abs_diff(LIMIT_KIB * 1024 - used) < 1 << 24, "{left} beside {used}");
     }
 
     #[test]

@@ -43,6 +43,7 @@ impl Periods {
             end_ns,
             reads: engine.observer.reads.end_period(),
             writes: engine.observer.writes.end_period(),
+            flushes: engine.observer.flushes.end_period(),
             engine: counts.since(&self.engine_before),
             ftl: ftl.since(&self.ftl_before),
             phase,

@@ -3,7 +3,7 @@
 
 use flashtwin_ftl::{Content, FlashOp, Ftl, Host, IDLE_STEP, LoadView, Lpn, OpKind, Rng};
 use flashtwin_nand::{FlashArray, Ppn};
-use flashtwin_trace::{NO_CONTENT, Outline, PageSource, Progress};
+use flashtwin_trace::{FirstAccess, NO_CONTENT, Outline, PageSource, Progress};
 
 use crate::config::{Preload, PreloadContents};
 use crate::error::SimError;
@@ -106,12 +106,15 @@ pub(crate) fn preload(
     let config = &resolved.config;
     let wanted = |lpn: u32| match config.replay.preload {
         Preload::FirstReads => trace.existed_before(lpn),
-        Preload::Footprint => true,
+        // What is read as a hole is one however full the drive is otherwise.
+        Preload::Footprint => {
+            !matches!(trace.first_access[lpn as usize], FirstAccess::Never | FirstAccess::Hole)
+        }
         Preload::None => false,
     };
     let mut loader = Loader::new(ftl, flash, resolved);
     let known = |lpn: u32| trace.initial_content.get(lpn as usize).copied().unwrap_or(NO_CONTENT);
-    let pages = || (0..trace.footprint_pages()).filter(|&lpn| wanted(lpn));
+    let pages = || (0..trace.pages()).filter(|&lpn| wanted(lpn));
     let nameless = pages().filter(|&lpn| known(lpn) == NO_CONTENT).count() as u64;
     let mut unknown = Unknown::new(source, config.replay.preload_contents, config.seed, nameless);
     for lpn in pages() {
@@ -126,7 +129,8 @@ pub(crate) fn preload(
         loader.write(Host { lpn: Lpn::new(lpn), address, content: Content::new(content) })?;
     }
     if config.replay.preload == Preload::Footprint {
-        loader.age(trace, config.seed, progress)?;
+        let filled: Vec<u32> = pages().collect();
+        loader.age(trace, &filled, config.seed, progress)?;
     }
     loader.ftl.end_preload();
     Ok(())
@@ -202,9 +206,19 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    /// Overwrites pages in random order until write amplification has settled: two windows
+    /// Overwrites the pages that are `filled` in random order until write amplification has settled: two windows
     /// in a row within 1 % of each other, each as long as the device has pages.
-    fn age(&mut self, trace: &Outline, seed: u64, progress: &dyn Progress) -> Result<(), SimError> {
+    fn age(
+        &mut self,
+        trace: &Outline,
+        filled: &[u32],
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<(), SimError> {
+        let choices = filled.len() as u32;
+        if choices == 0 {
+            return Ok(());
+        }
         let mut rng = Rng::stream(seed, "ageing");
         let window = self.resolved.device.geometry.pages();
         let mut before: Option<f64> = None;
@@ -214,7 +228,7 @@ impl<'a> Loader<'a> {
                 if page % u64::from(LOOK_EVERY) == 0 {
                     stop_if_asked(progress)?;
                 }
-                let lpn = rng.below(trace.footprint_pages());
+                let lpn = filled[rng.below(choices) as usize];
                 let loads = LoadView::new(&self.chip, &self.chip);
                 let ppn = self.ftl.rewrite(
                     Lpn::new(lpn),
@@ -251,7 +265,7 @@ mod tests {
         let columns = PageColumns {
             time_ns: vec![0; content.len()].into(),
             op: vec![Op::Write; content.len()].into(),
-            partial: vec![0; content.len()],
+            marks: vec![0; content.len()],
             first_page_op: (0..=ops).collect(),
             lpn: vec![0; content.len()],
             content: content.to_vec(),
@@ -262,12 +276,12 @@ mod tests {
             page_bytes: 4096,
             requests: u64::from(ops),
             page_ops: u64::from(ops),
-            bytes: [0; 3],
+            bytes: [0; Op::COUNT],
             duration_ns: 0,
             lpn_address: vec![0],
             content_count: 5,
             initial_content: vec![NO_CONTENT],
-            first_access: vec![FirstAccess::None],
+            first_access: vec![FirstAccess::Write],
             content_source: ContentSource::Recorded,
             quality: PageQuality::default(),
         };

@@ -150,7 +150,8 @@ fn new_drive(
     let trace = source.outline();
     let config = &resolved.config;
     let geometry = &resolved.device.geometry;
-    let mut ftl = Ftl::new(&config.ftl, geometry, trace.footprint_pages(), contents, config.seed);
+    let mut ftl = Ftl::new(&config.ftl, geometry, trace.pages(), contents, config.seed);
+    ftl.holds_at_most(&config.ftl, trace.footprint_pages());
     if config.ftl.partition.policy == PartitionPolicy::Offline {
         ftl.assign_partitions(offline_partitions(source, config.ftl.partitions())?);
     }
@@ -183,9 +184,9 @@ impl<'a> Replay<'a> {
         let config = &resolved.config;
         let geometry = &resolved.device.geometry;
         // Pages whose content before the trace nobody knows are given one of their own.
-        let nameless = if config.replay.preload == Preload::Footprint { trace.footprint_pages() } else { 0 };
+        let nameless = if config.replay.preload == Preload::Footprint { trace.pages() } else { 0 };
         let contents = trace.content_count.saturating_add(nameless);
-        memory::check(resolved, u64::from(trace.footprint_pages()), u64::from(contents))?;
+        memory::check(resolved, u64::from(trace.pages()), u64::from(contents))?;
         let new = || new_drive(source, resolved, contents);
         let fill = |(ftl, flash): &mut (Ftl, FlashArray)| preload(ftl, flash, source, resolved, progress);
         let (ftl, flash) = aged::drive(trace, resolved, drives, new, fill)?;
@@ -261,7 +262,7 @@ impl<'a> Replay<'a> {
 
 #[cfg(test)]
 mod tests {
-    use flashtwin_trace::{ContentSource, FirstAccess, PageQuality};
+    use flashtwin_trace::{ContentSource, FirstAccess, Op, PageQuality};
 
     use super::*;
     use crate::resolve::resolve;
@@ -274,11 +275,11 @@ mod tests {
             page_bytes: 4096,
             requests: 5,
             page_ops: 5,
-            bytes: [0; 3],
+            bytes: [0; Op::COUNT],
             lpn_address: (0..u64::from(footprint)).collect(),
             content_count: 0,
             initial_content: Vec::new(),
-            first_access: vec![FirstAccess::None; footprint as usize],
+            first_access: vec![FirstAccess::Write; footprint as usize],
             content_source: ContentSource::None,
             quality: PageQuality::default(),
             duration_ns,

@@ -11,7 +11,7 @@ use flashtwin_trace::{Op, PageSource, TraceError};
 /// # Errors
 /// Those of a file that cannot be read again.
 pub fn offline_partitions(trace: &dyn PageSource, partitions: u32) -> Result<Vec<u8>, TraceError> {
-    let mut writes = vec![0u32; trace.outline().footprint_pages() as usize];
+    let mut writes = vec![0u32; trace.outline().pages() as usize];
     let mut windows = trace.windows()?;
     while let Some(window) = windows.next()? {
         for request in (0..window.len()).filter(|&request| window.op[request] == Op::Write) {

@@ -6,7 +6,7 @@
 use flashtwin_bits::By;
 use flashtwin_ftl::{Content, Ftl, MappingForm};
 use flashtwin_nand::{Chip, FlashArray};
-use flashtwin_trace::{ContentSource, Op, Outline, Window};
+use flashtwin_trace::{ContentSource, Op, Outline, Window, marks};
 
 use crate::config::PartialWrite;
 use crate::engine::{Arrivals, Engine};
@@ -22,7 +22,7 @@ use crate::run::MOST_PERIODS;
 /// A request, as pages.
 #[derive(Debug, Clone, Copy)]
 pub struct TwinRequest<'a> {
-    /// Read, write or trim.
+    /// Read, write, trim or flush, which has no pages.
     pub op: Op,
     /// Bytes that it asks for.
     pub bytes: u64,
@@ -34,6 +34,8 @@ pub struct TwinRequest<'a> {
     pub first_is_partial: bool,
     /// Whether it covers only a part of its last page.
     pub last_is_partial: bool,
+    /// Whether it is to be on flash before it is answered (forced unit access).
+    pub durable: bool,
 }
 
 /// A drive and its clock. Times are nanoseconds since it was made, and never run backwards.
@@ -82,12 +84,12 @@ impl Twin {
             page_bytes: geometry.page_bytes,
             requests: 0,
             page_ops: 0,
-            bytes: [0; 3],
+            bytes: [0; Op::COUNT],
             duration_ns: 0,
             lpn_address: (0..u64::from(logical_pages)).collect(),
             content_count: contents,
             initial_content: Vec::new(),
-            first_access: vec![flashtwin_trace::FirstAccess::None; pages],
+            first_access: vec![flashtwin_trace::FirstAccess::Write; pages],
             content_source: if contents > 0 { ContentSource::Recorded } else { ContentSource::None },
             quality: flashtwin_trace::PageQuality::default(),
         };
@@ -103,13 +105,15 @@ impl Twin {
         let number = self.outline.requests;
         self.clock_ns = now_ns.max(self.clock_ns).min(i64::MAX as u64);
         let time_ns = self.clock_ns as i64;
-        let partial = u8::from(request.first_is_partial) | u8::from(request.last_is_partial) << 1;
+        let marks = u8::from(request.first_is_partial) * marks::FIRST_IS_PARTIAL
+            | u8::from(request.last_is_partial) * marks::LAST_IS_PARTIAL
+            | u8::from(request.durable) * marks::DURABLE;
         let arrivals = Arrivals {
             window: Window {
                 first_request: number,
                 time_ns: &[time_ns],
                 op: &[request.op],
-                partial: &[partial],
+                marks: &[marks],
                 first_page_op: &[0, request.lpns.len() as u32],
                 lpn: request.lpns,
                 content: request.contents,

@@ -7,6 +7,7 @@ use flashtwin_bits::{Room, with_room};
 use crate::CHUNK_BYTES;
 use crate::digest::Digests;
 use crate::error::{ErrorCause, TraceError};
+use crate::holes::Holes;
 use crate::request::{NO_CONTENT, Op};
 use crate::requests::Requests;
 use crate::volumes::Appearance;
@@ -25,6 +26,9 @@ pub struct Columns {
     pub content_start: Vec<u64>,
     pub content: Vec<u32>,
     pub digests: Digests,
+    pub durable: Vec<bool>,
+    pub holes: Holes,
+    pub zero_content: Option<u32>,
 }
 
 impl Columns {
@@ -62,6 +66,34 @@ impl Columns {
         ]
     }
 
+    /// Bytes that the columns take now, and how many more they will take, at one time, for so many further requests.
+    pub(crate) fn bytes(&self, further: usize) -> (u64, u64) {
+        fn of<T>(column: &Vec<T>, further: usize) -> (u64, u64) {
+            let item = size_of::<T>() as u64;
+            let (held, needed) = (column.capacity() as u64, (column.len() + further) as u64);
+            // A vector that is full takes twice its room.
+            (held * item, if needed > held { needed.max(2 * held) * item - held * item } else { 0 })
+        }
+        let columns = [
+            of(&self.time_ns, further),
+            of(&self.volume, further),
+            of(&self.op, further),
+            of(&self.offset_bytes, further),
+            of(&self.length_bytes, further),
+            of(&self.content_start, further),
+            of(&self.content, if self.content.is_empty() { 0 } else { further }),
+        ];
+        columns.into_iter().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1))
+    }
+
+    /// Bytes that sorting and numbering take for a while, beside the columns.
+    pub(crate) fn finishing_bytes(&self) -> u64 {
+        let sorted = self.time_ns.is_sorted();
+        // The order, and the longest column twice.
+        let order = if sorted { 0 } else { 16 * self.len() as u64 + 4 * self.content.len() as u64 };
+        order + 24 * self.digests.len() as u64
+    }
+
     /// The requests as a run.
     pub(crate) fn as_run(&self) -> Requests<'_> {
         Requests {
@@ -73,6 +105,9 @@ impl Columns {
             content_start: &self.content_start,
             content: &self.content,
             chunk_bytes: CHUNK_BYTES,
+            durable: &self.durable,
+            holes: &self.holes,
+            zero_content: self.zero_content,
         }
     }
 
@@ -81,8 +116,21 @@ impl Columns {
         self.time_ns.len()
     }
 
+    /// The last request is to be on the medium before it is answered.
+    pub(crate) fn last_is_durable(&mut self) {
+        self.durable.resize(self.len(), false);
+        if let Some(last) = self.durable.last_mut() {
+            *last = true;
+        }
+    }
+
     /// Adds the requests `rows` of `from` behind these. Digests stay where they are.
     pub(crate) fn extend_from(&mut self, from: &Columns, rows: Range<usize>) {
+        let durable = from.durable.get(rows.start..from.durable.len().min(rows.end)).unwrap_or_default();
+        if !durable.is_empty() {
+            self.durable.resize(self.len(), false);
+            self.durable.extend_from_slice(durable);
+        }
         self.time_ns.extend_from_slice(&from.time_ns[rows.clone()]);
         self.volume.extend_from_slice(&from.volume[rows.clone()]);
         self.op.extend_from_slice(&from.op[rows.clone()]);
@@ -105,38 +153,10 @@ impl Columns {
         self.offset_bytes.drain(..count);
         self.length_bytes.drain(..count);
         self.content_start.drain(..count);
+        self.durable.drain(..count.min(self.durable.len()));
         let first = self.content_start[0];
         self.content.drain(..first as usize);
         self.content_start.iter_mut().for_each(|start| *start -= first);
-    }
-
-    /// Leaves out those of the last requests, as many as there are marks, whose mark says so and that have no bytes; how
-    /// many they are.
-    pub(crate) fn leave_out_last<M>(&mut self, marks: &[M], says: impl Fn(&M) -> bool) -> usize {
-        let first = self.len() - marks.len();
-        let goes = |at: usize, columns: &Columns| says(&marks[at - first]) && columns.length_bytes[at] == 0;
-        let mut kept = first;
-        for at in first..self.len() {
-            if goes(at, self) {
-                continue;
-            }
-            self.time_ns[kept] = self.time_ns[at];
-            self.volume[kept] = self.volume[at];
-            self.op[kept] = self.op[at];
-            self.offset_bytes[kept] = self.offset_bytes[at];
-            self.length_bytes[kept] = self.length_bytes[at];
-            // What has no bytes has no contents: where the others' begin stays.
-            self.content_start[kept + 1] = self.content_start[at + 1];
-            kept += 1;
-        }
-        let left_out = self.len() - kept;
-        self.time_ns.truncate(kept);
-        self.volume.truncate(kept);
-        self.op.truncate(kept);
-        self.offset_bytes.truncate(kept);
-        self.length_bytes.truncate(kept);
-        self.content_start.truncate(kept + 1);
-        left_out
     }
 
     /// Takes all requests out but the last `keep`.
@@ -150,6 +170,7 @@ impl Columns {
         all.op.truncate(taken);
         all.offset_bytes.truncate(taken);
         all.length_bytes.truncate(taken);
+        all.durable.truncate(taken);
         all.content_start.truncate(taken + 1);
         all.content.truncate(all.content_start[taken] as usize);
         all
@@ -177,6 +198,9 @@ pub(crate) fn check_lengths(name: &str, columns: &Columns) -> Result<(), TraceEr
             return bad(format!("column {column} has {length} rows, time_ns has {requests}"));
         }
     }
+    if columns.durable.len() > requests {
+        return bad(format!("column durable has {} rows, time_ns has {requests}", columns.durable.len()));
+    }
     let starts = &columns.content_start;
     let ends =
         |starts: &[u64]| starts.first() == Some(&0) && starts.last() == Some(&(columns.content.len() as u64));
@@ -199,9 +223,10 @@ pub(crate) fn check_requests(
         Err(error.at_line((first_row + row) as u64 + 1, None))
     };
     let (offsets, lengths) = (&columns.offset_bytes[rows.clone()], &columns.length_bytes[rows.clone()]);
-    for ((&offset, &length), row) in offsets.iter().zip(lengths).zip(rows.clone()) {
-        if length == 0 {
-            return bad("a request of 0 bytes".to_owned(), row);
+    let asked = columns.op[rows.clone()].iter().zip(offsets).zip(lengths);
+    for (((&op, &offset), &length), row) in asked.zip(rows.clone()) {
+        if (op == Op::Flush) != (length == 0) || (length == 0 && offset != 0) {
+            return bad(wrong_extent(op, offset, length), row);
         }
         if offset > i64::MAX as u64 - u64::from(length) {
             return bad(format!("offset {offset} reaches beyond 2^63 bytes"), row);
@@ -221,6 +246,17 @@ pub(crate) fn check_requests(
         }
     }
     Ok(())
+}
+
+/// What is wrong with a request that has bytes and should not, or the other way round.
+#[cold]
+fn wrong_extent(op: Op, offset: u64, length: u32) -> String {
+    match op {
+        Op::Flush => format!(
+            "a flush of {length} bytes at {offset}: a flush has no address, 0 bytes at 0 were expected"
+        ),
+        _ => "a request of 0 bytes".to_owned(),
+    }
 }
 
 /// Checks that every content has its digest, if there are digests.
@@ -263,6 +299,10 @@ pub(crate) fn sort_by_time(columns: &mut Columns) {
     permute(&mut columns.op, &order);
     permute(&mut columns.offset_bytes, &order);
     permute(&mut columns.length_bytes, &order);
+    if !columns.durable.is_empty() {
+        columns.durable.resize(order.len(), false);
+        permute(&mut columns.durable, &order);
+    }
 }
 
 /// Gives contents ids in order of first appearance, so that equal traces have equal ids.
@@ -280,4 +320,5 @@ pub(crate) fn number_contents_by_appearance(columns: &mut Columns) {
         *id = number;
     }
     columns.digests = Digests::new(digests);
+    columns.zero_content = columns.zero_content.and_then(|zero| appearance.get(zero));
 }

@@ -2,6 +2,7 @@
 
 use twox_hash::XxHash3_128;
 
+use crate::holes::Holes;
 use crate::requests::Requests;
 use crate::volumes::Appearance;
 
@@ -50,6 +51,26 @@ pub(crate) fn fold(digest: &[u8]) -> [u8; 16] {
     }
 }
 
+/// Digests of 4,096 bytes of zeroes as recorders make them, in hex: MD5, SHA-1 and SHA-256, and the MD5 of a sector
+/// of zeroes, of which FIU's homes traces have eight.
+const OF_ZEROES: [(&str, usize); 4] = [
+    ("620f0b67a91f7f74151bc5be745b7110", 1),
+    ("1ceaf73df40e531df3bfb26b4fb7cd95fb7bff1d", 1),
+    ("ad7facb2586fc6e966c004d7d1d16b024f5805ff7cb47c7a85dabd8b48892ca7", 1),
+    ("bf619eac0cdf3f68d496ea9344137e8b", 8),
+];
+
+/// The digests that a page of zeroes may have in a trace whose digests need no key.
+pub(crate) fn digests_of_zeroes() -> impl Iterator<Item = [u8; 16]> {
+    OF_ZEROES.iter().filter_map(|&(hex, times)| Some(fold(&bytes_of_hex(hex)?.repeat(times))))
+}
+
+/// The bytes that an even number of hex digits stands for.
+pub(crate) fn bytes_of_hex(hex: &str) -> Option<Vec<u8>> {
+    let pairs = hex.len().is_multiple_of(2).then_some(0..hex.len() / 2)?;
+    pairs.map(|pair| u8::from_str_radix(hex.get(2 * pair..2 * pair + 2)?, 16).ok()).collect()
+}
+
 /// The digest of a trace, fed with runs of its requests in order.
 ///
 /// Every column has a hasher of its own, so how the trace is cut into runs does not matter. Volumes
@@ -59,6 +80,8 @@ pub(crate) struct TraceHasher {
     requests: u64,
     volumes: Appearance,
     columns: [XxHash3_128; COLUMNS],
+    /// The places of durable requests, a column that most traces do not have.
+    durable: Option<XxHash3_128>,
     buffer: Vec<u8>,
 }
 
@@ -73,11 +96,16 @@ impl TraceHasher {
             requests: 0,
             volumes: Appearance::default(),
             columns: std::array::from_fn(|_| XxHash3_128::with_seed(0)),
+            durable: None,
             buffer: Vec::with_capacity(BUFFER_BYTES),
         }
     }
 
     pub(crate) fn add(&mut self, run: &Requests<'_>) {
+        for (place, _) in (self.requests..).zip(run.durable).filter(|(_, durable)| **durable) {
+            let places = self.durable.get_or_insert_with(|| XxHash3_128::with_seed(0));
+            places.write(&place.to_le_bytes());
+        }
         self.requests += run.len() as u64;
         self.column(0, run.time_ns.iter().map(|time| time.to_le_bytes()));
         let mut volumes = std::mem::take(&mut self.volumes);
@@ -108,13 +136,22 @@ impl TraceHasher {
         }
     }
 
-    /// 32 hex digits.
-    pub(crate) fn finish(&self) -> String {
+    /// 32 hex digits; `holes` are by the numbers that the runs have for volumes.
+    pub(crate) fn finish(&self, holes: &Holes) -> String {
         let mut all = XxHash3_128::with_seed(0);
         all.write(&self.chunk_bytes.to_le_bytes());
         all.write(&self.requests.to_le_bytes());
-        for column in &self.columns {
+        for column in self.columns.iter().chain(&self.durable) {
             all.write(&column.finish_128().to_le_bytes());
+        }
+        // What most traces do not know adds nothing.
+        let mut holes: Vec<_> =
+            holes.iter().filter_map(|(volume, range)| Some((self.volumes.get(volume)?, range))).collect();
+        holes.sort_unstable_by_key(|(volume, range)| (*volume, range.start));
+        for (volume, range) in holes {
+            all.write(&volume.to_le_bytes());
+            all.write(&range.start.to_le_bytes());
+            all.write(&range.end.to_le_bytes());
         }
         format!("{:032x}", all.finish_128())
     }

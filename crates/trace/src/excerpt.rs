@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use crate::columns::Columns;
 use crate::error::{ErrorCause, TraceError};
-use crate::feed::{Feed, Parts};
+use crate::feed::{Feed, Parts, ROWS_AT_A_TIME};
 use crate::format::Opened;
+use crate::holes::Holes;
 use crate::progress::Progress;
 use crate::quality::Quality;
 use crate::trace::{Trace, finish};
@@ -13,8 +14,8 @@ use crate::volumes::Volumes;
 
 impl Trace {
     /// The requests that arrive from `span_ns.start` on and before `span_ns.end`, by the trace's clock, as a trace of
-    /// its own, the first at 0. What pages held before is not in it. What was counted on reading is that of the
-    /// whole file.
+    /// its own, the first at 0. What pages held before is not in it, but what was let go of before and not written since
+    /// is known to be a hole. What was counted on reading is that of the whole file.
     ///
     /// # Errors
     /// [`ErrorCause::Argument`] when no request lies there.
@@ -33,8 +34,14 @@ impl Trace {
             columns.length_bytes.push(self.length_bytes[request]);
             columns.content.extend_from_slice(self.contents(request));
             columns.content_start.push(columns.content.len() as u64);
+            if self.is_durable(request) {
+                columns.last_is_durable();
+            }
         }
         columns.digests = self.digests.clone();
+        columns.zero_content = self.zero_content;
+        columns.holes = Holes::clone(&self.holes);
+        columns.holes.pass(&self.requests(0..first), 0..first);
         let mut volumes = Volumes::default();
         for (key, name) in self.volume_names.iter().enumerate() {
             volumes.index(key as u64, |_| name.clone());
@@ -55,6 +62,7 @@ pub(crate) fn of_opened(opened: Opened, span_ns: &Range<i64>, window_ns: u64, la
         early: Columns::empty(),
         origin_ns: None,
         any: false,
+        holes: None,
     };
     Opened { name: named(&opened.name, span_ns), format: opened.format, feed: Box::new(feed) }
 }
@@ -93,6 +101,8 @@ struct Excerpt {
     /// When the first request of the file arrives, by the file's clock.
     origin_ns: Option<i64>,
     any: bool,
+    /// What holds nothing once the requests before the span that were read are over.
+    holes: Option<Holes>,
 }
 
 impl Excerpt {
@@ -118,25 +128,30 @@ impl Feed for Excerpt {
     fn read(&mut self, rows: usize, progress: &dyn Progress) -> Result<Columns, TraceError> {
         let origin = match self.origin_ns {
             Some(origin) => origin,
-            None => self.find_origin(rows, progress)?,
+            None => self.find_origin(rows.min(ROWS_AT_A_TIME), progress)?,
         };
         self.origin_ns = Some(origin);
+        let mut holes = self.holes.take().unwrap_or_else(|| self.feed.holes().clone());
         let wanted = |time: i64| self.span_ns.contains(&time.saturating_sub(origin));
         let mut columns = Columns::empty();
         let mut read = std::mem::replace(&mut self.early, Columns::empty());
         loop {
             let mut from = 0;
             for run in read.time_ns.chunk_by(|&a, &b| wanted(a) == wanted(b)) {
+                let rows = from..from + run.len();
                 if wanted(run[0]) {
-                    columns.extend_from(&read, from..from + run.len());
+                    columns.extend_from(&read, rows);
+                } else if run[0].saturating_sub(origin) < self.span_ns.start {
+                    holes.pass(&read.as_run(), rows);
                 }
                 from += run.len();
             }
             if self.ended() || columns.len() >= rows {
                 break;
             }
-            read = self.feed.read(rows, progress)?;
+            read = self.feed.read(rows.min(ROWS_AT_A_TIME), progress)?;
         }
+        self.holes = Some(holes);
         self.any |= columns.len() > 0;
         if self.ended() && !self.any {
             let duration_ns = self.feed.latest_ns().saturating_sub(origin);
@@ -157,6 +172,14 @@ impl Feed for Excerpt {
 
     fn volumes(&self) -> &Volumes {
         self.feed.volumes()
+    }
+
+    fn holes(&self) -> &Holes {
+        self.holes.as_ref().unwrap_or(Holes::NONE)
+    }
+
+    fn zero_content(&self) -> Option<u32> {
+        self.feed.zero_content()
     }
 
     fn into_parts(self: Box<Self>, digests: bool) -> Result<Parts, TraceError> {

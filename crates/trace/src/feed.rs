@@ -3,10 +3,14 @@
 use crate::columns::Columns;
 use crate::digest::Digests;
 use crate::error::TraceError;
+use crate::holes::Holes;
 use crate::progress::Progress;
 use crate::quality::Quality;
 use crate::tally::Tally;
 use crate::volumes::Volumes;
+
+/// Rows that are read at a time where most of them may not be wanted.
+pub(crate) const ROWS_AT_A_TIME: usize = 1 << 18;
 
 /// Brings the requests of an input. Whole traces and streams are made of the same ones.
 pub(crate) trait Feed: Send {
@@ -25,6 +29,16 @@ pub(crate) trait Feed: Send {
 
     /// The volumes met so far.
     fn volumes(&self) -> &Volumes;
+
+    /// What is known to hold nothing before the first request, by index of [`Feed::volumes`]; certain once some were read.
+    fn holes(&self) -> &Holes {
+        Holes::NONE
+    }
+
+    /// The content of nothing but zeroes, if it is known and was met.
+    fn zero_content(&self) -> Option<u32> {
+        None
+    }
 
     /// What else was found, at the end. Digests of contents are read only if wanted.
     fn into_parts(self: Box<Self>, digests: bool) -> Result<Parts, TraceError>;

@@ -12,6 +12,7 @@ mod error;
 mod excerpt;
 mod feed;
 mod format;
+mod holes;
 mod input;
 mod memory;
 mod one_volume;
@@ -38,11 +39,12 @@ pub use format::parquet::{
     Recorded, Recording, batch_rows, recorded, recover_recording, request_columns, request_schema,
     write_parquet,
 };
+pub use holes::Holes;
 pub use input::Source;
 pub use memory::{bytes_in_words, memory_allowed_bytes, memory_available_bytes, memory_in_whole};
 pub use page::{
     ContentSource, FirstAccess, LastRegion, NumberedPage, Outline, PageColumns, PageQuality, PageScan,
-    PageSource, PageTable, PageTrace, Window, Windows,
+    PageSource, PageTable, PageTrace, Window, Windows, marks,
 };
 pub use progress::Progress;
 pub use quality::{BAD_LINES_LISTED, Quality};

@@ -2,8 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::TraceError;
-use crate::input::Source;
+use flashtwin_bits::memory_limits;
+
+use crate::error::{ErrorCause, TraceError};
+use crate::input::{Input, Source};
 use crate::progress::Progress;
 use crate::stream::TraceStream;
 use crate::trace::OpenOptions;
@@ -27,8 +29,10 @@ const WHOLE_REQUEST_BYTES: u64 = 100;
 const WHOLE_PAGE_BYTES: u64 = 24;
 /// The page that those are counted in.
 const PAGE_BYTES: u32 = 4096;
-/// No file of a trace takes this many times its own size in memory.
+/// No file of a trace takes this many times its own size in memory, unless it is compressed, and hardly one of those
+/// takes so many.
 const MOST_TIMES_FILE: u64 = 64;
+const MOST_TIMES_COMPRESSED: u64 = 1 << 12;
 /// Batches of a stream by which the whole is judged: half a million requests.
 const BATCHES_LOOKED_AT: usize = 8;
 
@@ -48,20 +52,29 @@ pub fn memory_in_whole(
         _ => None,
     };
     let bytes = metadata.map_or(0, |metadata| metadata.len());
-    if bytes == 0 || bytes.saturating_mul(MOST_TIMES_FILE) < available_bytes().unwrap_or(0) {
+    let times = if bytes > 0 && Input::open(source)?.is_compressed() {
+        MOST_TIMES_COMPRESSED
+    } else {
+        MOST_TIMES_FILE
+    };
+    if bytes == 0 || bytes.saturating_mul(times) < available_bytes().unwrap_or(0) {
         return Ok(0);
     }
     let share = Share { progress, read: AtomicU64::new(0), total: AtomicU64::new(0) };
     let mut stream = TraceStream::open(source, options, &share)?;
     let mut bytes = 0;
-    for _ in 0..BATCHES_LOOKED_AT {
+    let all_is_read = || share.read.load(Ordering::Relaxed) >= share.total.load(Ordering::Relaxed);
+    let mut batches = 0;
+    // A file of which all is read, and most not yet decompressed, says nothing: its requests have to be counted.
+    while batches < BATCHES_LOOKED_AT || all_is_read() {
         let Some(batch) = stream.next(&share)? else { break };
+        batches += 1;
         let requests = batch.requests(0..batch.len());
         let pages = (0..batch.len()).map(|index| requests.pages(index, PAGE_BYTES));
         let pages: u64 = pages.map(|pages| pages.end - pages.start).sum();
         bytes += batch.len() as u64 * WHOLE_REQUEST_BYTES + pages * WHOLE_PAGE_BYTES;
     }
-    let (read, total) = (share.read.into_inner(), share.total.into_inner());
+    let (read, total) = (share.read.load(Ordering::Relaxed), share.total.load(Ordering::Relaxed));
     let times = if read == 0 { 1.0 } else { (total as f64 / read as f64).max(1.0) };
     Ok((bytes as f64 * times) as u64)
 }
@@ -84,16 +97,69 @@ impl Progress for Share<'_> {
     }
 }
 
-/// Memory that can still be had without swapping; `None` where the system does not say.
+/// Memory that this process can still have without swapping, by the machine, its control group (a container) and its own
+/// limits; `None` where the system does not say.
 pub fn memory_available_bytes() -> Option<u64> {
     available_bytes()
 }
 
 fn available_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    kib.checked_mul(1024)
+    memory_limits().least_bytes()
+}
+
+/// What helps where a trace is too large to be read whole.
+const CURE: &str = "go through it in parts (--stream where the command has it), read a span of its time (--from, --to) or \
+                    one volume (--volume), or give this process more memory";
+/// What must be left beside that which is asked for: other threads read ahead meanwhile.
+const MARGIN_BYTES: u64 = 64 << 20;
+/// Asking what is left costs calls of the system, which less than this is not worth.
+const ASKED_FROM_BYTES: u64 = 4 << 20;
+
+/// Refuses to read on where the next requests make what is held of a trace grow beyond what is left: `(held, more)` bytes,
+/// of `requests` so far. Lines that are few bytes when compressed may be many.
+///
+/// # Errors
+/// [`ErrorCause::TooLarge`] with the figures.
+pub(crate) fn check_growth(name: &str, requests: usize, (held, more): (u64, u64)) -> Result<(), TraceError> {
+    if more < ASKED_FROM_BYTES {
+        return Ok(());
+    }
+    let left = available_bytes().unwrap_or(u64::MAX);
+    if more.saturating_add(MARGIN_BYTES) <= left {
+        return Ok(());
+    }
+    let [held, more, left] = [held, more, left].map(bytes_in_words);
+    Err(TraceError::new(
+        ErrorCause::TooLarge,
+        name,
+        format!(
+            "its first {requests} requests take {held} of memory, the next ones {more} more, and {left} are left"
+        ),
+        CURE,
+    ))
+}
+
+/// Bytes of a request in columns, and of each of its contents.
+const COLUMNS_REQUEST_BYTES: u64 = 33;
+const COLUMNS_CONTENT_BYTES: u64 = 4;
+
+/// Refuses to read so many requests with so many contents whole where they take more than what is left.
+///
+/// # Errors
+/// [`ErrorCause::TooLarge`] with the figures.
+pub(crate) fn check_whole(name: &str, requests: u64, contents: u64) -> Result<(), TraceError> {
+    let needed = requests.saturating_mul(COLUMNS_REQUEST_BYTES);
+    let needed = needed.saturating_add(contents.saturating_mul(COLUMNS_CONTENT_BYTES));
+    if needed < ASKED_FROM_BYTES {
+        return Ok(());
+    }
+    let left = available_bytes().unwrap_or(u64::MAX);
+    if needed.saturating_add(MARGIN_BYTES) <= left {
+        return Ok(());
+    }
+    let [needed, left] = [needed, left].map(bytes_in_words);
+    let what = format!("its {requests} requests take {needed} of memory, and {left} are left");
+    Err(TraceError::new(ErrorCause::TooLarge, name, what, CURE))
 }
 
 /// A number of bytes as people read it.

@@ -2,8 +2,9 @@
 
 use crate::columns::Columns;
 use crate::error::{ErrorCause, TraceError, quoted};
-use crate::feed::{Feed, Parts};
+use crate::feed::{Feed, Parts, ROWS_AT_A_TIME};
 use crate::format::Opened;
+use crate::holes::Holes;
 use crate::progress::Progress;
 use crate::quality::Quality;
 use crate::trace::{Trace, finish};
@@ -30,9 +31,14 @@ impl Trace {
             columns.length_bytes.push(self.length_bytes[request]);
             columns.content.extend_from_slice(self.contents(request));
             columns.content_start.push(columns.content.len() as u64);
+            if self.is_durable(request) {
+                columns.last_is_durable();
+            }
         }
         columns.volume = vec![0; columns.len()];
         columns.digests = self.digests.clone();
+        columns.zero_content = self.zero_content;
+        columns.holes = self.holes.renumbered(|volume| (volume as usize == wanted).then_some(0));
         // Warnings are judged again.
         let quality = Quality { warnings: Vec::new(), ..self.quality.clone() };
         Ok(finish(&named(&self.name, name), self.format, columns, only(name), quality, None))
@@ -47,6 +53,7 @@ pub(crate) fn of_opened(opened: Opened, name: &str, label: &str) -> Opened {
         label: label.to_owned(),
         volumes: only(name),
         any: false,
+        holes: Holes::default(),
     };
     Opened { name: named(&opened.name, name), format: opened.format, feed: Box::new(feed) }
 }
@@ -83,15 +90,23 @@ struct OneVolume {
     label: String,
     volumes: Volumes,
     any: bool,
+    holes: Holes,
+}
+
+impl OneVolume {
+    /// The volume's index, if it has been met.
+    fn wanted(&self) -> Option<u32> {
+        let volumes = self.feed.volumes();
+        (0..volumes.len()).find(|&index| volumes.name(index) == Some(&self.name))
+    }
 }
 
 impl Feed for OneVolume {
     fn read(&mut self, rows: usize, progress: &dyn Progress) -> Result<Columns, TraceError> {
         let mut columns = Columns::empty();
         while columns.len() < rows {
-            let read = self.feed.read(rows, progress)?;
-            let volumes = self.feed.volumes();
-            let wanted = (0..volumes.len()).find(|&index| volumes.name(index) == Some(&self.name));
+            let read = self.feed.read(rows.min(ROWS_AT_A_TIME), progress)?;
+            let wanted = self.wanted();
             let mut from = 0;
             // Runs of the volume's requests are taken together.
             for run in read.volume.chunk_by(|a, b| a == b) {
@@ -105,6 +120,10 @@ impl Feed for OneVolume {
             }
         }
         columns.volume.fill(0);
+        if self.holes.is_empty() && !self.feed.holes().is_empty() {
+            let wanted = self.wanted();
+            self.holes = self.feed.holes().renumbered(|index| (Some(index) == wanted).then_some(0));
+        }
         self.any |= columns.len() > 0;
         if self.feed.ended() && !self.any {
             let volumes = self.feed.volumes();
@@ -124,6 +143,14 @@ impl Feed for OneVolume {
 
     fn volumes(&self) -> &Volumes {
         &self.volumes
+    }
+
+    fn holes(&self) -> &Holes {
+        &self.holes
+    }
+
+    fn zero_content(&self) -> Option<u32> {
+        self.feed.zero_content()
     }
 
     fn into_parts(self: Box<Self>, digests: bool) -> Result<Parts, TraceError> {

@@ -27,7 +27,7 @@ pub struct Quality {
     pub largest_step_back_ns: u64,
     /// Lines that were joined to the line before, being parts of one request (FIU).
     pub joined_lines: u64,
-    /// Requests of no bytes at all (flushes, mostly); they are left out of the trace.
+    /// Requests of no bytes at all that are no flushes; they are left out of the trace.
     pub empty_requests: u64,
     /// Requests with contents that do not begin on the grid of contents (4 KB).
     pub unaligned_content: u64,

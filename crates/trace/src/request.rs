@@ -13,23 +13,36 @@ pub enum Op {
     Write = 1,
     /// The host no longer needs the data (TRIM, UNMAP, deallocate).
     Trim = 2,
+    /// The host wants to hear when what it wrote survives a power cut (NVMe Flush, FLUSH CACHE, SYNCHRONIZE CACHE,
+    /// fsync of a raw device). It addresses no bytes.
+    Flush = 3,
 }
 
 impl Op {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
+    pub const ALL: [Op; Op::COUNT] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
+
+    /// Number of kinds, for arrays indexed by `op as usize`.
+    pub const COUNT: usize = 4;
 
     /// The kind with this number, if there is one.
     pub fn from_number(number: u8) -> Option<Op> {
         Op::ALL.get(usize::from(number)).copied()
     }
 
-    /// `read`, `write` or `trim`.
+    /// Whether it asks for data or brings some: a read or a write.
+    #[inline]
+    pub fn moves_data(self) -> bool {
+        matches!(self, Op::Read | Op::Write)
+    }
+
+    /// `read`, `write`, `trim` or `flush`.
     pub fn name(self) -> &'static str {
         match self {
             Op::Read => "read",
             Op::Write => "write",
             Op::Trim => "trim",
+            Op::Flush => "flush",
         }
     }
 }
@@ -43,8 +56,8 @@ pub struct Request {
     pub volume: u32,
     /// What is asked.
     pub op: Op,
-    /// First byte addressed, on the volume.
+    /// First byte addressed, on the volume; 0 of a flush.
     pub offset_bytes: u64,
-    /// Bytes addressed.
+    /// Bytes addressed; 0 of a flush, and of nothing else.
     pub length_bytes: u32,
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::holes::Holes;
 use crate::request::Op;
 use crate::trace::Trace;
 
@@ -21,6 +22,11 @@ pub struct Requests<'a> {
     pub content_start: &'a [u64],
     pub content: &'a [u32],
     pub chunk_bytes: u32,
+    /// As [`Trace::durable`]: may be shorter than the others.
+    pub durable: &'a [bool],
+    pub holes: &'a Holes,
+    /// As [`Trace::zero_content`]; in a stream, of what has come so far.
+    pub zero_content: Option<u32>,
 }
 
 impl<'a> Requests<'a> {
@@ -32,6 +38,12 @@ impl<'a> Requests<'a> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.time_ns.is_empty()
+    }
+
+    /// Whether request `index` of the run is to be on the medium before it is answered.
+    #[inline]
+    pub fn is_durable(&self, index: usize) -> bool {
+        self.durable.get(index).copied().unwrap_or(false)
     }
 
     /// The contents that request `index` of the run carries; empty when none are recorded.
@@ -51,7 +63,7 @@ impl<'a> Requests<'a> {
         }
     }
 
-    /// First byte of request `index` and the byte behind its last one, on its volume.
+    /// First byte of request `index` and the byte behind its last one, on its volume; the same of a flush.
     ///
     /// Requests with contents are moved down to the grid of contents when pages are made of whole
     /// chunks; see [`crate::PageTrace`] for why.
@@ -64,12 +76,12 @@ impl<'a> Requests<'a> {
         (start, start + u64::from(self.length_bytes[index]))
     }
 
-    /// The pages that request `index` touches, by number on its volume.
+    /// The pages that request `index` touches, by number on its volume; none of a flush.
     #[inline]
     pub fn pages(&self, index: usize, page_bytes: u32) -> Range<u64> {
         let (start, end) = self.extent(index, page_bytes);
         let page = u64::from(page_bytes);
-        start / page..(end - 1) / page + 1
+        start / page..end.div_ceil(page)
     }
 }
 
@@ -85,10 +97,13 @@ impl Trace {
             volume: &self.volume[range.clone()],
             op: &self.op[range.clone()],
             offset_bytes: &self.offset_bytes[range.clone()],
+            durable: self.durable.get(range.start..self.durable.len().min(range.end)).unwrap_or_default(),
             length_bytes: &self.length_bytes[range],
             content_start,
             content: &self.content,
             chunk_bytes: self.chunk_bytes,
+            holes: &self.holes,
+            zero_content: self.zero_content,
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::CHUNK_BYTES;
 use crate::columns::Columns;
 use crate::error::{ErrorCause, TraceError};
 use crate::memory::{bytes_in_words, memory_allowed_bytes};
-use crate::request::NO_CONTENT;
+use crate::request::{NO_CONTENT, Op};
 use crate::trace::{Trace, finish};
 use crate::volumes::Volumes;
 use flashtwin_bits::mix;
@@ -47,8 +47,9 @@ impl Trace {
     /// A spatial sample: the pages of 4,096 bytes whose hashed address (or content) is below a threshold,
     /// so that about `rate` of them stay, with everything that happens to them (SHARDS, FAST '15).
     ///
-    /// A request is cut into the runs of its pages that stay, at its time, with their contents. Equal
-    /// seeds choose equal pages, and those of a lower rate are among those of a higher one.
+    /// A request is cut into the runs of its pages that stay, at its time, with their contents. A flush stays if
+    /// something that its volume was written has stayed since the flush before. Equal seeds choose equal pages, and those
+    /// of a lower rate are among those of a higher one.
     ///
     /// # Errors
     /// A rate that is not above 0 and at most 1, a choice by content in a trace without any, and a
@@ -70,8 +71,18 @@ impl Trace {
         let chosen = Chosen::new(rate, seed, by);
         let mut columns = Columns::empty();
         let allowed = memory_allowed_bytes(self.len() as u64);
+        let mut unflushed = vec![false; self.volume_names.len()];
         for request in 0..self.len() {
+            let (op, written) = (self.op[request], &mut unflushed[self.volume[request] as usize]);
+            if op == Op::Flush {
+                if std::mem::take(written) {
+                    push_flush(self, request, &mut columns);
+                }
+                continue;
+            }
+            let before = columns.len();
             chosen.take(self, request, &mut columns);
+            *written |= op == Op::Write && columns.len() > before;
             if columns.len() as u64 * PART_BYTES > allowed {
                 return Err(self.too_many_parts(rate, allowed));
             }
@@ -85,6 +96,7 @@ impl Trace {
             ));
         }
         columns.digests = self.digests.clone();
+        columns.zero_content = self.zero_content;
         let mut volumes = Volumes::default();
         for volume in &mut columns.volume {
             *volume = volumes.index(u64::from(*volume), |key| {
@@ -92,6 +104,7 @@ impl Trace {
                 name.unwrap_or_else(|| key.to_string())
             });
         }
+        columns.holes = self.holes.renumbered(|volume| volumes.get(volume.into()));
         let mut quality = self.quality.clone();
         quality.warnings.clear();
         Ok(finish(&format!("{}-sample", self.name), self.format, columns, volumes, quality, None))
@@ -161,6 +174,16 @@ impl Chosen {
     }
 }
 
+/// Adds a flush.
+fn push_flush(trace: &Trace, request: usize, columns: &mut Columns) {
+    columns.time_ns.push(trace.time_ns[request]);
+    columns.volume.push(trace.volume[request]);
+    columns.op.push(Op::Flush);
+    columns.offset_bytes.push(0);
+    columns.length_bytes.push(0);
+    columns.content_start.push(columns.content.len() as u64);
+}
+
 /// Adds the `run` of a request's pages, of which the first is `first_page`.
 fn push(trace: &Trace, request: usize, first_page: u64, run: Range<usize>, columns: &mut Columns) {
     let (offset, length) = (trace.offset_bytes[request], u64::from(trace.length_bytes[request]));
@@ -182,4 +205,7 @@ fn push(trace: &Trace, request: usize, first_page: u64, run: Range<usize>, colum
         columns.content.extend_from_slice(&contents[run]);
     }
     columns.content_start.push(columns.content.len() as u64);
+    if trace.is_durable(request) {
+        columns.last_is_durable();
+    }
 }

@@ -8,12 +8,13 @@ use crate::digest::{Digests, TraceHasher};
 use crate::error::{ErrorCause, TraceError};
 use crate::feed::Feed;
 use crate::format::{self, Format, Opened};
+use crate::holes::Holes;
 use crate::input::Source;
 use crate::progress::Progress;
 use crate::quality::{Figures, Quality};
 use crate::request::NO_CONTENT;
 use crate::tally::count_unaligned;
-use crate::trace::{OpenOptions, Trace};
+use crate::trace::{OpenOptions, Trace, up_to_last};
 use crate::volumes::Appearance;
 
 /// Requests of a batch; the last one has fewer.
@@ -47,6 +48,8 @@ pub struct TraceStream {
     figures: Figures,
     unaligned: u64,
     quality: Quality,
+    holes: Arc<Holes>,
+    zero_content: Option<u32>,
 }
 
 impl TraceStream {
@@ -80,6 +83,8 @@ impl TraceStream {
             figures: Figures::default(),
             unaligned: 0,
             quality: Quality::default(),
+            holes: Arc::default(),
+            zero_content: None,
         };
         stream.first = stream.advance(progress)?;
         Ok(stream)
@@ -170,7 +175,17 @@ impl TraceStream {
 
     /// After the last batch, [`Trace::digest`] of the trace.
     pub fn digest(&self) -> String {
-        self.hasher.finish()
+        self.hasher.finish(&self.holes)
+    }
+
+    /// The content of nothing but zeroes, if it is known and has come.
+    pub fn zero_content(&self) -> Option<u32> {
+        self.zero_content
+    }
+
+    /// Bytes that are known to hold nothing when the trace begins, on the volumes met so far.
+    pub fn holes(&self) -> &Holes {
+        &self.holes
     }
 
     fn advance(&mut self, progress: &dyn Progress) -> Result<Option<Trace>, TraceError> {
@@ -211,6 +226,10 @@ impl TraceStream {
         if columns.content.is_empty() {
             columns.content_start = Vec::new();
         }
+        self.zero_content = feed.zero_content().and_then(|zero| self.contents.get(zero));
+        if !feed.holes().is_empty() {
+            self.holes = Arc::new(feed.holes().renumbered(|index| self.volumes.get(index)));
+        }
         self.unaligned += count_unaligned(&columns.content_start, &columns.offset_bytes);
         self.figures.add(&columns.time_ns, &columns.op, &columns.offset_bytes, &columns.length_bytes);
         let batch = Trace {
@@ -224,6 +243,9 @@ impl TraceStream {
             content_start: columns.content_start,
             content: columns.content,
             chunk_bytes: CHUNK_BYTES,
+            durable: up_to_last(columns.durable),
+            holes: Arc::clone(&self.holes),
+            zero_content: self.zero_content,
             digests: Digests::default(),
             volume_names: self.volume_names.clone(),
             quality: Quality::default(),

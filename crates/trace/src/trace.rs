@@ -8,7 +8,9 @@ use crate::columns::{Columns, check, check_digests, number_contents_by_appearanc
 use crate::digest::TraceHasher;
 use crate::error::{ErrorCause, TraceError};
 use crate::format::{self, Format, Opened};
+use crate::holes::Holes;
 use crate::input::Source;
+use crate::memory;
 use crate::progress::Progress;
 use crate::quality::Quality;
 use crate::request::{NO_CONTENT, Op, Request};
@@ -131,6 +133,13 @@ pub struct Trace {
     pub chunk_bytes: u32,
     /// Digest of each content id; may be empty although there is content.
     pub digests: Digests,
+    /// Whether a request is to be on the medium before it is answered (forced unit access, FUA), up to the last one that
+    /// is: of those behind it, or of all, there is no entry and they are not.
+    pub durable: Vec<bool>,
+    /// Bytes that are known to hold nothing when the trace begins, by volume number.
+    pub holes: Arc<Holes>,
+    /// The content that is nothing but zeroes, if it is known and occurs.
+    pub zero_content: Option<u32>,
     /// What each dense volume number is called in the file.
     pub volume_names: Vec<String>,
     /// What was noticed on reading.
@@ -150,8 +159,10 @@ impl Trace {
         let Opened { name, format, mut feed } = format::open(source, options, true, progress)?;
         let label = source.label();
         let mut columns = feed.read(usize::MAX, progress)?;
+        (columns.holes, columns.zero_content) = (feed.holes().clone(), feed.zero_content());
         let parts = feed.into_parts(!columns.content.is_empty())?;
         columns.digests = parts.digests;
+        memory::check_growth(&label, columns.len(), (columns.bytes(0).0, columns.finishing_bytes()))?;
         check_digests(&label, &columns)?;
         Ok(finish(&name, format, columns, parts.volumes, parts.quality, parts.tally))
     }
@@ -175,6 +186,7 @@ impl Trace {
         for volume in &mut columns.volume {
             *volume = volumes.index(u64::from(*volume), |key| key.to_string());
         }
+        columns.holes = columns.holes.renumbered(|volume| volumes.get(volume.into()));
         Ok(finish(name, format, columns, volumes, quality, None))
     }
 
@@ -231,13 +243,18 @@ impl Trace {
         }
     }
 
+    /// Whether request `index` is to be on the medium before it is answered.
+    pub fn is_durable(&self, index: usize) -> bool {
+        self.durable.get(index).copied().unwrap_or(false)
+    }
+
     /// 128-bit hash over all columns as 32 hex digits: equal requests with equal contents at equal
-    /// addresses give equal digests, whatever format and compression they were read from. The digests
-    /// of contents do not enter, only which contents are the same, nor do the names of volumes.
+    /// addresses give equal digests, whatever format and compression they were read from. Holes enter where they are known.
+    /// The digests of contents do not, only which contents are the same, nor do the names of volumes.
     pub fn digest(&self) -> String {
         let mut hasher = TraceHasher::new(self.chunk_bytes);
         hasher.add(&self.requests(0..self.len()));
-        hasher.finish()
+        hasher.finish(&self.holes)
     }
 }
 
@@ -268,6 +285,7 @@ pub(crate) fn finish(
     }
     if tally.numbered {
         columns.digests.bytes.truncate(tally.contents as usize);
+        columns.zero_content = columns.zero_content.filter(|&zero| zero < tally.contents);
     } else {
         number_contents_by_appearance(&mut columns);
     }
@@ -284,10 +302,19 @@ pub(crate) fn finish(
         content_start: columns.content_start,
         content: columns.content,
         chunk_bytes: CHUNK_BYTES,
+        durable: up_to_last(columns.durable),
+        holes: Arc::new(columns.holes.renumbered(|volume| dense.get(volume as usize).copied())),
+        zero_content: columns.zero_content,
         digests: columns.digests,
         volume_names,
         quality,
     }
+}
+
+/// The same without what is false at the end, so that equal traces are equal.
+pub(crate) fn up_to_last(mut durable: Vec<bool>) -> Vec<bool> {
+    durable.truncate(durable.iter().rposition(|&durable| durable).map_or(0, |last| last + 1));
+    durable
 }
 
 /// Sorts requests by time, and lets the first one be at 0.
@@ -326,6 +353,24 @@ impl TraceBuilder {
         columns.length_bytes.push(request.length_bytes);
         columns.content.extend_from_slice(contents);
         columns.content_start.push(columns.content.len() as u64);
+        self
+    }
+
+    /// These bytes hold nothing when the trace begins.
+    pub fn hole(&mut self, volume: u32, bytes: Range<u64>) -> &mut TraceBuilder {
+        self.columns.holes.add(volume, bytes);
+        self
+    }
+
+    /// The content that is nothing but zeroes, by the number that requests have for it.
+    pub fn zeroes(&mut self, content: u32) -> &mut TraceBuilder {
+        self.columns.zero_content = Some(content);
+        self
+    }
+
+    /// The request added last is to be on the medium before it is answered (FUA).
+    pub fn durable(&mut self) -> &mut TraceBuilder {
+        self.columns.last_is_durable();
         self
     }
 

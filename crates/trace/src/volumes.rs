@@ -29,6 +29,11 @@ impl Volumes {
         index
     }
 
+    /// Index of the volume with this key, if it was met.
+    pub(crate) fn get(&self, key: u64) -> Option<u32> {
+        self.found.get(&key).copied()
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> u32 {
         self.keys.len() as u32
@@ -95,6 +100,12 @@ impl Appearance {
         (number, true)
     }
 
+    /// The number of `old`, if it has appeared.
+    pub(crate) fn get(&self, old: u32) -> Option<u32> {
+        let near = self.table.get(old as usize).copied().filter(|&number| number != NONE);
+        near.or_else(|| self.far.get(&old).copied())
+    }
+
     /// How many have appeared.
     pub(crate) fn count(&self) -> u32 {
         self.count
@@ -119,7 +130,9 @@ mod tests {
             let next = reference.len() as u32;
             let fresh = !reference.contains_key(&old);
             let expected = *reference.entry(old).or_insert(next);
+            assert_eq!(appearance.get(old), (!fresh).then_some(expected));
             assert_eq!(appearance.number(old), (expected, fresh));
+            assert_eq!(appearance.get(old), Some(expected));
         }
         assert_eq!(appearance.count() as usize, reference.len());
     }

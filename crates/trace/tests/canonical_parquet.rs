@@ -196,9 +196,9 @@ fn requests_with_and_without_content_and_many_row_groups() {
     let folder = Folder::new("mixed");
     let mut builder = TraceBuilder::new("mixed");
     for number in 0..300_000u32 {
-        let op = Op::ALL[number as usize % 3];
+        let op = Op::ALL[number as usize % 4];
         let contents: &[u32] = match op {
-            Op::Trim => &[],
+            Op::Trim | Op::Flush => &[],
             Op::Read => &[number % 1000, NO_CONTENT],
             Op::Write => &[number, number / 2],
         };
@@ -206,8 +206,8 @@ fn requests_with_and_without_content_and_many_row_groups() {
             time_ns: i64::from(number / 2),
             volume: number % 5 * 10,
             op,
-            offset_bytes: u64::from(number) * 512,
-            length_bytes: 8192,
+            offset_bytes: if op == Op::Flush { 0 } else { u64::from(number) * 512 },
+            length_bytes: if op == Op::Flush { 0 } else { 8192 },
         };
         builder.push(request, contents);
     }
@@ -419,7 +419,11 @@ fn wrong_columns_are_named() {
     let words = Arc::new(StringArray::from(vec!["r", "w", "t"])) as ArrayRef;
     refused(with("op", words), &["column op is Utf8, UInt8 was expected"]);
     let numbers = |values: Vec<Option<i64>>| Arc::new(Int64Array::from(values)) as ArrayRef;
-    refused(with("op", numbers(vec![Some(0), Some(3), Some(0)])), &["wrong.parquet:2", "3 is not 0 (read)"]);
+    refused(with("op", numbers(vec![Some(0), Some(4), Some(0)])), &["wrong.parquet:2", "4 is not 0 (read)"]);
+    refused(
+        with("op", numbers(vec![Some(0), Some(3), Some(0)])),
+        &["wrong.parquet:2", "a flush has no address"],
+    );
     refused(
         with("length_bytes", numbers(vec![Some(1), Some(2), Some(-3)])),
         &[":3", "length_bytes", "-3 is out of range"],
@@ -452,4 +456,38 @@ fn a_truncated_file_is_refused() {
         assert_eq!(error.cause, ErrorCause::Malformed, "{error}");
         assert!(error.to_string().contains("truncated"), "{error}");
     }
+}
+
+#[test]
+fn a_footer_that_cannot_be_true_is_refused_with_its_place() {
+    let folder = Folder::new("footers");
+    let path = folder.file("a.parquet");
+    let mut builder = TraceBuilder::new("small");
+    builder.request(0, Op::Write, 0, 8192, &[1, 2]).request(1, Op::Read, 0, 4096, &[1]);
+    builder.build().unwrap().write_parquet(&path).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let length = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap()) as usize;
+    // Numbers stand there zigzag, so that the lowest bit of one is its sign.
+    let (mut negative, mut refused) = (0, 0);
+    for at in bytes.len() - 8 - length..bytes.len() - 8 {
+        for bits in [0x01, 0x80].into_iter().take(if at % 8 == 0 { 2 } else { 1 }) {
+            let mut mutant = bytes.clone();
+            mutant[at] ^= bits;
+            std::fs::write(&path, mutant).unwrap();
+            let read = std::panic::catch_unwind(|| open(&path));
+            let Err(error) = read.unwrap_or_else(|_| panic!("byte {at} ^ {bits:#x} panics")) else {
+                continue;
+            };
+            refused += 1;
+            let message = error.to_string();
+            assert!(message.contains("a.parquet"), "{message}");
+            if message.contains("begin at byte -") {
+                assert!(
+                    message.contains("row group 0: column ") && message.contains("fetch or write it again")
+                );
+                negative += 1;
+            }
+        }
+    }
+    assert!(negative >= 6 && refused > 100, "{negative} of {refused}: each column has an offset");
 }

@@ -55,26 +55,58 @@ const BLKPARSE: &str = "\
 fn blkparse_takes_one_action() {
     let trace = open(BLKPARSE);
     assert_eq!(trace.format.name(), "blkparse");
+    // A flush of its own, and one before a write; the command and the write without sectors are empty, and the six
+    // other events are others.
     let expected = [
-        (0, Op::Write, 512_000, 4096),
-        (1000, Op::Trim, 2_097_152, 1 << 20),
-        (4000, Op::Write, 4_194_304, 8192),
+        (0, Op::Flush, 0, 0),
+        (1000, Op::Flush, 0, 0),
+        (1000, Op::Write, 512_000, 4096),
+        (2000, Op::Trim, 2_097_152, 1 << 20),
+        (5000, Op::Write, 4_194_304, 8192),
     ];
     assert_eq!(asked(&trace), expected);
-    assert_eq!(trace.volume, [0, 1, 1]);
+    assert_eq!(trace.volume, [0, 0, 0, 1, 1]);
     assert_eq!(trace.volume_names, ["8,16", "259,0"]);
-    // The flush, the command and the write without sectors are empty; the six other events are others.
-    assert_eq!((trace.quality.empty_requests, trace.quality.passed_lines), (3, 6));
+    assert_eq!((trace.quality.empty_requests, trace.quality.passed_lines), (2, 6));
 
     let options = OpenOptions { blkparse_action: BlkparseAction::Queued, ..OpenOptions::default() };
     let queued = open_with(BLKPARSE, &options).unwrap();
-    assert_eq!(asked(&queued), [(0, Op::Write, 512_000, 4096), (13_150, Op::Read, 1_024_000, 131_072)]);
+    let expected =
+        [(0, Op::Flush, 0, 0), (0, Op::Write, 512_000, 4096), (13_150, Op::Read, 1_024_000, 131_072)];
+    assert_eq!(asked(&queued), expected);
     let options = OpenOptions { blkparse_action: "C".parse().unwrap(), ..OpenOptions::default() };
     let completed = open_with(BLKPARSE, &options).unwrap();
-    assert_eq!(asked(&completed), [(0, Op::Write, 512_000, 4096)]);
+    assert_eq!(asked(&completed), [(0, Op::Flush, 0, 0), (0, Op::Write, 512_000, 4096)]);
     assert_eq!(completed.quality.empty_requests, 1);
     let error = "G".parse::<BlkparseAction>().unwrap_err();
     assert!(error.to_string().contains("use Q (queued), D (issued"), "{error}");
+}
+
+#[test]
+fn every_way_to_say_a_flush_in_blkparse_is_one() {
+    let event =
+        |flags: &str, rest: &str| format!("  8,16   5        1     0.000000000 18615  D {flags} {rest}\n");
+    let flush = (0, Op::Flush, 0, 0);
+    for (flags, rest, expected) in [
+        ("F", "[x]", vec![flush]),
+        ("FF", "[x]", vec![flush]),
+        ("FN", "0 [x]", vec![flush]),
+        ("FWS", "[x]", vec![flush]),
+        ("FWS", "0 + 0 [x]", vec![flush]),
+        ("FWS", "8 + 8 [x]", vec![flush, (0, Op::Write, 4096, 4096)]),
+        ("FWFSM", "8 + 8 [x]", vec![flush, (0, Op::Write, 4096, 4096)]),
+        ("FD", "8 + 8 [x]", vec![flush, (0, Op::Trim, 4096, 4096)]),
+        ("WFS", "8 + 8 [x]", vec![(0, Op::Write, 4096, 4096)]),
+        ("WFS", "[x]\n  8,16   5        1     0.000000000 18615  D FN [x]", vec![flush]),
+    ] {
+        let trace = open(&event(flags, rest));
+        assert_eq!(asked(&trace), expected, "{flags} {rest}");
+        // An F behind the W is forced unit access, of the write and not of the flush before it.
+        let forced = flags.contains("WF") && expected.last() != Some(&flush);
+        assert_eq!(trace.durable.last().copied().unwrap_or(false), forced, "{flags} {rest}");
+        assert_eq!(trace.durable.iter().filter(|durable| **durable).count(), usize::from(forced));
+    }
+    refused("blkparse", &event("FX", "8 + 8 [x]"), "1:46", &["flags 'FX'"]);
 }
 
 #[test]
@@ -115,9 +147,14 @@ const ETW: &str = "\
 fn etw_without_a_header_has_the_published_fields() {
     let trace = open(ETW);
     assert_eq!(trace.format.name(), "etw");
-    assert_eq!(asked(&trace), [(0, Op::Read, 0x1_b7fe_4000, 65_536), (6000, Op::Write, 0x1_8f0b_8000, 4096)]);
-    assert_eq!(trace.volume_names, ["0", "2"]);
-    assert_eq!(trace.quality.passed_lines, 2);
+    let expected = [
+        (0, Op::Read, 0x1_b7fe_4000, 65_536),
+        (6000, Op::Write, 0x1_8f0b_8000, 4096),
+        (97_000, Op::Flush, 0, 0),
+    ];
+    assert_eq!(asked(&trace), expected);
+    assert_eq!((trace.volume_names, trace.volume), (vec!["0".to_owned(), "2".to_owned()], vec![1, 0, 0]));
+    assert_eq!(trace.quality.passed_lines, 1);
 }
 
 #[test]
@@ -138,6 +175,13 @@ fn bad_etw_lines_are_named() {
     refused("etw", "x, 5\n", "1:1", &["event 'x'"]);
     let header = "BeginHeader\n DiskRead, TimeStamp, ByteOffset, IOSize\nEndHeader\n";
     refused("etw", header, "2:41", &["ends before its DiskNum"]);
+    refused("etw", "BeginHeader\n DiskFlush, TimeStamp\nEndHeader\n", "2:22", &["ends before its DiskNum"]);
+    refused(
+        "etw",
+        &ETW.replace("12,        0, 0x000000", "12,        x, 0x000000"),
+        "4:105",
+        &["DiskNum 'x'"],
+    );
     let error =
         open_with("BeginHeader\nEndHeader\nT-Start, 5, System\n", &OpenOptions::default()).unwrap_err();
     assert!(error.to_string().contains("no DiskRead or DiskWrite among its events"), "{error}");
@@ -159,10 +203,15 @@ fio version 2 iolog
 fn fio_2_counts_waits() {
     let trace = open(FIO);
     assert_eq!(trace.format.name(), "fio");
-    let expected = [(0, Op::Write, 4096, 8192), (150_000, Op::Trim, 0, 4096), (150_000, Op::Read, 512, 512)];
+    let expected = [
+        (0, Op::Write, 4096, 8192),
+        (150_000, Op::Trim, 0, 4096),
+        (150_000, Op::Flush, 0, 0),
+        (150_000, Op::Read, 512, 512),
+    ];
     assert_eq!(asked(&trace), expected);
     assert_eq!(trace.volume_names, ["/a", "/b"]);
-    assert_eq!((trace.quality.empty_requests, trace.quality.passed_lines), (1, 4));
+    assert_eq!((trace.quality.empty_requests, trace.quality.passed_lines), (0, 4));
     // Without waits there are no times, and that is said.
     let timeless = FIO.to_owned() + &"/a read 0 512\n".repeat(1000);
     let timeless = open(&timeless.replace("wait 150 0", "sync 0 0"));
@@ -279,7 +328,8 @@ fn damaged_lines_do_no_harm() {
                 Ok(trace) => {
                     read += 1;
                     assert!(trace.time_ns.is_sorted() && trace.time_ns[0] == 0);
-                    assert!(trace.length_bytes.iter().all(|&length| length > 0));
+                    let mut asked = trace.op.iter().zip(&trace.length_bytes);
+                    assert!(asked.all(|(&op, &length)| (length > 0) != (op == Op::Flush)));
                 }
                 Err(error) => {
                     not_read += 1;

@@ -109,25 +109,40 @@ impl<'a> Reference<'a> {
         self.page_bytes / CHUNK
     }
 
-    fn first_access(&self, page: Page) -> FirstAccess {
-        self.operations
-            .iter()
-            .filter(|o| o.page == page)
-            .find_map(|o| match (o.op, o.partial) {
-                (Op::Read, _) => Some(FirstAccess::Read),
-                (Op::Write, true) => Some(FirstAccess::PartialWrite),
-                (Op::Write, false) => Some(FirstAccess::Write),
-                (Op::Trim, false) => Some(FirstAccess::Trim),
-                (Op::Trim, true) => None,
-            })
-            .unwrap_or(FirstAccess::None)
+    /// Whether each of these bytes of a volume lies in one of the trace's holes, by a look at every sector.
+    fn is_hole(&self, volume: u32, start: u64, bytes: u64) -> bool {
+        let holds =
+            |sector: u64| self.trace.holes.iter().any(|(of, hole)| of == volume && hole.contains(&sector));
+        (start..start + bytes).step_by(512).all(holds)
     }
 
-    /// The content of a chunk before the trace, if a read shows it before anything changes it.
-    fn before(&self, page: Page, slot: u64) -> Option<u32> {
+    /// The first operation that does something to a page: its kind, and whether it is on a part of it.
+    fn first(&self, page: Page) -> Option<(Op, bool)> {
+        let mut operations = self.operations.iter().filter(|o| o.page == page);
+        operations.find(|o| o.op != Op::Trim || !o.partial).map(|o| (o.op, o.partial))
+    }
+
+    fn first_access(&self, page: Page) -> FirstAccess {
+        let hole = self.is_hole(page.0, page.1 * self.page_bytes, self.page_bytes);
+        let written = self.operations.iter().any(|o| o.page == page && o.op == Op::Write);
+        match self.first(page) {
+            Some((Op::Write, partial)) if partial && !hole => FirstAccess::PartialWrite,
+            Some((Op::Write, _)) => FirstAccess::Write,
+            Some((Op::Read, _)) if !hole => FirstAccess::Read,
+            Some((Op::Read, _)) if written => FirstAccess::Hole,
+            Some((Op::Trim, _)) if written => FirstAccess::Trim,
+            _ => FirstAccess::Never,
+        }
+    }
+
+    /// What a chunk held before the trace, if it is a hole or a read shows it before anything changes it.
+    fn before(&self, page: Page, slot: u64) -> Option<Value> {
+        if self.is_hole(page.0, page.1 * self.page_bytes + slot * CHUNK, CHUNK) {
+            return Some(Value::Trimmed);
+        }
         for operation in self.operations.iter().filter(|o| o.page == page) {
             match (operation.op, self.touch(operation, slot)) {
-                (Op::Read, Some(Some(content))) => return Some(content),
+                (Op::Read, Some(Some(content))) => return Some(Value::Recorded(content)),
                 (Op::Write, Some(_)) => return None,
                 (Op::Trim, _) if !operation.partial => return None,
                 _ => {}
@@ -159,15 +174,15 @@ impl<'a> Reference<'a> {
             }
             if !self.now.contains_key(&page) {
                 let mut chunks = Vec::new();
-                let overwritten = self.first_access(page) == FirstAccess::Write;
+                let overwritten = self.first(page) == Some((Op::Write, false));
                 for slot in 0..slots {
                     chunks.push(match self.before(page, slot) {
                         _ if overwritten => Value::Trimmed,
-                        Some(content) => Value::Recorded(content),
+                        Some(value) => value,
                         None => self.fresh(),
                     });
                 }
-                if !overwritten {
+                if chunks.iter().any(|&chunk| chunk != Value::Trimmed) {
                     let id = self.id(&chunks);
                     self.initial.insert(page, id);
                 }
@@ -194,7 +209,7 @@ impl<'a> Reference<'a> {
 
     fn note_read(&mut self, operation: &Operation, chunks: &[Value]) {
         if chunks.iter().all(|&chunk| chunk == Value::Trimmed) {
-            self.quality.reads_after_trim += 1;
+            self.quality.reads_of_holes += 1;
             return;
         }
         let found: Vec<(Value, u32)> = (0..self.slots())
@@ -236,15 +251,16 @@ impl<'a> Reference<'a> {
                 self.content.push(NO_CONTENT);
                 continue;
             }
-            if !now.contains_key(&page) && self.first_access(page) != FirstAccess::Write {
-                let id = make(page);
+            if !now.contains_key(&page) && self.first(page) != Some((Op::Write, false)) {
+                let hole = self.is_hole(page.0, page.1 * self.page_bytes, self.page_bytes);
+                let id = if hole { NO_CONTENT } else { make(page) };
                 now.insert(page, id);
                 self.initial.insert(page, id);
             }
             if operation.op == Op::Write {
                 now.insert(page, make(page));
             } else if now[&page] == NO_CONTENT {
-                self.quality.reads_after_trim += 1;
+                self.quality.reads_of_holes += 1;
             }
             self.content.push(now[&page]);
         }
@@ -284,6 +300,8 @@ fn compare(trace: &Trace, page_bytes: u32, source: ContentSource) {
         assert_eq!(pages.is_partial(operation.request, page_op), operation.partial);
     }
     assert_eq!(pages.columns.content, reference.content);
+    let held = lpn.keys().filter(|&&page| reference.first_access(page) != FirstAccess::Never).count();
+    assert_eq!((pages.outline.pages(), pages.outline.footprint_pages()), (lpn.len() as u32, held as u32));
     for (page, &dense) in &lpn {
         let first = reference.first_access(*page);
         assert_eq!(pages.outline.first_access[dense as usize], first);
@@ -311,10 +329,17 @@ fn random_trace(seed: u64) -> Trace {
     let space = 4 + random.below(60);
     let (with_content, aligned) = (!random.one_in(5), random.one_in(3));
     let alphabet = 1 + random.below(12);
+    for _ in 0..[0, 0, 1, 4][random.below(4) as usize] {
+        let grid = if random.one_in(3) { 512 } else { 4096 };
+        let start = random.below(space) * 4096 / grid * grid;
+        let volume = random.below(u64::from(volumes)) as u32 * 3;
+        builder.hole(volume, start..start + (1 + random.below(20)) * grid);
+    }
     for number in 0..1 + random.below(50) {
         let op = match random.below(10) {
             0 => Op::Trim,
-            1..=4 => Op::Read,
+            1 => Op::Flush,
+            2..=4 => Op::Read,
             _ => Op::Write,
         };
         let grid = if aligned || random.one_in(2) { 4096 } else { 512 };
@@ -328,13 +353,13 @@ fn random_trace(seed: u64) -> Trace {
                 contents.push(if unknown { NO_CONTENT } else { content });
             }
         }
-        let request = Request {
-            time_ns: 1000 + (number / 2) as i64,
-            volume: random.below(u64::from(volumes)) as u32 * 3,
-            op,
-            offset_bytes: offset,
-            length_bytes: length as u32,
-        };
+        let (time_ns, volume) = (1000 + (number / 2) as i64, random.below(u64::from(volumes)) as u32 * 3);
+        if op == Op::Flush {
+            let flush = Request { time_ns, volume, op, offset_bytes: 0, length_bytes: 0 };
+            builder.push(flush, &[]);
+            continue;
+        }
+        let request = Request { time_ns, volume, op, offset_bytes: offset, length_bytes: length as u32 };
         builder.push(request, &contents);
     }
     builder.build().unwrap()
@@ -380,7 +405,7 @@ fn a_misaligned_partition_keeps_one_content_a_page() {
     let pages = build(&builder, 4096);
     assert_eq!(pages.outline.footprint_pages(), 3);
     assert_eq!(pages.columns.content, [0, 1, 2, 0, 1, 2]);
-    assert_eq!(pages.columns.partial, [0, 0, 0]);
+    assert_eq!(pages.columns.marks, [0, 0, 0]);
     assert_eq!(pages.outline.quality.unaligned_content_requests, 3);
     assert_eq!(pages.outline.quality.read_mismatches, 0);
 }
@@ -396,9 +421,35 @@ fn a_large_page_is_the_tuple_of_its_chunks() {
     let pages = build(&builder, 16384);
     // Equal tuples are one content, also after a part changed and changed back.
     assert_eq!(pages.columns.content, [0, 0, 1, 0, 2]);
-    assert_eq!(pages.columns.partial, [0, 0, 3, 3, 3]);
+    assert_eq!(pages.columns.marks, [0, 0, 3, 3, 3]);
     assert_eq!(pages.outline.initial_content, [NO_CONTENT, NO_CONTENT, 2]);
     assert_eq!(pages.outline.first_access[2], FirstAccess::Read);
+}
+
+#[test]
+fn a_hole_holds_nothing_until_it_is_written() {
+    let mut builder = TraceBuilder::new("holes");
+    builder.hole(0, 0..5 * 4096);
+    builder.request(0, Op::Read, 0, 4096, &[7]); // a page that is never written
+    builder.request(1, Op::Read, 4096, 4096, &[7]).request(2, Op::Write, 4096, 4096, &[7]); // and is data then
+    builder.request(3, Op::Write, 8192, 512, &[]); // a part
+    builder.request(4, Op::Trim, 12288, 4096, &[]); // nothing to trim
+    builder.request(5, Op::Read, 5 * 4096, 4096, &[7]); // no hole
+    let pages = build(&builder, 4096);
+    let first =
+        [FirstAccess::Never, FirstAccess::Hole, FirstAccess::Write, FirstAccess::Never, FirstAccess::Read];
+    assert_eq!(pages.outline.first_access, first);
+    assert_eq!((pages.outline.pages(), pages.outline.footprint_pages()), (5, 3));
+    assert_eq!(pages.columns.content, [NO_CONTENT, NO_CONTENT, 0, 1, NO_CONTENT, 0]);
+    assert_eq!(pages.outline.initial_content, [NO_CONTENT, NO_CONTENT, NO_CONTENT, NO_CONTENT, 0]);
+    assert_eq!(pages.outline.quality.reads_of_holes, 2);
+    // What is written to two pages that were holes is equal where the writes are.
+    let mut builder = TraceBuilder::new("large pages");
+    builder.hole(0, 0..65536);
+    builder.request(0, Op::Write, 0, 4096, &[3]).request(1, Op::Write, 16384, 4096, &[3]);
+    builder.request(2, Op::Read, 4096, 4096, &[9]);
+    let pages = build(&builder, 16384);
+    assert_eq!((pages.columns.content, pages.outline.content_count), (vec![0, 0, 0], 1));
 }
 
 #[test]

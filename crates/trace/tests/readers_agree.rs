@@ -20,14 +20,20 @@ struct Sample {
     unit_ns: u64,
     /// Whether it holds the requests of volume 0 only.
     one_volume: bool,
+    /// Whether the format has flushes.
+    with_flushes: bool,
 }
 
 const fn sample(file: &'static str, text: Text, format: &'static str) -> Sample {
-    Sample { file, text, format, with_content: false, unit_ns: 100, one_volume: false }
+    Sample { file, text, format, with_content: false, unit_ns: 100, one_volume: false, with_flushes: false }
 }
 
 const fn with_content(file: &'static str, text: Text, format: &'static str) -> Sample {
     Sample { with_content: true, ..sample(file, text, format) }
+}
+
+const fn with_flushes(sample: Sample) -> Sample {
+    Sample { with_flushes: true, ..sample }
 }
 
 const fn in_units(unit_ns: u64, file: &'static str, text: Text, format: &'static str) -> Sample {
@@ -47,15 +53,16 @@ const FILES: [Sample; 17] = [
     sample("sample.mqsim.zst", sample::mqsim, "mqsim"),
     sample("sample.disksim", sample::disksim, "disksim"),
     sample("sample-bytes.disksim.gz", sample::disksim_bytes, "disksim-bytes"),
-    sample("sample.blkparse.zst", sample::blkparse, "blkparse"),
+    with_flushes(sample("sample.blkparse.zst", sample::blkparse, "blkparse")),
     sample("sample.systor.csv.gz", sample::systor, "systor"),
-    in_units(MICROSECOND, "sample.etw.csv.xz", sample::etw, "etw"),
-    in_units(MICROSECOND, "sample-2.fio.gz", sample::fio_waits, "fio"),
-    in_units(MICROSECOND, "sample-3.fio.bz2", sample::fio_timestamps, "fio"),
+    with_flushes(in_units(MICROSECOND, "sample.etw.csv.xz", sample::etw, "etw")),
+    with_flushes(in_units(MICROSECOND, "sample-2.fio.gz", sample::fio_waits, "fio")),
+    with_flushes(in_units(MICROSECOND, "sample-3.fio.bz2", sample::fio_timestamps, "fio")),
     in_units(MICROSECOND, "sample.alibaba.csv.zst", sample::alibaba, "alibaba"),
     in_units(SECOND, "sample.tencent.csv.xz", sample::tencent, "tencent"),
     Sample {
         one_volume: true,
+        with_flushes: true,
         ..in_units(SECOND, "sample.cloudphysics.csv.gz", sample::cloudphysics, "cloudphysics")
     },
 ];
@@ -64,7 +71,7 @@ impl Sample {
     /// The trace in it.
     fn expected(&self) -> Trace {
         let requests = if self.one_volume { sample::cloud::of_one_volume() } else { sample::requests() };
-        sample::trace_of(requests, self.unit_ns, self.with_content)
+        sample::trace_of(requests, self.unit_ns, self.with_content, self.with_flushes)
     }
 }
 

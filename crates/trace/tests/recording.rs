@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use flashtwin_trace::{
-    ErrorCause, NO_CONTENT, Op, OpenOptions, Recorded, Recording, Source, Trace, TraceError, recorded,
+    ErrorCause, Holes, NO_CONTENT, Op, OpenOptions, Recorded, Recording, Source, Trace, TraceError, recorded,
     recover_recording,
 };
 
@@ -33,14 +33,14 @@ fn digest(number: u64) -> [u8; 16] {
     u128::from(number).to_be_bytes()
 }
 
-/// Request `number` of a long row: a write of a page, every fifth a flush before it.
+/// Write `number` of a long row, of a page; before every fifth a flush.
 fn push(recording: &mut Recording, number: u64) {
     let time_ns = number as i64 * 1000;
     if number.is_multiple_of(5) {
         recording.push(&Recorded {
             time_ns,
-            op: Op::Write,
-            flags: recorded::FLUSH,
+            op: Op::Flush,
+            flags: 0,
             offset_bytes: 0,
             length_bytes: 0,
             digests: &[],
@@ -58,12 +58,15 @@ fn push(recording: &mut Recording, number: u64) {
     });
 }
 
-fn is_whole(trace: &Trace, requests: u64) {
-    assert_eq!(trace.len() as u64, requests);
-    assert_eq!(trace.quality.empty_requests, requests.div_ceil(5));
-    for number in 0..requests {
-        let row = number as usize;
-        assert_eq!(trace.time_ns[row], number as i64 * 1000);
+fn is_whole(trace: &Trace, writes: u64) {
+    assert_eq!(trace.len() as u64, writes + writes.div_ceil(5));
+    for number in 0..writes {
+        let row = (number + number / 5 + 1) as usize;
+        if number.is_multiple_of(5) {
+            let flush = (trace.op[row - 1], trace.offset_bytes[row - 1], trace.length_bytes[row - 1]);
+            assert_eq!(flush, (Op::Flush, 0, 0));
+        }
+        assert_eq!((trace.time_ns[row], trace.op[row]), (number as i64 * 1000, Op::Write));
         assert_eq!(trace.contents(row), [(number % 7) as u32]);
         assert_eq!(trace.digests.get((number % 7) as u32), Some(&digest(number % 7)));
     }
@@ -72,32 +75,37 @@ fn is_whole(trace: &Trace, requests: u64) {
 #[test]
 fn all_kinds_of_requests_come_back() {
     let place = Place::new("kinds");
-    let mut recording =
-        Recording::create(&place.0, "sda", &[("flashtwin.zero_digest", "00".to_owned())]).unwrap();
+    let mut holes = Holes::default();
+    holes.add(0, 4096..65536);
+    let zero = ("flashtwin.zero_digest", format!("{:032x}", 3));
+    let mut recording = Recording::create(&place.0, "sda", &holes, &[zero]).unwrap();
     let two = [digest(9), digest(9)];
     for (time_ns, op, flags, length_bytes, digests) in [
         (50, Op::Read, 0, 8192, &two[..]),
         (60, Op::Write, recorded::DURABLE, 512, &[digest(3)]),
         (70, Op::Trim, recorded::ZEROES, 1 << 30, &[]),
-        (80, Op::Write, recorded::FLUSH, 0, &[]),
+        (80, Op::Flush, 0, 0, &[]),
         (90, Op::Read, 0, 4096, &[]),
     ] {
-        recording.push(&Recorded { time_ns, op, flags, offset_bytes: 4096, length_bytes, digests });
+        let offset_bytes = if op == Op::Flush { 0 } else { 4096 };
+        recording.push(&Recorded { time_ns, op, flags, offset_bytes, length_bytes, digests });
     }
     assert_eq!(recording.finish().unwrap(), 5);
     let trace = open(&place.0).unwrap();
-    assert_eq!(*trace.time_ns, [0, 10, 20, 40]);
-    assert_eq!(*trace.op, [Op::Read, Op::Write, Op::Trim, Op::Read]);
-    assert_eq!(trace.length_bytes, [8192, 512, 1 << 30, 4096]);
+    assert_eq!(*trace.time_ns, [0, 10, 20, 30, 40]);
+    assert_eq!(*trace.op, [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::Read]);
+    assert_eq!(trace.length_bytes, [8192, 512, 1 << 30, 0, 4096]);
     assert_eq!((trace.contents(0), trace.contents(1), trace.contents(2)), (&[0, 0][..], &[1][..], &[][..]));
     assert_eq!((trace.digests.len(), trace.volume_names), (2, vec!["sda".to_owned()]));
     assert!(!trace.content.contains(&NO_CONTENT));
+    assert_eq!(trace.durable, [false, true]);
+    assert_eq!((&*trace.holes, trace.zero_content), (&holes, Some(1)));
 }
 
 #[test]
 fn what_was_committed_is_there_at_any_time_and_no_gap_stays() {
     let place = Place::new("grows");
-    let mut recording = Recording::create(&place.0, "grows", &[]).unwrap();
+    let mut recording = Recording::create(&place.0, "grows", &Holes::default(), &[]).unwrap();
     assert_eq!(open(&place.0).unwrap_err().cause, ErrorCause::Empty);
     for number in 0..1000 {
         push(&mut recording, number);
@@ -117,7 +125,7 @@ fn what_was_committed_is_there_at_any_time_and_no_gap_stays() {
 #[test]
 fn a_recording_cut_anywhere_is_read_up_to_the_last_footer() {
     let (place, cut) = (Place::new("whole"), Place::new("cut"));
-    let mut recording = Recording::create(&place.0, "cut", &[]).unwrap();
+    let mut recording = Recording::create(&place.0, "cut", &Holes::default(), &[]).unwrap();
     // The file as it is before and after each commit; the old footer goes only when the new one is there.
     let mut files = vec![fs::read(&place.0).unwrap()];
     for number in 0..60 {
@@ -156,7 +164,7 @@ fn a_recording_cut_anywhere_is_read_up_to_the_last_footer() {
 #[test]
 fn a_footer_beyond_the_window_of_the_search_is_found() {
     let (place, cut) = (Place::new("far"), Place::new("far-cut"));
-    let mut recording = Recording::create(&place.0, "far", &[]).unwrap();
+    let mut recording = Recording::create(&place.0, "far", &Holes::default(), &[]).unwrap();
     for number in 0..10 {
         push(&mut recording, number);
     }
@@ -171,11 +179,11 @@ fn a_footer_beyond_the_window_of_the_search_is_found() {
 #[test]
 fn what_is_being_recorded_to_is_left_alone() {
     let place = Place::new("locked");
-    let mut recording = Recording::create(&place.0, "locked", &[]).unwrap();
+    let mut recording = Recording::create(&place.0, "locked", &Holes::default(), &[]).unwrap();
     push(&mut recording, 0);
     recording.commit().unwrap();
     assert!(
-        Recording::create(&place.0, "other", &[])
+        Recording::create(&place.0, "other", &Holes::default(), &[])
             .err()
             .unwrap()
             .to_string()

@@ -21,14 +21,23 @@ fn random_trace(seed: u64, with_content: bool) -> Trace {
     let mut random = SplitMix64(seed);
     let mut below = move |limit: u64| random.next() % limit;
     let mut columns = Columns { content_start: vec![0], ..Columns::default() };
+    if seed % 2 == 0 {
+        for _ in 0..20 {
+            let start = [0, 1 << 33, 1 << 50][below(3) as usize] + below(100) * 2048;
+            columns.holes.add([7, 2, 5][below(3) as usize], start..start + below(20) * 2048);
+        }
+    }
     let mut time_ns = 0;
     for _ in 0..400 {
         time_ns += below(3) as i64 * 1000;
-        let op = [Op::Read, Op::Write, Op::Write, Op::Trim][below(4) as usize];
-        let carries = with_content && op != Op::Trim && below(5) > 0;
-        let sectors = if below(3) == 0 { 1 + below(40) } else { 8 * (1 + below(5)) };
-        let sector = if below(3) == 0 { below(400) } else { 8 * below(50) };
-        let far = [0, 1 << 33, 1 << 50][below(3) as usize];
+        let op = [Op::Read, Op::Write, Op::Write, Op::Trim, Op::Flush][below(5) as usize];
+        let carries = with_content && matches!(op, Op::Read | Op::Write) && below(5) > 0;
+        let mut sectors = if below(3) == 0 { 1 + below(40) } else { 8 * (1 + below(5)) };
+        let mut sector = if below(3) == 0 { below(400) } else { 8 * below(50) };
+        let mut far = [0, 1 << 33, 1 << 50][below(3) as usize];
+        if op == Op::Flush {
+            (sectors, sector, far) = (0, 0, 0);
+        }
         columns.time_ns.push(time_ns);
         // Not by order of first appearance, and with numbers that are left out.
         columns.volume.push([7, 2, 5][below(3) as usize]);
@@ -55,7 +64,7 @@ fn joined(scan: &PageScan) -> Result<PageColumns, TraceError> {
         let before = all.page_ops() as u32;
         std::sync::Arc::make_mut(&mut all.time_ns).extend(window.time_ns);
         std::sync::Arc::make_mut(&mut all.op).extend(window.op);
-        all.partial.extend(window.partial);
+        all.marks.extend(window.marks);
         all.first_page_op.extend(window.first_page_op[1..].iter().map(|at| at + before));
         all.lpn.extend(window.lpn);
         all.content.extend(window.content);

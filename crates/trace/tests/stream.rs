@@ -41,6 +41,10 @@ fn append(whole: &mut Trace, batch: &Trace) {
     if batch.has_content() && whole.content_start.is_empty() {
         whole.content_start = vec![0; whole.len() + 1];
     }
+    if !batch.durable.is_empty() {
+        whole.durable.resize(whole.len(), false);
+        whole.durable.extend(&batch.durable);
+    }
     let before = whole.content.len() as u64;
     let starts_before = whole.content_start.len();
     Arc::make_mut(&mut whole.time_ns).extend(&batch.time_ns[..]);

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flashtwin_trace::{
-    ErrorCause, NO_CONTENT, Op, OpenOptions, Progress, Recipe, Source, Trace, TraceError, Within, synthesize,
-    synthesize_parquet, workload_names, workload_toml,
+    ErrorCause, NO_CONTENT, Op, OpenOptions, Progress, Recipe, Source, Trace, TraceBuilder, TraceError,
+    Within, synthesize, synthesize_parquet, workload_names, workload_toml,
 };
 
 #[path = "synthetic/values.rs"]
@@ -514,4 +514,32 @@ fn every_recipe_can_be_made_very_small_or_of_one_kind() {
             SMALL.replace("= 60.0", &format!("= {percent}")).replace("= 9_000", &format!("= {footprint}"));
         assert_eq!(parsed(&text).unwrap().len(), 20_000);
     }
+}
+
+#[test]
+fn a_flush_follows_every_so_many_writes_and_changes_no_other_request() {
+    let plain = made("rr-ssd/webvm", 0.002, 3);
+    for every in [1, 8, 1_000_000] {
+        let mut recipe = recipe("rr-ssd/webvm");
+        recipe.requests.writes_per_flush = Some(every);
+        let flushed = synthesize(&recipe, "mine.toml", 0.002, 3, &()).unwrap();
+        let mut writes = 0;
+        let mut rest = TraceBuilder::new(&plain.name);
+        for row in 0..flushed.len() {
+            let request = flushed.request(row);
+            if request.op == Op::Flush {
+                assert!(writes % every == 0 && flushed.op[row - 1] == Op::Write, "{every}");
+                assert_eq!(flushed.time_ns[row - 1], request.time_ns);
+                continue;
+            }
+            writes += u64::from(request.op == Op::Write);
+            rest.push(request, flushed.contents(row));
+        }
+        assert_eq!((flushed.len() - plain.len()) as u64, writes / every);
+        assert_eq!(rest.build().unwrap().digest(), plain.digest());
+    }
+    let mut recipe = recipe("rr-ssd/webvm");
+    recipe.requests.writes_per_flush = Some(0);
+    let error = synthesize(&recipe, "mine.toml", 1.0, 1, &()).unwrap_err().to_string();
+    assert!(error.contains("requests.writes_per_flush is 0"), "{error}");
 }

@@ -21,6 +21,11 @@ fn random_trace(seed: u64, with_content: bool, pages: u64) -> Trace {
             .map(|_| if random.one_in(9) { NO_CONTENT } else { random.below(30) as u32 })
             .collect();
         let volume = random.below(3) as u32 * 5;
+        if random.one_in(6) {
+            let flush =
+                Request { time_ns: number as i64, volume, op: Op::Flush, offset_bytes: 0, length_bytes: 0 };
+            builder.push(flush, &[]);
+        }
         let request =
             Request { time_ns: number as i64, volume, op, offset_bytes: offset, length_bytes: length as u32 };
         let bare = !with_content || op == Op::Trim || random.one_in(5);
@@ -95,7 +100,10 @@ fn what_stays_of_a_content_stays_whole() {
         let Ok(sample) = trace.sample(0.4, seed, SampleBy::Content) else { continue };
         samples += 1;
         assert!(sample.content.iter().all(|&id| id != NO_CONTENT));
-        assert_eq!(sample.content_start.windows(2).filter(|pair| pair[0] == pair[1]).count(), 0);
+        // Only flushes have none.
+        assert!(
+            (0..sample.len()).all(|row| sample.contents(row).is_empty() == (sample.op[row] == Op::Flush))
+        );
         // A content stays when its first event, by time, volume and page, is in the sample.
         let in_sample: BTreeSet<(i64, String, u64)> = {
             let first = events(&trace, 0);
@@ -163,4 +171,30 @@ fn what_cannot_be_sampled_is_said() {
     let error = trace.sample(1e-12, 1, SampleBy::Address).unwrap_err();
     assert_eq!(error.cause, ErrorCause::Empty);
     assert!("page".parse::<SampleBy>().unwrap_err().to_string().contains("use address or content"));
+}
+
+#[test]
+fn a_flush_stays_behind_a_write_that_stays() {
+    // Every page is written once, on one of two volumes, and flushed on both.
+    let mut builder = TraceBuilder::new("flushed");
+    for number in 0..200u32 {
+        let written = u64::from(number) * 4096;
+        let at = |op, volume, offset_bytes, length_bytes| Request {
+            time_ns: i64::from(number),
+            volume,
+            op,
+            offset_bytes,
+            length_bytes,
+        };
+        builder.push(at(Op::Write, number % 2, written, 4096), &[]);
+        builder.push(at(Op::Flush, 0, 0, 0), &[]);
+        builder.push(at(Op::Flush, 1, 0, 0), &[]);
+    }
+    let sample = builder.build().unwrap().sample(0.3, 1, SampleBy::Address).unwrap();
+    assert!((40..80).contains(&(sample.len() / 2)), "{}", sample.len());
+    for row in (0..sample.len()).step_by(2) {
+        assert_eq!((sample.op[row], sample.op[row + 1]), (Op::Write, Op::Flush));
+        assert_eq!(sample.volume[row], sample.volume[row + 1]);
+        assert_eq!(sample.time_ns[row], sample.time_ns[row + 1]);
+    }
 }

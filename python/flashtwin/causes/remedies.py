@@ -243,7 +243,7 @@ def _answered_early(case: Case) -> Iterator[Step]:
     if waits:
         pages = 4 * cache or caching.PAGES
         takes = f"{_memory(case, pages - cache)} of protected DRAM"
-        yield Step(f"a write-back cache of {pages:,} pages", {caching.KEY: pages}, takes)
+        yield Step(f"a write-back cache of {pages:,} pages", {caching.KEY: pages, caching.PROTECTED: True}, takes)
     # A system that does not hash would answer at once: what a cache takes for that is known, and tried above.
     room = int(at(case.config, "engine.write_buffer_pages")) if completes == "hashed" else 0
     if case.base.pages_hashed and (room or (waits and not cache)):

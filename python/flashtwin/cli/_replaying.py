@@ -21,7 +21,8 @@ from flashtwin.traces.scan import Replayable
 
 Summary = Mapping[str, Any]
 
-#: The figures shown: label with unit, where it stands in the summary, how it is written.
+#: The figures shown: label with unit, where it stands in the summary, how it is written. A trace without flushes is shown
+#: without theirs.
 FIGURES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("mean response, us", "response.all.mean_ns", lambda ns: f"{ns / 1e3:,.1f}"),
     ("  reads", "response.read.mean_ns", lambda ns: f"{ns / 1e3:,.1f}"),
@@ -30,9 +31,13 @@ FIGURES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("  p99.9", "response.read.p99_9_ns", lambda ns: f"{ns / 1e3:,.1f}"),
     ("p99 of writes, us", "response.write.p99_ns", lambda ns: f"{ns / 1e3:,.1f}"),
     ("  p99.9", "response.write.p99_9_ns", lambda ns: f"{ns / 1e3:,.1f}"),
+    ("mean flush, us", "response.flush.mean_ns", lambda ns: f"{ns / 1e3:,.1f}"),
+    ("  p99", "response.flush.p99_ns", lambda ns: f"{ns / 1e3:,.1f}"),
+    ("  p99.9", "response.flush.p99_9_ns", lambda ns: f"{ns / 1e3:,.1f}"),
     ("IOPS", "throughput.all.iops", lambda rate: f"{rate:,.1f}"),
     ("  reads", "throughput.read.iops", lambda rate: f"{rate:,.1f}"),
     ("  writes", "throughput.write.iops", lambda rate: f"{rate:,.1f}"),
+    ("  flushes", "throughput.flushes_per_s", lambda rate: f"{rate:,.1f}"),
     ("MB/s", "throughput.all.mb_per_s", lambda rate: f"{rate:,.2f}"),
     ("  reads", "throughput.read.mb_per_s", lambda rate: f"{rate:,.2f}"),
     ("  writes", "throughput.write.mb_per_s", lambda rate: f"{rate:,.2f}"),
@@ -111,7 +116,9 @@ def show(summaries: Mapping[str, Summary], *, as_json: bool) -> None:
     if as_json:
         data_json(_with_ground(summaries))
         return
-    rows = [[label, *(cell(summary, path, write) for summary in summaries.values())] for label, path, write in FIGURES]
+    flushed = any(ground.dig(summary, schema.summary_field("requests.flush")) for summary in summaries.values())
+    shown = [figure for figure in FIGURES if flushed or "flush" not in figure[1]]
+    rows = [[label, *(cell(summary, path, write) for summary in summaries.values())] for label, path, write in shown]
     data(table(["", *summaries], rows))
 
 

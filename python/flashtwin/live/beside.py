@@ -70,8 +70,8 @@ def compare_drive(served: str | PathLike[str], result: Result | str | PathLike[s
         result: A replay, of a trace of the same work, or the folder of one.
 
     Returns:
-        Pages written and programmed, programs by cause where either has any, erases, duplicates, write amplification;
-        then the mean times of requests, which are the server's own on one side and the modelled drive's on the other.
+        Pages written and programmed, programs by cause where either has any, erases, duplicates, reads of what holds nothing,
+        write amplification; then the mean times of requests, which are the server's own on one side and the modelled drive's on the other.
 
     Raises:
         ReportError: there are no such figures in a folder, those of several replays, or they cannot be read.
@@ -105,7 +105,7 @@ def _figures(served: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[
         row = _one(f"flash_writes.{cause}", both)
         if row.served or row.replayed:
             yield row
-    for path in ("page_ops.duplicate_writes", "write_amplification", "erases.total"):
+    for path in ("page_ops.duplicate_writes", "page_ops.unmapped_reads", "write_amplification", "erases.total"):
         yield _one(path, both)
 
 
@@ -117,7 +117,7 @@ def _one(path: str, both: list[Mapping[str, Any]]) -> Beside:
 def _times(served: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[Beside]:
     for one in dig(served, "server.operations") or []:
         name = one["operation"]
-        if name in ("read", "write"):
+        if name in ("read", "write", "flush") and (name != "flush" or one["requests"]):
             took_ns = one["time_ns"] / one["requests"] if one["requests"] else None
             path = schema.summary_field(f"response.{name}.mean_ns")
             yield Beside(path, took_ns, dig(summary, path))

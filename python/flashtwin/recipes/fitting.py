@@ -24,6 +24,9 @@ POINTS = (5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0)
 #: Halvings of an hour over which burstiness is measured.
 HALVINGS = 10
 
+#: The kind of a flush in the column `op`.
+FLUSH = 3
+
 #: Requests of the trace that the fit is checked with, at most.
 CHECK_REQUESTS = 3_000_000
 
@@ -120,6 +123,7 @@ def _recipe(trace: Trace, found: Characterization, days: int, day_s: float, name
 
     columns = pyarrow.table(trace)
     column = {key: np.asarray(columns[key]) for key in ("time_ns", "volume", "op", "offset_bytes", "length_bytes")}
+    flushes = int((column["op"] == FLUSH).sum())
     asked = column["op"] < 2
     column = {key: values[asked] for key, values in column.items()}
     write = column["op"] == 1
@@ -136,6 +140,8 @@ def _recipe(trace: Trace, found: Characterization, days: int, day_s: float, name
         "sequential_percent": _percent(follows.mean()),
         "pages": _sizes(column["length_bytes"][write]),
     }
+    if flushes:
+        requests["writes_per_flush"] = max(1, round(int(write.sum()) / flushes))
     reads: dict[str, Any] = {}
     if not write.all():
         requests["read_sequential_percent"] = _sequential_reads(requests, float(follows[~write].mean()))

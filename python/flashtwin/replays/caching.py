@@ -19,6 +19,8 @@ from flashtwin.traces.scan import Replayable
 #: The cache: 16 MiB of pages of 4 KiB. Ours.
 PAGES = 4096
 KEY = "engine.write_cache_pages"
+#: Whether it survives a power cut: then a flush need not write it out.
+PROTECTED = "engine.write_cache_protected"
 #: Rules of `engine.write_completes` under which a write is answered before its page is programmed: the core has no
 #: drive with a cache besides.
 EARLY = ("hashed", "buffered")
@@ -27,7 +29,7 @@ EARLY = ("hashed", "buffered")
 def with_cache(systems: Mapping[str, System]) -> tuple[dict[str, System], dict[str, str]]:
     """The systems with the cache, by name; and of those that are left as they are, the reasons in a few words."""
     skipped = {name: reason for name, system in systems.items() if (reason := _answers_early(system.config["engine"]))}
-    return {name: one.with_sets({KEY: PAGES}) for name, one in systems.items() if name not in skipped}, skipped
+    return {name: one.with_sets({KEY: PAGES, PROTECTED: True}) for name, one in systems.items() if name not in skipped}, skipped
 
 
 def _answers_early(engine: Mapping[str, Any]) -> str:

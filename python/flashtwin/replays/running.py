@@ -280,6 +280,8 @@ _SHOWN = (
     ("mean write, ns", "response.write.mean_ns"),
     ("p99 of writes, ns", "response.write.p99_ns"),
     ("p99.9 of writes, ns", "response.write.p99_9_ns"),
+    ("mean flush, ns", "response.flush.mean_ns"),
+    ("p99 of flushes, ns", "response.flush.p99_ns"),
     ("IOPS", "throughput.all.iops"),
     ("MB/s", "throughput.all.mb_per_s"),
     ("pages programmed", "pages_programmed"),
@@ -289,8 +291,10 @@ _SHOWN = (
 
 
 def _html(results: Sequence[Result], title: str) -> str:
+    flushed = any(ground.dig(one.summary, schema.summary_field("requests.flush")) for one in results)
+    columns = [(label, path) for label, path in _SHOWN if flushed or "flush" not in path]
     rows = [
-        {"run": one.name, **{label: ground.dig(one.summary, schema.summary_field(path)) for label, path in _SHOWN}}
+        {"run": one.name, **{label: ground.dig(one.summary, schema.summary_field(path)) for label, path in columns}}
         for one in results
     ]
     return f"<p>{html.escape(title)}</p>{shown(table_of(rows))}"

@@ -89,6 +89,13 @@ _CHOICES: tuple[tuple[str, Words], ...] = (
         ),
     ),
     (
+        "A flush waits",
+        _words(
+            "flush",
+            {"writes": "for every write before it, until that survives a power cut", "none": "for nothing"},
+        ),
+    ),
+    (
         "Works on its own",
         _words(
             "concurrency",

@@ -67,6 +67,7 @@ WAIT_COLOURS = {
     "tables": ("#7c72c4", "#a9a1ea"),
     "page_program": ("#e7b4bd", "#efc6cd"),
     "cache_place": ("#6d5240", "#a98a74"),
+    "earlier_writes": ("#a35a1c", "#d58f4f"),
     "other": ("#87909b", "#7b8794"),
     "service": ("#cfd5dc", "#454e59"),
 }

@@ -71,7 +71,7 @@ def change_of(run: SavedRun, other: SavedRun, path: str) -> float | None:
 
 
 def mean(run: SavedRun, kind: str) -> float | None:
-    """Mean response time in ns of `read`, `write` or `all`; None when no such request completed."""
+    """Mean response time in ns of `read`, `write`, `flush` or `all`; None when no such request completed."""
     if run.number(f"response.{kind}.count") == 0:
         return None
     return run.number(f"response.{kind}.mean_ns")

@@ -39,6 +39,7 @@ WAITS: Mapping[str, tuple[str, str]] = {
     "tables": ("mapping tables", "pages of the mapping tables"),
     "page_program": ("page's own program", "the program of the page itself"),
     "cache_place": ("write cache", "a place in the write cache"),
+    "earlier_writes": ("earlier writes", "writes before a flush"),
 }
 
 

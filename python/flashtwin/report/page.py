@@ -260,6 +260,8 @@ _COLUMNS: tuple[tuple[str, str, Callable[[SavedRun], float | None], Callable[[fl
     ("Write", "mean", lambda run: facts.mean(run, "write"), units.duration),
     ("Write", "p99", lambda run: run.number("response.write.p99_ns"), units.duration),
     ("Write", "p99.9", lambda run: run.number("response.write.p99_9_ns"), units.duration),
+    ("Flush", "mean", lambda run: facts.mean(run, "flush"), units.duration),
+    ("Flush", "p99", lambda run: run.number("response.flush.p99_ns"), units.duration),
     ("Served", "IOPS", lambda run: run.number("throughput.all.iops"), units.rate),
     ("Served", "MB/s", lambda run: run.number("throughput.all.mb_per_s"), units.rate),
     ("WA", "", lambda run: run.number("write_amplification"), units.ratio),
@@ -272,16 +274,18 @@ _COLUMNS: tuple[tuple[str, str, Callable[[SavedRun], float | None], Callable[[fl
 
 def systems_table(study: StudyFolder) -> tuple[list[tuple[str, str]], list[tuple[SavedRun, list[Cell]]]]:
     """Column titles, and one row of cells a run."""
+    flushed = any(run.number("requests.flush") for run in study.runs)
+    columns = [column for column in _COLUMNS if flushed or column[0] != "Flush"]
     rows = []
     for run in study.runs:
         cells = []
-        for title, _, get, write in _COLUMNS:
+        for title, _, get, write in columns:
             change = facts.change(get(run), get(study.baseline)) if run is not study.baseline else None
             worse = change is not None and (change > 0) != (title in _MORE_IS_BETTER)
             sense = "" if change is None or units.unchanged(change) else ("worse" if worse else "better")
             cells.append(Cell(write(get(run)), "" if change is None else units.change(change), sense))
         rows.append((run, cells))
-    return [(title, second) for title, second, _, _ in _COLUMNS], rows
+    return [(title, second) for title, second, _, _ in columns], rows
 
 
 def _with_and_without(before: float | None, after: float | None) -> tuple[Cell, Cell]:

@@ -34,10 +34,12 @@ _LABELS = {
     "erases.life_used_percent": "life used",
     "response.read.mean_ns": "mean read",
     "response.write.mean_ns": "mean write",
+    "response.flush.mean_ns": "mean flush",
     "response.all.mean_ns": "mean response",
     "throughput.all.iops": "IOPS",
     "throughput.read.iops": "read IOPS",
     "throughput.write.iops": "write IOPS",
+    "throughput.flushes_per_s": "flushes a second",
     "throughput.all.mb_per_s": "MB/s",
     "throughput.read.mb_per_s": "MB/s read",
     "throughput.write.mb_per_s": "MB/s written",
@@ -115,9 +117,9 @@ def short(path: str) -> str:
 
 
 def _label(path: str) -> str:
-    percentile = re.fullmatch(r"response\.(read|write|all)\.p(\d+(?:_\d+)?)_ns", path)
+    percentile = re.fullmatch(r"response\.(read|write|flush|all)\.p(\d+(?:_\d+)?)_ns", path)
     if percentile:
-        what = {"read": "of reads", "write": "of writes", "all": "of all"}[percentile[1]]
+        what = {"read": "of reads", "write": "of writes", "flush": "of flushes", "all": "of all"}[percentile[1]]
         return f"p{percentile[2].replace('_', '.')} {what}"
     return re.sub(r"_(ns|bytes|percent)$", "", path).replace("_", " ").replace(".", " ")
 

@@ -61,12 +61,14 @@ MOVES: Mapping[str, str] = {
     "engine.load": "reads and writes: where those go that choose a chip",
     "engine.write_completes": "writes: when one is complete",
     "engine.write_buffer_pages": "writes: how many of them are complete before they are programmed",
+    "engine.flush": "flushes: whether they wait for writes; reads and writes: whether they empty a volatile write cache",
     "engine.reads_before_write": "reads and writes: which of them goes first",
     "engine.merge_reads": "reads: those that wait for one page are served together, or each by itself",
     "engine.buffer_reads": "reads: whether controller RAM serves those of a page being programmed",
     "engine.multi_plane": "reads and writes: what starts together",
     "engine.write_cache_pages": "reads and writes: what the DRAM of the controller takes",
     "engine.write_cache_dirty": "reads and writes: what the DRAM of the controller takes",
+    "engine.write_cache_protected": "reads and writes: whether a flush writes the DRAM of the controller out",
     "engine.write_cache_us": "reads and writes: how long the DRAM of the controller takes",
     "engine.suspend": "reads and writes: whether programs and erases make way for reads",
     **dict.fromkeys(
@@ -329,7 +331,9 @@ _CONCERNS: Mapping[str, Uses] = {
     "ftl.background.": _works_in_idle_time,
     "engine.load": _chooses_by_load,
     "engine.write_buffer_pages": _is("engine.write_completes", "hashed"),
-    **dict.fromkeys(("engine.write_cache_dirty", "engine.write_cache_us"), _is_not("engine.write_cache_pages", 0)),
+    **dict.fromkeys(
+        (f"engine.write_cache_{key}" for key in ("dirty", "protected", "us")), _is_not("engine.write_cache_pages", 0)
+    ),
     **dict.fromkeys(
         ("engine.suspend_", "engine.resume_"), _is_not("engine.suspend", "none")
     ),

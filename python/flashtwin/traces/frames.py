@@ -29,7 +29,9 @@ OPTIONAL = ("volume", "content")
 
 NS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 #: Kinds of requests by the first letter of their name.
-KINDS = {"r": 0, "w": 1, "t": 2, "d": 2, "u": 2}
+KINDS = {"r": 0, "w": 1, "t": 2, "d": 2, "u": 2, "f": 3, "s": 3}
+#: The kind that addresses no bytes.
+FLUSH = 3
 #: Bytes of the pages that have contents of their own, and most that the canonical form takes of a request.
 CONTENT_BYTES, LENGTH_MAX = 4_096, 2**32 - 1
 #: A content that nobody knows.
@@ -121,16 +123,17 @@ def _canonical(table: pyarrow.Table, place: str, how: Columns) -> pyarrow.Table:
                 f"{place}: no column is called '{name}', which is to hold the {part} of requests; "
                 f"there are: {', '.join(table.column_names)}"
             )
-    for part, column in found.items():
-        if part != "content" and column.null_count:
-            row = compute.index(compute.is_null(column), True).as_py()
-            raise TraceError(f"{place}: the {part} of a request is missing in row {row + 1:,}")
-    columns = {
-        "time_ns": _times(found["time"], NS[how.time_unit], place),
-        "op": _kinds(found["op"], place),
-        "offset_bytes": _bytes(found["offset"], how.offset_unit, "offset", 2**63 - 1, place),
-        "length_bytes": _bytes(found["length"], how.length_unit, "length", LENGTH_MAX, place),
-    }
+    for part in ("time", "op", *(part for part in OPTIONAL if part != "content")):
+        if part in found:
+            _refuse_missing(compute.is_null(found[part]), part, place)
+    op = _kinds(found["op"], place)
+    flushes = compute.equal(op, FLUSH)
+    columns = {"time_ns": _times(found["time"], NS[how.time_unit], place), "op": op}
+    for part, unit, most in (("offset", how.offset_unit, 2**63 - 1), ("length", how.length_unit, LENGTH_MAX)):
+        _refuse_missing(compute.and_not(compute.is_null(found[part]), flushes), part, place)
+        asked = _bytes(found[part], unit, part, most, place)
+        # A flush has no address, whatever stands there.
+        columns[CANONICAL[part]] = compute.if_else(flushes, pyarrow.scalar(0, asked.type), asked)
     if "volume" in found:
         columns["volume"] = compute.dictionary_encode(found["volume"]).indices.cast(pyarrow.uint32())
     else:
@@ -140,6 +143,14 @@ def _canonical(table: pyarrow.Table, place: str, how: Columns) -> pyarrow.Table:
     made = pyarrow.table({name: columns[name] for name in CANONICAL.values() if name in columns})
     # Stable: requests of one time stay in the order of their rows.
     return made.take(compute.sort_indices(made["time_ns"].combine_chunks()))
+
+
+def _refuse_missing(missing: Any, part: str, place: str) -> None:
+    from pyarrow import compute
+
+    if compute.any(missing).as_py():
+        row = compute.index(missing, True).as_py()
+        raise TraceError(f"{place}: the {part} of a request is missing in row {row + 1:,}")
 
 
 def _times(column: Any, unit_ns: int, place: str) -> Any:
@@ -184,7 +195,7 @@ def _scaled(column: Any, unit: int) -> Any:
 
 
 def _kinds(column: Any, place: str) -> Any:
-    """Reads, writes and trims as 0, 1 and 2."""
+    """Reads, writes, trims and flushes as 0, 1, 2 and 3."""
     import pyarrow
     from pyarrow import compute
 
@@ -192,10 +203,10 @@ def _kinds(column: Any, place: str) -> Any:
     codes = []
     for word in encoded.dictionary.to_pylist():
         text = word.strip().lower()
-        code = int(text) if text in ("0", "1", "2") else KINDS.get(text[:1])
+        code = int(text) if text in ("0", "1", "2", "3") else KINDS.get(text[:1])
         if code is None:
             raise TraceError(
-                f"{place}: the op of a request is '{word}'; expected read, write, trim, R, W, T, 0, 1 or 2"
+                f"{place}: the op of a request is '{word}'; expected read, write, trim, flush, R, W, T, F, 0, 1, 2 or 3"
             )
         codes.append(code)
     return compute.take(pyarrow.array(codes, pyarrow.uint8()), encoded.indices)

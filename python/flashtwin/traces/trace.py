@@ -224,8 +224,9 @@ class Trace(Rows):
             path: the file, plain or compressed (`.gz`, `.bz2`, `.zst`).
             columns: which column holds what: `time`, `op`, `offset`, `length`, and where there are any `volume` and
                 `content`. Those not named are looked for under the canonical names: `time_ns`, `op`, `offset_bytes`,
-                `length_bytes`, `volume`, `content`. `op` is `R`, `W`, `T` or words that begin so (`D` for discard,
-                `U` for unmap are trims), or 0, 1, 2; `content` is one value a request, equal for equal contents, or
+                `length_bytes`, `volume`, `content`. `op` is `R`, `W`, `T`, `F` or words that begin so (`D` for discard,
+                `U` for unmap are trims, `S` for sync is a flush), or 0, 1, 2, 3; of a flush offset and length are not
+                looked at; `content` is one value a request, equal for equal contents, or
                 in frames a list of one for every 4,096 bytes.
             time_unit: what times are in: `"s"`, `"ms"`, `"us"` or `"ns"`; dates and times bring their own.
             offset_unit: bytes of one unit of the offsets; 512 for sectors.

@@ -45,6 +45,12 @@ pub struct TraceInfo {
     pub writes: u64,
     /// Trim requests.
     pub trims: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Writes with forced unit access (FUA): to be on the medium before they are answered.
+    pub durable_writes: u64,
+    /// Writes / flushes; missing without flushes.
+    pub writes_per_flush: Option<f64>,
     /// Bytes asked for by reads.
     pub read_bytes: u64,
     /// Bytes brought by writes.
@@ -53,7 +59,7 @@ pub struct TraceInfo {
     pub duration_ns: i64,
     /// Volumes addressed.
     pub volumes: u64,
-    /// Distinct 4 KB pages touched; missing when 32 bits cannot count the trace's page operations.
+    /// Distinct 4 KB pages read or written: what is only let go of takes no room. Missing when 32 bits cannot count the trace's page operations.
     pub footprint_pages: Option<u64>,
     /// Bytes from each volume's beginning to the end of its furthest request, summed over volumes.
     pub span_bytes: u64,
@@ -66,17 +72,25 @@ pub struct TraceInfo {
     pub unique_values_read_percent: Option<f64>,
     /// Distinct contents among page writes / page writes.
     pub unique_values_write_percent: Option<f64>,
+    /// Page reads that find nothing but zeroes / page reads with a known content; missing where no content is known to be
+    /// zeroes.
+    pub zero_read_percent: Option<f64>,
+    /// Page writes of nothing but zeroes / page writes with a known content; missing where no content is known to be zeroes.
+    pub zero_write_percent: Option<f64>,
+    /// Bytes that are known to hold nothing when the trace begins: a recorder saw that they were never written, or let go
+    /// of.
+    pub hole_bytes: u64,
     /// Page writes of a content that some page holds at that moment, as far as the trace tells (pages
     /// first read held what was read from the beginning) / page writes. It is the share of writes
     /// that deduplication with an unlimited fingerprint store would save.
     pub duplicate_write_percent: Option<f64>,
-    /// Requests that begin where the previous request to their volume ended / requests.
+    /// Requests that begin where the previous request to their volume ended / requests but flushes.
     pub sequential_percent: Option<f64>,
     /// Sizes of requests.
     pub request_bytes: SizesOfKinds,
-    /// Rate of requests.
+    /// Rate of requests, flushes among them.
     pub requests_per_second: Rate,
-    /// Trains of requests.
+    /// Trains of requests, flushes left out.
     pub trains: Trains,
     /// What was noticed on reading.
     pub quality: Quality,
@@ -265,17 +279,20 @@ impl TraceInfo {
         space: Option<&Space>,
         page_quality: Option<PageQuality>,
     ) -> TraceInfo {
-        let [reads, writes, trims] = [Op::Read, Op::Write, Op::Trim].map(|op| requested.of(op));
+        let [reads, writes, trims, flushes] = Op::ALL.map(|op| requested.of(op));
         let [read, write, trim] =
             requested.sizes.each_mut().map(|kind| sizes::request_bytes(&kind.ascending()));
         TraceInfo {
             name: about.name.clone(),
             format: about.format.clone(),
             digest: about.digest.clone(),
-            requests: reads + writes + trims,
+            requests: reads + writes + trims + flushes,
             reads,
             writes,
             trims,
+            flushes,
+            durable_writes: requested.durable_writes,
+            writes_per_flush: (flushes > 0).then(|| writes as f64 / flushes as f64),
             read_bytes: requested.bytes[Op::Read as usize],
             write_bytes: requested.bytes[Op::Write as usize],
             duration_ns: about.duration_ns,
@@ -286,6 +303,9 @@ impl TraceInfo {
             contents: values.contents,
             unique_values_read_percent: values.unique_percent(Op::Read),
             unique_values_write_percent: values.unique_percent(Op::Write),
+            zero_read_percent: about.knows_zeroes.then(|| requested.zero_percent(Op::Read)).flatten(),
+            zero_write_percent: about.knows_zeroes.then(|| requested.zero_percent(Op::Write)).flatten(),
+            hole_bytes: about.hole_bytes,
             duplicate_write_percent: space.and_then(|space| space.duplicate_write_percent),
             sequential_percent: percent(requested.sequential, reads + writes + trims),
             request_bytes: SizesOfKinds { read, write, trim },

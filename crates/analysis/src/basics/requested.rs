@@ -1,7 +1,7 @@
 //! What is asked for, whatever it holds.
 
 use arrow_array::RecordBatch;
-use flashtwin_trace::{Op, PageQuality, Requests};
+use flashtwin_trace::{NO_CONTENT, Op, PageQuality, Requests};
 
 use super::arrivals::Arrivals;
 use super::sizes::Sizes;
@@ -10,17 +10,24 @@ use crate::Accumulator;
 use crate::page_ops::PAGE_BYTES;
 use crate::rows;
 use crate::rows::batch_of;
+use crate::value_counts::percent;
 
 /// Counts requests, bytes and places.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Requested {
     /// Requests by kind.
-    pub(crate) count: [u64; 3],
+    pub(crate) count: [u64; Op::COUNT],
     /// Bytes by kind.
-    pub(crate) bytes: [u64; 3],
+    pub(crate) bytes: [u64; Op::COUNT],
+    /// Of reads, writes and trims.
     pub(crate) sizes: [Sizes; 3],
     pub(crate) arrivals: Arrivals,
     pub(crate) trains: TrainCounts,
+    /// Writes that are to be on the medium before they are answered.
+    pub(crate) durable_writes: u64,
+    /// Page reads and page writes with a known content, and those of them whose content is zeroes.
+    pub(crate) known: [u64; 2],
+    pub(crate) zeroes: [u64; 2],
     /// Requests that begin where the one before them on their volume ended.
     pub(crate) sequential: u64,
     /// Page writes and page trims that cover only a part of their 4 KB page, were no contents recorded.
@@ -32,9 +39,9 @@ pub(crate) struct Requested {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Volume {
     /// Requests by kind.
-    count: [u64; 3],
+    count: [u64; Op::COUNT],
     /// Bytes by kind.
-    bytes: [u64; 3],
+    bytes: [u64; Op::COUNT],
     /// Where the last request ended.
     last_end: Option<u64>,
     furthest_end: u64,
@@ -61,6 +68,10 @@ impl Accumulator for Requested {
         for index in 0..requests.len() {
             let (op, length) = (requests.op[index], requests.length_bytes[index]);
             self.count[op as usize] += 1;
+            if op == Op::Flush {
+                self.volume(requests.volume[index]).count[op as usize] += 1;
+                continue;
+            }
             self.bytes[op as usize] += u64::from(length);
             self.sizes[op as usize].add(length);
             let start = requests.offset_bytes[index];
@@ -71,9 +82,20 @@ impl Accumulator for Requested {
             let sequential = volume.last_end.replace(end) == Some(start);
             volume.furthest_end = volume.furthest_end.max(end);
             self.sequential += u64::from(sequential);
+            if op.moves_data() {
+                let kind = op as usize;
+                let contents = requests.contents(index).iter();
+                self.known[kind] += contents.clone().filter(|&&content| content != NO_CONTENT).count() as u64;
+                if let Some(zero) = requests.zero_content {
+                    self.zeroes[kind] += contents.filter(|&&content| content == zero).count() as u64;
+                }
+            }
             match op {
-                Op::Read => {}
-                Op::Write => self.partial_writes += partial_pages(start, end),
+                Op::Read | Op::Flush => {}
+                Op::Write => {
+                    self.partial_writes += partial_pages(start, end);
+                    self.durable_writes += u64::from(requests.is_durable(index));
+                }
                 Op::Trim => self.partial_trims += partial_pages(start, end),
             }
             self.trains.add(requests.time_ns[index], op, sequential);
@@ -99,6 +121,11 @@ impl Requested {
         PageQuality { partial_writes, partial_trims, ..PageQuality::default() }
     }
 
+    /// Page reads or writes of zeroes / those with a known content; percent.
+    pub(crate) fn zero_percent(&self, op: Op) -> Option<f64> {
+        percent(self.zeroes[op as usize], self.known[op as usize])
+    }
+
     /// Requests of one kind.
     pub(crate) fn of(&self, op: Op) -> u64 {
         self.count[op as usize]
@@ -115,6 +142,7 @@ impl Requested {
             reads: count[Op::Read as usize],
             writes: count[Op::Write as usize],
             trims: count[Op::Trim as usize],
+            flushes: count[Op::Flush as usize],
             read_bytes: bytes[Op::Read as usize],
             write_bytes: bytes[Op::Write as usize],
             span_bytes: furthest_end,
@@ -134,6 +162,8 @@ rows! {
         writes: u64,
         /// Trim requests.
         trims: u64,
+        /// Flushes.
+        flushes: u64,
         /// Bytes asked for by reads.
         read_bytes: u64,
         /// Bytes brought by writes.

@@ -16,7 +16,8 @@ const SHORT_NS: i64 = 10_000_000;
 /// Trains from this on are long.
 const LONG: u64 = 16;
 
-/// How requests come in trains: a train goes on as long as the next request comes within 1 ms.
+/// How requests come in trains: a train goes on as long as the next request comes within 1 ms. Flushes, which move no
+/// data, are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Trains {
     /// Trains of the trace.

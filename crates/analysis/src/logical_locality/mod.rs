@@ -9,7 +9,7 @@ mod tables;
 pub(crate) use tables::{GainRow, LocalityRow};
 
 use arrow_array::RecordBatch;
-use flashtwin_trace::{Op, Requests, Trace};
+use flashtwin_trace::{Requests, Trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -202,7 +202,7 @@ impl Metric for LogicalLocalityMeter {
 impl Accumulator for LogicalLocalityMeter {
     fn add(&mut self, requests: &Requests<'_>) {
         for index in 0..requests.len() {
-            if requests.op[index] == Op::Trim {
+            if !requests.op[index].moves_data() {
                 continue;
             }
             let pages = requests.pages(index, self.options.sector_bytes);

@@ -277,7 +277,7 @@ impl Accumulator for ValueLocalityMeter {
         }
         for index in 0..requests.len() {
             let op = requests.op[index];
-            if op != Op::Trim {
+            if op.moves_data() {
                 self.sampled(op, requests, index);
             }
         }

@@ -230,9 +230,9 @@ impl Side for ContentSide {
         self.replicator.as_ref().map(Replicator::budget_pages)
     }
 
-    fn limit_budget(&mut self, capacity_pages: u64) {
+    fn limit_budget(&mut self, pages: u64) {
         if let Some(replicator) = &mut self.replicator {
-            replicator.limit_budget(capacity_pages);
+            replicator.limit_budget(pages);
         }
     }
 

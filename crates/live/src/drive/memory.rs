@@ -1,5 +1,6 @@
 //! How much memory a drive takes, known before it is paid for.
 
+use flashtwin_bits::{MemoryLimits, memory_limits};
 use flashtwin_nand::Geometry;
 use flashtwin_sim::memory;
 
@@ -33,7 +34,7 @@ pub(crate) fn may_be_made(
     geometry: &Geometry,
     logical_pages: u32,
 ) -> Result<(), DriveError> {
-    refuse(tables(system, geometry, logical_pages).full, memory::limits(), |needed, left| {
+    refuse(tables(system, geometry, logical_pages).full, memory_limits(), |needed, left| {
         let size = u64::from(logical_pages) * u64::from(geometry.page_bytes);
         format!(
             "a drive of {size} bytes takes {needed} of memory for its tables once it is full, {left} are left: make it \
@@ -48,7 +49,7 @@ pub(crate) fn may_be_opened(
     geometry: &Geometry,
     logical_pages: u32,
 ) -> Result<(), DriveError> {
-    refuse(tables(system, geometry, logical_pages).empty, memory::limits(), |needed, left| {
+    refuse(tables(system, geometry, logical_pages).empty, memory_limits(), |needed, left| {
         format!(
             "opening the drive takes at least {needed} of memory for its tables, {left} are left: use a machine with more"
         )
@@ -57,7 +58,7 @@ pub(crate) fn may_be_opened(
 
 fn refuse(
     needed_bytes: u64,
-    limits: memory::Limits,
+    limits: MemoryLimits,
     text: impl FnOnce(String, String) -> String,
 ) -> Result<(), DriveError> {
     let left = [limits.memory_bytes, limits.address_space_bytes].into_iter().flatten().min();
@@ -101,12 +102,12 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused_with_the_figures() {
-        let limits = memory::Limits { address_space_bytes: None, memory_bytes: Some(2_000_000_000) };
+        let limits = MemoryLimits { address_space_bytes: None, memory_bytes: Some(2_000_000_000) };
         let text = |needed, left| format!("{needed} of {left}");
         assert!(refuse(2_000_000_000, limits, text).is_ok());
         let error = refuse(2_100_000_000, limits, text).unwrap_err().to_string();
         assert_eq!(error, "2.1 GB of 2.0 GB");
-        let limits = memory::Limits { address_space_bytes: Some(1_000_000_000), ..limits };
+        let limits = MemoryLimits { address_space_bytes: Some(1_000_000_000), ..limits };
         assert_eq!(refuse(2_000_000_000, limits, text).unwrap_err().to_string(), "2.0 GB of 1.0 GB");
     }
 }

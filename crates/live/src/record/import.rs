@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-use flashtwin_trace::{Op, Progress, recorded};
+use flashtwin_trace::{Holes, Op, Progress, recorded};
 
 use super::key::{Key, PAGE_BYTES};
 use super::queue::Row;
@@ -51,7 +51,8 @@ fn import(path: &Path, out: &Path, key: &Key, progress: &dyn Progress) -> io::Re
     let mut log = BufReader::with_capacity(1 << 20, File::open(path).map_err(told)?);
     let (entries, sector_bytes) = superblock(&mut log).map_err(told)?;
     let mut import = Import {
-        sink: Sink::create(out, RecordFormat::Parquet, &name, key).map_err(io::Error::other)?,
+        sink: Sink::create(out, RecordFormat::Parquet, &name, key, &Holes::default())
+            .map_err(io::Error::other)?,
         log,
         key,
         sector_bytes,
@@ -124,7 +125,7 @@ impl<R: Read> Import<'_, R> {
             )));
         };
         if flags & FLUSH != 0 {
-            self.push(Op::Write, recorded::FLUSH, 0, 0)?;
+            self.push(Op::Flush, 0, 0, 0)?;
         }
         let durable = if flags & FUA != 0 { recorded::DURABLE } else { 0 };
         let mut at = 0;

@@ -4,6 +4,7 @@
 //! over; a thread of its own puts rows in order and writes them. When it cannot keep up, requests wait, so that the trace
 //! has no gaps; when it fails, as on a full disk, requests go on and the recording says that it has ended.
 
+mod holes;
 mod import;
 mod key;
 mod queue;
@@ -102,7 +103,9 @@ impl Recorder {
         key: Key,
         options: &RecordOptions,
     ) -> io::Result<Recorder> {
-        let sink = Sink::create(path, options.format, &options.name, &key).map_err(io::Error::other)?;
+        let holes = holes::of(&*inner);
+        let sink =
+            Sink::create(path, options.format, &options.name, &key, &holes).map_err(io::Error::other)?;
         let queue = Arc::new(Queue::new(options.queue_bytes_max));
         let told = Arc::new(Told::default());
         let (its_queue, its_told, loss_max) = (Arc::clone(&queue), Arc::clone(&told), options.loss_max);
@@ -221,7 +224,7 @@ impl Export for Recorder {
     fn flush(&self) -> io::Result<()> {
         let arrived = self.queue.arrive();
         self.inner.flush()?;
-        done(arrived, Op::Write, recorded::FLUSH, (0, 0), SmallVec::new());
+        done(arrived, Op::Flush, 0, (0, 0), SmallVec::new());
         Ok(())
     }
 

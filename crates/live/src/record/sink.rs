@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use flashtwin_trace::{CHUNK_BYTES, Op, Recorded, Recording};
+use flashtwin_trace::{CHUNK_BYTES, Holes, Op, Recorded, Recording};
 
 use super::key::{Key, hex};
 use super::queue::Row;
@@ -37,7 +37,13 @@ pub(crate) struct Fiu {
 
 impl Sink {
     /// Begins a file. What is there is replaced: of a link the link, not what it leads to.
-    pub(crate) fn create(path: &Path, format: RecordFormat, name: &str, key: &Key) -> Result<Sink, String> {
+    pub(crate) fn create(
+        path: &Path,
+        format: RecordFormat,
+        name: &str,
+        key: &Key,
+        holes: &Holes,
+    ) -> Result<Sink, String> {
         let told = |error: std::io::Error| format!("{}: {error}", path.display());
         if std::fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink()) {
             std::fs::remove_file(path).map_err(told)?;
@@ -50,7 +56,7 @@ impl Sink {
                     ("flashtwin.zero_digest", hex(&key.zero_digest())),
                     ("flashtwin.recorded_unix_ns", now.map_or(0, |time| time.as_nanos()).to_string()),
                 ];
-                let made = Recording::create(path, name, &more).map_err(|error| error.to_string())?;
+                let made = Recording::create(path, name, holes, &more).map_err(|error| error.to_string())?;
                 Ok(Sink::Parquet(Box::new(made)))
             }
             RecordFormat::Fiu => {
@@ -118,7 +124,7 @@ impl Fiu {
         let direction = match row.op {
             Op::Read => 'R',
             Op::Write => 'W',
-            Op::Trim => return Ok(false),
+            Op::Trim | Op::Flush => return Ok(false),
         };
         let length = u64::from(row.length_bytes);
         let whole = row.offset_bytes.is_multiple_of(SECTOR_BYTES) && length.is_multiple_of(SECTOR_BYTES);

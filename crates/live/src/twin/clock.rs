@@ -167,6 +167,7 @@ impl Clock {
                 contents: &contents,
                 first_is_partial: asked.first_is_partial,
                 last_is_partial: asked.last_is_partial,
+                durable: asked.durable,
             };
             number = Some(twin.arrive(arrived_ns, &request)?);
             Ok(())

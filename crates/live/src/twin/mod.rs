@@ -3,7 +3,7 @@
 //!
 //! The simulated drive is one of its own, with queues, chips, buses and a hash unit: the event engine under the wall
 //! clock. It begins with what the served drive holds, new but for that, and makes of the requests what a replay of them
-//! makes. A flush takes no time of the model, which answers writes when they are on flash; it takes the time of the store.
+//! makes; a flush waits for what the engine's settings say (`engine.flush`).
 
 mod clock;
 mod numbers;
@@ -34,6 +34,8 @@ struct Asked {
     pages: u32,
     first_is_partial: bool,
     last_is_partial: bool,
+    /// It is to be durable before it is answered.
+    durable: bool,
     /// What its pages will hold; empty where nobody looks.
     digests: Vec<Digest>,
 }
@@ -138,7 +140,26 @@ impl TwinTime {
     }
 
     /// A request as pages, with the digests of what is written.
-    fn asked(&self, op: Op, (offset, length): (u64, u64), data: Data<'_>) -> io::Result<Asked> {
+    fn asked(
+        &self,
+        op: Op,
+        (offset, length): (u64, u64),
+        data: Data<'_>,
+        durable: bool,
+    ) -> io::Result<Asked> {
+        if op == Op::Flush {
+            let nothing = Asked {
+                op,
+                bytes: 0,
+                first_lpn: 0,
+                pages: 0,
+                first_is_partial: false,
+                last_is_partial: false,
+                durable,
+                digests: Vec::new(),
+            };
+            return Ok(nothing);
+        }
         let (first, last) = (offset / self.page_bytes, (offset + length - 1) / self.page_bytes);
         let first_is_partial = !offset.is_multiple_of(self.page_bytes)
             || (first == last && !(offset + length).is_multiple_of(self.page_bytes));
@@ -158,6 +179,7 @@ impl TwinTime {
             pages: (last - first + 1) as u32,
             first_is_partial,
             last_is_partial,
+            durable,
             digests,
         })
     }
@@ -186,12 +208,12 @@ impl TwinTime {
         &self,
         op: Op,
         range: (u64, u64),
-        data: Data<'_>,
+        (data, durable): (Data<'_>, bool),
         caller: &dyn Caller,
         work: impl FnOnce() -> io::Result<T>,
     ) -> io::Result<T> {
         let arrived_ns = self.clock.now_ns();
-        let ticket = self.clock.arrive(arrived_ns, &self.asked(op, range, data)?);
+        let ticket = self.clock.arrive(arrived_ns, &self.asked(op, range, data, durable)?);
         let outcome = work();
         if let Some(ticket) = ticket {
             self.hold_back(&ticket, caller);
@@ -227,24 +249,24 @@ impl Export for TwinTime {
     }
 
     fn read(&self, offset: u64, into: &mut [u8], caller: &dyn Caller) -> io::Result<()> {
-        self.timed(Op::Read, (offset, into.len() as u64), Data::Nothing, caller, || {
+        self.timed(Op::Read, (offset, into.len() as u64), (Data::Nothing, false), caller, || {
             self.drive.read(offset, into, caller)
         })
     }
 
     fn write(&self, offset: u64, bytes: &[u8], how: Writing, caller: &dyn Caller) -> io::Result<()> {
         let range = (offset, bytes.len() as u64);
-        self.timed(Op::Write, range, Data::Bytes(bytes), caller, || {
+        self.timed(Op::Write, range, (Data::Bytes(bytes), how.durable), caller, || {
             self.drive.write(offset, bytes, how, caller)
         })
     }
 
     fn flush(&self) -> io::Result<()> {
-        self.drive.flush()
+        self.timed(Op::Flush, (0, 0), (Data::Nothing, false), &(), || self.drive.flush())
     }
 
     fn trim(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
-        self.timed(Op::Trim, (offset, length), Data::Nothing, caller, || {
+        self.timed(Op::Trim, (offset, length), (Data::Nothing, how.durable), caller, || {
             self.drive.trim(offset, length, how, caller)
         })
     }
@@ -267,9 +289,9 @@ impl Export for TwinTime {
             let range = (from, to - from);
             let work = || self.drive.write_zeroes(from, to - from, how, caller);
             if from == first_whole && to == last_whole && !how.keep_room {
-                self.timed(Op::Trim, range, Data::Nothing, caller, work)?;
+                self.timed(Op::Trim, range, (Data::Nothing, how.durable), caller, work)?;
             } else {
-                self.timed(Op::Write, range, Data::Zeroes, caller, work)?;
+                self.timed(Op::Write, range, (Data::Zeroes, how.durable), caller, work)?;
             }
         }
         Ok(())

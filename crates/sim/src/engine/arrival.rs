@@ -6,6 +6,7 @@ use flashtwin_ftl::{Content, FlashOp, Host, IDLE_STEP, Lpn, OpKind, ReadOutcome,
 use flashtwin_nand::Ppn;
 use flashtwin_trace::{Op as HostOp, Window};
 
+use super::flush::NO_EPOCH;
 use super::ledger::{Charge, Ledger};
 use super::pool::{NONE, NOT_STARTED, Op, Request, Work};
 use super::tables::Then;
@@ -47,7 +48,7 @@ impl Arrivals<'_> {
             prefetch(self.window.time_ns, index + COLUMN);
             prefetch(self.window.first_page_op, index + COLUMN);
             prefetch(self.window.op, index + COLUMN);
-            prefetch(self.window.partial, index + COLUMN);
+            prefetch(self.window.marks, index + COLUMN);
         }
     }
 
@@ -158,17 +159,21 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             }
             return Ok(());
         }
-        let is_read = kind == HostOp::Read;
-        let request = self.requests.insert(Request::new(arrival_ns, pages.len() as u32, is_read));
+        let durable = trace.is_durable(index);
+        let epoch = if kind == HostOp::Write { self.flushes.write_begins(durable) } else { NO_EPOCH };
+        let request = self.requests.insert(Request::new(arrival_ns, pages.len() as u32, epoch));
         if let Some(arrived) = &followed {
             self.observer.arrived(request, arrived);
+        }
+        if kind == HostOp::Flush {
+            return self.take_in_flush(request);
         }
         if pages.is_empty() {
             self.requests[request].pages_left = 1;
             self.page_done(request, None, |_, _| ());
             return Ok(());
         }
-        if is_read {
+        if kind == HostOp::Read {
             for at in pages {
                 self.look_ahead(trace, at);
                 self.read_page(Lpn::new(trace.lpn[at]), request)?;
@@ -178,7 +183,13 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             return Ok(());
         }
         if self.write_cache.is_some() {
-            return self.cache_pages(arrivals, index, pages, request);
+            if !self.flushes.passes_cache(durable) {
+                return self.cache_pages(arrivals, index, pages, request);
+            }
+            // What the cache has of the pages is out of date.
+            for at in pages.clone() {
+                self.trim_cached(Lpn::new(trace.lpn[at]));
+            }
         }
         self.write_pages(arrivals, index, &pages, request)
     }
@@ -428,7 +439,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     ) {
         let unit = self.unit_of_plane[self.geometry.plane(ppn)];
         let life = self.life_of_program(ppn);
-        let op = Op { request, life, hashed, other: place, ..Op::new(ppn, Work::HostProgram) };
+        // A rule of answering needs one of them or none.
+        let other = if place == NONE { self.epoch_of_program(request) } else { place };
+        let op = Op { request, life, hashed, other, ..Op::new(ppn, Work::HostProgram) };
         let slot = self.enqueue(unit, Queue::Writes, op);
         if let Some(ledger) = charged {
             self.note_charged(slot, ledger);

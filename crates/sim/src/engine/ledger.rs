@@ -46,6 +46,8 @@ pub enum Charge {
     PageProgram,
     /// The write cache, or the power-protected RAM, had no place.
     CachePlace,
+    /// A flush: writes before it were not safe yet.
+    EarlierWrites,
     /// Service: the page was hashed.
     Hash,
     /// Service: command and data on the channel.
@@ -58,11 +60,11 @@ pub enum Charge {
 
 impl Charge {
     /// Number of charges, for arrays indexed by `charge as usize`.
-    pub const COUNT: usize = 19;
+    pub const COUNT: usize = 20;
     /// Charges that are waits for a unit which was held.
     pub const HOLDERS: usize = 8;
     /// Charges that are waits.
-    pub const WAITS: usize = 15;
+    pub const WAITS: usize = 16;
 
     /// All of them, in the order of their numbers.
     pub const ALL: [Self; Self::COUNT] = [
@@ -81,6 +83,7 @@ impl Charge {
         Self::Tables,
         Self::PageProgram,
         Self::CachePlace,
+        Self::EarlierWrites,
         Self::Hash,
         Self::Transfer,
         Self::Flash,
@@ -105,6 +108,7 @@ impl Charge {
             Self::Tables => "tables",
             Self::PageProgram => "page_program",
             Self::CachePlace => "cache_place",
+            Self::EarlierWrites => "earlier_writes",
             Self::Hash => "hash",
             Self::Transfer => "transfer",
             Self::Flash => "flash",
@@ -121,7 +125,8 @@ impl Charge {
                 Self::HashQueue => "hash unit",
                 Self::Tables => "tables",
                 Self::PageProgram => "page",
-                _ => "write cache",
+                Self::CachePlace => "write cache",
+                _ => "writes",
             },
             _ => "service",
         }
@@ -285,10 +290,10 @@ mod tests {
     #[test]
     fn each_charge_is_part_of_what_is_waited_for() {
         let parts = Charge::ALL.map(Charge::part);
-        let own = ["channel", "hash unit", "tables", "page", "write cache"];
+        let own = ["channel", "hash unit", "tables", "page", "write cache", "writes"];
         assert_eq!(parts[..10], ["unit"; 10]);
-        assert_eq!(parts[10..15], own);
-        assert_eq!(parts[15..], ["service"; 4]);
+        assert_eq!(parts[10..16], own);
+        assert_eq!(parts[16..], ["service"; 4]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod arrival;
 mod awaited;
 mod block_states;
 mod bus;
+mod flush;
 mod hash_unit;
 mod jobs;
 mod ledger;
@@ -46,6 +47,7 @@ use crate::event_queue::EventQueue;
 use awaited::Awaited;
 use block_states::BlockStates;
 use bus::Bus;
+use flush::{Flushes, NO_EPOCH};
 use hash_unit::HashUnit;
 use ledger::Waits;
 use loads::Loads;
@@ -69,7 +71,7 @@ pub use ledger::{Charge, Ledger};
 pub struct Arrived {
     /// The request's place in the trace, from 0.
     pub number: u64,
-    /// Read, write or trim.
+    /// Read, write, trim or flush.
     pub kind: HostOp,
     /// Number of its page operations.
     pub pages: u32,
@@ -84,8 +86,8 @@ pub struct Arrived {
 pub struct Completed<'a> {
     /// The slot that the request had while it was under way; slots are used again.
     pub request: u32,
-    /// Whether it is a read; otherwise it is a write.
-    pub is_read: bool,
+    /// Read, write or flush.
+    pub kind: HostOp,
     /// Arrival in simulated time.
     pub arrival_ns: u64,
     /// Its response time.
@@ -111,7 +113,7 @@ pub trait Observer {
     fn follows_requests(&self) -> bool {
         false
     }
-    /// A read or a write has come and got a slot.
+    /// A read, a write or a flush has come and got a slot.
     fn arrived(&mut self, _request: u32, _arrived: &Arrived) {}
     /// A trim has come, and is complete.
     fn trimmed(&mut self, _arrived: &Arrived) {}
@@ -133,10 +135,10 @@ counts! {
     /// Counts that only the engine knows. What is a part of the results as it is stands in the struct of that part; what
     /// only goes into figures that are worked out stands here.
     pub struct EngineCounts {
-        /// Requests completed: reads, writes, trims.
-        pub requests: [u64; 3],
-        /// Page operations: reads, writes, trims.
-        pub page_ops: [u64; 3],
+        /// Requests completed: reads, writes, trims, flushes.
+        pub requests: [u64; HostOp::COUNT],
+        /// Page operations: reads, writes, trims; flushes have none.
+        pub page_ops: [u64; HostOp::COUNT],
         /// What became of page operations.
         pub pages: EnginePageCounts,
         /// What page operations waited for pages of the mapping tables.
@@ -231,6 +233,8 @@ pub struct Engine<C, O> {
     write_buffer: WriteBuffer,
     write_cache: Option<WriteCache>,
     ram_answers: RamAnswers,
+    /// Which writes a flush waits for, and the flushes that do.
+    flushes: Flushes,
     /// Reads that wait for the program of their page; none where controller RAM serves them.
     awaited: Option<Box<Awaited>>,
     /// Page operations that wait for pages of the mapping tables; none where all tables are in RAM.
@@ -339,6 +343,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             write_buffer: WriteBuffer::new(config.write_buffer_pages),
             write_cache: WriteCache::of(config),
             ram_answers: RamAnswers::new(config.write_cache_ns()),
+            flushes: Flushes::new(config),
             awaited: (!config.buffer_reads).then(Box::default),
             tables,
             checkpoint_ns: u64::MAX,
@@ -506,25 +511,21 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if entry.pages_left > 0 {
             return;
         }
-        let Request { arrival_ns, is_read, destages, .. } = *entry;
+        let Request { arrival_ns, epoch, destages, .. } = *entry;
         if destages != pool::NONE {
             self.requests.remove(request);
-            return self.destaged(destages);
+            self.destaged(destages);
+            return self.is_safe(epoch);
         }
         let mut ledger = Ledger::only(Charge::Controller, self.controller_ns);
         charge(self, &mut ledger);
         let total_ns = self.now_ns - arrival_ns;
         debug_assert_eq!(ledger.total_ns(), total_ns, "{ledger:?}");
         self.requests.remove(request);
-        self.leave(if is_read { HostOp::Read } else { HostOp::Write });
-        self.observer.completed(&Completed {
-            request,
-            is_read,
-            arrival_ns,
-            total_ns,
-            ledger: &ledger,
-            server,
-        });
+        let kind = if epoch == NO_EPOCH { HostOp::Read } else { HostOp::Write };
+        self.leave(kind);
+        self.observer.completed(&Completed { request, kind, arrival_ns, total_ns, ledger: &ledger, server });
+        self.is_safe(epoch);
     }
 }
 

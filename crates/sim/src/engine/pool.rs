@@ -5,6 +5,8 @@ use flashtwin_bits::prefetch;
 use flashtwin_ftl::{Cause, NO_JOB};
 use flashtwin_nand::Ppn;
 
+use super::flush::Epoch;
+
 /// No slot.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -54,7 +56,7 @@ pub(crate) struct Op {
     pub(crate) request: u32,
     /// The operation that waits for this one; of a host read, the reads that share in it
     /// ([`super::merging`]); of a host program, whether its page has a place or waits for one
-    /// ([`super::write_buffer`]).
+    /// ([`super::write_buffer`]), or its [`Epoch`] as bits.
     pub(crate) other: u32,
     /// Host programs and work of jobs: the life of its block that it belongs to.
     pub(crate) life: u32,
@@ -116,7 +118,8 @@ impl Op {
 pub(crate) struct Request {
     pub(crate) arrival_ns: u64,
     pub(crate) pages_left: u32,
-    pub(crate) is_read: bool,
+    /// Of a write, that in which flushes wait for it ([`super::flush`]); [`NO_EPOCH`] of a read or a flush.
+    pub(crate) epoch: Epoch,
     /// Not the host's: the page of the write cache that it brings to the flash.
     pub(crate) destages: u32,
     next: u32,
@@ -155,13 +158,13 @@ impl Slot for Request {
 }
 
 impl Request {
-    pub(crate) fn new(arrival_ns: u64, pages_left: u32, is_read: bool) -> Self {
-        Self { arrival_ns, pages_left, is_read, destages: NONE, next: NONE }
+    pub(crate) fn new(arrival_ns: u64, pages_left: u32, epoch: Epoch) -> Self {
+        Self { arrival_ns, pages_left, epoch, destages: NONE, next: NONE }
     }
 
     /// A page of the write cache on its way to the flash.
-    pub(crate) fn destaging(now_ns: u64, page: u32) -> Self {
-        Self { destages: page, ..Self::new(now_ns, 1, false) }
+    pub(crate) fn destaging(now_ns: u64, page: u32, epoch: Epoch) -> Self {
+        Self { destages: page, ..Self::new(now_ns, 1, epoch) }
     }
 }
 
@@ -218,17 +221,18 @@ impl<T> std::ops::IndexMut<u32> for Pool<T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::flush::NO_EPOCH;
     use super::*;
 
     #[test]
     fn places_of_what_was_removed_are_taken_again_before_there_are_more() {
         let mut pool = Pool::new();
-        let slots: Vec<u32> = (0..4).map(|at| pool.insert(Request::new(at, 1, true))).collect();
+        let slots: Vec<u32> = (0..4).map(|at| pool.insert(Request::new(at, 1, NO_EPOCH))).collect();
         assert_eq!(slots, [0, 1, 2, 3]);
         for slot in [1, 3, 0] {
             pool.remove(slot);
         }
-        let again: Vec<u32> = (10..14).map(|at| pool.insert(Request::new(at, 1, true))).collect();
+        let again: Vec<u32> = (10..14).map(|at| pool.insert(Request::new(at, 1, NO_EPOCH))).collect();
         assert_eq!(again, [0, 3, 1, 4]);
         assert_eq!([0, 1, 2, 3, 4].map(|slot| pool[slot].arrival_ns), [10, 12, 2, 11, 13]);
     }

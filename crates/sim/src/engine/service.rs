@@ -3,6 +3,7 @@
 use flashtwin_ftl::{NO_JOB, TablePage, Unit};
 use flashtwin_nand::{Chip, Ppn};
 
+use super::flush::Epoch;
 use super::ledger::{Charge, Ledger, charge_wait, holder};
 use super::pool::{NONE, Op, Work};
 use super::unit::{Queue, Stage};
@@ -291,7 +292,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 state.stage = Stage::Busy;
                 let (first, chip) = (state.current, state.chip);
                 self.expect(unit, now + self.timing.program_ns);
-                self.each_of_command(first, |engine, slot| engine.host_op_done(chip, slot, 0, 0));
+                self.each_of_command(first, |engine, slot| engine.data_in(chip, slot));
             }
             Stage::DataOut if self.ops[state.current].next != NONE => {
                 // The data of one plane are out, those of the next follow.
@@ -347,15 +348,22 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 self.observer.served(chip, true);
                 self.program(op.ppn);
                 let lost_ns = self.units[unit].lost_ns;
+                let epoch = Epoch::from_bits(op.other);
                 match self.write_completes {
                     WriteCompletes::Programmed => {
                         self.host_op_done(chip, slot, self.timing.program_ns, lost_ns);
                     }
                     WriteCompletes::Hashed => self.programmed_from_buffer(chip, slot, lost_ns),
+                    WriteCompletes::Transferred if epoch.is_durable() => {
+                        self.host_op_done(chip, slot, self.timing.program_ns, lost_ns);
+                    }
                     // The request completed earlier, and its slot may be another's by now.
                     WriteCompletes::Transferred | WriteCompletes::Buffered => {}
                 }
                 self.ops.remove(slot);
+                if self.write_completes == WriteCompletes::Transferred {
+                    self.is_safe(epoch);
+                }
             }
             Work::ReadBeforeWrite => self.old_page_read(slot),
             Work::TableRead => {
@@ -376,6 +384,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             }
         }
         self.note_job_done(&op);
+    }
+
+    /// The data of a host's program are in the chip's register, where that is enough for others than durable writes.
+    #[inline]
+    fn data_in(&mut self, chip: Chip, slot: u32) {
+        if !Epoch::from_bits(self.ops[slot].other).is_durable() {
+            self.host_op_done(chip, slot, 0, 0);
+        }
     }
 
     /// An operation of a host's request is done, and with it a page of the request.

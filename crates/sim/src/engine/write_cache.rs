@@ -247,7 +247,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         while let Some(cache) = &mut self.write_cache {
             let most_dirty = most_dirty.unwrap_or(cache.most_dirty);
             let Some((at, page, partial)) = cache.next_to_leave(most_dirty) else { break };
-            let request = self.requests.insert(Request::destaging(self.now_ns, at));
+            let epoch = self.flushes.page_leaves_cache();
+            let request = self.requests.insert(Request::destaging(self.now_ns, at, epoch));
             let fingerprint = if self.hash.is_some() { Fingerprint::Yes } else { Fingerprint::No };
             self.write_page(page, partial, request, fingerprint)?;
         }

@@ -15,6 +15,7 @@ pub(crate) use response::{PeriodResponse, Response, Tally};
 use crate::engine::{Arrived, Completed, Observer};
 use flashtwin_bits::By;
 use flashtwin_nand::Chip;
+use flashtwin_trace::Op;
 
 /// The hash unit in a series of its own, which measures it as if it were a chip.
 const HASH_UNIT: Chip = Chip::new(0);
@@ -24,6 +25,7 @@ const HASH_UNIT: Chip = Chip::new(0);
 pub(crate) struct Metrics {
     pub(crate) reads: Response,
     pub(crate) writes: Response,
+    pub(crate) flushes: Response,
     pub(crate) queues: QueueSeries,
     /// The hash unit's ([`HASH_UNIT`]).
     pub(crate) hash_queue: QueueSeries,
@@ -40,6 +42,7 @@ impl Metrics {
         Self {
             reads: Response::new(),
             writes: Response::new(),
+            flushes: Response::new(),
             queues: QueueSeries::new(chips),
             hash_queue: QueueSeries::new(1),
             chip_reads: By::new(vec![0; chips as usize]),
@@ -66,7 +69,11 @@ impl Observer for Metrics {
 
     #[inline]
     fn completed(&mut self, done: &Completed<'_>) {
-        let kind = if done.is_read { &mut self.reads } else { &mut self.writes };
+        let kind = match done.kind {
+            Op::Read => &mut self.reads,
+            Op::Flush => &mut self.flushes,
+            Op::Write | Op::Trim => &mut self.writes,
+        };
         kind.record(done.arrival_ns, done.total_ns, done.ledger);
         self.following.completed(done);
     }

@@ -44,7 +44,7 @@ impl RequestLog {
         Ok(Self { under_way: Vec::new(), lot: Vec::with_capacity(LOT), writer, failed: None })
     }
 
-    /// A read or a write has come and got a slot.
+    /// A read, a write or a flush has come and got a slot.
     #[cold]
     pub(crate) fn arrived(&mut self, request: u32, arrived: &Arrived) {
         let slot = request as usize;
@@ -60,7 +60,7 @@ impl RequestLog {
         self.push(Entry { arrived: *arrived, total_ns: None, ledger: Ledger::default(), server: None });
     }
 
-    /// A read or a write is complete.
+    /// A read, a write or a flush is complete.
     #[cold]
     pub(crate) fn completed(&mut self, done: &Completed<'_>) {
         // The engine reports each arrival before its completion, so the slot is filled.

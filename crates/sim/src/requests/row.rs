@@ -1,7 +1,6 @@
 //! The row of a request.
 
 use flashtwin_analysis::rows;
-use flashtwin_trace::Op;
 
 use super::Entry;
 use crate::engine::Charge;
@@ -17,7 +16,7 @@ rows! {
         request: u64,
         /// Name of the system, from the configuration.
         system: &'a str,
-        /// `read`, `write`, `trim`.
+        /// `read`, `write`, `trim`, `flush`.
         op: &'static str,
         /// Page operations.
         pages: u32,
@@ -61,6 +60,8 @@ rows! {
         page_program_ns: u64,
         /// Waiting: the write cache had no place.
         cache_place_ns: u64,
+        /// Waiting: writes before the flush were not safe yet.
+        earlier_writes_ns: u64,
         /// Service: the page was hashed.
         hash_ns: u64,
         /// Service: command and data on the channel.
@@ -79,11 +80,7 @@ impl<'a> RequestRow<'a> {
         RequestRow {
             request: arrived.number,
             system,
-            op: match arrived.kind {
-                Op::Read => "read",
-                Op::Write => "write",
-                Op::Trim => "trim",
-            },
+            op: arrived.kind.name(),
             pages: arrived.pages,
             time_ns: arrived.time_ns,
             arrival_ns: arrived.arrival_ns as i64,
@@ -105,6 +102,7 @@ impl<'a> RequestRow<'a> {
             tables_ns: of(Charge::Tables),
             page_program_ns: of(Charge::PageProgram),
             cache_place_ns: of(Charge::CachePlace),
+            earlier_writes_ns: of(Charge::EarlierWrites),
             hash_ns: of(Charge::Hash),
             transfer_ns: of(Charge::Transfer),
             flash_ns: of(Charge::Flash),

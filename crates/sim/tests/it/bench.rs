@@ -10,7 +10,7 @@ use flashtwin_nand::{Chip, FlashArray, NandConfig, NandDevice, Ppn};
 use flashtwin_sim::engine::{Arrivals, Charge, Completed, Engine, EngineCounts, Ledger, Observer};
 use flashtwin_sim::{EngineConfig, Resolved, RunResult, resolve, run};
 use flashtwin_trace::{
-    ContentSource, FirstAccess, NO_CONTENT, Op, Outline, PageColumns, PageQuality, PageTrace, Trace,
+    ContentSource, FirstAccess, NO_CONTENT, Op, Outline, PageColumns, PageQuality, PageTrace, Trace, marks,
 };
 
 /// Command cycles, in nanoseconds, like all that follow.
@@ -103,10 +103,11 @@ pub(crate) struct Ask {
     pub(crate) lpn: u32,
     pub(crate) contents: Vec<u32>,
     pub(crate) partial: bool,
+    pub(crate) durable: bool,
 }
 
 fn ask(time_ns: i64, op: Op, lpn: u32, contents: Vec<u32>) -> Ask {
-    Ask { time_ns, op, lpn, contents, partial: false }
+    Ask { time_ns, op, lpn, contents, partial: false, durable: false }
 }
 
 pub(crate) fn read(time_ns: i64, lpn: u32) -> Ask {
@@ -122,12 +123,21 @@ pub(crate) fn write_part(time_ns: i64, lpn: u32, content: u32) -> Ask {
     Ask { partial: true, ..write(time_ns, lpn, content) }
 }
 
+/// A write that is to be on flash before it is answered.
+pub(crate) fn write_durable(time_ns: i64, lpn: u32, content: u32) -> Ask {
+    Ask { durable: true, ..write(time_ns, lpn, content) }
+}
+
 pub(crate) fn read_pages(time_ns: i64, lpn: u32, pages: usize) -> Ask {
     ask(time_ns, Op::Read, lpn, vec![NO_CONTENT; pages])
 }
 
 pub(crate) fn trim(time_ns: i64, lpn: u32) -> Ask {
     ask(time_ns, Op::Trim, lpn, vec![NO_CONTENT])
+}
+
+pub(crate) fn flush(time_ns: i64) -> Ask {
+    ask(time_ns, Op::Flush, 0, Vec::new())
 }
 
 /// A trace whose dense pages are the addresses themselves.
@@ -142,7 +152,10 @@ pub(crate) fn page_trace(asks: &[Ask], footprint: u32, contents: u32) -> PageTra
     let columns = PageColumns {
         time_ns: Arc::new(asks.iter().map(|ask| ask.time_ns).collect()),
         op: Arc::new(asks.iter().map(|ask| ask.op).collect()),
-        partial: asks.iter().map(|ask| if ask.partial { 3 } else { 0 }).collect(),
+        marks: asks
+            .iter()
+            .map(|ask| u8::from(ask.partial) * 3 | u8::from(ask.durable) * marks::DURABLE)
+            .collect(),
         first_page_op,
         lpn,
         content,
@@ -161,7 +174,7 @@ pub(crate) fn page_trace(asks: &[Ask], footprint: u32, contents: u32) -> PageTra
         lpn_address: (0..u64::from(footprint)).collect(),
         content_count: contents,
         initial_content: vec![NO_CONTENT; footprint as usize],
-        first_access: vec![FirstAccess::None; footprint as usize],
+        first_access: vec![FirstAccess::Write; footprint as usize],
         content_source: ContentSource::Recorded,
         quality: PageQuality::default(),
     };
@@ -176,7 +189,10 @@ pub(crate) type Command = (u64, &'static str, u32);
 pub(crate) struct Log {
     pub(crate) commands: Vec<Command>,
     pub(crate) pages: Vec<Ppn>,
+    /// Of reads and writes.
     pub(crate) responses: Vec<Ledger>,
+    /// Of flushes.
+    pub(crate) flushes: Vec<Ledger>,
     pub(crate) redirected: Vec<u32>,
     /// Queue of each chip that ever had one, as last told.
     queues: BTreeMap<Chip, u32>,
@@ -185,7 +201,8 @@ pub(crate) struct Log {
 impl Observer for Log {
     fn completed(&mut self, done: &Completed<'_>) {
         assert_eq!(done.ledger.total_ns(), done.total_ns, "the ledger has a remainder");
-        self.responses.push(*done.ledger);
+        let of_kind = if done.kind == Op::Flush { &mut self.flushes } else { &mut self.responses };
+        of_kind.push(*done.ledger);
     }
     fn started(&mut self, now_ns: u64, what: &'static str, unit: Unit, ppn: Ppn) {
         self.commands.push((now_ns, what, unit.number()));

@@ -16,6 +16,10 @@ pub(crate) const GAPS_NS: [u32; 4] = [0, 5_000, 60_000, 3_000_000];
 pub(crate) const READS_PERCENT: [u32; 4] = [0, 30, 70, 100];
 /// Percent of the others that trim.
 pub(crate) const TRIMS_PERCENT: [u32; 2] = [0, 10];
+/// Holes that the trace begins with.
+pub(crate) const HOLES: [u32; 3] = [0, 0, 12];
+/// Percent of the requests that a flush follows: none, some, most.
+pub(crate) const FLUSHES_PERCENT: [u32; 3] = [0, 5, 70];
 /// Contents of a trace: nearly all duplicates, many, hardly any.
 pub(crate) const CONTENTS: [u32; 3] = [3, 30, 10_000];
 /// Percent of the requests that touch parts of pages.
@@ -114,6 +118,35 @@ pub(crate) const OTHER_DEPTHS: [u32; 3] = [0, 1, 16];
 /// Speeds where only time may differ: nobody ever waits, as recorded, all at once.
 pub(crate) const OTHER_SPEEDS: [f64; 3] = [0.01, 1.0, 1e6];
 
+/// Figures that are above 0 only where a mechanism was at work. A swarm that never spreads, compares or merges would
+/// prove nothing.
+pub(crate) const MECHANISMS: [&str; 24] = [
+    "requests.flush",
+    "response.flush.max_ns",
+    "page_ops.redirected_writes",
+    "page_ops.redirected_reads",
+    "page_ops.merged_reads",
+    "page_ops.buffer_reads",
+    "page_ops.awaited_reads",
+    "flash_reads.verify",
+    "spread.filter_false_positives",
+    "spread.filter_rebuilds",
+    "spread.twins_found",
+    "spread.comparisons_void",
+    "spread.jobs_dropped",
+    "page_ops.multi_plane_commands",
+    "page_ops.cache_reads",
+    "page_ops.absorbed_writes",
+    "page_ops.idle_moves",
+    "flash_writes.wear_levelling",
+    "mapping_cache.misses",
+    "mapping_cache.waits",
+    "mapping_cache.written_back",
+    "mapping_cache.gc_updates",
+    "mapping_cache.checkpointed",
+    "mapping_cache.moved",
+];
+
 /// A trace in which everything happens: parts of pages, several pages, trims, duplicates.
 pub(crate) fn random_trace(rng: &mut Rng) -> Trace {
     spaced_trace(rng, 1)
@@ -127,7 +160,12 @@ pub(crate) fn spaced_trace(rng: &mut Rng, spacing: u64) -> Trace {
     let (reads, trims) = (pick(rng, &READS_PERCENT), pick(rng, &TRIMS_PERCENT));
     let contents = pick(rng, &CONTENTS);
     let parts = pick(rng, &PARTS_PERCENT);
+    let flushes = pick(rng, &FLUSHES_PERCENT);
     let mut builder = TraceBuilder::new("swarm");
+    for _ in 0..pick(rng, &HOLES) {
+        let start = u64::from(rng.below(pages)) * spacing * 4096;
+        builder.hole(0, start..start + u64::from(1 + rng.below(40)) * 2048);
+    }
     let mut now = 0;
     for _ in 0..requests {
         now += if gap_ns == 0 { 0 } else { i64::from(rng.below(2 * gap_ns)) };
@@ -144,8 +182,20 @@ pub(crate) fn spaced_trace(rng: &mut Rng, spacing: u64) -> Trace {
         let carried = if op == Op::Trim || rng.below(20) == 0 { 0 } else { length.div_ceil(4096) };
         let ids: Vec<u32> = (0..carried).map(|_| rng.below(contents)).collect();
         builder.request(now, op, offset, length, &ids);
+        if rng.below(100) < flushes {
+            builder.request(now, Op::Flush, 0, 0, &[]);
+        }
     }
     // At least one request with a content, so that contents may be asked for.
     builder.request(now, Op::Write, 0, 4096, &[0]);
+    builder.build().unwrap()
+}
+
+/// So many flushes and nothing else.
+pub(crate) fn of_flushes(count: u32) -> Trace {
+    let mut builder = TraceBuilder::new("flushes");
+    for at in 0..count {
+        builder.request(i64::from(at), Op::Flush, 0, 0, &[]);
+    }
     builder.build().unwrap()
 }

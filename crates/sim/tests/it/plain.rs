@@ -2,7 +2,7 @@
 //! nothing else: chips that do one operation at a time, no collection, whole pages. Slow, and short enough to be
 //! read in one go. Every response time must be the engine's.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use flashtwin_ftl::Rng;
 use flashtwin_sim::{Concurrency, run};
@@ -80,6 +80,10 @@ struct Plain {
     arrival: Vec<u64>,
     pages_left: Vec<u32>,
     response: BTreeMap<usize, u64>,
+    /// Requests that are writes and not complete.
+    writing: BTreeSet<usize>,
+    /// Flushes that wait, each with the writes that it waits for.
+    flushing: Vec<(usize, BTreeSet<usize>)>,
     programs: u64,
     copies: u64,
 }
@@ -101,6 +105,8 @@ impl Plain {
             arrival: Vec::new(),
             pages_left: Vec::new(),
             response: BTreeMap::new(),
+            writing: BTreeSet::new(),
+            flushing: Vec::new(),
             programs: 0,
             copies: 0,
         }
@@ -110,7 +116,28 @@ impl Plain {
         self.pages_left[request] -= 1;
         if self.pages_left[request] == 0 {
             self.response.insert(request, self.now - self.arrival[request]);
+            self.writing.remove(&request);
+            for (_, writes) in &mut self.flushing {
+                writes.remove(&request);
+            }
+            self.answer_flushes();
         }
+    }
+
+    /// A flush waits for every write that came before it.
+    fn flush(&mut self, request: usize) {
+        self.flushing.push((request, self.writing.clone()));
+        self.answer_flushes();
+    }
+
+    fn answer_flushes(&mut self) {
+        let Self { flushing, response, arrival, now, .. } = self;
+        flushing.retain(|(flush, writes)| {
+            if writes.is_empty() {
+                response.insert(*flush, *now - arrival[*flush]);
+            }
+            !writes.is_empty()
+        });
     }
 
     /// Everything that happens until `limit`: hashes before what ends at a chip, chips by number.
@@ -279,6 +306,9 @@ fn trace(rng: &mut Rng) -> Trace {
         let count = 1 + rng.below(4);
         let page = rng.below(pages - count);
         let ids: Vec<u32> = (0..count).map(|_| rng.below(contents)).collect();
+        if rng.below(8) == 0 {
+            builder.request(now, Op::Flush, 0, 0, &[]);
+        }
         let is_read = rng.below(100) < reads;
         let (op, ids) = if is_read { (Op::Read, &[][..]) } else { (Op::Write, &ids[..]) };
         builder.request(now, op, u64::from(page) * 4096, count * 4096, ids);
@@ -300,6 +330,11 @@ fn simulate(pages: &PageTrace, mut plain: Plain, period_ns: i64) -> Plain {
         let operations = pages.page_ops_of(request);
         plain.arrival.push(now);
         plain.pages_left.push(operations.len() as u32);
+        match pages.columns.op[request] {
+            Op::Flush => plain.flush(request),
+            Op::Write => assert!(plain.writing.insert(request)),
+            _ => {}
+        }
         for at in operations {
             match pages.columns.op[request] {
                 Op::Read => plain.read(pages.columns.lpn[at], request),
@@ -345,13 +380,13 @@ fn every_mean_and_every_program_is_that_of_the_plain_simulator() {
             let result = run(&pages, &resolved, &()).unwrap();
             let plain = simulate(&pages, Plain::new(system, least_loaded, lanes), 20_000_000);
             let what = format!("seed {seed}, {name}, {allocation}, {lanes} lanes");
-            for (kind, op) in [("read", Op::Read), ("write", Op::Write)] {
+            for (kind, op) in [("read", Op::Read), ("write", Op::Write), ("flush", Op::Flush)] {
                 let times = plain.response.iter().filter(|(request, _)| pages.columns.op[**request] == op);
                 let times: Vec<u64> = times.map(|(_, &time)| time).collect();
                 let mean = times.iter().sum::<u64>() as f64 / times.len() as f64;
                 let found = &result.summary["response"][kind];
-                assert_eq!(found["count"], times.len(), "{what}: {kind}s");
-                assert_eq!(found["mean_ns"].as_f64().unwrap(), mean, "{what}: mean of {kind}s");
+                assert_eq!(found["count"], times.len(), "{what}: number of {kind}");
+                assert_eq!(found["mean_ns"].as_f64().unwrap(), mean, "{what}: mean of {kind}");
                 assert_eq!(found["max_ns"], *times.iter().max().unwrap(), "{what}: longest {kind}");
             }
             assert_eq!(result.summary["replication"]["copies"], plain.copies, "{what}: copies");

@@ -77,6 +77,7 @@ impl Drive {
                     Op::Read => self.read(lpn, request),
                     Op::Write => self.write(lpn, request),
                     Op::Trim => self.forget(lpn),
+                    Op::Flush => unreachable!("the traces here have no flushes"),
                 }
             }
         }

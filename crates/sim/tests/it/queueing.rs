@@ -28,7 +28,8 @@ struct Sums {
 
 impl Observer for Means {
     fn completed(&mut self, done: &Completed<'_>) {
-        let (sums, ledger) = (if done.is_read { &mut self.reads } else { &mut self.writes }, done.ledger);
+        let (sums, ledger) =
+            (if done.kind == Op::Read { &mut self.reads } else { &mut self.writes }, done.ledger);
         sums.count += 1;
         let unit = |charge: &Charge| charge.part() == "unit";
         sums.queueing_ns += Charge::ALL.into_iter().filter(unit).map(|charge| ledger.of(charge)).sum::<u64>();
@@ -64,7 +65,7 @@ fn poisson(
         let (op, lpn, content) = choose(&mut rng, request);
         Arc::make_mut(&mut trace.columns.time_ns).push(now as i64);
         Arc::make_mut(&mut trace.columns.op).push(op);
-        trace.columns.partial.push(0);
+        trace.columns.marks.push(0);
         trace.columns.lpn.push(lpn);
         trace.columns.content.push(content);
         trace.columns.first_page_op.push(request as u32 + 1);
@@ -141,7 +142,7 @@ fn closed_loop(op: Op, chips: u32, depth: u32, requests: usize) -> Engine<Ftl, M
     for request in 0..requests {
         Arc::make_mut(&mut trace.columns.time_ns).push(0);
         Arc::make_mut(&mut trace.columns.op).push(op);
-        trace.columns.partial.push(0);
+        trace.columns.marks.push(0);
         trace.columns.lpn.push(request as u32 % chips);
         trace.columns.content.push(0);
         trace.columns.first_page_op.push(request as u32 + 1);

@@ -194,7 +194,7 @@ fn without_duplicates_deduplication_gives_the_same_commands_in_the_same_order() 
                 let op = pick(&mut rng, &[Op::Read, Op::Write, Op::Write]);
                 let contents = (0..pages).map(|page| content + page).collect();
                 content += pages;
-                Ask { time_ns: now, op, lpn, contents, partial: rng.below(8) == 0 }
+                Ask { time_ns: now, op, lpn, contents, partial: rng.below(8) == 0, durable: false }
             })
             .collect();
         let logs = [MappingForm::Page, MappingForm::Content].map(|mapping| {
@@ -395,7 +395,14 @@ fn a_trace_behind_itself_after_a_long_pause_takes_the_same_times_again() {
             let pages = (1 + rng.below(4)).min(footprint);
             let op = if reads_only || rng.below(2) == 0 { Op::Read } else { Op::Write };
             let lpn = rng.below(footprint - pages + 1);
-            asks.push(Ask { time_ns: now, op, lpn, contents: vec![0; pages as usize], partial: false });
+            asks.push(Ask {
+                time_ns: now,
+                op,
+                lpn,
+                contents: vec![0; pages as usize],
+                partial: false,
+                durable: false,
+            });
         }
         let later = asks.iter().map(|ask| Ask { time_ns: ask.time_ns + 3_600_000_000_000, ..ask.clone() });
         let asks: Vec<Ask> = asks.iter().cloned().chain(later).collect();

@@ -17,8 +17,8 @@ use flashtwin_ftl::{
     ReplicationPolicy, Rng, WearPolicy,
 };
 use flashtwin_sim::{
-    Concurrency, Config, EngineConfig, LoadMeasure, MergeReads, MultiPlane, PartialWrite, Preload, Resolved,
-    RunResult, Suspend, WriteCompletes, offline_partitions, resolve, run,
+    Concurrency, Config, EngineConfig, Flush, LoadMeasure, MergeReads, MultiPlane, PartialWrite, Preload,
+    Resolved, RunResult, Suspend, WriteCompletes, offline_partitions, resolve, run,
 };
 use flashtwin_trace::{ContentSource, Op, PageTrace, Trace};
 use serde_json::Value;
@@ -51,6 +51,8 @@ fn random_engine(rng: &mut Rng) -> EngineConfig {
         controller_us: pick(rng, &drawn::CONTROLLER_US),
         hash_us: pick(rng, &drawn::HASH_US),
         hash_lanes: pick(rng, &drawn::HASH_LANES),
+        flush: pick(rng, &[Flush::None, Flush::Writes, Flush::Writes]),
+        write_cache_protected: rng.below(3) == 0,
         ..EngineConfig::default()
     };
     // What does not go together is refused.
@@ -195,7 +197,7 @@ fn holds_the_footprint(pages: &PageTrace, config: &Config) -> bool {
     if config.nand.blocks_per_plane < config.ftl.reserved_blocks(&geometry) + 1 {
         return false;
     }
-    let mut ftl = Ftl::new(&config.ftl, &geometry, footprint, pages.outline.content_count, 1);
+    let mut ftl = Ftl::new(&config.ftl, &geometry, pages.outline.pages(), pages.outline.content_count, 1);
     let capacity = ftl.lay_out_tables(&config.ftl, &pages.outline.lpn_address);
     u64::from(footprint) <= capacity.min(Ftl::capacity_pages(&config.ftl, &geometry))
 }
@@ -225,11 +227,12 @@ fn check(trace: &PageTrace, resolved: &Resolved, result: &RunResult) {
     let commands = n("page_ops.multi_plane_commands");
     let planes = u64::from(resolved.device.geometry.planes_per_die);
     assert!((2 * commands..=planes * commands).contains(&n("page_ops.multi_plane_ops")));
-    for kind in ["read", "write", "all"] {
+    for kind in ["read", "write", "flush", "all"] {
         check_response(&summary["response"][kind]);
     }
     assert_eq!(n("response.read.count"), n("requests.read"));
     assert_eq!(n("response.write.count"), n("requests.write"));
+    assert_eq!(n("response.flush.count"), n("requests.flush"));
     if resolved.config.ftl.mapping == MappingForm::Content {
         assert_eq!(n("page_ops.pages_hashed"), n("dedup.hashes_inline"));
     }
@@ -248,7 +251,8 @@ fn check(trace: &PageTrace, resolved: &Resolved, result: &RunResult) {
     let chips = u64::from(resolved.device.geometry.chips());
     let mapping = resolved.config.ftl.mapping;
     if mapping == MappingForm::Content && resolved.config.ftl.replication.alpha == 0.0 {
-        assert!(n("space.pages_in_use_peak") <= n("trace.footprint_pages"));
+        let (peak, footprint) = (n("space.pages_in_use_peak"), n("trace.footprint_pages"));
+        assert!(peak <= footprint, "{peak} pages in use of {footprint}");
     }
     let copies = result.table("copies").unwrap().column_by_name("copies").unwrap().clone();
     let most = copies.as_primitive::<arrow_array::types::UInt32Type>().values().iter().max().copied();
@@ -312,6 +316,7 @@ fn check_tables(summary: &Value, result: &RunResult) {
         ("chips", "replica_pages", n("replication.replica_pages")),
         ("periods", "reads", n("requests.read")),
         ("periods", "writes", n("requests.write")),
+        ("periods", "flushes", n("requests.flush")),
         ("periods", "page_reads", n("page_ops.read")),
         ("periods", "buffer_reads", n("page_ops.buffer_reads")),
         ("periods", "host_programs", host),
@@ -326,7 +331,12 @@ fn check_tables(summary: &Value, result: &RunResult) {
     }
     let histogram = result.table("latency_histogram").unwrap();
     let counted = column(result, "latency_histogram", "count");
-    assert_eq!(counted, 2 * n("response.all.count"), "{} rows", histogram.num_rows());
+    assert_eq!(
+        counted,
+        2 * n("response.all.count") + n("response.flush.count"),
+        "{} rows",
+        histogram.num_rows()
+    );
 }
 
 /// The same run twice gives the same bytes.
@@ -335,33 +345,6 @@ fn check_repeats(trace: &PageTrace, resolved: &Resolved, first: &RunResult) {
     assert_eq!(first.summary.to_string(), second.summary.to_string());
     assert!(first.tables == second.tables);
 }
-
-/// Figures that are above 0 only where a mechanism was at work. A swarm that never spreads, compares or merges would
-/// prove nothing.
-const MECHANISMS: [&str; 22] = [
-    "page_ops.redirected_writes",
-    "page_ops.redirected_reads",
-    "page_ops.merged_reads",
-    "page_ops.buffer_reads",
-    "page_ops.awaited_reads",
-    "flash_reads.verify",
-    "spread.filter_false_positives",
-    "spread.filter_rebuilds",
-    "spread.twins_found",
-    "spread.comparisons_void",
-    "spread.jobs_dropped",
-    "page_ops.multi_plane_commands",
-    "page_ops.cache_reads",
-    "page_ops.absorbed_writes",
-    "page_ops.idle_moves",
-    "flash_writes.wear_levelling",
-    "mapping_cache.misses",
-    "mapping_cache.waits",
-    "mapping_cache.written_back",
-    "mapping_cache.gc_updates",
-    "mapping_cache.checkpointed",
-    "mapping_cache.moved",
-];
 
 /// How often the swarm must reach a mechanism, over all its seeds, before its checks can be said to have tried it.
 const OFTEN: u64 = 50;
@@ -374,7 +357,7 @@ const RUN_TWICE_ONE_IN: u64 = 5;
 
 #[test]
 fn any_system_completes_and_accounts_for_any_trace() {
-    let mut reached = MECHANISMS.map(|mechanism| (mechanism, 0));
+    let mut reached = drawn::MECHANISMS.map(|mechanism| (mechanism, 0));
     for seed in 0..SEEDS {
         let mut rng = Rng::stream(seed, "sim swarm");
         let spacing = pick(&mut rng, &drawn::SPACINGS);
@@ -386,7 +369,7 @@ fn any_system_completes_and_accounts_for_any_trace() {
             if seed.is_multiple_of(RUN_TWICE_ONE_IN) {
                 check_repeats(&pages, &resolved, &result);
             }
-            MECHANISMS.map(|path| number_or_none(&result.summary, path))
+            drawn::MECHANISMS.map(|path| number_or_none(&result.summary, path))
         }));
         let Ok(counts) = outcome else {
             panic!("seed {seed} failed: {} {:?}", resolved.json(), pages.outline.content_source)
@@ -503,7 +486,8 @@ fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 9] {
     let config = &resolved.config;
     let geometry = &resolved.device.geometry;
     let contents = trace.outline.content_count;
-    let mut ftl = Ftl::new(&config.ftl, geometry, trace.outline.footprint_pages(), contents, config.seed);
+    let mut ftl = Ftl::new(&config.ftl, geometry, trace.outline.pages(), contents, config.seed);
+    ftl.holds_at_most(&config.ftl, trace.outline.footprint_pages());
     if config.ftl.partition.policy == PartitionPolicy::Offline {
         ftl.assign_partitions(offline_partitions(trace, config.ftl.partitions()).unwrap());
     }
@@ -516,7 +500,7 @@ fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 9] {
         address: trace.outline.lpn_address[lpn as usize],
         content,
     };
-    for lpn in (0..trace.outline.footprint_pages()).filter(|&lpn| trace.outline.existed_before(lpn)) {
+    for lpn in (0..trace.outline.pages()).filter(|&lpn| trace.outline.existed_before(lpn)) {
         let initial = page(lpn, Content::new(trace.outline.initial_content[lpn as usize]));
         ftl.write(initial, true, &loads, &mut ops).unwrap();
     }

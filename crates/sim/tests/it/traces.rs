@@ -49,7 +49,7 @@ impl InWindows {
             PageColumns {
                 time_ns: Arc::new(all.time_ns[first..end].to_vec()),
                 op: Arc::new(all.op[first..end].to_vec()),
-                partial: all.partial[first..end].to_vec(),
+                marks: all.marks[first..end].to_vec(),
                 first_page_op: all.first_page_op[first..=end]
                     .iter()
                     .map(|at| at - ops.start as u32)
@@ -103,11 +103,12 @@ fn a_trace_in_windows_is_the_trace() {
 #[test]
 fn a_trace_of_one_request_is_served_by_every_system() {
     for op in Op::ALL {
-        let contents: &[u32] = if op == Op::Trim { &[] } else { &[7] };
-        let trace = TraceBuilder::new("one").request(0, op, 8192, 4096, contents).build().unwrap();
+        let contents: &[u32] = if op.moves_data() { &[7] } else { &[] };
+        let (offset, length) = if op == Op::Flush { (0, 0) } else { (8192, 4096) };
+        let trace = TraceBuilder::new("one").request(0, op, offset, length, contents).build().unwrap();
         for name in system_names() {
             let mut resolved = system(name, &[]);
-            if op == Op::Trim && resolved.config.ftl.looks_at_contents() {
+            if !op.moves_data() && resolved.config.ftl.looks_at_contents() {
                 // Nothing in this trace has a content that could be looked at.
                 resolved.config.ftl.mapping = flashtwin_ftl::MappingForm::Page;
                 resolved.config.ftl.replication.policy = flashtwin_ftl::ReplicationPolicy::None;

@@ -16,7 +16,7 @@ const SYSTEMS: [&str; 8] =
 /// What a twin makes of a trace, and when each request was complete.
 fn twin(pages: &PageTrace, resolved: &Resolved, rng: &mut Rng) -> (RunResult, Vec<(u64, u64)>) {
     let outline = pages.outline();
-    let (footprint, contents) = (outline.footprint_pages(), outline.content_count);
+    let (footprint, contents) = (outline.pages(), outline.content_count);
     let mut twin = Twin::new(resolved.clone(), "relations", footprint, contents, std::iter::empty()).unwrap();
     let period_ns = (resolved.config.replay.period_s * 1e9) as u64;
     let (mut boundary, mut done) = (period_ns, Vec::new());
@@ -46,7 +46,7 @@ fn twin(pages: &PageTrace, resolved: &Resolved, rng: &mut Rng) -> (RunResult, Ve
                 boundary += period_ns;
             }
             let ops = window.page_ops_of(index);
-            let partial = window.partial[index];
+            let partial = window.marks[index];
             let request = TwinRequest {
                 op: window.op[index],
                 bytes: 1,
@@ -54,6 +54,7 @@ fn twin(pages: &PageTrace, resolved: &Resolved, rng: &mut Rng) -> (RunResult, Ve
                 contents: &window.content[ops],
                 first_is_partial: partial & 1 != 0,
                 last_is_partial: partial & 2 != 0,
+                durable: partial & 4 != 0,
             };
             assert_eq!(twin.arrive(now, &request).unwrap(), index as u64);
         }
@@ -122,6 +123,7 @@ fn what_it_holds_at_the_beginning_is_there_and_costs_nothing() {
             contents,
             first_is_partial: false,
             last_is_partial: false,
+            durable: false,
         };
         twin.arrive(1_000_000 * at as u64, &request).unwrap();
         while let Some(next) = twin.next_event_ns() {
@@ -146,7 +148,15 @@ fn new_twin(name: &str, contents: u32) -> Twin {
 /// Takes in a request of 512 bytes a page.
 fn arrive(twin: &mut Twin, now_ns: u64, op: Op, lpns: &[u32], contents: &[u32]) {
     let bytes = 512 * lpns.len() as u64;
-    let request = TwinRequest { op, bytes, lpns, contents, first_is_partial: false, last_is_partial: false };
+    let request = TwinRequest {
+        op,
+        bytes,
+        lpns,
+        contents,
+        first_is_partial: false,
+        last_is_partial: false,
+        durable: false,
+    };
     twin.arrive(now_ns, &request).unwrap();
 }
 

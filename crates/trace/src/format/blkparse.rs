@@ -3,11 +3,12 @@
 //! blktrace records several events a request. The events of one action are the requests of the trace: D (issued
 //! to the driver) unless the options name another; all others are skipped and counted. Times are seconds with
 //! nine decimals, addresses and sizes 512-byte sectors. The flags (RWBS) say read (R), write (W, or ZA for a zone
-//! append) or discard (D), after an F where a flush precedes. Events without sectors (flushes, passthrough
-//! commands) are empty requests. Messages at the beginning and the summary at the end are skipped. Each device
-//! is a volume.
+//! append) or discard (D). An F before that is a flush: of its own without sectors (`FN`, `FWS`, `FF`), else one that
+//! comes before the request (`FWFS`), both at the time of the event; an F behind it is forced unit access (`WFS`). Other events without sectors (passthrough commands)
+//! are empty requests. Messages at the beginning and the summary at the end are skipped. Each device is a volume.
 //!
-//! Source: blktrace, blkparse(1), and blkparse_fmt.c for the default format of each action.
+//! Source: blktrace, blkparse(1), and blkparse_fmt.c for the default format of each action and for the flags (REQ_PREFLUSH
+//! and REQ_OP_FLUSH are the F in front); the kernel's Documentation/block/writeback_cache_control.rst.
 
 use super::{Reader, Row};
 use crate::request::Op;
@@ -30,7 +31,7 @@ const SEQUENCE: Field = Field { name: "sequence number", expected: "a whole numb
 const TIME: Field = Field { name: "time", expected: "a decimal number of seconds" };
 const PID: Field = Field { name: "process id", expected: "a whole number" };
 const ACTION: Field = Field { name: "action", expected: "one or two letters, such as Q, D or C" };
-const RWBS: Field = Field { name: "flags", expected: "R, W, D, N or Z with further letters" };
+const RWBS: Field = Field { name: "flags", expected: "F, R, W, D, N or Z with further letters" };
 const SECTOR: Field = Field { name: "sector", expected: "a number of 512-byte sectors" };
 const PLUS: Field = Field { name: "separator", expected: "a plus sign" };
 const SIZE: Field = Field { name: "size", expected: "a number of 512-byte sectors" };
@@ -74,11 +75,21 @@ impl LineParser for Blkparse {
             sink.pass_line();
             return Ok(());
         }
-        let (op, offset_bytes, length_bytes) = what(&mut fields)?;
+        let Event { flush, op, offset_bytes, length_bytes, durable } = event(&mut fields)?;
         let time_ns = sink.time(time, 1, time_at)?;
         let key = u64::from(major) << 32 | u64::from(minor);
         let volume = sink.volume(key, |_| format!("{major},{minor}"));
-        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
+        if flush {
+            sink.push(&Parsed::flush(time_ns, time_at, volume))?;
+            if length_bytes == 0 {
+                return Ok(());
+            }
+        }
+        sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })?;
+        if durable && length_bytes > 0 {
+            sink.last_is_durable();
+        }
+        Ok(())
     }
 }
 
@@ -105,32 +116,46 @@ fn device(word: &[u8]) -> Option<(u32, u32)> {
     Some((number(&word[..comma])?, number(&word[comma + 1..])?))
 }
 
-/// The request of an event, read from its flags on: kind, first byte, bytes.
+/// What an event is about.
+struct Event {
+    /// Whether a flush comes first, or is all.
+    flush: bool,
+    op: Op,
+    offset_bytes: u64,
+    /// 0 without a request.
+    length_bytes: u32,
+    /// Whether the request is to be on the medium before it is answered.
+    durable: bool,
+}
+
+/// Reads an event from its flags on.
 #[inline]
-fn what(fields: &mut Fields<'_, false>) -> Result<(Op, u64, u32), Bad> {
-    const NOTHING: (Op, u64, u32) = (Op::Write, 0, 0);
+fn event(fields: &mut Fields<'_, false>) -> Result<Event, Bad> {
     let flags_at = fields.at;
     let flags = fields.word(RWBS)?;
-    let main = flags.strip_prefix(b"F").unwrap_or(flags);
+    let (flush, main) = flags.strip_prefix(b"F").map_or((false, flags), |main| (true, main));
+    let nothing = Event { flush, op: Op::Write, offset_bytes: 0, length_bytes: 0, durable: false };
+    let durable = main.get(1) == Some(&b'F');
     let op = match main {
         [b'R', ..] => Op::Read,
         [b'W', ..] | [b'Z', b'A', ..] => Op::Write,
         [b'D', ..] => Op::Trim,
-        [] | [b'N' | b'Z', ..] => return Ok(NOTHING),
+        [b'N' | b'Z', ..] => return Ok(nothing),
+        [] | [b'F', ..] if flush => return Ok(nothing),
         _ => return Err(Bad::new(flags_at, Complaint::NotA(RWBS))),
     };
     // Without sectors only the process follows, or (completed) a sector without a size.
     if matches!(fields.peek(), Some(b'[' | b'(')) {
-        return Ok(NOTHING);
+        return Ok(nothing);
     }
     let offset_bytes = fields.offset(SECTOR, SECTOR_BYTES)?;
     if matches!(fields.peek(), Some(b'[' | b'(')) {
-        return Ok(NOTHING);
+        return Ok(nothing);
     }
     let plus_at = fields.at;
     if fields.word(PLUS)? != b"+" {
         return Err(Bad::new(plus_at, Complaint::NotA(PLUS)));
     }
     let length_bytes = fields.length(SIZE, SECTOR_BYTES)?;
-    Ok((op, offset_bytes, length_bytes))
+    Ok(Event { flush, op, offset_bytes, length_bytes, durable })
 }

@@ -2,8 +2,9 @@
 //!
 //! vSCSI records as text: the version of the record (1 or 2), the time in seconds (whole ones in the
 //! published sample: two hours of a disk), the SCSI operation code in hex, bytes, and 512-byte sectors.
-//! Reads and writes of 6, 10, 12 and 16 bytes are requests; other commands (inquiries, cache flushes,
-//! UNMAP, whose addresses are not recorded) are skipped and counted. One file is one virtual disk.
+//! Reads and writes of 6, 10, 12 and 16 bytes are requests, and so is SYNCHRONIZE CACHE (35, 91): a flush of the
+//! whole disk, of whatever range it speaks. Other commands (inquiries, UNMAP, whose addresses are not recorded) are
+//! skipped and counted. One file is one virtual disk.
 //!
 //! Source: libCacheSim, data/cloudPhysicsIO.csv and its guide on the units of a trace; C. Waldspurger et
 //! al., "Efficient MRC Construction with SHARDS", FAST '15; operation codes: SCSI Block Commands (SBC-4).
@@ -16,7 +17,7 @@ use crate::trace::OpenOptions;
 pub(crate) const ROW: Row = Row {
     name: "cloudphysics",
     aliases: &["vscsi"],
-    layout: "version,time_s,op,size_bytes,lbn_512, op 28 = read, 2a = write",
+    layout: "version,time_s,op,size_bytes,lbn_512, op 28 = read, 2a = write, 35 = flush",
     yields_to: None,
     reader: Reader::text::<CloudPhysics>(),
 };
@@ -64,16 +65,20 @@ impl LineParser for CloudPhysics {
         }
         let time_ns = sink.time(time, 1, time_at)?;
         let volume = sink.volume(0, |volume| volume.to_string());
+        if op == Op::Flush {
+            return sink.push(&Parsed::flush(time_ns, time_at, volume));
+        }
         sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
     }
 }
 
-/// What a SCSI command asks for, if it moves data of known addresses; `None` for what is no code.
+/// What a SCSI command asks for, if it moves data of known addresses or flushes; `None` for what is no code.
 #[inline]
 fn command(code: &[u8]) -> Option<Option<Op>> {
     match code {
         b"28" | b"88" | b"8" | b"08" | b"a8" => Some(Some(Op::Read)),
         b"2a" | b"8a" | b"a" | b"0a" | b"aa" => Some(Some(Op::Write)),
+        b"35" | b"91" => Some(Some(Op::Flush)),
         _ if code.len() <= 2 && code.iter().all(u8::is_ascii_hexdigit) => Some(None),
         _ => None,
     }

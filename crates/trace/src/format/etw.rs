@@ -1,18 +1,18 @@
-//! Microsoft production servers: ETW events as `xperf` dumps them, of which `DiskRead` and `DiskWrite` count.
+//! Microsoft production servers: ETW events as `xperf` dumps them, of which `DiskRead`, `DiskWrite` and `DiskFlush` count.
 //!
 //! Fields are separated by commas and padded with blanks. A header, from `BeginHeader` to `EndHeader`, lists the
 //! fields of every kind of event; the fields of a request are found by their names there (later recorders add
 //! `CPU`). Without a header they are those of the published traces: `kind, TimeStamp, Process Name ( PID),
-//! ThreadID, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum, ...`. Offset and size are bytes in hex, times
-//! microseconds. All other events (`DiskReadInit`, `DiskFlush`, those of files and processes) are skipped and
-//! counted. Each disk is a volume.
+//! ThreadID, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum, ...`; those of a flush lack offset and size. Offset and
+//! size are bytes in hex, times microseconds. All other events (`DiskReadInit`, those of files and processes) are skipped
+//! and counted. Each disk is a volume.
 //!
 //! The recorder writes the event at the completion of the request. `TimeStamp` is nevertheless read as the arrival,
 //! as in the published studies of these traces: `ElapsedTime` is the response time of a disk of 2007.
 //!
 //! Source: the SNIA IOTTA repository's description of its Microsoft production server traces;
 //! S. Kavalanekar et al., "Characterization of storage workload traces from production Windows
-//! Servers", IISWC '08; Microsoft, "DiskIo_TypeGroup1 class".
+//! Servers", IISWC '08; Microsoft, "DiskIo_TypeGroup1 class" (reads and writes) and "DiskIo_TypeGroup3 class" (flushes).
 
 use super::{Reader, Row};
 use crate::request::Op;
@@ -22,7 +22,7 @@ use crate::trace::OpenOptions;
 pub(crate) const ROW: Row = Row {
     name: "etw",
     aliases: &["msps", "microsoft-production", "xperf"],
-    layout: "DiskRead|DiskWrite, time_us, process (pid), thread, irp, offset_hex, size_hex, elapsed, disk, ...",
+    layout: "DiskRead|DiskWrite|DiskFlush, time_us, process (pid), thread, irp, offset_hex, size_hex, elapsed, disk, ...",
     yields_to: None,
     reader: Reader::text::<Etw>(),
 };
@@ -35,7 +35,7 @@ const OFFSET: Field = Field { name: "ByteOffset", expected: "a number of bytes i
 const SIZE: Field = Field { name: "IOSize", expected: "a number of bytes in hex, such as 0x1000" };
 const DISK: Field = Field { name: "DiskNum", expected: "a whole number" };
 
-/// The positions of the fields of a request, from 0.
+/// The positions of the fields of a read or a write, from 0.
 #[derive(Clone, Copy)]
 struct Places {
     time: usize,
@@ -44,14 +44,23 @@ struct Places {
     disk: usize,
 }
 
+/// Those of a flush.
+#[derive(Clone, Copy)]
+struct FlushPlaces {
+    time: usize,
+    disk: usize,
+}
+
 /// Those of the published traces.
 const PUBLISHED: Places = Places { time: 1, offset: 5, size: 6, disk: 8 };
+const PUBLISHED_FLUSH: FlushPlaces = FlushPlaces { time: 1, disk: 6 };
 
 struct Etw {
     /// Whether a line has proved that this is such a trace.
     recognised: bool,
     in_header: bool,
     places: Places,
+    flush_places: FlushPlaces,
 }
 
 impl LineParser for Etw {
@@ -59,7 +68,7 @@ impl LineParser for Etw {
         "there is no DiskRead or DiskWrite among its events: record the trace with disk I/O";
 
     fn new(_options: &OpenOptions) -> Etw {
-        Etw { recognised: false, in_header: false, places: PUBLISHED }
+        Etw { recognised: false, in_header: false, places: PUBLISHED, flush_places: PUBLISHED_FLUSH }
     }
 
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
@@ -68,18 +77,36 @@ impl LineParser for Etw {
         let op = match kind {
             b"DiskRead" => Some(Op::Read),
             b"DiskWrite" => Some(Op::Write),
+            b"DiskFlush" => Some(Op::Flush),
             _ => None,
         };
         match op {
+            Some(Op::Flush) if !self.in_header => self.flush(line, sink),
             Some(op) if !self.in_header => self.event(op, line, sink),
-            Some(_) => self.header(line, sink),
+            Some(op) => self.header(op, line, sink),
             None => self.other(kind, sink),
         }
     }
 }
 
 impl Etw {
-    /// A request.
+    /// A flush.
+    fn flush(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+        let FlushPlaces { time, disk } = self.flush_places;
+        let starts = starts(line);
+        let at = |place: usize| starts.get(place).copied().unwrap_or(line.len());
+        let mut fields = Fields::<true> { line, at: at(time) };
+        let time_at = fields.at;
+        let time = fields.ticks(TIME)?;
+        fields.at = at(disk);
+        let disk = fields.small(DISK)?;
+        self.recognised = true;
+        let time_ns = sink.time(time, NS_PER_US, time_at)?;
+        let volume = sink.volume(u64::from(disk), |disk| disk.to_string());
+        sink.push(&Parsed::flush(time_ns, time_at, volume))
+    }
+
+    /// A read or a write.
     fn event(&mut self, op: Op, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let Places { time, offset, size, disk } = self.places;
         let starts = starts(line);
@@ -100,14 +127,17 @@ impl Etw {
     }
 
     /// A line of the header that lists the fields of a request.
-    fn header(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
+    fn header(&mut self, op: Op, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let names: Vec<&[u8]> = line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).collect();
         let place = |field: Field| {
             let found = names.iter().position(|&name| name == field.name.as_bytes());
             found.ok_or_else(|| Bad::new(line.len(), Complaint::Missing(field)))
         };
-        self.places =
-            Places { time: place(TIME)?, offset: place(OFFSET)?, size: place(SIZE)?, disk: place(DISK)? };
+        let (time, disk) = (place(TIME)?, place(DISK)?);
+        match op {
+            Op::Flush => self.flush_places = FlushPlaces { time, disk },
+            _ => self.places = Places { time, offset: place(OFFSET)?, size: place(SIZE)?, disk },
+        }
         sink.pass_line();
         Ok(())
     }
@@ -117,7 +147,7 @@ impl Etw {
         match kind {
             b"BeginHeader" => (self.recognised, self.in_header) = (true, true),
             b"EndHeader" => self.in_header = false,
-            b"DiskReadInit" | b"DiskWriteInit" | b"DiskFlush" | b"DiskFlushInit" => self.recognised = true,
+            b"DiskReadInit" | b"DiskWriteInit" | b"DiskFlushInit" => self.recognised = true,
             _ => {}
         }
         if !self.recognised || !kind.first().is_some_and(u8::is_ascii_alphabetic) {

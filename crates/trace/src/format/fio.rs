@@ -3,8 +3,8 @@
 //! The first line names the version. Offsets and lengths are bytes, each file is a volume; times of
 //! version 3 are microseconds since the start of the run. Version 2 has no times but `wait` lines, with
 //! microseconds in the place of the offset: a request arrives at the sum of the waits before it. Without any wait
-//! all arrive at 0, which is a warning of the trace. Trims are requests, `sync` and `datasync` empty requests;
-//! `add`, `open` and `close` are skipped and counted. Version 1 is not read; fio itself dropped it in 2008.
+//! all arrive at 0, which is a warning of the trace. `sync` and `datasync` are flushes, whatever offset and length stand
+//! beside them; `add`, `open` and `close` are skipped and counted. Version 1 is not read; fio itself dropped it in 2008.
 //!
 //! Source: fio, HOWTO, "Trace file format", and iolog.c (for the unit of version 3's times).
 
@@ -78,10 +78,10 @@ impl LineParser for Fio {
                 return Ok(());
             }
             b"wait" if version == Version::Waits => return self.wait(fields, sink),
-            b"read" => Some(Op::Read),
-            b"write" => Some(Op::Write),
-            b"trim" => Some(Op::Trim),
-            b"sync" | b"datasync" => None,
+            b"read" => Op::Read,
+            b"write" => Op::Write,
+            b"trim" => Op::Trim,
+            b"sync" | b"datasync" => Op::Flush,
             _ => return Err(Bad::new(action_at, Complaint::NotA(expected))),
         };
         let offset_bytes = fields.offset(OFFSET, 1)?;
@@ -89,7 +89,9 @@ impl LineParser for Fio {
         fields.end()?;
         let time_ns = sink.time(time, NS_PER_US, time_at)?;
         let volume = sink.volume(self.file(file), |_| file.escape_ascii().to_string());
-        let (op, length_bytes) = op.map_or((Op::Write, 0), |op| (op, length_bytes));
+        if op == Op::Flush {
+            return sink.push(&Parsed::flush(time_ns, time_at, volume));
+        }
         sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
     }
 }

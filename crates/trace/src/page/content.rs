@@ -9,7 +9,7 @@ use hashbrown::hash_table::Entry;
 use super::follow::Known;
 use super::outline::PageQuality;
 use super::too_large;
-use super::window::PageColumns;
+use super::window::{PageColumns, marks};
 use crate::error::TraceError;
 use crate::request::{NO_CONTENT, Op};
 use crate::requests::Requests;
@@ -69,25 +69,73 @@ const UNSEEN: u32 = NO_CONTENT;
 /// (Before the trace only:) a chunk that was written before its old content could be seen.
 const OVERWRITTEN: u32 = u32::MAX - 1;
 
-/// (Now only:) a chunk that was trimmed.
+/// A chunk that was trimmed, or was a hole before the trace.
 const TRIMMED: u32 = u32::MAX - 2;
 /// The first content that nobody named; others are numbered downwards. The trace's own ids begin at 0.
 const NAMELESS: u32 = u32::MAX - 3;
 
-/// The content of every chunk before the trace, where a read shows it before anything overwrites it; gathered
-/// window by window.
+/// The content of every chunk before the trace, where it is known to be a hole or a read shows it before anything
+/// overwrites it; gathered window by window.
+#[derive(Clone)]
 pub(super) struct Before {
     page_bytes: u32,
+    /// Bytes of a chunk.
+    chunk_bytes: u32,
     /// Chunks a page.
     slots: usize,
     chunks: Vec<u32>,
+    /// What is known of each page as a whole; empty where no holes are known.
+    wholes: Vec<Whole>,
+}
+
+/// Whether a page is a hole when the trace begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whole {
+    /// It was not looked up.
+    Unseen,
+    Hole,
+    /// Some of it is not known to be a hole.
+    Data,
 }
 
 impl Before {
     pub(super) fn new(page_bytes: u32, chunk_bytes: u32) -> Before {
         // Pages that are not made of whole chunks have no recorded contents.
         let slots = if page_bytes.is_multiple_of(chunk_bytes) { page_bytes / chunk_bytes } else { 0 };
-        Before { page_bytes, slots: slots as usize, chunks: Vec::new() }
+        Before { page_bytes, chunk_bytes, slots: slots as usize, chunks: Vec::new(), wholes: Vec::new() }
+    }
+
+    /// Looks up which of the pages of some `requests`, which `columns` were cut from, are holes; comes before [`Before::add`].
+    pub(super) fn look_up(&mut self, requests: &Requests<'_>, columns: &PageColumns, pages: usize) {
+        if requests.holes.is_empty() {
+            return;
+        }
+        self.wholes.resize(pages.max(self.wholes.len()), Whole::Unseen);
+        self.chunks.resize(self.chunks.len().max(pages * self.slots), UNSEEN);
+        let page_bytes = u64::from(self.page_bytes);
+        for request in 0..columns.requests() {
+            let (volume, first) = (requests.volume[request], requests.pages(request, self.page_bytes).start);
+            for (at, &page) in (first..).zip(&columns.lpn[columns.page_ops_of(request)]) {
+                let (page, start) = (page as usize, at * page_bytes);
+                if self.wholes[page] != Whole::Unseen {
+                    continue;
+                }
+                let is_hole = requests.holes.cover(volume, &(start..start + page_bytes));
+                self.wholes[page] = if is_hole { Whole::Hole } else { Whole::Data };
+                let chunks = &mut self.chunks[page * self.slots..(page + 1) * self.slots];
+                for (chunk, start) in chunks.iter_mut().zip((start..).step_by(self.chunk_bytes as usize)) {
+                    if requests.holes.cover(volume, &(start..start + u64::from(self.chunk_bytes))) {
+                        *chunk = TRIMMED;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether a page is known to have held nothing.
+    #[inline]
+    pub(super) fn is_hole(&self, page: usize) -> bool {
+        self.wholes.get(page) == Some(&Whole::Hole)
     }
 
     /// Learns from the page operations of some `requests`, which `columns` were cut from, on pages with numbers below
@@ -106,7 +154,7 @@ impl Before {
         for request in part {
             let (op, page_ops) = (columns.op[request], columns.page_ops_of(request));
             // As in following, most are these.
-            if slots == 1 && columns.partial[request] == 0 {
+            if slots == 1 && columns.marks[request] & !marks::DURABLE == 0 {
                 if let Some(&page) = columns.lpn.get(page_ops.start + AHEAD) {
                     prefetch(&self.chunks, page as usize);
                 }
@@ -156,7 +204,11 @@ impl Before {
             let first = renumbered[page] as usize * self.slots;
             chunks[first..first + self.slots].copy_from_slice(old);
         }
-        Before { chunks, ..self }
+        let mut wholes = self.wholes.clone();
+        for (&whole, &to) in self.wholes.iter().zip(renumbered) {
+            wholes[to as usize] = whole;
+        }
+        Before { chunks, wholes, ..self }
     }
 
     fn is_known(&self, chunk: u32) -> bool {
@@ -232,7 +284,7 @@ impl Recorded {
     ) -> Result<(), TraceError> {
         for request in 0..columns.requests() {
             let (op, partial, page_ops) =
-                (columns.op[request], columns.partial[request], columns.page_ops_of(request));
+                (columns.op[request], columns.marks[request] & !marks::DURABLE, columns.page_ops_of(request));
             if let Some(&page) = columns.lpn.get(page_ops.start + AHEAD) {
                 prefetch(&self.now, page as usize * self.slots);
             }
@@ -302,7 +354,7 @@ impl Recorded {
                 }
                 let held = self.now[page];
                 if held == TRIMMED {
-                    quality.reads_after_trim += 1;
+                    quality.reads_of_holes += 1;
                     return Ok(NO_CONTENT);
                 }
                 if told != NO_CONTENT && told != held {
@@ -315,6 +367,8 @@ impl Recorded {
                 self.now[page] = TRIMMED;
                 return Ok(NO_CONTENT);
             }
+            // It has no page.
+            Op::Flush => return Ok(NO_CONTENT),
         }
         Ok(self.interned.single_id(self.now[page]))
     }
@@ -350,7 +404,7 @@ impl Recorded {
             }
         } else {
             if self.now[chunks.clone()].iter().all(|&c| c == TRIMMED) {
-                quality.reads_after_trim += 1;
+                quality.reads_of_holes += 1;
                 return Ok(NO_CONTENT);
             }
             self.compare(touched, chunks.start, quality);
@@ -371,7 +425,9 @@ impl Recorded {
                 content => content,
             };
         }
-        self.initial[page] = self.interned.id(&self.name, &self.now[chunks])?;
+        if self.now[chunks.clone()].iter().any(|&chunk| chunk != TRIMMED) {
+            self.initial[page] = self.interned.id(&self.name, &self.now[chunks])?;
+        }
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use flashtwin_bits::zeros;
 
 use super::numbering::number_pages;
 use super::too_large;
-use super::window::PageColumns;
+use super::window::{PageColumns, marks};
 use crate::error::{ErrorCause, TraceError};
 use crate::memory::{bytes_in_words, memory_allowed_bytes};
 use crate::parts::{pieces, side_by_side};
@@ -18,8 +18,8 @@ use crate::trace::Trace;
 pub(super) struct OnPages {
     /// The pages it touches, by number on its volume.
     pub(super) pages: Range<u64>,
-    /// The bits of [`PageColumns::partial`].
-    pub(super) partial: u8,
+    /// Bits of [`marks`].
+    pub(super) marks: u8,
     /// Whether the request was moved down to the grid of contents.
     pub(super) unaligned: bool,
 }
@@ -27,6 +27,10 @@ pub(super) struct OnPages {
 #[inline]
 pub(super) fn on_pages(requests: &Requests<'_>, index: usize, page_bytes: u32) -> OnPages {
     let (start, end) = requests.extent(index, page_bytes);
+    if start == end {
+        // A flush.
+        return OnPages { pages: 0..0, marks: 0, unaligned: false };
+    }
     let (first, before) = divided(start, page_bytes);
     let (last, behind) = divided(end - 1, page_bytes);
     let ends_within = behind + 1 != u64::from(page_bytes);
@@ -34,9 +38,16 @@ pub(super) fn on_pages(requests: &Requests<'_>, index: usize, page_bytes: u32) -
     let tail = ends_within || (first == last && head);
     OnPages {
         pages: first..last + 1,
-        partial: u8::from(head) | u8::from(tail) << 1,
+        marks: marks_of(head, tail, requests.is_durable(index)),
         unaligned: start != requests.offset_bytes[index],
     }
+}
+
+#[inline]
+fn marks_of(first_is_partial: bool, last_is_partial: bool, durable: bool) -> u8 {
+    u8::from(first_is_partial) * marks::FIRST_IS_PARTIAL
+        | u8::from(last_is_partial) * marks::LAST_IS_PARTIAL
+        | u8::from(durable) * marks::DURABLE
 }
 
 /// The page of a byte, and its place there. Nearly all sizes of pages are powers of two, by which a processor divides
@@ -62,7 +73,7 @@ pub(super) fn cut(
     if requests > (u32::MAX - 1) as usize {
         return Err(too_large(&trace.name, "requests"));
     }
-    let Laid { partial, first_page_op, volume_pages, unaligned } = lay(&all, &trace.name, page_bytes, parts)?;
+    let Laid { marks, first_page_op, volume_pages, unaligned } = lay(&all, &trace.name, page_bytes, parts)?;
     let page_ops = first_page_op.last().copied().unwrap_or(0).into();
     check_memory(&trace.name, requests as u64, page_ops, page_bytes)?;
     let space_pages = volume_pages.iter().fold(0u64, |sum, &pages| sum.saturating_add(pages));
@@ -74,14 +85,14 @@ pub(super) fn cut(
     };
     let (lpn, lpn_address) = number_pages(first_page, &first_page_op, space_pages, parts);
     let (time_ns, op) = (Arc::clone(&trace.time_ns), Arc::clone(&trace.op));
-    let columns = PageColumns { time_ns, op, partial, first_page_op, lpn, content: Vec::new() };
+    let columns = PageColumns { time_ns, op, marks, first_page_op, lpn, content: Vec::new() };
     Ok((columns, lpn_address, unaligned))
 }
 
 /// How all requests lie on pages.
 struct Laid {
     /// As in [`PageColumns`].
-    partial: Vec<u8>,
+    marks: Vec<u8>,
     first_page_op: Vec<u32>,
     /// Pages that each volume needs.
     volume_pages: Vec<u64>,
@@ -90,12 +101,12 @@ struct Laid {
 
 /// Lays requests on pages, `parts` of them side by side.
 fn lay(all: &Requests<'_>, name: &str, page_bytes: u32, parts: &[Range<usize>]) -> Result<Laid, TraceError> {
-    let mut partial = zeros(all.len());
+    let mut marks = zeros(all.len());
     let mut first_page_op = zeros(all.len() + 1);
     let lengths = || parts.iter().map(Range::len);
-    let pieces = pieces(&mut partial, lengths()).zip(pieces(&mut first_page_op[1..], lengths()));
-    let laid = side_by_side(parts.iter().zip(pieces), |(part, (partial, ends))| {
-        lay_part(all, page_bytes, part.clone(), partial, ends)
+    let pieces = pieces(&mut marks, lengths()).zip(pieces(&mut first_page_op[1..], lengths()));
+    let laid = side_by_side(parts.iter().zip(pieces), |(part, (marks, ends))| {
+        lay_part(all, page_bytes, part.clone(), marks, ends)
     });
     let (mut volume_pages, mut unaligned, mut page_ops) = (Vec::new(), 0, 0);
     let mut firsts = Vec::new();
@@ -115,7 +126,7 @@ fn lay(all: &Requests<'_>, name: &str, page_bytes: u32, parts: &[Range<usize>]) 
     side_by_side(firsts.into_iter().zip(pieces).skip(1), |(first, ends)| {
         ends.iter_mut().for_each(|end| *end += first);
     });
-    Ok(Laid { partial, first_page_op, volume_pages, unaligned })
+    Ok(Laid { marks, first_page_op, volume_pages, unaligned })
 }
 
 /// What is told of a part of the requests as a whole.
@@ -130,14 +141,14 @@ fn lay_part(
     all: &Requests<'_>,
     page_bytes: u32,
     part: Range<usize>,
-    partial: &mut [u8],
+    marks: &mut [u8],
     ends: &mut [u32],
 ) -> LaidPart {
     let mut laid = LaidPart { page_ops: 0, volume_pages: Vec::new(), unaligned: 0 };
-    for (request, (partial, end)) in part.zip(partial.iter_mut().zip(ends)) {
+    for (request, (marks, end)) in part.zip(marks.iter_mut().zip(ends)) {
         let on = on_pages(all, request, page_bytes);
         laid.unaligned += u64::from(on.unaligned);
-        *partial = on.partial;
+        *marks = on.marks;
         laid.page_ops += on.pages.end - on.pages.start;
         // Whoever has more than fit is refused, whatever stands here.
         *end = laid.page_ops as u32;
@@ -171,8 +182,7 @@ fn check_memory(name: &str, requests: u64, page_ops: u64, page_bytes: u32) -> Re
 /// Lengthens volumes, in pages, so that the requests fit.
 pub(super) fn lengthen_volumes(pages: &mut Vec<u64>, requests: &Requests<'_>, page_bytes: u32) {
     for request in 0..requests.len() {
-        let (_, end) = requests.extent(request, page_bytes);
-        lengthen(pages, requests.volume[request], divided(end - 1, page_bytes).0 + 1);
+        lengthen(pages, requests.volume[request], requests.pages(request, page_bytes).end);
     }
 }
 

@@ -1,9 +1,10 @@
-//! What happens first to each page.
+//! What happens first to each page, and whether anything is ever written to it.
 
 use std::ops::Range;
 
+use super::content::Before;
 use super::outline::{FirstAccess, PageQuality};
-use super::window::PageColumns;
+use super::window::{PageColumns, marks};
 use crate::request::Op;
 
 /// What a page operation is as the first one of its page; `None` for what does nothing to it.
@@ -14,14 +15,37 @@ pub(super) fn as_first(op: Op, partial: bool) -> Option<FirstAccess> {
         (Op::Write, false) => Some(FirstAccess::Write),
         (Op::Write, true) => Some(FirstAccess::PartialWrite),
         (Op::Trim, false) => Some(FirstAccess::Trim),
-        (Op::Trim, true) => None,
+        (Op::Trim, true) | (Op::Flush, _) => None,
+    }
+}
+
+/// The page is written some time.
+const WRITTEN: u8 = 1 << 7;
+
+/// What happened first to a page by what is noted of it.
+fn first(touched: u8, is_hole: bool) -> FirstAccess {
+    let is_written = touched & WRITTEN != 0;
+    let is = |access: FirstAccess| touched & !WRITTEN == access as u8;
+    if is(FirstAccess::Write) || (is(FirstAccess::PartialWrite) && is_hole) {
+        FirstAccess::Write
+    } else if is(FirstAccess::PartialWrite) {
+        FirstAccess::PartialWrite
+    } else if is(FirstAccess::Read) && !is_hole {
+        FirstAccess::Read
+    } else if !is_written {
+        FirstAccess::Never
+    } else if is(FirstAccess::Read) {
+        FirstAccess::Hole
+    } else {
+        FirstAccess::Trim
     }
 }
 
 /// First accesses by page, gathered window by window.
 #[derive(Default)]
 pub(super) struct FirstAccesses {
-    pub(super) first: Vec<FirstAccess>,
+    /// By page, 0 (nothing has happened to it) or a [`FirstAccess`], with [`WRITTEN`] once it was written.
+    touched: Vec<u8>,
     partial_writes: u64,
     partial_trims: u64,
 }
@@ -29,13 +53,13 @@ pub(super) struct FirstAccesses {
 impl FirstAccesses {
     /// Notes the page operations of some requests, on pages with numbers below `pages`.
     pub(super) fn add(&mut self, columns: &PageColumns, part: Range<usize>, pages: usize) {
-        if pages > self.first.len() {
-            self.first.resize(pages, FirstAccess::None);
+        if pages > self.touched.len() {
+            self.touched.resize(pages, 0);
         }
         for request in part {
             let (op, page_ops) = (columns.op[request], columns.page_ops_of(request));
             // Most are these.
-            if let (0, Some(access)) = (columns.partial[request], as_first(op, false)) {
+            if let (0, Some(access)) = (columns.marks[request] & !marks::DURABLE, as_first(op, false)) {
                 columns.lpn[page_ops].iter().for_each(|&page| self.note(page, access));
                 continue;
             }
@@ -51,23 +75,32 @@ impl FirstAccesses {
         }
     }
 
-    /// Notes an access to a page, unless there was one before.
+    /// Notes an access to a page.
     #[inline]
     fn note(&mut self, page: u32, access: FirstAccess) {
-        let first = &mut self.first[page as usize];
-        if *first == FirstAccess::None {
-            *first = access;
+        let touched = &mut self.touched[page as usize];
+        if *touched == 0 {
+            *touched = access as u8;
+        }
+        if matches!(access, FirstAccess::Write | FirstAccess::PartialWrite) {
+            *touched |= WRITTEN;
         }
     }
 
     /// The same for the requests of `later`, too, which come behind these, on as many pages.
     pub(super) fn followed_by(mut self, later: &FirstAccesses) -> FirstAccesses {
-        for (first, &later) in self.first.iter_mut().zip(&later.first) {
-            *first = if *first == FirstAccess::None { later } else { *first };
+        for (touched, &later) in self.touched.iter_mut().zip(&later.touched) {
+            *touched = if *touched == 0 { later } else { *touched | later & WRITTEN };
         }
         self.partial_writes += later.partial_writes;
         self.partial_trims += later.partial_trims;
         self
+    }
+
+    /// What happened first to each page, some of which are known to have held nothing before.
+    pub(super) fn first(&self, before: &Before) -> Vec<FirstAccess> {
+        let touched = self.touched.iter().enumerate();
+        touched.map(|(page, &touched)| first(touched, before.is_hole(page))).collect()
     }
 
     /// Enters what was counted.

@@ -54,7 +54,7 @@ impl Follower {
     ) -> Result<(), TraceError> {
         match self {
             Follower::Recorded(recorded) => recorded.add(requests, columns, pages, before, quality),
-            Follower::Made(made) => made.add(columns, pages, quality),
+            Follower::Made(made) => made.add(columns, pages, before, quality),
             Follower::None => {
                 columns.content.resize(columns.lpn.len(), NO_CONTENT);
                 Ok(())

@@ -1,5 +1,6 @@
 //! Contents made up: following what each page holds when the trace does not say.
 
+use super::content::Before;
 use super::first_access::as_first;
 use super::follow::Known;
 use super::outline::{FirstAccess, PageQuality, existed};
@@ -39,6 +40,7 @@ impl Made {
         &mut self,
         columns: &mut PageColumns,
         pages: usize,
+        before: &Before,
         quality: &mut PageQuality,
     ) -> Result<(), TraceError> {
         self.page_ops += columns.page_ops() as u64;
@@ -55,7 +57,7 @@ impl Made {
             let op = columns.op[request];
             for page_op in columns.page_ops_of(request) {
                 let partial = columns.is_partial(request, page_op);
-                let content = self.apply(op, partial, columns.lpn[page_op], quality);
+                let content = self.apply(op, partial, columns.lpn[page_op], before, quality);
                 columns.content.push(content);
             }
         }
@@ -63,7 +65,7 @@ impl Made {
     }
 
     /// Applies one page operation; its content.
-    fn apply(&mut self, op: Op, partial: bool, lpn: u32, quality: &mut PageQuality) -> u32 {
+    fn apply(&mut self, op: Op, partial: bool, lpn: u32, before: &Before, quality: &mut PageQuality) -> u32 {
         let page = lpn as usize;
         if op == Op::Trim {
             if !partial {
@@ -74,7 +76,7 @@ impl Made {
         }
         if !self.seen[page] {
             self.seen[page] = true;
-            if as_first(op, partial).is_some_and(existed) {
+            if as_first(op, partial).is_some_and(existed) && !before.is_hole(page) {
                 self.held[page] = self.maker.before(lpn);
                 self.initial[page] = self.held[page];
             }
@@ -82,7 +84,7 @@ impl Made {
         if op == Op::Write {
             self.held[page] = self.maker.written(lpn);
         } else if self.held[page] == NO_CONTENT {
-            quality.reads_after_trim += 1;
+            quality.reads_of_holes += 1;
         }
         self.held[page]
     }

@@ -18,7 +18,7 @@ pub use outline::{FirstAccess, Outline, PageQuality};
 pub use scan::PageScan;
 pub use source::ContentSource;
 pub use table::{LastRegion, NumberedPage, PageTable};
-pub use window::{PageColumns, PageSource, Window, Windows};
+pub use window::{PageColumns, PageSource, Window, Windows, marks};
 pub(crate) use zipf::Zipf;
 
 use std::ops::Range;
@@ -29,6 +29,7 @@ use flashtwin_bits::{Room, with_room};
 use crate::CHUNK_BYTES;
 use crate::error::{ErrorCause, TraceError};
 use crate::parts::{in_parts, joined, parts, side_by_side};
+use crate::request::Op;
 use crate::requests::Requests;
 use crate::trace::Trace;
 use content::Before;
@@ -37,7 +38,7 @@ use follow::{Followed, Follower, Known};
 
 /// A trace cut into page operations of one size. Read-only, to be shared by all systems replayed.
 ///
-/// **Cutting.** A request becomes one page operation for each page it touches, in ascending order. A
+/// **Cutting.** A request becomes one page operation for each page it touches, in ascending order; a flush none. A
 /// request that carries contents is cut on the grid of its contents: content `k` belongs to the page
 /// that holds the first byte of its chunk. In effect the request is moved down to the next multiple
 /// of `chunk_bytes`, so that a misaligned partition does not smear each content over two pages. That
@@ -48,7 +49,7 @@ use follow::{Followed, Follower, Known};
 ///
 /// **Partial operations.** A write of a part of a chunk gives the chunk a content never seen before,
 /// since nobody knows the result. A trim of a part of a page changes nothing, as in real devices; its
-/// page operation is there (with its bit in `partial`) so that no request is without one.
+/// page operation is there (with its mark) so that no request is without one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PageTrace {
     /// Which pages there are, and what they hold before.
@@ -90,7 +91,8 @@ impl PageTrace {
         let recorded = content_source == ContentSource::Recorded;
         let (accesses, before) = beginning(&requests, &columns, page_bytes, pages, parts, recorded);
         accesses.count(&mut quality);
-        let first = Some(&accesses.first[..]);
+        let first_access = accesses.first(&before);
+        let first = Some(&first_access[..]);
         let known = Known { name: &trace.name, page_bytes, chunk_bytes: CHUNK_BYTES, first };
         columns.content = with_room(columns.lpn.len());
         let rooms = [Room::of(&columns.content)];
@@ -98,7 +100,7 @@ impl PageTrace {
         let (digest, bytes) = thread::scope(|scope| {
             // Contents are followed by one thread: there is a processor to spare.
             let aside = scope.spawn(|| {
-                let mut bytes = [0; 3];
+                let mut bytes = [0; Op::COUNT];
                 add_bytes(&requests, &mut bytes);
                 (trace.digest(), bytes)
             });
@@ -118,7 +120,7 @@ impl PageTrace {
             lpn_address,
             content_count,
             initial_content,
-            first_access: accesses.first,
+            first_access,
             content_source,
             quality,
         };
@@ -166,8 +168,10 @@ fn beginning(
     // Each part has tables by page of its own, which are to take less than what following contents takes then.
     let whole = in_parts(requests.len(), 1);
     let parts = if pages * parts.len() <= 2 * columns.page_ops() { parts } else { &whole };
+    let mut holes = Before::new(page_bytes, CHUNK_BYTES);
+    holes.look_up(requests, columns, pages);
     let found = side_by_side(parts.iter().cloned(), |part| {
-        let (mut accesses, mut before) = (FirstAccesses::default(), Before::new(page_bytes, CHUNK_BYTES));
+        let (mut accesses, mut before) = (FirstAccesses::default(), holes.clone());
         if recorded {
             before.add(requests, columns, part.clone(), pages);
         }
@@ -177,11 +181,11 @@ fn beginning(
     let together = found.into_iter().reduce(|(accesses, before), (later_accesses, later_before)| {
         (accesses.followed_by(&later_accesses), before.followed_by(&later_before))
     });
-    together.unwrap_or_else(|| (FirstAccesses::default(), Before::new(page_bytes, CHUNK_BYTES)))
+    together.unwrap_or_else(|| (FirstAccesses::default(), holes))
 }
 
 /// Adds the bytes that requests address to those of their kinds.
-fn add_bytes(requests: &Requests<'_>, bytes: &mut [u64; 3]) {
+fn add_bytes(requests: &Requests<'_>, bytes: &mut [u64; Op::COUNT]) {
     for (&op, &length) in requests.op.iter().zip(requests.length_bytes) {
         bytes[op as usize] += u64::from(length);
     }

@@ -84,8 +84,12 @@ fn by_bits(
         side_by_side(parts.iter().zip(pieces(&mut lpn, lengths)), |(part, lpn)| {
             let mut at = 0;
             for request in part.clone() {
-                let page = first_page(request);
                 let pages = pages_of(request);
+                if pages == 0 {
+                    // A flush, whose volume may have no pages at all.
+                    continue;
+                }
+                let page = first_page(request);
                 let first = touched[(page / 64) as usize].number(page);
                 let slots = &mut lpn[at..at + pages as usize];
                 slots.iter_mut().zip(first..).for_each(|(slot, number)| *slot = number);
@@ -130,9 +134,10 @@ fn by_sorting(first_page: impl Fn(usize) -> u64, first_page_op: &[u32]) -> (Vec<
         request,
         pages: ops[1] - ops[0],
     };
-    let mut spans: Vec<Span> = first_page_op.windows(2).zip(0..).map(span).collect();
+    let all = first_page_op.windows(2).zip(0..);
+    let mut spans: Vec<Span> = all.map(span).filter(|span| span.pages > 0).collect();
     spans.sort_unstable_by_key(|span| span.first_page);
-    let mut first_lpn = vec![0u32; spans.len()];
+    let mut first_lpn = vec![0u32; first_page_op.len() - 1];
     let mut lpn_address: Vec<u64> = Vec::new();
     for span in &spans {
         // Page behind the last one numbered; all pages of the current run end there.
@@ -172,7 +177,8 @@ mod tests {
             let first_page: Vec<u64> = (0..requests).map(|_| draw.next() % space).collect();
             let mut first_page_op = vec![0];
             for _ in 0..requests {
-                let ops = first_page_op.last().copied().unwrap_or(0) + 1 + (draw.next() % longest) as u32;
+                // Some have none.
+                let ops = first_page_op.last().copied().unwrap_or(0) + (draw.next() % (longest + 1)) as u32;
                 first_page_op.push(ops);
             }
             let spans = || first_page.iter().zip(first_page_op.windows(2));

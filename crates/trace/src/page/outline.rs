@@ -4,21 +4,24 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ContentSource;
+use crate::request::Op;
 
 /// What the first access to a page is, which tells whether the page existed before the trace.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstAccess {
-    /// It is trimmed, in part only: the trim does nothing and nothing else happens to the page.
-    None,
+    /// It never holds anything: it is trimmed, or read as a hole, and never written.
+    Never,
     /// It is read: it existed.
     Read,
     /// It is written as a whole: whether it existed does not matter.
     Write,
     /// A part of it is written: it existed, and the rest is kept (read-modify-write).
     PartialWrite,
-    /// It is trimmed: whether it existed does not matter.
+    /// It is trimmed, and written later: whether it existed does not matter.
     Trim,
+    /// It is read although it is known to hold nothing (see [`crate::Holes`]), and written later.
+    Hole,
 }
 
 /// What was noticed while pages and their contents were followed through a trace.
@@ -30,8 +33,9 @@ pub struct PageQuality {
     /// Page reads with a recorded content of a page that was last written with an unknown one (a
     /// part of it was written, or the trace does not say). The page keeps its nameless content.
     pub unknown_content_reads: u64,
-    /// Page reads of pages that were trimmed and not written since; they have no content.
-    pub reads_after_trim: u64,
+    /// Page reads of pages that hold nothing: they were trimmed, or are known to be holes when the trace begins, and not
+    /// written since. They have no content.
+    pub reads_of_holes: u64,
     /// Requests with contents that do not begin on the grid of contents; they were moved down to it.
     pub unaligned_content_requests: u64,
     /// Page writes that cover only a part of their page.
@@ -53,8 +57,8 @@ pub struct Outline {
     pub requests: u64,
     /// Number of page operations.
     pub page_ops: u64,
-    /// Bytes that all requests of a kind address, as the trace has them: reads, writes, trims.
-    pub bytes: [u64; 3],
+    /// Bytes that all requests of a kind address, as the trace has them: by its number.
+    pub bytes: [u64; Op::COUNT],
     /// Arrival of the last request in nanoseconds, the first being at 0; 0 without any.
     pub duration_ns: i64,
     /// Page number on the host's address space of each dense logical page, ascending. Volumes lie one
@@ -74,9 +78,14 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// Number of distinct logical pages touched.
-    pub fn footprint_pages(&self) -> u32 {
+    /// Number of distinct logical pages touched; their numbers are below it.
+    pub fn pages(&self) -> u32 {
         self.lpn_address.len() as u32
+    }
+
+    /// Logical pages that hold something at some time: what was let go of, or never written, takes no room on a drive.
+    pub fn footprint_pages(&self) -> u32 {
+        self.first_access.iter().map(|&first| u32::from(first != FirstAccess::Never)).sum()
     }
 
     /// Whether a dense logical page must have existed before the trace: it is first read, or a part

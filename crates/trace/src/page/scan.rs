@@ -19,7 +19,7 @@ use crate::format::Format;
 use crate::input::Source;
 use crate::memory::{bytes_in_words, memory_allowed_bytes};
 use crate::progress::Progress;
-use crate::request::NO_CONTENT;
+use crate::request::{NO_CONTENT, Op};
 use crate::stream::TraceStream;
 use crate::trace::OpenOptions;
 
@@ -186,7 +186,7 @@ fn follow(scanned: Scanned, progress: &dyn Progress) -> Result<PageScan, TraceEr
         outline.quality = PageQuality {
             read_mismatches: quality.read_mismatches,
             unknown_content_reads: quality.unknown_content_reads,
-            reads_after_trim: quality.reads_after_trim,
+            reads_of_holes: quality.reads_of_holes,
             ..outline.quality.clone()
         };
     }
@@ -195,7 +195,7 @@ fn follow(scanned: Scanned, progress: &dyn Progress) -> Result<PageScan, TraceEr
 
 /// What was noticed without following contents.
 fn without_followed(quality: &PageQuality) -> PageQuality {
-    PageQuality { read_mismatches: 0, unknown_content_reads: 0, reads_after_trim: 0, ..quality.clone() }
+    PageQuality { read_mismatches: 0, unknown_content_reads: 0, reads_of_holes: 0, ..quality.clone() }
 }
 
 impl Scanned {
@@ -239,7 +239,7 @@ struct First {
     quality: PageQuality,
     requests: u64,
     page_ops: u64,
-    bytes: [u64; 3],
+    bytes: [u64; Op::COUNT],
     duration_ns: i64,
     has_content: bool,
     columns: PageColumns,
@@ -262,7 +262,7 @@ impl First {
             quality: PageQuality::default(),
             requests: 0,
             page_ops: 0,
-            bytes: [0; 3],
+            bytes: [0; Op::COUNT],
             duration_ns: 0,
             has_content: false,
             columns: PageColumns::default(),
@@ -285,6 +285,7 @@ impl First {
         self.quality.unaligned_content_requests += unaligned;
         self.check_memory(pages as u64)?;
         let columns = &mut self.columns;
+        self.before.look_up(requests, columns, pages);
         self.accesses.add(columns, 0..columns.requests(), pages);
         if self.content_source == ContentSource::Recorded {
             self.before.add(requests, columns, 0..columns.requests(), pages);
@@ -358,7 +359,7 @@ impl First {
             lpn_address,
             content_count,
             initial_content,
-            first_access: moved(&accesses.first, &renumbered, FirstAccess::None),
+            first_access: moved(&accesses.first(&before), &renumbered, FirstAccess::Never),
             content_source,
             quality,
         };

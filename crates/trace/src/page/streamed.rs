@@ -67,7 +67,7 @@ pub(super) fn cut_window(
         }
         let on = on_pages(requests, request, page_bytes);
         unaligned += u64::from(on.unaligned);
-        columns.partial.push(on.partial);
+        columns.marks.push(on.marks);
         if !numbering.number(requests.volume[request], on.pages, &mut columns.lpn) {
             return None;
         }

@@ -7,6 +7,16 @@ use super::{Outline, PageTrace};
 use crate::error::TraceError;
 use crate::request::Op;
 
+/// What a mark of a request says of it.
+pub mod marks {
+    /// The first page operation covers only a part of its page.
+    pub const FIRST_IS_PARTIAL: u8 = 1;
+    /// The last one does.
+    pub const LAST_IS_PARTIAL: u8 = 2;
+    /// The request is to be on the medium before it is answered (forced unit access).
+    pub const DURABLE: u8 = 4;
+}
+
 /// Consecutive requests cut into page operations, as columns. Those that say of requests what the trace says are the
 /// trace's own, where it is in memory.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,10 +25,10 @@ pub struct PageColumns {
     pub time_ns: Arc<Vec<i64>>,
     /// What each request asks.
     pub op: Arc<Vec<Op>>,
-    /// Of each request, bit 0: the first page operation covers only a part of its page; bit 1: the
-    /// last one does. A request of a single page has both or none.
-    pub partial: Vec<u8>,
-    /// Request `i` has the page operations `first_page_op[i]..first_page_op[i + 1]`, at least one.
+    /// Of each request, bits of [`marks`]. A request of a single page is partial at both ends or at none.
+    pub marks: Vec<u8>,
+    /// Request `i` has the page operations `first_page_op[i]..first_page_op[i + 1]`: at least one, none of a
+    /// flush.
     pub first_page_op: Vec<u32>,
     /// Dense logical page number of each page operation.
     pub lpn: Vec<u32>,
@@ -34,7 +44,7 @@ impl PageColumns {
             first_request,
             time_ns: &self.time_ns,
             op: &self.op,
-            partial: &self.partial,
+            marks: &self.marks,
             first_page_op: &self.first_page_op,
             lpn: &self.lpn,
             content: &self.content,
@@ -61,14 +71,14 @@ impl PageColumns {
     /// Whether page operation `page_op` of `request` covers only a part of its page.
     #[inline]
     pub fn is_partial(&self, request: usize, page_op: usize) -> bool {
-        is_partial(self.partial[request], &self.page_ops_of(request), page_op)
+        is_partial(self.marks[request], &self.page_ops_of(request), page_op)
     }
 
     /// Leaves no requests, and the memory that they took.
     pub(super) fn clear(&mut self) {
         Arc::make_mut(&mut self.time_ns).clear();
         Arc::make_mut(&mut self.op).clear();
-        self.partial.clear();
+        self.marks.clear();
         self.first_page_op.clear();
         self.lpn.clear();
         self.content.clear();
@@ -77,7 +87,8 @@ impl PageColumns {
 
 #[inline]
 fn is_partial(bits: u8, page_ops: &Range<usize>, page_op: usize) -> bool {
-    (page_op == page_ops.start && bits & 1 != 0) || (page_op + 1 == page_ops.end && bits & 2 != 0)
+    (page_op == page_ops.start && bits & marks::FIRST_IS_PARTIAL != 0)
+        || (page_op + 1 == page_ops.end && bits & marks::LAST_IS_PARTIAL != 0)
 }
 
 /// [`PageColumns`], borrowed; what a replay goes through. A trace in memory is a single window.
@@ -88,7 +99,7 @@ pub struct Window<'a> {
     pub first_request: u64,
     pub time_ns: &'a [i64],
     pub op: &'a [Op],
-    pub partial: &'a [u8],
+    pub marks: &'a [u8],
     pub first_page_op: &'a [u32],
     pub lpn: &'a [u32],
     pub content: &'a [u32],
@@ -97,6 +108,12 @@ pub struct Window<'a> {
 }
 
 impl Window<'_> {
+    /// Whether a request is to be on the medium before it is answered.
+    #[inline]
+    pub fn is_durable(&self, request: usize) -> bool {
+        self.marks[request] & marks::DURABLE != 0
+    }
+
     /// Number of requests.
     pub fn len(&self) -> usize {
         self.time_ns.len()
@@ -116,7 +133,7 @@ impl Window<'_> {
     /// Whether page operation `page_op` of `request` covers only a part of its page.
     #[inline]
     pub fn is_partial(&self, request: usize, page_op: usize) -> bool {
-        is_partial(self.partial[request], &self.page_ops_of(request), page_op)
+        is_partial(self.marks[request], &self.page_ops_of(request), page_op)
     }
 }
 

@@ -37,6 +37,9 @@ pub(super) struct Generator {
     /// With trains: what they are at, and runs of reads that their ends cut, the oldest first.
     course: Option<Course>,
     cut: VecDeque<Run>,
+    /// Writes from one flush to the next, 0 for none, and how many are left until then.
+    writes_per_flush: u64,
+    writes_left: u64,
 }
 
 /// Where pages and contents come from.
@@ -107,10 +110,12 @@ impl Generator {
             run: Run::default(),
             course: plan.trains.as_ref().map(|trains| Course::new(requests, trains)),
             cut: VecDeque::new(),
+            writes_per_flush: plan.writes_per_flush,
+            writes_left: plan.writes_per_flush,
         }
     }
 
-    /// Adds requests until there are `rows`, or none are left.
+    /// Adds requests until there are `rows`, or none are left; one more where that is a flush.
     pub(super) fn fill(&mut self, columns: &mut Columns, rows: usize) {
         while columns.time_ns.len() < rows {
             // Trains are made an hour at a time, when their first request arrives.
@@ -136,7 +141,26 @@ impl Generator {
             columns.content.extend_from_slice(&run.values[values]);
             columns.content_start.push(columns.content.len() as u64);
             run.page += u64::from(pages);
+            if self.run.write && self.writes_per_flush > 0 {
+                self.note_write(columns);
+            }
         }
+    }
+
+    /// Adds a flush behind the write that was just added, if its turn has come.
+    fn note_write(&mut self, columns: &mut Columns) {
+        self.writes_left -= 1;
+        if self.writes_left > 0 {
+            return;
+        }
+        self.writes_left = self.writes_per_flush;
+        let time_ns = columns.time_ns.last().copied().unwrap_or(0);
+        columns.time_ns.push(time_ns);
+        columns.volume.push(0);
+        columns.op.push(Op::Flush);
+        columns.offset_bytes.push(0);
+        columns.length_bytes.push(0);
+        columns.content_start.push(columns.content.len() as u64);
     }
 
     /// Has a run at hand from which the next request of a train is taken; whether there is one.

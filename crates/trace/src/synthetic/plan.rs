@@ -23,6 +23,8 @@ pub(super) struct Plan {
     pub(super) overwrite_skew: f64,
     pub(super) footprint: u64,
     pub(super) content: ContentPlan,
+    /// Writes from one flush to the next; 0: none is flushed.
+    pub(super) writes_per_flush: u64,
 }
 
 /// Where contents come from.
@@ -70,6 +72,12 @@ impl Plan {
         let scaled = |count: u64| (count as f64 * scale).round().max(1.0) as u64;
         let count = recipe.requests.count as f64 * scale;
         let count = keys.between("requests.count times the scale", count.round(), 1.0, REQUESTS_MAX)? as u64;
+        let writes_per_flush = match recipe.requests.writes_per_flush {
+            Some(writes) => {
+                keys.between("requests.writes_per_flush", writes as f64, 1.0, REQUESTS_MAX)? as u64
+            }
+            None => 0,
+        };
         let arrivals = &recipe.arrivals;
         let day_s = keys.between("arrivals.day_s", arrivals.day_s, 1e-3, 1e9)?;
         let days = keys.between("arrivals.days", arrivals.days as f64, 1.0, 1e5)? as u64;
@@ -114,14 +122,16 @@ impl Plan {
             )?,
             footprint,
             content,
+            writes_per_flush,
         })
     }
 }
 
 impl Plan {
-    /// Requests in all.
+    /// Requests in all, flushes among them.
     pub(super) fn requests(&self) -> u64 {
-        self.kinds.iter().map(|kind| kind.requests).sum()
+        let flushes = self.kinds[WRITE].requests.checked_div(self.writes_per_flush).unwrap_or(0);
+        self.kinds.iter().map(|kind| kind.requests).sum::<u64>() + flushes
     }
 }
 

@@ -43,6 +43,10 @@ pub struct RequestsRecipe {
     /// Share of the reads that do, in percent, where it is another; with trains, before their ends cut reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_sequential_percent: Option<f64>,
+    /// Writes from one flush to the next, which arrives with the last of them; no flushes without it. They are not among
+    /// the `count`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writes_per_flush: Option<u64>,
     /// Sizes of requests: pairs of pages of 4 KiB and percent.
     #[serde(default = "one_page")]
     pub pages: Vec<(u32, f64)>,

@@ -1,7 +1,7 @@
 //! Where line parsers put what they read.
 
 use crate::columns::Columns;
-use crate::digest::{Digests, fold};
+use crate::digest::{Digests, digests_of_zeroes, fold};
 use crate::feed::Parts;
 use crate::quality::Quality;
 use crate::request::{NO_CONTENT, Op};
@@ -22,6 +22,13 @@ pub(crate) struct Parsed {
     pub(crate) op: Op,
     pub(crate) offset_bytes: u64,
     pub(crate) length_bytes: u32,
+}
+
+impl Parsed {
+    /// A flush, which has no address, wherever the line says that it was.
+    pub(crate) fn flush(time_ns: i64, time_at: usize, volume: u32) -> Parsed {
+        Parsed { time_ns, time_at, volume, op: Op::Flush, offset_bytes: 0, length_bytes: 0 }
+    }
 }
 
 /// Collects requests into columns, in file order.
@@ -86,7 +93,7 @@ impl Collector {
         } else {
             self.latest_ns = parsed.time_ns;
         }
-        if parsed.length_bytes == 0 {
+        if parsed.length_bytes == 0 && parsed.op != Op::Flush {
             self.quality.empty_requests += 1;
             return Ok(());
         }
@@ -98,6 +105,12 @@ impl Collector {
         columns.length_bytes.push(parsed.length_bytes);
         columns.content_start.push(columns.content.len() as u64);
         Ok(())
+    }
+
+    /// The request added last is to be on the medium before it is answered.
+    #[cold]
+    pub(crate) fn last_is_durable(&mut self) {
+        self.columns.last_is_durable();
     }
 
     #[cold]
@@ -164,6 +177,13 @@ impl Collector {
         self.first_tick.is_none() && quality.passed_lines == 0 && quality.empty_requests == 0
     }
 
+    /// Bytes that what was collected takes, and how many more it will take, at one time, for so many further lines.
+    pub(crate) fn bytes(&self, further: usize) -> (u64, u64) {
+        let (columns, contents) = (self.columns.bytes(further), self.interner.bytes(further));
+        let digests = if self.interner.digests.is_empty() { 0 } else { contents.1 };
+        (columns.0 + contents.0, columns.1 + digests)
+    }
+
     /// Requests collected and not taken yet.
     pub(crate) fn rows(&self) -> usize {
         self.columns.len()
@@ -180,6 +200,11 @@ impl Collector {
     /// than the sorting window.
     pub(crate) fn latest_ns(&self) -> i64 {
         self.latest_ns
+    }
+
+    /// The content of nothing but zeroes among those taken, if its digest is one that needs no key.
+    pub(crate) fn zero_content(&self) -> Option<u32> {
+        digests_of_zeroes().find_map(|digest| self.interner.find(&digest))
     }
 
     pub(crate) fn volumes(&self) -> &Volumes {

@@ -57,19 +57,29 @@ impl Interner {
     }
 
     fn id(&mut self, digest: &[u8; 16], hash: u64) -> Option<u32> {
+        self.probe(digest, hash).or_else(|free| self.add(free, hash >> 32, digest).ok_or(free)).ok()
+    }
+
+    /// The id of a digest that is there; otherwise the free slot where it would be put.
+    fn probe(&self, digest: &[u8; 16], hash: u64) -> Result<u32, usize> {
         let tag = hash >> 32;
         let mut at = hash as usize & self.mask;
         loop {
             let slot = self.slots[at];
             if slot == EMPTY {
-                return self.add(at, tag, digest);
+                return Err(at);
             }
             let id = slot as u32;
             if slot >> 32 == tag && self.digests[id as usize] == *digest {
-                return Some(id);
+                return Ok(id);
             }
             at = (at + 1) & self.mask;
         }
+    }
+
+    /// The id of a digest that is there.
+    pub(crate) fn find(&self, digest: &[u8; 16]) -> Option<u32> {
+        self.probe(digest, hash(digest)).ok()
     }
 
     fn add(&mut self, at: usize, tag: u64, digest: &[u8; 16]) -> Option<u32> {
@@ -81,6 +91,15 @@ impl Interner {
             self.grow();
         }
         Some(id)
+    }
+
+    /// Bytes that the table takes, and how many more it will take, at one time, for so many further digests.
+    pub(crate) fn bytes(&self, further: usize) -> (u64, u64) {
+        let held = self.slots.len() as u64 * 8 + self.digests.capacity() as u64 * 16;
+        let full = (self.digests.len() + further) * 2 > self.slots.len();
+        let longer = self.digests.len() + further > self.digests.capacity();
+        let slots = if full { 2 * self.slots.len() as u64 * 8 } else { 0 };
+        (held, slots + if longer { self.digests.capacity().max(further) as u64 * 16 } else { 0 })
     }
 
     fn grow(&mut self) {
@@ -122,6 +141,8 @@ mod tests {
                 assert_eq!(id, Some(expected));
             });
         }
+        assert!(reference.iter().all(|(digest, &id)| interner.find(digest) == Some(id)));
+        assert_eq!(interner.find(&[0xff; 16]), None);
         assert_eq!(interner.digests.len(), reference.len());
     }
 }

@@ -13,6 +13,7 @@ use crate::columns::Columns;
 use crate::error::{ErrorCause, TraceError};
 use crate::feed::{Feed, Parts};
 use crate::input::{self, Blocks};
+use crate::memory;
 use crate::progress::Progress;
 use crate::quality::BAD_LINES_LISTED;
 use crate::trace::{OnBadLine, OpenOptions};
@@ -66,6 +67,9 @@ pub(crate) fn lines<P: LineParser>(name: &str, options: &OpenOptions, lines_befo
     Box::new(Reader { parser: P::new(options), sink, name: name.to_owned(), skip, begun: false })
 }
 
+/// No line of a request is shorter than this many bytes.
+const LINE_BYTES: usize = 8;
+
 /// The requests of a text.
 pub(crate) struct Text {
     blocks: Blocks,
@@ -101,6 +105,8 @@ impl Text {
 impl Feed for Text {
     fn read(&mut self, rows: usize, progress: &dyn Progress) -> Result<Columns, TraceError> {
         while !self.ended() && self.lines.seen().rows() <= rows {
+            let seen = self.lines.seen();
+            memory::check_growth(&self.blocks.name, seen.rows(), seen.bytes(self.block.len() / LINE_BYTES))?;
             self.lines.block(&self.block)?;
             progress.update(self.blocks.done(), self.blocks.total);
             if progress.cancelled() {
@@ -127,6 +133,10 @@ impl Feed for Text {
 
     fn volumes(&self) -> &Volumes {
         self.lines.seen().volumes()
+    }
+
+    fn zero_content(&self) -> Option<u32> {
+        self.lines.seen().zero_content()
     }
 
     fn into_parts(self: Box<Self>, _digests: bool) -> Result<Parts, TraceError> {

@@ -54,8 +54,12 @@ pub(crate) fn cloudphysics() -> String {
             (false, false) => "8a",
         };
         let _ = writeln!(text, "1,{time},{op},{},{}", asked.sectors * 512, asked.sector);
+        if asked.is_flushed() {
+            let code = if short { "35" } else { "91" };
+            let _ = writeln!(text, "1,{time},{code},0,0");
+        }
         if asked.sector % 5 == 0 {
-            let _ = writeln!(text, "1,{time},35,0,0");
+            let _ = writeln!(text, "1,{time},12,96,0");
         }
     }
     text

@@ -65,13 +65,20 @@ pub(crate) fn requests() -> Vec<Asked> {
         .collect()
 }
 
+impl Asked {
+    /// Whether its volume is flushed right behind it, in formats that have flushes.
+    pub(crate) fn is_flushed(&self) -> bool {
+        self.sector.is_multiple_of(7)
+    }
+}
+
 /// The sample as a trace, made without any reader.
 pub(crate) fn trace(with_content: bool) -> Trace {
-    trace_of(requests(), 100, with_content)
+    trace_of(requests(), 100, with_content, false)
 }
 
 /// Some requests of the sample as a trace, their times cut to multiples of `unit_ns`.
-pub(crate) fn trace_of(requests: Vec<Asked>, unit_ns: u64, with_content: bool) -> Trace {
+pub(crate) fn trace_of(requests: Vec<Asked>, unit_ns: u64, with_content: bool, with_flushes: bool) -> Trace {
     let mut builder = TraceBuilder::new("sample");
     for asked in requests {
         let request = Request {
@@ -82,6 +89,9 @@ pub(crate) fn trace_of(requests: Vec<Asked>, unit_ns: u64, with_content: bool) -
             length_bytes: asked.sectors * 512,
         };
         builder.push(request, if with_content { &asked.contents } else { &[] });
+        if with_flushes && asked.is_flushed() {
+            builder.push(Request { op: Op::Flush, offset_bytes: 0, length_bytes: 0, ..request }, &[]);
+        }
     }
     builder.build().unwrap()
 }

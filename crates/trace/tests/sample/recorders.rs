@@ -12,7 +12,7 @@ pub(crate) fn blkparse() -> String {
         let device = format!("  8,{:<3}", asked.volume * 16);
         let (flags, extent) =
             (read_or_write(&asked, " R", "WS"), format!("{} + {}", asked.sector, asked.sectors));
-        let mut event = |ticks: u64, action: &str, rest: &str| {
+        let mut event = |ticks: u64, action: &str, flags: &str, rest: &str| {
             let (whole, part) = (ticks / 10_000_000, ticks % 10_000_000);
             let line = format!(
                 "{device}  1 {:>8} {whole:>5}.{part:07}00  3645 {action:>2} {flags:>3} {rest}",
@@ -21,13 +21,18 @@ pub(crate) fn blkparse() -> String {
             events.push((ticks, line));
         };
         let start = 20 + asked.ticks;
-        event(start - 15, "A", &format!("{extent} <- (8,17) {}", asked.sector.saturating_sub(32)));
-        event(start - 14, "Q", &format!("{extent} [java]"));
-        event(start - 12, "P", "[java]");
-        event(start - 10, "m", "cfq18615S / insert_request");
-        event(start, "D", &format!("{extent} [kworker/u8:0]"));
-        event(start + 700, "C", &format!("{extent} (   70000) [0]"));
-        event(start - 1, "UT", "[java] 1");
+        event(start - 15, "A", flags, &format!("{extent} <- (8,17) {}", asked.sector.saturating_sub(32)));
+        event(start - 14, "Q", flags, &format!("{extent} [java]"));
+        event(start - 12, "P", flags, "[java]");
+        event(start - 10, "m", flags, "cfq18615S / insert_request");
+        event(start, "D", flags, &format!("{extent} [kworker/u8:0]"));
+        if asked.is_flushed() {
+            let how = if asked.volume == 0 { " FN" } else { "FWS" };
+            event(start, "D", how, "[kworker/0:1H]");
+            event(start + 300, "C", how, "0 [0]");
+        }
+        event(start + 700, "C", flags, &format!("{extent} (   70000) [0]"));
+        event(start - 1, "UT", flags, "[java] 1");
     }
     events.sort_by_key(|&(ticks, _)| ticks);
     for (_, line) in events {
@@ -50,6 +55,11 @@ pub(crate) fn etw() -> String {
     }
     let _ = writeln!(
         text,
+        "{:>23},  {fields},  ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri",
+        "DiskFlush"
+    );
+    let _ = writeln!(
+        text,
         "{:>23},  {fields}\nEndHeader\nOS Version: 6.0.6001, Trace Size: 1024KB",
         "DiskReadInit"
     );
@@ -64,6 +74,13 @@ pub(crate) fn etw() -> String {
             "{kind:>23},{time:>11}, {who}, {offset:#012x}, {size:#010x},         283,        {}, 0x060043,         283,       3, Original, 0xffffe288272d0d20, \"C:\\a, b\"",
             asked.volume
         );
+        if asked.is_flushed() {
+            let _ = write!(
+                text,
+                "\n{:>23},{time:>11}, {who},         12,        {}, 0x000000,          12,       3",
+                "DiskFlush", asked.volume
+            );
+        }
     })
 }
 
@@ -89,12 +106,15 @@ pub(crate) fn fio_waits() -> String {
 /// Lines with something in front that knows the time in microseconds.
 fn fio_lines(mut front: impl FnMut(u64) -> String) -> String {
     let mut text = String::new();
-    for Asked { ticks, volume, read, sector, sectors, .. } in requests() {
+    for asked in requests() {
+        let flushed = asked.is_flushed();
+        let Asked { ticks, volume, read, sector, sectors, .. } = asked;
         let file = ["/dev/sdb", "/dev/sdc"][volume as usize];
         let action = if read { "read" } else { "write" };
         let _ = writeln!(text, "{}{file} {action} {} {}", front(ticks / 10), sector * 512, sectors * 512);
-        if sector % 7 == 0 {
-            let _ = writeln!(text, "{}{file} datasync 0 0", front(ticks / 10));
+        if flushed {
+            let sync = if read { "sync" } else { "datasync" };
+            let _ = writeln!(text, "{}{file} {sync} {} 0", front(ticks / 10), sector * 512);
         }
     }
     text

@@ -144,9 +144,9 @@ def table_of_facts(study: TraceResults) -> list[tuple[str, str]]:
 
     requests = fact("requests")
     add("Requests", "requests", units.count(requests))
-    for label, key in (("Reads", "reads"), ("Writes", "writes"), ("Trims", "trims")):
+    for label, key in (("Reads", "reads"), ("Writes", "writes"), ("Trims", "trims"), ("Flushes", "flushes")):
         value = fact(key)
-        if value or key != "trims":
+        if value or key in ("reads", "writes"):
             part = facts.share(value, requests)
             add(label, key, units.count(value), *([units.percent(part)] if part is not None else []))
     add("Bytes read", "read_bytes", units.size(fact("read_bytes")))
@@ -164,6 +164,8 @@ def table_of_facts(study: TraceResults) -> list[tuple[str, str]]:
     add("Distinct contents", "contents", units.count(fact("contents")) if fact("contents") else None)
     for label, key in (
         ("Duplicates among page writes", "duplicate_write_percent"),
+        ("Zeroes among page reads", "zero_read_percent"),
+        ("Zeroes among page writes", "zero_write_percent"),
         ("Distinct values / page reads", "unique_values_read_percent"),
         ("Distinct values / page writes", "unique_values_write_percent"),
         ("Sequential requests", "sequential_percent"),

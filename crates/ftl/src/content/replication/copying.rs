@@ -55,9 +55,9 @@ impl Replicator {
         self.room.budget_pages
     }
 
-    /// The device holds no more than so many pages.
-    pub(crate) fn limit_budget(&mut self, capacity_pages: u64) {
-        self.room.budget_pages = self.room.budget_pages.min(capacity_pages);
+    /// There may be no more than so many pages.
+    pub(crate) fn limit_budget(&mut self, pages: u64) {
+        self.room.budget_pages = self.room.budget_pages.min(pages);
     }
 
     /// Pages in lists of the policy, and their bytes here.

@@ -16,14 +16,16 @@ pub(super) struct RequestCounts {
     write: u64,
     /// Trim requests completed.
     trim: u64,
+    /// Flushes completed.
+    flush: u64,
     /// Requests completed, of all kinds; equals `trace.requests`.
     completed: u64,
 }
 
 impl RequestCounts {
     pub(super) fn of(counts: &EngineCounts) -> RequestCounts {
-        let [read, write, trim] = counts.requests;
-        RequestCounts { read, write, trim, completed: read + write + trim }
+        let [read, write, trim, flush] = counts.requests;
+        RequestCounts { read, write, trim, flush, completed: read + write + trim + flush }
     }
 }
 
@@ -33,6 +35,8 @@ pub(super) struct Responses {
     read: Response,
     /// Of write requests.
     write: Response,
+    /// Of flushes.
+    flush: Response,
     /// Of reads and writes. Trims have none.
     all: Response,
 }
@@ -45,6 +49,7 @@ impl Responses {
         Responses {
             read: Response::of(reads, &metrics.reads.ledgers().whole()),
             write: Response::of(writes, &metrics.writes.ledgers().whole()),
+            flush: Response::of(metrics.flushes.whole(), &metrics.flushes.ledgers().whole()),
             all: Response::of(&all, &all_ledgers(metrics).whole()),
         }
     }
@@ -118,8 +123,8 @@ struct Split {
     channel_wait_ns: Option<f64>,
     /// Waiting for the hash unit.
     hash_wait_ns: Option<f64>,
-    /// Waiting for pages of the mapping tables, for the page's own program, or for a place in the write cache or
-    /// in power-protected RAM.
+    /// Waiting for pages of the mapping tables, for the page's own program, for a place in the write cache or in
+    /// power-protected RAM, or (a flush) for the writes before it.
     other_wait_ns: Option<f64>,
     /// Service: hashing.
     hash_ns: Option<f64>,
@@ -142,7 +147,12 @@ impl Split {
             queueing_ns: mean(&unit),
             channel_wait_ns: mean(&[Charge::Channel]),
             hash_wait_ns: mean(&[Charge::HashQueue]),
-            other_wait_ns: mean(&[Charge::Tables, Charge::PageProgram, Charge::CachePlace]),
+            other_wait_ns: mean(&[
+                Charge::Tables,
+                Charge::PageProgram,
+                Charge::CachePlace,
+                Charge::EarlierWrites,
+            ]),
             hash_ns: mean(&[Charge::Hash]),
             transfer_ns: mean(&[Charge::Transfer]),
             flash_ns: mean(&[Charge::Flash]),
@@ -173,7 +183,7 @@ pub(super) struct PageOps {
 impl PageOps {
     pub(super) fn of(run: &Finished<'_>) -> PageOps {
         let (counts, counters) = (&run.engine.counts, run.engine.controller.counters());
-        let [read, write, trim] = counts.page_ops;
+        let [read, write, trim, _] = counts.page_ops;
         PageOps {
             read,
             write,

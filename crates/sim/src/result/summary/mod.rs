@@ -145,7 +145,7 @@ struct TraceOfRun {
     requests: u64,
     /// Pages that the requests touch: page operations.
     page_ops: u64,
-    /// Distinct logical pages.
+    /// Distinct logical pages that hold something at some time.
     footprint_pages: u64,
     /// Distinct contents.
     contents: u32,
@@ -171,7 +171,7 @@ impl TraceOfRun {
             quality: Quality {
                 read_mismatches: quality.read_mismatches,
                 unknown_content_reads: quality.unknown_content_reads,
-                reads_after_trim: quality.reads_after_trim,
+                reads_of_holes: quality.reads_of_holes,
                 unaligned_content_requests: quality.unaligned_content_requests,
                 partial_writes: quality.partial_writes,
                 partial_trims: quality.partial_trims,
@@ -187,8 +187,9 @@ struct Quality {
     read_mismatches: u64,
     /// Reads of a page whose content nobody knows.
     unknown_content_reads: u64,
-    /// Reads of a page that was trimmed.
-    reads_after_trim: u64,
+    /// Reads of a page that holds nothing: it was trimmed, or is known to be a hole when the trace begins, and was not
+    /// written since.
+    reads_of_holes: u64,
     /// Requests that were moved down to the grid of contents.
     unaligned_content_requests: u64,
     /// Writes of part of a page only.

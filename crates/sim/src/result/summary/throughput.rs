@@ -17,7 +17,7 @@ pub(super) struct Throughput {
     last_response_ns: Option<u64>,
     /// From the one to the other.
     span_ns: Option<u64>,
-    /// Requests of all kinds a second, trims included; as all rates `null` where the span is 0.
+    /// Requests of all kinds a second, trims and flushes included; as all rates `null` where the span is 0.
     requests_per_s: Option<f64>,
     /// Of read requests.
     read: Rate,
@@ -25,6 +25,8 @@ pub(super) struct Throughput {
     write: Rate,
     /// Of reads and writes.
     all: Rate,
+    /// Flushes a second.
+    flushes_per_s: Option<f64>,
 }
 
 /// Bytes are those that the requests address, whole pages or not.
@@ -46,7 +48,8 @@ impl Throughput {
             span_ns.filter(|&span_ns| span_ns > 0).map(|span_ns| amount / (span_ns as f64 / 1e9))
         };
         let rate = |kinds: &[Op]| {
-            let sum = |of_kinds: &[u64; 3]| kinds.iter().map(|&kind| of_kinds[kind as usize]).sum::<u64>();
+            let sum =
+                |of_kinds: &[u64; Op::COUNT]| kinds.iter().map(|&kind| of_kinds[kind as usize]).sum::<u64>();
             let (requests, bytes) = (sum(&run.engine.counts.requests), sum(&run.trace.bytes));
             Rate { bytes, iops: a_second(requests as f64), mb_per_s: a_second(bytes as f64 / 1e6) }
         };
@@ -58,6 +61,7 @@ impl Throughput {
             read: rate(&[Op::Read]),
             write: rate(&[Op::Write]),
             all: rate(&[Op::Read, Op::Write]),
+            flushes_per_s: a_second(run.engine.counts.requests[Op::Flush as usize] as f64),
         }
     }
 }

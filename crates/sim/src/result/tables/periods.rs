@@ -21,6 +21,8 @@ rows! {
         reads: u64,
         /// Write requests completed.
         writes: u64,
+        /// Flushes completed.
+        flushes: u64,
         /// Mean response time of reads; missing without requests.
         read_mean_ns: Option<f64>,
         /// Mean response time of writes; missing without requests.
@@ -31,6 +33,10 @@ rows! {
         read_p99_ns: Option<u64>,
         /// 99th percentile of the response times of writes; missing without requests.
         write_p99_ns: Option<u64>,
+        /// Mean response time of flushes; missing without requests.
+        flush_mean_ns: Option<f64>,
+        /// 99th percentile of the response times of flushes; missing without requests.
+        flush_p99_ns: Option<u64>,
         /// Page reads of the host.
         page_reads: u64,
         /// Page writes of the host.
@@ -91,11 +97,14 @@ impl PeriodColumns {
             end_ns: period.end_ns,
             reads: period.engine.requests[0],
             writes: period.engine.requests[1],
+            flushes: period.engine.requests[3],
             read_mean_ns: period.reads.mean_ns(),
             write_mean_ns: period.writes.mean_ns(),
             all_mean_ns: period.reads.mean_with_ns(&period.writes),
             read_p99_ns: period.reads.p99_ns,
             write_p99_ns: period.writes.p99_ns,
+            flush_mean_ns: period.flushes.mean_ns(),
+            flush_p99_ns: period.flushes.p99_ns,
             page_reads: period.engine.page_ops[0],
             page_writes: period.engine.page_ops[1],
             buffer_reads: period.engine.pages.buffer_reads,

@@ -15,7 +15,7 @@ rows! {
     /// At most 400 buckets of equal width, a power of two of nanoseconds, from time 0 to the last arrival. Simulated time.
     /// A request counts in the bucket that it arrives in. Ordered by kind, then time.
     pub(super) struct CourseRow in "response_over_time" {
-        /// `read`, `write`.
+        /// `read`, `write`, `flush`.
         kind: &'static str,
         /// Begin of the bucket.
         start_ns: i64,
@@ -71,7 +71,7 @@ rows! {
     /// Where the time of the slowest went, by the bucket of `response_over_time` that they arrived in. Summed over the
     /// buckets, the charges of a `kind` and a part are those of `wait_ledger`.
     pub(super) struct SlowRow in "slowest_over_time" {
-        /// `read`, `write`.
+        /// `read`, `write`, `flush`.
         kind: &'static str,
         /// `slowest_1_percent`; `slowest_0_1_percent`.
         requests: &'static str,
@@ -115,19 +115,20 @@ impl SlowRow {
     }
 }
 
-/// Reads and writes have the same buckets, so that they can be laid beside each other.
+/// All kinds have the same buckets, so that they can be laid beside each other.
 fn make_equally_wide(metrics: &mut Metrics) {
-    let width = |metrics: &Metrics| [&metrics.reads, &metrics.writes].map(|kind| kind.course().width_ns());
-    while let [reads, writes] = width(metrics)
-        && reads != writes
-    {
-        if reads < writes { metrics.reads.widen_course() } else { metrics.writes.widen_course() }
+    let mut kinds = [&mut metrics.reads, &mut metrics.writes, &mut metrics.flushes];
+    let widest = kinds.iter().map(|kind| kind.course().width_ns()).max().unwrap_or(0);
+    for kind in &mut kinds {
+        while kind.course().width_ns() < widest {
+            kind.widen_course();
+        }
     }
 }
 
-fn kinds(metrics: &Metrics) -> [(&'static str, &Course, &Ledgers); 2] {
-    let (reads, writes) = (&metrics.reads, &metrics.writes);
-    [("read", reads.course(), reads.ledgers()), ("write", writes.course(), writes.ledgers())]
+fn kinds(metrics: &Metrics) -> [(&'static str, &Course, &Ledgers); 3] {
+    [("read", &metrics.reads), ("write", &metrics.writes), ("flush", &metrics.flushes)]
+        .map(|(name, kind)| (name, kind.course(), kind.ledgers()))
 }
 
 /// The parts of the slowest, by what they are called.

@@ -14,7 +14,7 @@ rows! {
     /// waited for, or to service. A request is complete when its last page operation is, whose time is the request's; the
     /// charges of all rows of a `kind` and a part of the `requests` sum to their mean response time, without remainder.
     pub(super) struct LedgerRow in "wait_ledger" {
-        /// `read`, `write`, `all`.
+        /// `read`, `write`, `all` (of both), `flush` where there are flushes.
         kind: &'static str,
         /// `all`; `slowest_1_percent`; `slowest_0_1_percent`: the slowest hundredth and thousandth, rounded up.
         requests: &'static str,
@@ -22,7 +22,7 @@ rows! {
         count: u64,
         /// The fastest of these requests took no less than this (to 3 %).
         from_ns: u64,
-        /// What was waited for: `unit`, `channel`, `hash unit`, `tables`, `page`, `write cache`; or `service`.
+        /// What was waited for: `unit`, `channel`, `hash unit`, `tables`, `page`, `write cache`, `writes` (before a flush); or `service`.
         part: &'static str,
         /// What it is charged to, see below.
         charge: &'static str,
@@ -38,10 +38,16 @@ impl LedgerRow {
         let metrics = &run.engine.observer;
         let all = all_ledgers(metrics);
         let mut rows = Vec::new();
-        for (kind, ledgers) in
-            [("read", metrics.reads.ledgers()), ("write", metrics.writes.ledgers()), ("all", &all)]
-        {
+        for (kind, ledgers) in [
+            ("read", metrics.reads.ledgers()),
+            ("write", metrics.writes.ledgers()),
+            ("all", &all),
+            ("flush", metrics.flushes.ledgers()),
+        ] {
             let requests = ledgers.whole().count;
+            if kind == "flush" && requests == 0 {
+                continue;
+            }
             let of = |part: u64| requests.div_ceil(part);
             for (slice, count) in
                 [("all", requests), ("slowest_1_percent", of(100)), ("slowest_0_1_percent", of(1000))]
@@ -71,7 +77,7 @@ impl LedgerRow {
 rows! {
     /// One row a kind and bucket with requests.
     pub(super) struct LatencyRow in "latency_histogram" {
-        /// `read`, `write`, `all`.
+        /// `read`, `write`, `all` (of both), `flush`.
         kind: &'static str,
         /// Highest response time of the bucket, ascending within a kind; buckets are at most 0.1 % wide.
         upper_ns: u64,
@@ -87,7 +93,9 @@ impl LatencyRow {
         let mut all = reads.clone();
         all.add(writes);
         let mut rows = Vec::new();
-        for (kind, tally) in [("read", reads), ("write", writes), ("all", &all)] {
+        for (kind, tally) in
+            [("read", reads), ("write", writes), ("all", &all), ("flush", metrics.flushes.whole())]
+        {
             let buckets = tally.histogram.iter_recorded();
             rows.extend(buckets.map(|bucket| LatencyRow {
                 kind,

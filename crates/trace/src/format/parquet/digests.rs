@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::read::{BadRow, Metadata};
-use super::{DIGEST, DIGEST_BYTES, KEY_HAS_DIGESTS, KEY_TRACE_DIGEST};
+use super::{DIGEST, DIGEST_BYTES, KEY_HAS_DIGESTS, KEY_TRACE_DIGEST, sound};
 use crate::columns::Columns;
 use crate::digest::{Digests, fold};
 use crate::error::{ErrorCause, TraceError};
@@ -164,6 +164,21 @@ impl Named {
         Ok(number)
     }
 
+    /// Bytes that it takes, and how many more it will take, at one time, for so many further digests.
+    pub(super) fn bytes(&self, further: usize) -> (u64, u64) {
+        const ENTRY_BYTES: u64 = 16 + 4 + 1;
+        let (numbers, digests) = (self.numbers.capacity(), self.digests.capacity());
+        let needed = self.digests.len() + further;
+        let more = if needed > numbers { 2 * needed.max(numbers) as u64 * ENTRY_BYTES } else { 0 }
+            + if needed > digests { needed.max(digests) as u64 * 16 } else { 0 };
+        (numbers as u64 * ENTRY_BYTES + digests as u64 * 16, more)
+    }
+
+    /// The number of a digest that was met.
+    pub(super) fn get(&self, digest: &[u8; 16]) -> Option<u32> {
+        self.numbers.get(digest).copied()
+    }
+
     pub(super) fn finish(self) -> Digests {
         Digests::new(self.digests)
     }
@@ -191,7 +206,10 @@ pub(super) fn read_beside(path: &Path, trace: &Metadata) -> Result<Digests, Trac
         let cure = "remove the file (digests are optional), or convert the trace again";
         TraceError::new(ErrorCause::Malformed, &name, what, cure)
     };
+    let bytes = file.metadata().map_or(0, |metadata| metadata.len());
     let builder = ParquetRecordBatchReaderBuilder::try_new(file)
+        .map_err(|error| broken(format!("this Parquet file cannot be read ({error})")))?;
+    sound::check(builder.metadata(), bytes)
         .map_err(|error| broken(format!("this Parquet file cannot be read ({error})")))?;
     let metadata = Metadata::of(builder.metadata());
     if let (Some(own), Some(wanted)) = (metadata.get(KEY_TRACE_DIGEST), trace.get(KEY_TRACE_DIGEST))

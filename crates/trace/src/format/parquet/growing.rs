@@ -25,24 +25,24 @@ use parquet::file::reader::{ChunkReader, Length};
 use parquet::schema::types::ColumnPath;
 
 use super::columns::BATCH_ROWS;
+use super::known::holes_in_json;
 use super::temporary::Temporary;
 use super::write::{cannot_write, properties};
 use super::{
-    CONTENT_DIGEST, DIGEST_BYTES, FLAGS, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_SCHEMA, KEY_SOURCE_FORMAT,
-    KEY_SOURCE_NAME, KEY_VOLUME_NAMES, MAGIC, SCHEMA_VERSION,
+    CONTENT_DIGEST, DIGEST_BYTES, FLAGS, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_HOLES, KEY_SCHEMA,
+    KEY_SOURCE_FORMAT, KEY_SOURCE_NAME, KEY_VOLUME_NAMES, MAGIC, SCHEMA_VERSION, sound,
 };
 use crate::CHUNK_BYTES;
 use crate::error::{ErrorCause, TraceError};
+use crate::holes::Holes;
 use crate::request::Op;
 
 /// What a recorder saw of a request beside what it asked for: bits of the column `flags`.
 pub mod recorded {
     /// The request was to be durable before it was answered (forced unit access).
     pub const DURABLE: u8 = 1;
-    /// The request was a flush; it has no bytes.
-    pub const FLUSH: u8 = 2;
     /// The request was a command to write zeroes, without the zeroes.
-    pub const ZEROES: u8 = 4;
+    pub const ZEROES: u8 = 2;
 }
 
 /// A request as a recorder saw it.
@@ -50,7 +50,7 @@ pub mod recorded {
 pub struct Recorded<'a> {
     /// Arrival in nanoseconds from any origin.
     pub time_ns: i64,
-    /// Read, write or trim.
+    /// Read, write, trim or flush.
     pub op: Op,
     /// Bits of [`recorded`].
     pub flags: u8,
@@ -141,11 +141,17 @@ impl Waiting {
 }
 
 impl Recording {
-    /// Begins a file for a volume called `name`; `more` are further key-value metadata. What was there is replaced.
+    /// Begins a file for a volume called `name`, numbered 0, of which `holes` hold nothing; `more` are further key-value
+    /// metadata. What was there is replaced.
     ///
     /// # Errors
     /// [`ErrorCause::Io`] when it cannot be written, or is being written by somebody else.
-    pub fn create(path: &Path, name: &str, more: &[(&str, String)]) -> Result<Recording, TraceError> {
+    pub fn create(
+        path: &Path,
+        name: &str,
+        holes: &Holes,
+        more: &[(&str, String)],
+    ) -> Result<Recording, TraceError> {
         let failed = |why: &dyn std::fmt::Display| cannot_write(path, &why.to_string());
         let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
         let file = file.map_err(|error| failed(&error))?;
@@ -160,6 +166,9 @@ impl Recording {
             (KEY_VOLUME_NAMES, names),
             (KEY_HAS_DIGESTS, false.to_string()),
         ];
+        if !holes.is_empty() {
+            metadata.push((KEY_HOLES, holes_in_json(holes).map_err(|error| failed(&error))?));
+        }
         metadata.extend(more.iter().cloned());
         let digest = ColumnPath::new([CONTENT_DIGEST, "list", "item"].map(str::to_owned).to_vec());
         let properties = properties(metadata)
@@ -395,12 +404,7 @@ fn footer_before<R: ChunkReader>(file: &R, end: u64) -> Option<ParquetMetaData> 
     let metadata =
         ParquetMetaDataReader::decode_metadata(&file.get_bytes(start, length as usize).ok()?).ok()?;
     let ours = metadata.file_metadata().key_value_metadata()?.iter().any(|pair| pair.key == KEY_SCHEMA);
-    let mut columns = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
-    let inside = columns.all(|column| {
-        let (at, length) = column.byte_range();
-        at.checked_add(length).is_some_and(|end| end <= start)
-    });
-    (ours && inside).then_some(metadata)
+    (ours && sound::check(&metadata, start).is_ok()).then_some(metadata)
 }
 
 /// Cuts a recording that was interrupted back to what is whole, so that every tool can read it: the requests that it has,

@@ -4,8 +4,10 @@ mod ahead;
 mod columns;
 mod digests;
 mod growing;
+mod known;
 mod place;
 mod read;
+mod sound;
 mod streamed;
 mod temporary;
 mod write;
@@ -43,7 +45,10 @@ const KEY_VOLUME_NAMES: &str = "flashtwin.volume_names";
 const KEY_QUALITY: &str = "flashtwin.quality";
 const KEY_TRACE_DIGEST: &str = "flashtwin.trace_digest";
 const KEY_HAS_DIGESTS: &str = "flashtwin.has_digests";
-/// Its value when the digests are a column of the file.
+const KEY_HOLES: &str = "flashtwin.holes";
+const KEY_ZERO_CONTENT: &str = "flashtwin.zero_content";
+const KEY_ZERO_DIGEST: &str = "flashtwin.zero_digest";
+/// The value of [`KEY_HAS_DIGESTS`] when the digests are a column of the file.
 const INSIDE: &str = "inside";
 
 /// The column of digests.

@@ -16,19 +16,23 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::Compression;
 use parquet::file::metadata::ParquetMetaData;
+use parquet::file::reader::Length;
 
 use super::ahead::{Batches, Reading};
+use super::known::Known;
 use super::place::Place;
 use super::{
     CONTENT_DIGEST, FLAGS, KEY_CHUNK_BYTES, KEY_QUALITY, KEY_SCHEMA, KEY_VOLUME_NAMES, SCHEMA_VERSION,
-    digests, digests_path, growing,
+    digests, digests_path, growing, recorded, sound,
 };
 use crate::CHUNK_BYTES;
 use crate::columns::{Columns, check_lengths, check_requests};
-use crate::digest::Digests;
+use crate::digest::{Digests, digests_of_zeroes};
 use crate::error::{ErrorCause, TraceError, quoted};
 use crate::feed::{Feed, Parts};
+use crate::holes::Holes;
 use crate::input::{Input, Source};
+use crate::memory;
 use crate::progress::Progress;
 use crate::quality::Quality;
 use crate::request::{NO_CONTENT, Op};
@@ -59,10 +63,11 @@ pub(crate) fn open(
     if plan.rows == 0 {
         return Err(crate::input::empty(&name));
     }
+    let known = Known::of(&name, &plan.metadata)?;
     let quality = first_quality(&plan.metadata, plan.rows);
     let names: Option<Vec<String>> =
         plan.metadata.get(KEY_VOLUME_NAMES).and_then(|json| serde_json::from_str(json).ok());
-    Ok(Box::new(Rows {
+    let mut rows = Rows {
         name,
         window_ns: options.sort_window_ns,
         bytes,
@@ -73,13 +78,19 @@ pub(crate) fn open(
         latest_ns: i64::MIN,
         names: names.unwrap_or_default(),
         volumes: Volumes::default(),
+        holes: Holes::default(),
+        known,
         quality,
         inside,
         named,
-        flushes: 0,
         beside,
         tally: None,
-    }))
+    };
+    for (volume, range) in std::mem::take(&mut rows.known.holes).iter() {
+        let index = rows.volume(volume);
+        rows.holes.add(index, range);
+    }
+    Ok(Box::new(rows))
 }
 
 /// A Parquet file whose schema has been checked.
@@ -128,7 +139,10 @@ impl Plan {
 
 /// Reads the footer; of a recording that was interrupted, the last one that is whole.
 fn footer(name: &str, place: &Place) -> Result<ArrowReaderMetadata, TraceError> {
-    ArrowReaderMetadata::load(place, ArrowReaderOptions::new()).or_else(|error| {
+    let loaded =
+        ArrowReaderMetadata::load(place, ArrowReaderOptions::new()).map_err(|error| error.to_string());
+    let checked = loaded.and_then(|found| sound::check(found.metadata(), place.len()).map(|()| found));
+    checked.or_else(|error| {
         let (footer, _) = growing::last_footer(place).ok_or_else(|| broken(name, &error))?;
         ArrowReaderMetadata::try_new(Arc::new(footer), ArrowReaderOptions::new())
             .map_err(|error| broken(name, &error))
@@ -156,7 +170,7 @@ const DIGEST: &str = super::DIGEST;
 const SCHEMA_CURE: &str =
     "write the columns as docs/trace-formats.md lists them, or make the file with `flashtwin trace convert`";
 
-fn malformed(name: &str, what: impl Into<String>) -> TraceError {
+pub(super) fn malformed(name: &str, what: impl Into<String>) -> TraceError {
     TraceError::new(ErrorCause::Malformed, name, what, SCHEMA_CURE)
 }
 
@@ -238,13 +252,14 @@ struct Rows {
     /// Names of the volumes by their number in the file.
     names: Vec<String>,
     volumes: Volumes,
+    /// What the metadata say of contents, and the holes among it by index of `volumes`.
+    known: Known,
+    holes: Holes,
     quality: Quality,
     /// Digests of contents, where the file has them and they are wanted.
     inside: Option<digests::Inside>,
     /// Contents by their digests, where the file tells them so.
     named: Option<digests::Named>,
-    /// Rows that were flushes, which are no requests here.
-    flushes: usize,
     /// The file of digests that earlier versions wrote beside the trace.
     beside: Option<PathBuf>,
     /// What the rows are like, where all are read at once.
@@ -254,6 +269,7 @@ struct Rows {
 impl Feed for Rows {
     fn read(&mut self, rows: usize, progress: &dyn Progress) -> Result<Columns, TraceError> {
         let expected = rows.min(self.plan.rows - self.done.min(self.plan.rows));
+        memory::check_whole(&self.name, expected as u64, self.plan.contents_of(expected) as u64)?;
         let mut columns = Columns::with_capacity(expected, self.plan.contents_of(expected));
         self.tally = (rows == usize::MAX).then(Tally::new);
         Room::found_while(&columns.rooms(), || self.fill(&mut columns, rows, progress))?;
@@ -274,6 +290,18 @@ impl Feed for Rows {
         &self.volumes
     }
 
+    fn holes(&self) -> &Holes {
+        &self.holes
+    }
+
+    fn zero_content(&self) -> Option<u32> {
+        let Some(named) = &self.named else { return self.known.zero_content };
+        match self.known.zero_digest {
+            Some(digest) => named.get(&digest),
+            None => digests_of_zeroes().find_map(|digest| named.get(&digest)),
+        }
+    }
+
     fn into_parts(self: Box<Self>, digests: bool) -> Result<Parts, TraceError> {
         let digests = match (self.inside, self.named, &self.beside) {
             (Some(inside), ..) => inside.finish(),
@@ -286,6 +314,14 @@ impl Feed for Rows {
 }
 
 impl Rows {
+    /// Index of the volume with this number in the file.
+    #[inline]
+    fn volume(&mut self, number: u32) -> u32 {
+        self.volumes.index(number.into(), |key| {
+            self.names.get(key as usize).cloned().unwrap_or_else(|| key.to_string())
+        })
+    }
+
     /// Takes batches in until there are so many rows.
     fn fill(
         &mut self,
@@ -299,10 +335,14 @@ impl Rows {
                 break;
             };
             let batch = batch.map_err(|error| broken(&self.name, &error))?;
+            memory::check_growth(
+                &self.name,
+                self.done + columns.len(),
+                self.bytes(columns, batch.num_rows()),
+            )?;
             let fresh = columns.len();
             self.append(&batch, columns)?;
             self.append_digests(&batch, columns)?;
-            self.leave_out_flushes(&batch, columns)?;
             self.take_in(columns, fresh)?;
             let done = self.done + columns.len();
             let share = done as f64 / self.plan.rows.max(1) as f64;
@@ -314,8 +354,15 @@ impl Rows {
         Ok(())
     }
 
+    /// Bytes that the rows so far take, and how many more they will take, at one time, for so many further rows.
+    fn bytes(&self, columns: &Columns, further: usize) -> (u64, u64) {
+        let (held, more) = columns.bytes(further);
+        let named = self.named.as_ref().map_or((0, 0), |named| named.bytes(further));
+        (held + named.0, more + named.1)
+    }
+
     fn append(&mut self, batch: &RecordBatch, columns: &mut Columns) -> Result<(), TraceError> {
-        let row = (self.done + self.flushes + columns.len()) as u64;
+        let row = (self.done + columns.len()) as u64;
         let file = &self.name;
         let column = |name: &str| {
             let found = batch.column_by_name(name);
@@ -336,7 +383,7 @@ impl Rows {
         extend::<UInt8Type>(&mut numbers, column("op")?).map_err(fail("op"))?;
         for (at, &number) in numbers.iter().enumerate() {
             let op = Op::from_number(number).ok_or_else(|| {
-                let what = format!("{number} is not 0 (read), 1 (write) or 2 (trim)");
+                let what = format!("{number} is not 0 (read), 1 (write), 2 (trim) or 3 (flush)");
                 fail("op")((at, what))
             })?;
             columns.op.push(op);
@@ -346,6 +393,9 @@ impl Rows {
         }
         if let (Some(named), Some(lists)) = (&mut self.named, batch.column_by_name(CONTENT_DIGEST)) {
             named.append(lists, columns).map_err(fail(CONTENT_DIGEST))?;
+        }
+        if let Some(flags) = batch.column_by_name(FLAGS) {
+            append_durable(columns, batch.num_rows(), flags).map_err(fail(FLAGS))?;
         }
         // Files without the column have no contents anywhere.
         let end = columns.content.len() as u64;
@@ -366,25 +416,12 @@ impl Rows {
         })
     }
 
-    fn leave_out_flushes(&mut self, batch: &RecordBatch, columns: &mut Columns) -> Result<(), TraceError> {
-        let Some(flags) = batch.column_by_name(FLAGS) else { return Ok(()) };
-        let mut bits: Vec<u8> = Vec::with_capacity(batch.num_rows());
-        extend::<UInt8Type>(&mut bits, flags)
-            .map_err(|(_, what)| malformed(&self.name, format!("column {FLAGS}: {what}")))?;
-        let flushes = columns.leave_out_last(&bits, |bits| bits & growing::recorded::FLUSH != 0);
-        self.flushes += flushes;
-        self.quality.empty_requests += flushes as u64;
-        Ok(())
-    }
-
     /// Checks the rows from `fresh` on, while they are in the processor's caches, and numbers their volumes.
     fn take_in(&mut self, columns: &mut Columns, fresh: usize) -> Result<(), TraceError> {
         check_requests(&self.name, columns, fresh..columns.len(), self.done)?;
         self.check_order(&columns.time_ns[fresh..], self.done + fresh)?;
         for volume in &mut columns.volume[fresh..] {
-            *volume = self.volumes.index(u64::from(*volume), |key| {
-                self.names.get(key as usize).cloned().unwrap_or_else(|| key.to_string())
-            });
+            *volume = self.volume(*volume);
         }
         if let Some(tally) = &mut self.tally {
             tally.add(columns, fresh..columns.len());
@@ -488,6 +525,17 @@ where
         DataType::UInt64 => convert::<UInt64Type, u64, _>(values, array),
         other => Err((0, format!("{other} is not a whole number"))),
     }
+}
+
+/// Notes which of the last `rows` requests are durable by their flags.
+fn append_durable(columns: &mut Columns, rows: usize, flags: &dyn Array) -> Result<(), BadRow> {
+    let mut bits: Vec<u8> = Vec::with_capacity(rows);
+    extend::<UInt8Type>(&mut bits, flags)?;
+    if bits.iter().any(|bits| bits & recorded::DURABLE != 0) {
+        columns.durable.resize(columns.time_ns.len() - rows, false);
+        columns.durable.extend(bits.iter().map(|bits| bits & recorded::DURABLE != 0));
+    }
+    Ok(())
 }
 
 /// Appends a content column: a list of ids (or null) a row.

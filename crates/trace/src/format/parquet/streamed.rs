@@ -23,6 +23,7 @@ use crate::columns::Columns;
 use crate::digest::TraceHasher;
 use crate::error::TraceError;
 use crate::format::Format;
+use crate::holes::Holes;
 use crate::progress::Progress;
 use crate::quality::{Figures, Quality};
 
@@ -128,7 +129,7 @@ impl Streamed<'_> {
             self.writer.append_key_value_metadata(KeyValue::new(key.to_owned(), Some(value)));
         };
         add(KEY_QUALITY, quality);
-        add(KEY_TRACE_DIGEST, self.hasher.finish());
+        add(KEY_TRACE_DIGEST, self.hasher.finish(Holes::NONE));
         self.writer.close().map_err(|error| cannot_write(self.path, &error.to_string()))?;
         self.temporary.finish()?;
         Ok(self.requests)

@@ -1,10 +1,11 @@
 //! Writing the canonical Parquet.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_schema::Schema;
+use arrow_array::{ArrayRef, RecordBatch, UInt8Array};
+use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
@@ -13,10 +14,12 @@ use parquet::schema::types::ColumnPath;
 
 use super::columns::{BATCH_ROWS, batch_rows, request_columns, request_schema};
 use super::digests::{self, ByFirstAppearance};
+use super::known::holes_in_json;
 use super::temporary::Temporary;
 use super::{
-    DIGEST, INSIDE, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_QUALITY, KEY_SCHEMA, KEY_SOURCE_FORMAT,
-    KEY_SOURCE_NAME, KEY_TRACE_DIGEST, KEY_VOLUME_NAMES, SCHEMA_VERSION, digests_path,
+    DIGEST, FLAGS, INSIDE, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_HOLES, KEY_QUALITY, KEY_SCHEMA,
+    KEY_SOURCE_FORMAT, KEY_SOURCE_NAME, KEY_TRACE_DIGEST, KEY_VOLUME_NAMES, KEY_ZERO_CONTENT, SCHEMA_VERSION,
+    digests_path, recorded,
 };
 use crate::error::{ErrorCause, TraceError};
 use crate::progress::Progress;
@@ -55,11 +58,22 @@ pub(super) fn properties(metadata: Vec<(&str, String)>) -> WriterPropertiesBuild
         .set_key_value_metadata(Some(pairs))
 }
 
+/// The column of flags, which only traces with some have.
+fn flags_field() -> Field {
+    Field::new(FLAGS, DataType::UInt8, false)
+}
+
+fn flags(trace: &Trace, rows: Range<usize>) -> ArrayRef {
+    let flag = |row| if trace.is_durable(row) { recorded::DURABLE } else { 0 };
+    Arc::new(UInt8Array::from_iter_values(rows.map(flag)))
+}
+
 fn write_requests(trace: &Trace, path: &Path, progress: &dyn Progress) -> Result<(), TraceError> {
     let json =
         |value: serde_json::Result<String>| value.map_err(|error| cannot_write(path, &error.to_string()));
     let has_digests = !trace.digests.is_empty();
-    let metadata = vec![
+    let has_flags = !trace.durable.is_empty();
+    let mut metadata = vec![
         (KEY_SCHEMA, SCHEMA_VERSION.to_string()),
         (KEY_CHUNK_BYTES, trace.chunk_bytes.to_string()),
         (KEY_SOURCE_NAME, trace.name.clone()),
@@ -69,6 +83,10 @@ fn write_requests(trace: &Trace, path: &Path, progress: &dyn Progress) -> Result
         (KEY_TRACE_DIGEST, trace.digest()),
         (KEY_HAS_DIGESTS, if has_digests { INSIDE } else { "false" }.to_owned()),
     ];
+    if !trace.holes.is_empty() {
+        metadata.push((KEY_HOLES, json(holes_in_json(&trace.holes))?));
+    }
+    metadata.extend(trace.zero_content.map(|content| (KEY_ZERO_CONTENT, content.to_string())));
     let digest = ColumnPath::new([DIGEST, "list", "item"].map(str::to_owned).to_vec());
     let properties = properties(metadata)
         // Times rise slowly, so their differences are small numbers.
@@ -79,7 +97,8 @@ fn write_requests(trace: &Trace, path: &Path, progress: &dyn Progress) -> Result
         .build();
     let requests = request_schema();
     let fields = requests.fields().iter().map(|field| field.as_ref().clone());
-    let schema = Arc::new(Schema::new(fields.chain(has_digests.then(digests::field)).collect::<Vec<_>>()));
+    let fields = fields.chain(has_digests.then(digests::field)).chain(has_flags.then(flags_field));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
 
     let (temporary, file) = Temporary::beside(path)?;
     let failed = |why: String| cannot_write(path, &why);
@@ -92,9 +111,11 @@ fn write_requests(trace: &Trace, path: &Path, progress: &dyn Progress) -> Result
             return Err(TraceError::cancelled(&trace.name));
         }
         let mut columns = request_columns(trace, rows.clone());
+        let flags = has_flags.then(|| flags(trace, rows.clone()));
         if has_digests {
             columns.push(by_appearance.column(rows).map_err(failed)?);
         }
+        columns.extend(flags);
         let batch =
             RecordBatch::try_new(Arc::clone(&schema), columns).map_err(|error| failed(error.to_string()))?;
         writer.write(&batch).map_err(|error| failed(error.to_string()))?;

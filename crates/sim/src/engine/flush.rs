@@ -1,0 +1,202 @@
+//! Flushes: the host hears that what it wrote before survives a power cut.
+//!
+//! A drive with a volatile write cache answers a flush when "data in the volatile write cache" is on the medium; one without
+//! such a cache, or with one that is power-protected, has nothing to write (NVM Express Base Specification, Flush command;
+//! T13 ACS, FLUSH CACHE). Writes that are still under way are waited for in either case: a host sends its flush when they
+//! are answered, and in a replay nobody else makes it wait. docs/model.md says more.
+//!
+//! A write with forced unit access (FUA) is answered when it is on flash or in protected RAM, whatever is so of others: it
+//! goes past a volatile write cache, and its page in the register is not enough.
+//!
+//! Writes are counted by epoch, and every flush ends one. A flush is complete when nothing is left of its epoch and of
+//! those before: a number for each flush that waits, and no list of writes.
+
+use std::collections::VecDeque;
+
+use flashtwin_trace::Op as HostOp;
+
+use super::ledger::{Charge, Ledger};
+use super::pool::Request;
+use super::{Completed, Controller, Engine, Observer};
+use crate::config::{EngineConfig, Flush, WriteCompletes};
+use crate::error::SimError;
+
+/// Numbers of epochs: after so many they come again, when those before are long over.
+const EPOCHS: u32 = 1 << 30;
+const DURABLE: u32 = 1 << 30;
+const NONE: u32 = u32::MAX;
+
+/// The number of the epoch in which flushes wait for a write, and whether the write itself may be answered only when it
+/// is on flash although others are answered before. Four bytes, which requests and operations have room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Epoch(u32);
+
+/// The epoch of what no flush waits for.
+pub(super) const NO_EPOCH: Epoch = Epoch(NONE);
+
+impl Epoch {
+    /// Whether the write is answered when it is on flash.
+    #[inline]
+    pub(super) fn is_durable(self) -> bool {
+        self.0 != NONE && self.0 & DURABLE != 0
+    }
+
+    /// As the bits that an operation keeps.
+    #[inline]
+    pub(super) fn bits(self) -> u32 {
+        self.0
+    }
+
+    #[inline]
+    pub(super) fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+}
+
+/// What flushes wait for, and which of them do.
+#[derive(Debug)]
+pub(super) struct Flushes {
+    rule: Flush,
+    /// Dirty pages of the write cache would be lost: a flush writes them out.
+    cache_is_volatile: bool,
+    /// Data in the register of a chip would be lost, and the host has been told that they are written.
+    register_is_volatile: bool,
+    /// The epoch of the first count.
+    first: u32,
+    /// How many writes of each epoch are not safe yet, the oldest epoch first; the last is the present one.
+    at_risk: VecDeque<u32>,
+    /// The flushes that wait, each for all epochs up to its own: one for each epoch but the last.
+    waiting: VecDeque<u32>,
+}
+
+impl Flushes {
+    pub(super) fn new(config: &EngineConfig) -> Self {
+        Self {
+            rule: config.flush,
+            cache_is_volatile: config.write_cache_pages > 0 && !config.write_cache_protected,
+            register_is_volatile: config.write_completes == WriteCompletes::Transferred,
+            first: 0,
+            at_risk: VecDeque::from([0]),
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// A write begins that flushes to come wait for; its epoch. `durable`: it must be on flash before it is answered.
+    #[inline]
+    pub(super) fn write_begins(&mut self, durable: bool) -> Epoch {
+        let last = self.at_risk.len() - 1;
+        self.at_risk[last] += 1;
+        let number = (self.first + last as u32) % EPOCHS;
+        Epoch(if durable && self.register_is_volatile { number | DURABLE } else { number })
+    }
+
+    /// Whether a write goes past the write cache, because it must be on flash before it is answered.
+    #[inline]
+    pub(super) fn passes_cache(&self, durable: bool) -> bool {
+        durable && self.cache_is_volatile
+    }
+
+    /// The epoch of a page that leaves the write cache for the flash.
+    pub(super) fn page_leaves_cache(&mut self) -> Epoch {
+        if self.cache_is_volatile { self.write_begins(false) } else { NO_EPOCH }
+    }
+
+    /// The epoch of a program of a write's, which is waited for longer than the write.
+    #[inline]
+    fn program_begins(&mut self, write: Epoch) -> Epoch {
+        if write == NO_EPOCH {
+            return NO_EPOCH;
+        }
+        let at = self.place(write);
+        self.at_risk[at] += 1;
+        write
+    }
+
+    /// A write or a program is safe; whether a flush may be complete by that.
+    #[inline]
+    fn is_safe(&mut self, epoch: Epoch) -> bool {
+        let at = self.place(epoch);
+        self.at_risk[at] -= 1;
+        at == 0 && self.at_risk[0] == 0 && !self.waiting.is_empty()
+    }
+
+    #[inline]
+    fn place(&self, epoch: Epoch) -> usize {
+        (epoch.0.wrapping_sub(self.first) % EPOCHS) as usize
+    }
+
+    /// A flush ends the epoch and waits for it and those before.
+    fn wait(&mut self, flush: u32) {
+        self.waiting.push_back(flush);
+        self.at_risk.push_back(0);
+    }
+
+    /// The flush that waits longest, if it need wait no longer.
+    fn next_complete(&mut self) -> Option<u32> {
+        if self.waiting.is_empty() || self.at_risk[0] > 0 {
+            return None;
+        }
+        self.at_risk.pop_front();
+        self.first = (self.first + 1) % EPOCHS;
+        self.waiting.pop_front()
+    }
+}
+
+impl<C: Controller, O: Observer> Engine<C, O> {
+    /// What a program of a request keeps of its epoch; nothing where the request is complete already.
+    #[inline]
+    pub(super) fn epoch_of_program(&mut self, request: u32) -> u32 {
+        if !self.flushes.register_is_volatile {
+            return NONE;
+        }
+        let epoch = self.requests[request].epoch;
+        self.flushes.program_begins(epoch).bits()
+    }
+
+    /// Takes in a flush. Where the write cache is volatile, all its dirty pages leave for the flash now.
+    #[cold]
+    pub(super) fn take_in_flush(&mut self, request: u32) -> Result<(), SimError> {
+        if self.flushes.rule == Flush::None {
+            self.complete_flush(request);
+            return Ok(());
+        }
+        if self.flushes.cache_is_volatile {
+            self.flush_cache()?;
+        }
+        self.flushes.wait(request);
+        self.complete_flushes();
+        Ok(())
+    }
+
+    /// A write or a program that flushes may wait for is safe.
+    #[inline]
+    pub(super) fn is_safe(&mut self, epoch: Epoch) {
+        if epoch != NO_EPOCH && self.flushes.is_safe(epoch) {
+            self.complete_flushes();
+        }
+    }
+
+    #[cold]
+    fn complete_flushes(&mut self) {
+        while let Some(flush) = self.flushes.next_complete() {
+            self.complete_flush(flush);
+        }
+    }
+
+    fn complete_flush(&mut self, request: u32) {
+        let Request { arrival_ns, .. } = self.requests[request];
+        let total_ns = self.now_ns - arrival_ns;
+        let mut ledger = Ledger::only(Charge::Controller, self.controller_ns);
+        ledger.charge(Charge::EarlierWrites, total_ns - self.controller_ns);
+        self.requests.remove(request);
+        self.leave(HostOp::Flush);
+        self.observer.completed(&Completed {
+            request,
+            kind: HostOp::Flush,
+            arrival_ns,
+            total_ns,
+            ledger: &ledger,
+            server: None,
+        });
+    }
+}

@@ -1,0 +1,340 @@
+//! When a flush is complete: closed forms and command sequences by hand, and every flush of random traces against the
+//! commands that the flash carried out.
+
+use std::collections::VecDeque;
+
+use flashtwin_ftl::Rng;
+use flashtwin_sim::engine::{Charge, Ledger};
+use flashtwin_sim::{Flush, WriteCompletes, resolve};
+use flashtwin_trace::Op;
+
+use crate::bench::{
+    Ask, Bench, COMMAND, PROGRAM, READ_ALL, TRANSFER, WRITE_ALL, flush, ledger, pick, read, trim, write,
+    write_durable, write_part,
+};
+
+/// One chip: a single unit behind a single channel, so that programs follow one another.
+const ONE: [u32; 6] = [1, 1, 1, 1, 32, 8];
+/// The same four times.
+const FOUR: [u32; 6] = [4, 1, 1, 1, 32, 8];
+
+/// A flush that waited so long for writes.
+fn waited(ns: u64) -> Ledger {
+    ledger(&[(Charge::EarlierWrites, ns)])
+}
+
+/// One chip whose controller keeps so many pages, all of which may be dirty.
+fn cached(pages: u32) -> Bench {
+    Bench::new(ONE).with(|bench| {
+        (bench.engine.write_cache_pages, bench.engine.write_cache_dirty) = (pages, 1.0);
+    })
+}
+
+#[test]
+fn a_flush_waits_for_the_rest_of_a_write() {
+    let outcome = Bench::new(ONE).serve(&[write(0, 0, 0), flush(1_000)]);
+    assert_eq!(outcome.log.commands, [(0, "program", 0)]);
+    assert_eq!(outcome.log.flushes, [waited(WRITE_ALL - 1_000)]);
+    assert_eq!((outcome.counts.requests, outcome.end_ns), ([0, 1, 0, 1], WRITE_ALL));
+}
+
+#[test]
+fn a_flush_behind_queued_writes_waits_for_the_last() {
+    for writes in [2, 5, 30] {
+        let mut asks: Vec<Ask> = (0..writes).map(|at| write(0, at % 16, at)).collect();
+        asks.push(flush(500));
+        let outcome = Bench::new(ONE).serve(&asks);
+        assert_eq!(outcome.log.flushes, [waited(u64::from(writes) * WRITE_ALL - 500)]);
+        assert_eq!(outcome.log.commands.len(), writes as usize);
+    }
+}
+
+#[test]
+fn chips_that_write_at_once_are_waited_for_at_once() {
+    let mut asks: Vec<Ask> = (0..4).map(|at| write(0, at, at)).collect();
+    asks.push(flush(0));
+    assert_eq!(Bench::new(FOUR).serve(&asks).log.flushes, [waited(WRITE_ALL)]);
+}
+
+#[test]
+fn a_flush_with_nothing_before_it_takes_no_time() {
+    let asks = [flush(0), read(10, 0), flush(20), write(30, 1, 1), flush(300_000)];
+    let outcome = Bench::new(ONE).holding(1).serve(&asks);
+    assert_eq!(outcome.log.flushes, [waited(0); 3]);
+    assert_eq!(outcome.counts.requests, [1, 1, 0, 3]);
+    // The read takes 60 us: the flush does not wait for it. It does not make the write wait either.
+    assert_eq!(outcome.log.commands, [(10, "read", 0), (60_110, "program", 0)]);
+}
+
+#[test]
+fn trims_and_writes_that_come_later_are_not_waited_for() {
+    let asks = [write(0, 0, 0), flush(1_000), write(2_000, 1, 1), trim(3_000, 0), read(4_000, 5)];
+    let outcome = Bench::new(ONE).serve(&asks);
+    assert_eq!(outcome.log.commands, [(0, "program", 0), (210_100, "program", 0)]);
+    assert_eq!(outcome.log.flushes, [waited(WRITE_ALL - 1_000)]);
+}
+
+#[test]
+fn each_of_several_flushes_waits_for_all_writes_before_it() {
+    // On four chips the second write ends long before the first, which waits for its old page.
+    let asks = [
+        write_part(0, 0, 20),
+        flush(100),
+        write(200, 1, 21),
+        flush(300),
+        flush(400),
+        write(300_000, 2, 22),
+        flush(300_100),
+    ];
+    let outcome = Bench::new(FOUR).holding(4).serve(&asks);
+    let first = READ_ALL + WRITE_ALL;
+    let expected = [first - 100, first - 300, first - 400, WRITE_ALL - 100];
+    assert_eq!(outcome.log.flushes, expected.map(waited));
+}
+
+#[test]
+fn what_the_key_says_is_counted_and_costs_nothing() {
+    let bench = Bench::new(ONE).with(|bench| bench.engine.flush = Flush::None);
+    let outcome = bench.serve(&[write(0, 0, 0), flush(1_000), flush(2_000)]);
+    assert_eq!((outcome.log.flushes, outcome.counts.requests), (vec![waited(0); 2], [0, 1, 0, 2]));
+    let bench = cached(8).with(|bench| bench.engine.flush = Flush::None);
+    let outcome = bench.serve(&[write(0, 0, 0), flush(1_000), write(5_000, 1, 1)]);
+    assert_eq!(outcome.log.flushes, [waited(0)]);
+    assert_eq!(outcome.log.commands[0], (5_000, "program", 0), "the cache writes when the trace ends");
+}
+
+#[test]
+fn the_controllers_own_time_is_its_own_charge() {
+    let bench = Bench::new(ONE).with(|bench| bench.engine.controller_us = 5.0);
+    let outcome = bench.serve(&[flush(0), write(10_000, 0, 0), flush(20_000)]);
+    let own = (Charge::Controller, 5_000);
+    let second = ledger(&[own, (Charge::EarlierWrites, WRITE_ALL - 10_000)]);
+    assert_eq!(outcome.log.flushes, [ledger(&[own]), second]);
+}
+
+#[test]
+fn a_page_in_the_register_is_not_safe_yet() {
+    let complete = |when| Bench::new(ONE).with(|bench| bench.engine.write_completes = when);
+    // The write is answered when its page is in the register, 10.1 us after its arrival.
+    let outcome = complete(WriteCompletes::Transferred).serve(&[write(0, 0, 0), flush(50_000)]);
+    assert_eq!(outcome.log.response_times(), [COMMAND + TRANSFER]);
+    assert_eq!(outcome.log.flushes, [waited(WRITE_ALL - 50_000)]);
+    // Power-protected RAM has it from the beginning.
+    let outcome = complete(WriteCompletes::Buffered).serve(&[write(0, 0, 0), flush(0), flush(50_000)]);
+    assert_eq!((outcome.log.response_times(), outcome.log.flushes), (vec![0], vec![waited(0); 2]));
+}
+
+#[test]
+fn a_page_with_a_place_in_protected_ram_is_safe() {
+    // One place: the second write waits for the first program, the third for the second.
+    let bench = Bench::new(ONE).deduplicating().with(|bench| {
+        bench.engine.write_completes = WriteCompletes::Hashed;
+        (bench.engine.hash_us, bench.engine.hash_lanes, bench.engine.write_buffer_pages) = (12.0, 0, 1);
+    });
+    let outcome =
+        bench.serve(&[write(0, 0, 0), flush(0), write(0, 1, 1), flush(0), write(0, 2, 2), flush(0)]);
+    let answered = [12_000, 12_000 + WRITE_ALL, 12_000 + 2 * WRITE_ALL];
+    assert_eq!(outcome.log.response_times(), answered);
+    assert_eq!(outcome.log.flushes, answered.map(waited));
+}
+
+#[test]
+fn duplicates_are_safe_when_they_are_found() {
+    // A hash takes 12 us; the content is on flash from the beginning. The second write is new.
+    let bench = Bench::new(ONE).holding(1).deduplicating().with(|bench| bench.engine.hash_us = 12.0);
+    let asks = [write(0, 1, 0), flush(1_000), write(20_000, 2, 9), flush(21_000)];
+    let outcome = bench.serve(&asks);
+    assert_eq!(outcome.log.commands, [(32_000, "program", 0)]);
+    assert_eq!(outcome.log.flushes, [waited(11_000), waited(11_000 + WRITE_ALL)]);
+}
+
+#[test]
+fn a_flush_writes_out_what_the_cache_holds_dirty() {
+    let asks = [write(0, 0, 0), write(10, 1, 1), write(20, 0, 2), flush(1_000), flush(1_000_000)];
+    let outcome = cached(8).serve(&asks);
+    // Two pages: the first write of page 0 was absorbed.
+    assert_eq!(outcome.log.commands, [(1_000, "program", 0), (211_100, "program", 0)]);
+    assert_eq!(outcome.log.flushes, [waited(2 * WRITE_ALL), waited(0)]);
+    assert_eq!(outcome.log.response_times(), [0; 3]);
+    // What is clean stays and is read from RAM.
+    let outcome = cached(8).serve(&[write(0, 0, 0), flush(10), read(300_000, 0), write(300_010, 0, 1)]);
+    assert_eq!((outcome.counts.pages.cache_reads, outcome.counts.pages.absorbed_writes), (1, 0));
+}
+
+#[test]
+fn pages_that_have_left_the_cache_are_waited_for_and_later_ones_are_not() {
+    // One page may be dirty: the second write sends the first page off at 100, its data at 10.2 us.
+    let bench = cached(2).with(|bench| bench.engine.write_cache_dirty = 0.5);
+    let asks = [write(0, 0, 0), write(100, 1, 1), flush(200), write(300, 2, 2)];
+    let outcome = bench.serve(&asks);
+    let programs: Vec<u64> = outcome.log.commands.iter().map(|command| command.0).collect();
+    assert_eq!(programs, [100, 100 + WRITE_ALL, 100 + 2 * WRITE_ALL]);
+    assert_eq!(outcome.log.flushes, [waited(2 * WRITE_ALL - 100)]);
+}
+
+#[test]
+fn a_write_that_waits_for_a_place_is_before_the_flush() {
+    let outcome = cached(1).serve(&[write(0, 0, 0), write(1_000, 1, 1), flush(2_000)]);
+    assert_eq!(outcome.log.commands, [(1_000, "program", 0), (211_100, "program", 0)]);
+    assert_eq!(outcome.log.flushes, [waited(2 * WRITE_ALL - 1_000)]);
+}
+
+#[test]
+fn a_protected_cache_is_not_written_out() {
+    let bench = |protected| cached(8).with(move |bench| bench.engine.write_cache_protected = protected);
+    let asks = [write(0, 0, 0), flush(1_000), write(2_000, 0, 1)];
+    let outcome = bench(true).serve(&asks);
+    assert_eq!((outcome.log.flushes, outcome.log.commands.len()), (vec![waited(0)], 1));
+    // Without protection the page is programmed twice.
+    assert_eq!(bench(false).serve(&asks).log.commands.len(), 2);
+    // A write that has no place yet is not in the cache.
+    let full = cached(1).with(|bench| bench.engine.write_cache_protected = true);
+    let outcome = full.serve(&[write(0, 0, 0), write(1_000, 1, 1), flush(2_000)]);
+    assert_eq!(outcome.log.flushes, [waited(WRITE_ALL - 1_000)]);
+}
+
+#[test]
+fn a_register_behind_a_cache_is_volatile_too() {
+    let bench = cached(8).with(|bench| bench.engine.write_completes = WriteCompletes::Transferred);
+    let outcome = bench.serve(&[write(0, 0, 0), flush(1_000)]);
+    assert_eq!(outcome.log.flushes, [waited(WRITE_ALL)]);
+}
+
+#[test]
+fn a_durable_write_is_answered_when_it_is_on_flash() {
+    let durable = ledger(&[(Charge::Transfer, COMMAND + TRANSFER), (Charge::Flash, PROGRAM)]);
+    // In the register others are answered; data of a durable one behind it wait for the first one's program.
+    let bench = Bench::new(ONE).with(|bench| bench.engine.write_completes = WriteCompletes::Transferred);
+    let outcome = bench.serve(&[write_durable(0, 0, 0)]);
+    assert_eq!(outcome.log.responses, [durable]);
+    let outcome = bench.serve(&[write(0, 0, 0), write_durable(0, 1, 1), flush(0)]);
+    assert_eq!(outcome.log.response_times(), [COMMAND + TRANSFER, 2 * WRITE_ALL]);
+    assert_eq!(outcome.log.flushes, [waited(2 * WRITE_ALL)]);
+    // Elsewhere they are as others are.
+    for completes in [WriteCompletes::Programmed, WriteCompletes::Buffered] {
+        let bench = Bench::new(ONE).with(|bench| bench.engine.write_completes = completes);
+        let times = |asks: &[Ask]| bench.serve(asks).log.response_times();
+        assert_eq!(times(&[write_durable(0, 0, 0)]), times(&[write(0, 0, 0)]), "{completes:?}");
+    }
+}
+
+#[test]
+fn a_durable_write_goes_past_a_volatile_cache_and_what_that_has_is_out_of_date() {
+    // Page 0 is dirty; its durable write takes it out, and page 1 stays.
+    let asks = [write(0, 0, 0), write(10, 1, 1), write_durable(20, 0, 2), read(30, 0), read(40, 1)];
+    let outcome = cached(8).serve(&asks);
+    assert_eq!(outcome.log.commands, [(20, "program", 0), (210_120, "program", 0)]);
+    assert_eq!(outcome.log.response_times(), [0, 0, 0, 0, WRITE_ALL]);
+    let pages = outcome.counts.pages;
+    assert_eq!((pages.absorbed_writes, pages.buffer_reads, pages.cache_reads), (1, 1, 1));
+    // A protected cache is as good as flash.
+    let outcome = cached(8).with(|bench| bench.engine.write_cache_protected = true).serve(&asks);
+    assert_eq!(outcome.log.response_times(), [0; 5]);
+}
+
+#[test]
+fn in_a_closed_loop_a_flush_keeps_its_place_until_it_is_complete() {
+    let asks = [write(0, 0, 0), flush(0), write(0, 1, 1), flush(0), write(0, 2, 2)];
+    let serve = |depth| Bench::new(ONE).with(|bench| bench.queue_depth = depth).serve(&asks);
+    // One at a time: a flush comes when its write is complete.
+    let outcome = serve(1);
+    assert_eq!(outcome.log.flushes, [waited(0); 2]);
+    assert_eq!(outcome.end_ns, 3 * WRITE_ALL);
+    // Two: the write and its flush end together, and the next two begin.
+    let outcome = serve(2);
+    assert_eq!(outcome.log.flushes, [waited(WRITE_ALL); 2]);
+    let programs: Vec<u64> = outcome.log.commands.iter().map(|command| command.0).collect();
+    assert_eq!(programs, [0, WRITE_ALL, 2 * WRITE_ALL]);
+}
+
+#[test]
+fn a_trace_of_flushes_alone_is_served() {
+    let outcome = Bench::new(ONE).serve(&[flush(0), flush(0), flush(7)]);
+    assert_eq!((outcome.log.flushes.len(), outcome.end_ns), (3, 7));
+    let trace = crate::drawn::of_flushes(5);
+    let result = crate::bench::replay(&trace, &crate::bench::system_on(ONE, "conventional", &[]));
+    assert_eq!(result.summary["requests"]["flush"], 5);
+    assert_eq!(result.summary["response"]["flush"]["max_ns"], 0);
+}
+
+#[test]
+fn keys_are_read_and_the_default_is_that_flushes_wait() {
+    let with = |value: &str| resolve("ca-ssd", &[("engine.flush".to_owned(), value.to_owned())]);
+    assert_eq!(with("none").unwrap().config.engine.flush, Flush::None);
+    let error = with("all").unwrap_err().to_string();
+    assert!(error.contains("engine.flush") && error.contains("writes"), "{error}");
+    for system in flashtwin_sim::system_names() {
+        let config = resolve(system, &[]).unwrap().config;
+        assert_eq!((config.engine.flush, config.engine.write_cache_protected), (Flush::Writes, false));
+    }
+}
+
+/// When a flush must be complete on one chip that has nothing else to do than programs, one behind the other: at the end
+/// of the last program that is owed for the writes before it.
+struct Expected {
+    /// Pages that are dirty in the cache, oldest first.
+    dirty: VecDeque<u32>,
+    most_dirty: usize,
+    /// Programs owed so far.
+    owed: usize,
+}
+
+impl Expected {
+    fn write(&mut self, lpn: u32) {
+        self.dirty.retain(|&page| page != lpn);
+        self.dirty.push_back(lpn);
+        self.leave(self.most_dirty);
+    }
+
+    /// The oldest pages leave until so many are dirty.
+    fn leave(&mut self, most: usize) {
+        while self.dirty.len() > most {
+            self.dirty.pop_front();
+            self.owed += 1;
+        }
+    }
+}
+
+#[test]
+fn every_flush_ends_with_the_program_that_it_waits_for() {
+    let mut waits = 0;
+    for seed in 0..300 {
+        let mut rng = Rng::stream(seed, "flushes");
+        let completes = pick(&mut rng, &[WriteCompletes::Programmed, WriteCompletes::Transferred]);
+        let pages = pick(&mut rng, &[0, 0, 40]);
+        let dirty = pick(&mut rng, &[0.1, 0.5, 1.0]);
+        let gap_ns = pick(&mut rng, &[1_000, 150_000, 600_000]);
+        // More blocks than all writes fill: nothing is collected.
+        let bench = Bench::new([1, 1, 1, 1, 64, 16]).with(|bench| {
+            bench.engine.write_completes = completes;
+            (bench.engine.write_cache_pages, bench.engine.write_cache_dirty) = (pages, dirty);
+        });
+        let mut now = 0;
+        let asks: Vec<Ask> = (0..250)
+            .map(|_| {
+                now += i64::from(rng.below(gap_ns));
+                let lpn = rng.below(12);
+                if rng.below(3) == 0 { flush(now) } else { write(now, lpn, lpn) }
+            })
+            .collect();
+        let outcome = bench.serve(&asks);
+        let ends: Vec<u64> = outcome.log.commands.iter().map(|command| command.0 + WRITE_ALL).collect();
+        let most_dirty = (f64::from(pages) * dirty) as usize;
+        let mut expected = Expected { dirty: VecDeque::new(), most_dirty, owed: 0 };
+        let mut flushes = outcome.log.flushes.iter();
+        for ask in &asks {
+            if ask.op == Op::Write {
+                expected.write(ask.lpn);
+                continue;
+            }
+            expected.leave(0);
+            let end = expected.owed.checked_sub(1).map_or(0, |last| ends[last]);
+            let wait = end.saturating_sub(ask.time_ns as u64);
+            assert_eq!(flushes.next(), Some(&waited(wait)), "seed {seed} at {}", ask.time_ns);
+            waits += u64::from(wait > 0);
+        }
+        assert_eq!(flushes.next(), None);
+        assert_eq!(PROGRAM, WRITE_ALL - COMMAND - TRANSFER);
+    }
+    assert!(waits > 5_000, "{waits}");
+}

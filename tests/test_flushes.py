@@ -1,0 +1,119 @@
+"""Flushes from a table to the page: read, counted, replayed with a cost, shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import flashtwin as ft
+from flashtwin.report.page import systems_table
+from flashtwin.results.reading import load
+
+from .conftest import Cli
+
+PAGE = 4096
+#: A millisecond between transactions: four writes, then a flush.
+WRITES, EVERY_NS, TRANSACTIONS = 4, 1_000_000, 300
+
+
+def frame(flush: Any = "flush") -> dict[str, list[Any]]:
+    rows = []
+    for transaction in range(TRANSACTIONS):
+        time_ns = transaction * EVERY_NS
+        rows += [(time_ns, "write", (transaction * 7 + write) % 400 * PAGE, PAGE) for write in range(WRITES)]
+        rows.append((time_ns, flush, None, None))
+    return dict(zip(("time_ns", "op", "offset_bytes", "length_bytes"), map(list, zip(*rows, strict=True)), strict=True))
+
+
+@pytest.fixture(scope="module")
+def trace() -> ft.Trace:
+    return ft.Trace.from_frame(frame(), name="transactions")
+
+
+def replayed(trace: ft.Trace, **sets: Any) -> dict[str, Any]:
+    return ft.replay(trace, "conventional", **sets).summary
+
+
+@pytest.mark.parametrize("word", ["flush", "F", "sync"])
+def test_words_for_a_flush(word: str, trace: ft.Trace) -> None:
+    assert ft.Trace.from_frame(frame(word), name="transactions").digest == trace.digest
+
+
+def test_offset_and_length_of_a_flush_are_not_looked_at(trace: ft.Trace) -> None:
+    given = frame()
+    given["offset_bytes"] = [512 if offset is None else offset for offset in given["offset_bytes"]]
+    given["length_bytes"] = [length or 512 for length in given["length_bytes"]]
+    assert ft.Trace.from_frame(given, name="transactions").digest == trace.digest
+
+
+def test_flushes_are_counted(trace: ft.Trace) -> None:
+    assert trace.info["flushes"] == TRANSACTIONS
+    assert trace.info["writes_per_flush"] == WRITES
+    assert trace.info["quality"]["empty_requests"] == 0
+    summary = replayed(trace)
+    assert summary["requests"]["flush"] == summary["response"]["flush"]["count"] == TRANSACTIONS
+    assert summary["requests"]["completed"] == len(trace)
+
+
+def test_a_flush_costs_what_the_key_says(trace: ft.Trace) -> None:
+    waits, free = replayed(trace), replayed(trace, flush="none")
+    # All writes of a transaction come at once, and its flush with them: it ends with the last of them.
+    assert waits["response"]["flush"]["mean_ns"] == pytest.approx(waits["response"]["write"]["max_ns"], rel=0.05)
+    assert free["response"]["flush"]["max_ns"] == 0
+    assert waits["response"]["write"] == free["response"]["write"]
+    # A volatile cache is written out by each flush, a protected one is not.
+    cache = {"write_cache_pages": 4096, "write_cache_dirty": 1.0}
+    volatile, protected = replayed(trace, **cache), replayed(trace, **cache, write_cache_protected=True)
+    assert volatile["response"]["flush"]["min_ns"] > 200_000
+    assert protected["response"]["flush"]["max_ns"] < 20_000
+    assert protected["pages_programmed"] < 0.5 * volatile["pages_programmed"]
+
+
+def test_the_wait_of_each_flush_is_charged_to_earlier_writes(trace: ft.Trace) -> None:
+    result = ft.replay(trace, "conventional", per_request=True)
+    requests = pa.table(result.table("requests"))
+    flushes = requests.filter(pc.equal(requests["op"], "flush"))
+    assert flushes["earlier_writes_ns"].to_pylist() == flushes["response_ns"].to_pylist()
+    assert set(flushes["pages"].to_pylist()) == {0}
+    others = requests.filter(pc.not_equal(requests["op"], "flush"))
+    assert set(others["earlier_writes_ns"].to_pylist()) == {0}
+    ledger = pa.table(result.table("wait_ledger"))
+    of_all = ledger.filter(pc.and_(pc.equal(ledger["kind"], "flush"), pc.equal(ledger["requests"], "all")))
+    mean = result.summary["response"]["flush"]["mean_ns"]
+    assert sum(of_all["mean_ns"].to_pylist()) == pytest.approx(mean, rel=1e-12)
+
+
+def test_tables_show_flushes_where_there_are_some(trace: ft.Trace, tmp_path: Path, cli: Cli) -> None:
+    trace.write_parquet(tmp_path / "flushed.parquet")
+    shown = cli("replay", tmp_path / "flushed.parquet", "--system", "conventional", "--out", tmp_path / "run")
+    assert "mean flush, us" in shown.out and "  flushes" in shown.out
+    study = cli("study", tmp_path / "flushed.parquet", "--effort", "0", "--out", tmp_path / "study",
+                    "--systems", "conventional,static")  # fmt: skip
+    assert study.status == 0, study.err
+    titles, _ = systems_table(load(tmp_path / "study"))
+    assert ("Flush", "mean") in titles
+    page = (tmp_path / "study" / "report.html").read_text(encoding="utf-8")
+    assert "Flushes" in page
+    plain = pa.table(trace).filter(pc.not_equal(pa.table(trace)["op"], 3))
+    ft.Trace.from_frame(plain, name="plain").write_parquet(tmp_path / "plain.parquet")
+    shown = cli("replay", tmp_path / "plain.parquet", "--system", "conventional")
+    assert shown.status == 0 and "flush" not in shown.out
+
+
+def test_info_tells_flushes(trace: ft.Trace, tmp_path: Path, cli: Cli) -> None:
+    trace.write_parquet(tmp_path / "flushed.parquet")
+    told = json.loads(cli("trace", "info", tmp_path / "flushed.parquet", "--json").out)
+    assert (told["flushes"], told["durable_writes"]) == (TRANSACTIONS, 0)
+
+
+def test_a_fitted_recipe_flushes_as_often() -> None:
+    given = frame()
+    given["content"] = [row % 50 if op == "write" else None for row, op in enumerate(given["op"])]
+    fitted = ft.fit(ft.Trace.from_frame(given, name="transactions"))
+    made = fitted.workload.synthesize(seed=1)
+    assert made.info["writes_per_flush"] == WRITES
