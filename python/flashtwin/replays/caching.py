@@ -1,7 +1,7 @@
 """The systems of a study with a write-back cache: what stands beside their answer.
 
 A drive that answers a write from protected DRAM hides what a design does to writes. So a study makes each of its runs
-once more with such a cache, beside the others, and keeps the figures in `OUT/write-cache.json`.
+once more with such a cache, beside the others, and keeps the figures in its folder.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from flashtwin import _core
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import Result
 from flashtwin.results import folder, names
@@ -58,11 +57,11 @@ class CachedRuns:
         known = self._kept.figures
         return {name: one for name, one in self._systems.items() if not known or self._key(name) not in known}
 
-    def keep(self, name: str, native: _core.RunResult) -> None:
+    def keep(self, name: str, result: Result) -> None:
         """Adds a run that has ended."""
         from flashtwin.causes.replaying import base_figures
 
-        self._kept.keep(self._key(name), base_figures(Result(name, native)))
+        self._kept.keep(self._key(name), base_figures(result))
 
     def leave_out(self, name: str, reason: str) -> None:
         """Gives up a run that cannot be made."""

@@ -254,31 +254,31 @@ def _replay_beside(
     write: Finished,
 ) -> None:
     """Makes runs, and beside them those with a write cache, so that no core is idle while there is one to make."""
-    if cached is None or not cached.missing:
+    if cached is None:
         _replay(trace, runs, threads, progress, write)
         return
     # A slash is in no run's name.
-    beside = {f"{name}/write cache": name for name in cached.missing}
-    left = dict(runs)
+    called = {f"{name}/write cache": name for name in cached.missing}
+    beside = dict(zip(called, cached.missing.values(), strict=True))
+    left = {**runs, **beside}
 
     def ended(label: str, result: _core.RunResult) -> None:
-        if label in beside:
-            cached.keep(beside[label], result)
+        if label in called:
+            cached.keep(called[label], Result(label, result))
         else:
             write(label, result)
-            del left[label]
+        del left[label]
 
     try:
-        more = {label: cached.missing[name] for label, name in beside.items()}
-        _replay(trace, {**runs, **more}, threads, progress, ended)
+        _replay(trace, {**runs, **beside}, threads, progress, ended)
     except (ConfigError, SimError):
         # One of them cannot be replayed, which ends all. A run says so by itself; one with a cache is left out.
-        _replay(trace, left, threads, progress, write)
-        for name, one in cached.missing.items():
+        _replay(trace, {name: one for name, one in left.items() if name in runs}, threads, progress, ended)
+        for label, one in list(left.items()):
             try:
-                _replay(trace, {name: one}, threads, progress, cached.keep)
+                _replay(trace, {label: one}, threads, progress, ended)
             except (ConfigError, SimError) as error:
-                cached.leave_out(name, str(error))
+                cached.leave_out(called[label], str(error))
 
 
 def _summary_of(system: System, trace: Replayable) -> dict[str, Any]:
