@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from flashtwin.errors import ArgumentError
 from flashtwin.sweeps.design import Factor, balanced, effects, sets_of
 
 FACTORS = (
@@ -25,7 +26,7 @@ def test_each_level_stands_in_equally_many_rows() -> None:
 
 
 def test_rows_that_cannot_tell_factors_apart_are_refused() -> None:
-    with pytest.raises(ValueError, match="5 rows are too few for 3 factors: 6 are needed"):
+    with pytest.raises(ArgumentError, match="5 rows are too few for 3 factors: 6 are needed"):
         balanced(FACTORS, 5)
 
 

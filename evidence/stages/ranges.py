@@ -136,6 +136,7 @@ _DESIGN = "what a design is made of"
 _PUBLISHED = "a paper states it"
 _WHOLE = "the recorded traces have whole pages with recorded contents and the clock is kept"
 _SCHEME = "not what is compared: {} is a system of its own"
+_FLUSH = "the recorded traces have no flushes"
 #: Keys that are not varied, or that begin so, each with the reason.
 EXCLUDED: Mapping[str, str] = {
     "name": "a label", "description": "a label", "nand.source": "a label",
@@ -157,6 +158,7 @@ EXCLUDED: Mapping[str, str] = {
     "engine.hash_us": f"{_PUBLISHED}: 12 us (RR-SSD Table II), 32 us (CA-SSD 5.1)",
     "replay.queue_depth": _WHOLE, "replay.partial_write": _WHOLE, "replay.content": _WHOLE,
     "replay.period_s": "a day of the recorded traces is 120 s (RR-SSD: a day)",
+    "engine.flush": _FLUSH, "engine.write_cache_protected": _FLUSH,
     "nand.dies_per_chip": _PUBLISHED, "nand.planes_per_die": _PUBLISHED, "nand.pages_per_block": _PUBLISHED,
     "nand.page_bytes": _PUBLISHED, "nand.metadata_bytes": "spare bytes: 3 % of a transfer",
     "nand.bus_width_bits": "varied as `nand.bus_mt_s`", "nand.command_ns": "0.2 us of a transfer of 100",

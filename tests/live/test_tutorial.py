@@ -69,8 +69,9 @@ def test_a_build_and_a_database_from_recording_to_a_drive(typed: Path) -> None:
     for name, row in rows.items():
         if row["served"] and not name.startswith("response."):
             reads = name == "page_ops.unmapped_reads"
-            assert abs(row["difference_percent"]) < (NOT_TWICE_READ_PERCENT if reads else NOT_TWICE_THE_SAME_PERCENT), row
-
+            assert abs(row["difference_percent"]) < (NOT_TWICE_READ_PERCENT if reads else NOT_TWICE_THE_SAME_PERCENT), (
+                row
+            )
 
     reads_of_a_blank_disk(typed, rows["page_ops.unmapped_reads"]["served"])
 
@@ -87,7 +88,9 @@ def reads_of_a_blank_disk(typed: Path, served: int) -> None:
         assert abs(unmapped - served) < served * NOT_TWICE_READ_PERCENT / 100, name
     # All that this disk held before is known: nothing. So what a replay loads beforehand makes no difference.
     predicted = json.loads((next(typed.glob("predicted/**/summary.json"))).read_text(encoding="utf-8"))
-    again = flashtwin(typed, "replay", "mine.parquet", "--system", "twin.toml", "--set", "preload=first-reads", "--json")
+    again = flashtwin(
+        typed, "replay", "mine.parquet", "--system", "twin.toml", "--set", "preload=first-reads", "--json"
+    )
     for key in ("response", "page_ops", "flash_reads", "flash_writes"):
         assert json.loads(again)[key] == predicted[key], key
 

@@ -116,8 +116,8 @@ mod tests {
             ("/sys/fs/cgroup/a/memory.current", "900\n"),
             ("/sys/fs/cgroup/a/memory.stat", "anon 5\ninactive_file 300\nactive_file 7\n"),
         ]);
-        assert_eq!(left_to_group("0::/a/b\n", &second), Some(400));
-        assert_eq!(left_to_group("0::/\n", &second), None);
+        assert_eq!(left_to_group("0::/a/b\n", second), Some(400));
+        assert_eq!(left_to_group("0::/\n", second), None);
         let container =
             files(&[("/sys/fs/cgroup/memory.max", "50"), ("/sys/fs/cgroup/memory.current", "60")]);
         assert_eq!(left_to_group("0::/\n", container), Some(0));

@@ -1,8 +1,8 @@
 //! The controller: page operations in, decisions out. What follows from the form of the tables is the affair of one of
 //! three sides; this is the only file that asks which.
 
-use flashtwin_bits::{By, Loader, Saver, State, StateResult};
-use flashtwin_nand::{Block, Chip, Geometry, Plane, Ppn};
+use flashtwin_bits::{Loader, Saver, State, StateResult};
+use flashtwin_nand::{Block, Geometry, Plane, Ppn};
 
 use crate::config::{FtlConfig, MappingForm};
 use crate::content::replication::Replicator;
@@ -11,14 +11,13 @@ use crate::decimal::times;
 use crate::dedup::{FingerprintStore, History, OutOfLinePolicy, TableForm};
 use crate::error::FtlError;
 use crate::flash::blocks::Blocks;
-use crate::flash::counters::{Counters, PartitionSize, Peak, PlaneContents, TableSizes};
 use crate::flash::{Flash, FlashKeys, capacity_pages};
 use crate::held::HeldPage;
 use crate::host;
 use crate::ids::{Content, Lpn};
 use crate::inverted::{InvertedMap, InvertedSide};
 use crate::loads::LoadView;
-use crate::op::{FlashOp, Host, Lookup, PagingSizes, ReadOutcome, ReadTarget, WriteOutcome, is_page};
+use crate::op::{FlashOp, Host, Lookup, ReadOutcome, ReadTarget, WriteOutcome, is_page};
 use crate::page::spread::{SpreadPolicy, Spreader};
 use crate::page::{PageMap, PageSide};
 use crate::paging::{Layout, Paging};
@@ -458,142 +457,6 @@ impl Ftl {
     #[inline]
     pub fn prefetch_place(&self, address: u64) -> Option<Ppn> {
         self.flash.prefetch_place(address)
-    }
-}
-
-/// What the controller holds and has counted.
-impl Ftl {
-    /// What was counted since [`Ftl::end_preload`].
-    pub fn counters(&self) -> &Counters {
-        &self.flash.counters
-    }
-
-    /// Valid pages that victims held when they were chosen: victims by number of pages.
-    pub fn victim_pages(&self) -> &[u64] {
-        self.flash.victim_pages()
-    }
-
-    /// Erase counts of all blocks: (count, blocks with it), ascending.
-    pub fn wear(&self) -> Vec<(u32, u64)> {
-        self.flash.blocks.wear()
-    }
-
-    /// Erases per chip.
-    pub fn chip_erases(&self) -> By<Chip, &[u64]> {
-        self.flash.blocks.chip_erases()
-    }
-
-    /// Valid pages per chip.
-    pub fn chip_valid_pages(&self) -> By<Chip, &[u64]> {
-        self.flash.blocks.chip_valid()
-    }
-
-    /// Valid pages per plane.
-    pub fn plane_valid_pages(&self) -> By<Plane, Vec<u64>> {
-        let blocks = &self.flash.blocks;
-        By::new(blocks.geometry.all_planes().map(|plane| blocks.valid_pages(plane)).collect())
-    }
-
-    /// Physical pages that hold valid data.
-    pub fn pages_in_use(&self) -> u64 {
-        with_tables!(&self.tables, side => side.pages_in_use())
-    }
-
-    /// Replicas on flash.
-    pub fn replica_pages(&self) -> u64 {
-        with_tables!(&self.tables, side => side.replica_pages())
-    }
-
-    /// The most that was held at once since preloading ended.
-    pub fn peak(&self) -> Peak {
-        self.flash.peak
-    }
-
-    /// Pages that first copies and replicas may occupy together; `None` without replication.
-    pub fn budget_pages(&self) -> Option<u64> {
-        with_tables!(&self.tables, side => side.budget_pages())
-    }
-
-    /// Pages written without a fingerprint that wait to be read.
-    pub fn unhashed_pages(&self) -> u64 {
-        with_tables!(&self.tables, side => side.unhashed_pages())
-    }
-
-    /// What there is of pages of the mapping tables; `None` where all tables are in RAM and never
-    /// written.
-    pub fn paging_sizes(&self) -> Option<PagingSizes> {
-        with_tables!(&self.tables, side => side.paging_sizes(&self.flash))
-    }
-
-    /// The partitions, hottest first; none where the host's data are not told apart.
-    pub fn partition_sizes(&self) -> Vec<PartitionSize> {
-        let told_apart = |&pages_written| PartitionSize { pages_written, ..PartitionSize::default() };
-        let mut sizes: Vec<PartitionSize> = self.flash.partitions.writes().iter().map(told_apart).collect();
-        if !sizes.is_empty() {
-            for (partition, valid) in self.flash.blocks.held() {
-                let size = &mut sizes[usize::from(partition)];
-                size.blocks += 1;
-                size.valid_pages += u64::from(valid);
-            }
-        }
-        sizes
-    }
-
-    /// Entries in each table.
-    pub fn table_sizes(&self) -> TableSizes {
-        let (partition_bytes, bytes) = self.flash.partitions.bytes();
-        let sizes = with_tables!(&self.tables, side => side.table_sizes(&self.flash));
-        TableSizes { partition_bytes, page_table_bytes: sizes.page_table_bytes + bytes, ..sizes }
-    }
-
-    /// Contents on flash by number of physical copies: index = copies (0 unused).
-    pub fn copies(&self) -> Vec<u64> {
-        with_tables!(&self.tables, side => side.copies())
-    }
-
-    /// Replicas per chip.
-    pub fn chip_replica_pages(&self) -> By<Chip, Vec<u64>> {
-        let mut pages = By::<Chip, _>::new(vec![0; self.flash.geometry().chips() as usize]);
-        for ppn in with_tables!(&self.tables, side => side.replica_ppns()) {
-            pages[self.flash.blocks.chip_of_page(ppn)] += 1;
-        }
-        pages
-    }
-
-    /// Valid pages of each plane and the distinct contents in them; `None` where contents are not
-    /// known. Costs a sort of each plane's.
-    pub fn plane_contents(&self) -> Option<By<Plane, Vec<PlaneContents>>> {
-        let pages = with_tables!(&self.tables, side => side.contents_on_flash(&self.flash))?;
-        let geometry = self.flash.geometry();
-        let mut held = By::<Plane, _>::new(vec![Vec::new(); geometry.planes() as usize]);
-        for (ppn, content) in pages {
-            held[geometry.plane(ppn)].push(content);
-        }
-        let count = |held: &mut Vec<Content>| {
-            let pages = held.len() as u64;
-            held.sort_unstable();
-            held.dedup();
-            PlaneContents { pages, contents: held.len() as u64 }
-        };
-        Some(By::new(held.iter_mut().map(count).collect()))
-    }
-
-    /// Compares all tables with one another and, where verification is on, with the truth:
-    /// every mapped page holds what was written, counts match what they count, copies lie
-    /// on different chips, causes sum to pages programmed. Costs a pass over the device.
-    ///
-    /// # Errors
-    /// [`FtlError::Broken`] naming the first thing that does not hold.
-    pub fn audit(&self) -> Result<(), FtlError> {
-        self.flash.blocks.audit().map_err(FtlError::Broken)?;
-        with_tables!(&self.tables, side => side.audit(&self.flash))?;
-        self.flash.audit_partitions().map_err(FtlError::Broken)?;
-        let valid: u64 = self.chip_valid_pages().iter().sum();
-        let used = self.pages_in_use();
-        if valid != used {
-            return Err(FtlError::Broken(format!("{valid} pages are valid, the maps use {used}")));
-        }
-        Ok(())
     }
 }
 

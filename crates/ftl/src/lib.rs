@@ -18,6 +18,7 @@ mod ftl;
 mod held;
 mod host;
 mod ids;
+mod inspection;
 mod inverted;
 mod jobs;
 mod loads;

@@ -105,9 +105,9 @@ impl Twin {
         let number = self.outline.requests;
         self.clock_ns = now_ns.max(self.clock_ns).min(i64::MAX as u64);
         let time_ns = self.clock_ns as i64;
-        let marks = u8::from(request.first_is_partial) * marks::FIRST_IS_PARTIAL
-            | u8::from(request.last_is_partial) * marks::LAST_IS_PARTIAL
-            | u8::from(request.durable) * marks::DURABLE;
+        let marks = (u8::from(request.first_is_partial) * marks::FIRST_IS_PARTIAL)
+            | (u8::from(request.last_is_partial) * marks::LAST_IS_PARTIAL)
+            | (u8::from(request.durable) * marks::DURABLE);
         let arrivals = Arrivals {
             window: Window {
                 first_request: number,

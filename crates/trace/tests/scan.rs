@@ -21,7 +21,7 @@ fn random_trace(seed: u64, with_content: bool) -> Trace {
     let mut random = SplitMix64(seed);
     let mut below = move |limit: u64| random.next() % limit;
     let mut columns = Columns { content_start: vec![0], ..Columns::default() };
-    if seed % 2 == 0 {
+    if seed.is_multiple_of(2) {
         for _ in 0..20 {
             let start = [0, 1 << 33, 1 << 50][below(3) as usize] + below(100) * 2048;
             columns.holes.add([7, 2, 5][below(3) as usize], start..start + below(20) * 2048);

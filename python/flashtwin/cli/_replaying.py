@@ -21,8 +21,8 @@ from flashtwin.traces.scan import Replayable
 
 Summary = Mapping[str, Any]
 
-#: The figures shown: label with unit, where it stands in the summary, how it is written. A trace without flushes is shown
-#: without theirs.
+#: The figures shown: label with unit, where it stands in the summary, how it is written. A trace without flushes
+#: is shown without theirs.
 FIGURES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("mean response, us", "response.all.mean_ns", lambda ns: f"{ns / 1e3:,.1f}"),
     ("  reads", "response.read.mean_ns", lambda ns: f"{ns / 1e3:,.1f}"),

@@ -70,8 +70,9 @@ def compare_drive(served: str | PathLike[str], result: Result | str | PathLike[s
         result: A replay, of a trace of the same work, or the folder of one.
 
     Returns:
-        Pages written and programmed, programs by cause where either has any, erases, duplicates, reads of what holds nothing,
-        write amplification; then the mean times of requests, which are the server's own on one side and the modelled drive's on the other.
+        Pages written and programmed, programs by cause where either has any, erases, duplicates, reads of what holds
+        nothing, write amplification; then the mean times of requests, which are the server's own on one side and the
+        modelled drive's on the other.
 
     Raises:
         ReportError: there are no such figures in a folder, those of several replays, or they cannot be read.

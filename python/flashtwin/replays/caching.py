@@ -28,7 +28,9 @@ EARLY = ("hashed", "buffered")
 def with_cache(systems: Mapping[str, System]) -> tuple[dict[str, System], dict[str, str]]:
     """The systems with the cache, by name; and of those that are left as they are, the reasons in a few words."""
     skipped = {name: reason for name, system in systems.items() if (reason := _answers_early(system.config["engine"]))}
-    return {name: one.with_sets({KEY: PAGES, PROTECTED: True}) for name, one in systems.items() if name not in skipped}, skipped
+    return {
+        name: one.with_sets({KEY: PAGES, PROTECTED: True}) for name, one in systems.items() if name not in skipped
+    }, skipped
 
 
 def _answers_early(engine: Mapping[str, Any]) -> str:

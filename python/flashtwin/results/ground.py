@@ -61,7 +61,7 @@ MOVES: Mapping[str, str] = {
     "engine.load": "reads and writes: where those go that choose a chip",
     "engine.write_completes": "writes: when one is complete",
     "engine.write_buffer_pages": "writes: how many of them are complete before they are programmed",
-    "engine.flush": "flushes: whether they wait for writes; reads and writes: whether they empty a volatile write cache",
+    "engine.flush": "flushes: whether they wait for writes; reads and writes: whether they empty a volatile cache",
     "engine.reads_before_write": "reads and writes: which of them goes first",
     "engine.merge_reads": "reads: those that wait for one page are served together, or each by itself",
     "engine.buffer_reads": "reads: whether controller RAM serves those of a page being programmed",

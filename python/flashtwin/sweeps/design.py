@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from flashtwin.errors import ArgumentError
 from flashtwin.settings import Value
 
 #: A row of a design: the level of each factor.
@@ -58,11 +59,11 @@ def balanced(factors: Sequence[Factor], rows: int, seed: int = 1, tries: int = 4
         tries: designs to draw.
 
     Raises:
-        ValueError: there are too few rows to tell the factors apart.
+        ArgumentError: there are too few rows to tell the factors apart.
     """
     least = 1 + sum(len(factor.levels) - 1 for factor in factors)
     if rows <= least:
-        raise ValueError(f"{rows} rows are too few for {len(factors)} factors: {least + 1} are needed at least")
+        raise ArgumentError(f"{rows} rows are too few for {len(factors)} factors: {least + 1} are needed at least")
     random = np.random.Generator(np.random.PCG64(seed))
     drawn = (
         np.stack([random.permutation(np.arange(rows) % len(factor.levels)) for factor in factors], axis=1)

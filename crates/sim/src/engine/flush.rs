@@ -53,6 +53,14 @@ impl Epoch {
     }
 }
 
+/// A flush that waits.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    request: u32,
+    /// How many writes of the epoch that it ended are not safe yet.
+    at_risk: u32,
+}
+
 /// What flushes wait for, and which of them do.
 #[derive(Debug)]
 pub(super) struct Flushes {
@@ -61,12 +69,12 @@ pub(super) struct Flushes {
     cache_is_volatile: bool,
     /// Data in the register of a chip would be lost, and the host has been told that they are written.
     register_is_volatile: bool,
-    /// The epoch of the first count.
-    first: u32,
-    /// How many writes of each epoch are not safe yet, the oldest epoch first; the last is the present one.
-    at_risk: VecDeque<u32>,
-    /// The flushes that wait, each for all epochs up to its own: one for each epoch but the last.
-    waiting: VecDeque<u32>,
+    /// The present epoch, for which no flush waits yet.
+    present: u32,
+    /// How many writes of the present epoch are not safe yet.
+    at_risk: u32,
+    /// The flushes that wait, the oldest first: each ended an epoch, and waits for it and those before.
+    waiting: VecDeque<Waiting>,
 }
 
 impl Flushes {
@@ -75,8 +83,8 @@ impl Flushes {
             rule: config.flush,
             cache_is_volatile: config.write_cache_pages > 0 && !config.write_cache_protected,
             register_is_volatile: config.write_completes == WriteCompletes::Transferred,
-            first: 0,
-            at_risk: VecDeque::from([0]),
+            present: 0,
+            at_risk: 0,
             waiting: VecDeque::new(),
         }
     }
@@ -84,10 +92,8 @@ impl Flushes {
     /// A write begins that flushes to come wait for; its epoch. `durable`: it must be on flash before it is answered.
     #[inline]
     pub(super) fn write_begins(&mut self, durable: bool) -> Epoch {
-        let last = self.at_risk.len() - 1;
-        self.at_risk[last] += 1;
-        let number = (self.first + last as u32) % EPOCHS;
-        Epoch(if durable && self.register_is_volatile { number | DURABLE } else { number })
+        self.at_risk += 1;
+        Epoch(if durable && self.register_is_volatile { self.present | DURABLE } else { self.present })
     }
 
     /// Whether a write goes past the write cache, because it must be on flash before it is answered.
@@ -107,38 +113,46 @@ impl Flushes {
         if write == NO_EPOCH {
             return NO_EPOCH;
         }
-        let at = self.place(write);
-        self.at_risk[at] += 1;
+        *self.count(write) += 1;
         write
     }
 
     /// A write or a program is safe; whether a flush may be complete by that.
     #[inline]
     fn is_safe(&mut self, epoch: Epoch) -> bool {
-        let at = self.place(epoch);
-        self.at_risk[at] -= 1;
-        at == 0 && self.at_risk[0] == 0 && !self.waiting.is_empty()
+        let left = self.count(epoch);
+        *left -= 1;
+        *left == 0 && !self.waiting.is_empty()
     }
 
+    /// The writes of an epoch that are not safe yet.
     #[inline]
-    fn place(&self, epoch: Epoch) -> usize {
-        (epoch.0.wrapping_sub(self.first) % EPOCHS) as usize
+    fn count(&mut self, epoch: Epoch) -> &mut u32 {
+        match self.present.wrapping_sub(epoch.0) % EPOCHS {
+            0 => &mut self.at_risk,
+            before => self.count_before(before as usize),
+        }
+    }
+
+    /// The same of an epoch so many `before` the present one.
+    #[cold]
+    fn count_before(&mut self, before: usize) -> &mut u32 {
+        let at = self.waiting.len() - before;
+        &mut self.waiting[at].at_risk
     }
 
     /// A flush ends the epoch and waits for it and those before.
-    fn wait(&mut self, flush: u32) {
-        self.waiting.push_back(flush);
-        self.at_risk.push_back(0);
+    fn wait(&mut self, request: u32) {
+        self.waiting.push_back(Waiting { request, at_risk: std::mem::take(&mut self.at_risk) });
+        self.present = (self.present + 1) % EPOCHS;
     }
 
     /// The flush that waits longest, if it need wait no longer.
     fn next_complete(&mut self) -> Option<u32> {
-        if self.waiting.is_empty() || self.at_risk[0] > 0 {
-            return None;
+        match self.waiting.front() {
+            Some(oldest) if oldest.at_risk == 0 => self.waiting.pop_front().map(|oldest| oldest.request),
+            _ => None,
         }
-        self.at_risk.pop_front();
-        self.first = (self.first + 1) % EPOCHS;
-        self.waiting.pop_front()
     }
 }
 

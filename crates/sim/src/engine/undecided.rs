@@ -550,10 +550,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let outcome = controller.write(page, fingerprinted, &loads, own_ops)?;
         self.looked_up();
         match outcome.program {
-            Some((ppn, _)) if self.write_completes == WriteCompletes::Hashed => {
-                self.program_from_buffer(ppn, request, fingerprinted, charged);
+            Some((ppn, _)) => {
+                let (request, place, charged) = self.ask_for_place(request, fingerprinted, charged);
+                self.queue_program(ppn, request, place, fingerprinted, charged);
             }
-            Some((ppn, _)) => self.queue_program(ppn, request, NONE, fingerprinted, charged),
             None if request == NONE => {}
             None => self.complete_in_ram(request, fingerprinted, charged),
         }

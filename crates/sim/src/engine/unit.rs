@@ -172,10 +172,16 @@ impl UnitState {
     }
 
     /// Takes out the operation that follows `before`.
+    #[inline]
     pub(crate) fn pop_after(&mut self, queue: Queue, before: u32, ops: &mut Pool<Op>) -> u32 {
-        if before == NONE {
-            return self.pop(queue, ops);
+        match before {
+            NONE => self.pop(queue, ops),
+            before => self.pop_behind(queue, before, ops),
         }
+    }
+
+    #[cold]
+    fn pop_behind(&mut self, queue: Queue, before: u32, ops: &mut Pool<Op>) -> u32 {
         let op = ops[before].next;
         ops[before].next = ops[op].next;
         let list = &mut self.lists[queue as usize];

@@ -7,11 +7,12 @@
 
 use std::collections::VecDeque;
 
-use flashtwin_nand::{Chip, Ppn};
+use flashtwin_nand::Chip;
 
 use super::ledger::{Charge, Ledger};
 use super::pool::{NONE, Op, Work};
 use super::{Controller, Engine, Observer};
+use crate::config::WriteCompletes;
 
 /// [`Op::other`] of a program whose page has a place.
 const HAS_PLACE: u32 = u32::MAX - 1;
@@ -48,22 +49,35 @@ impl WriteBuffer {
 }
 
 impl<C: Controller, O: Observer> Engine<C, O> {
-    /// Queues the program of a page whose request is complete as soon as the page has a place.
-    pub(super) fn program_from_buffer(
+    /// Says of the program of a page, which the caller queues next: whom to tell when it is carried out, what it has for a
+    /// place, and what was charged to it. Where writes are complete with a place in RAM, it is asked for here.
+    #[inline]
+    pub(super) fn ask_for_place(
         &mut self,
-        ppn: Ppn,
         request: u32,
         hashed: bool,
         charged: Option<Box<Ledger>>,
-    ) {
+    ) -> (u32, u32, Option<Box<Ledger>>) {
+        match self.write_completes {
+            WriteCompletes::Hashed => self.complete_with_place(request, hashed, charged),
+            _ => (request, NONE, charged),
+        }
+    }
+
+    #[inline(never)]
+    fn complete_with_place(
+        &mut self,
+        request: u32,
+        hashed: bool,
+        charged: Option<Box<Ledger>>,
+    ) -> (u32, u32, Option<Box<Ledger>>) {
         if self.write_buffer.take_place() {
             self.complete_in_ram(request, hashed, charged);
-            self.queue_program(ppn, NONE, HAS_PLACE, hashed, None);
-        } else {
-            // The slot that the program will have: nothing is queued in between.
-            let ticket = self.write_buffer.wait(self.ops.next_slot());
-            self.queue_program(ppn, request, ticket, hashed, charged);
+            return (NONE, HAS_PLACE, None);
         }
+        // The slot that the program will have: nothing is queued in between.
+        let ticket = self.write_buffer.wait(self.ops.next_slot());
+        (request, ticket, charged)
     }
 
     /// A page has been programmed: its place goes to the page that waits for longest.

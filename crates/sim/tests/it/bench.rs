@@ -154,7 +154,7 @@ pub(crate) fn page_trace(asks: &[Ask], footprint: u32, contents: u32) -> PageTra
         op: Arc::new(asks.iter().map(|ask| ask.op).collect()),
         marks: asks
             .iter()
-            .map(|ask| u8::from(ask.partial) * 3 | u8::from(ask.durable) * marks::DURABLE)
+            .map(|ask| (u8::from(ask.partial) * 3) | (u8::from(ask.durable) * marks::DURABLE))
             .collect(),
         first_page_op,
         lpn,

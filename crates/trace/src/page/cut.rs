@@ -45,9 +45,9 @@ pub(super) fn on_pages(requests: &Requests<'_>, index: usize, page_bytes: u32) -
 
 #[inline]
 fn marks_of(first_is_partial: bool, last_is_partial: bool, durable: bool) -> u8 {
-    u8::from(first_is_partial) * marks::FIRST_IS_PARTIAL
-        | u8::from(last_is_partial) * marks::LAST_IS_PARTIAL
-        | u8::from(durable) * marks::DURABLE
+    (u8::from(first_is_partial) * marks::FIRST_IS_PARTIAL)
+        | (u8::from(last_is_partial) * marks::LAST_IS_PARTIAL)
+        | (u8::from(durable) * marks::DURABLE)
 }
 
 /// The page of a byte, and its place there. Nearly all sizes of pages are powers of two, by which a processor divides
