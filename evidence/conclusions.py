@@ -14,10 +14,22 @@ from functools import cached_property
 from typing import Any
 
 from evidence.stages.ranges import FACTORS, ROWS, SEEDS
-from flashtwin.sweeps.design import Effects, effects
+from flashtwin.sweeps.design import Effects, Factor, effects
 
 #: Less than this is nothing.
 LEAST = 0.01
+#: A drive whose writes take longer, on average, shows its queue and not its design: about a hundred programs.
+KEEPS_UP_NS = 20_000_000
+_COPY = {"rr-ssd", "rr-ssd-online", "pblru"}
+_DEDUPLICATE = {"ca-ssd", "caftl", "oracle", *_COPY}
+#: The designs that look at a choice, where not all do (a test switches it on the others).
+LOOKED_AT_BY: Mapping[str, set[str]] = {
+    "background jobs": {"caftl", "ds-ftl", "rr-ssd-online", "pblru"},
+    "hash unit": {*_DEDUPLICATE, "ds-ftl"},
+    "fingerprints": _DEDUPLICATE - {"caftl"},
+    "copies": _COPY,
+    "spreading": {"ds-ftl"},
+}
 #: An answer under one level of a choice is stated where so many rows bear it out.
 FEWEST_ROWS = 12
 #: A row of a trace as the stage `ranges` keeps it.
@@ -37,6 +49,17 @@ class Question:
         """The change as a share of the baseline's figure; None where it has none."""
         systems = ground["systems"]
         return change(systems[self.baseline][self.figure], systems[self.system][self.figure])
+
+    def keeps_up(self, ground: Ground) -> bool:
+        """Whether the trace is not too much for either drive."""
+        writes = (ground["systems"][name]["write_ns"] for name in (self.baseline, self.system))
+        return all(write_ns is None or write_ns <= KEEPS_UP_NS for write_ns in writes)
+
+    @property
+    def factors(self) -> list[Factor]:
+        """The choices that one of the two looks at."""
+        both = {self.system, self.baseline}
+        return [one for one in FACTORS if both & LOOKED_AT_BY.get(one.name, both)]
 
 
 QUESTIONS = (
@@ -100,7 +123,7 @@ class Answer:
     def effects(self) -> Effects | None:
         """What each choice moves the quotient of the two figures by, as a logarithm."""
         wanted = [None if value is None or value <= -1 else math.log1p(value) for value in self.changes]
-        return effects(FACTORS, self.rows, wanted)
+        return effects(self.question.factors, self.rows, wanted)
 
     @property
     def moved_by(self) -> str | None:
@@ -122,13 +145,17 @@ class Answer:
         return found
 
 
-def answers(question: Question, data: Mapping[str, Any]) -> dict[str, Answer]:
-    """A question on every trace, over the rows of the design."""
+def answers(question: Question, data: Mapping[str, Any], *, keeping_up: bool = False) -> dict[str, Answer]:
+    """A question on every trace, over the rows of the design, or over those in which both drives keep up."""
     rows = data["rows"][1 : ROWS + 1]
     return {
         name: Answer(
-            question, rows, [question.change(ground) for ground in grounds[1 : ROWS + 1]],
-            max(LEAST, seed_spread(question, grounds)),
+            question, rows,
+            [
+                question.change(ground) if question.keeps_up(ground) or not keeping_up else None
+                for ground in grounds[1 : ROWS + 1]
+            ],
+            max(LEAST, seed_spread(question, grounds, keeping_up=keeping_up)),
         )
         for name, grounds in data["traces"].items()
     }  # fmt: skip
@@ -139,9 +166,12 @@ def default_change(question: Question, grounds: Sequence[Ground]) -> float | Non
     return question.change(grounds[0])
 
 
-def seed_spread(question: Question, grounds: Sequence[Ground]) -> float:
+def seed_spread(question: Question, grounds: Sequence[Ground], *, keeping_up: bool = False) -> float:
     """How far apart seeds alone put the change, under either load."""
-    alone = [question.change(ground) for ground in grounds[ROWS + 1 :]]
+    alone = [
+        question.change(ground) if question.keeps_up(ground) or not keeping_up else None
+        for ground in grounds[ROWS + 1 :]
+    ]
     loads = (alone[first : first + len(SEEDS)] for first in range(0, len(alone), len(SEEDS)))
     known = ([value for value in load if value is not None] for load in loads)
     return max((max(load) - min(load) for load in known if load), default=0.0)
@@ -160,12 +190,6 @@ def common(values: Iterable[float], tie: float) -> str | None:
         frozenset({-1, 0}): "never rises", frozenset({1, 0}): "never falls",
     }  # fmt: skip
     return words.get(frozenset(signs))
-
-
-def everywhere(found: Mapping[str, Answer]) -> str | None:
-    """The answer that is one on every trace, if there is one."""
-    words = {answer.word for answer in found.values()}
-    return words.pop() if len(words) == 1 else None
 
 
 def change(before: float | None, after: float | None) -> float | None:

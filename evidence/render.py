@@ -19,6 +19,7 @@ import jinja2
 
 from evidence import conclusions, forms, papers, recipes, stages, tables, traces
 from evidence.places import DATA, PAGES, ROOT
+from evidence.stages.papers import NAMES as RECORDED_UNDER
 from flashtwin.papers import claims, markdown
 from flashtwin.papers.explanations import why_different
 from flashtwin.papers.running import claims_csv
@@ -110,6 +111,7 @@ def page(template: Path, data: Mapping[str, Any]) -> str:
         setting=str,
         conclusions=conclusions,
         rules=claims,
+        recorded_under=RECORDED_UNDER,
         len=len, min=min, max=max, sorted=sorted, sum=sum, abs=abs, zip=zip, round=round,
     )  # fmt: skip
     for words in (forms.FORMS, tables.TABLES, papers.LOOKUPS, traces.WORDS, recipes.WORDS):

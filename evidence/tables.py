@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from evidence.conclusions import QUESTIONS, Answer, answers, everywhere
+from evidence.conclusions import FEWEST_ROWS, QUESTIONS, Answer, answers
 from evidence.forms import NOTHING, amplification, count, grid, megabytes, percent, signed, span, us
 from evidence.stages.ranges import EXCLUDED, FACTORS
 
@@ -38,48 +38,42 @@ def ground(found: list[dict[str, Any]]) -> str:
     return grid(["key", "values", "moves"], rows)
 
 
-def verdicts(data: Mapping[str, Any]) -> str:
-    """Every question on every trace: the lowest and the highest change of all rows, and what moves it most."""
-    rows = []
-    for question in QUESTIONS:
-        found = answers(question, data)
-        rows.append([question.label, *(_range(answer) for answer in found.values()), _moved_by(found.values())])
-    return grid(["", *(f"`{name}`" for name in data["traces"]), "moved most by"], rows)
+def verdicts(data: Mapping[str, Any], *, keeping_up: bool = False) -> str:
+    """Every question on every trace: the lowest and the highest change of all rows."""
+    return grid(["", *(f"`{name}`" for name in data["traces"])], (
+        [question.label, *map(_range, answers(question, data, keeping_up=keeping_up).values())]
+        for question in QUESTIONS
+    ))  # fmt: skip
 
 
 def _range(answer: Answer) -> str:
     if not answer.known:
         return NOTHING
     of = f"{answer.agreeing} of {len(answer.known)}"
-    return f"{span(answer.known, signed)} " + (f"**{answer.word}**" if answer.word else f"({of})")
+    return f"{span(answer.known, signed)} " + (f"**{answer.word}** ({of})" if answer.word else f"({of})")
 
 
-def _moved_by(found: Iterable[Answer]) -> str:
-    """The choices that move it most, on most traces first."""
-    names = [answer.moved_by for answer in found if answer.moved_by]
-    return ", ".join(sorted(set(names), key=lambda name: (-names.count(name), name))) or NOTHING
-
-
-def surviving(data: Mapping[str, Any]) -> list[str]:
-    """Questions whose answer no row of any trace contradicts, with the answer and its range."""
+def surviving(data: Mapping[str, Any], *, keeping_up: bool = False) -> list[str]:
+    """Questions whose answer no row of a trace contradicts, with the answer, the traces and the range."""
     lines = []
     for question in QUESTIONS:
-        found = answers(question, data)
-        if word := everywhere(found):
+        by_word: dict[str, dict[str, Answer]] = {}
+        for name, answer in answers(question, data, keeping_up=keeping_up).items():
+            if answer.word and len(answer.known) >= FEWEST_ROWS:
+                by_word.setdefault(answer.word, {})[name] = answer
+        for word, found in by_word.items():
             every = [value for answer in found.values() for value in answer.known]
-            lines.append(
-                f"{question.label}: **{word}** in all {len(every)} rows ({span(every, signed)}); "
-                f"moved most by {_moved_by(found.values())}"
-            )
+            on = ", ".join(f"`{name}`" for name in found)
+            lines.append(f"{question.label}: **{word}** on {on}, {len(every)} rows ({span(every, signed)}).")
     return lines
 
 
 def depending(data: Mapping[str, Any]) -> list[str]:
-    """The other questions: the answer by trace, and where rows contradict one another, under what they agree."""
+    """What turns the other answers: by trace, the choice that moves it most and under what all rows agree."""
     lines = []
     for question in QUESTIONS:
-        found = answers(question, data)
-        if not everywhere(found):
+        found = {name: answer for name, answer in answers(question, data).items() if not answer.word}
+        if found:
             lines.append(f"{question.label}. " + " ".join(_on(name, answer) for name, answer in found.items()))
     return lines
 
@@ -87,16 +81,14 @@ def depending(data: Mapping[str, Any]) -> list[str]:
 def _on(name: str, answer: Answer) -> str:
     if not answer.known:
         return f"`{name}`: not defined."
-    if answer.word:
-        return f"`{name}`: {answer.word} ({span(answer.known, signed)})."
-    most = f"`{name}`: no conclusion, {span(answer.known, signed)}; moved most by {answer.moved_by or NOTHING}"
+    most = f"`{name}`: moved most by {answer.moved_by or NOTHING}"
     under = [
         f"{one.word} with {one.choice} = {one.level} ({span(one.changes, signed)})" for one in answer.conditions()
     ]  # fmt: skip
     return f"{most}; {', '.join(under)}." if under else f"{most}."
 
 
-def moving(data: Mapping[str, Any]) -> str:
+def moved_most(data: Mapping[str, Any]) -> str:
     """By question and trace the three choices that move it most, each with the difference between its levels."""
     rows = []
     for question in QUESTIONS:
@@ -177,7 +169,7 @@ TABLES = {
         verdicts,
         surviving,
         depending,
-        moving,
+        moved_most,
         factors,
         excluded,
         loads,

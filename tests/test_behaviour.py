@@ -15,6 +15,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from evidence.conclusions import LOOKED_AT_BY
+from evidence.stages.ranges import FACTORS, SYSTEMS, defining_kept
 
 import flashtwin as ft
 
@@ -135,3 +137,24 @@ def test_the_cases_reach_what_they_are_for(trace: ft.Trace) -> None:
     assert runs["ds-ftl, crowded"]["page_ops"]["redirected_reads"] > 20
     assert runs["ds-ftl, crowded"]["spread"]["comparisons"] > 500
     assert runs["conventional, small mapping cache"]["mapping_cache"]["misses"] > 500
+
+
+#: The same choices, of a size that the small trace notices.
+NOTICED = {"background jobs": {"ftl.background.jobs": 1}, "fingerprints": {"ftl.dedup.fingerprint_entries": 100}}
+
+
+@pytest.mark.parametrize("choice", LOOKED_AT_BY)
+def test_a_choice_moves_nothing_of_a_design_that_does_not_look_at_it(choice: str, trace: ft.Trace) -> None:
+    """What the comparison fits without a choice is not moved by it; of those that look at it, one is."""
+    (factor,) = (one for one in FACTORS if one.name == choice)
+    levels = [*factor.levels.values(), NOTICED.get(choice, {})]
+    moved = set()
+    for system in SYSTEMS:
+        found = [
+            digests(ft.replay(trace, system, period_s=0.5, **{"speed": 20, **AGED, **defining_kept(system, sets)}))
+            for sets in levels
+        ]
+        if any(one != found[0] for one in found):
+            moved.add(system)
+    assert moved
+    assert moved <= LOOKED_AT_BY[choice]

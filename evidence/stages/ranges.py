@@ -181,10 +181,10 @@ def _systems(trace: str, row: Mapping[str, str], speed: float) -> dict[str, Syst
         "device": "ds-ftl", "nand.blocks_per_plane": blocks(trace, spare), "replay.period_s": PERIOD_S,
         "replay.speed": speed, **sets,
     }  # fmt: skip
-    return {system: named(system, system, _for(system, keys)) for system in SYSTEMS}
+    return {system: named(system, system, defining_kept(system, keys)) for system in SYSTEMS}
 
 
-def _for(system: str, keys: Mapping[str, Value]) -> dict[str, Value]:
+def defining_kept(system: str, keys: Mapping[str, Value]) -> dict[str, Value]:
     """The same ground; what defines a design stays: the small store of CAFTL."""
     own = {"ftl.dedup.fingerprint_entries"} if system == "caftl" else set()
     return {key: value for key, value in keys.items() if key not in own}
