@@ -2,8 +2,8 @@
 
     MQSIM_DIR=/path/to/MQSim SSDSIM_DIR=/path/to/ssdsim python -m evidence.peers
 
-from the top of the repository, with the Python of the project's environment (`.venv/bin/python`). It takes a few
-minutes, writes docs/evidence/peers.json and the section of docs/validation.md that is made from it, and prints the
+from the top of the repository, with the Python of the project's environment (`.venv/bin/python`). It takes a quarter of
+an hour, writes docs/evidence/peers.json and the section of docs/validation.md that is made from it, and prints the
 tables. To write, it needs both peers; with fewer, it only prints. They are public: github.com/CMU-SAFARI/MQSim and
 github.com/huaicheng/ssdsim, at the commits that the data name; the section says how each is built.
 
@@ -48,17 +48,17 @@ class Laboratory:
 
     def run(self, simulator: str, scenario: Scenario, settings: Mapping[str, Any]) -> Outcome:
         """One run, or the outcome of an equal one."""
-        key = repr((simulator, scenario.build, scenario.device, sorted(settings.items())))
+        key = repr((simulator, scenario.build, scenario.device, scenario.first, sorted(settings.items())))
         if key not in self._done:
             print(f"{scenario.name}: {simulator} {dict(settings) or ''}".rstrip(), file=sys.stderr)
             simulate = ours.simulate if simulator == ours.NAME else PEERS[simulator].simulate
             with tempfile.TemporaryDirectory() as folder:
-                self._done[key] = simulate(scenario.device, scenario.build(), settings, Path(folder))
+                self._done[key] = simulate(scenario.device, scenario.build(), settings, Path(folder), scenario.first)
         return self._done[key]
 
     def peer(self, peer: str, scenario: Scenario) -> Outcome:
         """A peer with the settings that the scenario has for it."""
-        return self.run(peer, scenario, scenario.mqsim if peer == mqsim.NAME else {})
+        return self.run(peer, scenario, {mqsim.NAME: scenario.mqsim, ssdsim.NAME: scenario.ssdsim}[peer])
 
     def scenario(self, scenario: Scenario) -> dict[str, Any]:
         """A row of the table: everybody by its own rules, and flashtwin by those of each peer."""
@@ -75,8 +75,9 @@ class Laboratory:
             "title": scenario.title,
             "light": scenario.light,
             "device": asdict(scenario.device),
-            "requests": workloads.counts(requests),
+            "requests": workloads.counts(requests[scenario.first :]),
             "pages_written": workloads.pages_written(requests),
+            "pages_written_before": workloads.pages_written(requests[: scenario.first]),
             "runs": runs,
         }
 
@@ -176,7 +177,8 @@ def main() -> int:
         DATA.parent.mkdir(exist_ok=True)
         DATA.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
         section.put(PAGE, data)
-    print(section.table(data), section.collection_table(data), section.experiment_table(data), sep="\n\n")
+    tables = (section.table, section.collection_table, section.aged_table, section.experiment_table)
+    print(*(table(data) for table in tables), sep="\n\n")
     return 0
 
 

@@ -10,7 +10,20 @@ from dataclasses import dataclass, replace
 
 from . import mqsim, ours, ssdsim
 from .device import Device
-from .scenarios import DEVICE, LOADS, RULES, Scenario, example_of_ssdsim, overwritten, poisson, samples
+from .scenarios import (
+    AGED,
+    AGED_ONE_PLANE,
+    DEVICE,
+    LOADS,
+    RARE_GAP_US,
+    RULES,
+    Scenario,
+    aged_drive,
+    example_of_ssdsim,
+    overwritten,
+    poisson,
+    samples,
+)
 
 MQ, HUST = mqsim.NAME, ssdsim.NAME
 
@@ -102,6 +115,25 @@ def of_collection() -> list[Experiment]:
     ]
 
 
+def of_aged_drives() -> list[Experiment]:
+    """Rules of collection under load."""
+    kinds = ("writes", "mixed")
+    rare = {
+        where: aged_drive(where, "writes", gap_us=RARE_GAP_US, name=f"aged-{where}-rare")
+        for where in ("skewed", "even")
+    }
+    two, one = (
+        {kind: aged_drive("skewed", kind, device=device, name=f"aged-skewed-{kind}") for kind in kinds}
+        for device in (AGED, AGED_ONE_PLANE)
+    )
+    return [
+        by_scenario("g", HUST, "blocks_erased", aged_drive("even", "writes"), rare["even"]),
+        *(by_scenario("k", MQ, f"write.{figure}", two["writes"], one["writes"]) for figure in ("mean_us", "p99_us")),
+        *(by_scenario("k", MQ, f"read.{figure}", two["mixed"], one["mixed"]) for figure in ("mean_us", "p99_us")),
+        by_scenario("l", HUST, "pages_programmed", rare["skewed"], rare["even"]),
+    ]
+
+
 def of_samples() -> list[Experiment]:
     """Rules that public samples bring to light."""
     alone = Device(channels=16, chips_per_channel=1)
@@ -120,5 +152,5 @@ def of_samples() -> list[Experiment]:
 
 def everything() -> list[Experiment]:
     """In the order of the letters."""
-    found = [*of_keys(), *of_devices(), *of_collection(), *of_samples()]
+    found = [*of_keys(), *of_devices(), *of_collection(), *of_aged_drives(), *of_samples()]
     return sorted(found, key=lambda experiment: experiment.letter)

@@ -33,6 +33,8 @@ class Outcome:
     write: Latency | None
     pages_programmed: int | None
     blocks_erased: int | None
+    #: Share of the time that dies work while response times are measured; flashtwin alone says it.
+    busy: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

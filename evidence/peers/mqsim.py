@@ -99,8 +99,8 @@ def flow(device: Device) -> str:
     return FLOW.format(**{level: ",".join(map(str, range(count))) for level, count in counts.items()})
 
 
-def response_times(log: str, requests: Requests) -> dict[bool, list[float]]:
-    """Response times in microseconds, of reads (`False`) and of writes."""
+def response_times(log: str, requests: Requests, first: int = 0) -> dict[bool, list[float]]:
+    """Response times in microseconds, of reads (`False`) and of writes, from the `first` request on."""
     arrivals = [request.time_ns for request in requests]
     times: dict[bool, list[float]] = {False: [], True: []}
     for row in log.splitlines()[1:]:
@@ -109,7 +109,8 @@ def response_times(log: str, requests: Requests) -> dict[bool, list[float]]:
         index = bisect.bisect_right(arrivals, (end_us - delay_us - 1) * 1000)
         if index == len(arrivals) or arrivals[index] >= (end_us - delay_us + 1) * 1000:
             raise PeerError(f"no request arrived when MQSim's log says: '{row}' (gap {GAP_NS} ns)")
-        times[requests[index].write].append(delay_us + 0.5)
+        if index >= first:
+            times[requests[index].write].append(delay_us + 0.5)
     return times
 
 
@@ -127,15 +128,15 @@ def flash_counts(results: str, device: Device) -> tuple[int, int]:
     return pages("Program"), pages("Erase")
 
 
-def outcome(log: str, results: str, requests: Requests, device: Device) -> Outcome:
+def outcome(log: str, results: str, requests: Requests, device: Device, first: int = 0) -> Outcome:
     """Everything that a run says."""
-    times = response_times(log, requests)
+    times = response_times(log, requests, first)
     programmed, erased = flash_counts(results, device)
     return Outcome(latency(times[False]), latency(times[True]), programmed, erased)
 
 
-def simulate(device: Device, requests: Requests, options: Options, folder: Path) -> Outcome:
-    """Runs MQSim in a folder of its own."""
+def simulate(device: Device, requests: Requests, options: Options, folder: Path, first: int = 0) -> Outcome:
+    """Runs MQSim in a folder of its own. Times are those of the requests from the `first` on."""
     binary = program()
     assert binary is not None, f"set {VARIABLE} first"
     template = (binary.parent / "ssdconfig.xml").read_text()
@@ -147,4 +148,4 @@ def simulate(device: Device, requests: Requests, options: Options, folder: Path)
     if "ERROR" in said:
         raise PeerError(f"MQSim: {said[-500:]}")
     log = (folder / "flow.IO_Flow.No_0.log").read_text()
-    return outcome(log, (folder / "flow_scenario_1.xml").read_text(), requests, device)
+    return outcome(log, (folder / "flow_scenario_1.xml").read_text(), requests, device, first)

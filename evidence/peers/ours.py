@@ -6,14 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import polars
+
 import flashtwin as ft
 
 from .device import Device
-from .measure import Outcome, latency_of
+from .measure import Outcome, latency, latency_of
 from .workloads import Requests, text
 
 NAME = "flashtwin"
 SYSTEM = "conventional"
+KINDS = ("read", "write")
 
 Rules = Mapping[str, str | int | float | bool]
 
@@ -58,13 +61,35 @@ def command(rules: Rules) -> str:
     return f"flashtwin replay requests.trace --system {SYSTEM} {said}".rstrip()
 
 
-def simulate(device: Device, requests: Requests, rules: Rules, folder: Path) -> Outcome:
-    """Runs flashtwin in this process."""
+def simulate(device: Device, requests: Requests, rules: Rules, folder: Path, first: int = 0) -> Outcome:
+    """Runs flashtwin in this process. Times are those of the requests from the `first` on."""
+    result = replay(device, requests, rules, folder, per_request=first > 0)
+    programmed, erased = result.summary["pages_programmed"], result.summary["erases"]["total"]
+    if first:
+        before = replay(device, requests[:first], rules, folder, per_request=False)
+        read, write = (latency(times_us(result, kind, first)) for kind in KINDS)
+        return Outcome(read, write, programmed, erased, busy(result.summary, before.summary))
+    responses = (result.summary["response"][kind] for kind in KINDS)
+    read, write = (latency_of(each["count"], each["mean_ns"], each["p99_ns"]) for each in responses)
+    return Outcome(read, write, programmed, erased)
+
+
+def times_us(result: ft.Result, kind: str, first: int) -> list[float]:
+    """Response times of a kind of requests, from the `first` request on."""
+    rows = polars.DataFrame(result.table("requests")).filter(polars.col("request") >= first, op=kind)
+    return [time_ns / 1000 for time_ns in rows["response_ns"].to_list()]
+
+
+def replay(device: Device, requests: Requests, rules: Rules, folder: Path, *, per_request: bool) -> ft.Result:
+    """Replays requests."""
     path = folder / "requests.trace"
     path.write_text(text(requests))
-    result = ft.replay(ft.open(path, format="mqsim"), SYSTEM, **settings(device, rules)).summary
-    kinds = {}
-    for kind in ("read", "write"):
-        times = result["response"][kind]
-        kinds[kind] = latency_of(times["count"], times["mean_ns"], times["p99_ns"])
-    return Outcome(kinds["read"], kinds["write"], result["pages_programmed"], result["erases"]["total"])
+    trace = ft.open(path, format="mqsim")
+    return ft.replay(trace, SYSTEM, per_request=per_request, **settings(device, rules))
+
+
+def busy(whole: Mapping[str, Any], before: Mapping[str, Any]) -> float:
+    """Share of the time that chips work in the part of a run that follows another one."""
+    ends_ns = [run["completed_ns"] for run in (whole, before)]
+    worked_ns = [run["utilisation"]["chip_mean"] * ns for run, ns in zip((whole, before), ends_ns, strict=True)]
+    return round(float((worked_ns[0] - worked_ns[1]) / (ends_ns[0] - ends_ns[1])), 3)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from . import mqsim, ours, ssdsim, workloads
 from .device import Device
-from .workloads import PAGE_SECTORS, Request
+from .workloads import PAGE_SECTORS, Hot, Request
 
 COUNT = 40_000
 FOOTPRINT_PAGES = 1 << 20
@@ -22,6 +22,23 @@ DEVICE = Device()
 SMALL = Device(channels=4, chips_per_channel=2, dies_per_chip=1, planes_per_die=1, blocks_per_plane=256, free_blocks=16)
 SMALL_FOOTPRINT_PAGES = 98_304
 OVERWRITES = 200_000
+
+#: Where collection hurts: two planes a die, under load. One die a chip, as the peers' chips do one thing at a time.
+AGED = replace(SMALL, planes_per_die=2)
+#: The same capacity, planes that have their die to themselves.
+AGED_ONE_PLANE = replace(SMALL, blocks_per_plane=2 * SMALL.blocks_per_plane, free_blocks=2 * SMALL.free_blocks)
+AGED_FOOTPRINT_PAGES = 2 * SMALL_FOOTPRINT_PAGES
+#: Overwrites before anything is measured, and those that are measured.
+AGEING, AGED_OVERWRITES = 100_000, 200_000
+HOT = Hot(pages=0.2, requests=0.8)
+#: Mean times between requests that keep dies busy for 50 to 60 % of the time.
+BUSY_GAPS_US = {
+    ("skewed", "writes"): 410.0,
+    ("skewed", "mixed"): 245.0,
+    ("even", "writes"): 410.0,
+    ("even", "mixed"): 305.0,
+}
+RARE_GAP_US = 3000.0
 
 Options = Mapping[str, str | int | float]
 
@@ -36,6 +53,9 @@ class Scenario:
     build: Callable[[], list[Request]]
     light: bool = False
     mqsim: Options = field(default_factory=dict)
+    ssdsim: Options = field(default_factory=dict)
+    #: Requests before those that are measured.
+    first: int = 0
 
 
 def poisson(
@@ -145,9 +165,49 @@ def collection() -> list[Scenario]:
     ]
 
 
+def aged_drive(
+    where: str, kind: str, *, device: Device = AGED, gap_us: float | None = None, name: str | None = None
+) -> Scenario:
+    """Three quarters of a device filled, aged, and then measured: `skewed` or `even`, `writes` or 70 % of them.
+
+    SSDsim counts free pages, those of blocks that are being written among them: one and a half blocks, on average.
+    """
+    skew = {"skewed": "80 % to a fifth of the pages", "even": "uniform"}[where]
+    share = {"writes": 1.0, "mixed": 0.7}[kind]
+    gap_us = gap_us or BUSY_GAPS_US[where, kind]
+    build = partial(
+        workloads.filled_and_overwritten,
+        footprint_pages=AGED_FOOTPRINT_PAGES,
+        overwrites=AGEING + AGED_OVERWRITES,
+        mean_gap_us=gap_us,
+        write_share=share,
+        hot=HOT if where == "skewed" else None,
+        fill_gap_us=200.0,
+    )
+    spare = (device.free_blocks + 1.5) / device.blocks_per_plane
+    gap = f"{gap_us:g} us" if gap_us < 1000 else f"{gap_us / 1000:g} ms"
+    return Scenario(
+        name or f"aged-{where}-{kind}",
+        f"aged: {'70 % ' if kind == 'mixed' else ''}writes, {skew}, one in {gap}",
+        device,
+        build,
+        mqsim={"Preemptible_GC_Enabled": "true"},
+        ssdsim={"gc threshold": spare, "gc hard threshold": spare},
+        first=AGED_FOOTPRINT_PAGES + AGEING,
+    )
+
+
+def aged() -> list[Scenario]:
+    """Collection under load, and the same requests further apart."""
+    return [
+        *(aged_drive(where, kind) for where, kind in BUSY_GAPS_US),
+        *(aged_drive(where, "writes", gap_us=RARE_GAP_US, name=f"aged-{where}-rare") for where in ("skewed", "even")),
+    ]
+
+
 def everything(msr: Path | None = None) -> list[Scenario]:
     """All scenarios of the table."""
-    return [*loads(), *shapes(), *samples(msr), *collection()]
+    return [*loads(), *shapes(), *samples(msr), *collection(), *aged()]
 
 
 #: Rules that keys of ours express, by peer.

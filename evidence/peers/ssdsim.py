@@ -100,17 +100,17 @@ def trace(device: Device, requests: Requests) -> str:
     return text(lead(device)) + text(shifted) + line(last)
 
 
-def response_times(output: str) -> dict[bool, list[float]]:
-    """Response times in microseconds, of reads (`False`) and of writes."""
+def response_times(output: str, since_ns: int = 0) -> dict[bool, list[float]]:
+    """Response times in microseconds, of reads (`False`) and of writes, of what came at `since_ns` or later."""
     times: dict[bool, list[float]] = {False: [], True: []}
     for row in re.findall(r"^ *(\d+) +\d+ +\d+ +([01]) +\d+ +\d+ +(\d+)$", output, re.MULTILINE):
         arrival, kind, response = map(int, row)
-        if arrival >= LEAD_NS:
+        if arrival >= LEAD_NS + since_ns:
             times[kind == 0].append(response / 1000)
     return times
 
 
-def outcome(output: str, device: Device, requests: Requests) -> Outcome:
+def outcome(output: str, device: Device, requests: Requests, first: int = 0) -> Outcome:
     """Everything that `ex.out` says."""
 
     def counter(name: str) -> int:
@@ -119,19 +119,19 @@ def outcome(output: str, device: Device, requests: Requests) -> Outcome:
             raise PeerError(f"SSDsim did not say its '{name}'; did it end?")
         return int(found[0])
 
-    times = response_times(output)
+    times = response_times(output, requests[first].time_ns if first else 0)
     before = len(pages_read([*lead(device), *requests])) + 1
     return Outcome(
         latency(times[False]), latency(times[True]), counter("write flash count") - before, counter("erase count")
     )
 
 
-def simulate(device: Device, requests: Requests, options: Options, folder: Path) -> Outcome:
-    """Runs SSDsim in a folder of its own."""
+def simulate(device: Device, requests: Requests, options: Options, folder: Path, first: int = 0) -> Outcome:
+    """Runs SSDsim in a folder of its own. Times are those of the requests from the `first` on."""
     binary = program()
     assert binary is not None, f"set {VARIABLE} first"
     (folder / "page.parameters").write_text(configuration(device, options))
     (folder / "requests.ascii").write_text(trace(device, requests))
     # Its status is 1 when all went well.
     run([str(binary)], folder, answer="requests.ascii\n", within_s=WITHIN_S, statuses=(1,))
-    return outcome((folder / "ex.out").read_text(errors="replace"), device, requests)
+    return outcome((folder / "ex.out").read_text(errors="replace"), device, requests, first)

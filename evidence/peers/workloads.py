@@ -31,6 +31,13 @@ class Request(NamedTuple):
 Requests = Sequence[Request]
 
 
+class Hot(NamedTuple):
+    """A share of the pages that gets another share of the requests."""
+
+    pages: float
+    requests: float
+
+
 def line(request: Request) -> str:
     """A request as MQSim, SSDsim and flashtwin read it."""
     return f"{request.time_ns} 0 {request.sector} {request.sectors} {0 if request.write else 1}"
@@ -60,18 +67,28 @@ def made(
     pages: int = 1,
     sequential: bool = False,
     even: bool = False,
+    hot: Hot | None = None,
 ) -> list[Request]:
-    """Arrivals of a Poisson process, or evenly; addresses uniform over the footprint, or one after the other."""
+    """Arrivals of a Poisson process, or evenly; addresses uniform over the footprint, or one after the other, or `hot`
+    ones at its beginning."""
     rng = random.Random(1)
     now = 0.0
     places = footprint_pages // pages
     out = []
     for index in range(count):
         now -= mean_gap_us * 1000 * (-1.0 if even else math.log(1.0 - rng.random()))
-        place = index % places if sequential else rng.randrange(places)
+        place = index % places if sequential else drawn(rng, places, hot)
         sectors = pages * PAGE_SECTORS
         out.append(Request(int(now), place * sectors, sectors, rng.random() < write_share))
     return spaced(out)
+
+
+def drawn(rng: random.Random, places: int, hot: Hot | None) -> int:
+    """One of so many places, by popularity."""
+    if hot is None:
+        return rng.randrange(places)
+    border = int(places * hot.pages)
+    return rng.randrange(border) if rng.random() < hot.requests else rng.randrange(border, places)
 
 
 def filled_and_overwritten(
@@ -82,16 +99,21 @@ def filled_and_overwritten(
     write_share: float,
     even: bool = False,
     read_before: bool = False,
+    hot: Hot | None = None,
+    fill_gap_us: float | None = None,
 ) -> list[Request]:
-    """Every page written once in order, then requests of one page, uniform over the footprint.
+    """Every page written once in order, then requests of one page, uniform over the footprint or most of them for `hot`
+    pages.
 
-    `read_before` asks first for every page that is read later.
+    `read_before` asks first for every page that is read later. The first part has its own `fill_gap_us`, if given.
     """
 
     def phase(count: int, share: float, *, sequential: bool) -> list[Request]:
+        filling = sequential and fill_gap_us is not None
         return made(
             count=count,
-            mean_gap_us=mean_gap_us,
+            mean_gap_us=fill_gap_us if filling else mean_gap_us,
+            hot=None if sequential else hot,
             write_share=share,
             footprint_pages=footprint_pages,
             sequential=sequential,
