@@ -222,7 +222,7 @@ def test_convert_does_not_overwrite(cli: Cli, tmp_path: Path, small_trace: Path)
         (("systems", "nothing-like-it"), ("nothing-like-it", "conventional")),
         (("devices", "nothing-like-it"), ("nothing-like-it", "rr-ssd")),
         (("devices", "nowhere.toml"), ("nowhere.toml",)),
-        (("systems", "rr-ssd", "--set", "hash_lanes=1_000_000_000_000"), ("engine.hash_lanes", "from 1 to 65536")),
+        (("systems", "rr-ssd", "--set", "hash_lanes=1_000_000_000_000"), ("engine.hash_lanes", "from 0 to 65536")),
         (("report", "nowhere"), ("nowhere", "no such folder")),
     ],
 )

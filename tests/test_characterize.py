@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -136,7 +137,7 @@ def test_a_study_holds_the_characterization_too(cli: Cli, small_trace: Path, tmp
     advice = [json.loads((tmp_path / path / "advice.json").read_text())["advice"] for path in ("study", "alone")]
     commands = [[entry.pop("command") for entry in entries] for entries in advice]
     assert advice[0] == advice[1]
-    plain = [[command.replace(" --period 0.05s", "") for command in found] for found in commands]
+    plain = [[re.sub(r" --(period 0.05s|set replay.period_s=0.05)", "", one) for one in found] for found in commands]
     assert plain[0] == plain[1]
     page = (tmp_path / "study" / "report.html").read_text()
     assert 'id="advice"' in page

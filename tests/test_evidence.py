@@ -187,7 +187,7 @@ class TestRanges:
 
 
 class TestConclusions:
-    QUESTION = Question("reads", "b", "a", "read_ns")
+    QUESTION = Question("reads", "ca-ssd", "conventional", "read_ns")
 
     def answer(self, changes: list[float | None], tie: float = 0.01) -> Answer:
         return Answer(self.QUESTION, ranges.design()[1 : ranges.ROWS + 1], changes, tie)
@@ -204,7 +204,7 @@ class TestConclusions:
 
     def test_a_change_below_the_spread_over_seeds_is_a_tie(self) -> None:
         def ground(by: float) -> dict[str, Any]:
-            return {"systems": {"a": replay(), "b": replay(read_ns=100.0 * (1 + by))}}
+            return {"systems": {"conventional": replay(), "ca-ssd": replay(read_ns=100.0 * (1 + by))}}
 
         # The seeds by themselves put the change at 1 to 5 %.
         alone = [ground(by) for by in (0.01, 0.03, 0.05, 0.02, 0.02, 0.02)]

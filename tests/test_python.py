@@ -159,8 +159,9 @@ def test_all_work_reports_in_one_way(trace: Path, tmp_path: Path) -> None:
     assert heard(
         lambda p: ft.characterize_many(trace, tmp_path / "many", workers=1, reports=False, progress=p)
     ) == {"traces"}  # fmt: skip
+    runs = {"conventional", "conventional/write cache"}
     studied = heard(lambda p: ft.study(trace, tmp_path / "study", ["conventional"], progress=p))
-    assert {"report"} <= studied <= {"reading", "conventional", "causes", "workload", "report"}
+    assert {"report"} <= studied <= {"reading", *runs, "causes", "workload", "report"}
 
 
 def test_any_value_is_written_as_toml_reads_it() -> None:

@@ -72,7 +72,7 @@ def test_the_table_says_in_words_what_a_headline_depends_on() -> None:
     assert x[AS_DECIDED] == "20.0 ✓"
     assert x["concurrency: chip / plane"] == "-5.0 ✗ / 21.0 ✓"
     assert x["preload: footprint / none"] == "– / 30.0 ~"
-    assert x["hashing: 4 lanes / 16 lanes / 64 lanes / 0 µs"] == "– / – / – / –"
+    assert x["hashing: 4 lanes / 16 lanes / 64 lanes / a pipeline / 0 µs"] == "– / – / – / – / –"
     assert x["merging: none / same-page"] == "= / 20.0 ✓"
     assert x["depends on"] == (
         "no figure: write completes (buffered); sign: concurrency (chip); verdict: preload (none)"
@@ -183,7 +183,7 @@ def test_the_choices_of_several_papers_stand_together(tmp_path: Path, monkeypatc
     cells = {(row[0], row[1]): dict(zip(table["header"], row, strict=True)) for row in table["rows"]}
     web = cells["ca-ssd", "mean response cut, web"]
     assert web["concurrency: chip / plane"] == "– / –"
-    assert "–" not in web["hashing: 4 lanes / 16 lanes / 64 lanes / 0 µs"]
+    assert "–" not in web["hashing: 4 lanes / 16 lanes / 64 lanes / a pipeline / 0 µs"]
     home3 = cells["ds-ftl", "redirected writes, home3"]
     assert "–" not in home3["concurrency: chip / plane"]
     assert cells["ds-ftl", "reads below static"][AS_DECIDED] == "–", "the mean is over three workloads"

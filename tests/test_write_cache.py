@@ -109,7 +109,7 @@ def test_what_was_replayed_is_not_replayed_again(
     found = ft.explain(tmp_path / "out", "conventional", effort_s=None)["conventional"].data
     assert made
     assert not [engine for engine in made if engine["write_cache_pages"] == PAGES and engine["hash_us"] > 0]
-    step = next(one for one in found["steps"] if one["sets"] == {"engine.write_cache_pages": PAGES})
+    step = next(one for one in found["steps"] if "engine.write_cache_pages" in one["sets"])
     assert step["after_ns"] == before["response"]["conventional"]["all"]["mean"]
 
 

@@ -109,10 +109,9 @@ def filled_and_overwritten(
     """
 
     def phase(count: int, share: float, *, sequential: bool) -> list[Request]:
-        filling = sequential and fill_gap_us is not None
         return made(
             count=count,
-            mean_gap_us=fill_gap_us if filling else mean_gap_us,
+            mean_gap_us=fill_gap_us if sequential and fill_gap_us is not None else mean_gap_us,
             hot=None if sequential else hot,
             write_share=share,
             footprint_pages=footprint_pages,
