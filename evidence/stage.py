@@ -123,7 +123,9 @@ class Stage:
     def run(self, lab: Lab) -> None:
         """Measures, and writes the answer whole or not at all."""
         lab.inputs, begun = {}, time.monotonic()
+        lab.store.begin()
         found = self.measure(lab)
+        took = time.monotonic() - begun
         record = {
             "stage": self.name,
             "title": self.title,
@@ -132,7 +134,8 @@ class Stage:
             "made": datetime.now(UTC).date().isoformat(),
             "code": self.digest,
             "traces": dict(sorted(lab.inputs.items())),
-            "wall_s": round(time.monotonic() - begun),
+            # With what an interrupted run had done before; unknown, not small, where that does not say.
+            "wall_s": None if lab.store.saved_s is None else round(took + lab.store.saved_s),
             "data": found,
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)

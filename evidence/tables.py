@@ -143,12 +143,18 @@ def made(records: Mapping[str, Any], *names: str) -> str:
         if name not in records:
             raise UnmeasuredError(name)
         record = records[name]
-        minutes = f"{record['wall_s'] / 60:.0f} min" if record["wall_s"] >= 90 else f"{record['wall_s']} s"
         rows.append([
             f"[{record['title']}](evidence/{name}.json)", f"`{record['command']}`", record["made"],
-            _code(record), minutes,
+            _code(record), _took(record["wall_s"]),
         ])  # fmt: skip
     return grid(["figures", "command", "made", "by flashtwin", "in"], rows)
+
+
+def _took(seconds: int | None) -> str:
+    """How long a stage took."""
+    if seconds is None:
+        return NOTHING
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds} s"
 
 
 def _code(record: Mapping[str, Any]) -> str:

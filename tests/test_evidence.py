@@ -124,6 +124,18 @@ class TestStages:
             name: figures(kept) for name, kept in first.items()
         }
         assert later.made == 0
+        taken = [json.loads(path.read_text())["seconds"] for path in tmp_path.rglob("*.json")]
+        # "again" is "one": what it took counts once.
+        assert later.saved_s == pytest.approx(sum(taken))
+
+    def test_how_long_a_replay_took_that_does_not_say_is_unknown(self, tmp_path: Path) -> None:
+        trace, systems = ft.open(ROOT / "traces" / "webvm-small.fiu.zst"), {"one": ft.system("conventional")}
+        Store(tmp_path).replays(trace, systems)
+        [path] = tmp_path.rglob("*.json")
+        path.write_text(json.dumps({"summary": json.loads(path.read_text())["summary"]}))
+        later = Store(tmp_path)
+        later.replays(trace, systems)
+        assert later.saved_s is None
 
 
 class TestConfirmation:
