@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import flashtwin as ft
-from flashtwin.results.ground import concerns, leaves
+from flashtwin.results.ground import leaves
+from flashtwin.results.keys import matters
 from flashtwin.results.sweeps import load
 
 from .conftest import Cli
@@ -73,14 +74,14 @@ def test_what_does_not_concern_a_system_changes_nothing(name: str, trace: Path) 
     happened = _happened(opened, base)
     tried = 0
     for key, value in leaves(base.config):
-        if concerns(key, base.config):
+        if matters(key, base.config):
             continue
         for other in _others(_schema_of(key), value):
             try:
                 changed = base.with_sets({key: other})
             except ft.ConfigError:
                 continue
-            if concerns(key, changed.config):
+            if matters(key, changed.config):
                 continue
             assert _happened(opened, changed) == happened, (key, other)
             tried += 1

@@ -41,6 +41,7 @@ MAY_IMPORT_CORE = {
     "flashtwin.replays.running",
     "flashtwin.replays.studies",
     "flashtwin.results.folder",
+    "flashtwin.results.keys",
     "flashtwin.traces.scan",
     "flashtwin.traces.trace",
 }
@@ -50,6 +51,7 @@ READING = {
     "flashtwin.errors",
     "flashtwin.results.figures",
     "flashtwin.results.ground",
+    "flashtwin.results.keys",
     "flashtwin.results.names",
     "flashtwin.results.over",
     "flashtwin.results.reading",
@@ -65,7 +67,6 @@ PURE = {
     "flashtwin.characterization.trying",
     "flashtwin.errors",
     "flashtwin.results.figures",
-    "flashtwin.results.ground",
     "flashtwin.results.names",
     "flashtwin.results.schema",
     "flashtwin.sweeps.across",

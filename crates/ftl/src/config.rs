@@ -25,6 +25,7 @@ use crate::redirection::RedirectionConfig;
 pub struct FtlConfig {
     /// How logical pages find their physical page: `page` (LPN -> PPN) or `content`
     /// (LPN -> VPN -> PPN, equal contents share a page; CA-SSD paper, RR-SSD paper III.B).
+    #[schemars(extend("x-design" = "whether pages of equal content share a flash page (CA-SSD)"))]
     pub mapping: MappingForm,
     /// Mapping tables on flash, and what of them is in RAM.
     pub mapping_cache: MappingCacheConfig,
@@ -33,18 +34,24 @@ pub struct FtlConfig {
     /// Garbage collection.
     pub gc: GcConfig,
     /// Deduplication; used by `mapping = "content"`.
+    #[schemars(extend("x-when" = "deduplicates", "x-design" = "how duplicates are found and what is kept of their fingerprints (CA-SSD, CAFTL)"))]
     pub dedup: DedupConfig,
     /// Which chip serves a read.
+    #[schemars(extend("x-design" = "which copy a read may be served from (RR-SSD)"))]
     pub redirection: RedirectionConfig,
     /// Copies of popular contents; used by `mapping = "content"`.
+    #[schemars(extend("x-when" = "replicates", "x-design" = "which contents are copied, when and where to (RR-SSD, PBLRU)"))]
     pub replication: ReplicationConfig,
     /// Duplicates on different channels; used by `mapping = "page"`.
+    #[schemars(extend("x-when" = "spreads", "x-design" = "how duplicates come to lie on different channels (DS-FTL)"))]
     pub spread: SpreadConfig,
     /// Partitions of the host's data by temperature.
+    #[schemars(extend("x-when" = "partitions", "x-design" = "how hot pages are told from cold ones (SWC; Park and Du)"))]
     pub partition: PartitionConfig,
     /// Wear levelling.
     pub wear: WearConfig,
     /// Work in idle time.
+    #[schemars(extend("x-when" = "background-jobs"))]
     pub background: BackgroundConfig,
 }
 
@@ -56,6 +63,7 @@ pub enum MappingForm {
     #[default]
     Page,
     /// LPN -> VPN -> PPN with reference counts; equal contents share a page.
+    #[schemars(extend("x-traits" = ["deduplicates", "looks-at-contents"]))]
     Content,
 }
 

@@ -16,6 +16,7 @@ use crate::error::RangeError;
 pub struct BackgroundConfig {
     /// Most jobs that may wait for idle time or be under way; what comes on top is dropped and
     /// counted.
+    #[schemars(extend("x-moves" = "reads and writes: which work in idle time is dropped"))]
     pub jobs: u32,
 }
 

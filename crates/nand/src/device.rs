@@ -13,34 +13,49 @@ use crate::timing::Timing;
 #[serde(deny_unknown_fields)]
 pub struct NandConfig {
     /// Where the numbers come from.
+    #[schemars(extend("x-label" = true))]
     pub source: String,
     /// Channels (buses) of the device.
+    #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub channels: u32,
     /// Chips that share one channel.
+    #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub chips_per_channel: u32,
     /// Dies in a chip.
+    #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub dies_per_chip: u32,
     /// Planes in a die.
+    #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub planes_per_die: u32,
     /// Erase blocks in a plane. Lower it to study garbage collection with a small trace.
+    #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub blocks_per_plane: u32,
     /// Pages in an erase block.
+    #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub pages_per_block: u32,
     /// User bytes of a page.
+    #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub page_bytes: u32,
     /// Spare bytes of a page that travel with it (ECC and metadata).
+    #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub metadata_bytes: u32,
     /// tR in microseconds: array to page register.
+    #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub read_us: f64,
     /// tPROG in microseconds: page register to array.
+    #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub program_us: f64,
     /// tBERS in microseconds: one block.
+    #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub erase_us: f64,
     /// Channel speed in megatransfers per second.
+    #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub bus_mt_s: f64,
     /// Channel width in bits.
+    #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub bus_width_bits: u32,
     /// Command and address cycles before every operation, in nanoseconds of channel time.
+    #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub command_ns: u64,
     /// Program/erase cycles that a block endures.
     pub pe_cycles: u32,

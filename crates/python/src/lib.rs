@@ -42,6 +42,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(systems::devices, module)?)?;
     module.add_function(wrap_pyfunction!(systems::device_toml, module)?)?;
     module.add_function(wrap_pyfunction!(systems::config_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(systems::config_keys, module)?)?;
+    module.add_function(wrap_pyfunction!(systems::config_meaning, module)?)?;
     module.add_function(wrap_pyfunction!(systems::results_schema, module)?)?;
     module.add_function(wrap_pyfunction!(systems::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(replay::run, module)?)?;

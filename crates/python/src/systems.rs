@@ -38,6 +38,26 @@ pub(crate) fn config_schema() -> String {
     flashtwin_sim::schema().to_string()
 }
 
+/// What every key of the configuration says of itself, as JSON text: a list of `name`, `when`, `moves`, `design`, `label`.
+#[pyfunction]
+pub(crate) fn config_keys() -> String {
+    let keys = flashtwin_sim::keys().iter().map(|key| {
+        serde_json::json!({
+            "name": key.name, "when": key.when, "moves": key.moves, "design": key.design, "label": key.label,
+        })
+    });
+    serde_json::Value::from_iter(keys).to_string()
+}
+
+/// Of a configuration, as JSON text: the keys that matter under it, and the traits of the system.
+#[pyfunction]
+pub(crate) fn config_meaning(config: &str) -> PyResult<(Vec<&'static str>, Vec<&'static str>)> {
+    let config: serde_json::Value =
+        serde_json::from_str(config).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let keys = flashtwin_sim::keys().iter().map(|key| key.name.as_str());
+    Ok((keys.filter(|key| flashtwin_sim::matters(key, &config)).collect(), flashtwin_sim::traits(&config)))
+}
+
 /// JSON schema of everything that is written, as text: of a `run` and of a `characterization` the summary and a row of
 /// each table, of a `trace` its `info` and a row of each table.
 #[pyfunction]

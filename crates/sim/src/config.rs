@@ -11,15 +11,19 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Name of the system, as results are labelled.
+    #[schemars(extend("x-label" = true))]
     pub name: String,
     /// What the system is and where it is described.
+    #[schemars(extend("x-label" = true))]
     pub description: String,
     /// The NAND device: a name from `flashtwin devices`, or a path to a TOML file. Its
     /// numbers fill `nand`, where single ones can be set.
+    #[schemars(extend("x-moves" = "reads and writes: geometry and timing are another drive's"))]
     pub device: String,
     /// Seed of every random choice. Same inputs and seed: same bytes.
     pub seed: u64,
     /// Keeps the plain truth beside the tables and compares each step with it. Slow.
+    #[schemars(extend("x-label" = true))]
     pub verify: bool,
     /// What the controller decides.
     pub ftl: FtlConfig,
@@ -133,63 +137,85 @@ pub enum MultiPlane {
 #[serde(deny_unknown_fields, default)]
 pub struct EngineConfig {
     /// What works on its own inside a chip: `chip`, `die` or `plane`.
+    #[schemars(extend("x-moves" = "reads and writes: what works at the same time"))]
     pub concurrency: Concurrency,
     /// Chip load as allocation and redirection see it.
+    #[schemars(extend("x-when" = "weighs-load", "x-moves" = "reads and writes: where those go that choose a chip"))]
     pub load: LoadMeasure,
     /// When a write is complete: `programmed`, `transferred`, `hashed` or `buffered`.
+    #[schemars(extend("x-moves" = "writes: when one is complete"))]
     pub write_completes: WriteCompletes,
     /// For `write_completes = "hashed"`: pages of power-protected RAM, in which a page has its place until it is
     /// programmed. 0: no bound.
+    #[schemars(extend("x-when" = "engine.write_completes = hashed", "x-moves" = "writes: how many of them are complete before they are programmed"))]
     pub write_buffer_pages: u32,
     /// What a flush waits for: `none` or `writes`.
+    #[schemars(extend("x-moves" = "flushes: whether they wait for writes; reads and writes: whether they empty a volatile cache"))]
     pub flush: Flush,
     /// Reads go first; after this many have overtaken a write that could start, the write
     /// goes. 0: no limit.
+    #[schemars(extend("x-moves" = "reads and writes: which of them goes first"))]
     pub reads_before_write: u32,
     /// Whether a host read that asks for what another read waits for in the queue of the same chip
     /// is served by that one: `none`, `same-page` or `same-content` (DS-FTL paper 4.3.2).
+    #[schemars(extend("x-moves" = "reads: those that wait for one page are served together, or each by itself"))]
     pub merge_reads: MergeReads,
     /// Whether a host read of a page whose program has not finished is served from controller RAM. If
     /// not, it waits at the chip for the program and is then read from the flash.
+    #[schemars(extend("x-moves" = "reads: whether controller RAM serves those of a page being programmed"))]
     pub buffer_reads: bool,
     /// Which waiting operations of a die start together, as one command that works on several planes:
     /// `none`, `same-page` or `any-page`. Not with `concurrency = "plane"`, whose planes work on their
     /// own anyway.
+    #[schemars(extend("x-moves" = "reads and writes: what starts together"))]
     pub multi_plane: MultiPlane,
     /// Pages of a write-back cache in controller DRAM; 0: none. A write is complete when its page has a
     /// place there, and reaches the flash when its turn comes. Not with `write_completes = "hashed"` or `"buffered"`.
+    #[schemars(extend("x-moves" = "reads and writes: what the DRAM of the controller takes"))]
     pub write_cache_pages: u32,
     /// Time of DRAM and link for a page that the write cache takes or serves, in microseconds. 9: the median of a
     /// buffered write on four data-centre drives at light load is 8 to 10 (SSD-iq, PVLDB 18(11), 2025).
+    #[schemars(extend("x-when" = "engine.write_cache_pages != 0", "x-moves" = "reads and writes: how long the DRAM of the controller takes"))]
     pub write_cache_us: f64,
     /// Share of the cache that may be dirty before its least recently written pages go to the flash;
     /// above 0, up to 1.
+    #[schemars(extend("x-when" = "engine.write_cache_pages != 0", "x-moves" = "reads and writes: what the DRAM of the controller takes"))]
     pub write_cache_dirty: f64,
     /// Whether the cache survives a power cut, as in drives with capacitors for it (PLP): then a flush need not write it
     /// out.
+    #[schemars(extend("x-when" = "engine.write_cache_pages != 0 and engine.flush = writes", "x-moves" = "reads and writes: whether a flush writes the DRAM of the controller out"))]
     pub write_cache_protected: bool,
     /// What a read may interrupt: `none`, `erase` or `program-erase` (Wu and He, FAST '12).
+    #[schemars(extend("x-moves" = "reads and writes: whether programs and erases make way for reads"))]
     pub suspend: Suspend,
     /// Time until an interrupted program or erase stands still, in microseconds.
+    #[schemars(extend("x-when" = "engine.suspend != none", "x-moves" = "reads and writes: what an interruption costs each of them"))]
     pub suspend_us: f64,
     /// Time until it goes on, in microseconds.
+    #[schemars(extend("x-when" = "engine.suspend != none", "x-moves" = "reads and writes: what an interruption costs each of them"))]
     pub resume_us: f64,
     /// How often one operation may be interrupted.
     #[schemars(range(min = 1))]
+    #[schemars(extend("x-when" = "engine.suspend != none", "x-moves" = "reads and writes: what an interruption costs each of them"))]
     pub suspend_times: u32,
     /// How many reads may go before an interrupted operation goes on.
     #[schemars(range(min = 1))]
+    #[schemars(extend("x-when" = "engine.suspend != none", "x-moves" = "reads and writes: what an interruption costs each of them"))]
     pub suspend_reads: u32,
     /// How long a unit must have had nothing else to do before an operation of a background job begins
     /// on it, in microseconds (Golding et al., USENIX 1995: a fixed timer). 0: at once.
+    #[schemars(extend("x-when" = "background-jobs or collects-in-idle-time", "x-moves" = "reads and writes: when work in idle time meets them"))]
     pub idle_us: f64,
     /// Time of the controller itself per request, in microseconds.
+    #[schemars(extend("x-moves" = "reads and writes: a time added to each"))]
     pub controller_us: f64,
     /// Hashing time per page in microseconds (RR-SSD paper, Table II: 12; CA-SSD paper 5.1:
     /// 32). Only content-addressed systems hash.
+    #[schemars(extend("x-when" = "deduplicates", "x-moves" = "writes: how long each page is hashed, and waits for it"))]
     pub hash_us: f64,
     /// Pages hashed at the same time. 0: a pipelined unit, in which every page takes its time and waits for no other.
     #[schemars(range(min = 0, max = 65_536))]
+    #[schemars(extend("x-when" = "deduplicates", "x-moves" = "writes: how long each page waits to be hashed"))]
     pub hash_lanes: u32,
 }
 
@@ -285,19 +311,25 @@ pub enum PartialWrite {
 #[serde(deny_unknown_fields, default)]
 pub struct ReplayConfig {
     /// The trace's clock runs this many times faster.
+    #[schemars(extend("x-moves" = "reads and writes: how fast requests arrive"))]
     pub speed: f64,
     /// Requests kept under way; 0: requests arrive when the trace says (open loop).
+    #[schemars(extend("x-moves" = "reads and writes: how many requests are under way"))]
     pub queue_depth: u32,
     /// Length of a profiling period in seconds of the trace's own clock (a day in the
     /// RR-SSD paper).
+    #[schemars(extend("x-when" = "ftl.replication.policy = end-of-period|on-line", "x-moves" = "reads and writes: how often copies are made"))]
     pub period_s: f64,
     /// What the device holds before the trace begins; costs no time, is not in the counts. A page that is known to be a
     /// hole, and read before it is written, holds nothing.
+    #[schemars(extend("x-moves" = "reads and writes: what the drive holds before the trace"))]
     pub preload: Preload,
     /// For `preload = "footprint"`: what pages held of which nobody knows, since the trace writes to them
     /// first: `own` or `trace`.
+    #[schemars(extend("x-when" = "replay.preload = footprint and looks-at-contents", "x-moves" = "writes: what of the drive's contents before the trace is duplicate"))]
     pub preload_contents: PreloadContents,
     /// What a write of part of a page costs.
+    #[schemars(extend("x-moves" = "writes: whether part of a page costs a read"))]
     pub partial_write: PartialWrite,
     /// Where contents come from. `recorded`: as the trace recorded them. `unique`: every page write
     /// brings one of its own. `zipf(EXPONENT,VALUES)` or `zipf(EXPONENT,VALUES,SEED)`: every page write
@@ -305,6 +337,7 @@ pub struct ReplayConfig {
     /// i^-EXPONENT (CA-SSD paper 5.3); without a seed of its own, by the seed above.
     /// `same-as-address`: a page always holds the same content, and no other page does.
     #[schemars(with = "String", regex(pattern = r"^(recorded|unique|same-as-address|zipf\(.*\))$"))]
+    #[schemars(extend("x-when" = "looks-at-contents", "x-moves" = "reads and writes: what pages contain"))]
     pub content: ContentSource,
 }
 

@@ -9,6 +9,7 @@ pub mod engine;
 mod error;
 pub mod event_queue;
 mod finished;
+mod keys;
 pub mod memory;
 mod metrics;
 mod parquet_file;
@@ -30,6 +31,7 @@ pub use config::{
     PreloadContents, ReplayConfig, Suspend, WriteCompletes,
 };
 pub use error::{ConfigError, SimError};
+pub use keys::{Key, keys, matters, traits};
 pub use registry::{system_names, system_toml};
 pub use requests::{RequestTable, RequestsTo};
 pub use resolve::{Resolved, device_file, resolve, schema};

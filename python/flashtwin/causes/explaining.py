@@ -20,7 +20,8 @@ from flashtwin.replays.presets import systems as presets
 from flashtwin.replays.running import fitted, name_systems
 from flashtwin.results import folder, names
 from flashtwin.results.frames import Framed, shown, table_of
-from flashtwin.results.ground import leaves, looks_at_contents
+from flashtwin.results.ground import leaves
+from flashtwin.results.keys import traits
 from flashtwin.results.reading import read_json
 from flashtwin.settings import Value, merged
 from flashtwin.traces.reading import Reading
@@ -256,7 +257,7 @@ def _told(trace: Replayable, asked: Mapping[str, tuple[System, Inquiry]], *, int
     found = []
     said = False
     for name, (system, inquiry) in asked.items():
-        looks = looks_at_contents(system.config)
+        looks = "looks-at-contents" in traits(system.config)
         command = _command(trace, name, system)
         told = wording.told(inquiry, command, say_contents=looks and not said, interrupted=interrupted)
         said = said or looks
@@ -266,7 +267,7 @@ def _told(trace: Replayable, asked: Mapping[str, tuple[System, Inquiry]], *, int
 
 def is_ideal(system: System) -> bool:
     """Whether no device could be built so."""
-    return bool(system.config["ftl"]["redirection"]["policy"] == "any-chip")
+    return "bound" in traits(system.config)
 
 
 def _explain_folder(

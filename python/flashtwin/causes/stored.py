@@ -13,6 +13,7 @@ from flashtwin.replays.presets import System, devices, system, systems
 from flashtwin.replays.running import Result
 from flashtwin.results import names
 from flashtwin.results.ground import LABELS, leaves
+from flashtwin.results.keys import matters
 from flashtwin.results.reading import load, read_json
 from flashtwin.traces.trace import Trace
 from flashtwin.traces.trace import open as open_trace
@@ -28,12 +29,11 @@ def set_otherwise(config: Mapping[str, Any], preset: str) -> dict[str, Any]:
         found = {key: value for key, value in leaves(config) if key == "device" or of_device.get(key) != value}
     elif "device" in found:
         del found["device"]
-    hashes = dict(leaves(config)).get("ftl.mapping") == "content"
     return {
         key: value
         for key, value in found.items()
         # A system that does not hash does the same whatever its hash unit is like.
-        if key not in LABELS and (hashes or not key.startswith("engine.hash_"))
+        if key not in LABELS and matters(key, config)
     }
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from flashtwin.progress import Notify
 from flashtwin.replays.presets import System, system_toml, systems
-from flashtwin.results.ground import concerns, dig
+from flashtwin.results.ground import dig
+from flashtwin.results.keys import matters
 
 KEY = "replay.period_s"
 DAY_S = 86_400.0
@@ -58,7 +59,7 @@ def with_periods(duration_ns: int, chosen: Mapping[str, System], notify: Notify 
     for name in open_:
         if chosen[name].period_s != length:
             found[name] = chosen[name].with_sets({KEY: length})
-    matters = any(concerns(KEY, system.config) for system in found.values())
+    matters = any(matters(KEY, system.config) for system in found.values())
     if notify and matters and not named and length != DAY_S:
         notify(
             f"periods of {_words(length)}, chosen from the trace's {_words(duration_ns / 1e9)}; --period sets another"

@@ -18,6 +18,7 @@ from flashtwin.replays.caching import CachedRuns
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import Comparison, Result, fitted, name_systems, what_else_differs
 from flashtwin.results import earlier, folder, ground, names
+from flashtwin.results.keys import traits
 from flashtwin.settings import Value, merged
 from flashtwin.traces.reading import Reading
 from flashtwin.traces.scan import Replayable, Scan, as_replayable, prepare
@@ -157,7 +158,7 @@ def without_contents(
     """
     needs = [
         name for name, system in systems.items()
-        if system.config["replay"]["content"] == "recorded" and ground.looks_at_contents(system.config)
+        if system.config["replay"]["content"] == "recorded" and "looks-at-contents" in traits(system.config)
     ]  # fmt: skip
     if trace.has_content or not needs or len(needs) == len(systems):
         return systems

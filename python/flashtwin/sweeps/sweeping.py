@@ -21,6 +21,7 @@ from flashtwin.replays.presets import System
 from flashtwin.replays.running import name_systems
 from flashtwin.replays.studies import SYSTEMS, without_contents
 from flashtwin.results import figures, folder, ground, locking, names
+from flashtwin.results.keys import matters
 from flashtwin.results.over import Over
 from flashtwin.settings import literal, merged
 from flashtwin.sweeps import crew, plan
@@ -383,7 +384,7 @@ class SweepBench:
         """The keys set by a point that its system does not look at; points that differ in them alone share a run."""
         if isinstance(system, str) or self.how.equal_ground:
             return []
-        return [key for key, _ in point.sets if not ground.concerns(self.whole_key(key), system.config)]
+        return [key for key, _ in point.sets if not matters(self.whole_key(key), system.config)]
 
     def _system(self, point: Point) -> System | str:
         if point.sets not in self._resolved:

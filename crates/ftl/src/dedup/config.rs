@@ -55,6 +55,7 @@ pub enum OutOfLinePolicy {
     #[default]
     None,
     /// Pages that were written without a fingerprint, the oldest first, in idle time (CAFTL).
+    #[schemars(extend("x-traits" = ["background-jobs"]))]
     Unhashed,
 }
 
@@ -71,6 +72,7 @@ pub struct DedupConfig {
     /// 131072, 262144).
     pub fingerprint_entries: Entries,
     /// Which entry of a full fingerprint store goes.
+    #[schemars(extend("x-when" = "deduplicates and ftl.dedup.fingerprint_entries != unlimited"))]
     pub eviction: EvictionPolicy,
     /// Pages of a write that share a sample: the write is cut into runs of so many pages, of each
     /// run one page is fingerprinted first, and the others only if its content is on flash; else

@@ -18,26 +18,35 @@ use crate::op::{Cause, FlashOp, IDLE_STEP, NO_JOB, OpKind};
 #[serde(deny_unknown_fields, default)]
 pub struct GcConfig {
     /// Which closed block is collected next.
+    #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub victim: VictimPolicy,
     /// For `victim = "d-choices"`: how many blocks are drawn.
+    #[schemars(extend("x-when" = "ftl.gc.victim = d-choices", "x-moves" = "reads and writes, once blocks are collected"))]
     pub choices: u32,
     /// A plane starts collecting when its free blocks fall to this share of its blocks
     /// (never fewer than `urgent` + 1 blocks).
+    #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub start: f64,
     /// It stops when its free blocks reach this share (never fewer than one block above
     /// where it starts).
+    #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub stop: f64,
     /// With this many free blocks or fewer, collection goes ahead of the host. At least 1.
+    #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub urgent: u32,
     /// Valid pages moved per host page written while a plane collects: work proceeds in
     /// bounded steps.
+    #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub step_pages: u32,
     /// Whether planes collect while their die has nothing else to do (for `engine.idle_us`).
+    #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub idle: IdlePolicy,
     /// For `idle = "reserve"`: the share of a plane's blocks that is to be free. Not given in the papers.
+    #[schemars(extend("x-when" = "ftl.gc.idle != none", "x-moves" = "reads and writes, once blocks are collected"))]
     pub idle_reserve: f64,
     /// For `idle = "reserve"`: a block is left alone of which more than this share is valid. Not given in the papers;
     /// at 0.75 a page that is freed costs three moves at most.
+    #[schemars(extend("x-when" = "ftl.gc.idle != none", "x-moves" = "reads and writes, once blocks are collected"))]
     pub idle_valid: f64,
 }
 

@@ -47,14 +47,17 @@ pub struct MappingCacheConfig {
     /// bytes, or `"unlimited"`. What is not in RAM is read from flash before the host's page
     /// operation goes on, the least recently used page gives way and is written back if it was
     /// changed (RR-SSD paper III.B: 268435456; DFTL). Tables in two levels only.
+    #[schemars(extend("x-moves" = "reads and writes: they wait for mapping tables on flash"))]
     pub bytes: CacheBytes,
     /// Seconds of simulated time after which all changed pages of the mapping tables are written to
     /// flash, again and again. 0: never.
+    #[schemars(extend("x-moves" = "reads and writes: they wait for mapping tables on flash"))]
     pub checkpoint_s: f64,
     /// Whether the fingerprint store is on flash and in the same cache as well (RR-SSD paper III.B: the
     /// mapping unit's tables, the store among them), so that looking a written content up may wait for a page of
     /// it. Otherwise it is in RAM, and what does not fit there is dropped (`dedup.fingerprint_entries`; CA-SSD
     /// paper 4.1).
+    #[schemars(extend("x-when" = "deduplicates and ftl.mapping_cache.bytes != unlimited or deduplicates and ftl.mapping_cache.checkpoint_s != 0.0", "x-moves" = "reads and writes: they wait for mapping tables on flash"))]
     pub fingerprints: bool,
 }
 

@@ -41,9 +41,11 @@ policies! {
     #[default]
     Home => Box::new(home::Home);
     /// The copy on the chip with the lowest load (RR-SSD paper III.B).
+    #[schemars(extend("x-traits" = ["redirects", "weighs-load"]))]
     Replicas => Box::new(replicas::Replicas);
     /// Any chip of the device, as if each held everything: the upper bound of read
     /// redirection (RR-SSD paper, Ideal-All-Chip Replication).
+    #[schemars(extend("x-traits" = ["bound", "redirects", "weighs-load"]))]
     AnyChip => Box::new(any_chip::AnyChip);
 }
 

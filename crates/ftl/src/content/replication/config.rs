@@ -13,33 +13,43 @@ use crate::error::RangeError;
 #[serde(deny_unknown_fields, default)]
 pub struct ReplicationConfig {
     /// When copies are made.
+    #[schemars(extend("x-when" = "always"))]
     pub policy: ReplicationPolicy,
     /// Space for replicas beyond the trace's non-deduplicated footprint, as a share of it
     /// (RR-SSD paper: alpha; 0 is its ISO-capacity analysis: only what deduplication saved).
     pub alpha: f64,
     /// How many copies a content earns.
+    #[schemars(extend("x-when" = "counts-popularity"))]
     pub degree: DegreePolicy,
     /// For `degree = "few-of-many"`: copies of every content that was read, the first included.
+    #[schemars(extend("x-when" = "counts-popularity and ftl.replication.degree = few-of-many"))]
     pub few_copies: u32,
     /// For `degree = "popularity"`: copies that a read earns, in whole copies rounded down: with 0.25 every
     /// fourth read earns one. Above 0, up to 256. The RR-SSD paper gives no number ("the more popular, the more
     /// copies", II.D); with 1 a counter of log2(chips) bits is exactly as wide as it has to be.
+    #[schemars(extend("x-when" = "counts-popularity and ftl.replication.degree = popularity"))]
     pub copies_per_read: f64,
     /// Most copies of a content, the first included, whatever the degree; 1 to 256. There is never more than
     /// one on a chip.
+    #[schemars(extend("x-when" = "counts-popularity"))]
     pub most_copies: u32,
     /// Contents read less often than this in a period get no copies, whatever the degree; at least 1, and at
     /// most what a counter can reach, the number of chips less one.
+    #[schemars(extend("x-when" = "counts-popularity"))]
     pub least_popularity: u32,
     /// Which chip receives a copy.
+    #[schemars(extend("x-when" = "counts-popularity"))]
     pub placement: PlacementPolicy,
     /// For `placement = "score"`: the popularity of a chip, Pop.
+    #[schemars(extend("x-when" = "counts-popularity and ftl.replication.placement = score"))]
     pub score_popularity: ScorePopularity,
     /// Replicas beyond what their content's popularity earns are dropped at every so many
     /// period ends (RR-SSD paper III.B: less often than replication; weekly for daily periods).
+    #[schemars(extend("x-when" = "counts-popularity"))]
     pub adjust_every: u32,
     /// For `policy = "priority-lru"`: pages of a class. The least recent page of a full class falls to the
     /// class of half its number of reads. Not given in the paper.
+    #[schemars(extend("x-when" = "ftl.replication.policy = priority-lru"))]
     pub class_pages: u32,
 }
 

@@ -30,5 +30,6 @@ policies! {
     None => None;
     /// Until the share `gc.idle_reserve` of the plane's blocks is free, as drives do that keep erased blocks
     /// ready for bursts; no block of which more than the share `gc.idle_valid` is valid.
+    #[schemars(extend("x-traits" = ["collects-in-idle-time"]))]
     Reserve => Some(Box::new(reserve::Reserve::new(config.idle_reserve, config.idle_valid, geometry)));
 }

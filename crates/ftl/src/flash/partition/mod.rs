@@ -48,8 +48,10 @@ policies! {
     /// By how often the whole trace writes each page, known before it begins: the lowest ratio of
     /// update frequencies within a partition that so many partitions allow (SWC paper 3.1). No
     /// controller knows that; it is the bound for those that have to find out.
+    #[schemars(extend("x-traits" = ["partitions", "bound"]))]
     Offline => Some(offline(config.partitions, Vec::new()));
     /// As the pages are written, hot from cold, by several Bloom filters (Park and Du, MSST 2011).
+    #[schemars(extend("x-traits" = ["partitions"]))]
     BloomFilters => Some(Box::new(bloom_filters::BloomFilters::new(footprint_pages, config.window, config.filter_bits)));
 }
 
@@ -58,15 +60,18 @@ policies! {
 #[serde(deny_unknown_fields, default)]
 pub struct PartitionConfig {
     /// How pages are told apart by temperature.
+    #[schemars(extend("x-when" = "always"))]
     pub policy: PartitionPolicy,
     /// Partitions, from 1 to 32; 2 for `policy = "bloom-filters"`. Each keeps two active blocks in
     /// every plane, one for the host and one for collection.
     pub partitions: u32,
     /// For `policy = "bloom-filters"`: of the four filters, the oldest is emptied each time the host has
     /// written this share of the logical pages.
+    #[schemars(extend("x-when" = "ftl.partition.policy = bloom-filters"))]
     pub window: f64,
     /// For `policy = "bloom-filters"`: bits of one filter for each write of a window (8 in the paper's
     /// setting, 4,096 bits and 512 writes).
+    #[schemars(extend("x-when" = "ftl.partition.policy = bloom-filters"))]
     pub filter_bits: u32,
 }
 

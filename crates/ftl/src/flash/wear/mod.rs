@@ -34,12 +34,15 @@ policies! {
 #[serde(deny_unknown_fields, default)]
 pub struct WearConfig {
     /// What is done about uneven wear.
+    #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub policy: WearPolicy,
     /// For `policy = "static"`: a block is moved when the most worn block of its plane has been erased more
     /// than so many times more often. At least 1.
+    #[schemars(extend("x-when" = "ftl.wear.policy = static", "x-moves" = "reads and writes, once blocks are collected"))]
     pub threshold: u32,
     /// For `policy = "static"`: blocks that a plane collects between two that are moved. At least 1: no more
     /// than half of the blocks erased are those moved.
+    #[schemars(extend("x-when" = "ftl.wear.policy = static", "x-moves" = "reads and writes, once blocks are collected"))]
     pub every: u32,
 }
 

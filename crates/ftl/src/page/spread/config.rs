@@ -14,6 +14,7 @@ pub enum SpreadPolicy {
     None,
     /// A page whose content its channel may hold already goes to the next channel that does not,
     /// round robin; verified duplicates are read wherever the load is lowest (DS-FTL paper).
+    #[schemars(extend("x-traits" = ["looks-at-contents", "spreads"]))]
     Duplicates,
 }
 
@@ -22,6 +23,7 @@ pub enum SpreadPolicy {
 #[serde(deny_unknown_fields, default)]
 pub struct SpreadConfig {
     /// What becomes of pages with equal contents; used by `mapping = "page"`.
+    #[schemars(extend("x-when" = "always"))]
     pub policy: SpreadPolicy,
     /// Where on the other channel such a page goes.
     pub place: PlacePolicy,
@@ -34,6 +36,7 @@ pub struct SpreadConfig {
     pub bloom_rebuild: f64,
     /// Whether a positive answer is verified by reading both pages in idle time. Otherwise equal
     /// contents are known to be equal at once, at no cost.
+    #[schemars(extend("x-traits" = ["background-jobs"]))]
     pub verify: bool,
     /// Most pages that one read may choose from.
     pub candidates: u32,

@@ -18,6 +18,7 @@ policies! {
     #[default]
     RoundRobin;
     /// To the plane whose chip has the lowest load, and in it whose unit has; equals in turn.
+    #[schemars(extend("x-traits" = ["weighs-load"]))]
     LeastLoaded;
     /// To the chip, die and plane that the allocation proposed on its own channel. Under `static` with `CWDP`
     /// that is the plane of the page that follows on the address, which a request of several pages writes and

@@ -1,0 +1,168 @@
+//! What each key of the configuration says of itself, beside its type and its text: when it matters, what it moves by
+//! itself, which design it belongs to. It is declared where the key is, as an extension of its schema, and read here.
+//!
+//! * `x-when`: the condition under which another value can change what happens; always, where there is none. A table's
+//!   condition and design hold for all keys in it that have none of their own. A condition is made of `KEY = VALUE|VALUE`,
+//!   `KEY != VALUE` and traits, joined by `and` and, less tightly, by `or`:
+//!   `ftl.allocation.policy = static|hipa`, `deduplicates and engine.write_completes != buffered`.
+//! * `x-moves`: what the key moves by itself, and how. Keys without it move neither reads nor writes.
+//! * `x-design`: why the key defines a system by its paper. Other keys are the ground that systems stand on.
+//! * `x-label`: no result depends on it.
+//! * `x-traits`: of a policy (or of a key that is true): what a system is that has it. It is one where the key matters.
+//!
+//! Example: `ftl.gc.choices` says `x-when = "ftl.gc.victim = d-choices"`; so two systems with greedy victims do not differ
+//! by it, and a sweep over it is refused.
+
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+use crate::resolve::schema;
+
+/// A key and what it says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// Dotted, as in results.
+    pub name: String,
+    /// The condition under which it matters; "always" where there is none.
+    pub when: String,
+    /// What it moves by itself, and how.
+    pub moves: Option<String>,
+    /// Why it defines a system.
+    pub design: Option<String>,
+    /// Whether no result depends on it.
+    pub label: bool,
+}
+
+/// A value of a key that makes a system something.
+struct Maker {
+    key: usize,
+    value: String,
+    traits: Vec<String>,
+}
+
+/// All keys, and the values that give traits.
+struct Declared {
+    keys: Vec<Key>,
+    makers: Vec<Maker>,
+}
+
+/// Where no condition is given.
+const ALWAYS: &str = "always";
+
+/// Every key of the configuration, in its order.
+pub fn keys() -> &'static [Key] {
+    &declared().keys
+}
+
+/// Whether another value of a key can change what happens under a configuration, as results hold it. A key that does not
+/// exist matters nowhere.
+pub fn matters(key: &str, config: &Value) -> bool {
+    let declared = declared();
+    declared.keys.iter().any(|one| one.name == key && declared.holds(&one.when, config))
+}
+
+/// What a system is by the policies that it has: `deduplicates`, `weighs-load` and so on, in alphabetical order.
+pub fn traits(config: &Value) -> Vec<&'static str> {
+    let declared = declared();
+    let mut found: Vec<&str> = declared
+        .makers
+        .iter()
+        .filter(|maker| declared.is_made(maker, config))
+        .flat_map(|maker| maker.traits.iter().map(String::as_str))
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn declared() -> &'static Declared {
+    static DECLARED: OnceLock<Declared> = OnceLock::new();
+    DECLARED.get_or_init(|| {
+        let mut found = Declared { keys: Vec::new(), makers: Vec::new() };
+        found.table(&schema(), "", (ALWAYS, None));
+        found
+    })
+}
+
+impl Declared {
+    fn table(&mut self, node: &Value, path: &str, (when, design): (&str, Option<&str>)) {
+        for (name, one) in node["properties"].as_object().into_iter().flatten() {
+            let name = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            let text = |what: &str| one[what].as_str();
+            let (when, design) = (text("x-when").unwrap_or(when), text("x-design").or(design));
+            if one["properties"].is_object() {
+                self.table(one, &name, (when, design));
+                continue;
+            }
+            self.makers(one);
+            self.keys.push(Key {
+                name,
+                when: when.into(),
+                moves: text("x-moves").map(Into::into),
+                design: design.map(Into::into),
+                label: one["x-label"].as_bool().unwrap_or_default(),
+            });
+        }
+    }
+
+    /// The values of the next key that make a system something.
+    fn makers(&mut self, node: &Value) {
+        let key = self.keys.len();
+        let words = |node: &Value| -> Vec<String> {
+            node["x-traits"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .map(Into::into)
+                .collect()
+        };
+        let options = node["oneOf"].as_array().into_iter().flatten();
+        let policies = options.filter_map(|one| Some((one["const"].as_str()?.to_owned(), words(one))));
+        let makers = policies.chain([("true".to_owned(), words(node))]);
+        self.makers.extend(makers.filter(|(_, traits)| !traits.is_empty()).map(|(value, traits)| Maker {
+            key,
+            value,
+            traits,
+        }));
+    }
+
+    /// Whether a condition holds.
+    fn holds(&self, condition: &str, config: &Value) -> bool {
+        condition.split(" or ").any(|all| all.split(" and ").all(|one| self.is_so(one.trim(), config)))
+    }
+
+    fn is_so(&self, atom: &str, config: &Value) -> bool {
+        let other = |(key, value): (&str, &str)| written(key, config).map(|found| found != value);
+        let among = |(key, values): (&str, &str)| {
+            written(key, config).map(|found| values.split('|').any(|one| one == found))
+        };
+        match (atom.split_once(" != "), atom.split_once(" = ")) {
+            (Some(unequal), _) => other(unequal).unwrap_or_default(),
+            (None, Some(equal)) => among(equal).unwrap_or_default(),
+            (None, None) => atom == ALWAYS || self.has(atom, config),
+        }
+    }
+
+    /// Whether a system has a trait.
+    fn has(&self, wanted: &str, config: &Value) -> bool {
+        self.makers
+            .iter()
+            .any(|maker| maker.traits.iter().any(|one| one == wanted) && self.is_made(maker, config))
+    }
+
+    fn is_made(&self, maker: &Maker, config: &Value) -> bool {
+        let key = &self.keys[maker.key];
+        written(&key.name, config).is_some_and(|found| found == maker.value) && self.holds(&key.when, config)
+    }
+}
+
+/// A value of a configuration as it is written in conditions; nothing where the configuration has none.
+fn written(key: &str, config: &Value) -> Option<String> {
+    let found = key.split('.').try_fold(config, |tree, name| tree.get(name))?;
+    Some(found.as_str().map_or_else(|| found.to_string(), Into::into))
+}
+
+#[cfg(test)]
+mod tests;
