@@ -20,6 +20,7 @@ from picture import picture
 
 import flashtwin as ft
 from flashtwin.cli import flashtwin
+from flashtwin.results.keys import KEYS
 
 DOCS = Path(__file__).resolve().parent
 NOTE = "<!-- Written by `make docs` from {source}. Do not edit. -->"
@@ -65,6 +66,18 @@ def configuration_page() -> str:
         "Where a system's TOML file leaves a key out, the default below holds.",
     ]
     parts += sections(schema, schema, "")
+    parts += [
+        "",
+        "## When a key matters",
+        "",
+        "Another value of a key of this list changes what happens only where its condition holds. A comparison leaves such a key",
+        "out where it does not, and in a sweep one run stands for all its values. Words without `=` are traits, which policies",
+        "give to a system; results name them under `traits`.",
+        "",
+        "| key | matters where |",
+        "| --- | --- |",
+        *(f"| `{key.name}` | `{key.when.replace('|', chr(92) + '|')}` |" for key in KEYS.values() if key.when != "always"),
+    ]
     options = ft.options_schema()
     parts += [
         "",

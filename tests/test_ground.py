@@ -13,6 +13,7 @@ import pytest
 import flashtwin as ft
 from flashtwin.replays.presets import resolve_text
 from flashtwin.results import ground
+from flashtwin.results.keys import KEYS
 
 from .conftest import Cli
 

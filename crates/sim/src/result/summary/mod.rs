@@ -41,6 +41,10 @@ pub(crate) struct Summary {
     trace: TraceOfRun,
     /// Every key of the configuration, nested as in TOML ([configuration](configuration.md)).
     config: Value,
+    /// What the system is by its policies, in alphabetical order: `deduplicates`, `looks-at-contents`, `replicates`,
+    /// `counts-popularity`, `redirects`, `spreads`, `partitions`, `weighs-load`, `background-jobs`,
+    /// `collects-in-idle-time`, `bound` (no device could be built so).
+    traits: Vec<&'static str>,
     /// Time of the last request, trace's clock.
     duration_ns: i64,
     /// Simulated time when the last operation ended, garbage collection included.
@@ -102,6 +106,7 @@ impl Summary {
             system: config.name.clone(),
             seed: config.seed,
             trace: TraceOfRun::of(run),
+            traits: crate::keys::traits(&run.resolved.json()),
             config: run.resolved.json(),
             duration_ns: trace.duration_ns,
             completed_ns: run.engine.now_ns(),
