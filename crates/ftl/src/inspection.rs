@@ -126,6 +126,12 @@ impl Ftl {
         Some(By::new(held.iter_mut().map(count).collect()))
     }
 
+    /// Page writes of known contents that the host made to each plane since preloading ended, and the distinct contents
+    /// among them; `None` unless `ftl.spread.count_written` is on.
+    pub fn plane_contents_written(&self) -> Option<By<Plane, Vec<PlaneContents>>> {
+        with_tables!(&self.tables, side => side.contents_written())
+    }
+
     /// Compares all tables with one another and, where verification is on, with the truth:
     /// every mapped page holds what was written, counts match what they count, copies lie
     /// on different chips, causes sum to pages programmed. Costs a pass over the device.

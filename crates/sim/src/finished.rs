@@ -35,6 +35,8 @@ pub(crate) struct Finished<'a> {
     pub(crate) replication_passes: u64,
     /// What lies on each plane at the end; `None` where contents are not known.
     pub(crate) plane_contents: Option<By<Plane, Vec<PlaneContents>>>,
+    /// What the host wrote to each plane; `None` unless that is counted.
+    pub(crate) plane_contents_written: Option<By<Plane, Vec<PlaneContents>>>,
     /// The hash unit's queue: length x nanoseconds, and the longest.
     pub(crate) hash_queue: (f64, u32),
 }

@@ -244,10 +244,10 @@ pub struct Peak {
     pub replica_pages: u64,
 }
 
-/// What the valid pages of a plane hold.
+/// What the valid pages of a plane hold, or what the host wrote to it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PlaneContents {
-    /// Valid pages whose content is known.
+    /// Pages whose content is known.
     pub pages: u64,
     /// Distinct contents among them.
     pub contents: u64,

@@ -105,6 +105,7 @@ fn random_spread(rng: &mut Rng) -> SpreadConfig {
         candidates: pick(rng, &drawn::CANDIDATES),
         own_copy_counts: rng.below(3) > 0,
         place: pick(rng, &PlacePolicy::ALL),
+        count_written: rng.below(2) == 0,
     }
 }
 

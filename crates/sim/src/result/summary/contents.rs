@@ -1,6 +1,8 @@
 //! What the controller knew of contents and of temperatures.
 
+use flashtwin_bits::By;
 use flashtwin_ftl::{Cause, DedupCounts, MappingForm, PartitionSize, PlaneContents};
+use flashtwin_nand::Plane;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -60,17 +62,25 @@ pub(super) struct Redundancy {
     plane_mean: Option<f64>,
     /// Standard deviation over the planes.
     plane_stddev: Option<f64>,
+    /// Mean over the planes of the share of the pages written to a plane whose content it was written before; `null`
+    /// unless `ftl.spread.count_written` is on.
+    written_mean: Option<f64>,
 }
 
 impl Redundancy {
     pub(super) fn of(run: &Finished<'_>) -> Redundancy {
-        let shares: Vec<f64> =
-            run.plane_contents.iter().flat_map(|planes| planes.iter()).filter_map(plane_redundancy).collect();
-        let mean = shares.iter().sum::<f64>() / shares.len() as f64;
-        let squares = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>();
-        let some = |value: f64| (!shares.is_empty()).then_some(value);
-        Redundancy { plane_mean: some(mean), plane_stddev: some((squares / shares.len() as f64).sqrt()) }
+        let (mean, stddev) = spread(&run.plane_contents).unzip();
+        let written_mean = spread(&run.plane_contents_written).map(|(mean, _)| mean);
+        Redundancy { plane_mean: mean, plane_stddev: stddev, written_mean }
     }
+}
+
+/// Mean and standard deviation of the redundancy of planes, over those with pages.
+fn spread(planes: &Option<By<Plane, Vec<PlaneContents>>>) -> Option<(f64, f64)> {
+    let shares: Vec<f64> = planes.iter().flat_map(|planes| planes.iter()).filter_map(plane_redundancy).collect();
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    let squares = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>();
+    (!shares.is_empty()).then(|| (mean, (squares / shares.len() as f64).sqrt()))
 }
 
 /// Share of a plane's pages that hold what another holds, one page of each content not counted.
