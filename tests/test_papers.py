@@ -30,7 +30,7 @@ ITEMS = {
     ),
     "ca-ssd": (
         "table-2", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7a", "fig-7b", "fig-7c", "cache-size",
-        "fig-8", "table-3", "begins-full", "sensitivity",
+        "fig-8", "table-3", "value-locality", "hm-values", "begins-full", "anchor", "sensitivity",
     ),
     "ds-ftl": (
         "table-3", "fig-2", "fig-3", "fig-4", "fig-10a", "fig-10b", "fig-11", "fig-12", "fig-13", "fig-14",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,10 @@ from flashtwin.traces.trace import Trace
 
 #: How much later than the last request a drive that keeps up may end, as a factor and in nanoseconds beside it.
 LATE, SLACK_NS = 1.1, 20e6
+
+
+#: Folder of the characterizations of what was made from a workload.
+VARIANTS = "variants"
 
 
 class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it
@@ -90,15 +94,26 @@ class Stand:
     @cached_property
     def characterization(self) -> Characterization:
         """What the workload is like."""
-        chosen = options({"period_s": self.period_s, **self._options}, self.threads)
+        return self._characterized(self.path, lambda trace: trace, {})
+
+    def variant(
+        self, name: str, make: Callable[[Trace], Trace], sets: Mapping[str, Any]
+    ) -> Characterization:  # fmt: skip
+        """What a trace made from the workload's is like, with options set otherwise; kept under that name."""
+        return self._characterized(self.path / VARIANTS / name, make, sets)
+
+    def _characterized(
+        self, path: Path, make: Callable[[Trace], Trace], sets: Mapping[str, Any]
+    ) -> Characterization:  # fmt: skip
+        chosen = options({"period_s": self.period_s, **self._options, **sets}, self.threads)
         key = folder.characterization_key(self.source.key, chosen.key)
-        if folder.characterized_from(self.path) != key:
-            found = measure(self.trace, chosen, Reading(), progress=lambda *_: self._check())
-            self.path.mkdir(parents=True, exist_ok=True)
-            folder.record_characterization(self.path, "")
-            found.write_into(self.path)
-            folder.record_characterization(self.path, key)
-        return Characterization.read(self.path)
+        if folder.characterized_from(path) != key:
+            found = measure(make(self.trace), chosen, Reading(), progress=lambda *_: self._check())
+            path.mkdir(parents=True, exist_ok=True)
+            folder.record_characterization(path, "")
+            found.write_into(path)
+            folder.record_characterization(path, key)
+        return Characterization.read(path)
 
     def fact(self, key: str) -> float | None:
         """A number of the characterization's row."""
@@ -107,12 +122,7 @@ class Stand:
 
     def table(self, name: str) -> list[dict[str, Any]]:
         """A table of the characterization as rows; none where the trace has nothing for it."""
-        import pyarrow
-
-        if schema.workload_table(name) not in self.characterization.table_names:
-            return []
-        rows: list[dict[str, Any]] = pyarrow.table(self.characterization.table(name)).to_pylist()
-        return rows
+        return table_of(self.characterization, name)
 
     def system(self, name: str, **sets: Value) -> System:
         """A system with this workload's period."""
@@ -166,6 +176,16 @@ class Stand:
             return reduction(pair[baseline], pair[bound], "response.read.mean_ns") or 0.0
 
         return rate_for(target, improvement)
+
+
+def table_of(found: Characterization, name: str) -> list[dict[str, Any]]:
+    """A table of a characterization as rows; none where the trace has nothing for it."""
+    import pyarrow
+
+    if schema.workload_table(name) not in found.table_names:
+        return []
+    rows: list[dict[str, Any]] = pyarrow.table(found.table(name)).to_pylist()
+    return rows
 
 
 def keeps_up(run: PaperRun, speed: float) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from flashtwin.characterization import rows
 from flashtwin.errors import FlashtwinError
-from flashtwin.papers import ca_ssd, ds_ftl, rr_ssd
+from flashtwin.papers import ca_ssd, ds_ftl, rr_ssd, swc_causes
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.model import Facts, Item, Outcome, Paper, PaperWorkload, bars, chart, lines
@@ -50,8 +50,6 @@ MAIL_WORDS = ("mail", "cheetah")
 DATABASE_WORDS = ("trans", "financial", "oltp", "tpc", "db", "ycsb", "postgres", "mysql")
 #: Why a statistic may be missing.
 WHY = "no trace enters this statistic"
-#: Tables that the statistics are made from.
-TABLES = (*rows.TABLES, "f_min")
 
 
 class Across:
@@ -82,9 +80,8 @@ class Across:
 
 
 def measure(stand: Stand) -> Facts:
-    """The row and the tables of a trace; its replays are not needed."""
-    found = stand.characterization
-    return {"row": found.row, "tables": {name: stand.table(name) for name in TABLES}}
+    """The row and the tables of a trace, and those without what may make it disagree; replays are not needed."""
+    return {**swc_causes.measured(stand.characterization), swc_causes.WITHOUT: swc_causes.measure(stand)}
 
 
 def _needed(who: across.Entrants, words: Sequence[str] = ()) -> list[float]:
@@ -99,7 +96,11 @@ def _needed(who: across.Entrants, words: Sequence[str] = ()) -> list[float]:
 
 
 def judge_fig_1a(facts: Mapping[str, Facts]) -> Outcome:
-    """Lowest and highest, and the two categories that the text names."""
+    """Lowest and highest, and the two categories that the text names; and those of short traces."""
+    return swc_causes.beside(_partitions_needed(facts), facts, swc_causes.SHORT, _partitions_needed)
+
+
+def _partitions_needed(facts: Mapping[str, Facts]) -> Outcome:
     found = Across(facts)
     low, high = (found.get("1a", "all", 2.0, name) for name in ("minimum", "maximum"))
     databases, mail = _needed(found.who, DATABASE_WORDS), _needed(found.who, MAIL_WORDS)
@@ -135,7 +136,11 @@ def _entered(found: Across) -> list[str]:
 
 
 def judge_fig_1b(facts: Mapping[str, Facts]) -> Outcome:
-    """Lowest and highest by ratio."""
+    """Lowest and highest by ratio; and those of short traces."""
+    return swc_causes.beside(_by_ratio(facts), facts, swc_causes.SHORT, _by_ratio)
+
+
+def _by_ratio(facts: Mapping[str, Facts]) -> Outcome:
     found = Across(facts)
     claims = [
         number(name, f"partitions for f_r <= {ratio:g}", value, found.get("1b", "all", ratio, statistic), "", why=WHY)
@@ -294,7 +299,11 @@ def judge_fig_10(facts: Mapping[str, Facts]) -> Outcome:
 
 
 def judge_fig_12(facts: Mapping[str, Facts]) -> Outcome:
-    """Cost of reading: cheapest at 4 KB, dearer beyond, and halved by partial reads."""
+    """Cost of reading: cheapest at 4 KB, dearer beyond, and halved by partial reads; and that of larger requests."""
+    return swc_causes.beside(_reading(facts), facts, swc_causes.LARGER, _reading)
+
+
+def _reading(facts: Mapping[str, Facts]) -> Outcome:
     found = Across(facts)
     cheapest = [trace.number("read_cost.cheapest_full_page_bytes") for trace in found.who.reading]
     at_4k = 100.0 * sum(size == rows.PAGE_BYTES for size in cheapest) / len(cheapest) if cheapest else None

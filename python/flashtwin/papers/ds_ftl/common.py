@@ -16,6 +16,8 @@ def runs_at(stand: Stand, *names: str, speed: float = 1.0, **more: Value) -> dic
         "device": "ds-ftl",
         "blocks_per_plane": max(BLOCKS_MIN, round(BLOCKS * stand.source.scale)),
         "replay.speed": speed,
+        # Duplicates of planes are counted as they are written (Fig. 11, 12).
+        "ftl.spread.count_written": True,
         **more,
     }
     return stand.runs({name: stand.system(name, **sets) for name in names})
