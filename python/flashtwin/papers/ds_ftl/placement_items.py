@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from flashtwin.papers.bench import Stand
+from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.ds_ftl import published
 from flashtwin.papers.ds_ftl.common import percent_of, runs_at
@@ -29,14 +29,15 @@ def measure_fig_11(stand: Stand) -> Facts:
     return found | {f"{name}, at the end": percent_of(run, AT_END) for name, run in runs.items()}
 
 
-def _spread(
-    facts: Mapping[str, Facts], as_published: Mapping[str, tuple[float, float, float]], what: str, unit: str
-) -> list[Claim]:
-    """Lowest, highest and mean over the workloads, scheme by scheme."""
+def spread_claims(
+    facts: Mapping[str, Facts], as_published: Mapping[str, tuple[float, float, float]], what: str, unit: str,
+    workloads: int = len(NAMES),
+) -> list[Claim]:  # fmt: skip
+    """Lowest, highest and mean over so many workloads, scheme by scheme."""
     claims = []
     for scheme, (low, high, average) in as_published.items():
         values = [value for value in column(facts, NAMES, scheme) if value is not None]
-        whole = len(values) == len(NAMES)
+        whole = len(values) == workloads > 0
         why = "" if whole else "over all eight workloads"
         claims += [
             number(scheme, f"{what}, lowest", low, min(values) if whole else None, unit, why=why),
@@ -54,7 +55,7 @@ def judge_fig_11(facts: Mapping[str, Facts]) -> Outcome:
     table = {"title": "Redundancy of pages written, and of valid pages at the end", "header": ["workload", *columns],
              "rows": rows}  # fmt: skip
     return Outcome(
-        _spread(facts, published.REDUNDANCY, "redundancy of planes", "%"),
+        spread_claims(facts, published.REDUNDANCY, "redundancy of planes", "%"),
         chart(bars(NAMES, series, "redundancy, %")),
         tables=[table] if facts else [],
     )
@@ -105,12 +106,17 @@ def judge_fig_13(facts: Mapping[str, Facts]) -> Outcome:
     return Outcome(claims, chart(bars(NAMES, series, "redirected pages, %")))
 
 
+def deviation(run: PaperRun) -> float | None:
+    """Deviation of the channels' shares of all that they transfer, in points; None where nothing was."""
+    busy = np.array([row["busy_ns"] for row in run.rows("channels")], dtype=float)
+    return float(np.std(100.0 * busy / busy.sum())) if busy.sum() else None
+
+
 def measure_fig_14(stand: Stand) -> Facts:
     """Deviation of the channels' shares of all transfers, and of their busy time as a share of the run's."""
     found: Facts = {}
     for name, run in runs_at(stand, *published.DEVIATION).items():
-        busy = np.array([row["busy_ns"] for row in run.rows("channels")], dtype=float)
-        found[name] = float(np.std(100.0 * busy / busy.sum())) if busy.sum() else None
+        found[name] = deviation(run)
         found[f"{name}, of time"] = percent_of(run, "utilisation.channel_stddev")
         found[f"{name}, busy"] = percent_of(run, "utilisation.channel_mean")
     return found
@@ -119,7 +125,7 @@ def measure_fig_14(stand: Stand) -> Facts:
 def judge_fig_14(facts: Mapping[str, Facts]) -> Outcome:
     """Lowest, highest, mean. A channel's utilisation is read as its share of what all of them transfer."""
     series: list[Series] = [(scheme, column(facts, NAMES, scheme), []) for scheme in published.DEVIATION]
-    claims = _spread(facts, published.DEVIATION, "deviation of channel utilisation", "points")
+    claims = spread_claims(facts, published.DEVIATION, "deviation of channel utilisation", "points")
     busy = [found["static, busy"] for found in facts.values() if found["static, busy"] is not None]
     notes = []
     if busy:
