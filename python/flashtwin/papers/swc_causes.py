@@ -35,6 +35,10 @@ class Cause:
     make: Callable[[Trace], Trace]
     #: Options of the characterization that differ.
     sets: Mapping[str, Any]
+    #: The characterization that it is part of.
+    variant: str
+    #: Pages of a block.
+    block_pages: int = across.BLOCK_PAGES
 
 
 def measured(found: Any) -> Facts:
@@ -44,22 +48,35 @@ def measured(found: Any) -> Facts:
 
 def measure(stand: Stand) -> dict[str, Facts]:
     """The trace without each cause."""
-    return {cause.id: measured(stand.variant(cause.id, cause.make, cause.sets)) for cause in CAUSES}
+    variants: dict[str, Facts] = {}
+    for cause in CAUSES:
+        if cause.variant not in variants:
+            variants[cause.variant] = measured(stand.variant(cause.variant, cause.make, cause.sets))
+    return {cause.id: in_blocks_of(variants[cause.variant], cause.block_pages) for cause in CAUSES}
 
 
-def beside(outcome: Outcome, facts: Mapping[str, Facts], cause: Cause, judge: Callable[..., Outcome]) -> Outcome:
-    """An outcome with a table that has its claims without a cause."""
-    known = {name: found[WITHOUT][cause.id] for name, found in facts.items() if cause.id in found.get(WITHOUT, {})}
-    if not known:
+def in_blocks_of(found: Facts, pages: int) -> Facts:
+    """The same with blocks of so many pages in the place of usual ones."""
+    grid = [
+        {**row, "block_pages": across.BLOCK_PAGES}
+        for row in found["tables"]["write_amplification"]
+        if row["block_pages"] == pages
+    ]
+    return {**found, "tables": {**found["tables"], "write_amplification": grid}}
+
+
+def beside(facts: Mapping[str, Facts], judge: Callable[[Mapping[str, Facts]], Outcome], *causes: Cause) -> Outcome:
+    """An outcome with a table that has its claims without each cause."""
+    outcome = judge(facts)
+    if not all(WITHOUT in found for found in facts.values()) or not facts:
         return outcome
-    off = {(claim.subject, claim.quantity): claim for claim in judge(known).claims}
+    off = [judge({name: found[WITHOUT][cause.id] for name, found in facts.items()}).claims for cause in causes]
     table = []
-    for claim in outcome.claims:
-        other = off[claim.subject, claim.quantity]
+    for claim, *others in zip(outcome.claims, *off, strict=True):
         published = claim.low if claim.high is None else claim.high
-        table.append([claim.subject, claim.quantity, f"{published:g}", *(_cell(one) for one in (claim, other))])
-    header = ["of", "what", "published", "as it is", cause.title]
-    title = f"The cause switched off: {cause.title}"
+        table.append([claim.subject, claim.quantity, f"{published:g}", *(_cell(one) for one in (claim, *others))])
+    header = ["of", "what", "published", "as it is", *(cause.title for cause in causes)]
+    title = "The cause switched off"
     return Outcome(
         outcome.claims, outcome.chart, outcome.notes,
         [*outcome.tables, {"title": title, "header": header, "rows": table}],
@@ -91,8 +108,27 @@ def twice_as_large(trace: Trace) -> Trace:
     return Trace.from_frame(table, name=trace.name)
 
 
-#: No drive is simulated where write amplification is not asked for.
+#: Hardly a drive is simulated where write amplification is not asked for.
 NO_DRIVES = {"partitions": [1], "over_provisioning_percent": [7], "other_page_bytes": [], "block_pages": [128]}
-SHORT = Cause("short", "the first 10,000 requests of each", head, NO_DRIVES)
-LARGER = Cause("larger", "requests twice as large", twice_as_large, NO_DRIVES)
-CAUSES = (SHORT, LARGER)
+#: Parts of a block. What a block of a quarter gives is what whole blocks would where four pages are always written
+#: together, and also what a drive of four times as many blocks would: both cost a simulation of four times the size.
+PARTS = (4, 16, 32)
+SMALL_BLOCKS = {
+    "partitions": [4], "over_provisioning_percent": [7, 50], "other_page_bytes": [],
+    "block_pages": [across.BLOCK_PAGES // part for part in PARTS],
+}  # fmt: skip
+SHORT = Cause("short", "the first 10,000 requests of each", head, NO_DRIVES, "short")
+LARGER = Cause("larger", "requests twice as large", twice_as_large, NO_DRIVES, "larger")
+#: By the pages that are overwritten together.
+TOGETHER = {
+    part: Cause(
+        f"together-{part}", f"{part} neighbours overwritten together", lambda trace: trace, SMALL_BLOCKS, "small-blocks",
+        across.BLOCK_PAGES // part,
+    )
+    for part in PARTS
+}  # fmt: skip
+MORE_BLOCKS = Cause(
+    "more-blocks", f"drives of {PARTS[0]} times as many blocks", lambda trace: trace, SMALL_BLOCKS, "small-blocks",
+    across.BLOCK_PAGES // PARTS[0],
+)  # fmt: skip
+CAUSES = (SHORT, LARGER, *TOGETHER.values(), MORE_BLOCKS)

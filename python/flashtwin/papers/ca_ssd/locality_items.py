@@ -10,7 +10,7 @@ import numpy as np
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.ca_ssd import published
 from flashtwin.papers.ca_ssd.common import NAMES, PAGE_BYTES
-from flashtwin.papers.claims import Claim, number
+from flashtwin.papers.claims import EFFECT_POINTS, Claim, number
 from flashtwin.papers.model import Facts, Item, Outcome, chart, lines
 
 #: Entries at which the paper reads its curves of misses (Fig. 4), at scale 1.
@@ -42,7 +42,7 @@ def judge_locality(facts: Mapping[str, Facts]) -> Outcome:
         hits = (found["content"]["hits"], found["address"]["hits"]) if found else (None, None)
         ahead = None if hits[0] is None or hits[1] is None else hits[0] - hits[1]
         what = "reads: hits by value above hits by address, 64 K entries"
-        claims.append(Claim(name, what, 0.0, None, ahead, "points", True))
+        claims.append(Claim(name, what, EFFECT_POINTS, None, ahead, "points", True))
         if found and found["content"]["x"]:
             series = [
                 (label, found[of]["x"], found[of]["y"]) for of, label in (("content", "value"), ("address", "address"))
