@@ -20,7 +20,7 @@ SCORE, RANDOM = "score", "random"
 #: What may make the score pile copies up on few chips, each switched off by itself: keys of a run beside the score's.
 CAUSES: dict[str, Mapping[str, Value]] = {
     "score": {},
-    "score, no chip two copies ahead of another": {PLACEMENT: "even-score"},
+    "score among the chips with the fewest copies": {PLACEMENT: "even-score"},
     "score, Pop a sum": {"ftl.replication.score_popularity": "sum"},
     "score, Pop of replicas alone": {"ftl.replication.score_popularity": "replicas"},
     "score, ties in turn": {"ftl.replication.score_ties": "in-turn"},
