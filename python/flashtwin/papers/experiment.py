@@ -69,7 +69,10 @@ class Experiment:
     @cached_property
     def full(self) -> list[Row]:
         """All combinations of the few."""
-        return [{**self.fixed, **dict(zip(self.few, levels, strict=True))} for levels in itertools.product(*self.few.values())]
+        return [
+            {**self.fixed, **dict(zip(self.few, levels, strict=True))}
+            for levels in itertools.product(*self.few.values())
+        ]
 
     def rows_of(self) -> Iterator[tuple[str, Row]]:
         """Every row of the design by the name of its facts."""
@@ -157,7 +160,9 @@ def judge(plan: Experiment, facts: Mapping[str, Facts], workloads: int) -> Outco
     )
     best = ranked[0] if ranked else None
     claims = [
-        headline.claim({name: found[best.name] for name, found in facts.items()} if best else {}, "at the nearest set-up")
+        headline.claim(
+            {name: found[best.name] for name, found in facts.items()} if best else {}, "at the nearest set-up"
+        )
         for headline in plan.headlines
     ]
     if best is None:
@@ -168,7 +173,7 @@ def judge(plan: Experiment, facts: Mapping[str, Facts], workloads: int) -> Outco
         _nearest(plan, every, ranked),
         *(_alone(plan, factor, every) for factor in plan.alone),
     ]
-    return Outcome(claims, _chart(plan, every, best), _notes(plan, every, best, facts, workloads), tables)
+    return Outcome(claims, _chart(plan, every, best), _notes(every, best, facts, workloads), tables)
 
 
 def _effects(plan: Experiment, every: Mapping[str, Tried]) -> dict[str, Effects]:
@@ -221,9 +226,7 @@ def _nearest(plan: Experiment, every: Mapping[str, Tried], ranked: Sequence[Trie
 
 
 def _alone(plan: Experiment, factor: Factor, every: Mapping[str, Tried]) -> dict[str, Any]:
-    rows = [
-        [level, *_figures(every[name])] for level in factor.levels if (name := f"{factor.name} {level}") in every
-    ]
+    rows = [[level, *_figures(every[name])] for level in factor.levels if (name := f"{factor.name} {level}") in every]
     titles = [headline.title for headline in plan.headlines]
     return {
         "title": f"{factor.name}, everything else as in the set-up",
@@ -237,16 +240,14 @@ def _figures(one: Tried) -> list[str]:
     return [*figures, f"{one.distance:.2f}" if one.distance is not None else NOTHING, f"{one.agree} of {one.known}"]
 
 
-def _notes(
-    plan: Experiment, every: Mapping[str, Tried], best: Tried, facts: Mapping[str, Facts], workloads: int
-) -> list[str]:
+def _notes(every: Mapping[str, Tried], best: Tried, facts: Mapping[str, Facts], workloads: int) -> list[str]:
     all_of = next(iter(facts.values()))
     notes = [
         f"{len(all_of)} set-ups were tried, each on all {len(facts)} workloads of this run"
         + (f" (the paper has {workloads})" if len(facts) < workloads else "")
         + f"; {len(all_of) - len(every)} of them cannot be compared, since a drive falls behind or a workload is too "
-        "small for its drive. The best of many is better than it deserves: it shows that such a set-up exists, not that "
-        "it was the authors'.",
+        "small for its drive. The best of many is better than it deserves: it shows that such a set-up exists, not "
+        "that it was the authors'.",
         f"Distance: the mean over all published numbers of how many tolerances each is off, {FARTHEST:g} at most.",
     ]
     if best.row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 
 from flashtwin.papers import experiment
@@ -19,9 +20,7 @@ from flashtwin.sweeps.design import Factor
 NAMES = published.WORKLOADS
 SYSTEMS = ("conventional", "ca-ssd", "rr-ssd", "oracle", "oracle-conventional")
 #: All 24 orders of the levels, from the one that changes fastest to the slowest.
-ORDERS = tuple(
-    "".join((a, b, c, d)) for a in "CWDP" for b in "CWDP" for c in "CWDP" for d in "CWDP" if len({a, b, c, d}) == 4
-)
+ORDERS = tuple("".join(levels) for levels in itertools.permutations("CWDP"))
 
 
 def _levels(key: str, *values: Value) -> dict[str, Mapping[str, Value]]:
@@ -46,7 +45,7 @@ FACTORS = (
     Factor("load", _levels("engine.load", "queue-length", "reads-waiting", "expected-wait")),
     Factor("reads from RAM", _levels("engine.buffer_reads", True, False)),
     Factor("controller", _levels("engine.controller_us", 0.0, 4.0)),
-    Factor("copies", {"one a read": {"ftl.replication.most_copies": 256}, "at most 4": {"ftl.replication.most_copies": 4}}),
+    Factor("most copies", _levels("ftl.replication.most_copies", 256, 4)),
     Factor("Pop", _levels("ftl.replication.score_popularity", "mean", "sum")),
     Factor("drive", {"new": {"replay.preload": "first-reads"}, "aged, sized to the workload": {}}),
     Factor("wear rule", _levels("ftl.wear.policy", "dynamic", "static")),
@@ -57,7 +56,6 @@ FEW = {
     "pages before the next": ("1", "2", "4"),
     "units": ("die", "chip"),
     "write completes": ("programmed", "hashed"),
-    "rate": ("as recorded", "4 times"),
 }
 FIXED = {factor.name: factor.default for factor in FACTORS} | {"hash unit": "pipeline"}
 
@@ -66,7 +64,8 @@ def measure(stand: Stand, sets: Mapping[str, Value]) -> Facts | None:
     """The numbers of one workload; None on a drive that does not keep up."""
     keys = {"replay.speed": 1.0, **sets}
     chosen = {
-        name: stand.preset(name, **{key: value for key, value in keys.items() if _matters(name, key)}) for name in SYSTEMS
+        name: stand.preset(name, **{key: value for key, value in keys.items() if _matters(name, key)})
+        for name in SYSTEMS
     }
     runs = stand.runs(chosen)
     if not all(keeps_up(run, float(str(keys["replay.speed"]))) for run in runs.values()):
@@ -120,7 +119,7 @@ def _mean(key: str) -> Callable[[Mapping[str, Facts]], float | None]:
 
 PLAN = Experiment(
     FACTORS,
-    48,
+    64,
     measure,
     claims,
     [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from flashtwin.papers.bench import PaperRun, Stand, has, reduction, share
 from flashtwin.papers.claims import Claim, number

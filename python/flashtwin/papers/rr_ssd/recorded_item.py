@@ -76,8 +76,8 @@ def _notes(facts: Mapping[str, Facts]) -> list[str]:
         return []
     listed = ", ".join(f"{name} ({percent(waits[name])} of {percent(published.ORACLE[name][0])})" for name in above)
     return [
-        "Redirection shortens nothing but waiting. Under this set-up reads of `ca-ssd` queue at chips for less of their "
-        f"time than Oracle's published gain on {listed}."
+        "Redirection shortens nothing but waiting. Under this set-up reads of `ca-ssd` queue at chips for less of "
+        f"their time than Oracle's published gain on {listed}."
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flashtwin.papers.bench import Stand, has, reduction, share
+from flashtwin.papers.bench import Stand, reduction, share
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart, lines, mean
 from flashtwin.papers.rr_ssd import published

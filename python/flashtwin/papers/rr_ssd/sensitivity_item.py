@@ -90,7 +90,11 @@ PLAN = Sensitivity(
     "At the recorded clock, under the paper's set-up.",
     details,
     decided=(
-        "merging = none", "concurrency = chip", "write completes = hashed", "hashing = a pipeline", "order = PDWC",
+        "merging = none",
+        "concurrency = chip",
+        "write completes = hashed",
+        "hashing = a pipeline",
+        "order = PDWC",
     ),
 )
 ITEM = sensitivity.item(PLAN, "Table IV", NAMES)

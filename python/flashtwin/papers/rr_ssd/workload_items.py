@@ -61,12 +61,26 @@ def judge_table_3(facts: Mapping[str, Facts]) -> Outcome:
             title = f"{kind}s: time saved by ca-ssd, {PROGRAMMED}"
             claims.append(number(name, title, value, _readings(times, kind)[0], effect=True))
     rows = [
-        [label, name, kind + "s", percent(published.CA_SSD[name][place]), *(percent(one) for one in _readings(times, kind))]
+        [
+            label,
+            name,
+            kind + "s",
+            percent(published.CA_SSD[name][place]),
+            *(percent(one) for one in _readings(times, kind)),
+        ]
         for label in RULES
         for name, found in facts.items()
         for place, (kind, times) in enumerate((kind, found[label]) for kind in ("write", "read"))
     ]
-    header = ["writes are complete", "workload", "of", "published", "time saved", "conventional / ca-ssd - 1", "ca-ssd / conventional"]
+    header = [
+        "writes are complete",
+        "workload",
+        "of",
+        "published",
+        "time saved",
+        "conventional / ca-ssd - 1",
+        "ca-ssd / conventional",
+    ]
     series: list[Series] = [
         (f"{kind}s", [_readings(facts.get(name, {}).get(PROGRAMMED, {}), kind)[0] for name in published.WORKLOADS],
          [published.CA_SSD[name][place] for name in published.WORKLOADS])
@@ -103,7 +117,7 @@ def _notes_table_3(facts: Mapping[str, Facts]) -> list[str]:
         held, pairs = orders(of)
         told.append(f"as {title} {held} of {pairs}")
     return [
-        "\"Imp. [%]\" is read in this table as in Table IV: the share of the time that is saved, as the caption and IV.A "
+        '"Imp. [%]" is read in this table as in Table IV: the share of the time that is saved, as the caption and IV.A '
         "say. Five of its twelve numbers are 100 % or more, which no saving can be. Published orders of the workloads "
         f"that hold: {'; '.join(told)}.",
         "Claims are of drives whose writes are complete when programmed, both of them: where writes are answered from "
