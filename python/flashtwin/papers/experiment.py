@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from flashtwin.errors import FlashtwinError
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import Claim, Verdict
 from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart
@@ -101,16 +102,19 @@ def item(plan: Experiment, place: str, workloads: Sequence[str]) -> Item:
 
 def measure(plan: Experiment, stand: Stand) -> Facts:
     """The figures of one workload under every set-up."""
-    found: Facts = {}
-    for name, row in plan.rows_of():
-        sets = plan.sets(stand, row)
-        found[name] = None if sets is None else plan.measure(stand, sets)
+    wanted: dict[str, Mapping[str, Value] | None] = {name: plan.sets(stand, row) for name, row in plan.rows_of()}
     for factor in plan.alone:
-        for level, sets in factor.levels.items():
-            found[f"{factor.name} {level}"] = plan.measure(stand, {**stand.setup, **sets})
-    found[SETUP] = plan.measure(stand, stand.setup)
-    found[PRESETS] = plan.measure(stand, {})
-    return found
+        wanted |= {f"{factor.name} {level}": {**stand.setup, **sets} for level, sets in factor.levels.items()}
+    wanted |= {SETUP: stand.setup, PRESETS: {}}
+    return {name: None if sets is None else _figures_of(plan, stand, sets) for name, sets in wanted.items()}
+
+
+def _figures_of(plan: Experiment, stand: Stand, sets: Mapping[str, Value]) -> Facts | None:
+    """None for a drive that cannot be had, as one whose planes are too small to collect."""
+    try:
+        return plan.measure(stand, sets)
+    except FlashtwinError:
+        return None
 
 
 @dataclass(frozen=True)
@@ -245,8 +249,8 @@ def _notes(every: Mapping[str, Tried], best: Tried, facts: Mapping[str, Facts], 
     notes = [
         f"{len(all_of)} set-ups were tried, each on all {len(facts)} workloads of this run"
         + (f" (the paper has {workloads})" if len(facts) < workloads else "")
-        + f"; {len(all_of) - len(every)} of them cannot be compared, since a drive falls behind or a workload is too "
-        "small for its drive. The best of many is better than it deserves: it shows that such a set-up exists, not "
+        + f"; {len(all_of) - len(every)} of them cannot be compared: a drive falls behind, or cannot be made so small. "
+        "The best of many is better than it deserves: it shows that such a set-up exists, not "
         "that it was the authors'.",
         f"Distance: the mean over all published numbers of how many tolerances each is off, {FARTHEST:g} at most.",
     ]
