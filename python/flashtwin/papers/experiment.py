@@ -82,7 +82,14 @@ class Experiment:
 
     def sets(self, stand: Stand, row: Row) -> Mapping[str, Value] | None:
         """The keys of a row on one workload; None where a level cannot be had on it."""
-        found: dict[str, Value] = sets_of(self.factors, row)
+        return self._with_worked(stand, sets_of(self.factors, row), row)
+
+    def sets_alone(self, stand: Stand, factor: Factor, level: str) -> Mapping[str, Value] | None:
+        """The same of a level by itself, under the paper's set-up."""
+        return self._with_worked(stand, {**stand.setup, **factor.levels[level]}, {factor.name: level})
+
+    def _with_worked(self, stand: Stand, sets: Mapping[str, Value], row: Row) -> Mapping[str, Value] | None:
+        found = dict(sets)
         for (factor, level), worked in self.worked.items():
             if row.get(factor) == level:
                 more = worked(stand)
@@ -104,7 +111,7 @@ def measure(plan: Experiment, stand: Stand) -> Facts:
     """The figures of one workload under every set-up."""
     wanted: dict[str, Mapping[str, Value] | None] = {name: plan.sets(stand, row) for name, row in plan.rows_of()}
     for factor in plan.alone:
-        wanted |= {f"{factor.name} {level}": {**stand.setup, **sets} for level, sets in factor.levels.items()}
+        wanted |= {f"{factor.name} {level}": plan.sets_alone(stand, factor, level) for level in factor.levels}
     wanted |= {SETUP: stand.setup, PRESETS: {}}
     return {name: None if sets is None else _figures_of(plan, stand, sets) for name, sets in wanted.items()}
 

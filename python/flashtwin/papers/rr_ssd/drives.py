@@ -13,6 +13,8 @@ PLANES = 512
 SPARE = 0.28
 #: Pages of a block as published, and the fewest that make one; fewest blocks of a plane that collects in steps.
 PAGES, PAGES_MIN, BLOCKS_MIN = 256, 16, 12
+#: Blocks of a plane that the controller keeps back.
+RESERVE = 4
 
 
 def sized(stand: Stand) -> Mapping[str, Value] | None:
@@ -31,5 +33,5 @@ def sized(stand: Stand) -> Mapping[str, Value] | None:
     if blocks < BLOCKS_MIN:
         return None
     return {
-        "nand.pages_per_block": pages, "nand.blocks_per_plane": blocks, "replay.preload": "footprint",
+        "nand.pages_per_block": pages, "nand.blocks_per_plane": blocks + RESERVE, "replay.preload": "footprint",
     }  # fmt: skip
