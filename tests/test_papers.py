@@ -26,7 +26,7 @@ ITEMS = {
     "rr-ssd": (
         "fig-1", "fig-2", "fig-3", "fig-4", "fig-5", "fig-6", "table-1", "table-3", "table-4", "table-5", "fig-9",
         "fig-10", "fig-11", "fig-12", "fig-13", "sensitivity",
-        "fair-variants", "recorded-rate", "fair-bound",
+        "fair-variants", "recorded-rate", "fair-bound", "fig-11-causes", "space", "periods", "degrees", "set-ups",
     ),
     "ca-ssd": (
         "table-2", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7a", "fig-7b", "fig-7c", "cache-size",
@@ -289,7 +289,9 @@ def test_the_rate_is_the_only_thing_chosen(made: Path) -> None:
 
 
 def test_at_the_recorded_rate_nothing_is_chosen(made: Path) -> None:
-    """What `recorded-rate` says is what replays of the presets at the trace's own clock have."""
+    """What `recorded-rate` says is what replays under the set-up at the trace's own clock have."""
+    setup = papers()["rr-ssd"].setup
+    assert setup is not None
     [paper] = json.loads((made / "reproduction.json").read_text())["papers"]
     item = next(item for item in paper["items"] if item["id"] == "recorded-rate")
     claims = {(claim["subject"], claim["quantity"]): claim["measured"] for claim in item["claims"]}
@@ -297,9 +299,9 @@ def test_at_the_recorded_rate_nothing_is_chosen(made: Path) -> None:
     for path in made.glob("workloads/rr-ssd-trans/runs/*/summary.json"):
         name = path.parent.name.rpartition("-")[0]
         summary = json.loads(path.read_text())
-        config, preset = summary["config"], ft.system(name).config if name in ft.systems() else {}
-        as_recorded = preset | {"replay": preset.get("replay", {}) | {"period_s": 0.02, "speed": 1.0}}
-        if config == as_recorded:
+        settings = {**setup.sets, "replay.period_s": 0.02, "replay.speed": 1.0}
+        as_recorded = ft.system(name, settings=settings).config if name in ft.systems() else {}
+        if summary["config"] == as_recorded:
             means[name] = summary["response"]["read"]["mean_ns"]
     for name, label in (("oracle", "Oracle, reads"), ("rr-ssd", "RR-SSD, reads")):
         assert claims["trans", label] == pytest.approx(100 * (1 - means[name] / means["ca-ssd"]))
@@ -580,18 +582,21 @@ def test_the_wait_for_the_channel_is_transfer_in_fig_1_and_hashing_stands_apart(
     ]  # fmt: skip
 
 
-def test_choices_are_made_at_the_rate_of_table_4(made: Path) -> None:
+def test_choices_are_made_at_the_recorded_rate(made: Path) -> None:
     [paper] = json.loads((made / "reproduction.json").read_text())["papers"]
     by_id = {item["id"]: item for item in paper["items"]}
     decided = {
-        claim["subject"]: claim["measured"] for claim in by_id["table-4"]["claims"] if "share of" in claim["quantity"]
+        claim["subject"]: claim["measured"]
+        for claim in by_id["recorded-rate"]["claims"]
+        if "share of" in claim["quantity"]
     }
     table = by_id["sensitivity"]["tables"][0]
     rows = {row[0]: dict(zip(table["header"], row, strict=True)) for row in table["rows"]}
     for name in ("webvm", "trans"):
         row = rows[f"share of Oracle's reads, {name}"]
         assert float(row[AS_DECIDED].split()[0]) == pytest.approx(decided[name], abs=0.051)
-        chip, plane = row["concurrency: chip / plane"].split(" / ")
-        assert chip != plane
+        chip, die, plane = row["concurrency: chip / die / plane"].split(" / ")
+        assert chip == "="
+        assert die != plane
         assert row["preload: footprint / none"].startswith("– / ")
     assert rows["reads, mean"][AS_DECIDED] == "–", "the mean is over all six workloads"

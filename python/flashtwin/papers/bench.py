@@ -63,10 +63,15 @@ class Stand:
     def __init__(
         self, workload: PaperWorkload, source: WorkloadSource, path: Path, *, period_s: float, threads: int = 1,
         stop: threading.Event | None = None, options: Mapping[str, Any] | None = None,
+        setup: Mapping[str, Value] | None = None,
     ) -> None:  # fmt: skip
-        """A stand that keeps its replays in `path`; `options` are those of the characterization."""
+        """A stand that keeps its replays in `path`.
+
+        `options` are those of the characterization, `setup` has the keys that the paper's experiments share.
+        """
         self.workload, self.source, self.path = workload, source, path
         self.period_s, self.threads = period_s, threads
+        self.setup = dict(setup or {})
         self.replayed = 0
         #: What items of one paper share.
         self.memo: dict[str, Any] = {}
@@ -125,7 +130,11 @@ class Stand:
         return table_of(self.characterization, name)
 
     def system(self, name: str, **sets: Value) -> System:
-        """A system with this workload's period."""
+        """A system under the paper's set-up, with this workload's period."""
+        return self.preset(name, **{**self.setup, **sets})
+
+    def preset(self, name: str, **sets: Value) -> System:
+        """The same without the paper's set-up."""
         return system(name, settings={"replay.period_s": self.period_s, **sets})
 
     def run(self, name: str, **sets: Value) -> PaperRun:

@@ -9,7 +9,7 @@ use flashtwin_ftl::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm, sample_of
 use flashtwin_ftl::idle::IdlePolicy;
 use flashtwin_ftl::redirection::RedirectionPolicy;
 use flashtwin_ftl::replication::degree::DegreePolicy;
-use flashtwin_ftl::replication::placement::{PlacementPolicy, ScorePopularity};
+use flashtwin_ftl::replication::placement::{Equals, PlacementPolicy, ScorePopularity, ScoreTies};
 use flashtwin_ftl::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use flashtwin_ftl::victim::VictimPolicy;
 use flashtwin_ftl::{
@@ -179,6 +179,8 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     config.nand = nand([channels, chips, dies, planes, blocks, pages_per_block]);
     let replication = &mut config.ftl.replication;
     replication.score_popularity = pick(rng, &ScorePopularity::ALL);
+    replication.score_ties = pick(rng, &ScoreTies::ALL);
+    replication.equals = pick(rng, &Equals::ALL);
     replication.copies_per_read = pick(rng, &drawn::COPIES_PER_READ);
     replication.most_copies = pick(rng, &drawn::MOST_COPIES);
     replication.least_popularity = pick(rng, &drawn::LEAST_POPULARITY).min((channels * chips).max(2) - 1);
