@@ -143,8 +143,8 @@ impl SpaceFollower {
     /// Follows one page operation; `id` is the page's number, if it has one.
     #[inline]
     fn page_op(&mut self, volume: u32, op: Op, page_op: PageOp, kept: bool, id: Option<u32>) {
-        if kept && op != Op::Trim {
-            self.count(op, volume, page_op);
+        if op == Op::Write && kept {
+            self.count_write(volume, page_op);
         }
         if !page_op.whole {
             self.quality.partial_writes += u64::from(op == Op::Write);
@@ -156,6 +156,9 @@ impl SpaceFollower {
         let Some(id) = id else { return };
         let held = *at(&mut self.held, id, NOTHING);
         if op == Op::Read {
+            if kept {
+                self.count_read(volume, page_op, held);
+            }
             self.compare(held, page_op.content);
             return;
         }
@@ -226,22 +229,30 @@ impl SpaceFollower {
         }
     }
 
-    /// Counts a page read or written, and whether its content lies on a page; what is read, on another one.
+    fn count_write(&mut self, volume: u32, page_op: PageOp) {
+        let (group, holders) = self.holders_of(volume, page_op);
+        self.writes[group].0 += u64::from(holders > 0);
+        self.writes[group].1 += 1;
+    }
+
+    /// Counts a page read, which holds `held` as far as is known.
+    fn count_read(&mut self, volume: u32, page_op: PageOp, held: u32) {
+        let (group, holders) = self.holders_of(volume, page_op);
+        let itself = u32::from(held == page_op.content);
+        self.reads[group].0 += u64::from(holders > itself);
+        self.reads[group].1 += 1;
+    }
+
+    /// The group that a page operation is counted in, and the pages that hold its content; none if it is not known.
     #[inline]
-    fn count(&mut self, op: Op, volume: u32, page_op: PageOp) {
-        let (counts, least) = match op {
-            Op::Write => (&mut self.writes, 1),
-            _ => (&mut self.reads, 2),
-        };
-        let (group, duplicate) = match page_op.content {
-            NO_CONTENT => (self.sample.group_of_page(volume, page_op.page), false),
+    fn holders_of(&self, volume: u32, page_op: PageOp) -> (usize, u32) {
+        match page_op.content {
+            NO_CONTENT => (self.sample.group_of_page(volume, page_op.page), 0),
             content => {
-                let held = self.holders.get(content as usize).is_some_and(|&holders| holders >= least);
-                (self.sample.group_of_content(content), held)
+                let holders = self.holders.get(content as usize).copied().unwrap_or(0);
+                (self.sample.group_of_content(content), holders)
             }
-        };
-        counts[group].0 += u64::from(duplicate);
-        counts[group].1 += 1;
+        }
     }
 
     fn compare(&mut self, held: u32, found: u32) {
