@@ -25,6 +25,7 @@ mod popularity;
 mod reads;
 mod recipe;
 mod runs;
+mod space;
 mod trains;
 mod writes;
 mod zipf;

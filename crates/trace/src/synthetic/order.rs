@@ -64,6 +64,22 @@ impl Order {
         order
     }
 
+    /// Goes on with as many days as there were, which repeat the first day where they did so far.
+    pub(super) fn go_on(&mut self, plan: &OrderPlan) {
+        if self.recurring.is_none() {
+            let reserved = self.reserved;
+            *self = Order { reserved, ..Order::new(plan) };
+            return;
+        }
+        // Reads may have ended before their order did.
+        self.done = self.accesses;
+        self.days = plan.of_days.iter().rev().cloned().collect();
+        self.accesses += self.accesses / self.days_in_all.max(1) * self.days.len() as u64;
+        self.days_in_all += self.days.len() as u64;
+        self.things_of_later_days = plan.of_days.iter().map(Multiplicities::things).sum();
+        self.next_day();
+    }
+
     /// Accesses to come.
     #[inline]
     pub(super) fn left(&self) -> u64 {
@@ -178,6 +194,17 @@ impl Order {
     pub(super) fn recurs(&self) -> u64 {
         let settles = self.recurring.as_ref().is_some_and(|recurring| recurring.settles);
         if settles { self.days.len() as u64 } else { 0 }
+    }
+
+    /// Says that the access that came last goes to other pages with the same values, and so do those that repeat it.
+    pub(super) fn rename(&mut self, entry: u32, what: Extent) {
+        if entry != NONE {
+            self.entries.rename(entry, what);
+        } else if let Some(recurring) = &mut self.recurring
+            && let Some(last) = recurring.again.checked_sub(1)
+        {
+            recurring.of_first_day[last] = what;
+        }
     }
 
     /// Says what the access that came last went to.

@@ -7,6 +7,7 @@ use super::places::Places;
 use super::plan::{Plan, ValuesPlan};
 use super::pool::{Extent, NONE, Occurrence};
 use super::runs::Runs;
+use super::space::Space;
 use crate::random::Random;
 
 /// What a page holds, and the entry of that value in the order of writes.
@@ -49,6 +50,8 @@ pub(super) struct Writes {
     reborn: Option<u64>,
     /// Of `reborn`, those so far.
     reborn_done: u64,
+    /// What pages hold, counted where a number of contents is asked for.
+    space: Option<Space>,
     /// With this probability, 0 to 1, a value that is to be read is drawn by its popularity among writes.
     agreement: f64,
     /// First pages of the last runs of overwrites.
@@ -66,9 +69,19 @@ pub(super) struct Writes {
 /// left to read the last of them.
 const KEPT_EARLIER: f64 = 1.15;
 
-/// How many places are looked at to find one whose overwriting loses few values that no other page holds and that
-/// will be written again.
+/// How many places are looked at to find the one that is best overwritten.
 const TRIES: u32 = 16;
+
+/// A page that is rather not overwritten.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Avoided {
+    /// It alone holds a value that will be written again.
+    Last,
+    /// It alone holds its value.
+    Alone,
+    /// Another page holds its value, too.
+    Shared,
+}
 
 /// Runs that count as recent.
 const RECENT: usize = 64;
@@ -94,6 +107,7 @@ impl Writes {
             same_done: 0,
             reborn: values.reborn,
             reborn_done: 0,
+            space: values.contents.map(|contents| Space::new(contents - values.pages_there - values.pages_kept, fresh)),
             agreement: values.agreement,
             recent: [NOWHERE; RECENT],
             next_recent: 0,
@@ -101,6 +115,21 @@ impl Writes {
             random,
             kept: VecDeque::new(),
         }
+    }
+
+    /// Goes on with another round of as many writes, in the pages of which those to be kept lie from `base` on.
+    pub(super) fn go_on(&mut self, values: &ValuesPlan, runs: Runs, base: u64, random: Random) {
+        self.order.go_on(&values.writes);
+        self.order.reserved = values.later.kept;
+        // What was to come of a value has come.
+        self.held.iter_mut().for_each(|held| held.entry = NONE);
+        self.kept.clear();
+        (self.to_keep, self.not_kept) = (values.later.kept, 0);
+        self.keep_next = base + values.later.kept;
+        (self.pages, self.pages_done) = (runs.pages, 0);
+        (self.same_done, self.reborn_done) = (0, 0);
+        self.runs = runs;
+        self.random = random;
     }
 
     /// Makes the next run of at most `room` requests; returns its first page and the pages of each request, and
@@ -116,6 +145,18 @@ impl Writes {
             self.overwrite(pages, left, next_value, values)
         };
         (start, &self.sizes)
+    }
+
+    /// The first of so many pages in a row that have been written, at a place drawn as overwrites are; none where
+    /// fewer have been.
+    pub(super) fn live(&mut self, pages: u64) -> Option<u64> {
+        self.places.again(pages, &mut self.random)
+    }
+
+    /// What so many pages from `start` on hold, all of which have been written.
+    pub(super) fn contents(&self, start: u64, pages: u64, values: &mut Vec<u32>) {
+        values.clear();
+        values.extend((start..start + pages).map(|page| self.held[self.places.index(page)].value));
     }
 
     /// Whether the run in hand, of so many pages, is written to be kept; `left` page writes are still to come.
@@ -148,6 +189,9 @@ impl Writes {
             self.hold(held);
             values.push(held.value);
         }
+        if let Some(space) = &mut self.space {
+            space.kept += pages;
+        }
         self.pages_done += pages;
         self.keep_next
     }
@@ -161,9 +205,10 @@ impl Writes {
         let wanted = if behind {
             Some(self.recent[self.random.below(RECENT as u64) as usize]).filter(|&start| start != NOWHERE)
         } else if self.reborn_too_many() {
-            self.place_of_fewest_last(pages)
+            self.place_with_fewest(Avoided::Last, pages)
         } else {
-            None
+            let avoided = self.space.as_ref().and_then(|space| space.avoided(self.places.used()));
+            avoided.and_then(|avoided| self.place_with_fewest(avoided, pages))
         };
         let start = self.places.choose(pages, left, wanted, &mut self.random);
         self.recent[self.next_recent % RECENT] = start;
@@ -197,19 +242,19 @@ impl Writes {
         })
     }
 
-    /// Of some places that were written before, the one with the fewest pages that alone hold a value to come.
-    fn place_of_fewest_last(&mut self, pages: u64) -> Option<u64> {
+    /// Of some places that were written before, the one with the fewest pages that are not to be overwritten.
+    fn place_with_fewest(&mut self, avoided: Avoided, pages: u64) -> Option<u64> {
         let mut best = None;
         for _ in 0..TRIES {
             let start = self.places.again(pages, &mut self.random)?;
-            let last = (start..start + pages)
+            let found = (start..start + pages)
                 .map(|page| self.held[self.places.index(page)])
-                .filter(|held| self.order.entries.is_last(held.entry, held.value))
+                .filter(|&held| self.is_avoided(avoided, held))
                 .count();
-            if best.is_none_or(|(fewest, _)| last < fewest) {
-                best = Some((last, start));
+            if best.is_none_or(|(fewest, _)| found < fewest) {
+                best = Some((found, start));
             }
-            if last == 0 {
+            if found == 0 {
                 break;
             }
         }
@@ -217,9 +262,22 @@ impl Writes {
     }
 
     #[inline]
+    fn is_avoided(&self, avoided: Avoided, held: Held) -> bool {
+        let alone = || self.space.as_ref().is_some_and(|space| space.is_alone(held.value));
+        match avoided {
+            Avoided::Last => self.order.entries.is_last(held.entry, held.value),
+            Avoided::Alone => alone(),
+            Avoided::Shared => !alone(),
+        }
+    }
+
+    #[inline]
     fn hold(&mut self, held: Held) {
         if self.reborn.is_some() {
             self.order.entries.hold(held.entry, held.value);
+        }
+        if let Some(space) = &mut self.space {
+            space.hold(held.value);
         }
     }
 
@@ -227,6 +285,9 @@ impl Writes {
     fn release(&mut self, held: Held) {
         if self.reborn.is_some() {
             self.order.entries.release(held.entry, held.value);
+        }
+        if let Some(space) = &mut self.space {
+            space.release(held.value);
         }
     }
 
