@@ -10,10 +10,14 @@ import pytest
 import flashtwin as ft
 from flashtwin.papers import choose, running, swc_causes
 from flashtwin.papers.ca_ssd import anchor_item, locality_items, result_items
+from flashtwin.papers.ca_ssd import experiment_item as ca_ssd_experiment
 from flashtwin.papers.claims import Verdict
+from flashtwin.papers.ds_ftl import experiment_item as ds_ftl_experiment
 from flashtwin.papers.ds_ftl import placement_items
 from flashtwin.papers.ds_ftl import published as ds_ftl
+from flashtwin.papers.experiment import Experiment
 from flashtwin.papers.running import ReproductionOptions
+from flashtwin.sweeps.design import sets_of
 
 from .test_papers import busy_trace, patch_recipes
 
@@ -105,6 +109,25 @@ def test_requests_twice_as_large_keep_their_pattern(trace: ft.Trace) -> None:
     assert after["sequential_percent"] == before["sequential_percent"]
 
 
+def test_writes_evenly_spaced_are_as_many_for_each_page(trace: ft.Trace) -> None:
+    def writes(of: ft.Trace) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        rows = of.to_arrow().select(["op", "offset_bytes"]).to_pylist()
+        for at, row in enumerate(row for row in rows if row["op"] == 1):
+            found.setdefault(row["offset_bytes"], []).append(at)
+        return found
+
+    before, after = writes(trace), writes(swc_causes.evenly(trace))
+    assert {page: len(at) for page, at in before.items()} == {page: len(at) for page, at in after.items()}
+    often = max(after, key=lambda page: len(after[page]))
+
+    def gaps(at: list[int]) -> float:
+        found = [later - sooner for sooner, later in zip(at, at[1:], strict=False)]
+        return max(found) / (sum(found) / len(found))
+
+    assert gaps(after[often]) < 1.2 < gaps(before[often])
+
+
 def test_a_cause_stands_beside_what_it_spoils(tmp_path: Path) -> None:
     """Requests of 4 KB cost 0.52 of what one-sector pages do, those of 8 KB less than half."""
     (tmp_path / "in").mkdir()
@@ -115,3 +138,43 @@ def test_a_cause_stands_beside_what_it_spoils(tmp_path: Path) -> None:
     halved = next(row for row in reading["tables"][-1]["rows"] if "halve" in row[1])
     assert halved[3:] == ["0 ✗", "100 ✓"]
     assert [row[1] for row in by_ratio["tables"][-1]["rows"]] == [one["quantity"] for one in by_ratio["claims"]]
+
+
+@pytest.mark.parametrize(
+    ("plan", "systems"),
+    [
+        (ca_ssd_experiment.PLAN, ("conventional", "ca-ssd-inverted")),
+        (ds_ftl_experiment.PLAN, ("static", "dynamic", "hipa", "ds-ftl")),
+    ],
+    ids=["ca-ssd", "ds-ftl"],
+)
+def test_every_row_of_an_experiment_is_a_system(plan: Experiment, systems: tuple[str, ...]) -> None:
+    """A level that the configuration refuses would fail after all others were replayed."""
+    rows = list(plan.rows_of())
+    assert all(set(row) == {factor.name for factor in plan.factors} for _, row in rows)
+    assert set(plan.few) <= {factor.name for factor in plan.factors}
+    for name in systems:
+        for _, row in rows:
+            ft.system(name, settings=sets_of(plan.factors, row))
+        # The first level of each choice is what the presets have.
+        default = sets_of(plan.factors, {factor.name: factor.default for factor in plan.factors})
+        assert ft.system(name, settings=default).config == ft.system(name).config
+
+
+def test_keys_of_ds_ftl_alone_leave_the_others_as_they_are() -> None:
+    matters = ds_ftl_experiment.matters
+    assert matters("ds-ftl", "ftl.spread.place")
+    assert not matters("static", "ftl.spread.place")
+    assert not matters("hipa", "ftl.allocation.policy"), "it is an allocation itself"
+    assert matters("dynamic", "ftl.allocation.order")
+
+
+def test_the_papers_with_new_experiments_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    patch_recipes(monkeypatch, tmp_path)
+    how = ReproductionOptions(scale=0.02, period_s=0.02, workloads=("homes", "home3"))
+    chosen = [one for name in ("ca-ssd", "ds-ftl") for one in choose(name, ["set-ups"])]
+    for paper in running.run(chosen, tmp_path / "out", how).papers:
+        [item] = paper["items"]
+        assert any("set-ups were tried, each on all 1 workloads" in note for note in item["notes"])
+        nearest = next(table for table in item["tables"] if table["title"].startswith("Set-ups nearest"))
+        assert [row[0] for row in nearest["rows"]][-1] == "the presets"

@@ -30,11 +30,11 @@ ITEMS = {
     ),
     "ca-ssd": (
         "table-2", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7a", "fig-7b", "fig-7c", "cache-size",
-        "fig-8", "table-3", "value-locality", "hm-values", "begins-full", "anchor", "sensitivity",
+        "fig-8", "table-3", "value-locality", "hm-values", "begins-full", "anchor", "sensitivity", "set-ups",
     ),
     "ds-ftl": (
         "table-3", "fig-2", "fig-3", "fig-4", "fig-10a", "fig-10b", "fig-11", "fig-12", "fig-13", "fig-14",
-        "load", "sensitivity",
+        "load", "sensitivity", "set-ups",
     ),
     "swc": (
         "fig-1a", "fig-1b", "fig-1c", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7", "fig-9", "fig-10", "fig-12",

@@ -5,7 +5,7 @@ use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
 use crate::error::FtlError;
 use crate::flash::Flash;
-use crate::flash::counters::{PlaneContents, TableSizes};
+use crate::flash::counters::{PlaneWrites, TableSizes};
 use crate::held::HeldPage;
 use crate::ids::{Content, Lpn, Owner};
 use crate::loads::LoadView;
@@ -187,7 +187,7 @@ pub(crate) trait Side: flashtwin_bits::State {
     fn contents_on_flash(&self, flash: &Flash) -> Option<Vec<(Ppn, Content)>>;
 
     /// What the host wrote to each plane since preloading ended; `None` unless that is counted.
-    fn contents_written(&self) -> Option<By<Plane, Vec<PlaneContents>>> {
+    fn contents_written(&self) -> Option<By<Plane, Vec<PlaneWrites>>> {
         None
     }
 

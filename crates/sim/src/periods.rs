@@ -77,7 +77,7 @@ pub(crate) fn finish(
         trace,
         resolved,
         plane_contents: engine.controller.plane_contents(),
-        plane_contents_written: engine.controller.plane_contents_written(),
+        plane_writes: engine.controller.plane_writes(),
         engine,
         periods: periods.rows,
         replication_passes: if replicates { passes } else { 0 },

@@ -232,8 +232,8 @@ def _converged(facts: Mapping[str, Facts]) -> Outcome:
 
 
 def judge_fig_4(facts: Mapping[str, Facts]) -> Outcome:
-    """What f_r <= 3 costs and saves beside f_r <= 2; and on drives of more blocks."""
-    return swc_causes.beside(facts, _fewer, swc_causes.MORE_BLOCKS)
+    """What f_r <= 3 costs and saves beside f_r <= 2; and where each page's writes are evenly spaced."""
+    return swc_causes.beside(facts, _fewer, swc_causes.EVENLY)
 
 
 def _fewer(facts: Mapping[str, Facts]) -> Outcome:

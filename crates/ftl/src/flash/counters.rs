@@ -244,13 +244,24 @@ pub struct Peak {
     pub replica_pages: u64,
 }
 
-/// What the valid pages of a plane hold, or what the host wrote to it.
+/// What the valid pages of a plane hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PlaneContents {
-    /// Pages whose content is known.
+    /// Valid pages whose content is known.
     pub pages: u64,
     /// Distinct contents among them.
     pub contents: u64,
+}
+
+/// What the host wrote to a plane since preloading ended, of known content.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PlaneWrites {
+    /// Pages.
+    pub pages: u64,
+    /// Distinct contents among them.
+    pub contents: u64,
+    /// Contents that were written to it more than once.
+    pub repeated: u64,
 }
 
 /// One partition of the host's data.

@@ -8,7 +8,7 @@ use flashtwin_bits::By;
 use flashtwin_nand::{Channel, NO_PPN, Plane, Ppn};
 
 use crate::error::FtlError;
-use crate::flash::counters::{PlaneContents, TableSizes};
+use crate::flash::counters::{PlaneWrites, TableSizes};
 use crate::flash::{Flash, Moved};
 use crate::held::HeldPage;
 use crate::ids::{Content, Lpn, NO_CONTENT, Owner, TablePage};
@@ -338,7 +338,7 @@ impl Side for PageSide {
         }
     }
 
-    fn contents_written(&self) -> Option<By<Plane, Vec<PlaneContents>>> {
+    fn contents_written(&self) -> Option<By<Plane, Vec<PlaneWrites>>> {
         self.written.as_ref().map(|written| written.planes())
     }
 

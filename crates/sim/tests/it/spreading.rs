@@ -202,6 +202,7 @@ fn what_is_written_counts_versions_that_are_invalid_by_now() {
         run(&pages, &resolved, &()).unwrap().summary["redundancy"].clone()
     };
     assert_eq!(redundancy("static", true)["written_mean"], 2.0 / 3.0);
+    assert_eq!(redundancy("static", true)["written_equal_mean"], 1.0);
     assert_eq!(redundancy("static", true)["plane_mean"], 0.5, "of the valid pages, 0 and 64 hold the same");
     assert_eq!(redundancy("ds-ftl", true)["written_mean"], 0.0, "each version goes to another channel");
     assert!(redundancy("static", false)["written_mean"].is_null());

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flashtwin.papers.ca_ssd import published
 from flashtwin.papers.ca_ssd.anchor_item import ITEM as ANCHOR
 from flashtwin.papers.ca_ssd.drive_items import ITEMS as DRIVES
+from flashtwin.papers.ca_ssd.experiment_item import ITEM as EXPERIMENT
 from flashtwin.papers.ca_ssd.locality_items import ITEMS as LOCALITY
 from flashtwin.papers.ca_ssd.result_items import ITEMS as RESULTS
 from flashtwin.papers.ca_ssd.sensitivity_item import ITEM as SENSITIVITY
@@ -34,7 +35,7 @@ PAPER = Paper(
     "the paper. Requests arrive as recorded, or as the recipe says. At a scale below 1 the drive and the fingerprint "
     "store are as much smaller as the workload.",
     tuple(_workload(name) for name in published.TEN),
-    (*WORKLOADS, *LOCALITY, *RESULTS, *DRIVES, ANCHOR, SENSITIVITY),
+    (*WORKLOADS, *LOCALITY, *RESULTS, *DRIVES, ANCHOR, SENSITIVITY, EXPERIMENT),
     default_scale=0.2,
     quick_scale=0.02,
     sensitivity=PLAN,

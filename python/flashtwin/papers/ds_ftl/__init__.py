@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flashtwin.papers.ds_ftl import published, sensitivity_item
+from flashtwin.papers.ds_ftl.experiment_item import ITEM as EXPERIMENT
 from flashtwin.papers.ds_ftl.latency_items import ITEMS as LATENCIES
 from flashtwin.papers.ds_ftl.load_item import ITEM as LOAD
 from flashtwin.papers.ds_ftl.placement_items import ITEMS as PLACEMENT
@@ -27,7 +28,7 @@ PAPER = Paper(
     "The device of Table 2 (8 channels, 16 chips, 64 planes). Requests arrive as recorded, or as the recipe says; no "
     "rate is chosen. At a scale below 1 the drive is as much smaller as the workload.",
     tuple(_workload(name) for name in published.NAMES),
-    (*WORKLOADS, *LATENCIES, LOAD, *PLACEMENT, sensitivity_item.ITEM),
+    (*WORKLOADS, *LATENCIES, LOAD, *PLACEMENT, sensitivity_item.ITEM, EXPERIMENT),
     default_scale=0.1,
     quick_scale=0.01,
     sensitivity=sensitivity_item.PLAN,

@@ -9,7 +9,7 @@ from flashtwin.papers.bench import PaperRun, Stand, keeps_up, reduction
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.ds_ftl import published
 from flashtwin.papers.ds_ftl.common import SCHEMES, device, percent_of
-from flashtwin.papers.ds_ftl.placement_items import WRITTEN, deviation, spread_claims
+from flashtwin.papers.ds_ftl.placement_items import EQUAL, deviation, spread_claims
 from flashtwin.papers.experiment import Experiment
 from flashtwin.papers.model import Facts, mean
 from flashtwin.papers.sensitivity import Headline
@@ -63,7 +63,7 @@ def measure(stand: Stand, sets: Mapping[str, Value]) -> Facts | None:
     runs = stand.runs(
         {
             name: stand.preset(
-                name, **device(stand), **{key: value for key, value in keys.items() if _matters(name, key)}
+                name, **device(stand), **{key: value for key, value in keys.items() if matters(name, key)}
             )
             for name in SCHEMES
         }
@@ -76,12 +76,12 @@ def measure(stand: Stand, sets: Mapping[str, Value]) -> Facts | None:
         for kind, other, _ in published.CUTS
     }
     found |= {f"redirected {kind}s": percent_of(ds_ftl, f"spread.redirected_{kind}_share") for kind in ("read", "write")}
-    found |= {f"redundancy {name}": percent_of(runs[name], WRITTEN) for name in published.REDUNDANCY}
+    found |= {f"redundancy {name}": percent_of(runs[name], EQUAL) for name in published.REDUNDANCY}
     found |= {f"deviation {name}": deviation(runs[name]) for name in published.DEVIATION}
     return found | {"chips differ": chips_differ(runs["static"])}
 
 
-def _matters(scheme: str, key: str) -> bool:
+def matters(scheme: str, key: str) -> bool:
     """What only DS-FTL has changes nothing in the others."""
     return scheme == "ds-ftl" or not key.startswith(OF_DS_FTL)
 

@@ -16,17 +16,21 @@ from flashtwin.papers.text import column, percent
 NAMES = published.NAMES
 
 
-#: The column of the table `planes`.
-REDUNDANT = "redundancy_written"
-#: Redundancy of planes among pages written, as published, and among what is valid at the end.
-WRITTEN, AT_END = "redundancy.written_mean", "redundancy.plane_mean"
+#: Redundancy of planes by how duplicates are counted: pages whose content another page written to the plane has, pages
+#: beyond the first of each content, and pages beyond the first that are valid at the end. The paper does not say.
+EQUAL, BEYOND, AT_END = "redundancy.written_equal_mean", "redundancy.written_mean", "redundancy.plane_mean"
+COUNTED = {"equal pages written": EQUAL, "beyond the first": BEYOND, "beyond the first, valid at the end": AT_END}
+#: The column of the table `planes` that has the first.
+EQUAL_OF_PLANE = "equal_written"
 
 
 def measure_fig_11(stand: Stand) -> Facts:
-    """Redundancy of planes: of pages written, and of valid pages at the end."""
+    """Redundancy of planes, however duplicates are counted."""
     runs = runs_at(stand, *published.REDUNDANCY)
-    found: Facts = {name: percent_of(run, WRITTEN) for name, run in runs.items()}
-    return found | {f"{name}, at the end": percent_of(run, AT_END) for name, run in runs.items()}
+    found: Facts = {name: percent_of(run, EQUAL) for name, run in runs.items()}
+    return found | {
+        f"{name}, {how}": percent_of(run, path) for name, run in runs.items() for how, path in COUNTED.items()
+    }
 
 
 def spread_claims(
@@ -48,12 +52,15 @@ def spread_claims(
 
 
 def judge_fig_11(facts: Mapping[str, Facts]) -> Outcome:
-    """Lowest, highest, mean. Versions of one logical page count, as the text says of webmail (5.2.2)."""
+    """Lowest, highest, mean of equal pages written: versions of one logical page count, as 5.2.2 says of webmail."""
     series: list[Series] = [(scheme, column(facts, NAMES, scheme), []) for scheme in published.REDUNDANCY]
-    columns = [key for scheme in published.REDUNDANCY for key in (scheme, f"{scheme}, at the end")]
-    rows = [[name, *(percent(found[key]) for key in columns)] for name, found in facts.items()]
-    table = {"title": "Redundancy of pages written, and of valid pages at the end", "header": ["workload", *columns],
-             "rows": rows}  # fmt: skip
+    columns = [f"{scheme}, {how}" for how in COUNTED for scheme in published.REDUNDANCY]
+    rows = [
+        ["published, mean", *(percent(published.REDUNDANCY[scheme][2]) for _ in COUNTED for scheme in published.REDUNDANCY)],
+        *([name, *(percent(found[key]) for key in columns)] for name, found in facts.items()),
+        ["mean", *(percent(mean([found[key] for found in facts.values()])) for key in columns)],
+    ]  # fmt: skip
+    table = {"title": "Redundancy by how duplicates are counted", "header": ["workload", *columns], "rows": rows}
     return Outcome(
         spread_claims(facts, published.REDUNDANCY, "redundancy of planes", "%"),
         chart(bars(NAMES, series, "redundancy, %")),
@@ -65,7 +72,7 @@ def measure_fig_12(stand: Stand) -> Facts:
     """Redundancy plane by plane, of pages written."""
     runs = runs_at(stand, "static", "ds-ftl")
     return {
-        name: [100.0 * row[REDUNDANT] for row in run.rows("planes") if row[REDUNDANT] is not None]
+        name: [100.0 * row[EQUAL_OF_PLANE] for row in run.rows("planes") if row[EQUAL_OF_PLANE] is not None]
         for name, run in runs.items()
     }
 

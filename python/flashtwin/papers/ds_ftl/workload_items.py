@@ -87,8 +87,8 @@ def judge_fig_3(facts: Mapping[str, Facts]) -> Outcome:
 
 
 def measure_fig_4(stand: Stand) -> Facts:
-    """Pages written to each plane under static allocation whose content it was written before."""
-    shares = [row["redundancy_written"] for row in runs_at(stand, "static")["static"].rows("planes")]
+    """Pages written to each plane under static allocation whose content another page written to it has."""
+    shares = [row["equal_written"] for row in runs_at(stand, "static")["static"].rows("planes")]
     return {"planes": [100.0 * share for share in shares if share is not None]}
 
 

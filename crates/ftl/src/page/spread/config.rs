@@ -43,7 +43,7 @@ pub struct SpreadConfig {
     /// (`replay.preload = "footprint"`) never counts it.
     pub own_copy_counts: bool,
     /// Whether the run counts, plane by plane, the page writes that bring a plane a content that it was written before
-    /// (`redundancy.written_mean`; DS-FTL paper, Fig. 4 and 11), under any allocation. Takes 8 bytes a content for
+    /// (`redundancy.written_mean`; DS-FTL paper, Fig. 4 and 11), under any allocation. Takes 16 bytes a content for
     /// each 64 planes.
     pub count_written: bool,
 }
