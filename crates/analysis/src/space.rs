@@ -273,7 +273,8 @@ impl SpaceFollower {
         }
         let mut rewrites = self.writes;
         rewrites.iter_mut().zip(self.rewrites).for_each(|(group, rewrites)| group.0 = rewrites);
-        [self.writes, rewrites, self.reads, held].map(|groups| error::of_ratio(&groups).map(|error| error * 100.0))
+        [self.writes, rewrites, self.reads, held]
+            .map(|groups| error::of_ratio(&groups).map(|error| error * 100.0))
     }
 
     fn end_period(&mut self) {

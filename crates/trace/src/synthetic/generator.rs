@@ -112,7 +112,7 @@ impl Generator {
         Generator {
             round: 0,
             round_begins_ns: 0,
-            ends_ns: if whole_rounds { u64::MAX } else { plan.trace_days * plan.day_ns },
+            ends_ns: if whole_rounds { u64::MAX } else { plan.trace_days.saturating_mul(plan.day_ns) },
             last_ns: 0,
             arrivals: arrivals(&plan, random),
             origin: None,
@@ -151,7 +151,7 @@ impl Generator {
             }
             _ => return false,
         }
-        self.round_begins_ns = *round * plan.days * plan.day_ns;
+        self.round_begins_ns = (*round * plan.days).saturating_mul(plan.day_ns);
         self.arrivals = arrivals(plan, random);
         self.course = course(plan);
         self.kinds = random(KINDS);

@@ -25,7 +25,6 @@ mod popularity;
 mod reads;
 mod recipe;
 mod runs;
-mod space;
 mod trains;
 mod writes;
 mod zipf;

@@ -66,15 +66,15 @@ impl Order {
 
     /// Goes on with as many days as there were, which repeat the first day where they did so far.
     pub(super) fn go_on(&mut self, plan: &OrderPlan) {
-        if self.recurring.is_none() {
-            let reserved = self.reserved;
-            *self = Order { reserved, ..Order::new(plan) };
+        let Some(recurring) = &self.recurring else {
+            *self = Order::new(plan);
             return;
-        }
-        // Reads may have ended before their order did.
-        self.done = self.accesses;
+        };
+        // Reads may have ended before their order did: what the first day did not come to does not recur.
+        let of_days: u64 = plan.of_days.iter().map(Multiplicities::occurrences).sum();
+        let again = recurring.of_first_day.len() * plan.of_days.len();
+        self.accesses = self.done + again as u64 + of_days;
         self.days = plan.of_days.iter().rev().cloned().collect();
-        self.accesses += self.accesses / self.days_in_all.max(1) * self.days.len() as u64;
         self.days_in_all += self.days.len() as u64;
         self.things_of_later_days = plan.of_days.iter().map(Multiplicities::things).sum();
         self.next_day();
@@ -106,7 +106,12 @@ impl Order {
         };
         self.things_of_later_days -= of_day.things();
         let day = self.day();
-        self.day_ends = (u128::from(self.accesses) * u128::from(day) / u128::from(self.days_in_all)) as u64;
+        self.day_ends = match &self.recurring {
+            Some(recurring) if day > 1 => {
+                self.done + recurring.of_first_day.len() as u64 + of_day.occurrences()
+            }
+            _ => (u128::from(self.accesses) * u128::from(day) / u128::from(self.days_in_all)) as u64,
+        };
         let length = self.day_ends.saturating_sub(self.done).max(1);
         let closeness = part(self.closeness, of_day.occurrences(), length);
         self.today = Some(Pool::new(&of_day, closeness, true));
@@ -222,6 +227,14 @@ impl Order {
         self.advance();
         self.done += 1;
         self.lasting.first(&mut self.entries, evenly, random)
+    }
+
+    /// A lasting thing that has not occurred and will again, if there are any that are not reserved.
+    pub(super) fn first_of_several(&mut self, random: &mut Random) -> Option<Occurrence> {
+        self.advance();
+        let found = self.lasting.first_of_several(&mut self.entries, self.reserved, random)?;
+        self.done += 1;
+        Some(found)
     }
 
     /// Takes an access to `value` out of turn, if `entry` still stands for it and it is awaited.

@@ -58,8 +58,8 @@ pub(super) struct ValuesPlan {
     pub(super) agreement: f64,
     /// Runs of reads that go to pages which are overwritten.
     pub(super) live_runs: u64,
-    /// Distinct contents that the pages hold in the end; not looked after where there is no number.
-    pub(super) contents: Option<u64>,
+    /// Pages that are written once, with contents that others of them hold, too.
+    pub(super) pages_shared: u64,
 }
 
 /// Pages of values that a further round is the first to read.
@@ -124,11 +124,10 @@ impl Plan {
                 zipf_content(recipe, zipf, &keys, scaled(zipf.values))?
             }
             None => {
-                let mut plan = values(recipe, &keys, &kinds, scale)?;
-                let to_overwrite = footprint as f64 - plan.pages_read() as f64;
-                let written = kinds[WRITE].pages - plan.pages_kept;
+                let plan = values(recipe, &keys, &kinds, footprint, scale)?;
+                let to_overwrite = footprint as f64 - (plan.pages_read() + plan.pages_shared) as f64;
+                let written = kinds[WRITE].pages.saturating_sub(plan.pages_kept + plan.pages_shared);
                 check_footprint(&keys, to_overwrite, written, kinds[WRITE].largest(), scale)?;
-                plan.contents = contents(recipe, &keys, &plan, footprint)?;
                 ContentPlan::Values(Box::new(plan))
             }
         };
@@ -173,7 +172,12 @@ impl Plan {
 }
 
 /// Refuses more rounds than pages and values have numbers for.
-fn check_rounds(keys: &Keys<'_>, rounds: u64, footprint: u64, kinds: &[KindPlan; 2]) -> Result<(), TraceError> {
+fn check_rounds(
+    keys: &Keys<'_>,
+    rounds: u64,
+    footprint: u64,
+    kinds: &[KindPlan; 2],
+) -> Result<(), TraceError> {
     // A round brings a value for each page accessed at most, and as many pages.
     let of_a_round = kinds[READ].pages + kinds[WRITE].pages;
     let most = (u64::from(NO_CONTENT - 1) - footprint.min(u64::from(NO_CONTENT - 1))) / of_a_round.max(1);
@@ -205,6 +209,7 @@ fn values(
     recipe: &Recipe,
     keys: &Keys<'_>,
     kinds: &[KindPlan; 2],
+    footprint: u64,
     scale: f64,
 ) -> Result<ValuesPlan, TraceError> {
     let (writes, reads) = (&recipe.writes, &recipe.reads);
@@ -217,6 +222,8 @@ fn values(
     let reborn =
         writes.reborn_percent.map(|percent| keys.share("writes.reborn_percent", percent)).transpose()?;
     let reborn = reborn.map(|share| (kinds[WRITE].pages as f64 * share).round() as u64);
+    let shared = keys.share("addresses.shared_percent", recipe.addresses.shared_percent)?;
+    let pages_shared = (footprint as f64 * shared).round() as u64;
     let of_writes = OrderRecipe {
         section: "writes",
         accesses: kinds[WRITE].pages,
@@ -226,6 +233,7 @@ fn values(
         of_the_day: keys.share("writes.of_the_day_percent", writes.of_the_day_percent)?,
         pages_each: 1.0,
         same_content: same,
+        shared: pages_shared as f64,
     };
     let live = keys.share("reads.live_percent", reads.live_percent)?;
     // At least one run is not, so that there is something to read before anything is written.
@@ -259,9 +267,10 @@ fn values(
         Within::Trace => read_order.things(),
         Within::Day => read_order.of_days.iter().map(Multiplicities::things).sum(),
     };
-    let new = |pages: u64| (u128::from(pages) * u128::from(new_things) / u128::from(read_order.things().max(1))) as u64;
-    let later =
-        LaterPages { there: new(read_pages - pages_kept), kept: new(pages_kept), copied };
+    let new = |pages: u64| {
+        (u128::from(pages) * u128::from(new_things) / u128::from(read_order.things().max(1))) as u64
+    };
+    let later = LaterPages { there: new(read_pages - pages_kept), kept: new(pages_kept), copied };
     Ok(ValuesPlan {
         same_content: same.round() as u64,
         reborn,
@@ -273,34 +282,8 @@ fn values(
         later,
         agreement: keys.share("reads.agreement_percent", reads.agreement_percent)?,
         live_runs,
-        contents: None,
+        pages_shared,
     })
-}
-
-/// Distinct contents that the pages are to hold in the end.
-fn contents(
-    recipe: &Recipe,
-    keys: &Keys<'_>,
-    plan: &ValuesPlan,
-    footprint: u64,
-) -> Result<Option<u64>, TraceError> {
-    let key = "addresses.space_percent";
-    let Some(percent) = recipe.addresses.space_percent else { return Ok(None) };
-    let contents = footprint as f64 * keys.share(key, percent)?;
-    // All values that are read stay where they are; what is overwritten holds one content at least.
-    let least = plan.pages_there + plan.pages_kept + 1;
-    if contents < least as f64 {
-        let possible = (least as f64 / footprint as f64 * 1e4).ceil() / 100.0;
-        let cure = format!("give at least {possible:.2}, or more of reads.unique_pages_percent");
-        return Err(keys.wrong(key, "asks for fewer contents than are read", &cure));
-    }
-    let most = footprint - plan.pages_copied;
-    if contents > most as f64 {
-        let possible = (most as f64 / footprint as f64 * 1e4).floor() / 100.0;
-        let cure = format!("give at most {possible:.2}, or less of reads.unique_pages_percent");
-        return Err(keys.wrong(key, "asks for more contents than pages can hold", &cure));
-    }
-    Ok(Some(contents.round() as u64))
 }
 
 /// The order in which values are read, still to be planned; refuses shares of days beside those of the trace.
@@ -328,6 +311,7 @@ fn order_of_reads<'a>(
         of_the_day: keys.share("reads.of_the_day_percent", reads.of_the_day_percent)?,
         pages_each: kind.pages as f64 / kind.runs.max(1) as f64,
         same_content: 0.0,
+        shared: 0.0,
     })
 }
 
@@ -384,7 +368,8 @@ fn check_footprint(
     let least = f64::from(largest);
     if to_overwrite < least {
         let cure = format!(
-            "the values read lie on pages of their own: give at least {:.0} more",
+            "values that are read, or shared, lie on pages of their own: give at least {:.0} more, or less of \
+             addresses.shared_percent",
             ((least - to_overwrite) / scale).ceil()
         );
         return Err(keys.wrong(key, "leaves no pages to write to", &cure));

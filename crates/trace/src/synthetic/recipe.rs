@@ -129,11 +129,10 @@ pub struct AddressesRecipe {
     /// density proportional to `(x / n)^-skew`. 0 (evenly) to below 1.
     #[serde(default)]
     pub overwrite_skew: f64,
-    /// Distinct contents that the pages hold at the end, in percent of the pages: the space that a store needs which
-    /// keeps every content once. Pages to overwrite are sought that bring the share there. Without it overwrites
-    /// do not look at what they overwrite.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub space_percent: Option<f64>,
+    /// Share of the pages that are written once and hold what another page holds, too, in percent. The more there
+    /// are, the less space a store needs that keeps every content once.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shared_percent: f64,
 }
 
 /// Contents of the pages written.

@@ -5,9 +5,8 @@ use std::collections::VecDeque;
 use super::order::Order;
 use super::places::Places;
 use super::plan::{Plan, ValuesPlan};
-use super::pool::{Extent, NONE, Occurrence};
+use super::pool::{Extent, GROUP, NONE, Occurrence};
 use super::runs::Runs;
-use super::space::Space;
 use crate::random::Random;
 
 /// What a page holds, and the entry of that value in the order of writes.
@@ -37,6 +36,12 @@ pub(super) struct Writes {
     pub(super) not_kept: u64,
     /// The end of the pages that are written to be kept next: that part of the address space fills downwards.
     keep_next: u64,
+    /// How many pages are still to be written once with contents that others of them hold, too, and the end of those that
+    /// are next.
+    to_share: u64,
+    share_next: u64,
+    /// What they were last written with, and how many of them may hold the same.
+    sharing: (Held, u32),
     /// How many page writes of the whole workload are to bring what their page holds already.
     same_content: u64,
     /// Page writes of the whole workload.
@@ -50,8 +55,6 @@ pub(super) struct Writes {
     reborn: Option<u64>,
     /// Of `reborn`, those so far.
     reborn_done: u64,
-    /// What pages hold, counted where a number of contents is asked for.
-    space: Option<Space>,
     /// With this probability, 0 to 1, a value that is to be read is drawn by its popularity among writes.
     agreement: f64,
     /// First pages of the last runs of overwrites.
@@ -69,19 +72,9 @@ pub(super) struct Writes {
 /// left to read the last of them.
 const KEPT_EARLIER: f64 = 1.15;
 
-/// How many places are looked at to find the one that is best overwritten.
+/// How many places are looked at to find one whose overwriting loses few values that no other page holds and that
+/// will be written again.
 const TRIES: u32 = 16;
-
-/// A page that is rather not overwritten.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Avoided {
-    /// It alone holds a value that will be written again.
-    Last,
-    /// It alone holds its value.
-    Alone,
-    /// Another page holds its value, too.
-    Shared,
-}
 
 /// Runs that count as recent.
 const RECENT: usize = 64;
@@ -90,7 +83,8 @@ const NOWHERE: u64 = u64::MAX;
 
 impl Writes {
     pub(super) fn new(plan: &Plan, values: &ValuesPlan, runs: Runs, random: Random) -> Writes {
-        let fresh = plan.footprint - values.pages_read();
+        let shared = values.pages_shared;
+        let fresh = plan.footprint - values.pages_read() - shared;
         let mut order = Order::new(&values.writes);
         order.reserved = values.pages_kept;
         Writes {
@@ -99,7 +93,10 @@ impl Writes {
             places: Places::new(fresh, plan.overwrite_skew),
             to_keep: values.pages_kept,
             not_kept: 0,
-            keep_next: fresh + values.pages_kept,
+            keep_next: fresh + shared + values.pages_kept,
+            to_share: shared,
+            share_next: fresh + shared,
+            sharing: (Held { value: NONE, entry: NONE }, 0),
             same_content: values.same_content,
             pages: runs.pages,
             runs,
@@ -107,7 +104,6 @@ impl Writes {
             same_done: 0,
             reborn: values.reborn,
             reborn_done: 0,
-            space: values.contents.map(|contents| Space::new(contents - values.pages_there - values.pages_kept, fresh)),
             agreement: values.agreement,
             recent: [NOWHERE; RECENT],
             next_recent: 0,
@@ -124,6 +120,7 @@ impl Writes {
         // What was to come of a value has come.
         self.held.iter_mut().for_each(|held| held.entry = NONE);
         self.kept.clear();
+        self.sharing.1 = 0;
         (self.to_keep, self.not_kept) = (values.later.kept, 0);
         self.keep_next = base + values.later.kept;
         (self.pages, self.pages_done) = (runs.pages, 0);
@@ -141,6 +138,8 @@ impl Writes {
         values.clear();
         let start = if self.keeps(pages, left) {
             self.keep(pages, next_value, values)
+        } else if self.shares(pages, left) {
+            self.share(pages, next_value, values)
         } else {
             self.overwrite(pages, left, next_value, values)
         };
@@ -189,26 +188,53 @@ impl Writes {
             self.hold(held);
             values.push(held.value);
         }
-        if let Some(space) = &mut self.space {
-            space.kept += pages;
-        }
         self.pages_done += pages;
         self.keep_next
     }
 
+    /// Whether the run in hand is written to pages that share their contents.
+    fn shares(&mut self, pages: u64, left: u64) -> bool {
+        self.to_share >= pages && self.random.below(left.saturating_sub(self.to_keep).max(1)) < self.to_share
+    }
+
+    /// Writes the run to pages that are new, several in a row with the same value.
+    fn share(&mut self, pages: u64, next_value: &mut u32, values: &mut Vec<u32>) -> u64 {
+        self.places.forget();
+        self.to_share -= pages;
+        self.share_next -= pages;
+        for _ in 0..pages {
+            let (before, more) = self.sharing;
+            if more > 0 && self.order.take(before.entry, before.value) {
+                self.sharing.1 -= 1;
+                self.hold(before);
+                values.push(before.value);
+                continue;
+            }
+            let occurrence = match self.order.first_of_several(&mut self.random) {
+                Some(first) => first,
+                None => self.order.next(&mut self.random),
+            };
+            let held = self.value(occurrence, next_value);
+            self.sharing = (held, GROUP - 1);
+            self.hold(held);
+            values.push(held.value);
+        }
+        self.pages_done += pages;
+        self.share_next
+    }
+
     fn overwrite(&mut self, pages: u64, left: u64, next_value: &mut u32, values: &mut Vec<u32>) -> u64 {
         // Of the page writes left, some will be of pages to be kept; the others are overwrites.
-        let left = left.saturating_sub(self.to_keep);
+        let left = left.saturating_sub(self.to_keep + self.to_share);
         // A value written lately will probably be written again. So where too few writes have brought what
         // their page holds, pages written lately are overwritten, in the hope of meeting their value.
         let behind = self.same_due() && self.recent.iter().any(|&start| start != NOWHERE);
         let wanted = if behind {
             Some(self.recent[self.random.below(RECENT as u64) as usize]).filter(|&start| start != NOWHERE)
         } else if self.reborn_too_many() {
-            self.place_with_fewest(Avoided::Last, pages)
+            self.place_of_fewest_last(pages)
         } else {
-            let avoided = self.space.as_ref().and_then(|space| space.avoided(self.places.used()));
-            avoided.and_then(|avoided| self.place_with_fewest(avoided, pages))
+            None
         };
         let start = self.places.choose(pages, left, wanted, &mut self.random);
         self.recent[self.next_recent % RECENT] = start;
@@ -242,19 +268,19 @@ impl Writes {
         })
     }
 
-    /// Of some places that were written before, the one with the fewest pages that are not to be overwritten.
-    fn place_with_fewest(&mut self, avoided: Avoided, pages: u64) -> Option<u64> {
+    /// Of some places that were written before, the one with the fewest pages that alone hold a value to come.
+    fn place_of_fewest_last(&mut self, pages: u64) -> Option<u64> {
         let mut best = None;
         for _ in 0..TRIES {
             let start = self.places.again(pages, &mut self.random)?;
-            let found = (start..start + pages)
+            let last = (start..start + pages)
                 .map(|page| self.held[self.places.index(page)])
-                .filter(|&held| self.is_avoided(avoided, held))
+                .filter(|held| self.order.entries.is_last(held.entry, held.value))
                 .count();
-            if best.is_none_or(|(fewest, _)| found < fewest) {
-                best = Some((found, start));
+            if best.is_none_or(|(fewest, _)| last < fewest) {
+                best = Some((last, start));
             }
-            if found == 0 {
+            if last == 0 {
                 break;
             }
         }
@@ -262,22 +288,9 @@ impl Writes {
     }
 
     #[inline]
-    fn is_avoided(&self, avoided: Avoided, held: Held) -> bool {
-        let alone = || self.space.as_ref().is_some_and(|space| space.is_alone(held.value));
-        match avoided {
-            Avoided::Last => self.order.entries.is_last(held.entry, held.value),
-            Avoided::Alone => alone(),
-            Avoided::Shared => !alone(),
-        }
-    }
-
-    #[inline]
     fn hold(&mut self, held: Held) {
         if self.reborn.is_some() {
             self.order.entries.hold(held.entry, held.value);
-        }
-        if let Some(space) = &mut self.space {
-            space.hold(held.value);
         }
     }
 
@@ -285,9 +298,6 @@ impl Writes {
     fn release(&mut self, held: Held) {
         if self.reborn.is_some() {
             self.order.entries.release(held.entry, held.value);
-        }
-        if let Some(space) = &mut self.space {
-            space.release(held.value);
         }
     }
 
