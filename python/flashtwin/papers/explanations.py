@@ -25,10 +25,11 @@ EMPTY_DRIVE = (
     "traditional SSD began full: its victims hold 33 of 64 valid pages, although its 4 GB are twice the footprint of "
     "`web`. `begins-full` measures again on such drives."
 )
-OPEN_LOOP = (
-    "Requests arrive as published on average (Table 3: a few a second over three weeks), in trains that the recipes "
-    "assume, and the 16 chips are idle most of the time: there is little waiting that a better place could save. "
-    "`load` has faster clocks, and the same without comparisons."
+OPEN_ORDER = (
+    "The paper names neither the order of its allocations nor the one below DS-FTL's own, and both decide the sign: "
+    "`set-ups` has every choice. Where channels take turns page by page (`CWDP`) no queue forms in a train, and a page "
+    "that moves for its content only meets others. With neighbours on one chip (`PDWC`) and HIPA below, DS-FTL's reads "
+    "and writes gain on all three."
 )
 
 RR_SSD = {
@@ -122,28 +123,29 @@ CA_SSD = {
 }
 
 DS_FTL = {
-    "fig-2": ("The workload of the published picture is not named; measured is the one that differs most."),
+    "fig-2": "The workload of the published picture is not named; measured is the one that differs most.",
     "fig-4": "Published are the planes of one drive, measured are those of eight workloads.",
-    "fig-10a": OPEN_LOOP,
-    "fig-10b": OPEN_LOOP,
+    "fig-10a": OPEN_ORDER,
+    "fig-10b": OPEN_ORDER,
     "load": (
-        "No clock brings the published means. What waiting reads gain is merging of those of one page, which all "
-        "schemes do here, as the paper's simulator does; the last table tells it from where pages lie and from the "
-        "merging of twins. Dynamic allocation and HIPA place a page where nothing waits, DS-FTL by its content; what "
-        "its writes lose to them remains with equal pages known at no cost."
+        f"{OPEN_ORDER} What waiting reads gain is merging of those of one page, which all schemes do here, as the paper's "
+        "simulator does; the last table tells it from where pages lie and from the merging of twins."
     ),
-    "sensitivity": OPEN_LOOP,
+    "sensitivity": OPEN_ORDER,
+    "set-ups": OPEN_ORDER,
     "fig-11": (
-        "Measured is redundancy among the valid pages of a plane at the end (docs/model.md). The published shares"
-        " are as large as those of Fig. 4, which are of pages written, and are probably of these: most duplicates"
-        " are overwritten before the end."
+        "Static allocation has the published redundancy where all equal pages written to a plane count, versions of one "
+        "logical page included; the table has other ways to count. Where pages take turns over 64 planes, as under "
+        "dynamic allocation, fewer of them meet than published: contents come again later here, or the paper's groups are "
+        "larger than a plane."
     ),
     "fig-14": (
-        "Channels are idle most of the time at these rates, so that their utilisation hardly differs in points."
+        "The recipes overwrite pages all over the drive, so that channels differ by chance alone: the deviation falls "
+        "with the square root of the number of requests (`--scale quick` has about three times that of the default)."
     ),
     "fig-13": (
-        "A read goes to another page than its own only when that one's chip is less loaded, and at these rates "
-        "chips are idle."
+        "A read goes to another page than its own only when that has a twin, compared in idle time, and its own die is "
+        "more loaded. `set-ups` shows what moves the share: rate and order most."
     ),
 }
 

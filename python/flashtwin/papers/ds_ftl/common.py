@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flashtwin.papers.bench import PaperRun, Stand
+from flashtwin.papers.ds_ftl.setup import BELOW
 from flashtwin.settings import Value
 
 SCHEMES = ("static", "dynamic", "hipa", "ds-ftl")
@@ -23,7 +24,8 @@ def device(stand: Stand) -> dict[str, Value]:
 def runs_at(stand: Stand, *names: str, speed: float = 1.0, **more: Value) -> dict[str, PaperRun]:
     """Schemes on the paper's device under its set-up."""
     sets: dict[str, Value] = {**device(stand), "replay.speed": speed, **more}
-    return stand.runs({name: stand.system(name, **sets) for name in names})
+    below = {"ds-ftl": BELOW}
+    return stand.runs({name: stand.system(name, **{**below.get(name, {}), **sets}) for name in names})
 
 
 def percent_of(run: PaperRun, path: str) -> float | None:
