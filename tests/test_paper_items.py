@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def test_published_half_of_hm_is_more_values_than_table_3_has_writes_for() -> No
     outcome = locality_items.judge_hm({"hm": {"writes": 6.08, "0": 1.2, "0.4": 1.0, "law 0": 3.04, "law 0.4": 1.9}})
     assert "Half of them are 3.04 M writes, which cannot go to 4.5 M values" in outcome.notes[0]
     assert "at a = 0.64, not at 0.4" in outcome.notes[1]
-    assert [claim.verdict for claim in outcome.claims][0] is Verdict.DISAGREES
+    assert next(claim.verdict for claim in outcome.claims) is Verdict.DISAGREES
 
 
 def test_variance_falls_with_the_square_of_the_deviation() -> None:
@@ -123,7 +124,7 @@ def test_writes_evenly_spaced_are_as_many_for_each_page(trace: ft.Trace) -> None
     often = max(after, key=lambda page: len(after[page]))
 
     def uneven(at: list[int]) -> float:
-        gaps = [later - sooner for sooner, later in zip(at, at[1:], strict=False)]
+        gaps = [later - sooner for sooner, later in itertools.pairwise(at)]
         return statistics.stdev(gaps) / statistics.mean(gaps)
 
     assert uneven(after[often]) < 0.3 < 0.8 < uneven(before[often])

@@ -105,8 +105,8 @@ CA_SSD = {
     "set-ups": EMPTY_DRIVE,
     "value-locality": (
         "The recipes read each value from one page: how many pages of those read hold one value is not published. On "
-        "the captured traces, whose contents are real, reads of `webvm`, `mail` and `homes` hit by value far more often "
-        "than by address."
+        "the captured traces, whose contents are real, reads of `webvm`, `mail` and `homes` hit by value far more "
+        "often than by address."
     ),
     "hm-values": (
         "The published numbers do not fit Table 3 of the paper: half of the writes of `hm` are fewer writes than 4.5 M "
@@ -128,16 +128,17 @@ DS_FTL = {
     "fig-10a": OPEN_ORDER,
     "fig-10b": OPEN_ORDER,
     "load": (
-        f"{OPEN_ORDER} What waiting reads gain is merging of those of one page, which all schemes do here, as the paper's "
+        f"{OPEN_ORDER} What waiting reads gain is merging of those of one page, which all schemes do here, as the "
+        "paper's "
         "simulator does; the last table tells it from where pages lie and from the merging of twins."
     ),
     "sensitivity": OPEN_ORDER,
     "set-ups": OPEN_ORDER,
     "fig-11": (
-        "Static allocation has the published redundancy where all equal pages written to a plane count, versions of one "
-        "logical page included; the table has other ways to count. Where pages take turns over 64 planes, as under "
-        "dynamic allocation, fewer of them meet than published: contents come again later here, or the paper's groups are "
-        "larger than a plane."
+        "Static allocation has the published redundancy where all equal pages written to a plane count, versions of "
+        "one logical page included; the table has other ways to count. Where pages take turns over 64 planes, as under "
+        "dynamic allocation, fewer of them meet than published: contents come again later here, or the paper's "
+        "groups are larger than a plane."
     ),
     "fig-14": (
         "The recipes overwrite pages all over the drive, so that channels differ by chance alone: the deviation falls "
@@ -150,8 +151,8 @@ DS_FTL = {
 }
 
 SHORT_TRACES = (
-    "The lowest numbers are those of short traces: SWC's shortest have 10,000 requests (Table 1), the recipes 0.09 to 2 "
-    "million at their default size. The table judges the first 10,000 requests of each trace by the same rule."
+    "The lowest numbers are those of short traces: SWC's shortest have 10,000 requests (Table 1), the recipes 0.09 "
+    "to 2 million at their default size. The table judges the first 10,000 requests of each trace by the same rule."
 )
 
 SWC = {
@@ -162,24 +163,24 @@ SWC = {
         "that are short have fewer temperatures."
     ),
     "fig-3": (
-        "Recipes overwrite pages one by one in random order. The table has the same traces with 4, 16 and 32 neighbours "
-        "always overwritten together, up to a request of 128 KB: blocks become wholly invalid, and write amplification "
-        "converges."
+        "Recipes overwrite pages one by one in random order. The table has the same traces with 4, 16 and 32 "
+        "neighbours always overwritten together, up to a request of 128 KB: blocks become wholly invalid, and write "
+        "amplification converges."
     ),
     "fig-4": (
-        "In a recipe two pages of one temperature are written a different number of times by chance, and partitions are "
-        "cut by these numbers: finer ones then separate nothing, and whether write amplification falls is a matter of a "
-        "hundredth. The table has the same writes with those of each page evenly spaced, so that the numbers are no "
-        "accident."
+        "In a recipe two pages of one temperature are written a different number of times by chance, and partitions "
+        "are cut by these numbers: finer ones then separate nothing, and whether write amplification falls is a "
+        "matter of a hundredth. The table has the same writes with those of each page evenly spaced, so that the "
+        "numbers are no accident."
     ),
     "fig-7": (
         "The published highest is over 66 traces; where overwrites are random, neighbours seldom share their fate."
     ),
     "fig-9": "As for Fig. 4: partitions are cut by numbers of writes that differ by chance.",
     "fig-12": (
-        "By SWC's Table 2 a request of 4 KB costs 305.6 µs on one-sector pages and 160.2 µs as a partial read of a 16 KB "
-        "page: 0.52 of it, whatever the workload. A request of 8 KB costs 0.45. Most recipes read 4 KB at a time, as the "
-        "nine FIU traces among SWC's 123 do. The table has every request twice as large."
+        "By SWC's Table 2 a request of 4 KB costs 305.6 µs on one-sector pages and 160.2 µs as a partial read of a "
+        "16 KB page: 0.52 of it, whatever the workload. A request of 8 KB costs 0.45. Most recipes read 4 KB at a "
+        "time, as the nine FIU traces among SWC's 123 do. The table has every request twice as large."
     ),
     "fig-18": (
         "The discount takes every request as a small one whose neighbour may be cached. Where most bytes are read"

@@ -83,7 +83,6 @@ CHOICES: dict[str, tuple[Variant, ...]] = {
 #: Why papers leave choices out.
 NO_IDLE_WORK = "no system of these headlines works in idle time."
 NO_COPIES = "no system of these headlines makes copies in a period's end."
-NO_DRAM_STAGE = "the paper's drive has no DRAM in front of the flash."
 
 
 @dataclass(frozen=True)

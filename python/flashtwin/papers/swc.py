@@ -226,7 +226,11 @@ def _converged(facts: Mapping[str, Facts]) -> Outcome:
     series = [(name, *found.points("3", name, "median")) for name in found.series("3")]
     shares = [(name, found.get("3", name, 4.0, "below_1.05_percent")) for name, _, _ in series]
     rows = [[name, f"{share:.0f} %"] for name, share in shares if share is not None]
-    table = {"title": "Traces with WA < 1.05 with 4 partitions", "header": ["over-provisioning", "traces"], "rows": rows}
+    table = {
+        "title": "Traces with WA < 1.05 with 4 partitions",
+        "header": ["over-provisioning", "traces"],
+        "rows": rows,
+    }
     panel = chart(lines(series, "partitions", "median write amplification")) if series else None
     return Outcome(claims, panel, tables=[table] if rows else [])
 

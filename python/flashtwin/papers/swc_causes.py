@@ -111,7 +111,7 @@ def twice_as_large(trace: Trace) -> Trace:
 
 
 def evenly(trace: Trace) -> Trace:
-    """The writes of each page evenly spaced over the trace, page by page: how often it is written is then no accident."""
+    """The writes of each page evenly spaced over the trace: how often it is written is then no accident."""
     import pyarrow
 
     table = trace.to_arrow().select(["op", "volume", "offset_bytes", "length_bytes"])
@@ -156,10 +156,14 @@ LARGER = Cause("larger", "requests twice as large", twice_as_large, NO_DRIVES, "
 #: By the pages that are overwritten together.
 TOGETHER = {
     part: Cause(
-        f"together-{part}", f"{part} neighbours overwritten together", lambda trace: trace, SMALL_BLOCKS, "small-blocks",
+        f"together-{part}",
+        f"{part} neighbours overwritten together",
+        lambda trace: trace,
+        SMALL_BLOCKS,
+        "small-blocks",
         across.BLOCK_PAGES // part,
     )
     for part in PARTS
-}  # fmt: skip
+}
 EVENLY = Cause("evenly", "the writes of each page evenly spaced", evenly, NO_DRIVES, "evenly")
 CAUSES = (SHORT, LARGER, EVENLY, *TOGETHER.values())

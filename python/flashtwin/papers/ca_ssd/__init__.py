@@ -32,9 +32,10 @@ PAPER = Paper(
     "ca-ssd",
     "Leveraging Value Locality in Optimizing NAND Flash-based SSDs",
     "A. Gupta, R. Pisolkar, B. Urgaonkar, A. Sivasubramaniam, FAST 2011",
-    f"The device SLC2 of Table 1, one plane, 4 GB (6 GB for mail), hashing 32 µs (`{SETUP.command}`); `ca-ssd-inverted` "
-    "has the tables of the paper. Requests arrive as recorded, or as the recipe says. At a scale below 1 the drive and the fingerprint "
-    "store are as much smaller as the workload.",
+    f"The device SLC2 of Table 1, one plane, 4 GB (6 GB for mail), hashing 32 µs (`{SETUP.command}`); "
+    "`ca-ssd-inverted` "
+    "has the tables of the paper. Requests arrive as recorded, or as the recipe says. At a scale below 1 the drive "
+    "and the fingerprint store are as much smaller as the workload.",
     tuple(_workload(name) for name in published.TEN),
     (*WORKLOADS, *LOCALITY, *RESULTS, *DRIVES, ANCHOR, SENSITIVITY, EXPERIMENT),
     default_scale=0.2,

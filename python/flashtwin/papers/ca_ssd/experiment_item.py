@@ -107,7 +107,12 @@ def _alone(name: str, key: str) -> Callable[[Mapping[str, Facts]], float | None]
     return lambda facts: facts.get(name, {}).get(key)
 
 
-TITLES = {"response": "mean response cut", "writes": "pages written cut", "gc": "collection cut", "erases": "erases cut"}
+TITLES = {
+    "response": "mean response cut",
+    "writes": "pages written cut",
+    "gc": "collection cut",
+    "erases": "erases cut",
+}
 PLAN = Experiment(
     FACTORS,
     ROWS,
@@ -123,6 +128,9 @@ PLAN = Experiment(
     ],
     FEW,
     FIXED,
-    worked={("drive", "begins full"): _begins_full(FULL), ("drive", "begins full, CA-SSD's empty"): _begins_full(EMPTY)},
+    worked={
+        ("drive", "begins full"): _begins_full(FULL),
+        ("drive", "begins full, CA-SSD's empty"): _begins_full(EMPTY),
+    },
 )  # fmt: skip
 ITEM = experiment.item(PLAN, "Fig. 6, 7, 5.2", NAMES)

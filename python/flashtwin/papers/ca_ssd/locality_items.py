@@ -61,7 +61,7 @@ def values_for_half(exponent: float, values: int, writes: int) -> int:
 
 def by_law(exponent: float, values: float) -> float:
     """Values with half of the probability: `k^(1-a) = values^(1-a) / 2`."""
-    return values * 0.5 ** (1.0 / (1.0 - exponent))
+    return float(values * 0.5 ** (1.0 / (1.0 - exponent)))
 
 
 def measure_hm(stand: Stand) -> Facts:
@@ -93,7 +93,8 @@ def judge_hm(facts: Mapping[str, Facts]) -> Outcome:
         f"By Table 3 hm writes {found['writes']:.2f} M pages. Half of them are {found['writes'] / 2:.2f} M writes, "
         f"which cannot go to {published.HM_HALF[even]:g} M values: the published number is not one of writes counted.",
         f"As a share of the law it is half of {2 * published.HM_HALF[even]:g} M equal values; "
-        f"{published.HM_HALF[skewed]:g} M of them have half of the probability at a = {fitting:.2f}, not at {skewed:g}.",
+        f"{published.HM_HALF[skewed]:g} M of them have half of the probability at a = {fitting:.2f}, not at "
+        f"{skewed:g}.",
     ]
     rows = [
         [f"{a:g}", f"{value:g} M", f"{found[f'{a:g}']:.2f} M", f"{found[f'law {a:g}']:.2f} M"]

@@ -44,7 +44,6 @@ PLAN = Sensitivity(
         "allocation": ONE_PLANE,
         "order": ONE_PLANE,
         "idle rule": sensitivity.NO_IDLE_WORK,
-        "write cache": sensitivity.NO_DRAM_STAGE,
         "copies": sensitivity.NO_COPIES,
     },
     decided=("merging = none", "write completes = programmed", "hashing = 1 lane"),

@@ -27,7 +27,8 @@ PAPER = Paper(
     "Exploiting Data Similarity to Improve SSD Read Performance",
     "S. Nie, J. Niu, Z. Zhang, Y. Hu, C. Shi, W. Wu (DS-FTL)",
     "The device of Table 2 (8 channels, 16 chips, 64 planes). Requests arrive as recorded, or as the recipe says; no "
-    f"rate is chosen. All schemes run under one set-up, the presets and `{SETUP.command}`; the allocation below DS-FTL's "
+    f"rate is chosen. All schemes run under one set-up, the presets and `{SETUP.command}`; the allocation below "
+    "DS-FTL's "
     "own (4.1) is HIPA's. At a scale below 1 the drive is as much smaller as the workload.",
     tuple(_workload(name) for name in published.NAMES),
     (*WORKLOADS, *LATENCIES, LOAD, *PLACEMENT, sensitivity_item.ITEM, EXPERIMENT),

@@ -76,7 +76,9 @@ def measure(stand: Stand, sets: Mapping[str, Value]) -> Facts | None:
         f"{kind} {other}": reduction(runs[other], ds_ftl, f"response.{kind}.mean_ns")
         for kind, other, _ in published.CUTS
     }
-    found |= {f"redirected {kind}s": percent_of(ds_ftl, f"spread.redirected_{kind}_share") for kind in ("read", "write")}
+    found |= {
+        f"redirected {kind}s": percent_of(ds_ftl, f"spread.redirected_{kind}_share") for kind in ("read", "write")
+    }
     found |= {f"redundancy {name}": percent_of(runs[name], EQUAL) for name in published.REDUNDANCY}
     found |= {f"deviation {name}": deviation(runs[name]) for name in published.DEVIATION}
     return found | {"chips differ": chips_differ(runs["static"])}
@@ -130,7 +132,9 @@ PLAN = Experiment(
     claims,
     [
         *(
-            Headline(f"{kind}s below {other}", value, _mean(f"{kind} {other}"), panel="means", group=f"{kind}s, {other}")
+            Headline(
+                f"{kind}s below {other}", value, _mean(f"{kind} {other}"), panel="means", group=f"{kind}s, {other}"
+            )
             for kind, other, value in published.CUTS
         ),
         Headline("redirected reads", published.REDIRECTED["mean"][0], _mean("redirected reads"), effect=False,

@@ -55,8 +55,9 @@ def judge_fig_11(facts: Mapping[str, Facts]) -> Outcome:
     """Lowest, highest, mean of equal pages written: versions of one logical page count, as 5.2.2 says of webmail."""
     series: list[Series] = [(scheme, column(facts, NAMES, scheme), []) for scheme in published.REDUNDANCY]
     columns = [f"{scheme}, {how}" for how in COUNTED for scheme in published.REDUNDANCY]
+    means = [percent(average) for _ in COUNTED for _, _, average in published.REDUNDANCY.values()]
     rows = [
-        ["published, mean", *(percent(published.REDUNDANCY[scheme][2]) for _ in COUNTED for scheme in published.REDUNDANCY)],
+        ["published, mean", *means],
         *([name, *(percent(found[key]) for key in columns)] for name, found in facts.items()),
         ["mean", *(percent(mean([found[key] for found in facts.values()])) for key in columns)],
     ]  # fmt: skip
