@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 
 import flashtwin as ft
@@ -57,7 +58,7 @@ def test_every_target_has_its_source_and_is_a_known_statistic() -> None:
         for target in targets:
             assert target.metric in METRICS
             assert "paper" in target.source or "public trace" in target.source
-            assert target.bound in ("equal", "at-most")
+            assert target.bound in ("equal", "at-most", "at-least")
 
 
 def test_a_verdict_says_what_happened() -> None:
@@ -69,6 +70,9 @@ def test_a_verdict_says_what_happened() -> None:
     assert verdict(50, 47.4) == "missed"
     assert verdict(50, 47.4, bound="at-most") == "met"
     assert verdict(50, 60, bound="at-most") == "missed"
+    assert verdict(50, 47.6, bound="at-least") == "met"
+    assert verdict(50, 90, bound="at-least") == "met"
+    assert verdict(50, 47.4, bound="at-least") == "missed"
     assert verdict(50, 60, conflict="another table") == "conflict"
     assert verdict(50, None) == "undefined"
     assert verdict(50, 60, within_percent=20) == "met"
@@ -106,6 +110,48 @@ def test_workloads_lists_shows_and_checks(cli: Cli, tmp_path: Path) -> None:
     assert wrong.status == 1
     rows = {row["metric"]: row["verdict"] for row in json.loads(wrong.out)["targets"]}
     assert rows == {"requests": "met", "write_percent": "missed", "footprint_pages": "met"}
+
+
+def test_a_check_names_the_sources(cli: Cli) -> None:
+    checked = cli("workloads", "rr-ssd/hadoop", "--check", "--scale", "0.02")
+    assert checked.status == 0, checked.out
+    rows = [line for line in checked.out.splitlines() if " paper, " in line]
+    for text in ("RR-SSD paper, Table III", "RR-SSD paper, section IV-B-1", "RR-SSD paper, section II-B"):
+        assert any(text in row for row in rows), checked.out
+    assert [row.split()[-1] for row in rows]
+    # All sources begin at one column.
+    assert len({row.index("RR-SSD paper") for row in rows if row.startswith(("write_", "unique_", "space_"))}) == 1
+
+
+def test_a_check_of_all_recipes_fails_with_one_of_them(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    from flashtwin.cli import workloads as verb
+
+    few = ["ca-ssd/cello99", "rr-ssd/trans"]
+    monkeypatch.setattr(verb, "names", lambda: few)
+    met = cli("workloads", "--check", "--scale", "0.02")
+    assert met.status == 0, met.out
+    assert [line.split()[0] for line in met.out.splitlines() if "at scale" in line] == few
+    assert "8 targets: 7 met, 1 conflict" in met.out
+    # Of 40 requests no share is as it should be.
+    missed = cli("workloads", "--check", "--scale", "0.00001", "--json")
+    assert missed.status == 1
+    assert list(json.loads(missed.out)) == few
+
+
+def test_other_days_are_made(cli: Cli, tmp_path: Path) -> None:
+    week = ft.synthesize("rr-ssd/webvm", scale=0.002)
+    assert ft.synthesize("rr-ssd/webvm", scale=0.002, days=7).digest == week.digest
+    two = ft.synthesize("rr-ssd/webvm", scale=0.002, days=14)
+    assert len(two) == 2 * len(week)
+    made = cli("trace", "synthesize", "rr-ssd/webvm", "--scale", "0.002", "--days", "14", "--out", "two.parquet")
+    assert made.status == 0
+    assert ft.open(tmp_path / "two.parquet").digest == two.digest
+    day = ft.workload("rr-ssd/webvm").period_s(0.002)
+    assert two.info["duration_ns"] / 1e9 == pytest.approx(14 * day, rel=0.02)
+    # What a week has, the next one has, too: the reads of a day that come again on the next.
+    days = ft.characterize(two, period_s=day).table("popularity_stability")
+    again = [row["read_before_percent"] for row in pyarrow.table(days).to_pylist()[1:]]
+    assert all(abs(share - 79) < 6 for share in again), again
 
 
 def peak_memory(scale: float, path: Path) -> int:

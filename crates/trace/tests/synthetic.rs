@@ -10,6 +10,12 @@ use flashtwin_trace::{
     Within, synthesize, synthesize_parquet, workload_names, workload_toml,
 };
 
+#[path = "synthetic/any.rs"]
+mod any;
+#[path = "synthetic/days.rs"]
+mod days;
+#[path = "synthetic/held.rs"]
+mod held;
 #[path = "synthetic/values.rs"]
 mod values;
 

@@ -25,14 +25,22 @@ def as_row(one: Achieved) -> dict[str, Any]:
 
 def comparison(achieved: list[Achieved]) -> str:
     """Target beside achieved, as a table."""
-    header = ("statistic", "target", "achieved", "error %", "verdict")
-    return table(header, [_cells(one) for one in achieved])
+    header = ("statistic", "target", "achieved", "error %", "verdict", "source")
+    rows = [_cells(one) for one in achieved]
+    # Sources are text: they begin at one column, and their ends may be anywhere.
+    width = max((len(row[-1]) for row in rows), default=0)
+    return table(header, [(*row[:-1], row[-1].ljust(width)) for row in rows])
+
+
+#: How a bound is written before its value.
+_SIGNS = {"equal": "", "at-most": "<= ", "at-least": ">= "}
 
 
 def _cells(one: Achieved) -> tuple[str, ...]:
-    wanted = ("<= " if one.target.bound == "at-most" else "") + number(one.wanted)
+    wanted = _SIGNS[one.target.bound] + number(one.wanted)
     error = "-" if one.error is None else f"{100 * one.error:+.2f}"
-    return one.target.metric, wanted, "-" if one.found is None else number(one.found), error, one.verdict
+    found = "-" if one.found is None else number(one.found)
+    return one.target.metric, wanted, found, error, one.verdict, one.target.source
 
 
 def number(value: float) -> str:

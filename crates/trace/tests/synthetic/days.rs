@@ -1,0 +1,121 @@
+//! Other days than a recipe's: its first ones, and weeks that go on.
+
+use std::collections::HashSet;
+
+use flashtwin_trace::{Op, Recipe, Trace, synthesize, synthesize_parquet};
+
+use super::{Folder, SMALL, count, near, open, reads_by_day, recipe, with_trains};
+
+fn of_days(recipe: &Recipe, days: u64, scale: f64) -> Trace {
+    let mut recipe = recipe.clone();
+    recipe.arrivals.trace_days = Some(days);
+    synthesize(&recipe, "mine.toml", scale, 2, &()).unwrap()
+}
+
+/// Whether a trace begins with all of another.
+fn begins_with(trace: &Trace, first: &Trace) -> bool {
+    let same = |index: usize| {
+        trace.request(index) == first.request(index) && trace.contents(index) == first.contents(index)
+    };
+    trace.len() >= first.len() && (0..first.len()).all(same)
+}
+
+#[test]
+fn other_days_begin_as_the_recipe_does() {
+    for (name, scale) in
+        [("rr-ssd/webvm", 0.004), ("rr-ssd/homes", 0.004), ("ca-ssd/hm", 0.001), ("ds-ftl/webmail", 0.001)]
+    {
+        let recipe = recipe(name);
+        let days = recipe.arrivals.days;
+        let whole = synthesize(&recipe, "mine.toml", scale, 2, &()).unwrap();
+        assert_eq!(of_days(&recipe, days, scale).digest(), whole.digest(), "{name}");
+        let twice = of_days(&recipe, 2 * days, scale);
+        assert!(begins_with(&twice, &whole), "{name}");
+        assert_eq!(twice.len(), 2 * whole.len(), "{name}");
+        assert!(begins_with(&of_days(&recipe, 3 * days, scale), &twice), "{name}");
+        for some in [1, 3, days - 1, days + 1] {
+            let part = of_days(&recipe, some, scale);
+            assert!(begins_with(&twice, &part), "{name}");
+            let expected = (whole.len() as u64 * some / days) as usize;
+            assert!(part.len().abs_diff(expected) < expected / 20 + 200, "{name} {some}: {}", part.len());
+        }
+        let counted = count(&twice);
+        assert_eq!((counted.wrong_reads, counted.steps_back), (0, 0), "{name}");
+    }
+}
+
+#[test]
+fn recurring_reads_go_on_into_further_weeks() {
+    let scale = 0.02;
+    for (name, recurring) in [("rr-ssd/webvm", 79.0), ("rr-ssd/hadoop", 91.1), ("rr-ssd/desktop", 44.2)] {
+        let mut recipe = recipe(name);
+        recipe.arrivals.trace_days = Some(21);
+        let trace = synthesize(&recipe, name, scale, 0, &()).unwrap();
+        recipe.arrivals.days = 21;
+        let days = reads_by_day(&trace, &recipe, scale);
+        let mut known: HashSet<u32> = days[0].iter().copied().collect();
+        for (day, pair) in days.windows(2).enumerate() {
+            let before: HashSet<u32> = pair[0].iter().copied().collect();
+            let again = pair[1].iter().filter(|value| before.contains(value)).count();
+            let share = again as f64 / pair[1].len() as f64 * 100.0;
+            assert!((share - recurring).abs() < 4.0, "{name} day {}: {share}", day + 1);
+            // And every day, those of further weeks too, reads some values for the first time.
+            let new = pair[1].iter().filter(|&&value| known.insert(value)).count();
+            let expected = (100.0 - recurring) * recipe.reads.unique_percent / 100.0;
+            near(&format!("{name} new"), new as f64 / pair[1].len() as f64 * 100.0, expected, 0.15);
+        }
+    }
+}
+
+#[test]
+fn each_week_writes_as_the_first_on_the_same_pages() {
+    let text = with_trains(&[("= 20_000", "= 60_000"), ("= 9_000", "= 27_000")])
+        .replace("[reads]", "[reads]\nwritten_percent = 20.0");
+    for text in [text, SMALL.replace("[reads]", "[arrivals]\ndays = 2\n[reads]\nwritten_percent = 20.0")] {
+        let recipe = Recipe::parse("mine", &text).unwrap();
+        let trace = of_days(&recipe, 6, 1.0);
+        let week = trace.len() / 3;
+        assert_eq!(week as u64, recipe.requests.count);
+        let (mut seen, mut pages) = (HashSet::new(), HashSet::new());
+        for from in [0, week, 2 * week] {
+            let writes: Vec<usize> =
+                (from..from + week).filter(|&index| trace.op[index] == Op::Write).collect();
+            near("writes", writes.len() as f64, week as f64 * 0.6, 0.001);
+            let values: HashSet<u32> = writes.iter().map(|&index| trace.contents(index)[0]).collect();
+            near("unique", values.len() as f64, writes.len() as f64 * 0.4, 0.001);
+            assert!(values.iter().all(|value| seen.insert(*value)), "values are new");
+            let written: HashSet<u64> = writes.iter().map(|&index| trace.offset_bytes[index]).collect();
+            if from > 0 {
+                let known = written.intersection(&pages).count() as f64 / written.len() as f64;
+                assert!(known > 0.8, "{known}");
+            }
+            pages.extend(written);
+        }
+    }
+}
+
+#[test]
+fn weeks_are_the_same_with_one_thread_or_two() {
+    let folder = Folder::new("weeks");
+    let mut recipe = recipe("rr-ssd/trans");
+    recipe.arrivals.trace_days = Some(16);
+    let whole = synthesize(&recipe, "trans", 0.1, 5, &()).unwrap();
+    for threaded in [false, true] {
+        let path = folder.0.join(format!("{threaded}.parquet"));
+        let made = synthesize_parquet(&recipe, "trans", (0.1, 5), &path, threaded, &()).unwrap();
+        assert_eq!((made as usize, open(&path).digest()), (whole.len(), whole.digest()));
+    }
+}
+
+#[test]
+fn days_that_cannot_be_are_refused() {
+    let refuse = |days: u64, footprint: &str| {
+        let text = SMALL.replace("= 9_000", footprint);
+        let mut recipe = Recipe::parse("mine.toml", &text).unwrap();
+        recipe.arrivals.trace_days = Some(days);
+        synthesize(&recipe, "mine.toml", 1.0, 0, &()).unwrap_err().to_string()
+    };
+    assert!(refuse(0, "= 9_000").contains("arrivals.trace_days is 0"));
+    let many = refuse(100_000, "= 9_000 # 20,000 requests on each of the days");
+    assert!(many.is_empty() || many.contains("arrivals.trace_days"), "{many}");
+}
