@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 DAY_BEFORE = (
-    "RR-SSD copies what was read the day before. `fair-bound` gives a copy on every chip to all of that, at no cost: "
-    "what it does not reach either are reads of other values and of the first day, for which there are no copies. Table "
-    "III and II.C say how many these are; the recipes are made of that."
+    "RR-SSD copies what was read the day before. `fair-bound` gives a copy on every chip to all of that, at no "
+    "cost: what it does not reach either are reads of other values and of the first day, for which there are no "
+    "copies. Table III and II.C say how many these are; the recipes are made of that."
 )
 COPIES = (
-    "Measured is one copy more for every read, until the space that deduplication left is used: the simplest reading of "
-    "II.D, which gives no number. The last table of `table-5` makes fewer: with two copies at most, one for two reads, or "
-    "copies of what is read twice alone, replica writes fall to a fraction. The published order of the workloads does "
-    "not come of any of these."
+    "Measured is one copy more for every read, until the space that deduplication left is used: the simplest "
+    "reading of II.D, which gives no number. The last table of `table-5` makes fewer: with two copies at most, "
+    "one for two reads, or copies of what is read twice alone, replica writes fall to a fraction. The published "
+    "order of the workloads does not come of any of these."
 )
 EMPTY_DRIVE = (
     "Here the drive holds what the trace reads before it writes it, so that little is collected. The published "
@@ -28,41 +28,42 @@ RR_SSD = {
     "table-4": DAY_BEFORE,
     "recorded-rate": DAY_BEFORE,
     "fair-variants": (
-        "This item is itself the run: it takes one choice of the set-up back at a time. Without neighbouring pages on "
-        "one chip no read waits, and Oracle gains nothing; without writes that are complete when hashed, all requests "
-        "together gain a fraction of what reads gain."
+        "This item is itself the run: it takes one choice of the set-up back at a time. Without neighbouring pages on"
+        " one chip no read waits, and Oracle gains nothing; without writes that are complete when hashed, all "
+        "requests together gain a fraction of what reads gain."
     ),
     "table-1": COPIES,
     "table-5": COPIES,
     "table-3": (
-        "CA-SSD spares the writes that are not unique, so the fewer are unique the more it saves. The published column "
-        "has the other order: most for `desktop`, least for `mail`. Read as the share of the time that is left it has "
-        "the measured order (first note), but that is not what the caption says."
+        "CA-SSD spares the writes that are not unique, so the fewer are unique the more it saves. The published "
+        "column has the other order: most for `desktop`, least for `mail`. Read as the share of the time that is left"
+        " it has the measured order (first note), but that is not what the caption says."
     ),
     "fig-2": (
-        "A queue is as long as the part of a train that lies on one chip, which is eight pages a train here. With four "
-        "times as many neighbouring pages on a chip the queues are as much longer (last note)."
+        "A queue is as long as the part of a train that lies on one chip, which is eight pages a train here. With "
+        "four times as many neighbouring pages on a chip the queues are as much longer (last note)."
     ),
     "fig-4": (
-        "Where 80 % of the values read are unique, 80 % of the reads need at least 75 % of the values that are "
-        "read: Table III and Fig. 4 hold together for `mail` where Table III is of a day, and not for `homes`."
+        "Where 80 % of the values read are unique, 80 % of the reads need at least 75 % of the values that are read: "
+        "Table III and Fig. 4 hold together for `mail` where Table III is of a day, and not for `homes`."
     ),
     "fig-9": DAY_BEFORE,
     "fig-11": (
-        "The score piles copies up: it takes the chip with the least mean popularity, one copy hardly moves a mean over "
-        "all its pages, and so the next hundred copies go to the same chip, neighbours among them. `fig-11-causes` "
-        "switches that off: with the score among the chips with the fewest copies, reads gain what they gain with copies "
-        "at random. Twice as much is gained by no reading of the score, on an empty drive or a full one."
+        "The score piles copies up: it takes the chip with the least mean popularity, one copy hardly moves a mean "
+        "over all its pages, and so the next hundred copies go to the same chip, neighbours among them. "
+        "`fig-11-causes` switches that off: with the score among the chips with the fewest copies, reads gain what "
+        "they gain with copies at random. Twice as much is gained by no reading of the score, on an empty drive or a "
+        "full one."
     ),
     "fig-11-causes": (
-        "This item is itself the run. Evenly spread copies (`even-score`) gain what random ones do; the other readings of "
-        "Pop, ties and order change less. Placement has no factor of two to give: a read evades its chip wherever its "
-        "copy is."
+        "This item is itself the run. Evenly spread copies (`even-score`) gain what random ones do; the other "
+        "readings of Pop, ties and order change less. Placement has no factor of two to give: a read evades its chip "
+        "wherever its copy is."
     ),
     "fig-12": (
-        "Copies made on-line serve the same day, those of the day's end only the next. The paper's on-line copies slow "
-        "down writes; here writes do not wait for their programs. Where they do (last table), on-line copies still gain "
-        "as much or more: idle time is long enough at the recorded clock."
+        "Copies made on-line serve the same day, those of the day's end only the next. The paper's on-line copies "
+        "slow down writes; here writes do not wait for their programs. Where they do (last table), on-line copies "
+        "still gain as much or more: idle time is long enough at the recorded clock."
     ),
     "degrees": (
         "A second copy lets a read evade nearly as well as ten do, and the space goes further: `table-5` shows that "
