@@ -368,7 +368,8 @@ fn check_footprint(
     let least = f64::from(largest);
     if to_overwrite < least {
         let cure = format!(
-            "the values read lie on pages of their own: give at least {:.0} more",
+            "values that are read, or shared, lie on pages of their own: give at least {:.0} more, or less of \
+             addresses.shared_percent",
             ((least - to_overwrite) / scale).ceil()
         );
         return Err(keys.wrong(key, "leaves no pages to write to", &cure));

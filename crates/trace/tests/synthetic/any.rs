@@ -31,7 +31,7 @@ fn any(seed: u64) -> String {
         "[arrivals.trains]\nlengths = [[1, 30], [6, 80], [20, 100]]\ngaps_us = [[40, 80], [1000, 100]]\nmixed_percent = 10",
     ]);
     let space = match draw.below(3) {
-        0 => format!("space_percent = {}", 20 + draw.below(80)),
+        0 => format!("shared_percent = {}", draw.below(40)),
         _ => String::new(),
     };
     let of_writes = draw.one_of(&[

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use flashtwin_trace::{Op, Recipe, Trace, synthesize};
 
-use super::{SMALL, count, made, near, parsed, recipe, refused, with_trains};
+use super::{SMALL, concentration, count, made, near, parsed, recipe, refused, with_trains};
 
 /// What lies on pages, followed page by page with maps.
 #[derive(Debug)]
@@ -53,36 +53,37 @@ pub(super) fn follow(trace: &Trace) -> Followed {
 }
 
 #[test]
-fn pages_hold_as_many_contents_as_the_recipe_says() {
-    let large = SMALL.replace("= 20_000", "= 100_000").replace("= 9_000", "= 45_000");
-    let unasked = follow(&parsed(&large).unwrap()).space_percent;
-    let single = large.replace("sequential_percent = 50.0", "sequential_percent = 5.0");
-    // Fewer than come by themselves, where requests are single and where they come in runs, and more.
-    for (text, percent) in [(&large, 70.0), (&single, 70.0), (&single, 62.0), (&single, 88.0)] {
-        let asked = text.replace("[writes]", &format!("space_percent = {percent}\n[writes]"));
-        let trace = parsed(&asked).unwrap();
-        near("space", follow(&trace).space_percent, percent, 0.01);
-        assert!((unasked - percent).abs() > 2.0, "{unasked}");
-        let counted = count(&trace);
-        assert_eq!((counted.wrong_reads, counted.footprint.len()), (0, 45_000));
-        near("unique writes", counted.values[1].len() as f64, 60_000.0 * 0.4, 0.001);
+fn shared_pages_are_written_once_and_hold_what_others_hold() {
+    for text in [SMALL.to_owned(), with_trains(&[])] {
+        let large = text.replace("= 20_000", "= 100_000").replace("= 9_000", "= 45_000");
+        let unasked = follow(&parsed(&large).unwrap()).space_percent;
+        let mut before = unasked;
+        for percent in [10.0, 20.0, 40.0] {
+            let asked = large.replace("[writes]", &format!("shared_percent = {percent}\n[writes]"));
+            let trace = parsed(&asked).unwrap();
+            let counted = count(&trace);
+            assert_eq!(counted.wrong_reads, 0);
+            near("footprint", counted.footprint.len() as f64, 45_000.0, 0.001);
+            near("unique writes", counted.values[1].len() as f64, 60_000.0 * 0.4, 0.001);
+            near("popular writes", concentration(&counted.values[1], 50.0), 20.0, 0.03);
+            // Two pages with the same content are one content less, eight are seven.
+            let space = follow(&trace).space_percent;
+            let least = before - 10.0 * 2.0 * 7.0 / 8.0;
+            assert!(space < before - 2.0 && space > least, "{percent}: {space} after {before}");
+            before = space;
+        }
+        assert!(before < unasked - 15.0, "{before} {unasked}");
     }
 }
 
 #[test]
-fn more_or_fewer_contents_than_can_be_are_refused() {
-    let space = |percent: &str| format!("space_percent = {percent}\n[writes]");
+fn more_shared_pages_than_can_be_are_refused() {
     refused(&[
+        (("[writes]", "shared_percent = 130.0\n[writes]"), "addresses.shared_percent is 130", "from 0 to 100"),
         (
-            ("[writes]", &space("30.0")),
-            "addresses.space_percent asks for fewer contents than are read",
-            "give at least 44.46, or more of reads.unique_pages_percent",
-        ),
-        (("[writes]", &space("130.0")), "addresses.space_percent is 130", "from 0 to 100"),
-        (
-            ("[writes]\nunique_percent = 40.0", "space_percent = 95.0\n[writes]\nunique_percent = 40.0"),
-            "addresses.space_percent asks for more contents",
-            "give at most",
+            ("[writes]", "shared_percent = 60.0\n[writes]"),
+            "addresses.footprint_pages leaves no pages to write to",
+            "less of addresses.shared_percent",
         ),
     ]);
 }
