@@ -63,7 +63,7 @@ RR_SSD = {
     "fig-12": (
         "Copies made on-line serve the same day, those of the day's end only the next. The paper's on-line copies "
         "slow down writes; here writes do not wait for their programs. Where they do (last table), on-line copies "
-        "still gain as much or more: idle time is long enough at the recorded clock."
+        "still gain as much or more: idle time is long enough at these rates."
     ),
     "degrees": (
         "A second copy lets a read evade nearly as well as ten do, and the space goes further: `table-5` shows that "

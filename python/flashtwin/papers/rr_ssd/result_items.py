@@ -299,7 +299,7 @@ def judge_table_5(facts: Mapping[str, Facts]) -> Outcome:
 
 def measure_fig_9(stand: Stand) -> Facts:
     """Read improvement, new and replicated values by day, from the second day on."""
-    runs = at_clock(stand, "ca-ssd", "rr-ssd", "oracle")
+    runs = at_rate(stand, "ca-ssd", "rr-ssd", "oracle")
     rows = {name: run.rows("periods") for name, run in runs.items()}
     days = []
     for day in range(1, min(7, len(rows["ca-ssd"]))):
@@ -352,11 +352,12 @@ def judge_fig_9(facts: Mapping[str, Facts]) -> Outcome:
 
 def measure_fig_10(stand: Stand) -> Facts:
     """RR-SSD with more and more space for copies."""
+    speed = matched(stand).rate
     chosen = {
-        f"{alpha:g}": stand.system("rr-ssd", **{"replay.speed": RECORDED, "replication.alpha": alpha})
+        f"{alpha:g}": stand.system("rr-ssd", **{"replay.speed": speed, "replication.alpha": alpha})
         for alpha in published.ALPHAS
     }
-    base = at_clock(stand, "ca-ssd", "oracle")
+    base = at_rate(stand, "ca-ssd", "oracle")
     runs = stand.runs(chosen)
     read = "response.read.mean_ns"
     return {
@@ -387,7 +388,7 @@ def judge_fig_10(facts: Mapping[str, Facts]) -> Outcome:
 def measure_fig_12(stand: Stand) -> Facts:
     """Copies at once, instead of at the end of the day; and the same where writes wait for their programs."""
     names = ("ca-ssd", "rr-ssd", "rr-ssd-online")
-    runs, waiting = at_clock(stand, *names), at_clock(stand, *names, **{"engine.write_completes": "programmed"})
+    runs, waiting = at_rate(stand, *names), at_rate(stand, *names, **{"engine.write_completes": "programmed"})
     read, total = gains(runs, "rr-ssd-online")
     rr_read, rr_all = gains(runs, "rr-ssd")
     return {
@@ -425,7 +426,7 @@ def judge_fig_12(facts: Mapping[str, Facts]) -> Outcome:
 
 def measure_fig_13(stand: Stand) -> Facts:
     """The 99th percentile of all requests, and of reads."""
-    runs = at_clock(stand, "ca-ssd", "rr-ssd", "oracle")
+    runs = at_rate(stand, "ca-ssd", "rr-ssd", "oracle")
     return {
         f"{name}_{kind}": reduction(runs["ca-ssd"], runs[name], f"response.{kind}.p99_ns")
         for name in ("rr-ssd", "oracle")
