@@ -241,8 +241,8 @@ def tiny() -> ReproductionOptions:
 
 
 def patch_recipes(patch: pytest.MonkeyPatch, scratch: Path) -> None:
-    def synthesize(name: str, *, scale: float, seed: int, progress: Any) -> ft.Trace:
-        return busy_trace(scratch / f"{name[7:]}.fiu", seed=len(name) + seed)
+    def synthesize(name: str, *, scale: float, seed: int, progress: Any, days: int = 7) -> ft.Trace:
+        return busy_trace(scratch / f"{name[7:]}-{days}.fiu", requests=2500 * days // 7, seed=len(name) + seed)
 
     patch.setattr(sources, "synthesizer", lambda: synthesize)
 

@@ -96,6 +96,15 @@ class Stand:
         """Gives the trace's memory back."""
         self._trace = None
 
+    def lasting(self, days: int) -> Stand | None:
+        """The same workload of so many days; None of a recorded one, which lasts as long as it does."""
+        if self.source.lasting is None:
+            return None
+        return Stand(
+            self.workload, self.source.lasting(days), self.path, period_s=self.period_s, threads=self.threads,
+            stop=self._stop, options=self._options, setup=self.setup,
+        )  # fmt: skip
+
     @cached_property
     def characterization(self) -> Characterization:
         """What the workload is like."""

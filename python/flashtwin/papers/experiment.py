@@ -16,7 +16,7 @@ from typing import Any
 
 from flashtwin.errors import FlashtwinError
 from flashtwin.papers.bench import Stand
-from flashtwin.papers.claims import Claim, Verdict
+from flashtwin.papers.claims import Claim, Verdict, number
 from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart
 from flashtwin.papers.sensitivity import Headline
 from flashtwin.settings import Value
@@ -170,11 +170,10 @@ def judge(plan: Experiment, facts: Mapping[str, Facts], workloads: int) -> Outco
         (one for one in every.values() if one.distance is not None), key=lambda one: (one.distance or 0.0, one.name)
     )
     best = ranked[0] if ranked else None
+    at_best = {name: found[best.name] for name, found in facts.items()} if best else {}
     claims = [
-        headline.claim(
-            {name: found[best.name] for name, found in facts.items()} if best else {}, "at the nearest set-up"
-        )
-        for headline in plan.headlines
+        number("nearest set-up", one.title, one.published, one.value(at_best), effect=one.effect)
+        for one in plan.headlines
     ]
     if best is None:
         return Outcome(claims)

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-HASH_UNIT = (
-    "One hash unit of 12 µs a page (`hash_lanes = 1`) lets 83,000 page writes a second through, whatever 64 chips"
-    " could take. Where writes abound, the drive is full before its chips are: reads then queue less than "
-    "published, and the mean over all requests is a wait for the hash unit, which no redirection shortens. "
-    "`fair-variants` makes the test again with a unit that keeps up."
-)
-TABLE_III = (
-    "Copies are of what was read the day before: they do nothing on the first day and nothing for values that are "
-    "new, and `fair-bound` measures the most that they can reach. Table III's 80 % unique values among the reads of "
-    "`homes` and `mail` are taken to be of a day. `hadoop` and `trans` repeat most of their reads; how these are "
-    "concentrated on values is not published, and the recipes assume it."
+DAY_BEFORE = (
+    "RR-SSD copies what was read the day before. `fair-bound` gives a copy on every chip to all of that, at no "
+    "cost: what it does not reach either are reads of other values and of the first day, for which there are no "
+    "copies. Table III and II.C say how many these are; the recipes are made of that."
 )
 COPIES = (
-    "Tables I and V do not fit each other. By CA-SSD's Table 2, `homes` has about 404 thousand unique page writes"
-    " a day and `webvm` 177 thousand; the 5.6 and 2.2 thousand daily copies of Table I are 1.4 and 1.2 % of all "
-    "writes then, where Table V has 11.4 and 9.3 %. Measured is the rule as the text has it: one copy more for "
-    "every read, until the space that deduplication left is used."
+    "Measured is one copy more for every read, until the space that deduplication left is used: the simplest "
+    "reading of II.D, which gives no number. The last table of `table-5` makes fewer: with two copies at most, "
+    "one for two reads, or copies of what is read twice alone, replica writes fall to a fraction. The published "
+    "order of the workloads does not come of any of these."
 )
 EMPTY_DRIVE = (
     "Here the drive holds what the trace reads before it writes it, so that little is collected. The published "
@@ -33,52 +26,50 @@ OPEN_ORDER = (
 )
 
 RR_SSD = {
-    "table-4": f"{HASH_UNIT} {TABLE_III}",
-    "fair-variants": TABLE_III,
+    "table-4": DAY_BEFORE,
+    "recorded-rate": DAY_BEFORE,
+    "fair-variants": (
+        "This item is itself the run: it takes one choice of the set-up back at a time. Without neighbouring pages on"
+        " one chip no read waits, and Oracle gains nothing; without writes that are complete when hashed, all "
+        "requests together gain a fraction of what reads gain."
+    ),
     "table-1": COPIES,
     "table-5": COPIES,
     "table-3": (
-        "Some published figures exceed 100 %, so the column cannot be a reduction of time; it is read as "
-        "conventional / CA-SSD - 1. Reads gain, since duplicates are not programmed. Writes are slower than on a "
-        "conventional SSD wherever they wait for the one hash unit."
-    ),
-    "fig-1": (
-        "Both published shares cannot be had at one rate of an open loop: where reads queue as much as published,"
-        " chips are busy for a tenth of the time, and a write seldom waits. Writes that wait for 80 to 90 % of "
-        "their time need a drive that is nearly full."
+        "CA-SSD spares the writes that are not unique, so the fewer are unique the more it saves. The published "
+        "column has the other order: most for `desktop`, least for `mail`. Read as the share of the time that is left"
+        " it has the measured order (first note), but that is not what the caption says."
     ),
     "fig-2": (
-        "Measured are means over bins of time, published are lengths at single moments; the longest queue of a "
-        "moment stands in the note."
-    ),
-    "fig-3": (
-        "The rate is that of Table IV, set by CA-SSD's reads. Writes are programmed by a conventional SSD without"
-        " waiting at these rates, so that nothing is to be gained for them."
+        "A queue is as long as the part of a train that lies on one chip, which is eight pages a train here. With "
+        "four times as many neighbouring pages on a chip the queues are as much longer (last note)."
     ),
     "fig-4": (
-        "Where 80 % of the values read are unique, 80 % of the reads need at least 75 % of the values that are "
-        "read: Table III and Fig. 4 hold together for `mail` where Table III is of a day, and not for `homes`."
+        "Where 80 % of the values read are unique, 80 % of the reads need at least 75 % of the values that are read: "
+        "Table III and Fig. 4 hold together for `mail` where Table III is of a day, and not for `homes`."
     ),
-    "fig-9": TABLE_III,
-    "fig-10": (
-        "What more space brings depends on what was read the day before; from about 20 % on, all of that has its "
-        "copies."
-    ),
+    "fig-9": DAY_BEFORE,
     "fig-11": (
-        "On a drive as empty as the paper's (a terabyte for a footprint of gigabytes) erase counts and free pages"
-        " hardly differ between chips, so that the score has little to choose by: a copy on any other chip lets a"
-        " read evade. PBLRU makes its copies during the day, so that they compete with the host, but know of what"
-        " is hot today."
+        "The score piles copies up: it takes the chip with the least mean popularity, one copy hardly moves a mean "
+        "over all its pages, and so the next hundred copies go to the same chip, neighbours among them. "
+        "`fig-11-causes` switches that off: with the score among the chips with the fewest copies, reads gain what "
+        "they gain with copies at random. Twice as much is gained by no reading of the score, on an empty drive or a "
+        "full one."
+    ),
+    "fig-11-causes": (
+        "This item is itself the run. Evenly spread copies (`even-score`) gain what random ones do; the other "
+        "readings of Pop, ties and order change less. Placement has no factor of two to give: a read evades its chip "
+        "wherever its copy is."
     ),
     "fig-12": (
-        "A copy that is programmed during the day keeps its die from reading for 400 µs, and idle time is short "
-        "where reads queue. The paper names the same cost for writes; here reads pay it, too."
+        "Copies made on-line serve the same day, those of the day's end only the next. The paper's on-line copies "
+        "slow down writes; here writes do not wait for their programs. Where they do (last table), on-line copies "
+        "still gain as much or more: idle time is long enough at these rates."
     ),
-    "fig-13": (
-        "The 99th percentile of all requests is one of writes, which are slower than reads and more than a "
-        "hundredth of the requests. Redirection does not touch them."
+    "degrees": (
+        "A second copy lets a read evade nearly as well as ten do, and the space goes further: `table-5` shows that "
+        "with two copies at most reads gain more than with one for each read."
     ),
-    "sensitivity": TABLE_III,
 }
 
 CA_SSD = {

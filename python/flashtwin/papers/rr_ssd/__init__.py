@@ -42,9 +42,10 @@ PAPER = Paper(
     "rr-ssd",
     "Content Popularity-Based Selective Replication for Read Redirection in SSDs",
     "N. Elyasi, M. Arjomand, A. Sivasubramaniam, M. T. Kandemir, C. R. Das, MASCOTS 2018",
-    "The device of Table II (64 chips), requests as they were recorded. All systems run under one set-up for all six "
-    f"workloads: the presets and `{SETUP.command}`. Only `table-4` and `fair-bound` choose a number for each workload, "
-    "the rate of arrival (`replay.speed`), so that Oracle's read improvement over `ca-ssd` is the published one.",
+    "The device of Table II (64 chips). All systems run under one set-up for all six workloads: the presets and "
+    f"`{SETUP.command}`. Requests arrive as they were recorded. `table-4`, `fair-bound` and Fig. 9 to 13, which the "
+    "paper has from the same runs, choose one number for each workload, the rate of arrival (`replay.speed`), so that "
+    "Oracle's read improvement over `ca-ssd` is the published one.",
     tuple(_workload(name) for name in published.WORKLOADS),
     (*RESULTS, BOUND, RECORDED, *PLACEMENTS, *POLICIES, SENSITIVITY, EXPERIMENT, *WORKLOADS),
     default_scale=0.2,

@@ -49,7 +49,12 @@ FACTORS = (
     Factor("load", _levels("engine.load", "queue-length", "reads-waiting", "expected-wait")),
     Factor("reads from RAM", _levels("engine.buffer_reads", True, False)),
     Factor("controller", _levels("engine.controller_us", 0.0, 4.0)),
-    Factor("most copies", _levels("ftl.replication.most_copies", 256, 4)),
+    Factor("copies", {
+        "one a read": {},
+        "one in four reads": {"ftl.replication.copies_per_read": 0.25},
+        "at most 2": {"ftl.replication.most_copies": 2},
+        "of what is read twice": {"ftl.replication.least_popularity": 2},
+    }),
     Factor("Pop", _levels("ftl.replication.score_popularity", "mean", "sum")),
 )  # fmt: skip
 #: What the screening finds to matter, all combinations; the rest is as the set-up and the presets have it.

@@ -8,7 +8,7 @@ from flashtwin.papers.bench import PaperRun, Stand, has, reduction, share
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart, mean
 from flashtwin.papers.rr_ssd import published
-from flashtwin.papers.rr_ssd.common import READ, at_clock, by_workload, gains
+from flashtwin.papers.rr_ssd.common import READ, at_clock, at_rate, by_workload, gains
 from flashtwin.papers.rr_ssd.drives import sized
 from flashtwin.papers.text import percent
 from flashtwin.settings import Value
@@ -34,13 +34,13 @@ LARGE, SIZED = "the paper's drive", "a drive sized to the workload"
 
 def measure_fig_11(stand: Stand) -> Facts:
     """The same number of copies, placed otherwise; and PBLRU in the same space."""
-    base = at_clock(stand, "ca-ssd", "rr-ssd")
+    base = at_rate(stand, "ca-ssd", "rr-ssd")
     found: Facts = {"rr-ssd": gains(base, "rr-ssd")[0]}
     for placement in ("random", "static"):
-        run = at_clock(stand, "rr-ssd", **{PLACEMENT: placement})["rr-ssd"]
+        run = at_rate(stand, "rr-ssd", **{PLACEMENT: placement})["rr-ssd"]
         found[placement] = reduction(base["ca-ssd"], run, READ)
     if has("pblru"):
-        found["pblru"] = reduction(base["ca-ssd"], at_clock(stand, "pblru")["pblru"], READ)
+        found["pblru"] = reduction(base["ca-ssd"], at_rate(stand, "pblru")["pblru"], READ)
     return found
 
 

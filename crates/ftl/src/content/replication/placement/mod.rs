@@ -120,7 +120,7 @@ policies! {
 
 impl Equals {
     /// What contents with equal counters are put in order by.
-    pub(super) fn key(self, vpn: Vpn) -> u64 {
+    pub(crate) fn key(self, vpn: Vpn) -> u64 {
         match self {
             Self::ByNumber => u64::from(vpn.number()),
             Self::Shuffled => Rng::stream(u64::from(vpn.number()), "equals").next_u64(),
