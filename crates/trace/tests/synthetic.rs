@@ -165,7 +165,7 @@ fn follows_its_recipe(name: &str, scale: f64, few: bool) {
     let same = counted.same_content as f64 / counted.pages[1] as f64 * 100.0;
     // Where none are asked for, a popular value may still meet itself by chance.
     let more = same - recipe.writes.same_content_percent;
-    assert!(more > -0.05 * same && more < 0.2, "{name}: {same} % of writes bring what the page holds");
+    assert!(more > -(if few { 0.07 } else { 0.05 }) * same && more < 0.2, "{name}: {same} % of writes bring what the page holds");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn the_seed_and_nothing_else_makes_the_difference() {
     assert_eq!(made("rr-ssd/webvm", 0.001, 0).digest(), KNOWN);
 }
 
-const KNOWN: &str = "f6f4c851309fe50a0a9372d474f61908";
+const KNOWN: &str = "cfd6fdbd33ab3a97d98b0314130fb444";
 
 struct Folder(PathBuf);
 
