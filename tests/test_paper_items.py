@@ -7,6 +7,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import flashtwin as ft
@@ -128,6 +129,18 @@ def test_writes_evenly_spaced_are_as_many_for_each_page(trace: ft.Trace) -> None
         return statistics.stdev(gaps) / statistics.mean(gaps)
 
     assert uneven(after[often]) < 0.3 < 0.8 < uneven(before[often])
+
+
+def test_without_hot_pages_the_footprint_and_the_writes_stay(trace: ft.Trace) -> None:
+    before, after = (swc_causes.pages_written(one) for one in (trace, swc_causes.without_hot_pages(trace)))
+    assert len(before) == len(after)
+    assert set(before) == set(after)
+
+    def hottest(pages: swc_causes.Pages) -> float:
+        counts = np.unique(pages, return_counts=True)[1]
+        return float(counts.max() / counts.mean())
+
+    assert hottest(after) < 2.0 < hottest(before)
 
 
 def test_a_cause_stands_beside_what_it_spoils(tmp_path: Path) -> None:

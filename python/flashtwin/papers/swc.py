@@ -98,8 +98,8 @@ def _needed(who: across.Entrants, words: Sequence[str] = ()) -> list[float]:
 
 
 def judge_fig_1a(facts: Mapping[str, Facts]) -> Outcome:
-    """Lowest and highest, and the two categories that the text names; and those of short traces."""
-    return swc_causes.beside(facts, _partitions_needed, swc_causes.SHORT)
+    """Lowest and highest, and the two categories that the text names; and those of short traces, and without hot pages."""
+    return swc_causes.beside(facts, _partitions_needed, swc_causes.SHORT, swc_causes.ALIKE)
 
 
 def _partitions_needed(facts: Mapping[str, Facts]) -> Outcome:
@@ -138,8 +138,8 @@ def _entered(found: Across) -> list[str]:
 
 
 def judge_fig_1b(facts: Mapping[str, Facts]) -> Outcome:
-    """Lowest and highest by ratio; and those of short traces."""
-    return swc_causes.beside(facts, _by_ratio, swc_causes.SHORT)
+    """Lowest and highest by ratio; and those of short traces, and without hot pages."""
+    return swc_causes.beside(facts, _by_ratio, swc_causes.SHORT, swc_causes.ALIKE)
 
 
 def _by_ratio(facts: Mapping[str, Facts]) -> Outcome:

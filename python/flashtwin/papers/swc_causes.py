@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flashtwin.characterization import rows
 from flashtwin.papers.bench import Stand, table_of
@@ -19,6 +20,7 @@ from flashtwin.papers.model import Facts, Outcome
 from flashtwin.sweeps import across
 from flashtwin.traces.trace import Trace
 
+Pages = NDArray[np.int64]
 #: Tables that the statistics are made from.
 TABLES = (*rows.TABLES, "f_min")
 #: Where facts hold what was measured without a cause, by its id.
@@ -112,34 +114,47 @@ def twice_as_large(trace: Trace) -> Trace:
 
 def evenly(trace: Trace) -> Trace:
     """The writes of each page evenly spaced over the trace: how often it is written is then no accident."""
-    import pyarrow
-
-    table = trace.to_arrow().select(["op", "volume", "offset_bytes", "length_bytes"])
-    writes = table["op"].to_numpy() == 1
-    volume, first, length = (table[name].to_numpy()[writes].astype(np.int64) for name in table.column_names[1:])
-    span = (first + length - 1) // rows.PAGE_BYTES - first // rows.PAGE_BYTES + 1
-    nth = np.arange(span.sum()) - np.repeat(np.cumsum(span) - span, span)
-    # No volume reaches 2^63 bytes, so that pages of volumes far apart are told apart by their numbers.
-    apart = (first.max(initial=0) + length.max(initial=0)) // rows.PAGE_BYTES + 1
-    pages = np.repeat(first // rows.PAGE_BYTES + volume * apart, span) + nth
+    pages = pages_written(trace)
     _, page, counts = np.unique(pages, return_inverse=True, return_counts=True)
     order = np.argsort(page, kind="stable")
     turn = np.empty(len(pages))
     turn[order] = np.arange(len(pages)) - np.repeat(np.cumsum(counts) - counts, counts)
     phase = np.random.default_rng(SEED).random(len(counts))
-    spaced = pages[np.argsort((turn + phase[page]) / counts[page], kind="stable")]
-    return Trace.from_frame(
-        pyarrow.table(
-            {
-                "time_ns": np.arange(len(spaced), dtype=np.int64),
-                "volume": np.zeros(len(spaced), np.uint32),
-                "op": np.ones(len(spaced), np.uint8),
-                "offset_bytes": (spaced * rows.PAGE_BYTES).astype(np.uint64),
-                "length_bytes": np.full(len(spaced), rows.PAGE_BYTES, np.uint32),
-            }
-        ),
-        name=trace.name,
-    )
+    return _of_pages(pages[np.argsort((turn + phase[page]) / counts[page], kind="stable")], trace.name)
+
+
+def without_hot_pages(trace: Trace) -> Trace:
+    """Each page written once, and all other writes to any of them alike."""
+    pages = pages_written(trace)
+    once = np.unique(pages)
+    more = np.random.default_rng(SEED).choice(once, len(pages) - len(once)) if len(once) else once
+    return _of_pages(np.concatenate([once, more]), trace.name)
+
+
+def pages_written(trace: Trace) -> Pages:
+    """The page of each page write, in order; pages of several volumes have numbers far apart."""
+    table = trace.to_arrow().select(["op", "volume", "offset_bytes", "length_bytes"])
+    writes = table["op"].to_numpy() == 1
+    volume, first, length = (table[name].to_numpy()[writes].astype(np.int64) for name in table.column_names[1:])
+    span = (first + length - 1) // rows.PAGE_BYTES - first // rows.PAGE_BYTES + 1
+    nth = np.arange(span.sum()) - np.repeat(np.cumsum(span) - span, span)
+    apart = (first.max(initial=0) + length.max(initial=0)) // rows.PAGE_BYTES + 1
+    found: Pages = np.repeat(first // rows.PAGE_BYTES + volume * apart, span) + nth
+    return found
+
+
+def _of_pages(pages: Pages, name: str) -> Trace:
+    """A trace that writes these pages one after another."""
+    import pyarrow
+
+    columns = {
+        "time_ns": np.arange(len(pages), dtype=np.int64),
+        "volume": np.zeros(len(pages), np.uint32),
+        "op": np.ones(len(pages), np.uint8),
+        "offset_bytes": (pages * rows.PAGE_BYTES).astype(np.uint64),
+        "length_bytes": np.full(len(pages), rows.PAGE_BYTES, np.uint32),
+    }
+    return Trace.from_frame(pyarrow.table(columns), name=name)
 
 
 #: Hardly a drive is simulated where write amplification is not asked for.
@@ -166,4 +181,5 @@ TOGETHER = {
     for part in PARTS
 }
 EVENLY = Cause("evenly", "the writes of each page evenly spaced", evenly, NO_DRIVES, "evenly")
-CAUSES = (SHORT, LARGER, EVENLY, *TOGETHER.values())
+ALIKE = Cause("alike", "all pages overwritten alike", without_hot_pages, NO_DRIVES, "alike")
+CAUSES = (SHORT, LARGER, EVENLY, ALIKE, *TOGETHER.values())
