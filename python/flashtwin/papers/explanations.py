@@ -56,10 +56,10 @@ RR_SSD = {
         "full one."
     ),
     "fig-11-causes": (
-        "This item is itself the run. Evenly spread copies (`even-score`) gain what random ones do: what the score loses "
-        "on a large drive is the pile-up. On a drive that is full there is none, since free pages bind, and it gains as "
-        "much as random placement. Equals in no order help both alike. Placement has no factor of two to give: a read "
-        "evades its chip wherever its copy is."
+        "This item is itself the run. Evenly spread copies (`even-score`) gain what random ones do: what the score "
+        "loses on a large drive is the pile-up. On a drive that is full there is none, since free pages bind, and it "
+        "gains as much as random placement. Equals in no order help both alike. Placement has no factor of "
+        "two to give: a read evades its chip wherever its copy is."
     ),
     "fig-12": (
         "Copies made on-line serve the same day, those of the day's end only the next. The paper's on-line copies "

@@ -300,7 +300,8 @@ mod tests {
 
     #[test]
     fn random_placement_is_uniform() {
-        let mut placement = PlacementPolicy::Random.build(ScorePopularity::Mean, ScoreTies::First, Rng::stream(3, "test"));
+        let mut placement =
+            PlacementPolicy::Random.build(ScorePopularity::Mean, ScoreTies::First, Rng::stream(3, "test"));
         let (chips, mut seen) = (chips(), [0u32; 6]);
         for _ in 0..50_000 {
             seen[placement.choose(Chip::new(2), By::new(&chips), &held(&[2])).unwrap().index()] += 1;
