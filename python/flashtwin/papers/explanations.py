@@ -9,9 +9,8 @@ DAY_BEFORE = (
 )
 COPIES = (
     "Measured is one copy more for every read, until the space that deduplication left is used: the simplest "
-    "reading of II.D, which gives no number. The last table of `table-5` makes fewer: with two copies at most, "
-    "one for two reads, or copies of what is read twice alone, replica writes fall to a fraction. The published "
-    "order of the workloads does not come of any of these."
+    "reading of II.D, which gives no number. The last table of `table-5` makes fewer: with one copy for two reads, or "
+    "copies of what is read twice alone, replica writes fall to less than half, and most of the gain goes with them."
 )
 EMPTY_DRIVE = (
     "Here the drive holds what the trace reads before it writes it, so that little is collected. The published "
@@ -37,12 +36,13 @@ RR_SSD = {
     "table-5": COPIES,
     "table-3": (
         "CA-SSD spares the writes that are not unique, so the fewer are unique the more it saves. The published "
-        "column has the other order: most for `desktop`, least for `mail`. Read as the share of the time that is left"
-        " it has the measured order (first note), but that is not what the caption says."
+        "column has another order: most for `desktop`, least for `mail`. The first note counts the orders that hold "
+        "under each of three readings of it. Where CA-SSD alone answers writes from RAM (last rows of the table), all "
+        "save the same."
     ),
     "fig-2": (
-        "A queue is as long as the part of a train that lies on one chip, which is eight pages a train here. With "
-        "four times as many neighbouring pages on a chip the queues are as much longer (last note)."
+        "Queues grow with the pages of a train that lie on one chip, eight in a row here. With four times as many the "
+        "ratio is as published or above (last note)."
     ),
     "fig-4": (
         "Where 80 % of the values read are unique, 80 % of the reads need at least 75 % of the values that are read: "
@@ -57,18 +57,19 @@ RR_SSD = {
         "full one."
     ),
     "fig-11-causes": (
-        "This item is itself the run. Evenly spread copies (`even-score`) gain what random ones do; the other "
-        "readings of Pop, ties and order change less. Placement has no factor of two to give: a read evades its chip "
-        "wherever its copy is."
+        "This item is itself the run. Evenly spread copies (`even-score`) gain what random ones do: what the score "
+        "loses on a large drive is the pile-up. On a drive that is full there is none, since free pages bind, and it "
+        "gains as much as random placement. Equals in no order help both alike. Placement has no factor of "
+        "two to give: a read evades its chip wherever its copy is."
     ),
     "fig-12": (
         "Copies made on-line serve the same day, those of the day's end only the next. The paper's on-line copies "
-        "slow down writes; here writes do not wait for their programs. Where they do (last table), on-line copies "
-        "still gain as much or more: idle time is long enough at these rates."
+        "slow down writes; here writes do not wait for their programs. Where they do (last table), on-line copies are "
+        "ahead on most all the same: idle time is long enough at these rates."
     ),
     "degrees": (
         "A second copy lets a read evade nearly as well as ten do, and the space goes further: `table-5` shows that "
-        "with two copies at most reads gain more than with one for each read."
+        "with two copies at most reads gain as much as with one for each read, or more."
     ),
 }
 

@@ -72,7 +72,7 @@ def _more(one: float | None, other: float | None) -> float | None:
 
 
 def measure_causes(stand: Stand) -> Facts:
-    """What reads gain and how many chips share the copies, cause by cause, on a large and on a full drive."""
+    """What reads gain and how evenly chips share the copies, cause by cause, on a large and on a full drive."""
     drives: dict[str, Mapping[str, Value] | None] = {LARGE: {}, SIZED: sized(stand)}
     found: Facts = {}
     for drive, keys in drives.items():
@@ -86,7 +86,10 @@ def measure_causes(stand: Stand) -> Facts:
 
 
 def busiest_chip(run: PaperRun) -> float | None:
-    """The share of the time of all passes for which the busiest chip of each is at work, in percent."""
+    """How long passes take with all chips at work, of what they take one copy after another, in percent.
+
+    The busiest chip decides: the more copies it has, the longer they are.
+    """
     rows = run.rows("periods")[:-1]
     serial = sum(row["replication_serial_ns"] or 0 for row in rows)
     return share(float(sum(row["replication_parallel_ns"] or 0 for row in rows)), float(serial))
@@ -109,7 +112,13 @@ def judge_causes(facts: Mapping[str, Facts]) -> Outcome:
             of = [found.get(key, {}).get("gain") for found in facts.values()]
             busiest = _mean(facts, key, "busiest")
             rows.append([drive, label, percent(gained[label]), percent(busiest), *(percent(one) for one in of)])
-    header = ["drive", "copies are placed by", "reads, mean", "busiest chip's share of a pass", *facts]
+    header = [
+        "drive",
+        "copies are placed by",
+        "reads, mean",
+        "a pass with all chips at work, of one copy after another",
+        *facts,
+    ]
     table = {"title": "Reads: time saved over ca-ssd, one cause at a time", "header": header, "rows": rows}
     return Outcome(claims, None, [], [table] if facts else [])
 
