@@ -25,7 +25,7 @@ def as_row(one: Achieved) -> dict[str, Any]:
 
 def comparison(achieved: list[Achieved]) -> str:
     """Target beside achieved, as a table."""
-    header = ("statistic", "target", "achieved", "error %", "verdict", "source")
+    header: tuple[str, ...] = ("statistic", "target", "achieved", "error %", "verdict", "source")
     rows = [header, *(_cells(one) for one in achieved)]
     # Sources are text: all begin at one column.
     width = max(len(row[-1]) for row in rows)

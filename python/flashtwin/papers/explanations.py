@@ -145,8 +145,7 @@ DS_FTL = {
 HOT_PAGES = (
     "Recipes overwrite by one law each, whose first pages are far hotter than the rest; among SWC's 123 traces are some "
     "that overwrite all pages alike, and short ones. The table has the first 10,000 requests of each trace, and each "
-    "trace with all pages overwritten alike: the second takes the lowest numbers to within a factor of two of the "
-    "published ones, and what is left is chance."
+    "trace with all pages overwritten alike."
 )
 
 SWC = {

@@ -98,7 +98,7 @@ def _needed(who: across.Entrants, words: Sequence[str] = ()) -> list[float]:
 
 
 def judge_fig_1a(facts: Mapping[str, Facts]) -> Outcome:
-    """Lowest and highest, and the two categories that the text names; and those of short traces, and without hot pages."""
+    """Lowest and highest, and two categories; the same of short traces, and without hot pages."""
     return swc_causes.beside(facts, _partitions_needed, swc_causes.SHORT, swc_causes.ALIKE)
 
 
