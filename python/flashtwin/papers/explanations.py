@@ -143,9 +143,9 @@ DS_FTL = {
 }
 
 HOT_PAGES = (
-    "Recipes overwrite by one law each, whose first pages are far hotter than the rest. Among the 123 traces of SWC are "
-    "some that overwrite all pages alike, and short ones. The table has the first 10,000 requests of each trace, and each "
-    "trace with all pages overwritten alike."
+    "Recipes overwrite by one law each, whose first pages are far hotter than the rest. Among the 123 traces of SWC "
+    "are some that overwrite all pages alike, and short ones. The table has the first 10,000 requests of each trace, "
+    "and each trace with all pages overwritten alike."
 )
 
 SWC = {
