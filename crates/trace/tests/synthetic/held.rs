@@ -95,7 +95,11 @@ fn shared_pages_are_written_once_and_hold_what_others_hold() {
 #[test]
 fn more_shared_pages_than_can_be_are_refused() {
     refused(&[
-        (("[writes]", "shared_percent = 130.0\n[writes]"), "addresses.shared_percent is 130", "from 0 to 100"),
+        (
+            ("[writes]", "shared_percent = 130.0\n[writes]"),
+            "addresses.shared_percent is 130",
+            "from 0 to 100",
+        ),
         (
             ("[writes]", "shared_percent = 60.0\n[writes]"),
             "addresses.footprint_pages leaves no pages to write to",
