@@ -25,11 +25,12 @@ def as_row(one: Achieved) -> dict[str, Any]:
 
 def comparison(achieved: list[Achieved]) -> str:
     """Target beside achieved, as a table."""
-    header = ("statistic", "target", "achieved", "error %", "verdict", "source")
-    rows = [_cells(one) for one in achieved]
-    # Sources are text: they begin at one column, and their ends may be anywhere.
-    width = max((len(row[-1]) for row in rows), default=0)
-    return table(header, [(*row[:-1], row[-1].ljust(width)) for row in rows])
+    header: tuple[str, ...] = ("statistic", "target", "achieved", "error %", "verdict", "source")
+    rows = [header, *(_cells(one) for one in achieved)]
+    # Sources are text: all begin at one column.
+    width = max(len(row[-1]) for row in rows)
+    rows = [(*row[:-1], row[-1].ljust(width)) for row in rows]
+    return table(rows[0], rows[1:])
 
 
 #: How a bound is written before its value.
