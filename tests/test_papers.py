@@ -16,7 +16,7 @@ from flashtwin.papers.ca_ssd import drive_items
 from flashtwin.papers.claims import Claim, Verdict, judge, number, orders
 from flashtwin.papers.ds_ftl import load_item
 from flashtwin.papers.model import Paper, PaperWorkload
-from flashtwin.papers.rr_ssd import recorded_item, workload_items
+from flashtwin.papers.rr_ssd import recorded_item
 from flashtwin.papers.running import ReproductionOptions
 from flashtwin.papers.search import CLOSE, rate_for
 from flashtwin.papers.sensitivity import AS_DECIDED
@@ -564,26 +564,6 @@ def test_what_ds_ftl_gains_is_told_apart_on_equal_ground(monkeypatch: pytest.Mon
     assert found[load_item.TWINS] == pytest.approx(20.0)
     assert found[load_item.NONE] == pytest.approx(4.0)
     assert found[load_item.PAGES] == pytest.approx(20.0)
-
-
-def test_the_wait_for_the_channel_is_transfer_in_fig_1_and_hashing_stands_apart() -> None:
-    parts = dict.fromkeys(workload_items.PARTS, 0.0) | {
-        "queueing at the chip": 20.0, "waiting for the channel": 5.0, "transfer": 10.0, "flash operation": 25.0,
-        "waiting for the hash unit": 30.0, "hashing": 10.0,
-    }  # fmt: skip
-    found = workload_items.judge_fig_1({"webvm": {"read": parts, "write": parts}})
-    known = {claim.quantity: claim.measured for claim in found.claims if claim.subject == "webvm"}
-    assert known == {
-        f"{kind}: {what}": value
-        for kind in ("reads", "writes")
-        for what, value in (("queueing + transfer", 35.0), ("queueing above transfer", 10.0))
-    }
-    assert found.chart is not None
-    names = [series["name"] for series in found.chart["panels"][0]["series"]]
-    assert names == [
-        "queueing at the chip", "waiting for the channel", "transfer", "flash operation", "waiting for the hash unit",
-        "hashing",
-    ]  # fmt: skip
 
 
 def test_choices_are_made_at_the_recorded_rate(made: Path) -> None:

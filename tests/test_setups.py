@@ -1,4 +1,4 @@
-"""A paper's set-up, and the designed experiment that looks for the one nearest to all that it published."""
+"""RR-SSD's set-up, the designed experiment that looks for the one nearest to all that it published, and its Fig. 1."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flashtwin.papers import experiment, papers
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import Claim, Verdict, number
 from flashtwin.papers.experiment import PRESETS, SETUP, Experiment
-from flashtwin.papers.rr_ssd import drives, experiment_item
+from flashtwin.papers.rr_ssd import drives, experiment_item, workload_items
 from flashtwin.papers.sensitivity import Headline
 from flashtwin.settings import Value
 from flashtwin.sweeps.design import Factor
@@ -92,8 +92,9 @@ def test_the_nearest_set_up_is_found_over_all_workloads_together() -> None:
     # 3 + 20 + 2 + 5: every choice.
     assert [claim.measured for claim in outcome.claims] == [30.0]
     nearest = next(table for table in outcome.tables if table["title"].startswith("Set-ups nearest"))
-    rows = {row[0]: dict(zip(nearest["header"], row, strict=True)) for row in nearest["rows"]}
+    rows = {row[0] or row[1]: dict(zip(nearest["header"], row, strict=True)) for row in nearest["rows"]}
     assert rows["1"]["gain"] == "30.0"
+    assert rows["1"]["set-up"] == "order columns, cache small, drive aged"
     assert rows[SETUP]["gain"] == "23.0"
     assert rows[PRESETS]["gain"] == "3.0"
     assert rows["1"]["distance"] == "0.00"
@@ -162,3 +163,23 @@ def test_a_drive_is_sized_to_the_workload(pages: int, expected: tuple[int, int] 
         raw = drives.PLANES * cast("int", keys["nand.pages_per_block"]) * blocks
         assert 1.2 * pages < raw < 1.4 * pages
         ft.system("rr-ssd", settings=dict(keys))
+
+
+def test_the_wait_for_the_channel_is_transfer_in_fig_1_and_hashing_stands_apart() -> None:
+    parts = dict.fromkeys(workload_items.PARTS, 0.0) | {
+        "queueing at the chip": 20.0, "waiting for the channel": 5.0, "transfer": 10.0, "flash operation": 25.0,
+        "waiting for the hash unit": 30.0, "hashing": 10.0,
+    }  # fmt: skip
+    found = workload_items.judge_fig_1({"webvm": {"read": parts, "write": parts}})
+    known = {claim.quantity: claim.measured for claim in found.claims if claim.subject == "webvm"}
+    assert known == {
+        f"{kind}: {what}": value
+        for kind in ("reads", "writes")
+        for what, value in (("queueing + transfer", 35.0), ("queueing above transfer", 10.0))
+    }
+    assert found.chart is not None
+    names = [series["name"] for series in found.chart["panels"][0]["series"]]
+    assert names == [
+        "queueing at the chip", "waiting for the channel", "transfer", "flash operation", "waiting for the hash unit",
+        "hashing",
+    ]  # fmt: skip

@@ -29,8 +29,8 @@ def comparison(achieved: list[Achieved]) -> str:
     rows = [header, *(_cells(one) for one in achieved)]
     # Sources are text: all begin at one column.
     width = max(len(row[-1]) for row in rows)
-    header, *rows = [(*row[:-1], row[-1].ljust(width)) for row in rows]
-    return table(header, rows)
+    rows = [(*row[:-1], row[-1].ljust(width)) for row in rows]
+    return table(rows[0], rows[1:])
 
 
 #: How a bound is written before its value.

@@ -183,7 +183,7 @@ def judge(plan: Experiment, facts: Mapping[str, Facts], workloads: int) -> Outco
         _nearest(plan, every, ranked),
         *(_alone(plan, factor, every) for factor in plan.alone),
     ]
-    return Outcome(claims, _chart(plan, every, best), _notes(every, best, facts, workloads), tables)
+    return Outcome(claims, _chart(plan, every, best), _notes(plan, every, best, facts, workloads), tables)
 
 
 def _effects(plan: Experiment, every: Mapping[str, Tried]) -> dict[str, Effects]:
@@ -218,28 +218,32 @@ def _range(found: Effects, factor: str) -> str:
 
 
 def _nearest(plan: Experiment, every: Mapping[str, Tried], ranked: Sequence[Tried]) -> dict[str, Any]:
-    """The nearest set-ups, the paper's, and the presets; only choices in which they differ have a column."""
+    """The nearest set-ups, the paper's, and the presets."""
     rows = [(str(place), one) for place, one in enumerate(ranked[:SHOWN], start=1)]
-    rows += [(name, every[name]) for name in (SETUP, PRESETS) if name in every]
-    differ = [
-        factor for factor in plan.factors
-        if len({one.row.get(factor.name, factor.default) for _, one in rows if one.row}) > 1
-    ]  # fmt: skip
+    rows += [("", every[name]) for name in (SETUP, PRESETS) if name in every]
     titles = [headline.title for headline in plan.headlines]
     return {
         "title": "Set-ups nearest to all published numbers at once",
-        "header": ["rank", *(one.name for one in differ), *titles, "distance", "numbers that agree"],
-        "rows": [
-            [rank, *(one.row.get(factor.name, "") for factor in differ), *_figures(one)] for rank, one in rows
-        ],
-    }  # fmt: skip
+        "header": ["rank", "set-up", *titles, "distance", "numbers that agree"],
+        "rows": [[rank, _described(plan, one), *_figures(one)] for rank, one in rows],
+    }
+
+
+def _described(plan: Experiment, one: Tried) -> str:
+    """`order PDWC, units chip`: what is otherwise than in the presets; the set-up with one level, by its name."""
+    if not one.row:
+        return one.name
+    otherwise = [
+        f"{factor.name} {level}" for factor in plan.factors if (level := one.row[factor.name]) != factor.default
+    ]  # fmt: skip
+    return ", ".join(otherwise) or PRESETS
 
 
 def _alone(plan: Experiment, factor: Factor, every: Mapping[str, Tried]) -> dict[str, Any]:
     rows = [[level, *_figures(every[name])] for level in factor.levels if (name := f"{factor.name} {level}") in every]
     titles = [headline.title for headline in plan.headlines]
     return {
-        "title": f"{factor.name}, everything else as in the set-up",
+        "title": f"{factor.name}, everything else as it is",
         "header": [factor.name, *titles, "distance", "numbers that agree"],
         "rows": rows,
     }
@@ -250,7 +254,9 @@ def _figures(one: Tried) -> list[str]:
     return [*figures, f"{one.distance:.2f}" if one.distance is not None else NOTHING, f"{one.agree} of {one.known}"]
 
 
-def _notes(every: Mapping[str, Tried], best: Tried, facts: Mapping[str, Facts], workloads: int) -> list[str]:
+def _notes(
+    plan: Experiment, every: Mapping[str, Tried], best: Tried, facts: Mapping[str, Facts], workloads: int
+) -> list[str]:
     all_of = next(iter(facts.values()))
     notes = [
         f"{len(all_of)} set-ups were tried, each on all {len(facts)} workloads of this run"
@@ -260,11 +266,8 @@ def _notes(every: Mapping[str, Tried], best: Tried, facts: Mapping[str, Facts], 
         "that it was the authors'.",
         f"Distance: the mean over all published numbers of how many tolerances each is off, {FARTHEST:g} at most.",
     ]
-    if best.row:
-        chosen = ", ".join(f"{name}: {level}" for name, level in best.row.items())
-        notes.append(f"The nearest is off by {best.distance:.2f} ({best.agree} of {best.known} agree): {chosen}.")
-    else:
-        notes.append(f"The nearest is off by {best.distance:.2f} ({best.agree} of {best.known} agree): {best.name}.")
+    nearest = _described(plan, best)
+    notes.append(f"The nearest is off by {best.distance:.2f}, {best.agree} of {best.known} agree: {nearest}.")
     for name in (SETUP, PRESETS):
         if name in every and every[name].distance is not None:
             one = every[name]

@@ -130,6 +130,7 @@ impl Generator {
     }
 
     /// Goes on with as many days as were made, if more are to be made; whether there are.
+    #[cold]
     fn next_round(&mut self) -> bool {
         self.round += 1;
         if self.round >= self.plan.rounds() {

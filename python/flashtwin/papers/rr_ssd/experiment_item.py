@@ -24,7 +24,7 @@ ORDERS = tuple("".join(levels) for levels in itertools.permutations("CWDP"))
 
 
 #: The age of the drive, and what is done about its wear.
-DRIVE, AGED = "drive", "sized to the workload and aged, wear rule {}"
+DRIVE, AGED = "the set-up, drive", "sized to the workload and aged, wear rule {}"
 
 
 def _levels(key: str, *values: Value) -> dict[str, Mapping[str, Value]]:
@@ -144,7 +144,7 @@ PLAN = Experiment(
     FEW,
     FIXED,
     (
-        Factor("all 24 orders", _levels("ftl.allocation.order", *ORDERS)),
+        Factor("the set-up, order", _levels("ftl.allocation.order", *ORDERS)),
         # Nothing wears on a new drive; an aged one takes too long to make for a row of the design.
         Factor(DRIVE, {"new": {}, **{AGED.format(rule): {"ftl.wear.policy": rule} for rule in ("dynamic", "static")}}),
     ),
