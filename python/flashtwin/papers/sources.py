@@ -37,6 +37,8 @@ class WorkloadSource:
     #: Share of the full workload: requests, footprint and length of its days, so that the rate is the whole one's.
     scale: float
     open: Callable[[Progress | None], Trace]
+    #: The same workload of so many days; None of a recorded one.
+    lasting: Callable[[int], WorkloadSource] | None = None
 
 
 def find(workload: PaperWorkload, folder: Path | None, scale: float, seed: int, cache: Path) -> WorkloadSource:
@@ -104,19 +106,22 @@ def _open_files(files: Sequence[Path], volume: str | None, key: str, cache: Path
     return open_trace(joined, volume=volume, progress=progress)
 
 
-def _from_recipe(recipe: str, scale: float, seed: int) -> WorkloadSource:
+def _from_recipe(recipe: str, scale: float, seed: int, days: int | None = None) -> WorkloadSource:
     synthesize = synthesizer()
     if synthesize is None:
         raise FlashtwinError(
             f"{recipe}: this build of flashtwin has no recipes of workloads; give recorded traces with --traces DIR"
         )
-    key = hashlib.sha256(json.dumps(["synthetic", recipe, scale, seed]).encode()).hexdigest()
+    others = {} if days is None else {"days": days}
+    key = hashlib.sha256(json.dumps(["synthetic", recipe, scale, seed, *others.values()]).encode()).hexdigest()
 
     def make(progress: Progress | None) -> Trace:
-        trace: Trace = synthesize(recipe, scale=scale, seed=seed, progress=progress)
+        trace: Trace = synthesize(recipe, scale=scale, seed=seed, progress=progress, **others)
         return trace
 
-    return WorkloadSource("synthetic", f"recipe {recipe}", key, scale, make)
+    return WorkloadSource(
+        "synthetic", f"recipe {recipe}", key, scale, make, lambda days: _from_recipe(recipe, scale, seed, days)
+    )
 
 
 def synthesizer() -> Synthesize | None:

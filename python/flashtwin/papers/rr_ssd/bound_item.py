@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flashtwin.papers.bench import PaperRun, Stand, share
-from flashtwin.papers.claims import number
+from flashtwin.papers.claims import Claim
 from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart
 from flashtwin.papers.rr_ssd import published
 from flashtwin.papers.rr_ssd.common import PUBLISHED_SHARE, at_rate, by_workload
@@ -42,13 +42,13 @@ def _read_time(run: PaperRun) -> list[float]:
 
 
 def judge(facts: Mapping[str, Facts]) -> Outcome:
-    """The published share beside the most that can be had."""
-    claims = []
+    """The most that can be had has to be the published share at least."""
+    claims: list[Claim] = []
     for name in NAMES:
         found, part = facts.get(name, {}), PUBLISHED_SHARE[name]
         claims += [
-            number(name, "share of Oracle's, everything copied", part, found.get("bound"), effect=True),
-            number(name, "the same from the second day on", part, found.get("bound_later"), effect=True),
+            Claim(name, "share of Oracle's, everything copied", part, None, found.get("bound"), "%", True),
+            Claim(name, "the same from the second day on", part, None, found.get("bound_later"), "%", True),
         ]
     series: list[Series] = [
         ("RR-SSD", by_workload(facts, "share"), list(PUBLISHED_SHARE.values())),
