@@ -20,6 +20,7 @@ from flashtwin.papers.rr_ssd import recorded_item
 from flashtwin.papers.running import ReproductionOptions
 from flashtwin.papers.search import CLOSE, rate_for
 from flashtwin.papers.sensitivity import AS_DECIDED
+from flashtwin.recipes.workloads import Workload
 
 #: Every item of the design's list of what the papers published.
 ITEMS = {
@@ -241,10 +242,11 @@ def tiny() -> ReproductionOptions:
 
 
 def patch_recipes(patch: pytest.MonkeyPatch, scratch: Path) -> None:
-    def synthesize(name: str, *, scale: float, seed: int, progress: Any, days: int = 7) -> ft.Trace:
-        return busy_trace(scratch / f"{name[7:]}-{days}.fiu", requests=2500 * days // 7, seed=len(name) + seed)
+    def synthesize(recipe: Workload, *, scale: float, seed: int, progress: Any, days: int | None = None) -> ft.Trace:
+        path = scratch / f"{recipe.name[7:]}-{days}.fiu"
+        return busy_trace(path, requests=2500 * (days or 7) // 7, seed=len(recipe.name) + seed)
 
-    patch.setattr(sources, "synthesizer", lambda: synthesize)
+    patch.setattr(Workload, "synthesize", synthesize)
 
 
 def test_a_run_leaves_results_of_every_item(made: Path) -> None:
@@ -441,12 +443,22 @@ def test_swc_without_a_folder_takes_the_recipes_of_the_others() -> None:
     assert {"rr-ssd/webvm", "ca-ssd/hm", "ds-ftl/webusers"} <= recipes
 
 
-def test_without_recipes_and_traces_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "synthesizer", lambda: None)
-    with pytest.raises(ft.FlashtwinError, match="no recipes of workloads; give recorded traces with --traces DIR"):
-        running.run(choose("rr-ssd", ["fig-4"]), tmp_path / "out", ReproductionOptions())
+def test_a_folder_of_traces_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ft.FlashtwinError, match="no such folder; give the folder of the recorded traces"):
         running.run(choose("rr-ssd", ["fig-4"]), tmp_path / "out", ReproductionOptions(traces=tmp_path / "nowhere"))
+
+
+def test_another_text_of_a_recipe_is_another_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept of a workload is found again by all that made it, so that a changed recipe is replayed anew."""
+    one = papers()["rr-ssd"].workloads[0]
+    before = sources.find(one, None, 1.0, 0, tmp_path)
+    assert sources.find(one, None, 1.0, 0, tmp_path).key == before.key
+    assert before.lasting is not None
+    others = [sources.find(one, None, 1.0, 1, tmp_path), sources.find(one, None, 0.5, 0, tmp_path), before.lasting(21)]
+    text = ft.workload(one.recipe).toml
+    monkeypatch.setattr(sources, "workload", lambda name: Workload(name, text + "# changed"))
+    others.append(sources.find(one, None, 1.0, 0, tmp_path))
+    assert len({source.key for source in (before, *others)}) == 5
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flashtwin.settings import Value, literal
+from flashtwin.results.ground import literal
+from flashtwin.settings import Value
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Choice:
     @property
     def text(self) -> str:
         """As `--set` takes it."""
-        return f"{self.key}={self.value if isinstance(self.value, str) else literal(self.value)}"
+        return f"{self.key}={literal(self.value)}"
 
 
 @dataclass(frozen=True)

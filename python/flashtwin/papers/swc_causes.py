@@ -30,7 +30,7 @@ SEED = 0
 
 
 @dataclass(frozen=True)
-class Cause:
+class SwitchedOff:
     """Something that may make a finding disagree, and how it is switched off."""
 
     id: str
@@ -69,7 +69,9 @@ def in_blocks_of(found: Facts, pages: int) -> Facts:
     return {**found, "tables": {**found["tables"], "write_amplification": grid}}
 
 
-def beside(facts: Mapping[str, Facts], judge: Callable[[Mapping[str, Facts]], Outcome], *causes: Cause) -> Outcome:
+def beside(
+    facts: Mapping[str, Facts], judge: Callable[[Mapping[str, Facts]], Outcome], *causes: SwitchedOff
+) -> Outcome:
     """An outcome with a table that has its claims without each cause."""
     outcome = judge(facts)
     if not all(WITHOUT in found for found in facts.values()) or not facts:
@@ -166,11 +168,11 @@ SMALL_BLOCKS = {
     "partitions": [4], "over_provisioning_percent": [50], "other_page_bytes": [],
     "block_pages": [across.BLOCK_PAGES // part for part in PARTS],
 }  # fmt: skip
-SHORT = Cause("short", "the first 10,000 requests of each", head, NO_DRIVES, "short")
-LARGER = Cause("larger", "requests twice as large", twice_as_large, NO_DRIVES, "larger")
+SHORT = SwitchedOff("short", "the first 10,000 requests of each", head, NO_DRIVES, "short")
+LARGER = SwitchedOff("larger", "requests twice as large", twice_as_large, NO_DRIVES, "larger")
 #: By the pages that are overwritten together.
 TOGETHER = {
-    part: Cause(
+    part: SwitchedOff(
         f"together-{part}",
         f"{part} neighbours overwritten together",
         lambda trace: trace,
@@ -180,6 +182,6 @@ TOGETHER = {
     )
     for part in PARTS
 }
-EVENLY = Cause("evenly", "the writes of each page evenly spaced", evenly, NO_DRIVES, "evenly")
-ALIKE = Cause("alike", "all pages overwritten alike", without_hot_pages, NO_DRIVES, "alike")
+EVENLY = SwitchedOff("evenly", "the writes of each page evenly spaced", evenly, NO_DRIVES, "evenly")
+ALIKE = SwitchedOff("alike", "all pages overwritten alike", without_hot_pages, NO_DRIVES, "alike")
 CAUSES = (SHORT, LARGER, EVENLY, ALIKE, *TOGETHER.values())
