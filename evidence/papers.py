@@ -107,6 +107,10 @@ class Found:
         """Whose measured value is above the published one."""
         return [name for name, away in self._away(item, quantity).items() if away > 0]
 
+    def below(self, item: str, quantity: str, limit: float) -> list[str]:
+        """Whose measured value is below a limit."""
+        return [name for name, found in self.values(item, quantity).items() if found < limit]
+
     def _away(self, item: str, quantity: str) -> dict[str, float]:
         """How far measured values are above the published numbers."""
         return {

@@ -134,7 +134,7 @@ class Stage:
             "made": datetime.now(UTC).date().isoformat(),
             "code": self.digest,
             "traces": dict(sorted(lab.inputs.items())),
-            # With what an interrupted run had done before; unknown, not small, where that does not say.
+            # The replays that an interrupted run has left count as well: a stage of an hour is not one of 4 s.
             "wall_s": None if lab.store.saved_s is None else round(took + lab.store.saved_s),
             "data": found,
         }

@@ -46,8 +46,8 @@ class Store:
         self.begin()
 
     def begin(self) -> None:
-        """A stage begins."""
-        #: Seconds that replays took which were there already; None once one does not say.
+        """A stage begins: what an earlier run of it left here is counted anew."""
+        #: Seconds that the kept replays had taken; None once a kept replay does not say how long it took.
         self.saved_s: float | None = 0.0
         self._counted: set[str] = set()
 
@@ -55,39 +55,32 @@ class Store:
         """Replays of a trace by the names of the systems; what is not there yet is made on all cores."""
         keys = {name: _key(trace.digest, system.config) for name, system in systems.items()}
         missing = {key: systems[name] for name, key in keys.items() if not self._place(key).is_file()}
-        for key in {*keys.values()} - {*missing} - self._counted:
-            seconds = self._load(key).get("seconds")
-            self.saved_s = None if seconds is None or self.saved_s is None else self.saved_s + seconds
-        self._counted.update(keys.values())
         for first in range(0, len(missing), BATCH):
             self._say(f"{trace.name}: {len(missing) - first} replays to make")
             self._make(trace, dict(list(missing.items())[first : first + BATCH]))
-        return {name: self._read(key) for name, key in keys.items()}
+        kept = {key: json.loads(self._place(key).read_text(encoding="utf-8")) for key in dict.fromkeys(keys.values())}
+        for key in kept.keys() - missing.keys() - self._counted:
+            seconds = kept[key].get("seconds")
+            self.saved_s = None if seconds is None or self.saved_s is None else self.saved_s + seconds
+        self._counted.update(kept)
+        return {name: Kept(kept[key]["summary"]) for name, key in keys.items()}
 
     def _make(self, trace: ft.Trace, systems: Mapping[str, System]) -> None:
-        keys, begun = list(systems), time.monotonic()
-        last = begun
+        keys = list(systems)
+        begun = last = time.monotonic()
 
         def keep(index: int, result: _core.RunResult) -> None:
-            path = self._place(keys[index])
             nonlocal last
+            path = self._place(keys[index])
             path.parent.mkdir(parents=True, exist_ok=True)
-            # Side by side, so what each adds to the time of all.
-            now = time.monotonic()
-            kept = {"seconds": round(now - last, 3), "summary": json.loads(result.summary_json)}
-            last = now
+            # Replays run side by side: what counts is the time since the one that ended before this one.
+            before, last = last, time.monotonic()
+            kept = {"seconds": round(last - before, 3), "summary": json.loads(result.summary_json)}
             folder.write_text(path, json.dumps(kept) + "\n")
             self.made += 1
 
         _core.run(trace._native, [system._resolved for system in systems.values()], 0, _listen, keep)
         self._say(f"{trace.name}: {len(keys)} replays made, {time.monotonic() - begun:.0f} s")
-
-    def _read(self, key: str) -> Kept:
-        return Kept(self._load(key)["summary"])
-
-    def _load(self, key: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self._place(key).read_text(encoding="utf-8"))
-        return found
 
     def _place(self, key: str) -> Path:
         return self.path / key[:2] / f"{key[2:34]}.json"

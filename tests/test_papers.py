@@ -16,25 +16,26 @@ from flashtwin.papers.ca_ssd import drive_items
 from flashtwin.papers.claims import Claim, Verdict, judge, number, orders
 from flashtwin.papers.ds_ftl import load_item
 from flashtwin.papers.model import Paper, PaperWorkload
-from flashtwin.papers.rr_ssd import recorded_item, workload_items
+from flashtwin.papers.rr_ssd import recorded_item
 from flashtwin.papers.running import ReproductionOptions
 from flashtwin.papers.search import CLOSE, rate_for
 from flashtwin.papers.sensitivity import AS_DECIDED
+from flashtwin.recipes.workloads import Workload
 
 #: Every item of the design's list of what the papers published.
 ITEMS = {
     "rr-ssd": (
         "fig-1", "fig-2", "fig-3", "fig-4", "fig-5", "fig-6", "table-1", "table-3", "table-4", "table-5", "fig-9",
         "fig-10", "fig-11", "fig-12", "fig-13", "sensitivity",
-        "fair-variants", "recorded-rate", "fair-bound",
+        "fair-variants", "recorded-rate", "fair-bound", "fig-11-causes", "space", "periods", "degrees", "set-ups",
     ),
     "ca-ssd": (
         "table-2", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7a", "fig-7b", "fig-7c", "cache-size",
-        "fig-8", "table-3", "begins-full", "sensitivity",
+        "fig-8", "table-3", "value-locality", "hm-values", "begins-full", "anchor", "sensitivity", "set-ups",
     ),
     "ds-ftl": (
         "table-3", "fig-2", "fig-3", "fig-4", "fig-10a", "fig-10b", "fig-11", "fig-12", "fig-13", "fig-14",
-        "load", "sensitivity",
+        "load", "sensitivity", "set-ups",
     ),
     "swc": (
         "fig-1a", "fig-1b", "fig-1c", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7", "fig-9", "fig-10", "fig-12",
@@ -241,10 +242,11 @@ def tiny() -> ReproductionOptions:
 
 
 def patch_recipes(patch: pytest.MonkeyPatch, scratch: Path) -> None:
-    def synthesize(name: str, *, scale: float, seed: int, progress: Any) -> ft.Trace:
-        return busy_trace(scratch / f"{name[7:]}.fiu", seed=len(name) + seed)
+    def synthesize(recipe: Workload, *, scale: float, seed: int, progress: Any, days: int | None = None) -> ft.Trace:
+        path = scratch / f"{recipe.name[7:]}-{days}.fiu"
+        return busy_trace(path, requests=2500 * (days or 7) // 7, seed=len(recipe.name) + seed)
 
-    patch.setattr(sources, "synthesizer", lambda: synthesize)
+    patch.setattr(Workload, "synthesize", synthesize)
 
 
 def test_a_run_leaves_results_of_every_item(made: Path) -> None:
@@ -289,7 +291,9 @@ def test_the_rate_is_the_only_thing_chosen(made: Path) -> None:
 
 
 def test_at_the_recorded_rate_nothing_is_chosen(made: Path) -> None:
-    """What `recorded-rate` says is what replays of the presets at the trace's own clock have."""
+    """What `recorded-rate` says is what replays under the set-up at the trace's own clock have."""
+    setup = papers()["rr-ssd"].setup
+    assert setup is not None
     [paper] = json.loads((made / "reproduction.json").read_text())["papers"]
     item = next(item for item in paper["items"] if item["id"] == "recorded-rate")
     claims = {(claim["subject"], claim["quantity"]): claim["measured"] for claim in item["claims"]}
@@ -297,9 +301,9 @@ def test_at_the_recorded_rate_nothing_is_chosen(made: Path) -> None:
     for path in made.glob("workloads/rr-ssd-trans/runs/*/summary.json"):
         name = path.parent.name.rpartition("-")[0]
         summary = json.loads(path.read_text())
-        config, preset = summary["config"], ft.system(name).config if name in ft.systems() else {}
-        as_recorded = preset | {"replay": preset.get("replay", {}) | {"period_s": 0.02, "speed": 1.0}}
-        if config == as_recorded:
+        settings = {**setup.sets, "replay.period_s": 0.02, "replay.speed": 1.0}
+        as_recorded = ft.system(name, settings=settings).config if name in ft.systems() else {}
+        if summary["config"] == as_recorded:
             means[name] = summary["response"]["read"]["mean_ns"]
     for name, label in (("oracle", "Oracle, reads"), ("rr-ssd", "RR-SSD, reads")):
         assert claims["trans", label] == pytest.approx(100 * (1 - means[name] / means["ca-ssd"]))
@@ -439,12 +443,22 @@ def test_swc_without_a_folder_takes_the_recipes_of_the_others() -> None:
     assert {"rr-ssd/webvm", "ca-ssd/hm", "ds-ftl/webusers"} <= recipes
 
 
-def test_without_recipes_and_traces_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "synthesizer", lambda: None)
-    with pytest.raises(ft.FlashtwinError, match="no recipes of workloads; give recorded traces with --traces DIR"):
-        running.run(choose("rr-ssd", ["fig-4"]), tmp_path / "out", ReproductionOptions())
+def test_a_folder_of_traces_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ft.FlashtwinError, match="no such folder; give the folder of the recorded traces"):
         running.run(choose("rr-ssd", ["fig-4"]), tmp_path / "out", ReproductionOptions(traces=tmp_path / "nowhere"))
+
+
+def test_another_text_of_a_recipe_is_another_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept of a workload is found again by all that made it, so that a changed recipe is replayed anew."""
+    one = papers()["rr-ssd"].workloads[0]
+    before = sources.find(one, None, 1.0, 0, tmp_path)
+    assert sources.find(one, None, 1.0, 0, tmp_path).key == before.key
+    assert before.lasting is not None
+    others = [sources.find(one, None, 1.0, 1, tmp_path), sources.find(one, None, 0.5, 0, tmp_path), before.lasting(21)]
+    text = ft.workload(one.recipe).toml
+    monkeypatch.setattr(sources, "workload", lambda name: Workload(name, text + "# changed"))
+    others.append(sources.find(one, None, 1.0, 0, tmp_path))
+    assert len({source.key for source in (before, *others)}) == 5
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
@@ -564,34 +578,21 @@ def test_what_ds_ftl_gains_is_told_apart_on_equal_ground(monkeypatch: pytest.Mon
     assert found[load_item.PAGES] == pytest.approx(20.0)
 
 
-def test_the_wait_for_the_channel_is_transfer_in_fig_1_and_hashing_stands_apart() -> None:
-    parts = dict.fromkeys(workload_items.PARTS, 0.0) | {
-        "queueing at the chip": 20.0, "waiting for the channel": 5.0, "transfer": 10.0, "flash operation": 25.0,
-        "waiting for the hash unit": 30.0, "hashing": 10.0,
-    }  # fmt: skip
-    found = workload_items.judge_fig_1({"webvm": {"read": parts, "write": parts}})
-    known = {claim.quantity: claim.measured for claim in found.claims if claim.subject == "webvm"}
-    assert known == {"reads: queueing + transfer": 35.0, "writes: queueing + transfer": 35.0}
-    assert found.chart is not None
-    names = [series["name"] for series in found.chart["panels"][0]["series"]]
-    assert names == [
-        "queueing at the chip", "waiting for the channel", "transfer", "flash operation", "waiting for the hash unit",
-        "hashing",
-    ]  # fmt: skip
-
-
-def test_choices_are_made_at_the_rate_of_table_4(made: Path) -> None:
+def test_choices_are_made_at_the_recorded_rate(made: Path) -> None:
     [paper] = json.loads((made / "reproduction.json").read_text())["papers"]
     by_id = {item["id"]: item for item in paper["items"]}
     decided = {
-        claim["subject"]: claim["measured"] for claim in by_id["table-4"]["claims"] if "share of" in claim["quantity"]
+        claim["subject"]: claim["measured"]
+        for claim in by_id["recorded-rate"]["claims"]
+        if "share of" in claim["quantity"]
     }
     table = by_id["sensitivity"]["tables"][0]
     rows = {row[0]: dict(zip(table["header"], row, strict=True)) for row in table["rows"]}
     for name in ("webvm", "trans"):
         row = rows[f"share of Oracle's reads, {name}"]
         assert float(row[AS_DECIDED].split()[0]) == pytest.approx(decided[name], abs=0.051)
-        chip, plane = row["concurrency: chip / plane"].split(" / ")
-        assert chip != plane
+        chip, die, plane = row["concurrency: chip / die / plane"].split(" / ")
+        assert chip == "="
+        assert die != plane
         assert row["preload: footprint / none"].startswith("– / ")
     assert rows["reads, mean"][AS_DECIDED] == "–", "the mean is over all six workloads"

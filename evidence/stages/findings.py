@@ -16,7 +16,7 @@ from evidence.stages.drives import PERIOD_S
 from evidence.stages.model import hot_writes
 from flashtwin.characterization import rows, statistics
 from flashtwin.characterization.measuring import Characterization
-from flashtwin.papers import swc
+from flashtwin.papers import swc, swc_causes
 from flashtwin.papers.model import Facts, PaperWorkload
 from flashtwin.sweeps import across
 
@@ -46,8 +46,7 @@ def measure(lab: Lab) -> Mapping[str, Any]:
             lab.say(f"{one.name} is left out: {error}")
             unread.append(one.name)
             continue
-        tables = {name: pyarrow.table(found.table(name)).to_pylist() for name in swc.TABLES}
-        facts[one.name] = {"row": found.row, "tables": tables}
+        facts[one.name] = swc_causes.measured(found)
         if one.name in CAPTURED:
             contents[one.name] = _contents(found)
     who = swc.Across(facts).who

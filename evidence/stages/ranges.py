@@ -136,6 +136,7 @@ _DESIGN = "what a design is made of"
 _PUBLISHED = "a paper states it"
 _WHOLE = "the recorded traces have whole pages with recorded contents and the clock is kept"
 _SCHEME = "not what is compared: {} is a system of its own"
+_CAUSE = "switches off what may make the score lose:"
 _FLUSH = "the recorded traces have no flushes"
 #: Keys that are not varied, or that begin so, each with the reason.
 EXCLUDED: Mapping[str, str] = {
@@ -154,6 +155,7 @@ EXCLUDED: Mapping[str, str] = {
     "ftl.replication.degree": f"{_PUBLISHED} and rejects the others (RR-SSD II.D)",
     "ftl.replication.few_copies": "of a degree that RR-SSD II.D rejects",
     "ftl.replication.placement": f"{_PUBLISHED} and compares the others (RR-SSD Fig. 11)",
+    "ftl.replication.score_ties": f"{_CAUSE} `fig-11-causes`", "ftl.replication.equals": f"{_CAUSE} `fig-11-causes`",
     "ftl.spread.verify": f"{_PUBLISHED}: twins are compared (DS-FTL 4.2.1)",
     "engine.hash_us": f"{_PUBLISHED}: 12 us (RR-SSD Table II), 32 us (CA-SSD 5.1)",
     "replay.queue_depth": _WHOLE, "replay.partial_write": _WHOLE, "replay.content": _WHOLE,

@@ -226,9 +226,14 @@ def recipe_schema() -> str:
     """JSON schema of recipes, as text."""
 
 def synthesize(
-    toml: str, place: str, scale: float, seed: int, progress: Callable[[int, int], None] | None = None
+    toml: str,
+    place: str,
+    scale: float,
+    seed: int,
+    days: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Trace:
-    """Makes the trace of a recipe; `place` is what the recipe is called in messages."""
+    """Makes the trace of a recipe, of `days` where they are given; `place` is what the recipe is called in messages."""
 
 def synthesize_parquet(
     toml: str,
@@ -237,6 +242,7 @@ def synthesize_parquet(
     seed: int,
     path: str | PathLike[str],
     threaded: bool = True,
+    days: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
     """Makes the trace of a recipe as a canonical Parquet file, without holding it; its number of requests."""

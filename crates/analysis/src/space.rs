@@ -28,6 +28,9 @@ pub struct Space {
     pub duplicate_write_percent: Option<f64>,
     /// Of these duplicates, those that bring what the page itself holds; percent of page writes.
     pub rewrite_percent: Option<f64>,
+    /// Page reads of a content that another page holds, too, at that moment / page reads; percent. A drive that
+    /// keeps duplicates on several chips can serve no more reads than these from another chip.
+    pub duplicate_read_percent: Option<f64>,
     /// Distinct contents held / pages that hold data, at the end; percent: what a store that keeps
     /// every content once needs of the space of one that does not.
     pub contents_of_pages_held_percent: Option<f64>,
@@ -78,6 +81,8 @@ pub(crate) struct SpaceFollower {
     /// Page writes and duplicates among them, by group of items.
     writes: [(u64, u64); GROUPS],
     rewrites: [u64; GROUPS],
+    /// Page reads and those of duplicates among them, by group of items.
+    reads: [(u64, u64); GROUPS],
     quality: PageQuality,
     rows: Vec<(u32, i64, u64, u64)>,
     /// Room for the numbers of a run's pages.
@@ -99,6 +104,7 @@ impl SpaceFollower {
             has_content: false,
             writes: [(0, 0); GROUPS],
             rewrites: [0; GROUPS],
+            reads: [(0, 0); GROUPS],
             quality: PageQuality::default(),
             rows: Vec::new(),
             ids: Vec::new(),
@@ -150,6 +156,9 @@ impl SpaceFollower {
         let Some(id) = id else { return };
         let held = *at(&mut self.held, id, NOTHING);
         if op == Op::Read {
+            if kept {
+                self.count_read(volume, page_op, held);
+            }
             self.compare(held, page_op.content);
             return;
         }
@@ -221,15 +230,29 @@ impl SpaceFollower {
     }
 
     fn count_write(&mut self, volume: u32, page_op: PageOp) {
-        let (group, duplicate) = match page_op.content {
-            NO_CONTENT => (self.sample.group_of_page(volume, page_op.page), false),
-            content => {
-                let held = self.holders.get(content as usize).is_some_and(|&holders| holders > 0);
-                (self.sample.group_of_content(content), held)
-            }
-        };
-        self.writes[group].0 += u64::from(duplicate);
+        let (group, holders) = self.holders_of(volume, page_op);
+        self.writes[group].0 += u64::from(holders > 0);
         self.writes[group].1 += 1;
+    }
+
+    /// Counts a page read, which holds `held` as far as is known.
+    fn count_read(&mut self, volume: u32, page_op: PageOp, held: u32) {
+        let (group, holders) = self.holders_of(volume, page_op);
+        let itself = u32::from(held == page_op.content);
+        self.reads[group].0 += u64::from(holders > itself);
+        self.reads[group].1 += 1;
+    }
+
+    /// The group that a page operation is counted in, and the pages that hold its content; none if it is not known.
+    #[inline]
+    fn holders_of(&self, volume: u32, page_op: PageOp) -> (usize, u32) {
+        match page_op.content {
+            NO_CONTENT => (self.sample.group_of_page(volume, page_op.page), 0),
+            content => {
+                let holders = self.holders.get(content as usize).copied().unwrap_or(0);
+                (self.sample.group_of_content(content), holders)
+            }
+        }
     }
 
     fn compare(&mut self, held: u32, found: u32) {
@@ -242,7 +265,7 @@ impl SpaceFollower {
     }
 
     /// Standard errors of the figures of [`Space`] when sampled, in its order.
-    fn errors(&self) -> [Option<f64>; 3] {
+    fn errors(&self) -> [Option<f64>; 4] {
         let mut held = [(0u64, 0u64); GROUPS];
         for (content, &holders) in self.holders.iter().enumerate().filter(|&(_, &holders)| holders > 0) {
             let group = &mut held[self.sample.group_of_content(content as u32)];
@@ -250,7 +273,8 @@ impl SpaceFollower {
         }
         let mut rewrites = self.writes;
         rewrites.iter_mut().zip(self.rewrites).for_each(|(group, rewrites)| group.0 = rewrites);
-        [self.writes, rewrites, held].map(|groups| error::of_ratio(&groups).map(|error| error * 100.0))
+        [self.writes, rewrites, self.reads, held]
+            .map(|groups| error::of_ratio(&groups).map(|error| error * 100.0))
     }
 
     fn end_period(&mut self) {
@@ -275,12 +299,15 @@ impl SpaceFollower {
         if !self.has_content {
             return None;
         }
-        let duplicates = self.writes.iter().map(|&(part, _)| part).sum();
-        let writes = self.writes.iter().map(|&(_, whole)| whole).sum();
+        let sum = |groups: &[(u64, u64); GROUPS]| {
+            groups.iter().fold((0, 0), |sum, group| (sum.0 + group.0, sum.1 + group.1))
+        };
+        let ((duplicates, writes), (duplicates_read, reads)) = (sum(&self.writes), sum(&self.reads));
         let contents = self.distinct_held + self.nameless_held;
         Some(Space {
             duplicate_write_percent: percent(duplicates, writes),
             rewrite_percent: percent(self.rewrites.iter().sum(), writes),
+            duplicate_read_percent: percent(duplicates_read, reads),
             contents_of_pages_held_percent: percent(contents, self.pages_held),
             table: space_table(&self.rows),
         })
@@ -297,8 +324,13 @@ impl Metric for Option<SpaceFollower> {
     }
 
     fn standard_errors(&self) -> Vec<(&'static str, Option<f64>)> {
-        let figures = ["duplicate_write_percent", "rewrite_percent", "contents_of_pages_held_percent"];
-        let errors = self.as_ref().map_or([None; 3], SpaceFollower::errors);
+        let figures = [
+            "duplicate_write_percent",
+            "rewrite_percent",
+            "duplicate_read_percent",
+            "contents_of_pages_held_percent",
+        ];
+        let errors = self.as_ref().map_or([None; 4], SpaceFollower::errors);
         figures.into_iter().zip(errors).collect()
     }
 

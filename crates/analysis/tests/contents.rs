@@ -158,6 +158,53 @@ fn space_agrees_with_the_page_trace() {
     }
 }
 
+/// Page reads of a content that another page holds, of all page reads; pages by volume and number.
+fn duplicate_reads(trace: &Trace) -> (usize, usize) {
+    let mut held: HashMap<(u32, u64), u32> = HashMap::new();
+    let mut changed = HashSet::new();
+    let mut ops = Vec::new();
+    for index in 0..trace.len() {
+        let first = trace.offset_bytes[index] / 4096;
+        let pages = u64::from(trace.length_bytes[index] / 4096);
+        for nth in 0..pages {
+            let page = (trace.volume[index], first + nth);
+            let content = trace.contents(index).get(nth as usize).copied();
+            if trace.op[index] != Op::Read {
+                changed.insert(page);
+            } else if !changed.contains(&page) {
+                held.entry(page).or_insert(content.unwrap());
+            }
+            ops.push((trace.op[index], page, content));
+        }
+    }
+    let (mut reads, mut duplicates) = (0, 0);
+    for (op, page, content) in ops {
+        match (op, content) {
+            (Op::Write, Some(content)) => drop(held.insert(page, content)),
+            (Op::Read, Some(content)) => {
+                reads += 1;
+                let mut others = held.iter().filter(|&(&other, _)| other != page);
+                duplicates += usize::from(others.any(|(_, &held)| held == content));
+            }
+            _ => drop(held.remove(&page)),
+        }
+    }
+    (duplicates, reads)
+}
+
+#[test]
+fn duplicates_read_agree_with_a_search_of_all_pages() {
+    let mut found = 0;
+    for seed in 0..2000 {
+        let trace = random_trace(seed);
+        let (duplicates, reads) = duplicate_reads(&trace);
+        let Some(space) = space(&trace, 0).0 else { continue };
+        assert_eq!(space.duplicate_read_percent, share(duplicates, reads), "seed {seed}");
+        found += duplicates;
+    }
+    assert!(found > 1000, "{found}");
+}
+
 #[test]
 fn duplicates_by_plane_agree_with_sets() {
     for seed in 0..2000 {

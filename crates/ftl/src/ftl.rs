@@ -19,7 +19,7 @@ use crate::inverted::{InvertedMap, InvertedSide};
 use crate::loads::LoadView;
 use crate::op::{FlashOp, Host, Lookup, ReadOutcome, ReadTarget, WriteOutcome, is_page};
 use crate::page::spread::{SpreadPolicy, Spreader};
-use crate::page::{PageMap, PageSide};
+use crate::page::{PageMap, PageSide, WrittenContents};
 use crate::paging::{Layout, Paging};
 use crate::side::Side;
 
@@ -65,7 +65,12 @@ impl Form {
             let sizes = (footprint_pages, contents);
             let spreader =
                 spreads.then(|| Box::new(Spreader::new(&config.spread, order, geometry, sizes, jobs)));
-            return Self::Page(Box::new(PageSide::new(PageMap::new(footprint_pages, contents), spreader)));
+            let written = config
+                .spread
+                .count_written
+                .then(|| Box::new(WrittenContents::new(contents, geometry.planes())));
+            let map = PageMap::new(footprint_pages, contents);
+            return Self::Page(Box::new(PageSide::new(map, spreader, written)));
         }
         let dedup = &config.dedup;
         let history = History::new(contents, dedup.knows_all());

@@ -4,7 +4,7 @@ use flashtwin_bits::By;
 use flashtwin_nand::{Chip, Plane};
 
 use crate::error::FtlError;
-use crate::flash::counters::{Counters, PartitionSize, Peak, PlaneContents, TableSizes};
+use crate::flash::counters::{Counters, PartitionSize, Peak, PlaneContents, PlaneWrites, TableSizes};
 use crate::ftl::{Form, Ftl, with_tables};
 use crate::ids::Content;
 use crate::op::PagingSizes;
@@ -124,6 +124,12 @@ impl Ftl {
             PlaneContents { pages, contents: held.len() as u64 }
         };
         Some(By::new(held.iter_mut().map(count).collect()))
+    }
+
+    /// Page writes of known contents that the host made to each plane since preloading ended, and the distinct contents
+    /// among them; `None` unless `ftl.spread.count_written` is on.
+    pub fn plane_writes(&self) -> Option<By<Plane, Vec<PlaneWrites>>> {
+        with_tables!(&self.tables, side => side.contents_written())
     }
 
     /// Compares all tables with one another and, where verification is on, with the truth:

@@ -46,7 +46,7 @@ pub use flash::allocation::AllocationConfig;
 pub use flash::block_table::BlockTable;
 pub use flash::counters::{
     CopyingCounts, Counters, DedupCounts, MappingCounts, PageCounts, PartitionSize, Peak, PlaneContents,
-    ReplicationCounts, SpreadCounts, TableSizes, WearCounts,
+    PlaneWrites, ReplicationCounts, SpreadCounts, TableSizes, WearCounts,
 };
 pub use flash::partition::{PartitionConfig, PartitionPolicy};
 pub use flash::wear::{WearConfig, WearPolicy};

@@ -1,10 +1,11 @@
 //! What the controller asks of the tables that it keeps, whichever they are: `page/`, `content/` or `inverted/`.
 
+use flashtwin_bits::By;
 use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
 use crate::error::FtlError;
 use crate::flash::Flash;
-use crate::flash::counters::TableSizes;
+use crate::flash::counters::{PlaneWrites, TableSizes};
 use crate::held::HeldPage;
 use crate::ids::{Content, Lpn, Owner};
 use crate::loads::LoadView;
@@ -184,6 +185,11 @@ pub(crate) trait Side: flashtwin_bits::State {
 
     /// Each valid page and the content in it; `None` where contents are not known.
     fn contents_on_flash(&self, flash: &Flash) -> Option<Vec<(Ppn, Content)>>;
+
+    /// What the host wrote to each plane since preloading ended; `None` unless that is counted.
+    fn contents_written(&self) -> Option<By<Plane, Vec<PlaneWrites>>> {
+        None
+    }
 
     /// The first copy of a logical page and those made on purpose.
     #[inline]

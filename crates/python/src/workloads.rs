@@ -33,18 +33,26 @@ pub(crate) fn check_recipe(toml: &str, place: &str) -> PyResult<()> {
     Recipe::parse(place, toml).map(drop).map_err(|error| errors::trace(&error))
 }
 
-/// Makes the trace of a recipe; `place` is what the recipe is called in messages.
+/// The recipe, of which so many days are made instead of its own.
+fn of_days(toml: &str, place: &str, days: Option<u64>) -> PyResult<Recipe> {
+    let mut recipe = Recipe::parse(place, toml).map_err(|error| errors::trace(&error))?;
+    recipe.arrivals.trace_days = days.or(recipe.arrivals.trace_days);
+    Ok(recipe)
+}
+
+/// Makes the trace of a recipe, of `days` where they are given; `place` is what the recipe is called in messages.
 #[pyfunction]
-#[pyo3(signature = (toml, place, scale, seed, progress=None))]
+#[pyo3(signature = (toml, place, scale, seed, days=None, progress=None))]
 pub(crate) fn synthesize(
     py: Python<'_>,
     toml: &str,
     place: String,
     scale: f64,
     seed: u64,
+    days: Option<u64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Trace> {
-    let recipe = Recipe::parse(&place, toml).map_err(|error| errors::trace(&error))?;
+    let recipe = of_days(toml, &place, days)?;
     let made = watched(py, progress, Patience::Unlimited, move |control| {
         flashtwin_trace::synthesize(&recipe, &place, scale, seed, &control.job(0))
     })?;
@@ -53,7 +61,7 @@ pub(crate) fn synthesize(
 
 /// Makes the trace of a recipe as a canonical Parquet file, without holding it; its number of requests.
 #[pyfunction]
-#[pyo3(signature = (toml, place, scale, seed, path, threaded=true, progress=None))]
+#[pyo3(signature = (toml, place, scale, seed, path, threaded=true, days=None, progress=None))]
 #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
 pub(crate) fn synthesize_parquet(
     py: Python<'_>,
@@ -63,9 +71,10 @@ pub(crate) fn synthesize_parquet(
     seed: u64,
     path: PathBuf,
     threaded: bool,
+    days: Option<u64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
-    let recipe = Recipe::parse(&place, toml).map_err(|error| errors::trace(&error))?;
+    let recipe = of_days(toml, &place, days)?;
     let made = watched(py, progress, Patience::Unlimited, move |control| {
         let job = control.job(0);
         flashtwin_trace::synthesize_parquet(&recipe, &place, (scale, seed), &path, threaded, &job)

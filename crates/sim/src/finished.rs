@@ -1,7 +1,7 @@
 //! What a run leaves behind for the results: a row for each of its periods, and what stands at its end.
 
 use flashtwin_bits::By;
-use flashtwin_ftl::{Counters, Ftl, PlaneContents};
+use flashtwin_ftl::{Counters, Ftl, PlaneContents, PlaneWrites};
 use flashtwin_nand::Plane;
 use flashtwin_trace::Outline;
 
@@ -35,6 +35,8 @@ pub(crate) struct Finished<'a> {
     pub(crate) replication_passes: u64,
     /// What lies on each plane at the end; `None` where contents are not known.
     pub(crate) plane_contents: Option<By<Plane, Vec<PlaneContents>>>,
+    /// What the host wrote to each plane; `None` unless that is counted.
+    pub(crate) plane_writes: Option<By<Plane, Vec<PlaneWrites>>>,
     /// The hash unit's queue: length x nanoseconds, and the longest.
     pub(crate) hash_queue: (f64, u32),
 }

@@ -31,8 +31,10 @@ pub fn tables(config: &FtlConfig, geometry: &Geometry, footprint: u64, contents:
         (MappingForm::Page, _) => {
             let spreads = config.spread.policy == SpreadPolicy::Duplicates;
             let channels = u64::from(geometry.channels);
+            let written_words = u64::from(geometry.planes()).div_ceil(64);
             footprint * if spreads { 8 + 16 } else { 8 }
                 + if spreads { contents * (64 + 8 * channels) } else { 0 }
+                + if config.spread.count_written { contents * 16 * written_words } else { 0 }
         }
         (MappingForm::Content, TableForm::TwoLevel) => footprint * 4 + contents * (16 + 1 + 4 + 1),
         (MappingForm::Content, TableForm::Inverted) => {

@@ -77,6 +77,7 @@ pub(crate) fn finish(
         trace,
         resolved,
         plane_contents: engine.controller.plane_contents(),
+        plane_writes: engine.controller.plane_writes(),
         engine,
         periods: periods.rows,
         replication_passes: if replicates { passes } else { 0 },

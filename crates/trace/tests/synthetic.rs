@@ -10,6 +10,12 @@ use flashtwin_trace::{
     Within, synthesize, synthesize_parquet, workload_names, workload_toml,
 };
 
+#[path = "synthetic/any.rs"]
+mod any;
+#[path = "synthetic/days.rs"]
+mod days;
+#[path = "synthetic/held.rs"]
+mod held;
 #[path = "synthetic/values.rs"]
 mod values;
 
@@ -126,7 +132,8 @@ fn follows_its_recipe(name: &str, scale: f64, few: bool) {
     let [values_read, values_written] = &counted.values;
     let share = |kind: usize| counted.values[kind].len() as f64 / counted.pages[kind] as f64 * 100.0;
     near(&format!("{name} unique writes"), share(1), unique, 0.001);
-    if requests - writes > 5000.0 {
+    // Where all reads go to what is overwritten, nothing is said of their values.
+    if requests - writes > 5000.0 && recipe.reads.live_percent < 100.0 {
         let (of_reads, popularity) = match recipe.reads.unique_within {
             Within::Trace => (share(0), &recipe.reads.popularity[..]),
             Within::Day => (daily_unique_reads(&trace, &recipe, scale), &[][..]),
@@ -159,7 +166,10 @@ fn follows_its_recipe(name: &str, scale: f64, few: bool) {
     let same = counted.same_content as f64 / counted.pages[1] as f64 * 100.0;
     // Where none are asked for, a popular value may still meet itself by chance.
     let more = same - recipe.writes.same_content_percent;
-    assert!(more > -0.05 * same && more < 0.2, "{name}: {same} % of writes bring what the page holds");
+    assert!(
+        more > -(if few { 0.07 } else { 0.05 }) * same && more < 0.2,
+        "{name}: {same} % of writes bring what the page holds"
+    );
 }
 
 #[test]
@@ -192,7 +202,7 @@ fn the_seed_and_nothing_else_makes_the_difference() {
     assert_eq!(made("rr-ssd/webvm", 0.001, 0).digest(), KNOWN);
 }
 
-const KNOWN: &str = "f6f4c851309fe50a0a9372d474f61908";
+const KNOWN: &str = "cfd6fdbd33ab3a97d98b0314130fb444";
 
 struct Folder(PathBuf);
 

@@ -139,6 +139,13 @@ METRICS: dict[str, Metric] = {
     "held_duplicate_write_percent": Metric(
         "page writes of a value that some page holds at that moment", _at("space", "duplicate_write_percent")
     ),
+    "duplicate_read_percent": Metric(
+        "page reads of a content that another page holds, too, at that moment", _at("space", "duplicate_read_percent")
+    ),
+    "space_percent": Metric(
+        "distinct contents that pages hold at the end, of these pages: the space that a CA-SSD needs",
+        _at("space", "contents_of_pages_held_percent"),
+    ),
     "same_content_write_percent": Metric("page writes of what the page already holds", _at("space", "rewrite_percent")),
     "values_for_half_of_writes_percent": Metric(
         "smallest share of the values written that has half of the writes",
@@ -237,4 +244,6 @@ SHOWN = (
     "daily_unique_read_percent",
     "first_read_percent",
     "read_before_percent",
+    "duplicate_read_percent",
+    "space_percent",
 )

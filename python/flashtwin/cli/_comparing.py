@@ -25,14 +25,23 @@ def as_row(one: Achieved) -> dict[str, Any]:
 
 def comparison(achieved: list[Achieved]) -> str:
     """Target beside achieved, as a table."""
-    header = ("statistic", "target", "achieved", "error %", "verdict")
-    return table(header, [_cells(one) for one in achieved])
+    header: tuple[str, ...] = ("statistic", "target", "achieved", "error %", "verdict", "source")
+    rows = [header, *(_cells(one) for one in achieved)]
+    # Sources are text: all begin at one column.
+    width = max(len(row[-1]) for row in rows)
+    rows = [(*row[:-1], row[-1].ljust(width)) for row in rows]
+    return table(rows[0], rows[1:])
+
+
+#: How a bound is written before its value.
+_SIGNS = {"equal": "", "at-most": "<= ", "at-least": ">= "}
 
 
 def _cells(one: Achieved) -> tuple[str, ...]:
-    wanted = ("<= " if one.target.bound == "at-most" else "") + number(one.wanted)
+    wanted = _SIGNS[one.target.bound] + number(one.wanted)
     error = "-" if one.error is None else f"{100 * one.error:+.2f}"
-    return one.target.metric, wanted, "-" if one.found is None else number(one.found), error, one.verdict
+    found = "-" if one.found is None else number(one.found)
+    return one.target.metric, wanted, found, error, one.verdict, one.target.source
 
 
 def number(value: float) -> str:

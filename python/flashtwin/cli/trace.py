@@ -132,8 +132,13 @@ def sample(
     help="Multiplies requests, footprint, values and the length of days; the rate stays.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Another seed, another trace.")
+@click.option(
+    "--days",
+    type=click.IntRange(min=1),
+    help="Days to make; by default the recipe's. Fewer are the first of them, more go on after them.",
+)
 @click.option("--force", is_flag=True, help="Replace OUTPUT if it exists.")
-def synthesize(recipe: str, output: Path, scale: float, seed: int, force: bool) -> None:
+def synthesize(recipe: str, output: Path, scale: float, seed: int, days: int | None, force: bool) -> None:
     """Make a trace from RECIPE: a name that `flashtwin workloads` lists, or a TOML file.
 
     Requests are written as they are made; the trace need not fit into memory. The same recipe, scale
@@ -142,10 +147,11 @@ def synthesize(recipe: str, output: Path, scale: float, seed: int, force: bool) 
     \b
     Example:
       flashtwin trace synthesize rr-ssd/webvm --scale 0.01 --out webvm.parquet
+      flashtwin trace synthesize rr-ssd/webvm --scale 0.01 --days 21 --out three-weeks.parquet
     """
     _check_output(output, force=force)
     with Bars() as bars:
-        made = workload(recipe).write(output, scale=scale, seed=seed, progress=bars.making())
+        made = workload(recipe).write(output, scale=scale, seed=seed, days=days, progress=bars.making())
     say(f"{made:,} requests: {output}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,10 @@ from flashtwin.traces.trace import Trace
 
 #: How much later than the last request a drive that keeps up may end, as a factor and in nanoseconds beside it.
 LATE, SLACK_NS = 1.1, 20e6
+
+
+#: Folder of the characterizations of what was made from a workload.
+VARIANTS = "variants"
 
 
 class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it
@@ -59,10 +63,15 @@ class Stand:
     def __init__(
         self, workload: PaperWorkload, source: WorkloadSource, path: Path, *, period_s: float, threads: int = 1,
         stop: threading.Event | None = None, options: Mapping[str, Any] | None = None,
+        setup: Mapping[str, Value] | None = None,
     ) -> None:  # fmt: skip
-        """A stand that keeps its replays in `path`; `options` are those of the characterization."""
+        """A stand that keeps its replays in `path`.
+
+        `options` are those of the characterization, `setup` has the keys that the paper's experiments share.
+        """
         self.workload, self.source, self.path = workload, source, path
         self.period_s, self.threads = period_s, threads
+        self.setup = dict(setup or {})
         self.replayed = 0
         #: What items of one paper share.
         self.memo: dict[str, Any] = {}
@@ -87,18 +96,38 @@ class Stand:
         """Gives the trace's memory back."""
         self._trace = None
 
+    def lasting(self, days: int) -> Stand | None:
+        """The same workload of so many days; None of a recorded one, which lasts as long as it does."""
+        if self.source.lasting is None:
+            return None
+        return Stand(
+            self.workload, self.source.lasting(days), self.path, period_s=self.period_s, threads=self.threads,
+            stop=self._stop, options=self._options, setup=self.setup,
+        )  # fmt: skip
+
     @cached_property
     def characterization(self) -> Characterization:
         """What the workload is like."""
-        chosen = options({"period_s": self.period_s, **self._options}, self.threads)
+        return self._characterized(self.path, lambda trace: trace, {})
+
+    def variant(
+        self, name: str, make: Callable[[Trace], Trace], sets: Mapping[str, Any]
+    ) -> Characterization:  # fmt: skip
+        """What a trace made from the workload's is like, with options set otherwise; kept under that name."""
+        return self._characterized(self.path / VARIANTS / name, make, sets)
+
+    def _characterized(
+        self, path: Path, make: Callable[[Trace], Trace], sets: Mapping[str, Any]
+    ) -> Characterization:  # fmt: skip
+        chosen = options({"period_s": self.period_s, **self._options, **sets}, self.threads)
         key = folder.characterization_key(self.source.key, chosen.key)
-        if folder.characterized_from(self.path) != key:
-            found = measure(self.trace, chosen, Reading(), progress=lambda *_: self._check())
-            self.path.mkdir(parents=True, exist_ok=True)
-            folder.record_characterization(self.path, "")
-            found.write_into(self.path)
-            folder.record_characterization(self.path, key)
-        return Characterization.read(self.path)
+        if folder.characterized_from(path) != key:
+            found = measure(make(self.trace), chosen, Reading(), progress=lambda *_: self._check())
+            path.mkdir(parents=True, exist_ok=True)
+            folder.record_characterization(path, "")
+            found.write_into(path)
+            folder.record_characterization(path, key)
+        return Characterization.read(path)
 
     def fact(self, key: str) -> float | None:
         """A number of the characterization's row."""
@@ -107,15 +136,14 @@ class Stand:
 
     def table(self, name: str) -> list[dict[str, Any]]:
         """A table of the characterization as rows; none where the trace has nothing for it."""
-        import pyarrow
-
-        if schema.workload_table(name) not in self.characterization.table_names:
-            return []
-        rows: list[dict[str, Any]] = pyarrow.table(self.characterization.table(name)).to_pylist()
-        return rows
+        return table_of(self.characterization, name)
 
     def system(self, name: str, **sets: Value) -> System:
-        """A system with this workload's period."""
+        """A system under the paper's set-up, with this workload's period."""
+        return self.preset(name, **{**self.setup, **sets})
+
+    def preset(self, name: str, **sets: Value) -> System:
+        """The same without the paper's set-up."""
         return system(name, settings={"replay.period_s": self.period_s, **sets})
 
     def run(self, name: str, **sets: Value) -> PaperRun:
@@ -166,6 +194,16 @@ class Stand:
             return reduction(pair[baseline], pair[bound], "response.read.mean_ns") or 0.0
 
         return rate_for(target, improvement)
+
+
+def table_of(found: Characterization, name: str) -> list[dict[str, Any]]:
+    """A table of a characterization as rows; none where the trace has nothing for it."""
+    import pyarrow
+
+    if schema.workload_table(name) not in found.table_names:
+        return []
+    rows: list[dict[str, Any]] = pyarrow.table(found.table(name)).to_pylist()
+    return rows
 
 
 def keeps_up(run: PaperRun, speed: float) -> bool:

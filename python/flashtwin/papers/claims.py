@@ -73,6 +73,18 @@ class Claim:
         """The published value where it is a single number."""
         return self.low if self.low == self.high else None
 
+    @property
+    def distance(self) -> float | None:
+        """How far it is off, in tolerances: 0 for the published value or range, 1 where it just agrees."""
+        if self.measured is None:
+            return None
+        edges = [edge for edge in (self.low, self.high) if edge is not None]
+        inside = (self.low is None or self.measured >= self.low) and (self.high is None or self.measured <= self.high)
+        if inside or not edges:
+            return 0.0
+        near = min(edges, key=lambda edge: abs(edge - (self.measured or 0.0)))
+        return abs(self.measured - near) / (self._slack(near) or 1.0)
+
     def _within(self, value: float) -> bool:
         low_enough = self.high is None or value <= self.high + self._slack(self.high)
         return low_enough and (self.low is None or value >= self.low - self._slack(self.low))

@@ -12,6 +12,7 @@ from flashtwin.papers.claims import Claim
 if TYPE_CHECKING:
     from flashtwin.papers.bench import Stand
     from flashtwin.papers.sensitivity import Sensitivity
+    from flashtwin.papers.setup import Setup
 
 #: A series of bars: its name, the measured and the published values by group.
 Series = tuple[str, Sequence[float | None], Sequence[float | None]]
@@ -97,6 +98,8 @@ class Paper:
     population: Callable[[Path | None], tuple[PaperWorkload, ...]] | None = None
     #: Its headlines under other choices of the engine; none where nothing is replayed.
     sensitivity: Sensitivity | None = None
+    #: What its text fixes and what was found, otherwise than in the presets; none where items say it themselves.
+    setup: Setup | None = None
 
     def workload(self, name: str) -> PaperWorkload:
         """The workload of that name."""

@@ -194,7 +194,7 @@ def measure(
         place = path / WORKLOADS / f"{bench.paper.id}-{re.sub(r'[^A-Za-z0-9_.+-]', '-', workload.name)}"
         stand = Stand(
             workload, bench.source, place, period_s=how.period_s * bench.source.scale, threads=threads, stop=stop,
-            options=bench.paper.options,
+            options=bench.paper.options, setup=bench.paper.setup.sets if bench.paper.setup else None,
         )  # fmt: skip
         bench.statistics = [
             _statistic(statistic.name, statistic.published, statistic.measure(stand), statistic.unit, statistic.place)

@@ -22,13 +22,13 @@ AS_DECIDED = "as decided"
 CLOSE_POINTS = 2.0
 HOLDS = "holds within 2 points"
 NOTHING = "–"
-#: What stands where a variant is what the presets have.
+#: What stands where a variant is what is decided already.
 SAME = "="
 
 
 @dataclass(frozen=True, eq=False)
 class Variant:
-    """One way to choose otherwise than the preset."""
+    """One way to choose otherwise than decided."""
 
     choice: str
     name: str
@@ -44,26 +44,32 @@ def _of(choice: str, key: str, values: Mapping[str, Value]) -> tuple[Variant, ..
     return tuple(Variant(choice, name, {key: value}) for name, value in values.items())
 
 
-#: Every choice with what may be chosen instead of what the presets have.
+#: Every choice with what may be chosen; what a paper's set-up or the presets have is among it.
 CHOICES: dict[str, tuple[Variant, ...]] = {
-    "concurrency": _of("concurrency", "engine.concurrency", {"chip": "chip", "plane": "plane"}),
+    "concurrency": _of("concurrency", "engine.concurrency", {"chip": "chip", "die": "die", "plane": "plane"}),
     "load": _of("load", "engine.load", {"reads-waiting": "reads-waiting", "expected-wait": "expected-wait"}),
     "buffer reads": _of("buffer reads", "engine.buffer_reads", {"off": False}),
     "preload": _of("preload", "replay.preload", {"footprint": "footprint", "none": "none"}),
     "write completes": _of(
         "write completes",
         "engine.write_completes",
-        {"transferred": "transferred", "hashed": "hashed", "buffered": "buffered"},
+        {"programmed": "programmed", "transferred": "transferred", "hashed": "hashed", "buffered": "buffered"},
     ),
     "hashing": (
-        *_of("hashing", "engine.hash_lanes", {"4 lanes": 4, "16 lanes": 16, "64 lanes": 64, "a pipeline": 0}),
+        *_of("hashing", "engine.hash_lanes", {"1 lane": 1, "4 lanes": 4, "16 lanes": 16, "a pipeline": 0}),
         *_of("hashing", "engine.hash_us", {"0 µs": 0}),
     ),
     "allocation": _of("allocation", "ftl.allocation.policy", {"dynamic": "dynamic", "least-loaded": "least-loaded"}),
+    "order": (
+        *_of("order", "ftl.allocation.order", {"CWDP": "CWDP", "PDWC": "PDWC"}),
+        Variant("order", "PDWC by 4", {"ftl.allocation.order": "PDWC", "ftl.allocation.stripe_pages": 4}),
+    ),
     "merging": _of("merging", "engine.merge_reads", {"none": "none", "same-page": "same-page"}),
     "idle rule": _of("idle rule", "engine.idle_us", {"0 ms": 0, "10 ms": 10_000}),
-    "write cache": _of(
-        "write cache", "engine.write_cache_pages", {"64 pages": 64, "1,024 pages": 1024, "8,192 pages": 8192}
+    # A cache has a rule of its own for when a write is complete.
+    "write cache": tuple(
+        Variant("write cache", name, {"engine.write_completes": "programmed", "engine.write_cache_pages": pages})
+        for name, pages in (("64 pages", 64), ("1,024 pages", 1024), ("8,192 pages", 8192))
     ),
     "suspension": _of("suspension", "engine.suspend", {"program-erase": "program-erase"}),
     # Keys of replication that the RR-SSD paper leaves open; further ones are added here.
@@ -77,7 +83,6 @@ CHOICES: dict[str, tuple[Variant, ...]] = {
 #: Why papers leave choices out.
 NO_IDLE_WORK = "no system of these headlines works in idle time."
 NO_COPIES = "no system of these headlines makes copies in a period's end."
-NO_DRAM_STAGE = "the paper's drive has no DRAM in front of the flash."
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,7 @@ class Sensitivity:
     note: str = ""
     #: Further tables, from the facts by workload.
     details: Callable[[Mapping[str, Facts]], list[dict[str, Any]]] | None = None
-    #: Variants by their label that the presets have already.
+    #: Variants by their label that the paper's set-up or the presets have already.
     decided: Collection[str] = ()
 
     def variants(self) -> list[Variant]:

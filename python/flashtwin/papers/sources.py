@@ -9,17 +9,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from flashtwin.errors import FlashtwinError, OutputError
+from flashtwin.errors import OutputError
 from flashtwin.papers.model import PaperWorkload
 from flashtwin.progress import Progress
+from flashtwin.recipes.workloads import workload
 from flashtwin.results import names
 from flashtwin.traces.trace import Trace
 from flashtwin.traces.trace import open as open_trace
-
-#: Makes a trace from a recipe: name, scale, seed.
-Synthesize = Callable[..., Any]
 
 #: What lies beside recorded traces and is none; people write in `.txt` where they had them from.
 _NOT_TRACES = (*names.NOT_TRACES, ".txt")
@@ -37,21 +34,23 @@ class WorkloadSource:
     #: Share of the full workload: requests, footprint and length of its days, so that the rate is the whole one's.
     scale: float
     open: Callable[[Progress | None], Trace]
+    #: The same workload of so many days; None of a recorded one.
+    lasting: Callable[[int], WorkloadSource] | None = None
 
 
-def find(workload: PaperWorkload, folder: Path | None, scale: float, seed: int, cache: Path) -> WorkloadSource:
+def find(one: PaperWorkload, folder: Path | None, scale: float, seed: int, cache: Path) -> WorkloadSource:
     """The recorded trace in the folder, or the recipe.
 
     Raises:
-        FlashtwinError: there is neither.
+        OutputError: the folder does not exist.
     """
-    files = [workload.path] if workload.path else recorded(workload, folder) if folder is not None else []
+    files = [one.path] if one.path else recorded(one, folder) if folder is not None else []
     if files:
-        return _from_files(workload, files, cache)
-    return _from_recipe(workload.recipe, scale, seed)
+        return _from_files(one, files, cache)
+    return _from_recipe(one.recipe, scale, seed)
 
 
-def recorded(workload: PaperWorkload, folder: Path) -> list[Path]:
+def recorded(one: PaperWorkload, folder: Path) -> list[Path]:
     """The files of a workload: those that begin with its name or with the name its owners gave it, in order.
 
     Raises:
@@ -60,7 +59,7 @@ def recorded(workload: PaperWorkload, folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise OutputError(f"{folder}: no such folder; give the folder of the recorded traces, or leave --traces out")
     found = sorted((path for path in folder.rglob("*") if _is_trace(path)), key=lambda path: _natural(path.name))
-    for name in (workload.name, *workload.files):
+    for name in (one.name, *one.files):
         files = [path for path in found if re.match(rf"{re.escape(name)}(?![\w+-]*[a-z])", path.name)]
         if files:
             return files
@@ -77,11 +76,11 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
-def _from_files(workload: PaperWorkload, files: Sequence[Path], cache: Path) -> WorkloadSource:
+def _from_files(one: PaperWorkload, files: Sequence[Path], cache: Path) -> WorkloadSource:
     stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
-    key = hashlib.sha256(json.dumps(["recorded", workload.name, stats]).encode()).hexdigest()
+    key = hashlib.sha256(json.dumps(["recorded", one.name, stats]).encode()).hexdigest()
     label = files[0].name if len(files) == 1 else f"{files[0].name} and {len(files) - 1} more"
-    volume = workload.volume
+    volume = one.volume
     label = label if volume is None else f"{label}, volume {volume}"
     return WorkloadSource(
         "recorded", label, key, 1.0, lambda progress: _open_files(files, volume, key, cache, progress)
@@ -104,24 +103,16 @@ def _open_files(files: Sequence[Path], volume: str | None, key: str, cache: Path
     return open_trace(joined, volume=volume, progress=progress)
 
 
-def _from_recipe(recipe: str, scale: float, seed: int) -> WorkloadSource:
-    synthesize = synthesizer()
-    if synthesize is None:
-        raise FlashtwinError(
-            f"{recipe}: this build of flashtwin has no recipes of workloads; give recorded traces with --traces DIR"
-        )
-    key = hashlib.sha256(json.dumps(["synthetic", recipe, scale, seed]).encode()).hexdigest()
-
-    def make(progress: Progress | None) -> Trace:
-        trace: Trace = synthesize(recipe, scale=scale, seed=seed, progress=progress)
-        return trace
-
-    return WorkloadSource("synthetic", f"recipe {recipe}", key, scale, make)
-
-
-def synthesizer() -> Synthesize | None:
-    """`flashtwin.synthesize`, where this build has it."""
-    import flashtwin
-
-    found: Synthesize | None = getattr(flashtwin, "synthesize", None)
-    return found
+def _from_recipe(name: str, scale: float, seed: int, days: int | None = None) -> WorkloadSource:
+    recipe = workload(name)
+    # The text of the recipe and not its name alone: results of what it said before are of another trace.
+    made_of = ["synthetic", recipe.toml, scale, seed, days]
+    key = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
+    return WorkloadSource(
+        "synthetic",
+        f"recipe {name}",
+        key,
+        scale,
+        lambda progress: recipe.synthesize(scale=scale, seed=seed, days=days, progress=progress),
+        lambda days: _from_recipe(name, scale, seed, days),
+    )

@@ -13,7 +13,7 @@ import numpy as np
 
 from flashtwin.characterization import rows
 from flashtwin.errors import FlashtwinError
-from flashtwin.papers import ca_ssd, ds_ftl, rr_ssd
+from flashtwin.papers import ca_ssd, ds_ftl, rr_ssd, swc_causes
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.model import Facts, Item, Outcome, Paper, PaperWorkload, bars, chart, lines
@@ -31,6 +31,8 @@ F_MIN: dict[int, tuple[float, float | None]] = {2: (1_000.0, 77.7), 4: (33.8, 6.
 F_MIN_8_LOW = 28.0
 #: Fig. 3: almost so many percent of the traces have a WA below 1.05 with 4 partitions at OP 50 %.
 LOW_WA = 80.0
+#: 3.3: "the figure for block size 256 is very similar": within a tenth, our reading.
+LARGE_BLOCK, SIMILAR = 256, 10.0
 #: Fig. 4: f_r <= 3 needs 30 % fewer partitions than f_r <= 2; WA falls in 23 % and in Fig. 9 in a third.
 FEWER, FALLS, FALLS_LARGE = 30.0, 23.0, 100.0 / 3.0
 #: "Almost all": 90 % at least, our reading.
@@ -50,8 +52,6 @@ MAIL_WORDS = ("mail", "cheetah")
 DATABASE_WORDS = ("trans", "financial", "oltp", "tpc", "db", "ycsb", "postgres", "mysql")
 #: Why a statistic may be missing.
 WHY = "no trace enters this statistic"
-#: Tables that the statistics are made from.
-TABLES = (*rows.TABLES, "f_min")
 
 
 class Across:
@@ -82,9 +82,8 @@ class Across:
 
 
 def measure(stand: Stand) -> Facts:
-    """The row and the tables of a trace; its replays are not needed."""
-    found = stand.characterization
-    return {"row": found.row, "tables": {name: stand.table(name) for name in TABLES}}
+    """The row and the tables of a trace, and those without what may make it disagree; replays are not needed."""
+    return {**swc_causes.measured(stand.characterization), swc_causes.WITHOUT: swc_causes.measure(stand)}
 
 
 def _needed(who: across.Entrants, words: Sequence[str] = ()) -> list[float]:
@@ -99,7 +98,11 @@ def _needed(who: across.Entrants, words: Sequence[str] = ()) -> list[float]:
 
 
 def judge_fig_1a(facts: Mapping[str, Facts]) -> Outcome:
-    """Lowest and highest, and the two categories that the text names."""
+    """Lowest and highest, and two categories; the same of short traces, and without hot pages."""
+    return swc_causes.beside(facts, _partitions_needed, swc_causes.SHORT, swc_causes.ALIKE)
+
+
+def _partitions_needed(facts: Mapping[str, Facts]) -> Outcome:
     found = Across(facts)
     low, high = (found.get("1a", "all", 2.0, name) for name in ("minimum", "maximum"))
     databases, mail = _needed(found.who, DATABASE_WORDS), _needed(found.who, MAIL_WORDS)
@@ -135,7 +138,11 @@ def _entered(found: Across) -> list[str]:
 
 
 def judge_fig_1b(facts: Mapping[str, Facts]) -> Outcome:
-    """Lowest and highest by ratio."""
+    """Lowest and highest by ratio; and those of short traces, and without hot pages."""
+    return swc_causes.beside(facts, _by_ratio, swc_causes.SHORT, swc_causes.ALIKE)
+
+
+def _by_ratio(facts: Mapping[str, Facts]) -> Outcome:
     found = Across(facts)
     claims = [
         number(name, f"partitions for f_r <= {ratio:g}", value, found.get("1b", "all", ratio, statistic), "", why=WHY)
@@ -188,22 +195,52 @@ def judge_fig_2(facts: Mapping[str, Facts]) -> Outcome:
         Claim("OP 7 %", "and by less from 4 to 16", 0.0, None, fades, "points", True, WHY),
         Claim("OP 28 %", "falls by less than at OP 7 %", 0.0, None, less, "points", True, WHY),
     ]
+    apart = _apart(Across({name: swc_causes.in_blocks_of(of, LARGE_BLOCK) for name, of in facts.items()}), curves)
+    claims.append(Claim("OP 7 %", "blocks of 256 pages: mean WA differs by", None, SIMILAR, apart, "%",
+                        why=WHY))  # fmt: skip
     series = [(f"OP {op} %", *found.points("2", f"OP {op} %", "mean")) for op in (7, 28)]
     panel = chart(lines(series, "partitions", "mean write amplification")) if series[0][1] else None
     return Outcome(claims, panel, _entered(found))
 
 
+def _apart(large: Across, curves: Mapping[int, Mapping[float, float | None]]) -> float | None:
+    """By how many percent the mean write amplification with larger blocks differs at most, at OP 7 %."""
+    of_large = dict(zip(*large.points("2", "OP 7 %", "mean"), strict=True))
+    ratios = [
+        abs(after / before - 1.0) * 100.0
+        for count, before in curves[7].items()
+        if before and (after := of_large.get(count)) is not None
+    ]
+    return max(ratios, default=None)
+
+
 def judge_fig_3(facts: Mapping[str, Facts]) -> Outcome:
-    """Traces with hardly any amplification at OP 50 % with 4 partitions."""
+    """Traces with hardly any amplification at OP 50 % with 4 partitions; and where neighbours share their fate."""
+    return swc_causes.beside(facts, _converged, *swc_causes.TOGETHER.values())
+
+
+def _converged(facts: Mapping[str, Facts]) -> Outcome:
     found = Across(facts)
     measured = found.get("3", "OP 50 %", 4.0, "below_1.05_percent")
     claims = [number("traces", "WA < 1.05, OP 50 %, 4 partitions", LOW_WA, measured, why=WHY)]
     series = [(name, *found.points("3", name, "median")) for name in found.series("3")]
-    return Outcome(claims, chart(lines(series, "partitions", "median write amplification")) if series else None)
+    shares = [(name, found.get("3", name, 4.0, "below_1.05_percent")) for name, _, _ in series]
+    rows = [[name, f"{share:.0f} %"] for name, share in shares if share is not None]
+    table = {
+        "title": "Traces with WA < 1.05 with 4 partitions",
+        "header": ["over-provisioning", "traces"],
+        "rows": rows,
+    }
+    panel = chart(lines(series, "partitions", "median write amplification")) if series else None
+    return Outcome(claims, panel, tables=[table] if rows else [])
 
 
 def judge_fig_4(facts: Mapping[str, Facts]) -> Outcome:
-    """What f_r <= 3 costs and saves beside f_r <= 2."""
+    """What f_r <= 3 costs and saves beside f_r <= 2; and where each page's writes are evenly spaced."""
+    return swc_causes.beside(facts, _fewer, swc_causes.EVENLY)
+
+
+def _fewer(facts: Mapping[str, Facts]) -> Outcome:
     found = Across(facts)
     two, three = (found.get("1b", "all", ratio, "median") for ratio in (2.0, 3.0))
     fewer = None if not two or three is None else (1.0 - three / two) * 100.0
@@ -294,7 +331,11 @@ def judge_fig_10(facts: Mapping[str, Facts]) -> Outcome:
 
 
 def judge_fig_12(facts: Mapping[str, Facts]) -> Outcome:
-    """Cost of reading: cheapest at 4 KB, dearer beyond, and halved by partial reads."""
+    """Cost of reading: cheapest at 4 KB, dearer beyond, and halved by partial reads; and that of larger requests."""
+    return swc_causes.beside(facts, _reading, swc_causes.LARGER)
+
+
+def _reading(facts: Mapping[str, Facts]) -> Outcome:
     found = Across(facts)
     cheapest = [trace.number("read_cost.cheapest_full_page_bytes") for trace in found.who.reading]
     at_4k = 100.0 * sum(size == rows.PAGE_BYTES for size in cheapest) / len(cheapest) if cheapest else None
@@ -407,6 +448,6 @@ PAPER = Paper(
     ),
     default_scale=0.2,
     quick_scale=0.02,
-    options={"over_provisioning_percent": (7, 28, 50, 75, 100)},
+    options={"over_provisioning_percent": (7, 28, 50, 75, 100), "block_pages": (128, 256)},
     population=population,
 )

@@ -16,7 +16,7 @@ from flashtwin.errors import TraceError
 from flashtwin.progress import Progress, named
 from flashtwin.traces.trace import Trace
 
-Bound = Literal["equal", "at-most"]
+Bound = Literal["equal", "at-most", "at-least"]
 
 #: How far a statistic may be from its target, in percent of it, where the target says nothing else.
 WITHIN_PERCENT = 5.0
@@ -35,7 +35,7 @@ class Target:
     value: float
     #: Where.
     source: str
-    #: Whether it must be met or not be exceeded.
+    #: Whether it must be met, or not be exceeded, or not be fallen short of.
     bound: Bound = "equal"
     #: The other published number that it contradicts; None where there is none.
     conflict: str | None = None
@@ -70,7 +70,8 @@ class Achieved:
             met = self.found == self.wanted
         else:
             limit = self.target.within_percent / 100
-            met = error <= limit if self.target.bound == "at-most" else abs(error) <= limit
+            off = {"equal": abs(error), "at-most": error, "at-least": -error}[self.target.bound]
+            met = off <= limit
         return "met" if met else "conflict" if self.target.conflict else "missed"
 
 
@@ -113,13 +114,23 @@ class Workload:
         """The scale at which `check` makes a trace unless another is asked for."""
         return min(1.0, CHECK_REQUESTS / int(self.recipe["requests"]["count"]))
 
-    def synthesize(self, *, scale: float = 1.0, seed: int = 0, progress: Progress | None = None) -> Trace:
+    def synthesize(
+        self, *, scale: float = 1.0, seed: int = 0, days: int | None = None, progress: Progress | None = None
+    ) -> Trace:
         """Makes a trace; see `flashtwin.synthesize`."""
-        return Trace(_core.synthesize(self.toml, self.name, scale, seed, named(progress, "making")))
+        return Trace(_core.synthesize(self.toml, self.name, scale, seed, days, named(progress, "making")))
 
-    def write(self, path: str | Path, *, scale: float = 1.0, seed: int = 0, progress: Progress | None = None) -> int:
+    def write(
+        self,
+        path: str | Path,
+        *,
+        scale: float = 1.0,
+        seed: int = 0,
+        days: int | None = None,
+        progress: Progress | None = None,
+    ) -> int:
         """Makes a trace as a canonical Parquet file, without holding it in memory; its number of requests."""
-        return _core.synthesize_parquet(self.toml, self.name, scale, seed, path, True, named(progress, "making"))
+        return _core.synthesize_parquet(self.toml, self.name, scale, seed, path, True, days, named(progress, "making"))
 
     def measured(self, *, scale: float | None = None, seed: int = 0) -> Characterization:
         """Makes a trace and characterizes it, day by day.
@@ -200,13 +211,21 @@ def workload(name: str | Path) -> Workload:
     return Workload(label, toml)
 
 
-def synthesize(recipe: str | Path, scale: float = 1.0, seed: int = 0, *, progress: Progress | None = None) -> Trace:
+def synthesize(
+    recipe: str | Path,
+    scale: float = 1.0,
+    seed: int = 0,
+    *,
+    days: int | None = None,
+    progress: Progress | None = None,
+) -> Trace:
     """Makes a trace of a described kind, with contents.
 
     Args:
         recipe: a name among `workloads()`, or the path of a recipe (docs/workloads.md).
         scale: multiplies requests, footprint, values and the length of the days; the rate stays.
         seed: another one makes another trace of the same kind. Same recipe, scale and seed: same trace.
+        days: fewer days than the recipe's are the first of them; more go on after them, as they were.
         progress: told `"making"`, requests made and requests in all (`flashtwin.progress`).
 
     Raises:
@@ -217,4 +236,4 @@ def synthesize(recipe: str | Path, scale: float = 1.0, seed: int = 0, *, progres
     >>> len(ft.synthesize("rr-ssd/webvm", scale=0.001))
     3800
     """
-    return workload(recipe).synthesize(scale=scale, seed=seed, progress=progress)
+    return workload(recipe).synthesize(scale=scale, seed=seed, days=days, progress=progress)

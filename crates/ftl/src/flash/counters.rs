@@ -253,6 +253,17 @@ pub struct PlaneContents {
     pub contents: u64,
 }
 
+/// What the host wrote to a plane since preloading ended, of known content.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PlaneWrites {
+    /// Pages.
+    pub pages: u64,
+    /// Distinct contents among them.
+    pub contents: u64,
+    /// Contents that were written to it more than once.
+    pub repeated: u64,
+}
+
 /// One partition of the host's data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PartitionSize {

@@ -2,11 +2,13 @@
 
 mod map;
 pub mod spread;
+mod written;
 
+use flashtwin_bits::By;
 use flashtwin_nand::{Channel, NO_PPN, Plane, Ppn};
 
 use crate::error::FtlError;
-use crate::flash::counters::TableSizes;
+use crate::flash::counters::{PlaneWrites, TableSizes};
 use crate::flash::{Flash, Moved};
 use crate::held::HeldPage;
 use crate::ids::{Content, Lpn, NO_CONTENT, Owner, TablePage};
@@ -16,6 +18,7 @@ use crate::paging::{EntriesOf, Layout, Map, Paging, Tables};
 use crate::side::{Side, audit_pages, unfit};
 pub(crate) use map::PageMap;
 use spread::Spreader;
+pub(crate) use written::WrittenContents;
 
 /// The page map and what spreading knows of its pages: both hear of every page that moves.
 pub(crate) struct SpreadMap {
@@ -82,11 +85,17 @@ impl Map for SpreadMap {
 /// The tables of a conventional SSD.
 pub(crate) struct PageSide {
     pub(crate) tables: Tables<SpreadMap>,
+    /// Where it is asked for: what planes were written with.
+    written: Option<Box<WrittenContents>>,
 }
 
 impl PageSide {
-    pub(crate) fn new(map: PageMap, spreader: Option<Box<Spreader>>) -> Self {
-        Self { tables: Tables::new(SpreadMap { map, spreader }) }
+    pub(crate) fn new(
+        map: PageMap,
+        spreader: Option<Box<Spreader>>,
+        written: Option<Box<WrittenContents>>,
+    ) -> Self {
+        Self { tables: Tables::new(SpreadMap { map, spreader }), written }
     }
 
     pub(crate) fn put_on_flash(&mut self, paging: Paging) {
@@ -136,6 +145,9 @@ impl PageSide {
             flash.check_program(ppn, stream, version)?;
         }
         let rewritten = self.tables.map.point(page.lpn, ppn, content, flash);
+        if let Some(written) = self.written.as_mut().filter(|_| content != NO_CONTENT) {
+            written.note(flash.geometry().plane(ppn), content);
+        }
         flash.counters.programs[Cause::Host as usize] += 1;
         flash.note_peak(self.pages_in_use(), 0);
         flash.collect_behind(plane, &mut self.tables, ops)?;
@@ -316,11 +328,18 @@ impl Side for PageSide {
         Ok(to)
     }
 
-    /// Entries of places that ageing moved pages away from are forgotten.
+    /// Entries of places that ageing moved pages away from are forgotten, and what was written so far is.
     fn end_preload(&mut self) {
         if let Some(spreader) = &mut self.tables.map.spreader {
             spreader.forget_dead();
         }
+        if let Some(written) = &mut self.written {
+            written.clear();
+        }
+    }
+
+    fn contents_written(&self) -> Option<By<Plane, Vec<PlaneWrites>>> {
+        self.written.as_ref().map(|written| written.planes())
     }
 
     fn table_sizes(&self, flash: &Flash) -> TableSizes {
@@ -382,7 +401,7 @@ impl Side for PageSide {
 }
 
 flashtwin_bits::state!(SpreadMap { map, spreader });
-flashtwin_bits::state!(PageSide { tables });
+flashtwin_bits::state!(PageSide { tables, written });
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use super::drawn;
 use super::reach::Map;
 use crate::content::ContentMap;
 use crate::content::replication::degree::DegreePolicy;
-use crate::content::replication::placement::{PlacementPolicy, ScorePopularity};
+use crate::content::replication::placement::{Equals, PlacementPolicy, ScorePopularity, ScoreTies};
 use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm};
 use crate::flash::allocation::{AllocationPolicy, Order};
 use crate::flash::partition::PartitionPolicy;
@@ -187,6 +187,8 @@ fn placing(config: &mut FtlConfig, rng: &mut Rng) {
 fn copies(config: &mut FtlConfig, chips: u32, rng: &mut Rng) {
     let replication = &mut config.replication;
     replication.score_popularity = pick(rng, &ScorePopularity::ALL);
+    replication.score_ties = pick(rng, &ScoreTies::ALL);
+    replication.equals = pick(rng, &Equals::ALL);
     replication.copies_per_read = pick(rng, &drawn::COPIES_PER_READ);
     replication.most_copies = pick(rng, &drawn::MOST_COPIES);
     replication.least_popularity = pick(rng, &drawn::LEAST_POPULARITY).min(chips.max(2) - 1);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::driver::{Driver, Options, Step, Workload};
 use super::reference_replication::wanted;
-use crate::content::replication::placement::{PlacementPolicy, ScorePopularity};
+use crate::content::replication::placement::{PlacementPolicy, ScorePopularity, ScoreTies};
 use crate::ids::{Lpn, Vpn};
 use crate::redirection::RedirectionPolicy;
 use crate::{
@@ -43,6 +43,8 @@ struct Model {
     periods: u32,
     made: u64,
     dropped: u64,
+    /// Copies that each chip has received.
+    received: BTreeMap<usize, u64>,
 }
 
 impl Model {
@@ -90,6 +92,8 @@ impl Model {
         let weight = |content: &Content| match self.rules.score_popularity {
             ScorePopularity::Mean => content.reads << 16,
             ScorePopularity::Sum => (content.reads << 16) / content.chips.len() as u64,
+            ScorePopularity::Replicas if content.chips[0] == chip => 0,
+            ScorePopularity::Replicas => content.reads << 16,
         };
         here.map(|content| u128::from(weight(content))).sum()
     }
@@ -102,8 +106,13 @@ impl Model {
             return (1..count).map(|step| (holds[0] + step) % count).find(open);
         }
         let over = |chip: usize| match self.rules.score_popularity {
-            ScorePopularity::Mean => u128::from(now.stored[chip]) + 1,
+            ScorePopularity::Mean | ScorePopularity::Replicas => u128::from(now.stored[chip]) + 1,
             ScorePopularity::Sum => 1,
+        };
+        let received = |chip: usize| self.received.get(&chip).copied().unwrap_or(0);
+        let fewest = (0..count).filter(open).map(received).min();
+        let even = |chip: &usize| {
+            self.rules.placement != PlacementPolicy::EvenScore || Some(received(*chip)) == fewest
         };
         let above = |chip: usize| u128::from(now.space[chip]) * over(chip);
         let below = |chip: usize| {
@@ -112,7 +121,7 @@ impl Model {
                 * (u128::from(now.load[chip]) + 1)
         };
         let better = |a: usize, b: usize| above(a) * below(b) > above(b) * below(a);
-        (0..count).filter(open).reduce(|best, chip| if better(chip, best) { chip } else { best })
+        (0..count).filter(open).filter(even).reduce(|best, chip| if better(chip, best) { chip } else { best })
     }
 
     /// Where a read of the content would be served: the place with the lowest load.
@@ -144,6 +153,7 @@ impl Model {
             self.list(vpn, reads);
         }
         self.made += 1;
+        *self.received.entry(chip).or_default() += 1;
         true
     }
 
@@ -223,6 +233,8 @@ fn options(seed: u64) -> Options {
     if replication.placement == PlacementPolicy::Random {
         replication.placement = PlacementPolicy::Score;
     }
+    // Turns are taken from copy to copy, whether it is made in the end or not.
+    replication.score_ties = ScoreTies::First;
     options.config.background.jobs = 4096;
     options.read_percent = 70;
     options.units_per_chip = 1;
@@ -240,6 +252,7 @@ fn model(driver: &Driver, options: &Options) -> Model {
         periods: 0,
         made: 0,
         dropped: 0,
+        received: BTreeMap::new(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::driver::{Driver, Options, Step, Workload};
 use crate::SpreadConfig;
 use crate::content::replication::degree::DegreePolicy;
-use crate::content::replication::placement::{PlacementPolicy, ScorePopularity};
+use crate::content::replication::placement::{PlacementPolicy, ScorePopularity, ScoreTies};
 use crate::ids::{Lpn, Vpn};
 use crate::{Cause, FlashOp, MappingForm, ReplicationConfig, ReplicationPolicy};
 use flashtwin_nand as nand;
@@ -24,6 +24,8 @@ struct Content {
 struct Chip {
     space: u64,
     erases: u64,
+    /// Copies received in this pass.
+    received: u64,
 }
 
 /// The state at a period's end, as plain as it can be.
@@ -67,11 +69,13 @@ impl Model<'_> {
     /// up together.
     fn popularity(&self, chip: usize) -> u128 {
         let here = self.contents.values().filter(|content| content.chips.contains(&chip));
-        let shares = |content: &Content| match self.rules.score_popularity {
-            ScorePopularity::Mean => 1,
-            ScorePopularity::Sum => content.chips.len() as u64,
+        let share = |content: &Content| match self.rules.score_popularity {
+            ScorePopularity::Mean => content.reads << 16,
+            ScorePopularity::Sum => (content.reads << 16) / content.chips.len() as u64,
+            ScorePopularity::Replicas if content.chips[0] == chip => 0,
+            ScorePopularity::Replicas => content.reads << 16,
         };
-        here.map(|content| u128::from((content.reads << 16) / shares(content))).sum()
+        here.map(|content| u128::from(share(content))).sum()
     }
 
     /// Contents on a chip.
@@ -115,19 +119,24 @@ impl Model<'_> {
         let space = |chip: usize| u128::from(self.chips[chip].space);
         // Divided by the pages that the popularity is the mean over.
         let over = |chip: usize| match self.rules.score_popularity {
-            ScorePopularity::Mean => self.stored(chip) + 1,
+            ScorePopularity::Mean | ScorePopularity::Replicas => self.stored(chip) + 1,
             ScorePopularity::Sum => 1,
         };
+        let fewest = (0..count).filter(open).map(|chip| self.chips[chip].received).min();
+        let even = |chip: &usize| {
+            self.rules.placement != PlacementPolicy::EvenScore || Some(self.chips[*chip].received) == fewest
+        };
         let better = |a: usize, b: usize| space(a) * over(a) * cost(b) > space(b) * over(b) * cost(a);
-        (0..count).filter(open).reduce(|best, chip| if better(chip, best) { chip } else { best })
+        (0..count).filter(open).filter(even).reduce(|best, chip| if better(chip, best) { chip } else { best })
     }
 
     /// One pass from the most popular down to those read once.
     fn replicate(&mut self) {
         let highest = self.contents.values().map(|content| content.reads).max().unwrap_or(0);
         for reads in (1..=highest).rev() {
-            let level: Vec<Vpn> =
+            let mut level: Vec<Vpn> =
                 self.contents.iter().filter(|(_, c)| c.reads == reads).map(|(&vpn, _)| vpn).collect();
+            level.sort_by_key(|&vpn| self.rules.equals.key(vpn));
             for vpn in level {
                 let places = self.contents[&vpn].chips.clone();
                 let mut sources = places.iter().cycle();
@@ -157,6 +166,7 @@ impl Model<'_> {
         }
         content.chips.push(chip);
         self.chips[chip].space -= 1;
+        self.chips[chip].received += 1;
     }
 }
 
@@ -183,6 +193,7 @@ fn model<'a>(driver: &Driver, options: &'a Options, reads: &[u64]) -> Model<'a> 
     let chip = |chip: usize| Chip {
         space: room - driver.ftl.chip_valid_pages()[nand::Chip::new(chip as u32)],
         erases: driver.ftl.chip_erases()[nand::Chip::new(chip as u32)],
+        received: 0,
     };
     let (_, percent) = ALPHAS[options.seed as usize % ALPHAS.len()];
     let budget = u64::from(options.footprint) * (100 + percent) / 100;
@@ -211,6 +222,8 @@ fn options(seed: u64) -> Options {
     if replication.placement == PlacementPolicy::Random {
         replication.placement = PlacementPolicy::Score;
     }
+    // Turns are taken from pass to pass, and a model is of one.
+    replication.score_ties = ScoreTies::First;
     options.read_percent = 70;
     options.period_every = 60;
     options.steps = 700;

@@ -186,6 +186,28 @@ fn contents_that_a_fixed_place_would_pile_up_are_spread_evenly() {
     assert_eq!(spread["ram"]["twin_lists_bytes"], 4 * 256 + 2 * 64);
 }
 
+#[test]
+fn what_is_written_counts_versions_that_are_invalid_by_now() {
+    // Page 0 gets one content three times. Its plane has it already: page 64 lies there before the trace begins, which
+    // nobody wrote.
+    let mut trace = TraceBuilder::new("versions");
+    trace.request(0, Op::Read, 64 * 4096, 4096, &[7]);
+    for write in 1..4 {
+        trace.request(write * 1_000_000, Op::Write, 0, 4096, &[7]);
+    }
+    let pages = PageTrace::build(&trace.build().unwrap(), 4096, ContentSource::Recorded).unwrap();
+    let redundancy = |system: &str, counted: bool| {
+        let mut resolved = resolve(system, &[]).unwrap();
+        resolved.config.ftl.spread.count_written = counted;
+        run(&pages, &resolved, &()).unwrap().summary["redundancy"].clone()
+    };
+    assert_eq!(redundancy("static", true)["written_mean"], 2.0 / 3.0);
+    assert_eq!(redundancy("static", true)["written_equal_mean"], 1.0);
+    assert_eq!(redundancy("static", true)["plane_mean"], 0.5, "of the valid pages, 0 and 64 hold the same");
+    assert_eq!(redundancy("ds-ftl", true)["written_mean"], 0.0, "each version goes to another channel");
+    assert!(redundancy("static", false)["written_mean"].is_null());
+}
+
 /// `static` and `ds-ftl` on a small device.
 fn plain_and_spread(pages: &PageTrace, preload: Preload) -> [RunResult; 2] {
     ["static", "ds-ftl"].map(|system| {

@@ -9,7 +9,7 @@ use flashtwin_ftl::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm, sample_of
 use flashtwin_ftl::idle::IdlePolicy;
 use flashtwin_ftl::redirection::RedirectionPolicy;
 use flashtwin_ftl::replication::degree::DegreePolicy;
-use flashtwin_ftl::replication::placement::{PlacementPolicy, ScorePopularity};
+use flashtwin_ftl::replication::placement::{Equals, PlacementPolicy, ScorePopularity, ScoreTies};
 use flashtwin_ftl::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use flashtwin_ftl::victim::VictimPolicy;
 use flashtwin_ftl::{
@@ -105,6 +105,7 @@ fn random_spread(rng: &mut Rng) -> SpreadConfig {
         candidates: pick(rng, &drawn::CANDIDATES),
         own_copy_counts: rng.below(3) > 0,
         place: pick(rng, &PlacePolicy::ALL),
+        count_written: rng.below(2) == 0,
     }
 }
 
@@ -178,6 +179,8 @@ fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     config.nand = nand([channels, chips, dies, planes, blocks, pages_per_block]);
     let replication = &mut config.ftl.replication;
     replication.score_popularity = pick(rng, &ScorePopularity::ALL);
+    replication.score_ties = pick(rng, &ScoreTies::ALL);
+    replication.equals = pick(rng, &Equals::ALL);
     replication.copies_per_read = pick(rng, &drawn::COPIES_PER_READ);
     replication.most_copies = pick(rng, &drawn::MOST_COPIES);
     replication.least_popularity = pick(rng, &drawn::LEAST_POPULARITY).min((channels * chips).max(2) - 1);

@@ -10,6 +10,8 @@ pub(super) struct Births {
     /// Things left by class, and the occurrences they stand for.
     things: Tree,
     occurrences: Tree,
+    /// Things left that occur once.
+    single: u64,
 }
 
 impl Births {
@@ -18,6 +20,7 @@ impl Births {
         Births {
             times: classes.iter().map(|class| class.times).collect(),
             things: Tree::new(classes.iter().map(|class| class.things)),
+            single: classes.last().filter(|class| class.times == 1).map_or(0, |class| class.things),
             occurrences: Tree::new(classes.iter().map(|&Class { times, things }| things * u64::from(times))),
         }
     }
@@ -40,6 +43,18 @@ impl Births {
         self.take(class)
     }
 
+    /// Whether things are left that occur more than once.
+    pub(super) fn has_several(&self) -> bool {
+        self.occurrences.total > self.single
+    }
+
+    /// Takes one of the things left that occur more than once, by popularity; there must be one.
+    pub(super) fn one_of_several(&mut self, random: &mut Random) -> u32 {
+        // Those that occur once are the last class.
+        let class = self.occurrences.find(random.below(self.occurrences.total - self.single));
+        self.take(class)
+    }
+
     /// Takes one of the things left, all equally likely.
     pub(super) fn evenly(&mut self, random: &mut Random) -> u32 {
         let class = self.things.find(random.below(self.things.total));
@@ -48,6 +63,7 @@ impl Births {
 
     fn take(&mut self, class: usize) -> u32 {
         let times = self.times[class];
+        self.single -= u64::from(times == 1);
         self.things.subtract(class, 1);
         self.occurrences.subtract(class, u64::from(times));
         times

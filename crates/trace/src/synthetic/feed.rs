@@ -33,7 +33,8 @@ pub fn synthesize(
 ) -> Result<Trace, TraceError> {
     let plan = Plan::new(recipe, place, scale)?;
     let total = plan.requests();
-    let mut generator = Generator::new(&plan, seed);
+    let name = plan.name.clone();
+    let mut generator = Generator::new(plan, seed);
     let mut columns = Columns::with_capacity(total as usize, total as usize);
     loop {
         let wanted = columns.len() + ROWS;
@@ -46,7 +47,7 @@ pub fn synthesize(
             break;
         }
     }
-    Ok(finish(&plan.name, Format::MEMORY, columns, one_volume(), Quality::default(), None))
+    Ok(finish(&name, Format::MEMORY, columns, one_volume(), Quality::default(), None))
 }
 
 /// Like [`synthesize`], into the canonical Parquet file `path` without ever holding the trace; the number
@@ -64,13 +65,14 @@ pub fn synthesize_parquet(
 ) -> Result<u64, TraceError> {
     let plan = Plan::new(recipe, place, scale)?;
     let total = plan.requests();
-    let mut generator = Generator::new(&plan, seed);
+    let name = plan.name.clone();
+    let mut generator = Generator::new(plan, seed);
     let make = move |rows: usize| {
         let mut columns = Columns::with_capacity(rows, rows);
         generator.fill(&mut columns, rows);
         columns
     };
-    write_streamed(&plan.name, Format::MEMORY, make, total, path, threaded, progress)
+    write_streamed(&name, Format::MEMORY, make, total, path, threaded, progress)
 }
 
 fn one_volume() -> Volumes {

@@ -22,11 +22,21 @@ const WRITES: u64 = 12;
 const READS: u64 = 13;
 const TRAINS: u64 = 14;
 const GAPS: u64 = 15;
+/// More than there are purposes: each round has its own.
+const PURPOSES: u64 = 64;
 
 /// Makes the requests of a plan. Memory: about 8 bytes a page that may be overwritten, 36 for each value
 /// that has occurred and will again, 16 for each run that was kept and is still to be read.
 #[derive(Debug)]
 pub(super) struct Generator {
+    plan: Plan,
+    seed: u64,
+    /// Rounds of the plan's days that are over, and when the one at hand began.
+    round: u64,
+    round_begins_ns: u64,
+    /// When the trace ends within a round, and the last arrival so far.
+    ends_ns: u64,
+    last_ns: u64,
     arrivals: Arrivals,
     /// Arrival of the first request, which is where time begins.
     origin: Option<u64>,
@@ -53,6 +63,8 @@ enum Pages {
 #[derive(Debug, Default)]
 struct Run {
     write: bool,
+    /// Whether it reads pages that are overwritten: if it is cut, they may hold something else when it goes on.
+    live: bool,
     /// First page of the next request.
     page: u64,
     /// Pages of each request.
@@ -69,19 +81,24 @@ impl Run {
     fn is_over(&self) -> bool {
         self.next == self.sizes.len()
     }
+
+    /// Pages of the requests to come.
+    fn pages(&self) -> u64 {
+        self.sizes[self.next..].iter().copied().map(u64::from).sum()
+    }
 }
 
 impl Generator {
-    pub(super) fn new(plan: &Plan, seed: u64) -> Generator {
+    pub(super) fn new(plan: Plan, seed: u64) -> Generator {
         let random = |purpose| Random::new(seed, purpose);
         let [read_plan, write_plan] = &plan.kinds;
         let pages = match &plan.content {
             ContentPlan::Zipf(exponent, values) => {
                 let runs = [Runs::new(read_plan), Runs::new(write_plan)];
-                Pages::Drawn(Box::new(Drawn::new(plan, *exponent, *values, runs, random(WRITES))))
+                Pages::Drawn(Box::new(Drawn::new(&plan, *exponent, *values, runs, random(WRITES))))
             }
             ContentPlan::Values(values) => {
-                let writes = Writes::new(plan, values, Runs::new(write_plan), random(WRITES));
+                let writes = Writes::new(&plan, values, Runs::new(write_plan), random(WRITES));
                 let reads = Reads::new(
                     &plan.kinds,
                     values,
@@ -91,35 +108,77 @@ impl Generator {
                 Pages::Values(Box::new((writes, reads)))
             }
         };
-        let requests = [read_plan.requests, write_plan.requests];
-        let trains = plan.trains.as_ref().map(|trains| Trains::new(trains, random(TRAINS), random(GAPS)));
+        let whole_rounds = plan.trace_days.is_multiple_of(plan.days);
         Generator {
-            arrivals: Arrivals::new(
-                requests.iter().sum(),
-                plan.days,
-                plan.day_ns,
-                plan.rhythm,
-                plan.burst,
-                trains,
-                random(ARRIVALS),
-            ),
+            round: 0,
+            round_begins_ns: 0,
+            ends_ns: if whole_rounds { u64::MAX } else { plan.trace_days.saturating_mul(plan.day_ns) },
+            last_ns: 0,
+            arrivals: arrivals(&plan, random),
             origin: None,
             pages,
             next_value: 0,
             kinds: random(KINDS),
             run: Run::default(),
-            course: plan.trains.as_ref().map(|trains| Course::new(requests, trains)),
+            course: course(&plan),
             cut: VecDeque::new(),
             writes_per_flush: plan.writes_per_flush,
             writes_left: plan.writes_per_flush,
+            plan,
+            seed,
         }
+    }
+
+    /// Goes on with as many days as were made, if more are to be made; whether there are.
+    #[cold]
+    fn next_round(&mut self) -> bool {
+        self.round += 1;
+        if self.round >= self.plan.rounds() {
+            return false;
+        }
+        let Generator { plan, seed, round, .. } = self;
+        let random = |purpose| Random::new(*seed, purpose + *round * PURPOSES);
+        let [read_plan, write_plan] = &plan.kinds;
+        match (&mut self.pages, &plan.content) {
+            (Pages::Values(both), ContentPlan::Values(values)) => {
+                let (writes, reads) = &mut **both;
+                // Behind the footprint and what the rounds before have added to it.
+                let base = plan.footprint + values.pages_kept + (*round - 1) * values.later.addresses();
+                writes.go_on(values, Runs::new(write_plan), base, random(WRITES));
+                reads.go_on(read_plan, values, base, random(READS));
+            }
+            (Pages::Drawn(drawn), _) => {
+                drawn.go_on([Runs::new(read_plan), Runs::new(write_plan)], random(WRITES));
+            }
+            _ => return false,
+        }
+        self.round_begins_ns = (*round * plan.days).saturating_mul(plan.day_ns);
+        self.arrivals = arrivals(plan, random);
+        self.course = course(plan);
+        self.kinds = random(KINDS);
+        self.run = Run::default();
+        self.cut.clear();
+        true
+    }
+
+    /// When the next request arrives; none behind the end of the trace.
+    #[inline]
+    fn next_arrival(&mut self) -> Option<u64> {
+        // Trains are made an hour at a time, when their first request arrives.
+        let time = match self.arrivals.next() {
+            Some(time) => time,
+            None if self.next_round() => self.arrivals.next()?,
+            None => return None,
+        };
+        // The last train of a round may end when the next one has begun.
+        self.last_ns = self.last_ns.max(self.round_begins_ns + time);
+        (self.last_ns < self.ends_ns).then_some(self.last_ns)
     }
 
     /// Adds requests until there are `rows`, or none are left; one more where that is a flush.
     pub(super) fn fill(&mut self, columns: &mut Columns, rows: usize) {
         while columns.time_ns.len() < rows {
-            // Trains are made an hour at a time, when their first request arrives.
-            let Some(time) = self.arrivals.next() else { return };
+            let Some(time) = self.next_arrival() else { return };
             let goes_on = match self.course {
                 Some(_) => self.follow(),
                 None => !self.run.is_over() || self.draw_run(),
@@ -190,8 +249,18 @@ impl Generator {
         };
         if kind == READ && (self.cut.len() > spare || self.reads_left() == 0) {
             self.run = self.cut.pop_front().unwrap_or_default();
+            self.look_again();
         }
         !self.run.is_over() || self.next_run(kind == WRITE, room)
+    }
+
+    /// Reads what lies now on the pages of a run that was cut.
+    fn look_again(&mut self) {
+        let Generator { pages: Pages::Values(both), run, .. } = self else { return };
+        if run.live {
+            both.0.contents(run.page, run.pages(), &mut run.values);
+            run.next_value = 0;
+        }
     }
 
     fn reads_left(&self) -> u64 {
@@ -218,7 +287,7 @@ impl Generator {
     /// Begins the next run, a write's with `room` for so many requests; whether there is one.
     fn next_run(&mut self, write: bool, room: u64) -> bool {
         let Generator { pages, run, next_value, .. } = self;
-        run.write = write;
+        (run.write, run.live) = (write, false);
         (run.next, run.next_value) = (0, 0);
         match pages {
             Pages::Drawn(drawn) => {
@@ -236,13 +305,35 @@ impl Generator {
             Pages::Values(both) => {
                 let (writes, reads) = &mut **both;
                 reads.not_kept(std::mem::take(&mut writes.not_kept));
+                if let Some(page) = reads.next_live(writes, &mut run.sizes) {
+                    (run.page, run.live) = (page, true);
+                    writes.contents(page, run.pages(), &mut run.values);
+                    return !run.sizes.is_empty();
+                }
                 let (page, value) = reads.next(&mut writes.kept, next_value, &mut run.sizes);
                 run.page = page;
-                let pages: u32 = run.sizes.iter().sum();
                 run.values.clear();
-                run.values.extend(value..value + pages);
+                run.values.extend(value..value + run.pages() as u32);
             }
         }
         !run.sizes.is_empty()
     }
+}
+
+fn arrivals(plan: &Plan, random: impl Fn(u64) -> Random) -> Arrivals {
+    let trains = plan.trains.as_ref().map(|trains| Trains::new(trains, random(TRAINS), random(GAPS)));
+    Arrivals::new(
+        plan.kinds.iter().map(|kind| kind.requests).sum(),
+        plan.days,
+        plan.day_ns,
+        plan.rhythm,
+        plan.burst,
+        trains,
+        random(ARRIVALS),
+    )
+}
+
+fn course(plan: &Plan) -> Option<Course> {
+    let trains = plan.trains.as_ref()?;
+    Some(Course::new([plan.kinds[READ].requests, plan.kinds[WRITE].requests], trains))
 }

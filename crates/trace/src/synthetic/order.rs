@@ -64,6 +64,22 @@ impl Order {
         order
     }
 
+    /// Goes on with as many days as there were, which repeat the first day where they did so far.
+    pub(super) fn go_on(&mut self, plan: &OrderPlan) {
+        let Some(recurring) = &self.recurring else {
+            *self = Order::new(plan);
+            return;
+        };
+        // Reads may have ended before their order did: what the first day did not come to does not recur.
+        let of_days: u64 = plan.of_days.iter().map(Multiplicities::occurrences).sum();
+        let again = recurring.of_first_day.len() * plan.of_days.len();
+        self.accesses = self.done + again as u64 + of_days;
+        self.days = plan.of_days.iter().rev().cloned().collect();
+        self.days_in_all += self.days.len() as u64;
+        self.things_of_later_days = plan.of_days.iter().map(Multiplicities::things).sum();
+        self.next_day();
+    }
+
     /// Accesses to come.
     #[inline]
     pub(super) fn left(&self) -> u64 {
@@ -90,7 +106,12 @@ impl Order {
         };
         self.things_of_later_days -= of_day.things();
         let day = self.day();
-        self.day_ends = (u128::from(self.accesses) * u128::from(day) / u128::from(self.days_in_all)) as u64;
+        self.day_ends = match &self.recurring {
+            Some(recurring) if day > 1 => {
+                self.done + recurring.of_first_day.len() as u64 + of_day.occurrences()
+            }
+            _ => (u128::from(self.accesses) * u128::from(day) / u128::from(self.days_in_all)) as u64,
+        };
         let length = self.day_ends.saturating_sub(self.done).max(1);
         let closeness = part(self.closeness, of_day.occurrences(), length);
         self.today = Some(Pool::new(&of_day, closeness, true));
@@ -180,6 +201,17 @@ impl Order {
         if settles { self.days.len() as u64 } else { 0 }
     }
 
+    /// Says that the access that came last goes to other pages with the same values, and so do those that repeat it.
+    pub(super) fn rename(&mut self, entry: u32, what: Extent) {
+        if entry != NONE {
+            self.entries.rename(entry, what);
+        } else if let Some(recurring) = &mut self.recurring
+            && let Some(last) = recurring.again.checked_sub(1)
+        {
+            recurring.of_first_day[last] = what;
+        }
+    }
+
     /// Says what the access that came last went to.
     #[inline]
     pub(super) fn settle(&mut self, what: Extent) {
@@ -195,6 +227,14 @@ impl Order {
         self.advance();
         self.done += 1;
         self.lasting.first(&mut self.entries, evenly, random)
+    }
+
+    /// A lasting thing that has not occurred and will again, if there are any that are not reserved.
+    pub(super) fn first_of_several(&mut self, random: &mut Random) -> Option<Occurrence> {
+        self.advance();
+        let found = self.lasting.first_of_several(&mut self.entries, self.reserved, random)?;
+        self.done += 1;
+        Some(found)
     }
 
     /// Takes an access to `value` out of turn, if `entry` still stands for it and it is awaited.

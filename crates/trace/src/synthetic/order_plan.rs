@@ -2,7 +2,7 @@
 
 use super::keys::Keys;
 use super::locality::Mixed;
-use super::pool::Closeness;
+use super::pool::{Closeness, GROUP};
 use super::popularity::{Impossible, Multiplicities, Skew};
 use super::recipe::LocalityRecipe;
 use crate::error::TraceError;
@@ -41,6 +41,8 @@ pub(super) struct OrderRecipe<'a> {
     pub(super) pages_each: f64,
     /// Accesses that repeat what the page holds.
     pub(super) same_content: f64,
+    /// Accesses whose values come in groups, one access after the other.
+    pub(super) shared: f64,
 }
 
 impl OrderRecipe<'_> {
@@ -56,7 +58,8 @@ impl OrderRecipe<'_> {
             None => Closeness::default(),
             Some(LocalityRecipe { percent, within_values }) => {
                 let share = keys.share(&key("locality.percent"), percent)?;
-                let mixed = Mixed::new(&whole, &of_days, self.same_content);
+                let of_groups = self.shared * (1.0 - 1.0 / whole.mean_of_several(GROUP));
+                let mixed = Mixed::new(&whole, &of_days, self.same_content + of_groups);
                 mixed.closeness(share, within_values as f64 * scale / self.pages_each)
             }
         };

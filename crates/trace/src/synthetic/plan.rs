@@ -4,6 +4,7 @@ use super::course::{READ, WRITE};
 use super::keys::Keys;
 use super::kinds::{KindPlan, kinds};
 use super::order_plan::{OrderPlan, OrderRecipe};
+use super::popularity::Multiplicities;
 use super::recipe::{ReadsRecipe, Recipe, Within, ZipfRecipe};
 use super::trains::TrainsPlan;
 use crate::error::TraceError;
@@ -16,6 +17,8 @@ pub(super) struct Plan {
     /// Requests, sequential ones and sizes of reads and of writes.
     pub(super) kinds: [KindPlan; 2],
     pub(super) days: u64,
+    /// Days that are made: fewer than `days`, or more, which are made in rounds of `days`.
+    pub(super) trace_days: u64,
     pub(super) day_ns: u64,
     pub(super) rhythm: (f64, f64),
     pub(super) burst: f64,
@@ -50,7 +53,30 @@ pub(super) struct ValuesPlan {
     pub(super) pages_kept: u64,
     /// Further pages that were there and hold values of these.
     pub(super) pages_copied: u64,
+    /// The same for each further round, in which what recurs is not new.
+    pub(super) later: LaterPages,
     pub(super) agreement: f64,
+    /// Runs of reads that go to pages which are overwritten.
+    pub(super) live_runs: u64,
+    /// Pages that are written once, with contents that others of them hold, too.
+    pub(super) pages_shared: u64,
+}
+
+/// Pages of values that a further round is the first to read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LaterPages {
+    /// Those that were there before, those that the round writes, and those that hold the same as others.
+    pub(super) there: u64,
+    pub(super) kept: u64,
+    pub(super) copied: u64,
+}
+
+impl LaterPages {
+    /// Addresses that a round needs for them: behind those that were there, enough for those that were to be kept
+    /// and are not.
+    pub(super) fn addresses(&self) -> u64 {
+        self.there + 2 * self.kept + self.copied
+    }
 }
 
 impl ValuesPlan {
@@ -81,6 +107,8 @@ impl Plan {
         let arrivals = &recipe.arrivals;
         let day_s = keys.between("arrivals.day_s", arrivals.day_s, 1e-3, 1e9)?;
         let days = keys.between("arrivals.days", arrivals.days as f64, 1.0, 1e5)? as u64;
+        let trace_days = arrivals.trace_days.unwrap_or(arrivals.days);
+        let trace_days = keys.between("arrivals.trace_days", trace_days as f64, 1.0, 1e5)? as u64;
         let trains = match &arrivals.trains {
             Some(trains) => Some(TrainsPlan::new(trains, recipe, &keys)?),
             None => None,
@@ -96,17 +124,19 @@ impl Plan {
                 zipf_content(recipe, zipf, &keys, scaled(zipf.values))?
             }
             None => {
-                let plan = values(recipe, &keys, &kinds, scale)?;
-                let to_overwrite = footprint as f64 - plan.pages_read() as f64;
-                let written = kinds[WRITE].pages - plan.pages_kept;
+                let plan = values(recipe, &keys, &kinds, footprint, scale)?;
+                let to_overwrite = footprint as f64 - (plan.pages_read() + plan.pages_shared) as f64;
+                let written = kinds[WRITE].pages.saturating_sub(plan.pages_kept + plan.pages_shared);
                 check_footprint(&keys, to_overwrite, written, kinds[WRITE].largest(), scale)?;
                 ContentPlan::Values(Box::new(plan))
             }
         };
+        check_rounds(&keys, trace_days.div_ceil(days), footprint, &kinds)?;
         Ok(Plan {
             name: recipe.name.clone(),
             kinds,
             days,
+            trace_days,
             day_ns: (day_s * scale * 1e9).max(24.0) as u64,
             rhythm: (
                 keys.between("arrivals.daily_swing", arrivals.daily_swing, 0.0, 1.0)?,
@@ -128,11 +158,35 @@ impl Plan {
 }
 
 impl Plan {
-    /// Requests in all, flushes among them.
+    /// Requests in all, flushes among them; about as many where part of a round is made.
     pub(super) fn requests(&self) -> u64 {
         let flushes = self.kinds[WRITE].requests.checked_div(self.writes_per_flush).unwrap_or(0);
-        self.kinds.iter().map(|kind| kind.requests).sum::<u64>() + flushes
+        let of_a_round = self.kinds.iter().map(|kind| kind.requests).sum::<u64>() + flushes;
+        (u128::from(of_a_round) * u128::from(self.trace_days) / u128::from(self.days)) as u64
     }
+
+    /// Rounds of `days` that are begun.
+    pub(super) fn rounds(&self) -> u64 {
+        self.trace_days.div_ceil(self.days)
+    }
+}
+
+/// Refuses more rounds than pages and values have numbers for.
+fn check_rounds(
+    keys: &Keys<'_>,
+    rounds: u64,
+    footprint: u64,
+    kinds: &[KindPlan; 2],
+) -> Result<(), TraceError> {
+    // A round brings a value for each page accessed at most, and as many pages.
+    let of_a_round = kinds[READ].pages + kinds[WRITE].pages;
+    let most = (u64::from(NO_CONTENT - 1) - footprint.min(u64::from(NO_CONTENT - 1))) / of_a_round.max(1);
+    if rounds > 1 && rounds > most {
+        let what = format!("asks for {rounds} times as much as arrivals.days");
+        let cure = format!("give at most {} times, or a smaller scale", most.max(1));
+        return Err(keys.wrong("arrivals.trace_days", what, &cure));
+    }
+    Ok(())
 }
 
 fn zipf_content(
@@ -155,6 +209,7 @@ fn values(
     recipe: &Recipe,
     keys: &Keys<'_>,
     kinds: &[KindPlan; 2],
+    footprint: u64,
     scale: f64,
 ) -> Result<ValuesPlan, TraceError> {
     let (writes, reads) = (&recipe.writes, &recipe.reads);
@@ -167,6 +222,8 @@ fn values(
     let reborn =
         writes.reborn_percent.map(|percent| keys.share("writes.reborn_percent", percent)).transpose()?;
     let reborn = reborn.map(|share| (kinds[WRITE].pages as f64 * share).round() as u64);
+    let shared = keys.share("addresses.shared_percent", recipe.addresses.shared_percent)?;
+    let pages_shared = (footprint as f64 * shared).round() as u64;
     let of_writes = OrderRecipe {
         section: "writes",
         accesses: kinds[WRITE].pages,
@@ -176,30 +233,44 @@ fn values(
         of_the_day: keys.share("writes.of_the_day_percent", writes.of_the_day_percent)?,
         pages_each: 1.0,
         same_content: same,
+        shared: pages_shared as f64,
     };
-    let of_reads = order_of_reads(reads, keys, &kinds[READ])?;
+    let live = keys.share("reads.live_percent", reads.live_percent)?;
+    // At least one run is not, so that there is something to read before anything is written.
+    let live_runs = ((kinds[READ].runs as f64 * live).round() as u64).min(kinds[READ].runs.saturating_sub(1));
+    let still_pages = kinds[READ].pages as f64 * (1.0 - live_runs as f64 / kinds[READ].runs.max(1) as f64);
+    let of_reads = order_of_reads(reads, keys, &kinds[READ], live_runs)?;
     let write_order = of_writes.plan(keys, days, scale)?;
     let (read_order, unique_reads) = match reads.unique_within {
         Within::Trace => (of_reads.plan(keys, days, scale)?, of_reads.unique),
         Within::Day => {
             let order = of_reads.plan_days(keys, days, recurring(keys, reads)?)?;
-            let unique = order.things() as f64 / kinds[READ].runs.max(1) as f64;
+            let unique = order.things() as f64 / (kinds[READ].runs - live_runs).max(1) as f64;
             (order, unique)
         }
     };
-    let read_pages = ((kinds[READ].pages as f64 * unique_reads).round() as u64).max(kinds[READ].pages.min(1));
+    let read_pages = ((still_pages * unique_reads).round() as u64).max(kinds[READ].pages.min(1));
     // At least one was there, so that there is something to read from the beginning.
     let kept =
         read_pages.saturating_sub(1) as f64 * keys.share("reads.written_percent", reads.written_percent)?;
     let unique_pages = match reads.unique_pages_percent {
         Some(percent) => {
-            keys.between("reads.unique_pages_percent", percent, reads.unique_percent, 100.0)? / 100.0
+            let least = (unique_reads * 1e4).floor() / 100.0;
+            keys.between("reads.unique_pages_percent", percent, least, 100.0)? / 100.0
         }
         None => unique_reads,
     };
-    let copied = ((kinds[READ].pages as f64 * unique_pages).round() as u64).saturating_sub(read_pages);
+    let copied = ((still_pages * unique_pages).round() as u64).saturating_sub(read_pages);
     check_kept(reads, keys, (kept, read_pages), &read_order, &write_order)?;
     let pages_kept = kept.round() as u64;
+    let new_things = match reads.unique_within {
+        Within::Trace => read_order.things(),
+        Within::Day => read_order.of_days.iter().map(Multiplicities::things).sum(),
+    };
+    let new = |pages: u64| {
+        (u128::from(pages) * u128::from(new_things) / u128::from(read_order.things().max(1))) as u64
+    };
+    let later = LaterPages { there: new(read_pages - pages_kept), kept: new(pages_kept), copied };
     Ok(ValuesPlan {
         same_content: same.round() as u64,
         reborn,
@@ -208,7 +279,10 @@ fn values(
         pages_there: read_pages - pages_kept,
         pages_kept,
         pages_copied: copied,
+        later,
         agreement: keys.share("reads.agreement_percent", reads.agreement_percent)?,
+        live_runs,
+        pages_shared,
     })
 }
 
@@ -217,6 +291,7 @@ fn order_of_reads<'a>(
     reads: &'a ReadsRecipe,
     keys: &Keys<'_>,
     kind: &KindPlan,
+    live_runs: u64,
 ) -> Result<OrderRecipe<'a>, TraceError> {
     let unique = keys.share("reads.unique_percent", reads.unique_percent)?;
     if reads.unique_within == Within::Trace && reads.recurring_percent != 0.0 {
@@ -229,13 +304,14 @@ fn order_of_reads<'a>(
     }
     Ok(OrderRecipe {
         section: "reads",
-        accesses: kind.runs,
+        accesses: kind.runs - live_runs,
         unique,
         popularity: &reads.popularity,
         locality: reads.locality,
         of_the_day: keys.share("reads.of_the_day_percent", reads.of_the_day_percent)?,
         pages_each: kind.pages as f64 / kind.runs.max(1) as f64,
         same_content: 0.0,
+        shared: 0.0,
     })
 }
 
@@ -273,7 +349,6 @@ fn recurring(keys: &Keys<'_>, reads: &ReadsRecipe) -> Result<f64, TraceError> {
     let beside = [
         ("reads.locality", reads.locality.is_some()),
         ("reads.of_the_day_percent", reads.of_the_day_percent > 0.0),
-        ("reads.unique_pages_percent", reads.unique_pages_percent.is_some()),
     ];
     if let Some((key, _)) = beside.iter().find(|(_, given)| *given) {
         let cure = "leave it out; what reads.recurring_percent leaves is read on one day";
@@ -293,7 +368,8 @@ fn check_footprint(
     let least = f64::from(largest);
     if to_overwrite < least {
         let cure = format!(
-            "the values read lie on pages of their own: give at least {:.0} more",
+            "values that are read, or shared, lie on pages of their own: give at least {:.0} more, or less of \
+             addresses.shared_percent",
             ((least - to_overwrite) / scale).ceil()
         );
         return Err(keys.wrong(key, "leaves no pages to write to", &cure));

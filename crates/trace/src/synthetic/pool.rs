@@ -123,6 +123,9 @@ impl Entries {
     }
 }
 
+/// Most pages that hold a value, of those that are written once and share their values.
+pub(super) const GROUP: u32 = 8;
+
 /// How close repeats are.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Closeness {
@@ -206,6 +209,26 @@ impl Pool {
     #[inline]
     pub(super) fn first(&mut self, entries: &mut Entries, evenly: bool, random: &mut Random) -> Occurrence {
         let times = if evenly { self.births.evenly(random) } else { self.births.by_popularity(random) };
+        self.born(times, entries, random)
+    }
+
+    /// An unseen thing that will come again, by popularity; none if there are no such things beside `reserved` others.
+    pub(super) fn first_of_several(
+        &mut self,
+        entries: &mut Entries,
+        reserved: u64,
+        random: &mut Random,
+    ) -> Option<Occurrence> {
+        if self.births.things() <= reserved || !self.births.has_several() {
+            return None;
+        }
+        let times = self.births.one_of_several(random);
+        Some(self.born(times, entries, random))
+    }
+
+    /// The first occurrence of a thing that occurs so often.
+    #[inline]
+    fn born(&mut self, times: u32, entries: &mut Entries, random: &mut Random) -> Occurrence {
         if times == 1 {
             return Occurrence::First { entry: NONE };
         }

@@ -171,6 +171,15 @@ impl Multiplicities {
         self.classes.iter().map(|class| class.things * u64::from(class.times)).sum()
     }
 
+    /// How often a thing occurs that occurs more than once, but at most `most` times of it, if such things are drawn by
+    /// how often they occur.
+    pub(super) fn mean_of_several(&self, most: u32) -> f64 {
+        let several = || self.classes.iter().filter(|class| class.times > 1);
+        let weight = |class: &Class| class.things as f64 * f64::from(class.times);
+        let sum: f64 = several().map(|class| weight(class) * f64::from(class.times.min(most))).sum();
+        sum / several().map(weight).sum::<f64>().max(1.0)
+    }
+
     /// Smallest share of the things that has at least `accesses_share` of the occurrences.
     pub(super) fn share_holding(&self, accesses_share: f64) -> f64 {
         let mut needed = accesses_share * self.occurrences() as f64;

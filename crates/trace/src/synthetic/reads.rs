@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use super::kinds::KindPlan;
 use super::order::Order;
-use super::plan::ValuesPlan;
+use super::plan::{LaterPages, ValuesPlan};
 use super::pool::{Extent, Occurrence};
+use super::writes::Writes;
 use crate::random::Random;
 use flashtwin_bits::mix;
 
@@ -16,6 +17,8 @@ pub(super) struct Reads {
     order: Order,
     requests: u64,
     runs: u64,
+    /// Of the runs to come, those that go to pages which are overwritten.
+    live_runs: u64,
     sizes: Sizes,
     /// Pages that lay on the device before the trace and have not been read yet.
     there: u64,
@@ -101,6 +104,7 @@ impl Reads {
             order: Order::new(&values.reads),
             requests: plan.requests,
             runs: plan.runs,
+            live_runs: values.live_runs,
             sizes,
             there: values.pages_there,
             // Behind pages enough for those that were to be kept and are not.
@@ -116,6 +120,18 @@ impl Reads {
             recent: Vec::with_capacity(RECENT),
             random,
         }
+    }
+
+    /// Goes on with another round of as many reads, in which pages from `base` on are read for the first time.
+    pub(super) fn go_on(&mut self, plan: &KindPlan, values: &ValuesPlan, base: u64, random: Random) {
+        let LaterPages { there, kept, copied } = values.later;
+        self.order.go_on(&values.reads);
+        (self.requests, self.runs, self.live_runs) = (plan.requests, plan.runs, values.live_runs);
+        (self.there, self.kept, self.copies) = (there, kept, copied);
+        self.there_next = base + values.later.addresses();
+        self.repeats = plan.pages.saturating_sub(there + kept);
+        self.surplus = 0.0;
+        self.random = random;
     }
 
     /// Runs to come. They may turn out shorter than planned: what is missing is read once more.
@@ -137,11 +153,31 @@ impl Reads {
         next_value: &mut u32,
         sizes: &mut Vec<u32>,
     ) -> (u64, u32) {
-        sizes.clear();
         self.runs = self.runs.saturating_sub(1);
         let extent = self.extent(written, next_value);
         self.order.settle(extent);
         self.remember(extent);
+        self.cut(extent, sizes);
+        (u64::from(extent.start), extent.value)
+    }
+
+    /// The next run, where it goes to pages that are overwritten: the first page, and the sizes of the requests into
+    /// `sizes`. None where it goes elsewhere, or not as many pages have been written.
+    pub(super) fn next_live(&mut self, writes: &mut Writes, sizes: &mut Vec<u32>) -> Option<u64> {
+        if self.live_runs == 0 || self.random.below(self.runs.max(1)) >= self.live_runs {
+            return None;
+        }
+        let (pages, cut) = self.cut_to(self.run_pages, false, 1);
+        let page = writes.live(pages)?;
+        self.runs = self.runs.saturating_sub(1);
+        self.live_runs -= 1;
+        self.cut(Extent { start: 0, pages: pages as u32, value: 0, cut }, sizes);
+        Some(page)
+    }
+
+    /// Cuts an extent into the requests of a run.
+    fn cut(&mut self, extent: Extent, sizes: &mut Vec<u32>) {
+        sizes.clear();
         let mut left = extent.pages;
         for index in 0..self.requests {
             if left == 0 {
@@ -152,7 +188,6 @@ impl Reads {
             left -= size;
         }
         self.requests -= sizes.len() as u64;
-        (u64::from(extent.start), extent.value)
     }
 
     fn extent(&mut self, written: &mut VecDeque<Extent>, next_value: &mut u32) -> Extent {
@@ -208,7 +243,7 @@ impl Reads {
         self.copies -= pages;
         self.there_next -= pages;
         let copy = Extent { start: self.there_next as u32, ..what };
-        self.order.entries.rename(entry, copy);
+        self.order.rename(entry, copy);
         copy
     }
 
@@ -280,6 +315,12 @@ impl Reads {
             }
             self.there as f64 / (self.extents() - self.kept_extents()).max(1.0)
         };
+        self.cut_to(wanted, often, repeats)
+    }
+
+    /// How many pages an extent has that is to have about so many, and how it is cut into requests. Those that are read
+    /// `often`, `repeats` times more, come near to it; the others vary.
+    fn cut_to(&mut self, wanted: f64, often: bool, repeats: u64) -> (u64, u32) {
         let mean = (wanted / self.sizes.mean).max(1.0);
         let requests = if self.single {
             1

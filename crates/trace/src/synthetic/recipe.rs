@@ -63,8 +63,12 @@ fn one_page() -> Vec<(u32, f64)> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ArrivalsRecipe {
-    /// Days that the trace lasts.
+    /// Days that the trace lasts, over which everything holds that the recipe says.
     pub days: u64,
+    /// Days that are made, where they are others. Fewer are the first of the `days`. After the last of these the trace goes
+    /// on with as many more like them: on the same pages, with new values, and with the same reads that recur.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_days: Option<u64>,
     /// Length of a day in seconds at scale 1. A smaller scale shortens the days, so that the rate stays
     /// what it is; the number of days stays too.
     pub day_s: f64,
@@ -105,6 +109,7 @@ impl Default for ArrivalsRecipe {
     fn default() -> ArrivalsRecipe {
         ArrivalsRecipe {
             days: 1,
+            trace_days: None,
             day_s: 86_400.0,
             daily_swing: 0.0,
             busiest_hour: 14.0,
@@ -124,6 +129,10 @@ pub struct AddressesRecipe {
     /// density proportional to `(x / n)^-skew`. 0 (evenly) to below 1.
     #[serde(default)]
     pub overwrite_skew: f64,
+    /// Share of the pages that are written once and hold what another page holds, too, in percent. The more there
+    /// are, the less space a store needs that keeps every content once.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shared_percent: f64,
 }
 
 /// Contents of the pages written.
@@ -192,8 +201,12 @@ pub struct ReadsRecipe {
     /// With `unique_within = "day"`: the share of each day's reads that repeats the day before, in percent. The
     /// same values are read from the same pages in the same order, day after day; the others are of one day.
     pub recurring_percent: f64,
-    /// Distinct pages among the pages read, in percent of the pages read: more than there are values where
-    /// several pages hold the same one. Default: as many as values.
+    /// Share of the reads that go to pages which the trace writes and overwrites, in percent: to those written so far,
+    /// the ones overwritten most the most, and what lies there is read. All other keys are about the rest of the reads.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub live_percent: f64,
+    /// Distinct pages among the pages read in the whole trace, in percent of the pages read: more than there are values
+    /// where several pages hold the same one. Default: as many as values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unique_pages_percent: Option<f64>,
     /// How popular the popular ones are; see `writes.popularity`.
@@ -218,6 +231,7 @@ impl Default for ReadsRecipe {
             unique_percent: 100.0,
             unique_within: Within::Trace,
             recurring_percent: 0.0,
+            live_percent: 0.0,
             unique_pages_percent: None,
             popularity: Vec::new(),
             written_percent: 0.0,
@@ -226,6 +240,10 @@ impl Default for ReadsRecipe {
             of_the_day_percent: 0.0,
         }
     }
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// What a share of distinct values is of.
@@ -253,7 +271,7 @@ pub struct Target {
     pub metric: String,
     /// What was published, at scale 1.
     pub value: f64,
-    /// Whether the statistic must be met (`equal`) or not be exceeded (`at-most`).
+    /// Whether the statistic must be met (`equal`), or must not be above (`at-most`) or below (`at-least`) the value.
     #[serde(default, skip_serializing_if = "Bound::is_equal")]
     pub bound: Bound,
     /// How far it may be off, in percent of the value: 5, or what the source itself leaves open.
@@ -275,6 +293,8 @@ pub enum Bound {
     Equal,
     /// No more than the value.
     AtMost,
+    /// No less than the value.
+    AtLeast,
 }
 
 impl Bound {

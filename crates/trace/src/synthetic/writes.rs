@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::order::Order;
 use super::places::Places;
 use super::plan::{Plan, ValuesPlan};
-use super::pool::{Extent, NONE, Occurrence};
+use super::pool::{Extent, GROUP, NONE, Occurrence};
 use super::runs::Runs;
 use crate::random::Random;
 
@@ -36,6 +36,12 @@ pub(super) struct Writes {
     pub(super) not_kept: u64,
     /// The end of the pages that are written to be kept next: that part of the address space fills downwards.
     keep_next: u64,
+    /// How many pages are still to be written once with contents that others of them hold, too, and the end of those that
+    /// are next.
+    to_share: u64,
+    share_next: u64,
+    /// What they were last written with, and how many of them may hold the same.
+    sharing: (Held, u32),
     /// How many page writes of the whole workload are to bring what their page holds already.
     same_content: u64,
     /// Page writes of the whole workload.
@@ -77,7 +83,8 @@ const NOWHERE: u64 = u64::MAX;
 
 impl Writes {
     pub(super) fn new(plan: &Plan, values: &ValuesPlan, runs: Runs, random: Random) -> Writes {
-        let fresh = plan.footprint - values.pages_read();
+        let shared = values.pages_shared;
+        let fresh = plan.footprint - values.pages_read() - shared;
         let mut order = Order::new(&values.writes);
         order.reserved = values.pages_kept;
         Writes {
@@ -86,7 +93,10 @@ impl Writes {
             places: Places::new(fresh, plan.overwrite_skew),
             to_keep: values.pages_kept,
             not_kept: 0,
-            keep_next: fresh + values.pages_kept,
+            keep_next: fresh + shared + values.pages_kept,
+            to_share: shared,
+            share_next: fresh + shared,
+            sharing: (Held { value: NONE, entry: NONE }, 0),
             same_content: values.same_content,
             pages: runs.pages,
             runs,
@@ -103,6 +113,22 @@ impl Writes {
         }
     }
 
+    /// Goes on with another round of as many writes, in the pages of which those to be kept lie from `base` on.
+    pub(super) fn go_on(&mut self, values: &ValuesPlan, runs: Runs, base: u64, random: Random) {
+        self.order.go_on(&values.writes);
+        self.order.reserved = values.later.kept;
+        // What was to come of a value has come.
+        self.held.iter_mut().for_each(|held| held.entry = NONE);
+        self.kept.clear();
+        self.sharing.1 = 0;
+        (self.to_keep, self.not_kept) = (values.later.kept, 0);
+        self.keep_next = base + values.later.kept;
+        (self.pages, self.pages_done) = (runs.pages, 0);
+        (self.same_done, self.reborn_done) = (0, 0);
+        self.runs = runs;
+        self.random = random;
+    }
+
     /// Makes the next run of at most `room` requests; returns its first page and the pages of each request, and
     /// puts the value of each page into `values`. New values are numbered from `next_value`, which goes up.
     pub(super) fn next(&mut self, room: u64, next_value: &mut u32, values: &mut Vec<u32>) -> (u64, &[u32]) {
@@ -112,10 +138,24 @@ impl Writes {
         values.clear();
         let start = if self.keeps(pages, left) {
             self.keep(pages, next_value, values)
+        } else if self.shares(pages, left) {
+            self.share(pages, next_value, values)
         } else {
             self.overwrite(pages, left, next_value, values)
         };
         (start, &self.sizes)
+    }
+
+    /// The first of so many pages in a row that have been written, at a place drawn as overwrites are; none where
+    /// fewer have been.
+    pub(super) fn live(&mut self, pages: u64) -> Option<u64> {
+        self.places.again(pages, &mut self.random)
+    }
+
+    /// What so many pages from `start` on hold, all of which have been written.
+    pub(super) fn contents(&self, start: u64, pages: u64, values: &mut Vec<u32>) {
+        values.clear();
+        values.extend((start..start + pages).map(|page| self.held[self.places.index(page)].value));
     }
 
     /// Whether the run in hand, of so many pages, is written to be kept; `left` page writes are still to come.
@@ -152,9 +192,40 @@ impl Writes {
         self.keep_next
     }
 
+    /// Whether the run in hand is written to pages that share their contents.
+    fn shares(&mut self, pages: u64, left: u64) -> bool {
+        self.to_share >= pages && self.random.below(left.saturating_sub(self.to_keep).max(1)) < self.to_share
+    }
+
+    /// Writes the run to pages that are new, several in a row with the same value.
+    fn share(&mut self, pages: u64, next_value: &mut u32, values: &mut Vec<u32>) -> u64 {
+        self.places.forget();
+        self.to_share -= pages;
+        self.share_next -= pages;
+        for _ in 0..pages {
+            let (before, more) = self.sharing;
+            if more > 0 && self.order.take(before.entry, before.value) {
+                self.sharing.1 -= 1;
+                self.hold(before);
+                values.push(before.value);
+                continue;
+            }
+            let occurrence = match self.order.first_of_several(&mut self.random) {
+                Some(first) => first,
+                None => self.order.next(&mut self.random),
+            };
+            let held = self.value(occurrence, next_value);
+            self.sharing = (held, GROUP - 1);
+            self.hold(held);
+            values.push(held.value);
+        }
+        self.pages_done += pages;
+        self.share_next
+    }
+
     fn overwrite(&mut self, pages: u64, left: u64, next_value: &mut u32, values: &mut Vec<u32>) -> u64 {
         // Of the page writes left, some will be of pages to be kept; the others are overwrites.
-        let left = left.saturating_sub(self.to_keep);
+        let left = left.saturating_sub(self.to_keep + self.to_share);
         // A value written lately will probably be written again. So where too few writes have brought what
         // their page holds, pages written lately are overwritten, in the hope of meeting their value.
         let behind = self.same_due() && self.recent.iter().any(|&start| start != NOWHERE);

@@ -40,6 +40,12 @@ impl Drawn {
         }
     }
 
+    /// Goes on with another round of as many requests, on the same pages.
+    pub(super) fn go_on(&mut self, runs: [Runs; 2], random: Random) {
+        self.runs = runs;
+        self.random = random;
+    }
+
     /// The next run of one kind: its first page, the sizes of its requests, and the value of each page
     /// into `values`; there is `room` for so many requests.
     pub(super) fn next(

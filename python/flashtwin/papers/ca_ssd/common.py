@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from flashtwin.papers.bench import PaperRun, Stand, reduction
 from flashtwin.papers.ca_ssd import published
+from flashtwin.papers.ca_ssd.setup import SETUP
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.model import Facts, Series
 from flashtwin.papers.text import column
@@ -23,7 +24,7 @@ TRADITIONAL, CA_SSD = "conventional", "ca-ssd-inverted"
 def device(stand: Stand) -> dict[str, Value]:
     """The paper's single plane, as large as the paper's drive at the workload's scale."""
     blocks = published.SSD_GB.get(stand.name, 4) * BLOCKS_A_GB * stand.source.scale
-    return {"device": "ca-ssd-slc2", "blocks_per_plane": max(64, round(blocks)), "hash_us": published.HASH_US}
+    return {**SETUP.sets, "blocks_per_plane": max(64, round(blocks))}
 
 
 def pair(stand: Stand, drive: dict[str, Value] | None = None, **sets: Value) -> dict[str, PaperRun]:

@@ -46,42 +46,43 @@ def traditional_wa(name: str) -> float:
     return 1.0 + (unique - left) / (left - left_of_collection)
 
 
-def _blocks_for(stand: Stand, wa: float) -> int:
+def blocks_for(stand: Stand, wa: float) -> int:
     """Blocks of the drive on which the traditional SSD, full at the beginning, has this write amplification."""
     pages = stand.fact("info.footprint_pages") or 0.0
     low, high = SPARE_MIN, SPARE_MAX
     for _ in range(STEPS):
         spare = math.sqrt(low * high)
         blocks = max(64, round(pages * (1.0 + spare) / PAGES_A_BLOCK))
-        found = _run(stand, TRADITIONAL, blocks, FULL).get("write_amplification") or 0.0
+        found = run_on(stand, TRADITIONAL, blocks, FULL).get("write_amplification") or 0.0
         low, high = (spare, high) if found > wa else (low, spare)
     return blocks
 
 
-def _run(stand: Stand, name: str, blocks: int, holds: str, **sets: Value) -> PaperRun:
+def run_on(stand: Stand, name: str, blocks: int, holds: str, **sets: Value) -> PaperRun:
+    """A system on the paper's device with so many blocks, which hold that at the beginning."""
     drive = {**device(stand), "blocks_per_plane": blocks}
     return stand.run(name, **drive, **{"replay.preload": holds, **sets})
 
 
 def measure_begins_full(stand: Stand) -> Facts:
     """Fig. 7 on the drive that collects as the paper's did, CA-SSD beginning full or empty."""
-    blocks = _blocks_for(stand, traditional_wa(stand.name))
-    before = _run(stand, TRADITIONAL, blocks, FULL)
+    blocks = blocks_for(stand, traditional_wa(stand.name))
+    before = run_on(stand, TRADITIONAL, blocks, FULL)
     found: Facts = {
         "gigabytes": blocks * PAGES_A_BLOCK * PAGE_BYTES / 2**30 / stand.source.scale,
         "wa": before.get("write_amplification"),
         "victims": victims(before),
         "by_speed": {
             f"{speed:g}": reduction(
-                _run(stand, TRADITIONAL, blocks, FULL, **{"replay.speed": speed}),
-                _run(stand, CA_SSD, blocks, EMPTY, **{"replay.speed": speed}),
+                run_on(stand, TRADITIONAL, blocks, FULL, **{"replay.speed": speed}),
+                run_on(stand, CA_SSD, blocks, EMPTY, **{"replay.speed": speed}),
                 ALL,
             )
             for speed in SPEEDS
         },
     }
     for holds in (FULL, EMPTY):
-        after = _run(stand, CA_SSD, blocks, holds)
+        after = run_on(stand, CA_SSD, blocks, holds)
         found[holds] = {**compared({TRADITIONAL: before, CA_SSD: after}), "victims": victims(after)}
     return found
 

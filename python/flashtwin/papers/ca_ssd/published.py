@@ -46,11 +46,17 @@ RESPONSE = {"web": 65.0, "mail": 84.0, "homes": 59.0}
 WRITES = {"web": 77.0, "mail": 93.0, "homes": 70.0}
 GC_WRITES = {"web": 94.0, "mail": 100.0, "homes": 87.0}
 ERASES = {"web": 77.0, "mail": 100.0 * (1 - 2_876 / 47_819), "homes": 70.0}
+#: Section 3: writes that bring what their address holds, of all writes.
+SAME_CONTENT = {"mail": 8.0, "homes": 8.0}
+#: 5.2: by how much the mean response of homes with 16 K entries is shorter, in milliseconds.
+SHORTER_MS = 7.0
 #: 5.2: erases of homes with 16 K entries; RAM of HPT and iHPT in MB by entries.
 ERASES_HOMES_16K = 65.0
 RAM_MB = {16_384: 0.45, 131_072: 3.5, 262_144: 7.0}
 #: 5.3, Fig. 8: at most 10 % slower without value locality; 74 % faster with a = 1; financial about 25 times.
 ZIPF_NONE, ZIPF_FULL, ZIPF_FINANCIAL = 10.0, 74.0, 25.0
 EXPONENTS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+#: 5.3: values with half of the writes of hm, in millions, by Zipf exponent.
+HM_HALF = {0.0: 4.5, 0.4: 1.3}
 #: 5.1: time of a hash.
 HASH_US = 32.0

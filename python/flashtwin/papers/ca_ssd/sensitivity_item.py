@@ -42,10 +42,10 @@ PLAN = Sensitivity(
         "concurrency": ONE_PLANE,
         "load": ONE_PLANE,
         "allocation": ONE_PLANE,
+        "order": ONE_PLANE,
         "idle rule": sensitivity.NO_IDLE_WORK,
-        "write cache": sensitivity.NO_DRAM_STAGE,
         "copies": sensitivity.NO_COPIES,
     },
-    decided=("merging = none",),
+    decided=("merging = none", "write completes = programmed", "hashing = 1 lane"),
 )
 ITEM = sensitivity.item(PLAN, "Fig. 7", NAMES)

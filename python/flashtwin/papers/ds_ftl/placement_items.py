@@ -4,30 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flashtwin.papers.bench import Stand
+import numpy as np
+
+from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.ds_ftl import published
 from flashtwin.papers.ds_ftl.common import percent_of, runs_at
 from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart, lines, mean
-from flashtwin.papers.text import column
+from flashtwin.papers.text import column, percent
 
 NAMES = published.NAMES
 
 
+#: Redundancy of planes by how duplicates are counted: pages whose content another page written to the plane has, pages
+#: beyond the first of each content, and pages beyond the first that are valid at the end. The paper does not say.
+EQUAL, BEYOND, AT_END = "redundancy.written_equal_mean", "redundancy.written_mean", "redundancy.plane_mean"
+COUNTED = {"equal pages written": EQUAL, "beyond the first": BEYOND, "beyond the first, valid at the end": AT_END}
+#: The column of the table `planes` that has the first.
+EQUAL_OF_PLANE = "equal_written"
+
+
 def measure_fig_11(stand: Stand) -> Facts:
-    """Redundancy of planes at the end."""
-    runs = runs_at(stand, "static", "dynamic", "ds-ftl")
-    return {name: percent_of(run, "redundancy.plane_mean") for name, run in runs.items()}
+    """Redundancy of planes, however duplicates are counted."""
+    runs = runs_at(stand, *published.REDUNDANCY)
+    found: Facts = {name: percent_of(run, EQUAL) for name, run in runs.items()}
+    return found | {
+        f"{name}, {how}": percent_of(run, path) for name, run in runs.items() for how, path in COUNTED.items()
+    }
 
 
-def _spread(
-    facts: Mapping[str, Facts], as_published: Mapping[str, tuple[float, float, float]], what: str, unit: str
-) -> list[Claim]:
-    """Lowest, highest and mean over the workloads, scheme by scheme."""
+def spread_claims(
+    facts: Mapping[str, Facts], as_published: Mapping[str, tuple[float, float, float]], what: str, unit: str,
+    workloads: int = len(NAMES),
+) -> list[Claim]:  # fmt: skip
+    """Lowest, highest and mean over so many workloads, scheme by scheme."""
     claims = []
     for scheme, (low, high, average) in as_published.items():
         values = [value for value in column(facts, NAMES, scheme) if value is not None]
-        whole = len(values) == len(NAMES)
+        whole = len(values) == workloads > 0
         why = "" if whole else "over all eight workloads"
         claims += [
             number(scheme, f"{what}, lowest", low, min(values) if whole else None, unit, why=why),
@@ -38,18 +52,28 @@ def _spread(
 
 
 def judge_fig_11(facts: Mapping[str, Facts]) -> Outcome:
-    """Lowest, highest, mean."""
+    """Lowest, highest, mean of equal pages written: versions of one logical page count, as 5.2.2 says of webmail."""
     series: list[Series] = [(scheme, column(facts, NAMES, scheme), []) for scheme in published.REDUNDANCY]
+    columns = [f"{scheme}, {how}" for how in COUNTED for scheme in published.REDUNDANCY]
+    means = [percent(average) for _ in COUNTED for _, _, average in published.REDUNDANCY.values()]
+    rows = [
+        ["published, mean", *means],
+        *([name, *(percent(found[key]) for key in columns)] for name, found in facts.items()),
+        ["mean", *(percent(mean([found[key] for found in facts.values()])) for key in columns)],
+    ]  # fmt: skip
+    table = {"title": "Redundancy by how duplicates are counted", "header": ["workload", *columns], "rows": rows}
     return Outcome(
-        _spread(facts, published.REDUNDANCY, "redundancy of planes", "%"), chart(bars(NAMES, series, "redundancy, %"))
+        spread_claims(facts, published.REDUNDANCY, "redundancy of planes", "%"),
+        chart(bars(NAMES, series, "redundancy, %")),
+        tables=[table] if facts else [],
     )
 
 
 def measure_fig_12(stand: Stand) -> Facts:
-    """Redundancy plane by plane."""
+    """Redundancy plane by plane, of pages written."""
     runs = runs_at(stand, "static", "ds-ftl")
     return {
-        name: [100.0 * row["redundancy"] for row in run.rows("planes") if row["redundancy"] is not None]
+        name: [100.0 * row[EQUAL_OF_PLANE] for row in run.rows("planes") if row[EQUAL_OF_PLANE] is not None]
         for name, run in runs.items()
     }
 
@@ -90,17 +114,44 @@ def judge_fig_13(facts: Mapping[str, Facts]) -> Outcome:
     return Outcome(claims, chart(bars(NAMES, series, "redirected pages, %")))
 
 
+def deviation(run: PaperRun) -> float | None:
+    """Deviation of the channels' shares of all that they transfer, in points; None where nothing was."""
+    busy = np.array([row["busy_ns"] for row in run.rows("channels")], dtype=float)
+    return float(np.std(100.0 * busy / busy.sum())) if busy.sum() else None
+
+
 def measure_fig_14(stand: Stand) -> Facts:
-    """Deviation of the channels' utilisation, in points of percent."""
-    runs = runs_at(stand, "static", "hipa", "ds-ftl")
-    return {name: percent_of(run, "utilisation.channel_stddev") for name, run in runs.items()}
+    """Deviation of the channels' shares of all transfers, and of their busy time as a share of the run's."""
+    found: Facts = {}
+    for name, run in runs_at(stand, *published.DEVIATION).items():
+        found[name] = deviation(run)
+        found[f"{name}, of time"] = percent_of(run, "utilisation.channel_stddev")
+        found[f"{name}, busy"] = percent_of(run, "utilisation.channel_mean")
+    return found
 
 
 def judge_fig_14(facts: Mapping[str, Facts]) -> Outcome:
-    """Lowest, highest, mean."""
+    """Lowest, highest, mean. A channel's utilisation is read as its share of what all of them transfer."""
     series: list[Series] = [(scheme, column(facts, NAMES, scheme), []) for scheme in published.DEVIATION]
+    claims = spread_claims(facts, published.DEVIATION, "deviation of channel utilisation", "points")
+    busy = [found["static, busy"] for found in facts.values() if found["static, busy"] is not None]
+    notes = []
+    if busy:
+        notes.append(
+            f"Under static allocation a channel is busy for {min(busy):.4f} to {max(busy):.4f} % of the traces' time, "
+            f"so deviations of {published.DEVIATION['static'][0]:.2f} to {published.DEVIATION['static'][1]:.2f} points "
+            "cannot be of time; read as shares of all transfers, of which each of 8 channels has 12.5 % on average, "
+            "they can."
+        )
+    rows = [
+        [name, *(f"{found[key]:.3f}" if found[key] is not None else "–" for scheme in published.DEVIATION
+                 for key in (scheme, f"{scheme}, of time"))]
+        for name, found in facts.items()
+    ]  # fmt: skip
+    header = ["workload", *(key for scheme in published.DEVIATION for key in (scheme, f"{scheme}, of time"))]
+    table = {"title": "Deviation in points: of shares of transfers, and of time", "header": header, "rows": rows}
     panel = bars(NAMES, series, "deviation, points")
-    return Outcome(_spread(facts, published.DEVIATION, "deviation of channel utilisation", "points"), chart(panel))
+    return Outcome(claims, chart(panel), notes, [table] if facts else [])
 
 
 ITEMS = (

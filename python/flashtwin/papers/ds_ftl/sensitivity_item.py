@@ -71,5 +71,6 @@ PLAN = Sensitivity(
     "`home3`, whose pages are redirected most and least. Cuts are means of the three; the published ones are of eight. "
     "The allocation is that below DS-FTL's own (4.2.1); the schemes that it is compared with stay what they are. "
     "Merging of `same-page` takes that of twins from DS-FTL and leaves the others as they are.",
+    decided=("concurrency = die", "write completes = programmed", "order = PDWC"),
 )
 ITEM = sensitivity.item(PLAN, "Fig. 10, 13", WORKLOADS)

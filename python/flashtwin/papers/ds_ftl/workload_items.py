@@ -87,24 +87,30 @@ def judge_fig_3(facts: Mapping[str, Facts]) -> Outcome:
 
 
 def measure_fig_4(stand: Stand) -> Facts:
-    """Duplicates on the same plane, written by address to as many planes as the device has."""
-    rows = [row for row in stand.table("duplicates_by_plane") if row["allocation"] == "static"]
-    return {"planes": [float(row["duplicate_percent"]) for row in rows if row["duplicate_percent"] is not None]}
+    """Pages written to each plane under static allocation whose content another page written to it has."""
+    shares = [row["equal_written"] for row in runs_at(stand, "static")["static"].rows("planes")]
+    return {"planes": [100.0 * share for share in shares if share is not None]}
 
 
 def judge_fig_4(facts: Mapping[str, Facts]) -> Outcome:
-    """Lowest and highest over planes and workloads."""
+    """Lowest and highest over planes and workloads; which workload the figure is of is not said."""
     every = [value for found in facts.values() for value in found["planes"]]
     claims = [
         number("lowest plane", "duplicates on a plane", published.ON_PLANES[0], min(every, default=None)),
         number("highest plane", "duplicates on a plane", published.ON_PLANES[1], max(every, default=None)),
+    ]
+    notes = [
+        f"{name}: planes have {percent(min(found['planes']))} to {percent(max(found['planes']))}."
+        for name, found in facts.items()
+        if found["planes"]
     ]
     series = [
         (name, [float(place) for place in range(len(facts[name]["planes"]))], facts[name]["planes"])
         for name in NAMES
         if name in facts
     ]
-    return Outcome(claims, chart(lines(series, "plane", "duplicates on the plane, %")) if series else None)
+    panel = lines(series, "plane", "duplicates on the plane, %")
+    return Outcome(claims, chart(panel) if series else None, notes)
 
 
 ITEMS = (

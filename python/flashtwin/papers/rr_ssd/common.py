@@ -1,4 +1,4 @@
-"""What the items of the RR-SSD paper share: the rate of arrival, and the four systems at that rate."""
+"""What the items of the RR-SSD paper share: systems at the recorded clock, and at the rate that Oracle's reads set."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from flashtwin.settings import Value
 
 #: RR-SSD's published share of what Oracle gains for reads, in percent.
 PUBLISHED_SHARE = {name: 100.0 * published.RR_SSD[name][0] / published.ORACLE[name][0] for name in published.WORKLOADS}
+#: The trace's own clock.
+RECORDED = 1.0
 READ, ALL = "response.read.mean_ns", "response.all.mean_ns"
 
 
@@ -30,6 +32,11 @@ def at_rate(stand: Stand, *names: str, **sets: Value) -> dict[str, PaperRun]:
     """Systems at the matched speed, with the same keys set otherwise."""
     speed = matched(stand).rate
     return stand.runs({name: stand.system(name, **{"replay.speed": speed, **sets}) for name in names})
+
+
+def at_clock(stand: Stand, *names: str, **sets: Value) -> dict[str, PaperRun]:
+    """Systems as requests were recorded, with the same keys set otherwise: nothing is chosen."""
+    return stand.runs({name: stand.system(name, **{"replay.speed": RECORDED, **sets}) for name in names})
 
 
 def gains(runs: Mapping[str, PaperRun], name: str, baseline: str = "ca-ssd") -> tuple[float | None, float | None]:

@@ -44,6 +44,11 @@ ORACLE = {
 }
 #: Abstract: means over the workloads.
 RR_SSD_MEAN = (23.9, 16.0)
+#: The same of Oracle: the means of Table IV's columns.
+ORACLE_MEAN = (
+    sum(read for read, _ in ORACLE.values()) / len(ORACLE),
+    sum(every for _, every in ORACLE.values()) / len(ORACLE),
+)
 
 #: Table V: replication writes among all writes.
 REPLICA_WRITES = {"webvm": 9.27, "mail": 12.39, "homes": 11.41, "hadoop": 12.16, "trans": 9.87, "desktop": 6.19}
@@ -51,6 +56,13 @@ REPLICA_WRITES = {"webvm": 9.27, "mail": 12.39, "homes": 11.41, "hadoop": 12.16,
 #: Table I: thousands of copies and minutes, daily and weekly.
 COPIES = {"mail": (160.9, 1253.2), "homes": (5.6, 39.4), "webvm": (2.2, 17.2)}
 MINUTES = {"mail": (7.96, 62.01), "homes": (0.28, 1.95), "webvm": (0.11, 0.85)}
+
+#: II.C: a weekly pass takes so many times as long as a daily one, almost.
+WEEKLY_TO_DAILY = 7.0
+#: IV.B.6: writes more than CA-SSD's, on average, about.
+MORE_WRITES = 10.0
+#: II.B: space of the data set in a CA-SSD, of its original size: lowest and highest of the workloads.
+SPACE = (15.0, 70.0)
 
 #: I, Fig. 1: shares of queueing and transfer in a response time, lowest and highest over the workloads.
 QUEUEING_READS, QUEUEING_WRITES = (25.0, 77.0), (80.0, 90.0)

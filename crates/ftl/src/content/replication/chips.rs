@@ -25,6 +25,7 @@ fn empty_views(blocks: &Blocks) -> impl Iterator<Item = ChipView> {
         blocks: u64::from(geometry.planes_per_chip()) * u64::from(geometry.blocks_per_plane),
         popularity: 0,
         load: 0,
+        received: 0,
     })
 }
 
@@ -46,7 +47,7 @@ impl Chips {
     /// Everything but the stored popularity, as it is now.
     pub(super) fn fill_in(&mut self, blocks: &Blocks, loads: &LoadView<'_>) {
         for ((view, now), &load) in self.views.iter_mut().zip(empty_views(blocks)).zip(loads.chip.iter()) {
-            *view = ChipView { popularity: view.popularity, load, ..now };
+            *view = ChipView { popularity: view.popularity, received: view.received, load, ..now };
         }
     }
 
@@ -67,18 +68,18 @@ impl Chips {
     /// The copies of a content store its popularity from now on.
     #[inline]
     pub(super) fn add(&mut self, map: &ContentMap, blocks: &Blocks, vpn: Vpn) {
-        let each = self.counted.of_copy(map.popularity(vpn), map.copies(vpn).count());
-        for ppn in map.copies(vpn) {
-            self.views[blocks.chip_of_page(ppn)].popularity += each;
+        let (popularity, copies) = (map.popularity(vpn), map.copies(vpn).count());
+        for (at, ppn) in map.copies(vpn).enumerate() {
+            self.views[blocks.chip_of_page(ppn)].popularity += self.counted.of_copy(popularity, copies, at);
         }
     }
 
     /// The copies of `vpn` no longer store its popularity: subtracts it from their chips.
     #[inline]
     pub(super) fn take(&mut self, map: &ContentMap, blocks: &Blocks, vpn: Vpn) {
-        let each = self.counted.of_copy(map.popularity(vpn), map.copies(vpn).count());
-        for ppn in map.copies(vpn) {
-            self.views[blocks.chip_of_page(ppn)].popularity -= each;
+        let (popularity, copies) = (map.popularity(vpn), map.copies(vpn).count());
+        for (at, ppn) in map.copies(vpn).enumerate() {
+            self.views[blocks.chip_of_page(ppn)].popularity -= self.counted.of_copy(popularity, copies, at);
         }
     }
 
@@ -87,6 +88,7 @@ impl Chips {
         let view = &mut self.views[chip];
         view.free_pages -= 1;
         view.stored_pages += 1;
+        view.received += 1;
     }
 
     /// A content is about to lose the replica that was made last.
@@ -97,9 +99,9 @@ impl Chips {
         view.free_pages += 1;
         view.stored_pages -= 1;
         let others = map.copies(vpn).count() - 1;
-        let each = self.counted.of_copy(map.popularity(vpn), others);
-        for ppn in map.copies(vpn).take(others) {
-            self.views[blocks.chip_of_page(ppn)].popularity += each;
+        let popularity = map.popularity(vpn);
+        for (at, ppn) in map.copies(vpn).take(others).enumerate() {
+            self.views[blocks.chip_of_page(ppn)].popularity += self.counted.of_copy(popularity, others, at);
         }
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ReplicationPolicy;
 use super::degree::DegreePolicy;
-use super::placement::{PlacementPolicy, ScorePopularity};
+use super::placement::{Equals, PlacementPolicy, ScorePopularity, ScoreTies};
 use crate::error::RangeError;
 
 /// Copies of popular contents.
@@ -43,6 +43,10 @@ pub struct ReplicationConfig {
     /// For `placement = "score"`: the popularity of a chip, Pop.
     #[schemars(extend("x-when" = "counts-popularity and ftl.replication.placement = score"))]
     pub score_popularity: ScorePopularity,
+    /// For `placement = "score"`: which of the chips with equal scores receives a copy.
+    pub score_ties: ScoreTies,
+    /// For `policy = "end-of-period"`: in which order contents with equal counters are copied.
+    pub equals: Equals,
     /// Replicas beyond what their content's popularity earns are dropped at every so many
     /// period ends (RR-SSD paper III.B: less often than replication; weekly for daily periods).
     #[schemars(extend("x-when" = "counts-popularity"))]
@@ -65,6 +69,8 @@ impl Default for ReplicationConfig {
             least_popularity: 1,
             placement: PlacementPolicy::Score,
             score_popularity: ScorePopularity::Mean,
+            score_ties: ScoreTies::First,
+            equals: Equals::ByNumber,
             adjust_every: 7,
             class_pages: 4096,
         }

@@ -9,6 +9,7 @@ use flashtwin_nand::NO_PPN;
 use super::chips::Chips;
 use super::contract::{Making, NewCopy, Replication, replica_room};
 use super::earning::{Earning, add_shared_copy};
+use super::placement::Equals;
 use super::wanted::Wanted;
 use crate::content::map::ContentMap;
 use crate::error::FtlError;
@@ -18,20 +19,25 @@ use crate::op::{FlashOp, OpKind};
 
 pub(super) struct EndOfPeriod {
     earning: Earning,
+    equals: Equals,
 }
 
-/// Contents that were read in this period, the most popular first, equals by VPN.
-fn by_popularity(map: &ContentMap) -> Vec<Vpn> {
+/// Contents that were read in this period, the most popular first.
+fn by_popularity(map: &ContentMap, equals: Equals) -> Vec<Vpn> {
     let mut levels: Vec<Vec<Vpn>> = vec![Vec::new(); 256];
     for vpn in Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
         levels[map.popularity(vpn) as usize].push(vpn);
+    }
+    // By number they are already.
+    if equals != Equals::ByNumber {
+        levels[1..].iter_mut().for_each(|level| level.sort_by_cached_key(|&vpn| equals.key(vpn)));
     }
     levels[1..].iter().rev().flatten().copied().collect()
 }
 
 impl EndOfPeriod {
-    pub(super) fn new(earning: Earning) -> Self {
-        Self { earning }
+    pub(super) fn new(earning: Earning, equals: Equals) -> Self {
+        Self { earning, equals }
     }
 
     /// Copies one content until its degree is reached; `false` when the space is used up. What is copied is
@@ -80,7 +86,7 @@ impl Replication for EndOfPeriod {
     /// The operations are those of the replication phase, in which the host is served elsewhere (RR-SSD paper III.B:
     /// by the mirror).
     fn end_period(&mut self, making: &mut Making<'_>) -> Result<(), FtlError> {
-        let order = by_popularity(&making.tables.map);
+        let order = by_popularity(&making.tables.map, self.equals);
         self.earning.end_period(making);
         let counted = self.earning.score_popularity;
         let mut chips = Chips::of(&making.tables.map, &making.flash.blocks, counted);
@@ -93,4 +99,4 @@ impl Replication for EndOfPeriod {
     }
 }
 
-flashtwin_bits::state!(EndOfPeriod { earning });
+flashtwin_bits::state!(EndOfPeriod { earning } kept { equals });

@@ -44,8 +44,8 @@ impl Parts<'_> {
         let degree = rules.degree.build(rules.copies_per_read, rules.few_copies);
         let chips = self.geometry.chips();
         let degrees = Degrees::new(&*degree, chips, rules.least_popularity, rules.most_copies);
-        let placement =
-            rules.placement.build(rules.score_popularity, Rng::stream(self.seed, "replica placement"));
+        let rng = Rng::stream(self.seed, "replica placement");
+        let placement = rules.placement.build(rules.score_popularity, rules.score_ties, rng);
         Earning::new(degrees, placement, rules.score_popularity, rules.adjust_every)
     }
 }
@@ -108,7 +108,7 @@ macro_rules! replications {
 replications! { parts;
     /// At the end of each period, from the most popular content down (RR-SSD paper III.B).
     #[schemars(extend("x-traits" = ["counts-popularity", "replicates"]))]
-    EndOfPeriod: end_of_period::EndOfPeriod => end_of_period::EndOfPeriod::new(parts.earning());
+    EndOfPeriod: end_of_period::EndOfPeriod => end_of_period::EndOfPeriod::new(parts.earning(), parts.rules.equals);
     /// As soon as a read earns one, in idle time (RR-SSD paper IV.B.4). Period ends still zero the
     /// counters and drop what is no longer earned.
     #[schemars(extend("x-traits" = ["background-jobs", "counts-popularity", "replicates"]))]

@@ -45,6 +45,10 @@ pub struct SpreadConfig {
     /// (4.2.1), and duplicates of one LPN are what it spreads in its webmail trace (5.2.3). Ageing
     /// (`replay.preload = "footprint"`) never counts it.
     pub own_copy_counts: bool,
+    /// Whether the run counts, plane by plane, the page writes that bring a plane a content that it was written before
+    /// (`redundancy.written_mean`; DS-FTL paper, Fig. 4 and 11), under any allocation. Takes 16 bytes a content for
+    /// each 64 planes.
+    pub count_written: bool,
 }
 
 impl Default for SpreadConfig {
@@ -58,6 +62,7 @@ impl Default for SpreadConfig {
             verify: true,
             candidates: 16,
             own_copy_counts: true,
+            count_written: false,
         }
     }
 }

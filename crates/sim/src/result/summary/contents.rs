@@ -1,6 +1,8 @@
 //! What the controller knew of contents and of temperatures.
 
-use flashtwin_ftl::{Cause, DedupCounts, MappingForm, PartitionSize, PlaneContents};
+use flashtwin_bits::By;
+use flashtwin_ftl::{Cause, DedupCounts, MappingForm, PartitionSize, PlaneContents, PlaneWrites};
+use flashtwin_nand::Plane;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -60,17 +62,43 @@ pub(super) struct Redundancy {
     plane_mean: Option<f64>,
     /// Standard deviation over the planes.
     plane_stddev: Option<f64>,
+    /// Mean over the planes of the share of the pages written to a plane whose content it was written before; `null`
+    /// unless `ftl.spread.count_written` is on.
+    written_mean: Option<f64>,
+    /// The same of those whose content was written to the plane more than once, the first one included.
+    written_equal_mean: Option<f64>,
 }
 
 impl Redundancy {
     pub(super) fn of(run: &Finished<'_>) -> Redundancy {
-        let shares: Vec<f64> =
-            run.plane_contents.iter().flat_map(|planes| planes.iter()).filter_map(plane_redundancy).collect();
-        let mean = shares.iter().sum::<f64>() / shares.len() as f64;
-        let squares = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>();
-        let some = |value: f64| (!shares.is_empty()).then_some(value);
-        Redundancy { plane_mean: some(mean), plane_stddev: some((squares / shares.len() as f64).sqrt()) }
+        let (plane_mean, plane_stddev) = spread(&run.plane_contents, plane_redundancy).unzip();
+        let written = |share| spread(&run.plane_writes, share).map(|(mean, _)| mean);
+        Redundancy {
+            plane_mean,
+            plane_stddev,
+            written_mean: written(repeated_writes),
+            written_equal_mean: written(equal_pages),
+        }
     }
+}
+
+/// Mean and standard deviation of a share of planes, over those that have it.
+fn spread<T>(planes: &Option<By<Plane, Vec<T>>>, share: fn(&T) -> Option<f64>) -> Option<(f64, f64)> {
+    let shares: Vec<f64> = planes.iter().flat_map(|planes| planes.iter()).filter_map(share).collect();
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    let squares = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>();
+    (!shares.is_empty()).then(|| (mean, (squares / shares.len() as f64).sqrt()))
+}
+
+/// Share of the pages written to a plane whose content it was written before.
+pub(in crate::result) fn repeated_writes(plane: &PlaneWrites) -> Option<f64> {
+    (plane.pages > 0).then(|| (plane.pages - plane.contents) as f64 / plane.pages as f64)
+}
+
+/// Share of the pages written to a plane whose content another one written to it has.
+pub(in crate::result) fn equal_pages(plane: &PlaneWrites) -> Option<f64> {
+    let equal = plane.pages - plane.contents + plane.repeated;
+    (plane.pages > 0).then(|| equal as f64 / plane.pages as f64)
 }
 
 /// Share of a plane's pages that hold what another holds, one page of each content not counted.

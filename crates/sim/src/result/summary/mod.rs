@@ -25,7 +25,7 @@ use self::throughput::Throughput;
 use self::units::{HashUnit, Utilisation};
 use crate::finished::Finished;
 
-pub(super) use self::contents::plane_redundancy;
+pub(super) use self::contents::{equal_pages, plane_redundancy, repeated_writes};
 pub(super) use self::host::all_ledgers;
 
 /// All figures of one run.

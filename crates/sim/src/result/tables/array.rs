@@ -4,7 +4,7 @@ use flashtwin_analysis::rows;
 use flashtwin_nand::{Chip, Plane};
 
 use crate::finished::Finished;
-use crate::result::summary::plane_redundancy;
+use crate::result::summary::{equal_pages, plane_redundancy, repeated_writes};
 
 rows! {
     /// One row a chip.
@@ -105,6 +105,16 @@ rows! {
         contents: Option<u64>,
         /// 1 - `contents` / pages with a known content; missing without such pages.
         redundancy: Option<f64>,
+        /// Pages with a known content that the host wrote to it; missing unless `ftl.spread.count_written` is on.
+        pages_written: Option<u64>,
+        /// Distinct contents among them.
+        contents_written: Option<u64>,
+        /// 1 - `contents_written` / `pages_written`: those whose content it was written before; missing without such
+        /// pages.
+        redundancy_written: Option<f64>,
+        /// Share of `pages_written` whose content was written to it more than once, the first one included; missing
+        /// without such pages.
+        equal_written: Option<f64>,
     }
 }
 
@@ -113,6 +123,7 @@ impl PlaneRow {
         let geometry = &run.resolved.device.geometry;
         let row = |(plane, &valid_pages): (Plane, &u64)| {
             let known = run.plane_contents.as_ref().map(|planes| planes[plane]);
+            let written = run.plane_writes.as_ref().map(|planes| planes[plane]);
             let chip = geometry.chip_of_plane(plane);
             PlaneRow {
                 plane: plane.number(),
@@ -121,6 +132,10 @@ impl PlaneRow {
                 valid_pages,
                 contents: known.map(|known| known.contents),
                 redundancy: known.and_then(|known| plane_redundancy(&known)),
+                pages_written: written.map(|written| written.pages),
+                contents_written: written.map(|written| written.contents),
+                redundancy_written: written.and_then(|written| repeated_writes(&written)),
+                equal_written: written.and_then(|written| equal_pages(&written)),
             }
         };
         run.engine.controller.plane_valid_pages().rows().map(row).collect()

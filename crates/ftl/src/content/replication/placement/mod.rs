@@ -8,6 +8,7 @@ use crate::policies::policies;
 use flashtwin_bits::By;
 use flashtwin_nand::Chip;
 
+use crate::ids::Vpn;
 use crate::rng::Rng;
 
 /// One chip as a placement sees it.
@@ -26,6 +27,8 @@ pub struct ChipView {
     /// What waits at it and is in service (QL - 1); 0 at the end of a period, when the host is served
     /// elsewhere.
     pub load: u32,
+    /// Copies that it has received: at the end of a period in this pass, on-line so far.
+    pub received: u64,
 }
 
 /// A set of chips (at most 256).
@@ -68,16 +71,59 @@ policies! {
     /// one read. Where copies are in proportion to reads a copy's share is nearly one read, so that this is
     /// nearly the number of copies of popular contents.
     Sum;
+    /// `mean` in which first copies count for nothing: the counters of all contents with a replica there, plus one
+    /// read, over the pages stored there, plus one.
+    Replicas;
 }
 
 impl ScorePopularity {
-    /// What one of `copies` copies of a content adds to its chip's popularity, in 1/65536 of a read.
+    /// What a copy of a content that has `copies` adds to its chip's popularity, in 1/65536 of a read; the copy `at` 0
+    /// is the first.
     #[inline]
-    pub(super) fn of_copy(self, popularity: u8, copies: usize) -> u64 {
+    pub(super) fn of_copy(self, popularity: u8, copies: usize, at: usize) -> u64 {
         let counter = u64::from(popularity) << 16;
         match self {
             Self::Mean => counter,
             Self::Sum => counter / copies as u64,
+            Self::Replicas => counter * u64::from(at > 0),
+        }
+    }
+
+    /// Whether Pop is a mean over the pages stored on a chip.
+    #[inline]
+    pub(super) fn is_mean(self) -> bool {
+        self != Self::Sum
+    }
+}
+
+policies! {
+    /// Which of the chips with equal scores receives a copy. The RR-SSD paper does not say.
+    pub enum ScoreTies;
+
+    /// The first.
+    #[default]
+    First;
+    /// The first after the chip that received the last copy.
+    InTurn;
+}
+
+policies! {
+    /// In which order a pass comes to contents with equal counters. The RR-SSD paper (III.B) orders by counters alone.
+    pub enum Equals;
+
+    /// By VPN, which is the order in which contents were first written: neighbours follow each other.
+    #[default]
+    ByNumber;
+    /// By a hash of the VPN: neighbours do not follow each other.
+    Shuffled;
+}
+
+impl Equals {
+    /// What contents with equal counters are put in order by.
+    pub(crate) fn key(self, vpn: Vpn) -> u64 {
+        match self {
+            Self::ByNumber => u64::from(vpn.number()),
+            Self::Shuffled => Rng::stream(u64::from(vpn.number()), "equals").next_u64(),
         }
     }
 }
@@ -85,12 +131,15 @@ impl ScorePopularity {
 policies! {
     /// Which chip receives a copy.
     pub enum PlacementPolicy;
-    pub fn build(popularity: ScorePopularity, rng: Rng) -> Box<dyn Placement>;
+    pub fn build(popularity: ScorePopularity, ties: ScoreTies, rng: Rng) -> Box<dyn Placement>;
 
     /// The largest S / (E x Pop): free pages, mean erase count, popularity already stored
     /// (RR-SSD paper II.D); on-line S / (E x Pop x QL), with the chip's load (IV.B.4).
     #[default]
-    Score => Box::new(score::Score { popularity });
+    Score => Box::new(score::Score::new(popularity, ties, false));
+    /// The largest score among the chips that have received the fewest copies: no chip gets many in a row. Not in the
+    /// papers; it tells what the score chooses from what it piles up.
+    EvenScore => Box::new(score::Score::new(popularity, ties, true));
     /// Any, each equally likely.
     Random => Box::new(random::Random { rng });
     /// The chips that follow the home chip: (i + 1) % N, (i + 2) % N, ... (RR-SSD paper IV.B.3, "Static").
@@ -101,7 +150,7 @@ fn open(chip: Chip, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> bool {
     chips[chip].free_pages > 0 && !holds.contains(chip)
 }
 
-flashtwin_bits::state!(value ChipView { free_pages, stored_pages, erases, blocks, popularity, load });
+flashtwin_bits::state!(value ChipView { free_pages, stored_pages, erases, blocks, popularity, load, received });
 
 #[cfg(test)]
 mod tests {
@@ -115,6 +164,7 @@ mod tests {
             blocks: 10,
             popularity: 5 << 16,
             load: 0,
+            received: 0,
         };
         vec![chip; 6]
     }
@@ -128,10 +178,11 @@ mod tests {
     fn choose(policy: PlacementPolicy, chips: &[ChipView], holds: &[u32]) -> Option<u32> {
         let chips = By::new(chips);
         let choose = |popularity| {
-            policy.build(popularity, Rng::stream(1, "test")).choose(Chip::new(2), chips, &held(holds))
+            let mut placement = policy.build(popularity, ScoreTies::First, Rng::stream(1, "test"));
+            placement.choose(Chip::new(2), chips, &held(holds))
         };
-        let [mean, sum] = ScorePopularity::ALL.map(choose);
-        assert_eq!(mean, sum, "chips that store as much as the others");
+        let [mean, sum, replicas] = ScorePopularity::ALL.map(choose);
+        assert_eq!([mean, mean], [sum, replicas], "chips that store as much as the others");
         mean.map(Chip::number)
     }
 
@@ -158,18 +209,53 @@ mod tests {
         let mut chips = chips();
         (chips[4].stored_pages, chips[4].popularity) = (1_801, 8 << 16);
         let choose = |popularity| {
-            let mut placement = PlacementPolicy::Score.build(popularity, Rng::stream(1, "test"));
+            let rng = Rng::stream(1, "test");
+            let mut placement = PlacementPolicy::Score.build(popularity, ScoreTies::First, rng);
             placement.choose(Chip::new(2), By::new(&chips), &held(&[2])).map(Chip::number)
         };
-        assert_eq!(ScorePopularity::ALL.map(choose), [Some(4), Some(0)]);
+        assert_eq!(ScorePopularity::ALL.map(choose), [Some(4), Some(0), Some(4)]);
     }
 
     #[test]
     fn a_copy_of_a_hot_content_weighs_as_much_as_one_of_a_lukewarm_one_in_the_sum_alone() {
         // One copy more than reads: 60 reads and 1 read.
         let hot_to_lukewarm =
-            |popularity: ScorePopularity| popularity.of_copy(60, 61) / popularity.of_copy(1, 2).max(1);
-        assert_eq!(ScorePopularity::ALL.map(hot_to_lukewarm), [60, 1]);
+            |popularity: ScorePopularity| popularity.of_copy(60, 61, 1) / popularity.of_copy(1, 2, 1).max(1);
+        assert_eq!(ScorePopularity::ALL.map(hot_to_lukewarm), [60, 1, 60]);
+        assert_eq!(ScorePopularity::Replicas.of_copy(60, 61, 0), 0, "a first copy");
+    }
+
+    #[test]
+    fn chips_with_equal_scores_take_turns_only_where_they_are_to() {
+        for (ties, expected) in [(ScoreTies::First, [0, 0, 0]), (ScoreTies::InTurn, [0, 1, 3])] {
+            let rng = Rng::stream(1, "test");
+            let mut placement = PlacementPolicy::Score.build(ScorePopularity::Mean, ties, rng);
+            let chips = chips();
+            let chosen = [(); 3].map(|()| placement.choose(Chip::new(2), By::new(&chips), &held(&[2])));
+            assert_eq!(chosen.map(|chip| chip.unwrap().number()), expected);
+        }
+    }
+
+    #[test]
+    fn the_even_score_passes_over_chips_that_have_more_copies() {
+        let mut chips = chips();
+        chips[4].free_pages = 200;
+        assert_eq!(choose(PlacementPolicy::EvenScore, &chips, &[2]), Some(4));
+        chips[4].received = 1;
+        assert_eq!(choose(PlacementPolicy::Score, &chips, &[2]), Some(4));
+        assert_eq!(choose(PlacementPolicy::EvenScore, &chips, &[2]), Some(0));
+        chips.iter_mut().for_each(|chip| chip.received = 1);
+        assert_eq!(choose(PlacementPolicy::EvenScore, &chips, &[2]), Some(4));
+    }
+
+    #[test]
+    fn shuffled_equals_are_not_in_the_order_of_their_numbers() {
+        let mut numbers: Vec<u32> = (0..100).collect();
+        numbers.sort_by_key(|&number| Equals::ByNumber.key(Vpn::new(number)));
+        assert!(numbers.is_sorted());
+        numbers.sort_by_key(|&number| Equals::Shuffled.key(Vpn::new(number)));
+        let neighbours = numbers.windows(2).filter(|pair| pair[0] + 1 == pair[1]).count();
+        assert!(neighbours < 5, "{neighbours}");
     }
 
     #[test]
@@ -182,6 +268,7 @@ mod tests {
                 blocks: 0,
                 popularity: (1 << 50) - (1 << 16),
                 load: (1 << 16) - 1,
+                received: 0,
             };
             6
         ];
@@ -213,7 +300,8 @@ mod tests {
 
     #[test]
     fn random_placement_is_uniform() {
-        let mut placement = PlacementPolicy::Random.build(ScorePopularity::Mean, Rng::stream(3, "test"));
+        let mut placement =
+            PlacementPolicy::Random.build(ScorePopularity::Mean, ScoreTies::First, Rng::stream(3, "test"));
         let (chips, mut seen) = (chips(), [0u32; 6]);
         for _ in 0..50_000 {
             seen[placement.choose(Chip::new(2), By::new(&chips), &held(&[2])).unwrap().index()] += 1;

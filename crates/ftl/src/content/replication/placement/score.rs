@@ -6,10 +6,15 @@
 use flashtwin_bits::By;
 use flashtwin_nand::Chip;
 
-use super::{ChipSet, ChipView, Placement, ScorePopularity, open};
+use super::{ChipSet, ChipView, Placement, ScorePopularity, ScoreTies, open};
 
 pub(super) struct Score {
-    pub(super) popularity: ScorePopularity,
+    popularity: ScorePopularity,
+    ties: ScoreTies,
+    /// Only chips that have received the fewest copies are looked at.
+    even: bool,
+    /// For ties in turn: the chip after the one chosen last.
+    next: u32,
 }
 
 /// A score as a fraction.
@@ -36,6 +41,16 @@ fn product(a: u64, b: u128) -> (u128, u64) {
 }
 
 impl Score {
+    pub(super) fn new(popularity: ScorePopularity, ties: ScoreTies, even: bool) -> Self {
+        Self { popularity, ties, even, next: 0 }
+    }
+
+    /// The fewest copies that a chip which may be chosen has received; without a meaning where all may be.
+    fn fewest(&self, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> u64 {
+        let open = chips.ids().filter(|&chip| self.even && open(chip, chips, holds));
+        open.map(|chip| chips[chip].received).min().unwrap_or(u64::MAX)
+    }
+
     /// S over E x Pop x QL. A chip has fewer than 2^32 pages, so that `above` fits; `below` does up to 2^44
     /// erases of a chip, 2^32 pages with counters of 255 and a load of 2^27.
     #[inline]
@@ -43,11 +58,10 @@ impl Score {
         let wear = u128::from(chip.erases + chip.blocks);
         let popularity = u128::from(chip.popularity + (1 << 16));
         let below = (wear * popularity).saturating_mul(u128::from(chip.load) + 1);
-        match self.popularity {
-            ScorePopularity::Mean => {
-                Fraction { above: chip.free_pages.saturating_mul(chip.stored_pages + 1), below }
-            }
-            ScorePopularity::Sum => Fraction { above: chip.free_pages, below },
+        if self.popularity.is_mean() {
+            Fraction { above: chip.free_pages.saturating_mul(chip.stored_pages + 1), below }
+        } else {
+            Fraction { above: chip.free_pages, below }
         }
     }
 }
@@ -64,10 +78,7 @@ impl Score {
         let below = number(chip.erases + chip.blocks)
             * number(chip.popularity + (1 << 16))
             * (f64::from(chip.load) + 1.0);
-        let stored = match self.popularity {
-            ScorePopularity::Mean => number(chip.stored_pages + 1),
-            ScorePopularity::Sum => 1.0,
-        };
+        let stored = if self.popularity.is_mean() { number(chip.stored_pages + 1) } else { 1.0 };
         number(chip.free_pages) * stored / below
     }
 
@@ -83,7 +94,11 @@ impl Placement for Score {
     fn choose(&mut self, _home: Chip, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> Option<Chip> {
         let mut best: Option<Chip> = None;
         let (mut surely_less, mut surely_more) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
-        for chip in chips.ids().filter(|&chip| open(chip, chips, holds)) {
+        let fewest = self.fewest(chips, holds);
+        // Equal scores: the first one met wins.
+        let from_next = chips.ids().skip(self.next as usize).chain(chips.ids().take(self.next as usize));
+        let may_be = |chip: &Chip| open(*chip, chips, holds) && chips[*chip].received <= fewest;
+        for chip in from_next.filter(may_be) {
             let score = self.nearly(&chips[chip]);
             if score < surely_less {
                 continue;
@@ -95,11 +110,14 @@ impl Placement for Score {
                 (surely_less, surely_more) = (score * (1.0 - MARGIN), score * (1.0 + MARGIN));
             }
         }
+        if let (ScoreTies::InTurn, Some(chip)) = (self.ties, best) {
+            self.next = (chip.number() + 1) % chips.len() as u32;
+        }
         best
     }
 }
 
-flashtwin_bits::state!(Score {} kept { popularity });
+flashtwin_bits::state!(Score { next } kept { popularity, ties, even });
 
 #[cfg(test)]
 mod tests {
@@ -130,6 +148,7 @@ mod tests {
                     blocks: 1 + number(),
                     popularity: number(),
                     load: number() as u32 >> 8,
+                    received: 0,
                 })
                 .collect();
             if round % 2 == 0 {
@@ -142,7 +161,7 @@ mod tests {
             let mut holds = ChipSet::default();
             holds.insert(Chip::new(rng.below(8)));
             for popularity in ScorePopularity::ALL {
-                let mut score = Score { popularity };
+                let mut score = Score::new(popularity, ScoreTies::First, false);
                 let expected = by_fractions(&score, &chips, &holds);
                 assert_eq!(score.choose(Chip::new(0), By::new(&chips), &holds), expected);
             }

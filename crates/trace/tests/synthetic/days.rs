@@ -1,0 +1,127 @@
+//! Other days than a recipe's: its first ones, and weeks that go on.
+
+use std::collections::HashSet;
+
+use flashtwin_trace::{Op, Recipe, Trace, synthesize, synthesize_parquet};
+
+use super::{Folder, SMALL, count, near, open, reads_by_day, recipe, with_trains};
+
+fn of_days(recipe: &Recipe, days: u64, scale: f64) -> Trace {
+    let mut recipe = recipe.clone();
+    recipe.arrivals.trace_days = Some(days);
+    synthesize(&recipe, "mine.toml", scale, 2, &()).unwrap()
+}
+
+/// Whether a trace begins with all of another.
+fn begins_with(trace: &Trace, first: &Trace) -> bool {
+    let same = |index: usize| {
+        trace.request(index) == first.request(index) && trace.contents(index) == first.contents(index)
+    };
+    trace.len() >= first.len() && (0..first.len()).all(same)
+}
+
+#[test]
+fn other_days_begin_as_the_recipe_does() {
+    for (name, scale) in
+        [("rr-ssd/webvm", 0.004), ("rr-ssd/homes", 0.004), ("ca-ssd/hm", 0.001), ("ds-ftl/webmail", 0.001)]
+    {
+        let recipe = recipe(name);
+        let days = recipe.arrivals.days;
+        let whole = synthesize(&recipe, "mine.toml", scale, 2, &()).unwrap();
+        assert_eq!(of_days(&recipe, days, scale).digest(), whole.digest(), "{name}");
+        let twice = of_days(&recipe, 2 * days, scale);
+        assert!(begins_with(&twice, &whole), "{name}");
+        assert_eq!(twice.len(), 2 * whole.len(), "{name}");
+        assert!(begins_with(&of_days(&recipe, 3 * days, scale), &twice), "{name}");
+        for some in [1, 3, days - 1, days + 1] {
+            let part = of_days(&recipe, some, scale);
+            assert!(begins_with(&twice, &part), "{name}");
+            let expected = (whole.len() as u64 * some / days) as usize;
+            assert!(part.len().abs_diff(expected) < expected / 20 + 200, "{name} {some}: {}", part.len());
+        }
+        let counted = count(&twice);
+        assert_eq!((counted.wrong_reads, counted.steps_back), (0, 0), "{name}");
+    }
+}
+
+#[test]
+fn recurring_reads_go_on_into_further_weeks() {
+    let scale = 0.02;
+    for (name, recurring) in [("rr-ssd/webvm", 79.0), ("rr-ssd/hadoop", 91.1), ("rr-ssd/desktop", 44.2)] {
+        let mut recipe = recipe(name);
+        recipe.arrivals.trace_days = Some(21);
+        let trace = synthesize(&recipe, name, scale, 0, &()).unwrap();
+        recipe.arrivals.days = 21;
+        let days = reads_by_day(&trace, &recipe, scale);
+        let mut known: HashSet<u32> = days[0].iter().copied().collect();
+        // In each of three weeks, the first day of which follows the last one of the week before.
+        for week in [1..7, 7..14, 14..21] {
+            let (mut reads, mut again, mut new) = (0, 0, 0);
+            for day in week.clone() {
+                let before: HashSet<u32> = days[day - 1].iter().copied().collect();
+                reads += days[day].len();
+                again += days[day].iter().filter(|value| before.contains(value)).count();
+                new += days[day].iter().filter(|&&value| known.insert(value)).count();
+            }
+            let share = |part: usize| part as f64 / reads as f64 * 100.0;
+            assert!((share(again) - recurring).abs() < 2.0, "{name} {week:?}: {}", share(again));
+            let expected = (100.0 - recurring) * recipe.reads.unique_percent / 100.0;
+            assert!((share(new) - expected).abs() < 2.0, "{name} {week:?}: {} {expected}", share(new));
+        }
+    }
+}
+
+#[test]
+fn each_week_writes_as_the_first_on_the_same_pages() {
+    let text = with_trains(&[("= 20_000", "= 60_000"), ("= 9_000", "= 27_000")])
+        .replace("[reads]", "[reads]\nwritten_percent = 20.0");
+    for text in [text, SMALL.replace("[reads]", "[arrivals]\ndays = 2\n[reads]\nwritten_percent = 20.0")] {
+        let recipe = Recipe::parse("mine", &text).unwrap();
+        let trace = of_days(&recipe, 6, 1.0);
+        let week = trace.len() / 3;
+        assert_eq!(week as u64, recipe.requests.count);
+        let (mut seen, mut pages) = (HashSet::new(), HashSet::new());
+        for from in [0, week, 2 * week] {
+            let writes: Vec<usize> =
+                (from..from + week).filter(|&index| trace.op[index] == Op::Write).collect();
+            near("writes", writes.len() as f64, week as f64 * 0.6, 0.001);
+            let values: HashSet<u32> = writes.iter().map(|&index| trace.contents(index)[0]).collect();
+            near("unique", values.len() as f64, writes.len() as f64 * 0.4, 0.001);
+            assert!(values.iter().all(|value| seen.insert(*value)), "values are new");
+            let written: HashSet<u64> = writes.iter().map(|&index| trace.offset_bytes[index]).collect();
+            if from > 0 {
+                let known = written.intersection(&pages).count() as f64 / written.len() as f64;
+                assert!(known > 0.8, "{known}");
+            }
+            pages.extend(written);
+        }
+    }
+}
+
+#[test]
+fn weeks_are_the_same_with_one_thread_or_two() {
+    let folder = Folder::new("weeks");
+    let mut recipe = recipe("rr-ssd/trans");
+    recipe.arrivals.trace_days = Some(16);
+    let whole = synthesize(&recipe, "trans", 0.1, 5, &()).unwrap();
+    for threaded in [false, true] {
+        let path = folder.0.join(format!("{threaded}.parquet"));
+        let made = synthesize_parquet(&recipe, "trans", (0.1, 5), &path, threaded, &()).unwrap();
+        assert_eq!((made as usize, open(&path).digest()), (whole.len(), whole.digest()));
+    }
+}
+
+#[test]
+fn days_that_cannot_be_are_refused() {
+    let text = SMALL.replace("= 20_000", "= 200_000").replace("= 9_000", "= 90_000");
+    for (days, cause, cure) in [
+        (0, "arrivals.trace_days is 0", "from 1 to"),
+        // Pages and values have numbers of 32 bits.
+        (90_000, "arrivals.trace_days asks for 90000 times as much", "give at most 21474 times"),
+    ] {
+        let mut recipe = Recipe::parse("mine.toml", &text).unwrap();
+        recipe.arrivals.trace_days = Some(days);
+        let message = synthesize(&recipe, "mine.toml", 1.0, 0, &()).unwrap_err().to_string();
+        assert!(message.contains(cause) && message.contains(cure), "{message}");
+    }
+}

@@ -1,0 +1,185 @@
+"""RR-SSD's set-up, the designed experiment that looks for the one nearest to all that it published, and its Fig. 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pytest
+
+import flashtwin as ft
+from flashtwin.papers import experiment, papers
+from flashtwin.papers.bench import Stand
+from flashtwin.papers.claims import Claim, Verdict, number
+from flashtwin.papers.experiment import PRESETS, SETUP, Experiment
+from flashtwin.papers.rr_ssd import drives, experiment_item, workload_items
+from flashtwin.papers.sensitivity import Headline
+from flashtwin.settings import Value
+from flashtwin.sweeps.design import Factor
+
+
+def test_a_set_up_is_other_than_the_presets_and_says_how_to_get_there() -> None:
+    for paper in papers().values():
+        if paper.setup is None:
+            continue
+        for one in paper.setup.choices:
+            assert f"--set {one.text}" in paper.setup.command
+            assert one.words
+            changed = ft.system("ca-ssd", settings={one.key: one.value})
+            assert changed.config != ft.system("ca-ssd").config, one.key
+            assert one.key not in paper.setup.without(one.key)
+
+
+@pytest.mark.parametrize(
+    ("claim", "distance"),
+    [
+        (number("w", "q", 20.0, 20.0), 0.0),
+        (number("w", "q", 20.0, 24.0), 1.0),
+        (number("w", "q", 5.0, 11.0), 2.0),  # three points
+        (number("w", "q", 20.0, None), None),
+        (Claim("w", "q", 25.0, 77.0, 50.0), 0.0),
+        (Claim("w", "q", 25.0, 77.0, 15.0), 2.0),
+        (Claim("w", "q", None, 0.0, 2.0), 2.0 / 3.0),
+    ],
+)
+def test_distance_is_one_where_a_number_just_agrees(claim: Claim, distance: float | None) -> None:
+    found = claim.distance
+    assert found == (distance if distance is None else pytest.approx(distance))
+    if found is not None and abs(found - 1.0) > 1e-9:
+        assert (found < 1.0) == (claim.verdict is Verdict.AGREES)
+
+
+FACTORS = (
+    Factor("order", {"rows": {"order": "rows"}, "columns": {"order": "columns"}}),
+    Factor("cache", {"none": {"cache": 0}, "small": {"cache": 1}}),
+    Factor("drive", {"new": {"drive": "new"}, "aged": {}}),
+)
+#: What each choice adds to the one figure, published as 30.
+EFFECT = {("order", "columns"): 20.0, ("cache", 1): 2.0, ("drive", "aged"): 5.0}
+
+
+class FakeStand:
+    """A workload on which figures are sums."""
+
+    def __init__(self, name: str, base: float, *, ages: bool = True) -> None:
+        self.name, self.base, self.ages = name, base, ages
+        self.setup: Mapping[str, Value] = {"order": "columns"}
+
+
+def made_up(rows: int = 8) -> Experiment:
+    def measure(stand: Stand, sets: Mapping[str, Value]) -> dict[str, Any]:
+        base = cast("FakeStand", stand).base
+        return {"gain": base + sum(EFFECT.get((key, value), 0.0) for key, value in sets.items())}
+
+    def gain(facts: Mapping[str, dict[str, Any]]) -> float | None:
+        return sum(found["gain"] for found in facts.values()) / len(facts) if facts else None
+
+    return Experiment(
+        FACTORS, rows, measure, lambda facts: [number("mean", "gain", 30.0, gain(facts), effect=True)],
+        [Headline("gain", 30.0, gain)], {"order": ("rows", "columns"), "cache": ("none", "small")},
+        {"drive": "aged"}, (Factor("every", {"one": {"cache": 1}}),),
+        {("drive", "aged"): lambda stand: {"drive": "aged"} if cast("FakeStand", stand).ages else None},
+    )  # fmt: skip
+
+
+def measured(*stands: FakeStand) -> dict[str, dict[str, Any]]:
+    return {stand.name: experiment.measure(made_up(), cast("Stand", stand)) for stand in stands}
+
+
+def test_the_nearest_set_up_is_found_over_all_workloads_together() -> None:
+    facts = measured(FakeStand("a", 4.0), FakeStand("b", 2.0))
+    outcome = experiment.judge(made_up(), facts, 2)
+    # 3 + 20 + 2 + 5: every choice.
+    assert [claim.measured for claim in outcome.claims] == [30.0]
+    nearest = next(table for table in outcome.tables if table["title"].startswith("Set-ups nearest"))
+    rows = {row[0] or row[1]: dict(zip(nearest["header"], row, strict=True)) for row in nearest["rows"]}
+    assert rows["1"]["gain"] == "30.0"
+    assert rows["1"]["set-up"] == "order columns, cache small, drive aged"
+    assert rows[SETUP]["gain"] == "23.0"
+    assert rows[PRESETS]["gain"] == "3.0"
+    assert rows["1"]["distance"] == "0.00"
+    assert "15 set-ups were tried, each on all 2 workloads" in outcome.notes[0]
+
+
+def test_what_each_choice_moves_is_its_main_effect() -> None:
+    outcome = experiment.judge(made_up(), measured(FakeStand("a", 4.0)), 2)
+    moved = next(table for table in outcome.tables if table["title"].startswith("What each choice moves"))
+    cells = {row[0]: dict(zip(moved["header"], row, strict=True))["gain"] for row in moved["rows"]}
+    assert cells["order"] == "20 (columns)"
+    assert cells["cache"] == "2 (small)"
+    assert cells["drive"] == "5 (aged)"
+    assert "(the paper has 2)" in outcome.notes[0]
+
+
+def test_rows_that_a_workload_cannot_have_count_for_none() -> None:
+    facts = measured(FakeStand("a", 4.0), FakeStand("b", 2.0, ages=False))
+    tried = experiment.tried(made_up(), facts)
+    assert tried, "new drives are left"
+    assert all(one.row.get("drive") != "aged" for one in tried.values())
+    outcome = experiment.judge(made_up(), facts, 2)
+    moved = next(table for table in outcome.tables if table["title"].startswith("What each choice moves"))
+    assert "drive" not in [row[0] for row in moved["rows"]], "one level alone has no effect"
+
+
+def test_nothing_measured_claims_nothing() -> None:
+    assert [claim.measured for claim in experiment.judge(made_up(), {}, 2).claims] == [None]
+
+
+def test_every_level_of_an_experiment_is_a_system() -> None:
+    """A level that the configuration refuses would fail after hours."""
+    plan = experiment_item.PLAN
+    assert len(experiment_item.ORDERS) == len(set(experiment_item.ORDERS)) == 24
+    stand = cast("Stand", FakeDrive())
+    every = [plan.sets(stand, row) for _, row in plan.rows_of()]
+    every += [plan.sets_alone(stand, factor, level) for factor in plan.alone for level in factor.levels]
+    for sets in every:
+        assert sets is not None
+        for name in experiment_item.SYSTEMS:
+            ft.system(name, settings=dict(sets))
+    assert sum(sets.get("replay.preload") == "footprint" for sets in every if sets) == len(plan.worked)
+    assert all(set(row) == {factor.name for factor in plan.factors} for _, row in plan.rows_of())
+
+
+class FakeDrive:
+    """A workload of ten million pages."""
+
+    setup: Mapping[str, Value] = {}
+
+    def fact(self, key: str) -> float | None:
+        return 10e6
+
+
+@pytest.mark.parametrize(("pages", "expected"), [(4_000, None), (100_000, (16, 20)), (10_000_000, (256, 102))])
+def test_a_drive_is_sized_to_the_workload(pages: int, expected: tuple[int, int] | None) -> None:
+    class Sized:
+        def fact(self, key: str) -> float | None:
+            return float(pages)
+
+    keys = drives.sized(cast("Stand", Sized()))
+    found = keys and (keys["nand.pages_per_block"], keys["nand.blocks_per_plane"])
+    assert found == expected
+    if keys:
+        blocks = cast("int", keys["nand.blocks_per_plane"]) - drives.RESERVE
+        raw = drives.PLANES * cast("int", keys["nand.pages_per_block"]) * blocks
+        assert 1.2 * pages < raw < 1.4 * pages
+        ft.system("rr-ssd", settings=dict(keys))
+
+
+def test_the_wait_for_the_channel_is_transfer_in_fig_1_and_hashing_stands_apart() -> None:
+    parts = dict.fromkeys(workload_items.PARTS, 0.0) | {
+        "queueing at the chip": 20.0, "waiting for the channel": 5.0, "transfer": 10.0, "flash operation": 25.0,
+        "waiting for the hash unit": 30.0, "hashing": 10.0,
+    }  # fmt: skip
+    found = workload_items.judge_fig_1({"webvm": {"read": parts, "write": parts}})
+    known = {claim.quantity: claim.measured for claim in found.claims if claim.subject == "webvm"}
+    assert known == {
+        f"{kind}: {what}": value
+        for kind in ("reads", "writes")
+        for what, value in (("queueing + transfer", 35.0), ("queueing above transfer", 10.0))
+    }
+    assert found.chart is not None
+    names = [series["name"] for series in found.chart["panels"][0]["series"]]
+    assert names == [
+        "queueing at the chip", "waiting for the channel", "transfer", "flash operation", "waiting for the hash unit",
+        "hashing",
+    ]  # fmt: skip
