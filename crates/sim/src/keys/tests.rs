@@ -35,7 +35,10 @@ fn traits_of_the_presets_are_what_their_papers_say() {
     let of = |name: &str| traits(&config(name, &[]));
     assert_eq!(of("conventional"), [""; 0]);
     assert_eq!(of("ca-ssd"), ["deduplicates", "looks-at-contents"]);
-    assert_eq!(of("rr-ssd"), ["deduplicates", "looks-at-contents", "redirects", "replicates", "weighs-load"]);
+    assert_eq!(
+        of("rr-ssd"),
+        ["counts-popularity", "deduplicates", "looks-at-contents", "redirects", "replicates", "weighs-load"]
+    );
     assert_eq!(
         of("pblru"),
         ["background-jobs", "deduplicates", "looks-at-contents", "redirects", "replicates", "weighs-load"]

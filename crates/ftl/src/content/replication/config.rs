@@ -41,11 +41,13 @@ pub struct ReplicationConfig {
     #[schemars(extend("x-when" = "counts-popularity"))]
     pub placement: PlacementPolicy,
     /// For `placement = "score"`: the popularity of a chip, Pop.
-    #[schemars(extend("x-when" = "counts-popularity and ftl.replication.placement = score"))]
+    #[schemars(extend("x-when" = "counts-popularity and ftl.replication.placement = score|even-score"))]
     pub score_popularity: ScorePopularity,
     /// For `placement = "score"`: which of the chips with equal scores receives a copy.
+    #[schemars(extend("x-when" = "counts-popularity and ftl.replication.placement = score|even-score"))]
     pub score_ties: ScoreTies,
     /// For `policy = "end-of-period"`: in which order contents with equal counters are copied.
+    #[schemars(extend("x-when" = "ftl.replication.policy = end-of-period"))]
     pub equals: Equals,
     /// Replicas beyond what their content's popularity earns are dropped at every so many
     /// period ends (RR-SSD paper III.B: less often than replication; weekly for daily periods).

@@ -48,6 +48,7 @@ pub struct SpreadConfig {
     /// Whether the run counts, plane by plane, the page writes that bring a plane a content that it was written before
     /// (`redundancy.written_mean`; DS-FTL paper, Fig. 4 and 11), under any allocation. Takes 16 bytes a content for
     /// each 64 planes.
+    #[schemars(extend("x-when" = "ftl.mapping = page"))]
     pub count_written: bool,
 }
 
