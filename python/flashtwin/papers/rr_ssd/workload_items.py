@@ -217,7 +217,8 @@ def judge_fig_2(facts: Mapping[str, Facts]) -> Outcome:
     notes = [
         f"Queues are means over bins of {found['bin_ms']:.3g} ms of simulated time, chip by chip, in the busiest "
         f"{published_window(found)}; at one moment a chip held up to {found['longest']:.0f} operations. The ratio is "
-        "of that to the emptiest chip of the same bin, which counts as holding one operation at least."
+        "of that to the emptiest chip of the same bin, which counts as holding one operation at least. (Until "
+        "results were seen only bins without an empty chip counted.)"
     ]
     if found["longer"] is not None:
         notes.append(f"Where a chip has four times as many neighbouring pages, the ratio is {found['longer']:.0f}.")
