@@ -70,13 +70,13 @@ def configuration_page() -> str:
         "",
         "## When a key matters",
         "",
-        "Another value of a key of this list changes what happens only where its condition holds. A comparison leaves such a key",
-        "out where it does not, and in a sweep one run stands for all its values. Words without `=` are traits, which policies",
-        "give to a system; results name them under `traits`.",
+        "Another value of a key of this list changes what happens only where its condition holds. A comparison leaves such a",
+        "key out where it does not, and in a sweep one run stands for all its values. Words without `=` are traits, which",
+        "policies give to a system; results name them under `traits`.",
         "",
         "| key | matters where |",
         "| --- | --- |",
-        *(f"| `{key.name}` | `{key.when.replace('|', chr(92) + '|')}` |" for key in KEYS.values() if key.when != "always"),
+        *(f"| `{key.name}` | {condition(key.when)} |" for key in KEYS.values() if key.when != "always"),
     ]
     options = ft.options_schema()
     parts += [
@@ -90,6 +90,11 @@ def configuration_page() -> str:
     ]
     parts += sections(options, options, "")
     return "\n".join(parts) + "\n"
+
+
+def condition(text: str) -> str:
+    """In code, with the bars between values as a table's cell needs them."""
+    return f"`{text.replace('|', chr(92) + '|')}`"
 
 
 def sections(node: dict[str, Any], schema: dict[str, Any], path: str) -> list[str]:

@@ -15,7 +15,7 @@ from evidence import sources
 from flashtwin import _core
 from flashtwin.replays.presets import System
 from flashtwin.results import folder, schema
-from flashtwin.results.ground import dig
+from flashtwin.results.trees import dig
 
 #: Replays given to the core at one time: what they leave behind is in memory until the last is done.
 BATCH = 24

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import flashtwin as ft
-from flashtwin.results.ground import leaves
 from flashtwin.results.keys import matters
 from flashtwin.results.sweeps import load
+from flashtwin.results.trees import leaves
 
 from .conftest import Cli
 

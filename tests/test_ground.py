@@ -14,6 +14,7 @@ import flashtwin as ft
 from flashtwin.replays.presets import resolve_text
 from flashtwin.results import ground
 from flashtwin.results.keys import KEYS
+from flashtwin.results.trees import literal
 
 from .conftest import Cli
 
@@ -49,7 +50,7 @@ def leaf_keys(schema: Mapping[str, Any], prefix: str = "") -> list[str]:
 def test_every_key_of_the_configuration_is_told_what_it_is() -> None:
     """A new key is a design's, or ground that moves times or not: somebody has to decide."""
     assert list(KEYS) == leaf_keys(ft.config_schema())
-    assert ground.QUIET == {"seed", "nand.pe_cycles"}
+    assert {"seed", "nand.pe_cycles"} == ground.QUIET
 
 
 def test_the_systems_of_a_study_stand_on_equal_ground() -> None:
@@ -99,7 +100,7 @@ def test_a_planted_difference_is_warned_about(system: str, key: str, value: Any)
     assert (one.key, one.warns) == (key, True)
     [line] = ground.warnings(all_of)
     assert line.startswith(f"{key}: ")
-    assert f"{ground.literal(value)} (" in line
+    assert f"{literal(value)} (" in line
     assert "\n" not in line
     assert f"--set {one.setting}" in line
     # The remedy can be typed, and is one.

@@ -57,6 +57,7 @@ READING = {
     "flashtwin.results.reading",
     "flashtwin.results.schema",
     "flashtwin.results.sweeps",
+    "flashtwin.results.trees",
 }
 
 #: Modules that read and write nothing and know nothing of the core; they import one another at most.
@@ -69,6 +70,7 @@ PURE = {
     "flashtwin.results.figures",
     "flashtwin.results.names",
     "flashtwin.results.schema",
+    "flashtwin.results.trees",
     "flashtwin.sweeps.across",
     "flashtwin.sweeps.plan",
 }

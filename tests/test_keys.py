@@ -13,7 +13,7 @@ import pytest
 
 import flashtwin as ft
 from flashtwin.results import schema
-from flashtwin.results.ground import leaves
+from flashtwin.results.trees import leaves
 
 from .conftest import ROOT
 

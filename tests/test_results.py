@@ -15,8 +15,8 @@ import flashtwin as ft
 from flashtwin.characterization import advice
 from flashtwin.cli import _characterizing
 from flashtwin.results import names, schema
-from flashtwin.results.ground import leaves
 from flashtwin.results.reading import load
+from flashtwin.results.trees import leaves
 
 from .conftest import ROOT
 

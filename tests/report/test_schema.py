@@ -13,7 +13,7 @@ from tests.schema import SCHEMA, faults, leaves, table_faults
 
 import flashtwin as ft
 from flashtwin.report import facts, ledger, style
-from flashtwin.results import ground, names
+from flashtwin.results import names, trees
 from flashtwin.results.reading import SavedRun, read_json
 
 RUN, CHARACTERIZATION, TRACE = SCHEMA["run"], SCHEMA["characterization"], SCHEMA["trace"]
@@ -109,7 +109,7 @@ def test_every_table_is_made_up(four: Path) -> None:
 
 def test_configurations_made_up_have_keys_of_the_core(written: Path, four: Path) -> None:
     def keys(folder: Path) -> set[str]:
-        return {path for summary in summaries(folder) for path, _ in ground.leaves(summary["config"])}
+        return {path for summary in summaries(folder) for path, _ in trees.leaves(summary["config"])}
 
     assert sorted(keys(four) - keys(written)) == []
 

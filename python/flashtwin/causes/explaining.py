@@ -20,9 +20,9 @@ from flashtwin.replays.presets import systems as presets
 from flashtwin.replays.running import fitted, name_systems
 from flashtwin.results import folder, names
 from flashtwin.results.frames import Framed, shown, table_of
-from flashtwin.results.ground import leaves
 from flashtwin.results.keys import traits
 from flashtwin.results.reading import read_json
+from flashtwin.results.trees import leaves
 from flashtwin.settings import Value, merged
 from flashtwin.traces.reading import Reading
 from flashtwin.traces.scan import Replayable, as_replayable

@@ -12,9 +12,10 @@ from flashtwin.progress import Progress
 from flashtwin.replays.presets import System, devices, system, systems
 from flashtwin.replays.running import Result
 from flashtwin.results import names
-from flashtwin.results.ground import LABELS, leaves
+from flashtwin.results.ground import LABELS
 from flashtwin.results.keys import matters
 from flashtwin.results.reading import load, read_json
+from flashtwin.results.trees import leaves
 from flashtwin.traces.trace import Trace
 from flashtwin.traces.trace import open as open_trace
 

@@ -11,7 +11,7 @@ from flashtwin.causes import attribution
 from flashtwin.causes.attribution import Cause, Pair, Taken
 from flashtwin.causes.figures import usual_goal
 from flashtwin.causes.inquiry import Inquiry
-from flashtwin.results import ground
+from flashtwin.results.trees import literal
 
 #: Keys that have an option of their own.
 _OPTIONS = {"replay.speed": "--speed", "replay.queue_depth": "--queue-depth", "replay.content": "--content"}
@@ -310,7 +310,7 @@ def _step(taken: Taken, command: Command) -> dict[str, Any]:
 
 
 def _short(value: Any) -> str:
-    return ground.literal(value) if not isinstance(value, float) or value.is_integer() else repr(value)
+    return literal(value) if not isinstance(value, float) or value.is_integer() else repr(value)
 
 
 def _upper(text: str) -> str:

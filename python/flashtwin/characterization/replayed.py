@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashtwin.results import schema
-from flashtwin.results.ground import dig
+from flashtwin.results.trees import dig
 
 #: Changes below this many percent are none; the same as the findings'.
 UNCHANGED_PERCENT = 0.5

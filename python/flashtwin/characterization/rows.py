@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flashtwin.results.ground import leaves
+from flashtwin.results.trees import leaves
 
 Scalar = bool | int | float | str | None
 Rows = Sequence[Mapping[str, Any]]

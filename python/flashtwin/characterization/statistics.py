@@ -8,7 +8,7 @@ from typing import Any
 
 from flashtwin.characterization.measuring import Characterization
 from flashtwin.results import schema
-from flashtwin.results.ground import dig
+from flashtwin.results.trees import dig
 
 #: Entries of the fingerprint cache with which CA-SSD states miss rates (section 4.1).
 CA_SSD_ENTRIES = 65_536

@@ -16,6 +16,7 @@ from flashtwin.replays.presets import System
 from flashtwin.replays.running import compare, name_systems
 from flashtwin.replays.studies import replay_into, without_contents
 from flashtwin.results import folder, ground, names, schema
+from flashtwin.results.trees import dig
 from flashtwin.traces.reading import Source
 from flashtwin.traces.scan import Replayable
 
@@ -116,7 +117,7 @@ def show(summaries: Mapping[str, Summary], *, as_json: bool) -> None:
     if as_json:
         data_json(_with_ground(summaries))
         return
-    flushed = any(ground.dig(summary, schema.summary_field("requests.flush")) for summary in summaries.values())
+    flushed = any(dig(summary, schema.summary_field("requests.flush")) for summary in summaries.values())
     shown = [figure for figure in FIGURES if flushed or "flush" not in figure[1]]
     rows = [[label, *(cell(summary, path, write) for summary in summaries.values())] for label, path, write in shown]
     data(table(["", *summaries], rows))
@@ -140,5 +141,5 @@ def _summary(path: Path, name: str) -> Summary:
 
 def cell(summary: Summary, path: str, write: Callable[[float], str]) -> str:
     """A figure as it is shown; a dash where the run has none."""
-    value = ground.dig(summary, schema.summary_field(path))
+    value = dig(summary, schema.summary_field(path))
     return "-" if value is None else write(value)

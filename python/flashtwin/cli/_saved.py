@@ -12,6 +12,7 @@ from click.core import ParameterSource
 from flashtwin.cli._replaying import FIGURES, cell
 from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.results import folder, ground, identity, schema, together
+from flashtwin.results.trees import dig, literal
 
 #: What may be said of saved results; all other options are about replays, which are over.
 _APPLIES = frozenset({"paths", "path", "out", "as_json", "across_traces"})
@@ -45,7 +46,7 @@ def show(runs: Sequence[together.Saved], *, across_traces: bool, as_json: bool) 
 def _settings(runs: Sequence[together.Saved], differences: Sequence[ground.Difference]) -> str:
     """A row for each setting that differs, and for the trace where it does."""
     rows = [
-        [one.key, *(ground.literal(one.values[run.label]) if run.label in one.values else "-" for run in runs)]
+        [one.key, *(literal(one.values[run.label]) if run.label in one.values else "-" for run in runs)]
         for one in differences
     ]
     if not together.same_trace(runs):
@@ -70,7 +71,7 @@ def _figures(runs: Sequence[together.Saved], *, comparable: bool) -> str:
 
 def _change(summary: identity.Summary, first: identity.Summary, path: str) -> float | None:
     """By how much a figure differs from the first run's, in percent of that; None where that is nothing."""
-    value, before = (ground.dig(one, schema.summary_field(path)) for one in (summary, first))
+    value, before = (dig(one, schema.summary_field(path)) for one in (summary, first))
     if value is None or not before:
         return None
     return (float(value) / float(before) - 1.0) * 100.0

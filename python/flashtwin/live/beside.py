@@ -13,7 +13,7 @@ from flashtwin.errors import ReportError
 from flashtwin.live.drives import drive_info
 from flashtwin.replays import presets
 from flashtwin.results import documents, names, schema
-from flashtwin.results.ground import dig, leaves
+from flashtwin.results.trees import dig, leaves
 
 if TYPE_CHECKING:
     from flashtwin.replays.running import Result

@@ -16,7 +16,7 @@ from flashtwin.papers.sources import WorkloadSource
 from flashtwin.replays.presets import System, system, systems
 from flashtwin.replays.running import compare
 from flashtwin.results import folder, names, schema
-from flashtwin.results.ground import dig
+from flashtwin.results.trees import dig
 from flashtwin.settings import Value
 from flashtwin.traces.reading import Reading
 from flashtwin.traces.trace import Trace

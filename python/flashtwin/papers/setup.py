@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flashtwin.results.ground import literal
+from flashtwin.results.trees import literal
 from flashtwin.settings import Value
 
 

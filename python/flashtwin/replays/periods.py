@@ -13,8 +13,8 @@ from typing import Any
 
 from flashtwin.progress import Notify
 from flashtwin.replays.presets import System, system_toml, systems
-from flashtwin.results.ground import dig
 from flashtwin.results.keys import matters
+from flashtwin.results.trees import dig
 
 KEY = "replay.period_s"
 DAY_S = 86_400.0
@@ -59,8 +59,8 @@ def with_periods(duration_ns: int, chosen: Mapping[str, System], notify: Notify 
     for name in open_:
         if chosen[name].period_s != length:
             found[name] = chosen[name].with_sets({KEY: length})
-    matters = any(matters(KEY, system.config) for system in found.values())
-    if notify and matters and not named and length != DAY_S:
+    wanted = any(matters(KEY, system.config) for system in found.values())
+    if notify and wanted and not named and length != DAY_S:
         notify(
             f"periods of {_words(length)}, chosen from the trace's {_words(duration_ns / 1e9)}; --period sets another"
         )

@@ -19,6 +19,7 @@ from flashtwin.replays.periods import with_periods
 from flashtwin.replays.presets import System, as_system
 from flashtwin.results import earlier, folder, ground, names, schema, together
 from flashtwin.results.frames import Framed, StoredRun, Table, one_row, shown, stacked, table_of
+from flashtwin.results.trees import dig
 from flashtwin.settings import Value, merged
 from flashtwin.traces.scan import Replayable, Scan, as_replayable, prepare
 from flashtwin.traces.trace import Trace
@@ -291,10 +292,10 @@ _SHOWN = (
 
 
 def _html(results: Sequence[Result], title: str) -> str:
-    flushed = any(ground.dig(one.summary, schema.summary_field("requests.flush")) for one in results)
+    flushed = any(dig(one.summary, schema.summary_field("requests.flush")) for one in results)
     columns = [(label, path) for label, path in _SHOWN if flushed or "flush" not in path]
     rows = [
-        {"run": one.name, **{label: ground.dig(one.summary, schema.summary_field(path)) for label, path in columns}}
+        {"run": one.name, **{label: dig(one.summary, schema.summary_field(path)) for label, path in columns}}
         for one in results
     ]
     return f"<p>{html.escape(title)}</p>{shown(table_of(rows))}"

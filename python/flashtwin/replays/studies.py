@@ -17,7 +17,7 @@ from flashtwin.replays import aged
 from flashtwin.replays.caching import CachedRuns
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import Comparison, Result, fitted, name_systems, what_else_differs
-from flashtwin.results import earlier, folder, ground, names
+from flashtwin.results import earlier, folder, names
 from flashtwin.results.keys import traits
 from flashtwin.settings import Value, merged
 from flashtwin.traces.reading import Reading

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from flashtwin.results import ground
-from flashtwin.results.ground import dig, leaves
 from flashtwin.results.reading import SavedRun, StudyFolder, TraceResults, as_number
+from flashtwin.results.trees import dig, leaves
 
 from . import facts, units
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flashtwin.results.ground import dig
 from flashtwin.results.reading import Floats, SavedRun, StudyFolder, as_number
+from flashtwin.results.trees import dig
 
 Indices = NDArray[np.signedinteger[Any]]
 

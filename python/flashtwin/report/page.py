@@ -19,8 +19,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from flashtwin.results.ground import leaves
 from flashtwin.results.reading import Collection, SavedRun, StudyFolder, TraceResults, as_number
+from flashtwin.results.trees import leaves
 
 from . import caching, choices, facts, listing, rendering, style, units
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, Chart, knee

@@ -166,7 +166,7 @@ class StoredRun:
 
 def one_row(values: Mapping[str, Any]) -> dict[str, Any]:
     """The scalars of nested values under dotted names; lists have tables of their own."""
-    from flashtwin.results.ground import leaves
+    from flashtwin.results.trees import leaves
 
     return {key: value for key, value in leaves(values) if not isinstance(value, list)}
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flashtwin.results.keys import KEYS, Config, matters, traits
+from flashtwin.results.trees import dig, leaves, literal
 
 #: Names and labels: no result depends on them.
 LABELS = frozenset(name for name, key in KEYS.items() if key.label)
@@ -130,23 +131,6 @@ def equal(configs: Mapping[str, Config]) -> dict[str, dict[str, Any]]:
     return sets
 
 
-def leaves(tree: Config, prefix: str = "") -> list[tuple[str, Any]]:
-    """Every value of a nested configuration with its dotted key."""
-    found: list[tuple[str, Any]] = []
-    for key, value in tree.items():
-        found += leaves(value, f"{prefix}{key}.") if isinstance(value, Mapping) else [(f"{prefix}{key}", value)]
-    return found
-
-
-def literal(value: Any) -> str:
-    """A value as `--set` takes it: 1000 for 1000.0, words without quotes."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return str(int(value))
-    return str(value)
-
-
 def _difference(key: str, values: dict[str, Any], configs: Mapping[str, Config]) -> Difference:
     reference = next(iter(values))
     defines: dict[str, str] = {}
@@ -201,12 +185,3 @@ def _arrays_differ(flat: Mapping[str, Mapping[str, Any]]) -> bool:
         for config in flat.values()
     ]
     return any(array != arrays[0] for array in arrays)
-
-
-def dig(tree: Any, path: str) -> Any:
-    """Follows a dotted path through nested mappings; None where it ends early."""
-    for key in path.split("."):
-        if not isinstance(tree, Mapping):
-            return None
-        tree = tree.get(key)
-    return tree

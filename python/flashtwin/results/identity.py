@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flashtwin.results import ground
+from flashtwin.results.trees import literal
 
 Summary = Mapping[str, Any]
 
@@ -50,7 +51,7 @@ def label(name: str, summary: Summary, others: Sequence[Summary]) -> str:
     """
     together = [summary, *others]
     differences = [one for one in differing(together) if "0" in one.values]
-    parts = [f"{one.key.removeprefix('ftl.')}={ground.literal(one.values['0'])}" for one in differences[:NAMED]]
+    parts = [f"{one.key.removeprefix('ftl.')}={literal(one.values['0'])}" for one in differences[:NAMED]]
     if len(differences) > NAMED:
         parts.append(f"{len(differences) - NAMED} more")
     if len(set(map(trace_of, together))) > 1:

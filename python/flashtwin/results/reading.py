@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from flashtwin.errors import ReportError
 from flashtwin.results import documents, names, schema
-from flashtwin.results.ground import dig, leaves
+from flashtwin.results.trees import dig, leaves
 
 Floats = NDArray[np.float64]
 

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from flashtwin.errors import ArgumentError, FlashtwinError
 from flashtwin.progress import Notify, Progress
-from flashtwin.results import figures, ground, over
+from flashtwin.results import figures, over
+from flashtwin.results.trees import dig
 from flashtwin.sweeps import plan
 from flashtwin.sweeps.swept import Planned, Sweep
 
@@ -132,7 +133,7 @@ def _reference(
     for planned in seen[point]:
         summary = _summary(bench, planned)
         for one in goal.best:
-            if summary is None or not ground.dig(summary, one.path):
+            if summary is None or not dig(summary, one.path):
                 why = planned.error or f"has no {one.label}, or 0"
                 raise ArgumentError(
                     f"{planned.trace}: '{name}' as it is, the reference of a search over several traces, {why}; name "
@@ -215,17 +216,17 @@ def _judged(
     summaries = [_summary(bench, planned) for planned in runs]
     values = []
     for one in goal.best:
-        each = [None if summary is None else ground.dig(summary, one.path) for summary in summaries]
+        each = [None if summary is None else dig(summary, one.path) for summary in summaries]
         known = [float(value) for value in each if value is not None]
         if len(known) < len(each):
             return None
         if goal.over is not None:
-            base = [ground.dig(_summary(bench, planned), one.path) for planned in reference]
+            base = [dig(_summary(bench, planned), one.path) for planned in reference]
             known = [over.across([a / b for a, b in zip(known, base, strict=True)], one, goal.over)]
         values.append(known[0])
     excesses = []
     for bound in goal.bounds:
-        found = [ground.dig(summary, bound.figure.path) for summary in summaries]
+        found = [dig(summary, bound.figure.path) for summary in summaries]
         # What has no such figure does not keep the bound, but nobody can say by how much.
         excesses.append(max(1.0 if value is None else bound.excess(value) for value in found))
     return values, excesses

@@ -23,6 +23,7 @@ from flashtwin.replays.studies import SYSTEMS, without_contents
 from flashtwin.results import figures, folder, ground, locking, names
 from flashtwin.results.keys import matters
 from flashtwin.results.over import Over
+from flashtwin.results.trees import leaves
 from flashtwin.settings import literal, merged
 from flashtwin.sweeps import crew, plan
 from flashtwin.sweeps.plan import Point, Sets
@@ -330,7 +331,7 @@ class SweepBench:
     def whole_key(self, key: str) -> str:
         """The whole dotted key that an ending stands for, in the first system that has it; else the ending."""
         for system in self.systems.values():
-            found = [leaf for leaf, _ in ground.leaves(system.config) if f".{leaf}".endswith(f".{key}")]
+            found = [leaf for leaf, _ in leaves(system.config) if f".{leaf}".endswith(f".{key}")]
             if len(found) == 1:
                 return found[0]
         return key

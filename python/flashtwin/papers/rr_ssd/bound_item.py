@@ -64,8 +64,8 @@ def _notes(facts: Mapping[str, Facts]) -> list[str]:
         "Everything copied: at the end of each day every content that was read during it has a copy on every chip, at "
         "no cost. RR-SSD copies some of these, so that no choice, number or place of copies brings it above that. On "
         "the first day there are no copies (footnote 5 of the paper), while Table IV is of the entire duration.",
-        "The claim is that the bound is the published share at least. (Until results were seen this item asked for a bound "
-        "equal to the share, and for its order among the workloads, neither of which a bound has to have.)",
+        "The claim is that the bound is the published share at least. (Until results were seen this item asked "
+        "for a bound equal to the share, and for its order among the workloads; a bound need have neither.)",
     ]
     for key, what in (("bound", "of the entire duration"), ("bound_later", "even from the second day on")):
         above = [name for name, found in facts.items() if found[key] is not None and found[key] < PUBLISHED_SHARE[name]]
