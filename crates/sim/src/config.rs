@@ -100,8 +100,10 @@ pub enum MergeReads {
     None,
     /// Those of one physical page (as SSDsim does for every scheme: a sub-request that waits for the same
     /// physical page is complete with the first).
+    #[schemars(extend("x-traits" = ["merges-page-reads"]))]
     SamePage,
     /// Those also of pages that the controller knows to hold the same: twins (DS-FTL paper 4.3.2).
+    #[schemars(extend("x-traits" = ["merges-page-reads", "merges-twin-reads"]))]
     SameContent,
 }
 
@@ -318,7 +320,7 @@ pub struct ReplayConfig {
     pub queue_depth: u32,
     /// Length of a profiling period in seconds of the trace's own clock (a day in the
     /// RR-SSD paper).
-    #[schemars(extend("x-when" = "ftl.replication.policy = end-of-period|on-line", "x-moves" = "reads and writes: how often copies are made"))]
+    #[schemars(extend("x-moves" = "reads and writes: how often copies are made"))]
     pub period_s: f64,
     /// What the device holds before the trace begins; costs no time, is not in the counts. A page that is known to be a
     /// hole, and read before it is written, holds nothing.

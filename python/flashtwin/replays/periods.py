@@ -13,7 +13,7 @@ from typing import Any
 
 from flashtwin.progress import Notify
 from flashtwin.replays.presets import System, system_toml, systems
-from flashtwin.results.keys import matters
+from flashtwin.results.keys import traits
 from flashtwin.results.trees import dig
 
 KEY = "replay.period_s"
@@ -59,14 +59,12 @@ def with_periods(duration_ns: int, chosen: Mapping[str, System], notify: Notify 
     for name in open_:
         if chosen[name].period_s != length:
             found[name] = chosen[name].with_sets({KEY: length})
-    wanted = any(matters(KEY, system.config) for system in found.values())
+    wanted = any("counts-popularity" in traits(system.config) for system in found.values())
     if notify and wanted and not named and length != DAY_S:
         notify(
             f"periods of {_words(length)}, chosen from the trace's {_words(duration_ns / 1e9)}; --period sets another"
         )
-    copying = [
-        name for name, system in found.items() if dig(system.config, "ftl.replication.policy") == "end-of-period"
-    ]
+    copying = [name for name, system in found.items() if "copies-at-period-ends" in traits(system.config)]
     late = [name for name in copying if found[name].period_s * 1e9 > duration_ns]
     if notify and late:
         longest = max(found[name].period_s for name in late)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flashtwin.results.keys import KEYS, Config, matters, traits
-from flashtwin.results.trees import dig, leaves, literal
+from flashtwin.results.trees import leaves, literal
 
 #: Names and labels: no result depends on them.
 LABELS = frozenset(name for name, key in KEYS.items() if key.label)
@@ -141,7 +141,7 @@ def _difference(key: str, values: dict[str, Any], configs: Mapping[str, Config])
         reason = _reason(key, name, reference, configs)
         if reason:
             defines[name] = reason
-        if not reason or _more_than_its_design(key, values[reference]):
+        if not reason or _more_than_its_design(key, configs[reference]):
             unequal.append(name)
     return Difference(key, values, defines, tuple(unequal))
 
@@ -156,21 +156,25 @@ def _reason(key: str, name: str, reference: str, configs: Mapping[str, Config]) 
     if key == "engine.merge_reads" and any(_merges_twins(config) for config in pair):
         # Of the two, only the system that knows of twins can be about merging them.
         plain = next((config for config in pair if not _merges_twins(config)), None)
-        if plain is None or _merges_twins(configs[name]) or dig(plain, key) == "same-page":
+        if plain is None or _merges_twins(configs[name]) or _merges(plain):
             return MERGING_REASON
     return ""
 
 
-def _more_than_its_design(key: str, reference: Any) -> bool:
+def _more_than_its_design(key: str, reference: Config) -> bool:
     """Whether a difference is ground as well as design.
 
     DS-FTL is about merging reads of twins; that reads of one page merge is its paper's simulator.
     """
-    return key == "engine.merge_reads" and reference == "none"
+    return key == "engine.merge_reads" and not _merges(reference)
+
+
+def _merges(config: Config) -> bool:
+    return "merges-page-reads" in traits(config)
 
 
 def _merges_twins(config: Config) -> bool:
-    return "spreads" in traits(config) and dig(config, "engine.merge_reads") == "same-content"
+    return {"spreads", "merges-twin-reads"} <= traits(config)
 
 
 def _reference(key: str, configs: Mapping[str, Config]) -> str:

@@ -9,7 +9,7 @@ use flashtwin_nand::{Chip, Ppn};
 use hashbrown::HashMap;
 
 use super::ledger::{HoldTimes, Ledger, charge_wait};
-use super::pool::{NONE, Op};
+use super::pool::{NONE, NOT_STARTED, Op};
 use super::{Controller, Engine, Observer, ServedBy};
 use crate::config::MergeReads;
 
@@ -100,13 +100,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         Ok(())
     }
 
-    /// A host read has been queued. Unless it was taken up at once, later reads may join it.
+    /// A host read has been queued. Unless it was taken up at once, by itself or in another's command, later reads
+    /// may join it.
     pub(super) fn may_be_joined(&mut self, unit: Unit, slot: u32, data: u64) {
-        let state = &self.units[unit];
-        if !self.is_idle(unit) && state.current == slot {
+        let Op { ppn, start_ns, .. } = self.ops[slot];
+        if start_ns != NOT_STARTED {
             return;
         }
-        let (chip, ppn) = (state.chip, self.ops[slot].ppn);
+        let chip = self.units[unit].chip;
         if let Some(merging) = &mut self.merging {
             self.ops[slot].other = merging.wait(merging.key(chip, ppn, data), unit);
         }

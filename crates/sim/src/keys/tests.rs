@@ -37,7 +37,15 @@ fn traits_of_the_presets_are_what_their_papers_say() {
     assert_eq!(of("ca-ssd"), ["deduplicates", "looks-at-contents"]);
     assert_eq!(
         of("rr-ssd"),
-        ["counts-popularity", "deduplicates", "looks-at-contents", "redirects", "replicates", "weighs-load"]
+        [
+            "copies-at-period-ends",
+            "counts-popularity",
+            "deduplicates",
+            "looks-at-contents",
+            "redirects",
+            "replicates",
+            "weighs-load"
+        ]
     );
     assert_eq!(
         of("pblru"),

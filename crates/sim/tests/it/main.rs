@@ -11,6 +11,7 @@ mod drawn;
 mod flush;
 mod garbage_collection;
 mod holes;
+mod keys;
 mod mapping_cache;
 mod measured;
 mod multi_plane;

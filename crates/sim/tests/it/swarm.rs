@@ -119,7 +119,7 @@ fn random_replay(rng: &mut Rng, config: &mut Config) {
 }
 
 /// A random system on a device that the trace fills more or less.
-fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
+pub(crate) fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     let mut resolved = resolve("conventional", &[]).unwrap();
     let config = &mut resolved.config;
     (config.verify, config.seed) = (true, rng.next_u64());

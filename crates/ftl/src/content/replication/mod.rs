@@ -107,15 +107,15 @@ macro_rules! replications {
 
 replications! { parts;
     /// At the end of each period, from the most popular content down (RR-SSD paper III.B).
-    #[schemars(extend("x-traits" = ["counts-popularity", "replicates"]))]
+    #[schemars(extend("x-traits" = ["copies-at-period-ends", "counts-popularity", "replicates"]))]
     EndOfPeriod: end_of_period::EndOfPeriod => end_of_period::EndOfPeriod::new(parts.earning(), parts.rules.equals);
     /// As soon as a read earns one, in idle time (RR-SSD paper IV.B.4). Period ends still zero the
     /// counters and drop what is no longer earned.
-    #[schemars(extend("x-traits" = ["background-jobs", "counts-popularity", "replicates"]))]
+    #[schemars(extend("x-traits" = ["background-jobs", "counts-popularity", "replicates", "weighs-load"]))]
     OnLine: on_line::OnLine => on_line::OnLine::new(parts.earning(), parts.geometry.chips());
     /// As soon as a page has been read often and recently enough, in idle time: priority-LRU over
     /// physical pages (PBLRU, as in RR-SSD paper IV.B.3). It knows no periods, degrees or placements.
-    #[schemars(extend("x-traits" = ["background-jobs", "replicates"]))]
+    #[schemars(extend("x-traits" = ["background-jobs", "replicates", "weighs-load"]))]
     PriorityLru: priority_lru::PriorityLru =>
         priority_lru::PriorityLru::new(parts.geometry.chips(), parts.rules.class_pages);
 }
