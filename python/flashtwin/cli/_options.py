@@ -16,6 +16,7 @@ from flashtwin.progress import Progress
 from flashtwin.replays.presets import System, resolve_text
 from flashtwin.replays.running import fitted
 from flashtwin.results import together
+from flashtwin.results.keys import K
 from flashtwin.traces.reading import Reading, Source
 from flashtwin.traces.scan import Replayable
 
@@ -23,10 +24,10 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 #: Keys of the configuration that have a flag of their own.
 KEYS = {
-    "speed": "replay.speed",
-    "queue_depth": "replay.queue_depth",
-    "period": "replay.period_s",
-    "content": "replay.content",
+    "speed": K.replay.speed,
+    "queue_depth": K.replay.queue_depth,
+    "period": K.replay.period_s,
+    "content": K.replay.content,
     "verify": "verify",
 }
 
@@ -322,7 +323,7 @@ def _to_running(arguments: dict[str, Any]) -> None:
     short = [(key, arguments.pop(flag)) for flag, key in KEYS.items()]
     sets += [(key, _literal(value)) for key, value in short if value is not None]
     if arguments.pop("aged"):
-        sets.append(("replay.preload", "footprint"))
+        sets.append((K.replay.preload, "footprint"))
     arguments["running"] = Running(arguments.pop("threads"), sets, arguments.pop("fill"))
 
 

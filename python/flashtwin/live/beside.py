@@ -13,6 +13,7 @@ from flashtwin.errors import ReportError
 from flashtwin.live.drives import drive_info
 from flashtwin.replays import presets
 from flashtwin.results import documents, names, schema
+from flashtwin.results.keys import K
 from flashtwin.results.trees import dig, leaves
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def drive_system(image: str | PathLike[str]) -> presets.System:
     """
     found = drive_info(image)
     sets = [(key, _literal(value)) for key, value in leaves(found["config"])]
-    sets += [("seed", str(found["seed"])), ("replay.preload", "none"), ("replay.period_s", _literal(found["period_s"]))]
+    sets += [("seed", str(found["seed"])), (K.replay.preload, "none"), (K.replay.period_s, _literal(found["period_s"]))]
     base = found["system"] if found["system"] in presets.systems() else "conventional"
     return presets.resolve_text(base, sets)
 

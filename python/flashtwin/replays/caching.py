@@ -13,13 +13,14 @@ from typing import Any
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import Result
 from flashtwin.results import folder, names
+from flashtwin.results.keys import K
 from flashtwin.traces.scan import Replayable
 
 #: The cache: 16 MiB of pages of 4 KiB. Ours.
 PAGES = 4096
-KEY = "engine.write_cache_pages"
+KEY = K.engine.write_cache_pages
 #: Whether it survives a power cut: then a flush need not write it out.
-PROTECTED = "engine.write_cache_protected"
+PROTECTED = K.engine.write_cache_protected
 #: Rules of `engine.write_completes` under which a write is answered before its page is programmed: the core has no
 #: drive with a cache besides.
 EARLY = ("hashed", "buffered")

@@ -10,11 +10,12 @@ from flashtwin.errors import ArgumentError
 from flashtwin.progress import Notify
 from flashtwin.replays.presets import System
 from flashtwin.results import ground
+from flashtwin.results.keys import K
 from flashtwin.traces.scan import Replayable
 
 #: What sweeps call the share: no key of the configuration, but what decides one.
 FILL = "fill"
-BLOCKS = "nand.blocks_per_plane"
+BLOCKS = K.nand.blocks_per_plane
 #: A drive that is so much less full than asked for is said to be.
 _COARSE = 0.02
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from flashtwin.progress import Notify
 from flashtwin.replays.presets import System, system_toml, systems
-from flashtwin.results.keys import traits
+from flashtwin.results.keys import K, traits
 from flashtwin.results.trees import dig
 
-KEY = "replay.period_s"
+KEY = K.replay.period_s
 DAY_S = 86_400.0
 #: Lengths that people think in, in seconds, descending.
 _ROUND_S = tuple(

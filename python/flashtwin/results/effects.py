@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flashtwin.results.keys import K, table_of
+
 Row = Mapping[str, Any]
 
 #: What happened, of all that a summary says: sizes of tables and rooms follow from keys without anything happening.
@@ -75,13 +77,15 @@ def _reason(key: str, rows: Sequence[Row]) -> str:
         values = [row.get(name) for row in rows]
         return all(value is not None and holds(value) for value in values)
 
-    if key.startswith(("ftl.replication.", "replay.period_s")) and all_rows("flash_writes.replica", lambda n: n == 0):
+    copying = table_of(key) == table_of(K.ftl.replication.policy)
+    if (copying or key == K.replay.period_s) and all_rows("flash_writes.replica", lambda n: n == 0):
         return f"{same}; no copy was made"
-    if key.startswith("ftl.replication.") and _within_budget(rows):
+    if copying and _within_budget(rows):
         return f"{same}; the room for copies was never used up"
-    if key.startswith(("ftl.gc.", "ftl.wear.", "nand.blocks_per_plane")) and all_rows("erases.total", lambda n: n == 0):
+    collecting = table_of(key) in (table_of(K.ftl.gc.victim), table_of(K.ftl.wear.policy))
+    if (collecting or key == K.nand.blocks_per_plane) and all_rows("erases.total", lambda n: n == 0):
         return f"{same}; no block was collected"
-    if key.startswith("engine.hash_") and all_rows("hash_unit.pages", lambda n: n == 0):
+    if key in (K.engine.hash_us, K.engine.hash_lanes) and all_rows("hash_unit.pages", lambda n: n == 0):
         return f"{same}; no page was hashed"
     return same
 

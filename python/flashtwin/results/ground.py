@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from flashtwin.results.keys import KEYS, Config, matters, traits
+from flashtwin.results.keys import KEYS, Config, K, matters, table_of, traits
 from flashtwin.results.trees import leaves, literal
 
 #: Names and labels: no result depends on them.
@@ -151,9 +151,9 @@ def _reason(key: str, name: str, reference: str, configs: Mapping[str, Config]) 
     if key in KEYS and KEYS[key].design:
         return KEYS[key].design
     pair = (configs[name], configs[reference])
-    if key.startswith("ftl.allocation.") and any(config.get("name") in ALLOCATIONS for config in pair):
+    if table_of(key) == table_of(K.ftl.allocation.policy) and any(config.get("name") in ALLOCATIONS for config in pair):
         return ALLOCATION_REASON
-    if key == "engine.merge_reads" and any(_merges_twins(config) for config in pair):
+    if key == K.engine.merge_reads and any(_merges_twins(config) for config in pair):
         # Of the two, only the system that knows of twins can be about merging them.
         plain = next((config for config in pair if not _merges_twins(config)), None)
         if plain is None or _merges_twins(configs[name]) or _merges(plain):
@@ -166,7 +166,7 @@ def _more_than_its_design(key: str, reference: Config) -> bool:
 
     DS-FTL is about merging reads of twins; that reads of one page merge is its paper's simulator.
     """
-    return key == "engine.merge_reads" and not _merges(reference)
+    return key == K.engine.merge_reads and not _merges(reference)
 
 
 def _merges(config: Config) -> bool:

@@ -6,6 +6,7 @@ The core declares both beside the keys and the policies (`x-when`, `x-moves`, `x
     KEYS["engine.hash_us"].when              # 'deduplicates'
     matters("engine.hash_us", config)        # whether another value can change what happens
     traits(config)                           # {'deduplicates', 'looks-at-contents', ...}
+    K.engine.hash_us                         # 'engine.hash_us'
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from flashtwin import _core
@@ -41,6 +43,28 @@ KEYS: Mapping[str, Key] = {
     one["name"]: Key(one["name"], one["when"], one["moves"] or "", one["design"] or "", one["label"])
     for one in json.loads(_core.config_keys())
 }
+
+
+def _tree() -> SimpleNamespace:
+    root = SimpleNamespace()
+    for name in KEYS:
+        *tables, last = name.split(".")
+        table = root
+        for one in tables:
+            table.__dict__.setdefault(one, SimpleNamespace())
+            table = table.__dict__[one]
+        table.__dict__[last] = name
+    return root
+
+
+#: Every key's dotted name as an attribute: `K.engine.hash_us` is "engine.hash_us", and a key that does not exist fails
+#: where it is read instead of being no key of any system.
+K = _tree()
+
+
+def table_of(key: str) -> str:
+    """The table that a key is in: "engine" of "engine.hash_us"."""
+    return key.rpartition(".")[0]
 
 
 def matters(key: str, config: Config) -> bool:

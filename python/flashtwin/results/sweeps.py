@@ -13,10 +13,11 @@ from flashtwin.results import figures, names
 from flashtwin.results import over as across
 from flashtwin.results.effects import NoEffect, without_effect
 from flashtwin.results.figures import Figure
+from flashtwin.results.keys import K
 from flashtwin.results.reading import as_number, read_json, read_rows
 
 #: The key that says how many requests are under way in a closed loop; with 0 the trace's clock says when they come.
-DEPTH = "replay.queue_depth"
+DEPTH = K.replay.queue_depth
 #: What became of a point: replayed, refused by the core, or not replayed yet.
 DONE, FAILED, MISSING = "done", "failed", "missing"
 
